@@ -13,6 +13,29 @@ export type Callers = ReturnType<typeof createCallers>
 
 type Dependencies = { cookies: Cookies; tokens: Tokens; loadedKeys: Pick<LoadedKeys, 'learn'> }
 
+/** The refresh token of a request. */
+const createRefreshTokens = ({ cookies, tokens }: Pick<Dependencies, 'cookies' | 'tokens'>) => {
+  const refreshTokens = new WeakMap<FastifyRequest, RefreshToken>()
+
+  /** Expired ones too. The limiter and the handler ask for the same token: its signature is checked once. */
+  const refreshTokenOf = (request: FastifyRequest): RefreshToken | undefined => {
+    const seen = refreshTokens.get(request)
+    if (seen) return seen
+    const text = cookies.read(request, 'refresh_token')
+    const token = text === undefined ? undefined : tokens.readRefresh(text)
+    if (token) refreshTokens.set(request, token)
+    return token
+  }
+
+  /** The session of the refresh token, which may be old or expired. */
+  const refreshedSessionOf = (request: FastifyRequest) => {
+    const claims = refreshTokenOf(request)?.claims
+    return claims && { userId: claims.userId, sessionId: claims.sid }
+  }
+
+  return { refreshTokenOf, refreshedSessionOf }
+}
+
 /**
  * The access check: who is calling, from the signed cookie and the list of ended sessions in memory. It asks no store, so no
  * store can delay it; only a token of an unknown key waits (`learnKey`).
@@ -36,23 +59,7 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     return caller
   }
 
-  const refreshTokens = new WeakMap<FastifyRequest, RefreshToken>()
-
-  /** Expired ones too. The limiter and the handler ask for the same token: its signature is checked once. */
-  const refreshTokenOf = (request: FastifyRequest): RefreshToken | undefined => {
-    const seen = refreshTokens.get(request)
-    if (seen) return seen
-    const text = cookies.read(request, 'refresh_token')
-    const token = text === undefined ? undefined : tokens.readRefresh(text)
-    if (token) refreshTokens.set(request, token)
-    return token
-  }
-
-  /** The session of the refresh token, which may be old or expired. */
-  const refreshedSessionOf = (request: FastifyRequest) => {
-    const claims = refreshTokenOf(request)?.claims
-    return claims && { userId: claims.userId, sessionId: claims.sid }
-  }
+  const { refreshTokenOf, refreshedSessionOf } = createRefreshTokens({ cookies, tokens })
 
   /** A hook before all that ask who is calling: only a token of a key that this instance does not know yet makes it wait. */
   const learnKey = (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {

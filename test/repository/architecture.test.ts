@@ -14,17 +14,6 @@ const partsOf = (count: number) => Array.from({ length: count }, (_, at) => `p${
 describe('this project', async () => {
   const modules = await readModules()
 
-  it('has no exception from the sizes that is not needed any more', () => {
-    const long = modules.flatMap(({ path, functions }) =>
-      functions.filter(({ lines }) => lines > 60).map(({ name }) => `${path} ${name}`),
-    )
-    const large = modules.flatMap(({ path, factories }) =>
-      factories.filter(({ parts, returned }) => parts > 8 || returned > 12).map(({ name }) => `${path} ${name}`),
-    )
-    expect([...longFunctions].filter((each) => !long.includes(each))).toEqual([])
-    expect([...largeFactories].filter((each) => !large.includes(each))).toEqual([])
-  })
-
   it('keeps its own rules, and was really looked at: every ring, and the imports between them', () => {
     expect(findings(modules)).toEqual([])
     const parts = new Set(modules.map(({ path }) => path.split('/')[1]?.replace('.ts', '')))
@@ -35,6 +24,8 @@ describe('this project', async () => {
       expect(parts).toContain(ring)
   })
 })
+
+const exception = [...longFunctions].find((each) => !largeFactories.has(each)) ?? ''
 
 const planted: [rule: string, mistake: string, files: Record<string, string>][] = [
   ['hasAPlace', 'a folder that no ring knows', { 'src/services/x.ts': '' }],
@@ -120,6 +111,7 @@ const planted: [rule: string, mistake: string, files: Record<string, string>][] 
     '9 parts by a type',
     { 'src/lib/a.ts': `type D = { ${partsOf(6)} } & { ${partsOf(3)} }\nconst createA = (deps: D) => 1` },
   ],
+  ['exceptionsAreNeeded', 'a function that became short', { [exception.replace(/ .*/, '')]: 'const a = () => 1' }],
   ['declaresOneByOne', 'a tuple', { 'src/lib/a.ts': 'const [a, b] = [1, 2]' }],
   ['declaresOneByOne', 'a spread of a literal', { 'src/lib/a.ts': 'const a = { ...{ b, c }, d }' }],
 ]
@@ -144,10 +136,10 @@ describe('what is allowed', () => {
         export const app = [config, login, () => import('./dev-providers/d.js')]`,
       'src/config.ts': 'export const config = process.env',
       'src/dev-providers/d.ts': '',
-      'src/flows/login/login.ts': `import { users } from '../../domain/users/users.js'; export const login = users`,
+      'src/flows/login/login.ts': `import { users } from '../../domain/notes/notes.js'; export const login = users`,
       'src/flows/login/login.test.ts': `import { app } from '../../app.js'; void [app, process.env.HOME]`,
-      'src/domain/users/users.ts': `import { store } from './users.store.js'; export const users = store`,
-      'src/domain/users/users.store.ts': `import { uuid } from '../../lib/uuid.js'; export const store = uuid`,
+      'src/domain/notes/notes.ts': `import { store } from './notes.store.js'; export const users = store`,
+      'src/domain/notes/notes.store.ts': `import { uuid } from '../../lib/uuid.js'; export const store = uuid`,
       'src/lib/uuid.ts': `export const uuid = 'process.env'`,
       'src/contract/schemas.ts': `import { Type } from 'typebox'; export const Id = Type.String()`,
       'web/api.ts': `import type { Id } from '#contract/schemas.js'; export type T = typeof Id

@@ -47,18 +47,10 @@ const unavailable = (request: Incoming) =>
     ? pageAnswer(503, 'Please try again', '<p>This page is not available at the moment. Try again in a minute.</p>')
     : jsonAnswer(503)
 
-/** Decides about one request: it passes, with the user and perhaps with renewed tokens, or it is answered here. */
-export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
-  refuseUnknown(options, optionNames, 'a guard')
-  const { optional = false } = options
-  if (typeof optional !== 'boolean') throw new TypeError('optional: must be true or false')
-  const { publicUrl, now, onProblem } = verifier.service
-  const addresses = createReturningAddresses(publicUrl, options.appUrl)
-  const conditions = conditionsOf(options)
+/** The user of the request, with cookies if the tokens were renewed. */
+const createIdentify = (verifier: Verifier) => {
   const renew = createRenewal(verifier)
-
-  /** The user of the request, with cookies if the tokens were renewed. */
-  const identify = async (request: Incoming): Promise<Identified> => {
+  return async (request: Incoming): Promise<Identified> => {
     const verified = request.known ?? (await verifier.verify(request))
     if (verified.ok) return { outcome: 'known', auth: verified, setCookies: [] }
     const { code } = verified
@@ -72,6 +64,17 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
     if (renewed.outcome !== 'renewed') return { outcome: renewed.outcome, setCookies: renewed.setCookies }
     return { outcome: 'known', auth: renewed.verified, setCookies: renewed.setCookies }
   }
+}
+
+/** Decides about one request: it passes, with the user and perhaps with renewed tokens, or it is answered here. */
+export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
+  refuseUnknown(options, optionNames, 'a guard')
+  const { optional = false } = options
+  if (typeof optional !== 'boolean') throw new TypeError('optional: must be true or false')
+  const { publicUrl, now, onProblem } = verifier.service
+  const addresses = createReturningAddresses(publicUrl, options.appUrl)
+  const conditions = conditionsOf(options)
+  const identify = createIdentify(verifier)
 
   const signedOut = (request: Incoming) => {
     if (!isNavigation(request)) return jsonAnswer(401)

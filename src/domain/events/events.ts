@@ -70,7 +70,7 @@ const kept = 90 * days
 export type Events = ReturnType<typeof createEvents>
 export type { EventRow } from './events.store.js'
 
-export const createEvents = (options: {
+type Options = {
   database: Database
   clock: Clock
   nameMarks: NameMarks
@@ -78,8 +78,50 @@ export const createEvents = (options: {
   /** For commands, which have no log that anyone collects: a running service tells its own listeners. */
   leftToService?: boolean
   onLost: (error: unknown) => void
-}) => {
-  const { database, clock, nameMarks, listeners, leftToService = false, onLost } = options
+}
+
+/** The row of an event, and how the listeners are told of it once the row is written. */
+const prepareEvent = (event: Event, { ip, userAgent, requestId, typedName }: Client, options: Options) => {
+  const { clock, nameMarks, listeners, leftToService = false } = options
+  const now = clock.now()
+  const { kind, userId = null, sessionId = null } = event
+  const reason = reasonOf(event)
+  // Computed in every case, so that the time does not show whether there is an account.
+  const mark = typedName === undefined ? undefined : nameMarks.of(typedName)
+  const nameMark = userId === null ? mark : undefined
+  const row = {
+    id: uuidv7(now),
+    kind,
+    userId,
+    sessionId,
+    reason,
+    ip,
+    userAgent,
+    now,
+    requestId: requestId ?? null,
+    nameMark: nameMark ?? null,
+    logPending: leftToService,
+  }
+  const tell = (written: { username: string | null } | undefined) => {
+    const username = written?.username ?? undefined
+    const recorded = {
+      kind,
+      ...(userId !== null && { userId }),
+      ...(sessionId !== null && { sessionId }),
+      ...(reason !== null && { reason }),
+      ...(username !== undefined && { username }),
+      ...(nameMark !== undefined && { nameMark }),
+      ...(requestId !== undefined && { requestId }),
+      ip,
+      userAgent,
+    }
+    for (const listener of listeners) listener(recorded, event)
+  }
+  return { row, tell }
+}
+
+export const createEvents = (options: Options) => {
+  const { database, clock, nameMarks, listeners, onLost } = options
 
   const spanOf = ({ since, until, kinds, ip, network, limit }: EventQuery): store.Span => ({
     from: uuidFloor(since),
@@ -90,43 +132,7 @@ export const createEvents = (options: {
     limit,
   })
 
-  const prepare = (event: Event, { ip, userAgent, requestId, typedName }: Client) => {
-    const now = clock.now()
-    const { kind, userId = null, sessionId = null } = event
-    const reason = reasonOf(event)
-    // Computed in every case, so that the time does not show whether there is an account.
-    const mark = typedName === undefined ? undefined : nameMarks.of(typedName)
-    const nameMark = userId === null ? mark : undefined
-    const row = {
-      id: uuidv7(now),
-      kind,
-      userId,
-      sessionId,
-      reason,
-      ip,
-      userAgent,
-      now,
-      requestId: requestId ?? null,
-      nameMark: nameMark ?? null,
-      logPending: leftToService,
-    }
-    const tell = (written: { username: string | null } | undefined) => {
-      const username = written?.username ?? undefined
-      const recorded = {
-        kind,
-        ...(userId !== null && { userId }),
-        ...(sessionId !== null && { sessionId }),
-        ...(reason !== null && { reason }),
-        ...(username !== undefined && { username }),
-        ...(nameMark !== undefined && { nameMark }),
-        ...(requestId !== undefined && { requestId }),
-        ip,
-        userAgent,
-      }
-      for (const listener of listeners) listener(recorded, event)
-    }
-    return { row, tell }
-  }
+  const prepare = (event: Event, client: Client) => prepareEvent(event, client, options)
 
   return {
     /** One row and one log line. What happened stays done, even if the row cannot be written. */

@@ -23,17 +23,49 @@ const fromRow = ({ email, created_at, expires_at }: store.InvitationRow): Invita
   expiresAt: expires_at,
 })
 
-export type Invitations = ReturnType<typeof createInvitations>
-
-/** An invitation opens the gate of registration for one address, once. It does not prove the address. */
-export const createInvitations = (deps: {
+type Dependencies = {
   database: Database
   users: Pick<Users, 'findByEmail'>
   mails: Pick<Mails, 'queue'>
   clock: Clock
   gate: RegistrationGate
-}) => {
-  const { database, users, mails, clock, gate } = deps
+}
+
+/** Who may have an account, by the gate of registration or by an invitation. */
+const createAdmission = ({ clock, gate }: Dependencies) => ({
+  /**
+   * Creates an account for a proven address if the gate or an invitation of that address allows it. The invitation is used
+   * up together with it, also where the gate is open. `openAt`: when the invitation must have been open. `hash`: which one it
+   * must be, if it is known.
+   */
+  admit: async <Created>(
+    sql: Sql,
+    { email, openAt = clock.now(), hash = null }: { email: Email; openAt?: Date; hash?: Uint8Array | null },
+    create: () => Promise<Created>,
+  ): Promise<{ created: Created; invited: boolean } | Refused<GateRefusal>> => {
+    const [invitation] = await store.lockByEmail(sql, email.key, openAt, hash)
+    const refused = invitation ? undefined : gate.refusalFor(email)
+    if (refused) return refused
+    const created = await create()
+    const isNew = created !== undefined && !isRefused(created)
+    if (invitation && isNew) await store.remove(sql, email.key)
+    return { created, invited: invitation !== undefined && isNew }
+  },
+
+  /** Whether an account that is there may have this address: the gate or an invitation of the address allows it. */
+  refusalForAddress: async (sql: Sql, email: Email, openAt: Date) => {
+    const [invitation] = await store.lockByEmail(sql, email.key, openAt, null)
+    return invitation ? undefined : gate.refusalForAddress(email)
+  },
+  /** The address belongs to an account from now on. */
+  useUp: (sql: Sql, email: Email) => store.remove(sql, email.key),
+})
+
+export type Invitations = ReturnType<typeof createInvitations>
+
+/** An invitation opens the gate of registration for one address, once. It does not prove the address. */
+export const createInvitations = (deps: Dependencies) => {
+  const { database, users, mails, clock } = deps
 
   return {
     /** Invites an address and mails the link; `token` is for the operator. An earlier invitation of the address is void. */
@@ -68,32 +100,7 @@ export const createInvitations = (deps: {
       return removed !== undefined && removed.expires_at > clock.now()
     },
 
-    /**
-     * Creates an account for a proven address if the gate or an invitation of that address allows it. The invitation is used
-     * up together with it, also where the gate is open. `openAt`: when the invitation must have been open. `hash`: which one it
-     * must be, if it is known.
-     */
-    admit: async <Created>(
-      sql: Sql,
-      { email, openAt = clock.now(), hash = null }: { email: Email; openAt?: Date; hash?: Uint8Array | null },
-      create: () => Promise<Created>,
-    ): Promise<{ created: Created; invited: boolean } | Refused<GateRefusal>> => {
-      const [invitation] = await store.lockByEmail(sql, email.key, openAt, hash)
-      const refused = invitation ? undefined : gate.refusalFor(email)
-      if (refused) return refused
-      const created = await create()
-      const isNew = created !== undefined && !isRefused(created)
-      if (invitation && isNew) await store.remove(sql, email.key)
-      return { created, invited: invitation !== undefined && isNew }
-    },
-
-    /** Whether an account that is there may have this address: the gate or an invitation of the address allows it. */
-    refusalForAddress: async (sql: Sql, email: Email, openAt: Date) => {
-      const [invitation] = await store.lockByEmail(sql, email.key, openAt, null)
-      return invitation ? undefined : gate.refusalForAddress(email)
-    },
-    /** The address belongs to an account from now on. */
-    useUp: (sql: Sql, email: Email) => store.remove(sql, email.key),
+    ...createAdmission(deps),
 
     purge: async (sql: Sql, limit: number) =>
       (await store.purge(sql, later(clock.now(), -keptAfterExpiry), limit)).length,

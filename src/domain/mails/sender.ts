@@ -18,16 +18,7 @@ export type MailOutcome = 'accepted' | 'refused' | 'given_up' | 'failed'
 export const delayAfter = (attempts: number, chance: number) =>
   scattered(Math.min(2 ** (attempts - 1) * minutes, 4 * hours), chance)
 
-/** Sends waiting mails to the mail server. The mailer's own deadline is 40 seconds, which is shorter than the lease. */
-export const createSender = ({
-  database,
-  clock,
-  seal,
-  mailer,
-  log,
-  events,
-  onOutcome = () => undefined,
-}: {
+type Options = {
   database: Database
   clock: Clock
   seal: Seal
@@ -35,7 +26,10 @@ export const createSender = ({
   log: Pick<BaseLogger, 'info' | 'warn' | 'error'>
   events: Pick<Events, 'record'>
   onOutcome?: ((outcome: MailOutcome) => void) | undefined
-}) => {
+}
+
+/** What becomes of a mail: in its row, in the log, in the metrics and as an event. */
+const createOutcomes = ({ database, clock, log, events, onOutcome = () => undefined }: Options) => {
   type Final = Exclude<MailOutcome, 'failed'>
   const lineOf = ({ id, kind, attempts, user_id }: store.DueMail) => ({ mail: id, userId: user_id, kind, attempts })
 
@@ -73,6 +67,14 @@ export const createSender = ({
     onOutcome('failed')
     log.warn({ ...lineOf(mail), reason }, 'mail could not be sent yet')
   }
+
+  return { giveUp, accept, putOff }
+}
+
+/** Sends waiting mails to the mail server. The mailer's own deadline is 40 seconds, which is shorter than the lease. */
+export const createSender = (options: Options) => {
+  const { database, clock, seal, mailer, log } = options
+  const { giveUp, accept, putOff } = createOutcomes(options)
 
   const deliver = async (mail: store.DueMail) => {
     const content = readContent(seal, mail.content)

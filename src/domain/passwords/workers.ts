@@ -60,6 +60,23 @@ const standardThreads = (processes: number) => {
 const importedAtOnce = 2
 
 /**
+ * The time of an estimate depends on what the user typed, so one that takes too long is stopped with its thread. Loading
+ * the dictionaries does not count: on a busy machine it takes seconds, and would be stopped again and again.
+ */
+const createEstimate =
+  (estimating: ReturnType<typeof createThreads>, inTime: () => AbortSignal) =>
+  async (task: { password: string; inputs: string[] }): Promise<Estimate | Busy> => {
+    await estimating.run(undefined, { name: 'load' })
+    const signal = inTime()
+    try {
+      return await estimating.run(task, { name: 'estimate', signal })
+    } catch (error) {
+      if (signal.aborted) return busy
+      throw error
+    }
+  }
+
+/**
  * Threads of our own for what takes long: in libuv's pool hashes would delay DNS and files. Hashes and estimates have a
  * queue each, so that neither waits behind the other: a hash takes a third of a second, an estimate a few milliseconds. In both, the
  * sites of clients take turns, and in each site its connections, so that a flood from one of them hardly delays the others.
@@ -94,20 +111,7 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
     }
   }
 
-  /**
-   * The time of an estimate depends on what the user typed, so one that takes too long is stopped with its thread. Loading
-   * the dictionaries does not count: on a busy machine it takes seconds, and would be stopped again and again.
-   */
-  const estimate = async (task: { password: string; inputs: string[] }): Promise<Estimate | Busy> => {
-    await estimating.run(undefined, { name: 'load' })
-    const signal = inTime()
-    try {
-      return await estimating.run(task, { name: 'estimate', signal })
-    } catch (error) {
-      if (signal.aborted) return busy
-      throw error
-    }
-  }
+  const estimate = createEstimate(estimating, inTime)
 
   return {
     hash: (password, cost, asker = itself) =>

@@ -31,6 +31,19 @@ const damaged = (id: string, column: SealedColumn) =>
     `SEALING_KEY: one of the ${column.what} in the database cannot be opened, although its key is known: the value was changed or moved (${column.table}, ${id}). Restore the row, or delete it.${andWayOut(column)}`,
   )
 
+const countByKeys = async (sql: Sql, columns: readonly SealedColumn[], [first, ...others]: readonly string[]) => {
+  const counted = []
+  for (const column of columns) {
+    const rows = await store.countByKey(sql, column)
+    const sum = (isMeant: (key: string) => boolean) =>
+      rows.filter(({ key }) => isMeant(key)).reduce((total, { values }) => total + values, 0)
+    const byFirst = sum((key) => key === first)
+    const byOthers = sum((key) => others.includes(key) && key !== first)
+    counted.push({ column, byFirst, byOthers, byMissing: sum(() => true) - byFirst - byOthers })
+  }
+  return counted
+}
+
 export type SealedValues = ReturnType<typeof createSealedValues>
 
 /**
@@ -58,19 +71,12 @@ export const createSealedValues = (secrets: readonly string[], columns: readonly
   })
 
   /** How the values of each column are sealed: by the first key, by another one of the list, or by one that is missing. */
-  const count = async (sql: Sql) => {
-    const [first, ...others] = keys.map(({ id }) => id)
-    const counted = []
-    for (const column of columns) {
-      const rows = await store.countByKey(sql, column)
-      const sum = (isMeant: (key: string) => boolean) =>
-        rows.filter(({ key }) => isMeant(key)).reduce((total, { values }) => total + values, 0)
-      const byFirst = sum((key) => key === first)
-      const byOthers = sum((key) => others.includes(key) && key !== first)
-      counted.push({ column, byFirst, byOthers, byMissing: sum(() => true) - byFirst - byOthers })
-    }
-    return counted
-  }
+  const count = (sql: Sql) =>
+    countByKeys(
+      sql,
+      columns,
+      keys.map(({ id }) => id),
+    )
 
   /** Seals some values of a column anew, and returns the id of the last one; undefined if there are no more. */
   const resealSome = async (sql: Transaction, column: SealedColumn, after: string | null) => {

@@ -127,19 +127,7 @@ const createChanges = ({ database, clock }: { database: Database; clock: Clock }
   /** For an account that is taken back: no sign-in that began before gets a session, and without a hash no password works. */
   takeBack: (sql: Sql, userId: string, passwordHash: string | undefined) =>
     store.takeBack(sql, userId, passwordHash ?? null),
-  /**
-   * An address does not link them again: only a session of the user does. Also if they were unlinked in the meantime. One may be
-   * the last way in: the caller gives the user another one.
-   */
-  undoLinks: (sql: Sql, userId: string, identities: readonly store.Identity[]) =>
-    store.undoIdentities(sql, userId, identities, clock.now()),
-  isUndone: async (sql: Sql, userId: string, identity: store.Identity) =>
-    (await store.selectUndone(sql, userId, identity)).length > 0,
-  forgetUndone: (sql: Sql, userId: string, identity: store.Identity) => store.forgetUndone(sql, userId, identity),
-  undoneIdentitiesOf: (userId: string) => store.selectAllUndone(database, userId),
 })
-
-export type Users = ReturnType<typeof createUsers>
 
 type Dependencies = {
   database: Database
@@ -147,15 +135,8 @@ type Dependencies = {
   usernames: Pick<Usernames, 'keptAlike' | 'isTaken' | 'release'>
 }
 
-export const createUsers = ({ database, clock, usernames }: Dependencies) => {
-  const findById = (id: string, sql: Sql = database) => first(store.selectById(sql, id))
-  const findByEmail = (email: string, sql: Sql = database) => first(store.selectByEmail(sql, emailKey(email)))
-  const findByUsername = (username: string) => first(store.selectByUsername(database, usernameKey(username)))
-  const findByIdentity = (identity: store.Identity) => first(store.selectByIdentity(database, identity))
-
-  /** By the name in the sign-in form. */
-  const findByLogin = (login: string) => (isEmail(login) ? findByEmail(login) : findByUsername(login))
-
+/** How accounts come into being. */
+const createNewUsers = ({ database, clock, usernames }: Dependencies) => {
   /** Which unique value is taken; undefined if it is free again. */
   const obstacle = async (sql: Sql, user: { email: Email; username: Username }) => {
     if (await first(store.selectByEmail(sql, user.email.key))) return refuse('email_taken')
@@ -199,16 +180,24 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
       )
       const created = await inserting.catch(unlessTaken)
       if (created && !isRefused(created)) return created
-      if (await findByIdentity(user.identity)) return refuse('provider_taken')
-      if (await findByEmail(user.email.email)) return refuse('email_taken')
+      if (await first(store.selectByIdentity(database, user.identity))) return refuse('provider_taken')
+      if (await first(store.selectByEmail(database, user.email.key))) return refuse('email_taken')
       if (created) return created
       if ((await ownerOfReserved(database, user.email.email, now)) !== undefined) return refuse('email_taken')
     }
     throw new Error('No free username was found')
   }
 
+  return { createWithPassword, createFromProvider }
+}
+
+/** The identities at providers that sign a user in, and those that an undo has taken away. */
+const createIdentityLinks = ({ database, clock }: Dependencies) => ({
+  /** False when the user has an identity at this provider, or the identity a user. */
+  linkProvider: async (sql: Sql, userId: string, identity: store.Identity) =>
+    (await store.insertIdentity(sql, userId, identity, clock.offset())).length > 0,
   /** The caller holds a lock on the user's row, so that of two removals at once the second sees what the first has left. */
-  const unlinkProvider = async (
+  unlinkProvider: async (
     sql: Transaction,
     { id, providers, passwordHash }: User,
     provider: ProviderId,
@@ -220,7 +209,31 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
     if (!canSignIn({ hasPassword: passwordHash !== undefined, hasProvider, hasPasskey })) return refuse('last_way_in')
     await store.deleteIdentity(sql, id, provider)
     return undefined
-  }
+  },
+  identitiesOf: (userId: string, sql: Sql = database) => store.selectIdentities(sql, userId),
+  /**
+   * An address does not link them again: only a session of the user does. Also if they were unlinked in the meantime. One may be
+   * the last way in: the caller gives the user another one.
+   */
+  undoLinks: (sql: Sql, userId: string, identities: readonly store.Identity[]) =>
+    store.undoIdentities(sql, userId, identities, clock.now()),
+  isUndone: async (sql: Sql, userId: string, identity: store.Identity) =>
+    (await store.selectUndone(sql, userId, identity)).length > 0,
+  forgetUndone: (sql: Sql, userId: string, identity: store.Identity) => store.forgetUndone(sql, userId, identity),
+  undoneIdentitiesOf: (userId: string) => store.selectAllUndone(database, userId),
+})
+
+export type Users = ReturnType<typeof createUsers>
+
+export const createUsers = (deps: Dependencies) => {
+  const { database, clock } = deps
+  const findById = (id: string, sql: Sql = database) => first(store.selectById(sql, id))
+  const findByEmail = (email: string, sql: Sql = database) => first(store.selectByEmail(sql, emailKey(email)))
+  const findByUsername = (username: string) => first(store.selectByUsername(database, usernameKey(username)))
+  const findByIdentity = (identity: store.Identity) => first(store.selectByIdentity(database, identity))
+
+  /** By the name in the sign-in form. */
+  const findByLogin = (login: string) => (isEmail(login) ? findByEmail(login) : findByUsername(login))
 
   return {
     findById,
@@ -239,12 +252,8 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
     reservedFor: (email: string, sql: Sql = database) => ownerOfReserved(sql, email, clock.now()),
     findByLogin,
     findByIdentity,
-    createWithPassword,
-    createFromProvider,
-    /** False when the user has an identity at this provider, or the identity a user. */
-    linkProvider: async (sql: Sql, userId: string, identity: store.Identity) =>
-      (await store.insertIdentity(sql, userId, identity, clock.offset())).length > 0,
-    unlinkProvider,
+    ...createNewUsers(deps),
+    ...createIdentityLinks(deps),
     setPassword: (sql: Sql, userId: string, passwordHash: string) => store.updatePassword(sql, userId, passwordHash),
     ...createChanges({ database, clock }),
     /** No password signs the user in until a reset sets a new one. The caller also ends the user's sessions. */
@@ -258,7 +267,6 @@ export const createUsers = ({ database, clock, usernames }: Dependencies) => {
     },
     setLanguage: (sql: Sql, userId: string, language: Language) => store.updateLanguage(sql, userId, language),
     setName: (sql: Sql, userId: string, name: string | null) => store.updateName(sql, userId, name),
-    identitiesOf: (userId: string, sql: Sql = database) => store.selectIdentities(sql, userId),
     /** Everything of the user goes with it. */
     remove: async (sql: Sql, userId: string) => (await store.deleteUser(sql, userId)).length > 0,
     disable: (userId: string, sql: Sql = database) => store.updateDisabled(sql, userId, clock.now()),

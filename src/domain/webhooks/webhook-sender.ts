@@ -29,6 +29,22 @@ export type WebhookOutcome = 'delivered' | 'failed' | 'given_up'
 
 const failureOf = (error: unknown) => (error instanceof OutboundFailed ? error.code : reasonOf(error))
 
+/** Posts a webhook and gives the status of the answer. Redirects are not followed. */
+const createPost = ({ url, secrets, outbound }: Receiver) => {
+  const keys = secrets.map(keyOf)
+  return async ({ id, type, data, created_at }: store.DueWebhook) => {
+    const body = JSON.stringify({ type, timestamp: created_at.toISOString(), data })
+    // The receiver compares the timestamp with its own clock, so it is the real time.
+    const headers = {
+      ...signedHeaders({ id, body, now: new Date() }, keys),
+      'content-type': 'application/json',
+      'user-agent': 'latchkey',
+    }
+    const { status } = await outbound.withDeadline()(url, { method: 'POST', headers, body })
+    return status
+  }
+}
+
 /** Sends waiting webhooks to the receiver. Its timeout is 15 seconds, which is shorter than the lease. */
 export const createWebhookSender = (options: {
   database: Database
@@ -38,21 +54,9 @@ export const createWebhookSender = (options: {
   log: Pick<BaseLogger, 'warn' | 'error'>
 }) => {
   const { database, clock, receiver, onOutcome, log } = options
-  const keys = receiver.secrets.map(keyOf)
   const { host } = new URL(receiver.url)
 
-  /** The status of the answer. Redirects are not followed. */
-  const post = async ({ id, type, data, created_at }: store.DueWebhook) => {
-    const body = JSON.stringify({ type, timestamp: created_at.toISOString(), data })
-    // The receiver compares the timestamp with its own clock, so it is the real time.
-    const headers = {
-      ...signedHeaders({ id, body, now: new Date() }, keys),
-      'content-type': 'application/json',
-      'user-agent': 'latchkey',
-    }
-    const { status } = await receiver.outbound.withDeadline()(receiver.url, { method: 'POST', headers, body })
-    return status
-  }
+  const post = createPost(receiver)
 
   const fail = async (webhook: store.DueWebhook, failure: string) => {
     const base = pauses[webhook.attempts - 1]

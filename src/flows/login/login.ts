@@ -15,27 +15,17 @@ type Guesser = Pick<Visit, 'client' | 'knownDevices'>
 type Proven = { user: User; needsRehash: boolean }
 type Owner = Proven | { unconfirmed: true; user: User | undefined } | { wrongPasswordOf: User | undefined } | Busy
 
-/** Signs in by username or email. For every failure the work and the answer are the same. */
-export const createLogin = (deps: {
+type Dependencies = {
   users: Users
   passwords: Passwords
   registrations: Registrations
   signIns: SignIns
   knownDevices: KnownDevices
   events: Events
-}) => {
-  const { users, passwords, registrations, signIns, knownDevices, events } = deps
+}
 
-  /**
-   * Replaces a weaker hash by a stronger one while the password is known, and returns it. If the queue is full, this happens
-   * at the next sign-in.
-   */
-  const strengthened = async (userId: string, password: string, oldHash: string, asker: Asker) => {
-    const newHash = await passwords.hash(password, asker)
-    if (isRefused(newHash)) return oldHash
-    return (await users.replaceHash(userId, oldHash, newHash)) ? newHash : oldHash
-  }
-
+/** A sign-in that failed. For every failure the answer is the same. */
+const createFailures = ({ events }: Dependencies) => {
   /** An event of a known user takes the database longer than one without a user. The answer waits until that is hidden. */
   const noteFailure = async (client: Client, reason: string, userId: string | undefined) => {
     const failed = { kind: 'sign_in_failed', triedBy: 'password', reason } as const
@@ -47,12 +37,17 @@ export const createLogin = (deps: {
     return refuse('invalid_credentials')
   }
 
-  /**
-   * Finds the user with this password. Only a browser that has registered with this name is told to confirm it: what others have
-   * registered changes neither the answer nor the work. The account is compared last. So a full queue, which costs no attempt, means
-   * that this guess was not compared with it.
-   */
-  const ownerOf = async (
+  return { noteFailure, refuseCredentials }
+}
+
+/**
+ * Finds the user with this password. Only a browser that has registered with this name is told to confirm it: what others have
+ * registered changes neither the answer nor the work. The account is compared last. So a full queue, which costs no attempt, means
+ * that this guess was not compared with it.
+ */
+const createOwnerOf =
+  ({ users, passwords, registrations, knownDevices }: Dependencies) =>
+  async (
     login: string,
     password: string,
     browserToken: string | undefined,
@@ -72,6 +67,21 @@ export const createLogin = (deps: {
     return ofRegistration?.matches ? { unconfirmed: true, user } : { wrongPasswordOf: user }
   }
 
+/** The session of a user whose password was right, or what is still missing. */
+const createEnter = (deps: Dependencies) => {
+  const { users, passwords, signIns } = deps
+  const { refuseCredentials } = createFailures(deps)
+
+  /**
+   * Replaces a weaker hash by a stronger one while the password is known, and returns it. If the queue is full, this happens
+   * at the next sign-in.
+   */
+  const strengthened = async (userId: string, password: string, oldHash: string, asker: Asker) => {
+    const newHash = await passwords.hash(password, asker)
+    if (isRefused(newHash)) return oldHash
+    return (await users.replaceHash(userId, oldHash, newHash)) ? newHash : oldHash
+  }
+
   /** Another sign-in may have strengthened the hash since it was checked. Then the password is compared with the new one. */
   const signInAgain = async ({ id, disabled }: User, password: string, checkedHash: string, visit: Visit) => {
     const user = disabled ? undefined : await users.findById(id)
@@ -86,6 +96,18 @@ export const createLogin = (deps: {
       (await signIns.byPassword(user, passwordHash, visit)) ?? (await signInAgain(user, password, passwordHash, visit))
     return entry ?? refuseCredentials(visit.client, user.disabled ? 'disabled' : 'password_changed', user.id)
   }
+
+  return async ({ user, needsRehash }: Proven, password: string, visit: Visit) => {
+    const passwordHash = user.passwordHash ?? ''
+    const hash = needsRehash ? await strengthened(user.id, password, passwordHash, visit.client) : passwordHash
+    return signIn(user, password, hash, visit)
+  }
+}
+
+/** Signs in by username or email. For every failure the work and the answer are the same. */
+export const createLogin = (deps: Dependencies) => {
+  const ownerOf = createOwnerOf(deps)
+  const { noteFailure, refuseCredentials } = createFailures(deps)
 
   /**
    * The user whose password it is. `browserToken` is the secret of the registration that this browser began, if it began one.
@@ -106,12 +128,5 @@ export const createLogin = (deps: {
     return owner
   }
 
-  /** The session of a user whose password was right, or what is still missing. */
-  const enter = async ({ user, needsRehash }: Proven, password: string, visit: Visit) => {
-    const passwordHash = user.passwordHash ?? ''
-    const hash = needsRehash ? await strengthened(user.id, password, passwordHash, visit.client) : passwordHash
-    return signIn(user, password, hash, visit)
-  }
-
-  return { prove, enter }
+  return { prove, enter: createEnter(deps) }
 }

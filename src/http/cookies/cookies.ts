@@ -1,24 +1,11 @@
-import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type CookieValues, readCookieHeader } from '../../contract/cookie-header.js'
-import type { Issued } from '../../domain/sessions/sessions.js'
-import type { Started } from '../../domain/sign-in/start.js'
 import { cookieLine, fullCookieName } from './cookie-line.js'
 import { type CookieName, prefixOfHost, sessionCookies } from './cookie-table.js'
+import { createSessionCookies } from './session-cookies.js'
 
 /** The most that the cookies of a browser may need together, so that every proxy takes the header. */
 const longestHeader = 4_096
-
-const mostDomains = 4
-
-/** The host and the domains above it, for which another host could have set a cookie. No browser accepts one for `com`. */
-const domainsOf = (host: string) => {
-  const labels = isIP(host) ? [] : host.split('.')
-  return labels
-    .slice(0, -1)
-    .map((_, place) => labels.slice(place).join('.'))
-    .slice(-mostDomains)
-}
 
 const bytesOf = (name: string, value: string) => `; ${name}=${value}`.length
 
@@ -30,8 +17,6 @@ export type Cookies = ReturnType<typeof createCookies>
 export const createCookies = ({ secure, host, domain }: Options) => {
   const jars = new WeakMap<FastifyRequest, CookieValues>()
   const prefix = secure ? prefixOfHost : ''
-  /** The other places where a session cookie could be: for this host only, and for each domain above it. */
-  const otherPlaces = [undefined, ...domainsOf(host)].filter((place) => place !== domain)
   const nameOf = (name: string) => fullCookieName(name, secure)
 
   /** The header is read once for each request, however many cookies are asked for. */
@@ -43,35 +28,15 @@ export const createCookies = ({ secure, host, domain }: Options) => {
     return jar
   }
 
-  const write = (reply: FastifyReply, line: string) => reply.header('Set-Cookie', line)
-
   const set = (reply: FastifyReply, name: CookieName, value: string, maxAge?: number) =>
-    write(reply, cookieLine(name, value, { secure, maxAge }))
+    reply.header('Set-Cookie', cookieLine(name, value, { secure, maxAge }))
 
   const clear = (reply: FastifyReply, name: CookieName) => set(reply, name, '', 0)
-
-  const clearAt = (reply: FastifyReply, place: string | undefined) => {
-    for (const name of sessionCookies) write(reply, cookieLine(name, '', { secure, domain: place, maxAge: 0 }))
-  }
-
-  /** Clears what a sibling host has set for a parent domain, and what was set before COOKIE_DOMAIN was changed. */
-  const clearElsewhere = (reply: FastifyReply) => {
-    for (const place of otherPlaces) clearAt(reply, place)
-  }
-
-  const setSession = (reply: FastifyReply, issued: Issued) => {
-    const { accessToken, accessTokenMaxAge, refreshToken, refreshTokenMaxAge } = issued
-    write(reply, cookieLine('access_token', accessToken, { secure, domain, maxAge: accessTokenMaxAge }))
-    write(reply, cookieLine('refresh_token', refreshToken, { secure, domain, maxAge: refreshTokenMaxAge }))
-  }
 
   const keepKnownDevice = (reply: FastifyReply, values: readonly string[]) =>
     set(reply, 'known_device', values.join('.'))
 
-  const clearSession = (reply: FastifyReply) => {
-    clearAt(reply, domain)
-    clearElsewhere(reply)
-  }
+  const session = createSessionCookies({ secure, host, domain, keepKnownDevice })
 
   const isDoubled = (request: FastifyRequest) => sessionCookies.some((name) => jarOf(request).doubled.has(name))
 
@@ -90,29 +55,13 @@ export const createCookies = ({ secure, host, domain }: Options) => {
       bytesOf(nameOf(name), jarOf(request).values.get(nameOf(name)) ?? ''),
     set,
     clear,
-    clearSession,
+    ...session,
     /** Whether a session cookie is there twice: one of the two was planted. */
     isDoubled,
-    /** New tokens of a session that continues. */
-    renewSession: (reply: FastifyReply, issued: Issued) => {
-      clearElsewhere(reply)
-      setSession(reply, issued)
-    },
-    /** The same for a proxy that passes the cookies on: nginx looks for a cookie by its name, and takes the first line. */
-    renewThroughProxy: (reply: FastifyReply, issued: Issued) => {
-      setSession(reply, issued)
-      clearElsewhere(reply)
-    },
-    /** A cookie that was planted before would break the new session. We may not see it: Strict cookies are not always sent. */
-    startSession: (reply: FastifyReply, started: Started) => {
-      clearElsewhere(reply)
-      setSession(reply, started)
-      if (started.knownDevices) keepKnownDevice(reply, started.knownDevices)
-    },
     keepKnownDevice,
     /** A planted cookie beside ours signs the browser out. Clearing every variant lets the user sign in again. */
     clearDoubled: (request: FastifyRequest, reply: FastifyReply) => {
-      if (isDoubled(request)) clearSession(reply)
+      if (isDoubled(request)) session.clearSession(reply)
     },
   }
 }

@@ -1,0 +1,70 @@
+import { isIP } from 'node:net'
+import type { FastifyReply } from 'fastify'
+import type { Issued } from '../../domain/sessions/sessions.js'
+import type { Started } from '../../domain/sign-in/start.js'
+import { cookieLine } from './cookie-line.js'
+import { sessionCookies } from './cookie-table.js'
+
+const mostDomains = 4
+
+/** The host and the domains above it, for which another host could have set a cookie. No browser accepts one for `com`. */
+const domainsOf = (host: string) => {
+  const labels = isIP(host) ? [] : host.split('.')
+  return labels
+    .slice(0, -1)
+    .map((_, place) => labels.slice(place).join('.'))
+    .slice(-mostDomains)
+}
+
+type Options = {
+  secure: boolean
+  host: string
+  domain: string | undefined
+  keepKnownDevice: (reply: FastifyReply, values: readonly string[]) => void
+}
+
+/** The two cookies of a session, which may have a Domain: another host could have planted one beside ours. */
+export const createSessionCookies = ({ secure, host, domain, keepKnownDevice }: Options) => {
+  /** The other places where a session cookie could be: for this host only, and for each domain above it. */
+  const otherPlaces = [undefined, ...domainsOf(host)].filter((place) => place !== domain)
+
+  const write = (reply: FastifyReply, line: string) => reply.header('Set-Cookie', line)
+
+  const clearAt = (reply: FastifyReply, place: string | undefined) => {
+    for (const name of sessionCookies) write(reply, cookieLine(name, '', { secure, domain: place, maxAge: 0 }))
+  }
+
+  /** Clears what a sibling host has set for a parent domain, and what was set before COOKIE_DOMAIN was changed. */
+  const clearElsewhere = (reply: FastifyReply) => {
+    for (const place of otherPlaces) clearAt(reply, place)
+  }
+
+  const setSession = (reply: FastifyReply, issued: Issued) => {
+    const { accessToken, accessTokenMaxAge, refreshToken, refreshTokenMaxAge } = issued
+    write(reply, cookieLine('access_token', accessToken, { secure, domain, maxAge: accessTokenMaxAge }))
+    write(reply, cookieLine('refresh_token', refreshToken, { secure, domain, maxAge: refreshTokenMaxAge }))
+  }
+
+  return {
+    clearSession: (reply: FastifyReply) => {
+      clearAt(reply, domain)
+      clearElsewhere(reply)
+    },
+    /** New tokens of a session that continues. */
+    renewSession: (reply: FastifyReply, issued: Issued) => {
+      clearElsewhere(reply)
+      setSession(reply, issued)
+    },
+    /** The same for a proxy that passes the cookies on: nginx looks for a cookie by its name, and takes the first line. */
+    renewThroughProxy: (reply: FastifyReply, issued: Issued) => {
+      setSession(reply, issued)
+      clearElsewhere(reply)
+    },
+    /** A cookie that was planted before would break the new session. We may not see it: Strict cookies are not always sent. */
+    startSession: (reply: FastifyReply, started: Started) => {
+      clearElsewhere(reply)
+      setSession(reply, started)
+      if (started.knownDevices) keepKnownDevice(reply, started.knownDevices)
+    },
+  }
+}
