@@ -4,7 +4,8 @@ import { days } from '../../lib/durations.js'
 import { type Command, CommandFailure, emailFrom, operator, print, readArguments, withStores } from '../command.js'
 import { counted } from '../terminal/counted.js'
 import { printableJson } from '../terminal/printable-json.js'
-import { requireUser } from './find-user.js'
+import { findUser } from './find-user.js'
+import { noSuchUser } from './user-show.js'
 
 export const userRecover: Command = {
   summary: 'Take a stolen account back for its owner',
@@ -27,8 +28,12 @@ an email or an id.
       'EMAIL',
     ])
     const email = emailFrom(positionals[1] ?? '')
-    return withStores(context, 'service', async ({ users, recovery }) => {
-      const found = await requireUser({ users }, positionals[0] ?? '')
+    return withStores(context, 'service', async (stores) => {
+      const { recovery } = stores
+      const named = positionals[0] ?? ''
+      // A thief may have renamed the account that the owner still knows by its old name.
+      const found = await findUser(stores, named)
+      if (!found) throw await noSuchUser(stores, named)
       if (!values.yes)
         throw new CommandFailure(
           `This gives the account ${found.username} to ${email.email} (now ${found.email}): it removes the password, two-step sign-in, all passkeys and all linked providers, signs out everywhere, makes every undo link invalid, and mails a link to choose a new password to ${email.email}. Add --yes to do it.`,

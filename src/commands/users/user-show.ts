@@ -227,7 +227,8 @@ const hintAbout = async (stores: Stores, named: string) => {
   return waits ? ' A registration under this name waits until its email is confirmed.' : ''
 }
 
-const noSuchUser = async (stores: Stores, named: string) => {
+/** With a hint if the name is a former one, or waits for its confirmation. */
+export const noSuchUser = async (stores: Stores, named: string) => {
   const hint = await hintAbout(stores, named)
   const name = printableText(JSON.stringify(named))
   const attempts = quoteCommandWith('events', '--user', named)
