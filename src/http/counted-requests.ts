@@ -5,7 +5,7 @@ import { type LimiterName, limiterKey } from '../domain/limiters/limiters.js'
 import { seconds } from '../lib/durations.js'
 import type { Cache, Limit, Reservation } from '../platform/cache/cache.js'
 import type { Rejection, Whom } from './limited-events.js'
-import { createPatientReservations } from './patient-reservations.js'
+import { createWaitingReservations } from './waiting-reservations.js'
 
 export type Limiter = {
   name: LimiterName
@@ -54,7 +54,7 @@ export const createCountedRequests = ({
 }) => {
   const held = new WeakMap<FastifyRequest, readonly Held[]>()
   const successes = new WeakSet<FastifyRequest>()
-  const reservePatiently = createPatientReservations()
+  const reserveOrQueue = createWaitingReservations()
   const waitsEnd = new WeakMap<FastifyRequest, number>()
   const heldBy = (request: FastifyRequest) => held.get(request) ?? []
 
@@ -82,7 +82,7 @@ export const createCountedRequests = ({
     const key = limiterKey(limiter.name, subject)
     const ask = () => cache.reserve(key, limiter.limit)
     if (!limiter.refundsSuccess) return { limiter, key, reservation: await ask() }
-    const { reservation, decided } = await reservePatiently(key, ask, reply.raw, endOfWait(reply.request))
+    const { reservation, decided } = await reserveOrQueue(key, ask, reply.raw, endOfWait(reply.request))
     if (decided) hold({ limiter, key, reservation, decided }, reply)
     return { limiter, key, reservation }
   }

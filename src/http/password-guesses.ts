@@ -25,7 +25,7 @@ const ofKnownDevices: Limiter = { ...ofDevices, name: 'known', limit: limiters.k
 type Account = Pick<User, 'id' | 'undoCount'>
 
 /** For a name without an account. */
-const nobody: Account = { id: nilUuid, undoCount: 0 }
+const noAccount: Account = { id: nilUuid, undoCount: 0 }
 
 type Dependencies = {
   counted: CountedRequests
@@ -93,14 +93,14 @@ export const createPasswordGuesses = (deps: Dependencies) => {
       const user = values.length > 0 ? await users.findByLogin(name) : undefined
       // Looked up in every case, so that the time does not show whether there is an account.
       const whom = async () => ({ userId: (await users.findByLogin(name))?.id, typedName: name })
-      return count({ account: user ?? nobody, name, whom }, request, reply)
+      return count({ account: user ?? noAccount, name, whom }, request, reply)
     },
     /** For a caller who proves it with the password. */
     byCaller: async (request: FastifyRequest, reply: FastifyReply) => {
       const { userId, username } = callers.of(request)
       const hasValues = signInCookies.knownIn(request).length > 0
       const user = hasValues ? await users.findById(userId) : undefined
-      return countUser(user ?? { ...nobody, id: userId }, username, request, reply)
+      return countUser(user ?? { ...noAccount, id: userId }, username, request, reply)
     },
     /** For a user whom something else names, such as a mailed link. */
     byUser: countUser,

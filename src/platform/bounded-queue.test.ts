@@ -14,13 +14,13 @@ const task = () => {
   return { run, finish: (result: string) => finish(result), hasStarted: () => started }
 }
 
-const patient = () => new AbortController().signal
+const noDeadline = () => new AbortController().signal
 
 describe('a bounded queue', () => {
   it('runs as many at once as it may, and the others in the order in which they came', async () => {
     const queue = createBoundedQueue({ atOnce: 1, waiting: 2 })
     const [first, second, third] = [task(), task(), task()]
-    const answers = [first, second, third].map(({ run }) => queue.run(run, patient()))
+    const answers = [first, second, third].map(({ run }) => queue.run(run, noDeadline()))
     await Promise.resolve()
     expect([first, second, third].map(({ hasStarted }) => hasStarted())).toEqual([true, false, false])
     expect(queue.length()).toBe(2)
@@ -41,11 +41,11 @@ describe('a bounded queue', () => {
         async () => {
           order.push(share)
         },
-        patient(),
+        noDeadline(),
         { group: share, share, rank },
       )
     const first = task()
-    const begun = queue.run(first.run, patient())
+    const begun = queue.run(first.run, noDeadline())
     const flood = ['flood', 'flood', 'flood', 'flood'].map((share) => runs(share))
     expect(await flood[3]).toEqual({ refused: 'busy' })
     const others = [runs('home'), runs('office')]
@@ -58,8 +58,8 @@ describe('a bounded queue', () => {
   it('refuses at once what has no room to wait', async () => {
     const queue = createBoundedQueue({ atOnce: 1, waiting: 1 })
     const [first, second] = [task(), task()]
-    const answers = [queue.run(first.run, patient()), queue.run(second.run, patient())]
-    expect(await queue.run(task().run, patient())).toEqual({ refused: 'busy' })
+    const answers = [queue.run(first.run, noDeadline()), queue.run(second.run, noDeadline())]
+    expect(await queue.run(task().run, noDeadline())).toEqual({ refused: 'busy' })
     first.finish('one')
     second.finish('two')
     expect(await Promise.all(answers)).toEqual(['one', 'two'])
@@ -87,7 +87,7 @@ describe('a bounded queue', () => {
 
   it('makes room again after a failure', async () => {
     const queue = createBoundedQueue({ atOnce: 1, waiting: 0 })
-    await expect(queue.run(() => Promise.reject(new Error('broken')), patient())).rejects.toThrow('broken')
-    expect(await queue.run(async () => 'fine', patient())).toBe('fine')
+    await expect(queue.run(() => Promise.reject(new Error('broken')), noDeadline())).rejects.toThrow('broken')
+    expect(await queue.run(async () => 'fine', noDeadline())).toBe('fine')
   })
 })

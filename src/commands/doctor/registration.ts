@@ -43,9 +43,9 @@ const isEmpty = async (sql: Sql) => {
 
 /** Who can create an account. The database tells whether there is anyone who can sign in. */
 export const checkRegistration = async (config: Config, sql?: Sql): Promise<Finding> => {
-  const nobody =
+  const noOneMayRegister =
     sql && config.registration !== 'open' && (await isEmpty(sql))
       ? warning('there is no user yet and no invitation: add one with latchkey user add, or with latchkey invite')
       : ok('')
-  return worstOf(whoMayRegister(config), [...settingFindings(config), nobody])
+  return worstOf(whoMayRegister(config), [...settingFindings(config), noOneMayRegister])
 }

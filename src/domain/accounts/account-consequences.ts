@@ -25,7 +25,7 @@ type Owner = Pick<User, 'id' | 'email' | 'username'> & Partial<Pick<User, 'langu
 /** The account as it was before the change, whose row is held, and who changes it. `at`: when it happened, if not just now. */
 export type HeldAccount = { user: Owner; client: Client; caller?: SessionCaller | undefined; at?: Date }
 
-const nobody: Client = { ip: '', userAgent: '' }
+const noOne: Client = { ip: '', userAgent: '' }
 
 const factorsOf = ({ webhook }: Consequences, details: AnyDetails): readonly ChangedFactor[] => {
   if (webhook === 'factor.changed each') return details.factors ?? []
@@ -79,7 +79,7 @@ export const createAccountConsequences = ({ sessions, undos, mails, webhooks, ev
     const { user, client, caller } = account
     if (row.event === null) return
     const session = caller && { sessionId: caller.sessionId }
-    if (isDeletion(row)) await events.recordInside(sql, { kind: row.event, reason: user.id }, caller ? nobody : client)
+    if (isDeletion(row)) await events.recordInside(sql, { kind: row.event, reason: user.id }, caller ? noOne : client)
     else await events.recordInside(sql, { kind: row.event, userId: user.id, ...session, ...details.event }, client)
   }
 

@@ -34,7 +34,7 @@ type RecordedEvent = Pick<ToldEvent, 'kind' | 'userId' | 'sessionId' | 'reason'>
   /** When it happened, if that was some time before. */
   at?: string
 }
-export type EventListener = (recorded: RecordedEvent, event: ToldEvent) => void
+type EventListener = (recorded: RecordedEvent, event: ToldEvent) => void
 
 /** The reason as people read it, in the row and in the log. The provider comes first: `provider_a timeout`. */
 const reasonOf = ({ provider, reason }: Event) =>
@@ -65,7 +65,7 @@ export type EventQuery = {
   limit: number
 }
 
-const kept = 90 * days
+const retention = 90 * days
 
 export type Events = ReturnType<typeof createEvents>
 export type { EventRow } from './events.store.js'
@@ -177,6 +177,6 @@ export const createEvents = (options: Options) => {
         nameMarks: nameMarks.all(who.name),
       }),
     purge: async (sql: Sql, limit: number) =>
-      (await store.purgeBefore(sql, uuidFloor(later(clock.now(), -kept)), limit)).length,
+      (await store.purgeBefore(sql, uuidFloor(later(clock.now(), -retention)), limit)).length,
   }
 }

@@ -105,7 +105,7 @@ const recipientKey = (email: string) => {
   return google === undefined ? folded : `${google.replaceAll('.', '')}@gmail.com`
 }
 
-const kept = 1 * days
+const retention = 1 * days
 
 /**
  * The language of the recipient's account, or of the account that the mail is about. What warns the owner keeps the language from
@@ -228,7 +228,7 @@ export const createMails = ({
 
   /** Deletes mails that were sent or given up more than a day ago, oldest first. Returns how many. */
   const purge = async (sql: Sql, limit: number) => {
-    const gone = await store.deleteFinishedBefore(sql, uuidFloor(later(clock.now(), -kept)), limit)
+    const gone = await store.deleteFinishedBefore(sql, uuidFloor(later(clock.now(), -retention)), limit)
     return gone.length
   }
 

@@ -21,7 +21,7 @@ type Claims = Record<string, unknown>
 
 /**
  * A provider says when its user last signed in there, `auth_time`, if it is asked with `max_age` (OpenID Connect Core 1.0, section
- * 3.1.2.1) or, as Google wants it, with `claims` (section 5.5). No session there is as old as this `max_age`: nobody has to enter a
+ * 3.1.2.1) or, as Google wants it, with `claims` (section 5.5). No session there is as old as this `max_age`: no user has to enter a
  * password because of it. What a provider does not know of this it must ignore.
  */
 const askingForAuthTime = {

@@ -41,7 +41,7 @@ type Admission<Refusal extends string> = (
   insert: () => Promise<User | undefined>,
 ) => Promise<User | undefined | Refused<Refusal>>
 /** A new user from a provider. The username is the one at the provider. */
-export type ProviderUser = {
+type ProviderUser = {
   email: Email
   username: string
   name: string | null
@@ -82,7 +82,7 @@ const isEmail = (login: string) => login.includes('@')
 /** Names in the sign-in form with one key are the same name. */
 export const loginKey = (login: string) => (isEmail(login) ? emailKey(login) : usernameKey(login))
 
-/** The user who had this address until a short time ago: nobody else gets it yet. */
+/** The user who had this address until a short time ago: no other user gets it yet. */
 const ownerOfReserved = async (sql: Sql, email: string, now: Date) => {
   const [row] = await store.selectReservation(sql, emailKey(email), now)
   return row?.user_id

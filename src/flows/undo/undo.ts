@@ -47,7 +47,7 @@ export const createUndo = ({ recovery, passwords, providers }: Dependencies) => 
     const { user, email, username } = found
     const rejected = await passwords.refusalFor(password, { ...user, email, username }, client)
     if (rejected) return rejected
-    // Whoever made the changes may know the password of now.
+    // The thief who made the changes may know the password of now.
     const before = await passwords.verify(password, user.passwordHash, client)
     if (isRefused(before)) return before
     if (before.matches) return refuse('password_unchanged')

@@ -75,7 +75,7 @@ describe('the Cookie header', () => {
   })
 })
 
-describe('attempt cookies that somebody planted', () => {
+describe('attempt cookies that an attacker planted', () => {
   it('are cleared a few at a time, so that the answer stays small', async () => {
     const set = await begin(cookiesOf(400))
     expect(set.filter((line) => line.includes('Max-Age=0'))).toHaveLength(8)

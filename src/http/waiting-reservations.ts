@@ -11,7 +11,7 @@ const mostWaiting = 50
  * them is decided: otherwise colleagues behind one address who sign in at the same moment would refuse each other, although
  * none has failed. What is refused in the end is the same: the counter decides, not the wait.
  */
-export const createPatientReservations = () => {
+export const createWaitingReservations = () => {
   const attempts = new Map<string, Undecided>()
 
   const begin = (key: string) => {
