@@ -50,7 +50,7 @@ type Dependencies = {
   changeLimit: ChangeLimit
 }
 
-const rowsOf = (kind: ChangeKind | readonly ChangeKind[]) => ([kind].flat() as ChangeKind[]).map(consequencesOf)
+const rowsOf = (kind: ChangeKind | readonly ChangeKind[]) => [kind].flat().map(consequencesOf)
 
 export type AccountChanges = ReturnType<typeof createAccountChanges>
 
@@ -89,7 +89,7 @@ export const createAccountChanges = ({ database, users, sessions, applyConsequen
     kind: Kind | readonly Kind[],
     work: Work<Outcome>,
   ) => {
-    const kinds: readonly ChangeKind[] = [kind].flat() as Kind[]
+    const kinds: readonly ChangeKind[] = [kind].flat()
     const outcome = await work(sql, account.user)
     if (isRefused(outcome)) return outcome as Extract<Outcome, Refused>
     const { changes, result } = outcome as Changed<ChangeKind>

@@ -20,7 +20,7 @@ type Options = {
   secure: boolean
   host: string
   domain: string | undefined
-  keepKnownDevice: (reply: FastifyReply, values: readonly string[]) => void
+  keepKnownDevice: (reply: FastifyReply, values: readonly string[]) => unknown
 }
 
 /** The two cookies of a session, which may have a Domain: another host could have planted one beside ours. */
