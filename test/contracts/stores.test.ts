@@ -362,8 +362,8 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       { userId, nameMarks: ['mark of ada'] },
     )
     expect(kinds(about)).toEqual(['rate_limited', 'sign_in_failed', 'signed_in'])
-    expect(kinds(await events.selectRecentOfUser(sql, userId, [], 10))).toEqual(['signed_in'])
-    expect(await events.selectRecentOfUser(sql, userId, ['signed_in'], 10)).toEqual([])
+    expect(kinds(await events.selectRecentOfUser(sql, userId, ['signed_in'], 10))).toEqual(['signed_in'])
+    expect(await events.selectRecentOfUser(sql, userId, ['signed_out'], 10)).toEqual([])
     expect(await events.takeUnlogged(sql, 10)).toEqual([])
     expect(await events.selectSignIn(sql, userId, uuidFloor(now), { ip: '', userAgent: '' })).toEqual([])
     await events.forgetNames(sql, ['mark of ada'])

@@ -91,13 +91,13 @@ describe('why a user could not sign in', () => {
 
     const cleared = await command('limits', 'clear', '--user', 'ada')
     expect(cleared.out).toMatch(
-      /^Cleared codes of user:[0-9a-f-]+, account of ada \(2 counted\), sign_ins of user:[0-9a-f-]+ \(\d counted\), general of session:/,
+      /^Cleared codes of user:[0-9a-f-]+, account of ada \(2 counted\), sign_ins of user:[0-9a-f-]+ \(\d counted\), account_changes of user:[0-9a-f-]+ \(\d counted\), general of session:/,
     )
     expect(cleared.err).toContain(`latchkey limits clear --network ${ofAda}`)
     await signIn()
     expect((await tab.post('/api/auth/second-factor', { code: codes.code() })).status).toBe(200)
     expect(await kindsBy('limits_cleared')).toEqual([
-      { kind: 'limits_cleared', reason: 'user: codes account sign_ins general', ip: 'command line' },
+      { kind: 'limits_cleared', reason: 'user: codes account sign_ins account_changes general', ip: 'command line' },
     ])
   })
 
