@@ -12,7 +12,7 @@ const home = fileURLToPath(new URL('../../..', import.meta.url))
  * The commit from which the test upgrades. The migrations that it has are applied by it, so this program refuses its database if one
  * of them was changed since.
  */
-const commit = '046e6163f4e61e727e422ded110e6e126a06b859'
+const commit = '47c80330695a3f71c8ab6b4345632d5cbe05c90e'
 
 /** The previous release, built in a folder of its own from the history of this repository. */
 export const buildPreviousRelease = async () => {
