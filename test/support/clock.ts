@@ -19,3 +19,16 @@ export const createWrongClock = (error: number): MovableClock => {
   const clock = createMovableClock()
   return { ...clock, now: () => new Date(clock.now().getTime() + error) }
 }
+
+/** Stands still but for `advance`: for a test that compares whole seconds. */
+export const createStoppedClock = (): MovableClock => {
+  const stoppedAt = Date.now()
+  let moved = 0
+  return {
+    now: () => new Date(stoppedAt + moved),
+    offset: () => moved,
+    advance: (milliseconds) => {
+      moved += milliseconds
+    },
+  }
+}

@@ -1,13 +1,13 @@
 import { createHmac, createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { createMovableClock } from '../../../test/support/clock.js'
+import { createStoppedClock } from '../../../test/support/clock.js'
 import { newKeyPair } from '../signing-keys/key-pair.js'
 import { createTokenKey } from './token-keys.js'
 import { createTokens, longestIssuer } from './tokens.js'
 
 const secret = 'f3a1c9e07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4'
 const issuer = 'https://app.example.com'
-const clock = createMovableClock()
+const clock = createStoppedClock()
 const pair = newKeyPair()
 const publicKey = createTokenKey('at+jwt', { algorithm: 'ES256', kid: pair.id, ...pair })
 

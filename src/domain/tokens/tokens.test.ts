@@ -1,13 +1,13 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { createMovableClock } from '../../../test/support/clock.js'
+import { createStoppedClock } from '../../../test/support/clock.js'
 import { minutes } from '../../lib/durations.js'
 import { createTokens, longestIssuer } from './tokens.js'
 
 const secret = 'f3a1c9e07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4'
 const older = '0c7d19e6a85f32b4d60ea97c15fb83d2704e9b6a8df13c5207ee49b16ad8f350'
 const issuer = 'https://app.example.com'
-const clock = createMovableClock()
+const clock = createStoppedClock()
 const tokens = createTokens({ secrets: [secret], clock, issuer })
 
 const now = () => Math.floor(clock.now().getTime() / 1000)
