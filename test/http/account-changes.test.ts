@@ -3,7 +3,8 @@ import type { Consequences, Door, Voided } from '../../src/domain/accounts/accou
 import { accountChangeTable, type ChangeKind, consequencesOf } from '../../src/domain/accounts/account-change-table.js'
 import type { ChangeDetails } from '../../src/domain/accounts/change-details.js'
 import type { Transaction } from '../../src/platform/database/database.js'
-import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { changeDetails, client, kindsByDoor, type PreparedAccount, prepareAccount } from '../support/account-kinds.js'
+import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
 beforeAll(async () => {
@@ -11,52 +12,6 @@ beforeAll(async () => {
   await latchkey.sql.query("insert into webhooks_wanted (until) values (now() + interval '1 day')")
 })
 afterAll(() => latchkey.stop())
-
-const kinds = Object.keys(accountChangeTable) as ChangeKind[]
-const cases = kinds.flatMap((kind) => consequencesOf(kind).by.map((door) => ({ kind, door })))
-
-const identity = { provider: 'provider_a', subject: '1' } as const
-const restored = { byOperator: false }
-
-/** What each kind needs to know: one that is missing does not compile. */
-const details: { [Kind in ChangeKind]: ChangeDetails<Kind> } = {
-  password_changed: {},
-  username_changed: { mail: { formerUsername: 'before', reservedFor: 1 }, undo: { former: 'before' } },
-  name_changed: {},
-  language_changed: { mail: { newLanguage: 'de' }, undo: { former: 'en' } },
-  totp_added: {},
-  totp_removed: {},
-  recovery_codes_renewed: {},
-  trusted_device_removed: {},
-  passkey_added: { mail: { passkeyName: 'Key' }, undo: { id: '0190f0a0-0000-7000-8000-000000000000' } },
-  passkey_renamed: {},
-  passkey_removed: { mail: { passkeyName: 'Key' } },
-  provider_linked: { mail: { providerName: 'A' }, undo: { identity }, event: { provider: 'provider_a' } },
-  provider_unlinked: { mail: { providerName: 'A' }, event: { provider: 'provider_a' } },
-  session_ended: {},
-  signed_out_everywhere: {},
-  email_change_asked: { mail: { newEmail: 'new@example.org' } },
-  email_change_cancelled: {},
-  email_changed: { mail: { newEmail: 'new@example.org' } },
-  account_deleted: { mail: { byOperator: false } },
-  user_deleted: { mail: { byOperator: true } },
-  password_reset: {},
-  email_change_undone: { mail: restored, factors: ['password', 'totp'] },
-  factor_undone: { mail: restored, factors: ['password', 'passkey'] },
-  email_withdrawn: {},
-  account_recovered: { mail: restored, factors: ['password'] },
-  email_set: { mail: { newEmail: 'new@example.org' } },
-  user_disabled: {},
-  user_enabled: {},
-  password_expired: {},
-  factors_reset: { factors: ['totp', 'passkey'] },
-  sessions_ended: {},
-  new_device: {},
-  device_trusted: {},
-  recovery_code_used: { mail: { left: 9 } },
-  wrong_codes: {},
-  sign_in_unfinished: {},
-}
 
 /** What triggers tell programs of follows from the change itself. */
 const changeRow = async (sql: Transaction, kind: ChangeKind, userId: string) => {
@@ -69,11 +24,9 @@ const webhooksFor = (kind: ChangeKind) => {
   const { webhook } = consequencesOf(kind)
   if (webhook === null) return []
   const [type, factor] = webhook.split(' ')
-  const given = details[kind] as { factors?: readonly string[] }
+  const given = changeDetails[kind] as { factors?: readonly string[] }
   return factor === 'each' ? (given.factors ?? []).map((each) => `${type} ${each}`) : [webhook]
 }
-
-const client = { ip: '192.0.2.1', userAgent: 'test' }
 
 /** Which row of an account stands for each thing that a change can void. */
 const voidable: Record<Voided, string> = {
@@ -91,48 +44,12 @@ const isVoided = ({ voids, webhook }: Consequences, voided: Voided) =>
   voids.includes(voided) ||
   (voided === 'waiting sign-ins by provider' && voids.includes('waiting sign-ins'))
 
-let accounts = 0
-const createAccount = async () => {
-  accounts += 1
-  const username = `user${accounts}`
-  const email = `${username}@example.com`
-  const { users, sessions, oneTimeTokens, trustedDevices, challenges, passwords } = latchkey.app.nouns
-  const passwordHash = await passwords.hash(goodPassword, { ip: '' })
-  if (typeof passwordHash !== 'string') throw new Error('The password could not be hashed')
-  const newUser = { email: { email, key: email }, username: { username, key: username }, name: null, passwordHash }
-  const user = await latchkey.sql.transaction((sql) => users.createWithPassword(sql, newUser))
-  if ('refused' in user) throw new Error(user.refused)
-  const session = (provider: 'provider_a' | 'provider_b') =>
-    sessions.beginSession(user, { methods: ['provider'], provider }, client)
-  const [own, other] = [await session('provider_b'), await session('provider_a')]
-  await latchkey.sql.transaction(async (sql) => {
-    await oneTimeTokens.replaceReset(sql, user.id, `reset ${username}`)
-    await oneTimeTokens.replaceRestoreLink(sql, user.id, `restore ${username}`)
-    await trustedDevices.add(sql, user.id, { client, trustedDevices: [] })
-    for (const by of [{ way: 'password' }, { way: 'provider', provider: 'provider_a' }] as const)
-      await challenges.begin(sql, { by, user, kind: 'second_factor', passwordHash, link: undefined, client })
-    await sql.query(
-      `insert into mailed_codes (holder, id, user_id, tries_left, expires_at)
-       values ($1, gen_random_uuid(), $2, 5, now() + interval '1 hour')`,
-      [`session ${username}`, user.id],
-    )
-    await sql.query(
-      `insert into email_changes (user_id, email, email_key, hash, asked_at, expires_at)
-       values ($1, $2, $2, decode(md5($2), 'hex'), now(), now() + interval '1 day')`,
-      [user.id, `new-${email}`],
-    )
-    await sql.query('delete from outgoing_webhooks where user_id = $1', [user.id])
-  })
-  if (!own || !other) throw new Error('No session began')
-  return { user, own: own.sessionId, other: other.sessionId }
-}
-
 /** Through the door, with a work that does no more than what the triggers look at. */
-const change = async (kind: ChangeKind, door: Door, account: Awaited<ReturnType<typeof createAccount>>) => {
+const change = async (kind: ChangeKind, door: Door, account: PreparedAccount) => {
   const { user, own } = account
   const caller = { userId: user.id, sessionId: own, generation: 0 }
   const { accountChanges } = latchkey.app.nouns
-  const changes = { [kind]: details[kind] }
+  const changes = { [kind]: changeDetails[kind] }
   const work = async (sql: Transaction) => {
     await changeRow(sql, kind, user.id)
     return { changes }
@@ -150,9 +67,9 @@ const change = async (kind: ChangeKind, door: Door, account: Awaited<ReturnType<
 }
 
 describe('a change of an account', () => {
-  it.each(cases)('$kind by $door has the consequences of the table', async ({ kind, door }) => {
+  it.each(kindsByDoor)('$kind by $door has the consequences of the table', async ({ kind, door }) => {
     const row = consequencesOf(kind)
-    const account = await createAccount()
+    const account = await prepareAccount(latchkey.sql, latchkey.app.nouns, `${kind}-${door}`.replaceAll('_', '-'))
     const { user, own, other } = account
     const { sql } = latchkey
     const outcome = await change(kind, door, account)

@@ -1,0 +1,89 @@
+import type { Nouns } from '../../src/app/nouns.js'
+import { accountChangeTable, type ChangeKind, consequencesOf } from '../../src/domain/accounts/account-change-table.js'
+import type { ChangeDetails } from '../../src/domain/accounts/change-details.js'
+import type { Database } from '../../src/platform/database/database.js'
+
+const kinds = Object.keys(accountChangeTable) as ChangeKind[]
+export const kindsByDoor = kinds.flatMap((kind) => consequencesOf(kind).by.map((door) => ({ kind, door })))
+
+const identity = { provider: 'provider_a', subject: '1' } as const
+const restored = { byOperator: false }
+
+/** What each kind needs to know: one that is missing does not compile. */
+export const changeDetails: { [Kind in ChangeKind]: ChangeDetails<Kind> } = {
+  password_changed: {},
+  username_changed: { mail: { formerUsername: 'before', reservedFor: 1 }, undo: { former: 'before' } },
+  name_changed: {},
+  language_changed: { mail: { newLanguage: 'de' }, undo: { former: 'en' } },
+  totp_added: {},
+  totp_removed: {},
+  recovery_codes_renewed: {},
+  trusted_device_removed: {},
+  passkey_added: { mail: { passkeyName: 'Key' }, undo: { id: '0190f0a0-0000-7000-8000-000000000000' } },
+  passkey_renamed: {},
+  passkey_removed: { mail: { passkeyName: 'Key' } },
+  provider_linked: { mail: { providerName: 'A' }, undo: { identity }, event: { provider: 'provider_a' } },
+  provider_unlinked: { mail: { providerName: 'A' }, event: { provider: 'provider_a' } },
+  session_ended: {},
+  signed_out_everywhere: {},
+  email_change_asked: { mail: { newEmail: 'new@example.org' } },
+  email_change_cancelled: {},
+  email_changed: { mail: { newEmail: 'new@example.org' } },
+  account_deleted: { mail: { byOperator: false } },
+  user_deleted: { mail: { byOperator: true } },
+  password_reset: {},
+  email_change_undone: { mail: restored, factors: ['password', 'totp'] },
+  factor_undone: { mail: restored, factors: ['password', 'passkey'] },
+  email_withdrawn: {},
+  account_recovered: { mail: restored, factors: ['password'] },
+  email_set: { mail: { newEmail: 'new@example.org' } },
+  user_disabled: {},
+  user_enabled: {},
+  password_expired: {},
+  factors_reset: { factors: ['totp', 'passkey'] },
+  sessions_ended: {},
+  new_device: {},
+  device_trusted: {},
+  recovery_code_used: { mail: { left: 9 } },
+  wrong_codes: {},
+  sign_in_unfinished: {},
+}
+
+export const client = { ip: '192.0.2.1', userAgent: 'test' }
+
+type AccountNouns = Pick<Nouns, 'users' | 'sessions' | 'oneTimeTokens' | 'trustedDevices' | 'challenges'>
+export type PreparedAccount = Awaited<ReturnType<typeof prepareAccount>>
+
+/** An account with two sessions and everything that a change can void. */
+export const prepareAccount = async (database: Database, nouns: AccountNouns, username: string) => {
+  const email = `${username}@example.com`
+  const { users, sessions, oneTimeTokens, trustedDevices, challenges } = nouns
+  // It is never compared with a password.
+  const passwordHash = 'a hash'
+  const newUser = { email: { email, key: email }, username: { username, key: username }, name: null, passwordHash }
+  const user = await database.transaction((sql) => users.createWithPassword(sql, newUser))
+  if ('refused' in user) throw new Error(user.refused)
+  const session = (provider: 'provider_a' | 'provider_b') =>
+    sessions.beginSession(user, { methods: ['provider'], provider }, client)
+  const [own, other] = [await session('provider_b'), await session('provider_a')]
+  await database.transaction(async (sql) => {
+    await oneTimeTokens.replaceReset(sql, user.id, `reset ${username}`)
+    await oneTimeTokens.replaceRestoreLink(sql, user.id, `restore ${username}`)
+    await trustedDevices.add(sql, user.id, { client, trustedDevices: [] })
+    for (const by of [{ way: 'password' }, { way: 'provider', provider: 'provider_a' }] as const)
+      await challenges.begin(sql, { by, user, kind: 'second_factor', passwordHash, link: undefined, client })
+    await sql.query(
+      `insert into mailed_codes (holder, id, user_id, tries_left, expires_at)
+       values ($1, gen_random_uuid(), $2, 5, now() + interval '1 hour')`,
+      [`session ${username}`, user.id],
+    )
+    await sql.query(
+      `insert into email_changes (user_id, email, email_key, hash, asked_at, expires_at)
+       values ($1, $2, $2, decode(md5($2), 'hex'), now(), now() + interval '1 day')`,
+      [user.id, `new-${email}`],
+    )
+    await sql.query('delete from outgoing_webhooks where user_id = $1', [user.id])
+  })
+  if (!own || !other) throw new Error('No session began')
+  return { user, own: own.sessionId, other: other.sessionId }
+}
