@@ -15,7 +15,7 @@ const home = fileURLToPath(new URL('../../src', import.meta.url))
 const takesTables = ['sealed-values.store.ts', 'expired-rows.store.ts']
 const deletions = expiringTables.map((each) => ({
   name: `deleteExpired ${each.table}`,
-  call: ((sql: Sql) => deleteExpired(sql, each, new Date(), 1)) as StoreFunction,
+  call: ((sql: Sql) => deleteExpired(sql, each, { now: new Date(), clockOffset: 0 }, 1)) as StoreFunction,
 }))
 
 const storeFunctions = async () => {

@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { minutes } from '../../src/lib/durations.js'
+import { createExpiredRows } from '../../src/domain/housekeeping/expired-rows.js'
+import { days, minutes } from '../../src/lib/durations.js'
 import { createBrowser } from '../support/client.js'
 import { createWrongClock } from '../support/clock.js'
+import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
-// Two instances of one service, on one database and one Redis, ten minutes apart.
+// Instances of one service, on one database and one Redis: two are ten minutes apart, and one is wrong by more than a week.
 let slow: Latchkey
 let fast: Latchkey
+let wrong: Latchkey
 beforeAll(async () => {
   slow = await startLatchkey({ clock: createWrongClock(-5 * minutes) })
   const { databaseUrl = '', redisUrl = '', redisPrefix } = slow.config
@@ -14,10 +17,12 @@ beforeAll(async () => {
   const stores = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix }
   const settings = { ...stores, JWT_SECRET: secret, PUBLIC_URL: slow.url }
   fast = await startLatchkey({ settings, clock: createWrongClock(5 * minutes) })
+  wrong = await startLatchkey({ settings, clock: createWrongClock(8 * days) })
   // All mails are in one mailbox.
-  await fast.app.nouns.mails.stop()
+  for (const instance of [fast, wrong]) await instance.app.nouns.mails.stop()
 })
 afterAll(async () => {
+  await wrong.stop()
   await fast.stop()
   await slow.stop()
 })
@@ -46,4 +51,24 @@ it('a race between them is a race, and no theft', async () => {
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
   const successors = answers.map(({ setCookies }) => setCookies.find((cookie) => cookie.startsWith('refresh_token=')))
   expect(new Set(successors.map((cookie) => cookie?.split(';')[0])).size).toBe(1)
+})
+
+it('a link that takes a change back works for seven days, also at an instance whose clock is wrong', async () => {
+  const changes = createEmailChanges(slow)
+  await changes.change(await slow.signedUp('dee'), 'dee@example.org')
+  const purge = createExpiredRows({ clock: wrong.clock }).find(({ name }) => name === 'purge undos')
+  expect(await purge?.run(wrong.sql, 10)).toBe(0)
+  expect(await wrong.app.nouns.users.reservedFor('dee@example.com')).toBeDefined()
+  const token = await changes.undoToken('dee@example.com', /was changed/)
+  expect((await at(wrong, new Map()).post('/api/auth/email/undo', { token })).status).toBe(204)
+  expect(await changes.emailOf('dee')).toBe('dee@example.com')
+
+  await slow.signedUp('eli')
+  const fromWrong = at(wrong, new Map())
+  expect((await fromWrong.post('/login', { username: 'eli', password: goodPassword })).status).toBe(200)
+  expect((await fromWrong.send('PATCH', '/api/auth/account', { username: 'eli-2' }, { csrf: true })).status).toBe(200)
+  const lifetimes = `select expires_at between now() + interval '6 days' and now() + interval '7 days' as is_right
+    from undos where kind = 'username'`
+  expect(await slow.sql.query(lifetimes)).toEqual([{ is_right: true }])
+  expect((await changes.undoFactor(await changes.undoToken('eli@example.com'))).status).toBe(204)
 })

@@ -1,4 +1,4 @@
-import { type Clock, later } from '../../lib/clock.js'
+import type { Clock } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
 import { deleteExpired } from './expired-rows.store.js'
 import type { Job } from './housekeeping.js'
@@ -31,5 +31,6 @@ export const expiringTables: readonly ExpiringTable[] = [
 export const createExpiredRows = ({ clock }: { clock: Clock }): Job[] =>
   expiringTables.map((each) => ({
     name: `purge ${each.table}`,
-    run: async (sql, limit) => (await deleteExpired(sql, each, later(clock.now(), -(each.keptFor ?? 0)), limit)).length,
+    run: async (sql, limit) =>
+      (await deleteExpired(sql, each, { now: clock.now(), clockOffset: clock.offset() }, limit)).length,
   }))

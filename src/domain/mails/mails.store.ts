@@ -1,5 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
-import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
+import { databaseMoment, databaseNow, milliseconds } from '../../platform/database/database-now.js'
 import { forgottenKey } from '../../platform/database/forgotten-key.js'
 import { selectList } from '../../platform/database/select-list.js'
 
@@ -19,7 +19,7 @@ export type HeldUser = { language: string | null; earlier_language: string | nul
  * mail's address if there is one, which may be another user's. `earlier_language` and
  * `earlier_username` are those before the changes that can still be undone.
  */
-export const holdUser = (sql: Sql, userId: string, recipient: string, now: Date) =>
+export const holdUser = (sql: Sql, userId: string, recipient: string, clockOffset: number) =>
   sql.query<HeldUser>(
     `with held as (select id, language from users where id = $1 for key share),
        reader as (
@@ -27,12 +27,12 @@ export const holdUser = (sql: Sql, userId: string, recipient: string, now: Date)
          union all select id, language, 2 from held order by choice limit 1
        )
      select reader.language, (
-       select subject from undos where user_id = reader.id and kind = 'language' and expires_at > $3 order by made_at, hash limit 1
+       select subject from undos where user_id = reader.id and kind = 'language' and expires_at > ${databaseMoment('$3')} order by made_at, hash limit 1
      ) as earlier_language, (
-       select subject from undos where user_id = held.id and kind = 'username' and expires_at > $3 order by made_at, hash limit 1
+       select subject from undos where user_id = held.id and kind = 'username' and expires_at > ${databaseMoment('$3')} order by made_at, hash limit 1
      ) as earlier_username
      from held, reader`,
-    [userId, recipient, now],
+    [userId, recipient, clockOffset],
   )
 
 /** One at a time for each recipient and kind, until the transaction ends, so that parallel requests cannot pass the limit. */

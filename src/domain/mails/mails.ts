@@ -188,7 +188,7 @@ export const createMails = ({
     const isLast = request.template === 'account-deleted'
     const recipient = emailKey(request.to)
     const { userId } = request
-    const [user] = userId === null ? [] : await store.holdUser(sql, userId, recipient, clock.now())
+    const [user] = userId === null ? [] : await store.holdUser(sql, userId, recipient, clock.offset())
     if (userId !== null && !user) return refuse('no_user')
     const row = {
       id: uuidv7(clock.now()),

@@ -1,5 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
-import { databaseMoment } from '../../platform/database/database-now.js'
+import { databaseMoment, milliseconds } from '../../platform/database/database-now.js'
 import { selectList } from '../../platform/database/select-list.js'
 
 export type UndoRow = {
@@ -12,6 +12,9 @@ export type UndoRow = {
 
 const undo = selectList<UndoRow>({ user_id: true, kind: true, subject: true, email: true, since: true })
 
+/** By the database's clock, which also sets the expiry: an instance whose clock is wrong must not void the owner's links. */
+const isOpen = (clockOffset: string) => `expires_at > ${databaseMoment(clockOffset)}`
+
 /** All rows of one address have the same `since`: whatever is mailed to a later address is younger. */
 export const insert = (
   sql: Sql,
@@ -22,40 +25,41 @@ export const insert = (
     subject: string | null
     email: string
     emailKey: string
-    expiresAt: Date
+    lifetime: number
     clockOffset: number
   },
 ) =>
   sql.query(
     `insert into undos (hash, user_id, kind, subject, email, email_key, since, made_at, expires_at)
      select $1, $2::uuid, $3, $4, $5, $6::text,
-       least(made_at, (select min(since) from undos where user_id = $2 and email_key = $6)), made_at, $7
+       least(made_at, (select min(since) from undos where user_id = $2 and email_key = $6)), made_at,
+       made_at + ${milliseconds('$7')}
      from (select ${databaseMoment('$8')} as made_at) as this`,
-    [row.hash, row.userId, row.kind, row.subject, row.email, row.emailKey, row.expiresAt, row.clockOffset],
+    [row.hash, row.userId, row.kind, row.subject, row.email, row.emailKey, row.lifetime, row.clockOffset],
   )
 
-export const select = (sql: Sql, hash: Uint8Array, now: Date) =>
-  sql.query<UndoRow>(`select ${undo} from undos where hash = $1 and expires_at > $2`, [hash, now])
+export const select = (sql: Sql, hash: Uint8Array, clockOffset: number) =>
+  sql.query<UndoRow>(`select ${undo} from undos where hash = $1 and ${isOpen('$2')}`, [hash, clockOffset])
 
 /** The oldest change first. */
-export const selectOpen = (sql: Sql, userId: string, now: Date) =>
-  sql.query<UndoRow>(`select ${undo} from undos where user_id = $1 and expires_at > $2 order by made_at, hash`, [
+export const selectOpen = (sql: Sql, userId: string, clockOffset: number) =>
+  sql.query<UndoRow>(`select ${undo} from undos where user_id = $1 and ${isOpen('$2')} order by made_at, hash`, [
     userId,
-    now,
+    clockOffset,
   ])
 
 type FormerEmailRow = { email: string; reserved_until: Date }
-export const selectFormerEmails = (sql: Sql, userId: string, now: Date) =>
+export const selectFormerEmails = (sql: Sql, userId: string, clockOffset: number) =>
   sql.query<FormerEmailRow>(
     `select min(email) as email, max(expires_at) as reserved_until from undos
-     where user_id = $1 and expires_at > $2
+     where user_id = $1 and ${isOpen('$2')}
        and email_key <> (select email_key from users where id = $1) group by email_key order by 2, 1`,
-    [userId, now],
+    [userId, clockOffset],
   )
 
 /** Using it deletes its row, so of many requests at once only one succeeds. */
-export const take = (sql: Sql, hash: Uint8Array, now: Date) =>
-  sql.query<UndoRow>(`delete from undos where hash = $1 and expires_at > $2 returning ${undo}`, [hash, now])
+export const take = (sql: Sql, hash: Uint8Array, clockOffset: number) =>
+  sql.query<UndoRow>(`delete from undos where hash = $1 and ${isOpen('$2')} returning ${undo}`, [hash, clockOffset])
 
 export const deleteOfEmailAndLater = (sql: Sql, userId: string, emailKey: string, since: Date) =>
   sql.query('delete from undos where user_id = $1 and (email_key = $2 or since >= $3)', [userId, emailKey, since])
@@ -63,9 +67,12 @@ export const deleteOfEmailAndLater = (sql: Sql, userId: string, emailKey: string
 export const deleteOfUser = (sql: Sql, userId: string) => sql.query('delete from undos where user_id = $1', [userId])
 
 /** One that has expired stays so, also while its row is still there. */
-export const extendOfEmail = (sql: Sql, row: { userId: string; emailKey: string; now: Date; expiresAt: Date }) =>
+export const extendOfEmail = (
+  sql: Sql,
+  row: { userId: string; emailKey: string; lifetime: number; clockOffset: number },
+) =>
   sql.query(
-    `update undos set expires_at = $4
-     where user_id = $1 and email_key = $2 and expires_at > $3 and expires_at < $4`,
-    [row.userId, row.emailKey, row.now, row.expiresAt],
+    `update undos set expires_at = ${databaseMoment('$4')} + ${milliseconds('$3')}
+     where user_id = $1 and email_key = $2 and ${isOpen('$4')}`,
+    [row.userId, row.emailKey, row.lifetime, row.clockOffset],
   )

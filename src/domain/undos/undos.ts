@@ -1,7 +1,7 @@
 import { isLanguage, type Language } from '../../contract/languages.js'
 import { isProviderId } from '../../contract/providers.js'
 import { type UndoOf, undoTokenFor } from '../../contract/undo-tokens.js'
-import { type Clock, later } from '../../lib/clock.js'
+import type { Clock } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
 import type { Database, Sql } from '../../platform/database/database.js'
@@ -64,7 +64,7 @@ export type Undos = ReturnType<typeof createUndos>
  */
 export const createUndos = ({ database, clock }: { database: Database; clock: Clock }) => ({
   /** The earlier addresses that an undo link can still put back. */
-  formerEmailsOf: (userId: string, sql: Sql = database) => store.selectFormerEmails(sql, userId, clock.now()),
+  formerEmailsOf: (userId: string, sql: Sql = database) => store.selectFormerEmails(sql, userId, clock.offset()),
   /** The token for the mail to the user's present address. */
   add: async (sql: Sql, user: { id: string; email: string }, undoable: Undoable) => {
     const token = undoTokenFor(undoOf(undoable), randomToken())
@@ -75,22 +75,22 @@ export const createUndos = ({ database, clock }: { database: Database; clock: Cl
       subject: subjectOf(undoable),
       email: user.email,
       emailKey: emailKey(user.email),
-      expiresAt: later(clock.now(), undoLifetime),
+      lifetime: undoLifetime,
       clockOffset: clock.offset(),
     })
     return token
   },
   /** Without using it. */
   find: async (token: string) => {
-    const [row] = await store.select(database, fingerprint(token), clock.now())
+    const [row] = await store.select(database, fingerprint(token), clock.offset())
     return row && fromRow(row)
   },
   /** The changes that can still be taken back, the oldest first. */
   openOf: async (userId: string, sql: Sql = database) =>
-    (await store.selectOpen(sql, userId, clock.now())).map(fromRow),
+    (await store.selectOpen(sql, userId, clock.offset())).map(fromRow),
   /** The caller holds a lock on the user's row. */
   take: async (sql: Sql, token: string) => {
-    const [row] = await store.take(sql, fingerprint(token), clock.now())
+    const [row] = await store.take(sql, fingerprint(token), clock.offset())
     return row && fromRow(row)
   },
   /**
@@ -101,8 +101,11 @@ export const createUndos = ({ database, clock }: { database: Database; clock: Cl
     store.deleteOfEmailAndLater(sql, userId, emailKey(email), since),
   forgetAll: (sql: Sql, userId: string) => store.deleteOfUser(sql, userId),
   /** The user gives this address up now: from now on it can be put back, and is reserved, for the whole time. */
-  extend: (sql: Sql, userId: string, email: string) => {
-    const now = clock.now()
-    return store.extendOfEmail(sql, { userId, emailKey: emailKey(email), now, expiresAt: later(now, undoLifetime) })
-  },
+  extend: (sql: Sql, userId: string, email: string) =>
+    store.extendOfEmail(sql, {
+      userId,
+      emailKey: emailKey(email),
+      lifetime: undoLifetime,
+      clockOffset: clock.offset(),
+    }),
 })

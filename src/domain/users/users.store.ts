@@ -72,21 +72,21 @@ export const lockUsersOfAddress = (sql: Sql, key: string) =>
   )
 
 /** An undo of a changed email keeps the address for its user. */
-export const selectReservation = (sql: Sql, key: string, now: Date) =>
-  sql.query<{ user_id: string }>('select user_id from undos where email_key = $1 and expires_at > $2 limit 1', [
-    key,
-    now,
-  ])
+export const selectReservation = (sql: Sql, key: string, clockOffset: number) =>
+  sql.query<{ user_id: string }>(
+    `select user_id from undos where email_key = $1 and expires_at > ${databaseMoment('$2')} limit 1`,
+    [key, clockOffset],
+  )
 
 /**
  * A trigger refuses every address that is in the table, so what has expired is deleted before an address is used. It waits for no
  * one: who deletes a user holds such rows, and may wait for rows of the caller.
  */
-export const releaseEmail = (sql: Sql, key: string, now: Date) =>
+export const releaseEmail = (sql: Sql, key: string, clockOffset: number) =>
   sql.query(
     `delete from undos where hash in
-       (select hash from undos where email_key = $1 and expires_at <= $2 for update skip locked)`,
-    [key, now],
+       (select hash from undos where email_key = $1 and expires_at <= ${databaseMoment('$2')} for update skip locked)`,
+    [key, clockOffset],
   )
 
 export const selectByUsername = (sql: Sql, key: string) =>

@@ -83,8 +83,8 @@ const isEmail = (login: string) => login.includes('@')
 export const loginKey = (login: string) => (isEmail(login) ? emailKey(login) : usernameKey(login))
 
 /** The user who had this address until a short time ago: no other user gets it yet. */
-const ownerOfReserved = async (sql: Sql, email: string, now: Date) => {
-  const [row] = await store.selectReservation(sql, emailKey(email), now)
+const ownerOfReserved = async (sql: Sql, email: string, clockOffset: number) => {
+  const [row] = await store.selectReservation(sql, emailKey(email), clockOffset)
   return row?.user_id
 }
 
@@ -119,7 +119,7 @@ const held = {
 const createChanges = ({ database, clock }: { database: Database; clock: Clock }) => ({
   /** False if it is reserved for another user. One that another user has is a unique violation. */
   setEmail: async (sql: Sql, userId: string, email: Email) => {
-    await store.releaseEmail(sql, email.key, clock.now())
+    await store.releaseEmail(sql, email.key, clock.offset())
     return (await store.updateEmail(sql, userId, email, clock.now())).length > 0
   },
   /** The addresses that the account had in the last time, the oldest first. */
@@ -140,7 +140,7 @@ const createNewUsers = ({ database, clock, usernames }: Dependencies) => {
   /** Which unique value is taken; undefined if it is free again. */
   const obstacle = async (sql: Sql, user: { email: Email; username: Username }) => {
     if (await first(store.selectByEmail(sql, user.email.key))) return refuse('email_taken')
-    if ((await ownerOfReserved(sql, user.email.email, clock.now())) !== undefined) return refuse('email_taken')
+    if ((await ownerOfReserved(sql, user.email.email, clock.offset())) !== undefined) return refuse('email_taken')
     return (await usernames.isTaken(sql, user.username.key)) ? refuse('username_taken') : undefined
   }
 
@@ -150,7 +150,7 @@ const createNewUsers = ({ database, clock, usernames }: Dependencies) => {
     if (taken) return taken
     const now = clock.now()
     await usernames.release(sql, [user.username.key])
-    await store.releaseEmail(sql, user.email.key, now)
+    await store.releaseEmail(sql, user.email.key, clock.offset())
     const insert = () => first(store.insertWithPassword(sql, { ...user, id: uuidv7(now), now }))
     const created = (await insert()) ?? (await obstacle(sql, user)) ?? (await insert())
     // Its reservation is over, and is being deleted at this moment.
@@ -172,7 +172,7 @@ const createNewUsers = ({ database, clock, usernames }: Dependencies) => {
       const [free] = await store.selectFreeSuffix(database, wanted.key, usernames.keptAlike(wanted.key), now)
       const username = withSuffix(wanted, free?.suffix ?? id.slice(-6))
       await usernames.release(database, [username.key])
-      await store.releaseEmail(database, user.email.key, now)
+      await store.releaseEmail(database, user.email.key, clock.offset())
       const inserting = database.transaction((sql) =>
         admit(sql, () =>
           first(store.insertFromProvider(sql, { ...user, username, id, now, clockOffset: clock.offset() })),
@@ -183,7 +183,8 @@ const createNewUsers = ({ database, clock, usernames }: Dependencies) => {
       if (await first(store.selectByIdentity(database, user.identity))) return refuse('provider_taken')
       if (await first(store.selectByEmail(database, user.email.key))) return refuse('email_taken')
       if (created) return created
-      if ((await ownerOfReserved(database, user.email.email, now)) !== undefined) return refuse('email_taken')
+      if ((await ownerOfReserved(database, user.email.email, clock.offset())) !== undefined)
+        return refuse('email_taken')
     }
     throw new Error('No free username was found')
   }
@@ -249,7 +250,7 @@ export const createUsers = (deps: Dependencies) => {
       return first(store.lockForDeletion(sql, id))
     },
     findByEmail,
-    reservedFor: (email: string, sql: Sql = database) => ownerOfReserved(sql, email, clock.now()),
+    reservedFor: (email: string, sql: Sql = database) => ownerOfReserved(sql, email, clock.offset()),
     findByLogin,
     findByIdentity,
     ...createNewUsers(deps),
