@@ -54,12 +54,7 @@ describe('every kind of change of an account', () => {
 
   beforeAll(async () => {
     database = await openTestDatabase()
-    settings = {
-      NODE_ENV: 'test',
-      DATABASE_URL: database.url,
-      JWT_SECRET: secretOf('a'),
-      DATABASE_POOL: String(kindsByDoor.length),
-    }
+    settings = { NODE_ENV: 'test', DATABASE_URL: database.url, JWT_SECRET: secretOf('a') }
     await database.sql.query("insert into webhooks_wanted (until) values (now() + interval '1 day')")
     accounts = await prepareAll()
   })

@@ -2,10 +2,37 @@
 // From dist/modules/, where a process of its own finds JavaScript.
 const built = (/** @type {string} */ path) => import(new URL(`../../dist/modules/${path}`, import.meta.url).href)
 const { loadConfig } = await built('config.js')
-const { openStores } = await built('commands/open-stores.js')
+const { makeNouns } = await built('app/nouns.js')
+const { systemClock: clock } = await built('lib/clock.js')
+const { createMemoryCache } = await built('platform/cache/memory.js')
+const { openDatabase } = await built('platform/database/open.js')
+const { createLog } = await built('platform/log.js')
 
 const { settings, client, changes } = JSON.parse(process.argv[2] ?? '{}')
-const { accountChanges, database } = await openStores(loadConfig(settings), 'service')
+const config = loadConfig(settings)
+// Generous, because the machine may be busy with other programs.
+const timeouts = { connectTimeoutMs: 60_000, statementTimeoutMs: 120_000, idleTimeoutMs: 120_000 }
+const database = await openDatabase({
+  postgres: { url: config.databaseUrl, poolSize: changes.length, ...timeouts },
+})
+const { accountChanges } = makeNouns(config, {
+  clock,
+  log: createLog({ level: 'silent' }),
+  database,
+  unprepared: database,
+  cache: createMemoryCache({ clock, maximumKeys: changes.length }),
+  secrets: config.jwtSecret,
+  sealingSecrets: config.jwtSecret,
+  leakedPasswords: undefined,
+  // None of them is asked by a change of an account.
+  workers: {},
+  mailer: {},
+  outbound: {},
+  providerSettings: {},
+  webhookReceiver: undefined,
+  metrics: undefined,
+  leavesEventsToService: true,
+})
 
 /** `statement` is the change itself; what follows from it is up to the table. */
 const change = async (/** @type {Record<string, any>} */ { kind, door, details, statement, user, own }) => {
@@ -18,6 +45,7 @@ const change = async (/** @type {Record<string, any>} */ { kind, door, details, 
     accountChanges.bySignIn(sql, { user, client, caller }, (await work(sql)).changes)
   if (door === 'sign-in') await database.transaction(bySignIn)
   else if (door === 'caller') await accountChanges.byCaller({ caller, client }, kind, work)
+  else if (door === 'old token') await accountChanges.byOldToken({ caller, client }, kind, work)
   else if (door === 'link') await accountChanges.byLink({ userId: user.id, caller, client }, kind, work)
   else await accountChanges.byOperator({ userId: user.id, client }, kind, work)
   process.stdout.write(`${kind} by ${door} is done\n`)
