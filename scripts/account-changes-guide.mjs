@@ -30,8 +30,8 @@ export const accountChangesGuide = (table) => {
   return `# What can happen to an account
 
 Every change of an account, and what follows from it in the same transaction. \`by\` says who can cause it: the signed-in caller, the
-holder of a mailed link, an operator (with a command or a service key), or a sign-in under way. The mail goes to the address that the
-account had before the change.
+holder of a mailed link, an operator (with a command or a service key), a sign-in under way, or an old refresh token that is used
+again. The mail goes to the address that the account had before the change.
 
 | change | ${Object.values(columns).join(' | ')} |
 |${'---|'.repeat(Object.keys(columns).length + 1)}

@@ -40,7 +40,6 @@ export const largeFactories = new Set([
   'packages/client/src/calls.ts createCalls',
   'src/domain/factors/factors.ts createFactors',
   'src/domain/mails/mails.ts createMails',
-  'src/domain/sessions/sessions.ts createSessions',
   'src/domain/sign-in/second-steps.ts createByCode',
   'src/domain/sign-in/second-steps.ts createByEnrolment',
   'src/domain/sign-in/second-steps.ts createByPasskey',

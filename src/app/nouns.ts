@@ -15,7 +15,6 @@ import { createProviders, type ProviderSettings } from '../domain/providers/prov
 import { sealedColumns } from '../domain/sealed-values/sealed-columns.js'
 import { createSealedValues } from '../domain/sealed-values/sealed-values.js'
 import { createEndedSessions } from '../domain/sessions/ended-sessions.js'
-import { createRotations } from '../domain/sessions/rotations.js'
 import { createSessions } from '../domain/sessions/sessions.js'
 import { createLoadedKeys } from '../domain/signing-keys/loaded-keys.js'
 import { createSigningKeys } from '../domain/signing-keys/signing-keys.js'
@@ -117,23 +116,17 @@ const makeUserNouns = (config: Config, platform: NounPlatform, { keysFor, sealFo
 /** Sessions, and what is mailed to prove who asks. */
 const makeSessionNouns = (
   config: Config,
-  { database, clock, metrics }: NounPlatform,
+  { database, clock }: NounPlatform,
   { keysFor }: Keys,
   nouns: TokenNouns & ReturnType<typeof makeUserNouns>,
 ) => {
-  const { endedSessions, events, mails, users } = nouns
+  const { endedSessions, mails, users } = nouns
   const sessions = createSessions({ ...config, ...nouns, database, clock, onEnded: endedSessions.add })
-  const rotate = createRotations({
-    sessions,
-    endedSessions,
-    events,
-    onRotation: (outcome) => metrics?.countRefresh(outcome),
-  })
   const mailedCodes = createMailedCodes({ database, clock, mails, codeKeys: keysFor('mailed code') })
   const oneTimeTokens = createOneTimeTokens({ database, clock })
   const undos = createUndos({ database, clock })
   const emailChanges = createEmailChanges({ database, clock, users, mails, undos })
-  return { sessions, rotate, mailedCodes, oneTimeTokens, undos, emailChanges }
+  return { sessions, mailedCodes, oneTimeTokens, undos, emailChanges }
 }
 
 /** The nouns: things with rules and a table. The service and every command have them from here. */

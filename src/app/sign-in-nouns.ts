@@ -20,6 +20,8 @@ import { createProofs } from '../domain/proofs/proofs.js'
 import { createIdentities } from '../domain/providers/identities.js'
 import type { createProviders } from '../domain/providers/providers.js'
 import type { SealedValues } from '../domain/sealed-values/sealed-values.js'
+import type { EndedSessions } from '../domain/sessions/ended-sessions.js'
+import { createRotations } from '../domain/sessions/rotations.js'
 import type { Sessions } from '../domain/sessions/sessions.js'
 import { createChallenges } from '../domain/sign-in/challenges.js'
 import { createEnrolments } from '../domain/sign-in/enrolments.js'
@@ -43,6 +45,7 @@ type Dependencies = {
   users: Users
   usernames: Usernames
   sessions: Sessions
+  endedSessions: EndedSessions
   providers: ReturnType<typeof createProviders>
   sealedValues: SealedValues
   mails: Mails
@@ -67,6 +70,11 @@ export const makeSignInNouns = (config: Config, deps: Dependencies) => {
   const knownDevices = createKnownDevices({ keys: deps.keysFor('known device'), clock })
   const challenges = createChallenges({ database, clock })
   const accountChanges = makeAccountChanges({ ...deps, trustedDevices, challenges })
+  const rotate = createRotations({
+    ...deps,
+    accountChanges,
+    onRotation: (outcome) => metrics?.countRefresh(outcome),
+  })
   const factors = createFactors({
     ...deps,
     accountChanges,
@@ -94,6 +102,7 @@ export const makeSignInNouns = (config: Config, deps: Dependencies) => {
   const proofs = createProofs({ users, factors, passkeys })
   return {
     ...nouns,
+    rotate,
     unfinishedSignIns,
     deleteAccount,
     operatorChanges,

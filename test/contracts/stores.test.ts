@@ -71,7 +71,6 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       await users.selectByEmail(sql, 'ada@example.com'),
       await users.selectByUsername(sql, 'ada'),
       await sql.transaction((inside) => users.holdByEmail(inside, 'ada@example.com')),
-      await sql.transaction((inside) => users.holdById(inside, id)),
     ]
     for (const rows of found) expect(rows).toMatchObject([{ id, email: 'Ada@Example.com', created_at: now }])
     expect(await sql.transaction((inside) => users.lockById(inside, id))).toHaveLength(1)
@@ -226,7 +225,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await sessions.selectOfUser(sql, userId, liveAfter(31 * days))).toEqual([])
     expect(await sessions.deleteRecordOfUser(sql, one.id, nilUuid)).toEqual([])
     expect(await sessions.deleteRecordOfUser(sql, one.id, userId)).toEqual([{ id: one.id }])
-    expect(await sessions.deleteRecord(sql, two.id)).toEqual([{ user_id: userId }])
+    expect(await sessions.deleteRecordOfUser(sql, two.id, userId)).toEqual([{ id: two.id }])
     expect(await sessions.deleteAllOfUser(sql, userId, three.id)).toEqual([{ id: four.id }])
     expect(await sessions.purgeAfter(sql, nilUuid, live, 10)).toEqual([{ cursor: three.id }])
     expect(await sessions.selectOfUser(sql, userId, live)).toHaveLength(1)

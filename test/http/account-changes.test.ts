@@ -59,6 +59,11 @@ const change = async (kind: ChangeKind, door: Door, account: PreparedAccount) =>
       await changeRow(sql, kind, user.id)
       return accountChanges.bySignIn(sql, { user, client, caller }, changes)
     })
+  if (door === 'old token')
+    return accountChanges.byOldToken({ caller, client }, kind as 'session_stolen', async (sql) => {
+      await latchkey.app.nouns.sessions.end(own, user.id, sql)
+      return { changes: { session_stolen: changeDetails.session_stolen } }
+    })
   if (door === 'caller') return accountChanges.byCaller({ caller, client }, kind as 'totp_added', work)
   const context = { userId: user.id, client, caller: door === 'link' ? caller : undefined }
   return door === 'link'
@@ -106,7 +111,7 @@ describe('a change of an account', () => {
     const own_ = sessions.find(({ id }) => id === own)
     expect(sessions.some(({ id }) => id === other)).toBe(row.otherSessions === 'stay')
     const hasCaller = door !== 'operator'
-    if (row.thisSession === 'ends' && row.otherSessions === 'end') expect(own_).toBeUndefined()
+    if (row.thisSession === 'ends') expect(own_).toBeUndefined()
     else if (hasCaller) expect(own_?.generation).toBe(row.thisSession === 'new tokens' && door !== 'sign-in' ? 1 : 0)
 
     for (const [voided, statement] of Object.entries(voidable) as [Voided, string][])

@@ -25,6 +25,8 @@ export const changeDetails: { [Kind in ChangeKind]: ChangeDetails<Kind> } = {
   provider_linked: { mail: { providerName: 'A' }, undo: { identity }, event: { provider: 'provider_a' } },
   provider_unlinked: { mail: { providerName: 'A' }, event: { provider: 'provider_a' } },
   session_ended: {},
+  session_stolen: {},
+  stepped_up: { proven: 'pwd' },
   signed_out_everywhere: {},
   email_change_asked: { mail: { newEmail: 'new@example.org' } },
   email_change_cancelled: {},

@@ -3,8 +3,8 @@ import type { Method } from '../../contract/factors.js'
 import type { MailKind } from '../mails/letters.js'
 import type { UndoKind } from '../undos/undos.js'
 
-/** Who can cause a change. A sign-in adds a factor or a provider on its way. */
-export type Door = 'caller' | 'link' | 'operator' | 'sign-in'
+/** Who can cause a change. A sign-in adds a factor or a provider on its way. An old token of a session may be in the hands of a thief. */
+export type Door = 'caller' | 'link' | 'operator' | 'sign-in' | 'old token'
 
 /** What stops working with a change, besides what the change itself removes. */
 export type Voided =
@@ -28,6 +28,7 @@ export type Consequences = {
     | `factor.changed ${'password' | 'totp' | 'passkey' | 'recovery_codes' | 'each'}`
     | 'user.updated'
     | 'user.deleted'
+    | 'session.theft_suspected'
     | null
   otherSessions: 'stay' | 'end' | 'of the provider end'
   /** Of the caller, if there is one. New tokens: those before them are refused from now on. */

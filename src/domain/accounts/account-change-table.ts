@@ -161,6 +161,30 @@ export const accountChangeTable = {
     voids: [],
     event: 'session_ended',
   },
+  // Two browsers have tokens of this session, and no one knows which is the owner's.
+  session_stolen: {
+    by: ['old token'],
+    mail: 'session-stolen',
+    undo: null,
+    webhook: 'session.theft_suspected',
+    otherSessions: 'stay',
+    thisSession: 'ends',
+    withdraws: [],
+    voids: [],
+    event: 'refresh_theft',
+  },
+  // What was proven again makes the session fresh. No other copy of its tokens is worth anything afterwards.
+  stepped_up: {
+    by: ['caller'],
+    mail: null,
+    undo: null,
+    webhook: null,
+    otherSessions: 'stay',
+    thisSession: 'new tokens',
+    withdraws: [],
+    voids: [],
+    event: 'stepped_up',
+  },
   signed_out_everywhere: {
     by: ['caller'],
     mail: null,

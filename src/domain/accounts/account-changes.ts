@@ -1,3 +1,4 @@
+import type { Method } from '../../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
 import type { Client } from '../sessions/client.js'
@@ -33,6 +34,10 @@ type TokensAfter<Kind extends ChangeKind> = 'new tokens' extends (typeof account
 type WithTokens<Outcome, Kind extends ChangeKind> =
   | Extract<Outcome, Refused>
   | (Exclude<Outcome, Refused> & { issued: TokensAfter<Kind> })
+/** Only a kind that sends a mail is limited. */
+type LimitRefusal<Kind extends ChangeKind> = (typeof accountChangeTable)[Kind]['mail'] extends null
+  ? never
+  : Extract<Awaited<ReturnType<ChangeLimit['reserve']>>, Refused>
 type ResultOf<Outcome> = Exclude<Outcome, Refused> extends { result: infer Result } ? Result : undefined
 
 type Work<Outcome> = (sql: Transaction, user: User) => Promise<Outcome>
@@ -66,11 +71,15 @@ export const createAccountChanges = ({ database, users, sessions, applyConsequen
   const reserveMail = async ({ caller }: CallerContext, kind: ChangeKind | readonly ChangeKind[]) =>
     rowsOf(kind).some(({ mail }) => mail !== null) ? changeLimit.reserve(caller.userId) : undefined
 
-  const renew = async (sql: Transaction, { caller, client }: Changing, user: User, kinds: readonly ChangeKind[]) => {
+  type Renewal = { kinds: readonly ChangeKind[]; proven: Method | undefined }
+  const renew = async (sql: Transaction, { caller, client }: Changing, user: User, { kinds, proven }: Renewal) => {
     const rows = kinds.map(consequencesOf)
     if (!caller || !rows.some(({ thisSession }) => thisSession === 'new tokens')) return undefined
     const withdrawn = rows.flatMap(({ withdraws }) => withdraws)
-    const issued = await sessions.rotateWithoutGrace(sql, caller, user, client, { withdrawn })
+    const issued = await sessions.rotateWithoutGrace(sql, caller, user, client, {
+      withdrawn,
+      ...(proven && { proven }),
+    })
     if (!issued) throw new Error('A session has ended although its row is locked')
     return issued
   }
@@ -95,27 +104,36 @@ export const createAccountChanges = ({ database, users, sessions, applyConsequen
     const { changes, result } = outcome as Changed<ChangeKind>
     const endedSessions = await applyAll(sql, account, changes)
     const user = (await users.findById(account.user.id, sql)) ?? account.user
-    const issued = await renew(sql, account, user, kinds)
+    const issued = await renew(sql, account, user, { kinds, proven: changes.stepped_up?.proven })
     const isMailed = rowsOf(Object.keys(changes) as ChangeKind[]).some(({ mail }) => mail !== null)
     return { result, user, issued, endedSessions, isMailed } as Applied<ResultOf<Outcome>>
   }
 
+  /** A session that a reset has just ended changes nothing any more. */
+  const asCaller = async <Kind extends KindBy<'caller'>, Outcome extends Changed<NoInfer<Kind>> | Refused>(
+    sql: Transaction,
+    user: User | undefined,
+    { caller, client }: CallerContext,
+    kind: Kind | readonly Kind[],
+    work: Work<Outcome>,
+  ) => {
+    if (!user || user.disabled || !(await sessions.lockOfCaller(sql, caller))) return refuse('not_authenticated')
+    const changed = await change(sql, { user, client, caller }, kind, work)
+    return changed as WithTokens<typeof changed, Kind>
+  }
+
   return {
-    /** By a signed-in user. A session that a reset has just ended changes nothing any more. */
+    /** By a signed-in user. */
     byCaller: async <Kind extends KindBy<'caller'>, Outcome extends Changed<NoInfer<Kind>> | Refused>(
       context: CallerContext,
       kind: Kind | readonly Kind[],
       work: Work<Outcome>,
     ) => {
       const counted = await reserveMail(context, kind)
-      if (isRefused(counted)) return counted
-      const changing = database.transaction(async (sql) => {
-        const { caller, client } = context
-        const user = await hold(sql, caller.userId, kind)
-        if (!user || user.disabled || !(await sessions.lockOfCaller(sql, caller))) return refuse('not_authenticated')
-        const changed = await change(sql, { user, client, caller }, kind, work)
-        return changed as WithTokens<typeof changed, Kind>
-      })
+      if (isRefused(counted)) return counted as LimitRefusal<Kind>
+      const changing = database.transaction(async (sql) =>
+        asCaller(sql, await hold(sql, context.caller.userId, kind), context, kind, work),
+      )
       const outcome = await changing.catch(async (error: unknown) => {
         await counted?.refund()
         throw error
@@ -123,6 +141,9 @@ export const createAccountChanges = ({ database, users, sessions, applyConsequen
       if (isRefused(outcome) || !outcome.isMailed) await counted?.refund()
       return outcome
     },
+
+    /** The same in a transaction that holds the user's row, as the one that uses up a code does. No mail may follow. */
+    byCallerInside: asCaller,
 
     /** By who holds a mailed link. A session of the user is not needed; if there is one, it must live. */
     byLink: <Kind extends KindBy<'link'>, Outcome extends Changed<NoInfer<Kind>> | Refused>(
@@ -146,6 +167,17 @@ export const createAccountChanges = ({ database, users, sessions, applyConsequen
       database.transaction(async (sql) => {
         const user = await hold(sql, userId, kind)
         return user ? change(sql, { user, client }, kind, work) : refuse('no_user')
+      }),
+
+    /** By a token of a session that is not its newest. */
+    byOldToken: <Kind extends KindBy<'old token'>, Outcome extends Changed<NoInfer<Kind>> | Refused>(
+      { caller, client }: CallerContext,
+      kind: Kind,
+      work: Work<Outcome>,
+    ) =>
+      database.transaction(async (sql) => {
+        const user = await hold(sql, caller.userId, kind)
+        return user ? change(sql, { user, client, caller }, kind, work) : refuse('no_user')
       }),
 
     /** On the way of a sign-in, whose transaction holds the user's row. `caller` is the session that has begun in it. */

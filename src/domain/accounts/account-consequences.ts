@@ -33,21 +33,8 @@ const factorsOf = ({ webhook }: Consequences, details: AnyDetails): readonly Cha
   return type === 'factor.changed' ? [factor as ChangedFactor] : []
 }
 
-export type AccountConsequences = ReturnType<typeof createAccountConsequences>
-
-/** Applies a row of the table, in the transaction of the change. */
-export const createAccountConsequences = ({ sessions, undos, mails, webhooks, events, voiding }: Dependencies) => {
-  const endSessions = async (sql: Transaction, account: HeldAccount, row: Consequences, details: AnyDetails) => {
-    const { otherSessions, thisSession } = row
-    const { user, caller } = account
-    const provider = details.event?.provider
-    if (otherSessions === 'of the provider end')
-      return provider ? sessions.endOfProvider(sql, user.id, provider, caller?.sessionId) : 0
-    if (otherSessions === 'stay') return 0
-    const kept = thisSession === 'ends' ? undefined : caller?.sessionId
-    return sessions.endAll(user.id, { ...(kept !== undefined && { except: kept }), sql })
-  }
-
+/** The mail to the owner, with the link that takes the change back. */
+const createOwnerNotices = ({ undos, mails }: Pick<Dependencies, 'undos' | 'mails'>) => {
   const undoLink = async (sql: Transaction, user: Owner, { undo: kind }: Consequences, details: AnyDetails) => {
     if (kind === null) return undefined
     // The compiler has compared the details with the table.
@@ -55,7 +42,7 @@ export const createAccountConsequences = ({ sessions, undos, mails, webhooks, ev
     return { undoToken, undoFor: undoLifetime }
   }
 
-  const tellOwner = async (sql: Transaction, account: HeldAccount, row: Consequences, details: AnyDetails) => {
+  return async (sql: Transaction, account: HeldAccount, row: Consequences, details: AnyDetails) => {
     const { user, client, at } = account
     const link = await undoLink(sql, user, row, details)
     if (row.mail === null || details.mail === null) return
@@ -73,6 +60,37 @@ export const createAccountConsequences = ({ sessions, undos, mails, webhooks, ev
         ...(at && { at }),
       } as MailRequest)
   }
+}
+
+const createProgramNotices =
+  ({ webhooks }: Pick<Dependencies, 'webhooks'>) =>
+  async (sql: Transaction, account: HeldAccount, row: Consequences, details: AnyDetails) => {
+    const { client, caller } = account
+    const user = { id: account.user.id }
+    for (const factor of factorsOf(row, details)) await webhooks.queue(sql, 'factor.changed', { user, factor })
+    if (row.webhook !== 'session.theft_suspected' || !caller) return
+    const session = { id: caller.sessionId, ip: client.ip, userAgent: client.userAgent }
+    await webhooks.queue(sql, 'session.theft_suspected', { user, session })
+  }
+
+export type AccountConsequences = ReturnType<typeof createAccountConsequences>
+
+/** Applies a row of the table, in the transaction of the change. */
+export const createAccountConsequences = (deps: Dependencies) => {
+  const { sessions, events, voiding } = deps
+  const tellOwner = createOwnerNotices(deps)
+  const tellPrograms = createProgramNotices(deps)
+
+  const endSessions = async (sql: Transaction, account: HeldAccount, row: Consequences, details: AnyDetails) => {
+    const { otherSessions, thisSession } = row
+    const { user, caller } = account
+    const provider = details.event?.provider
+    if (otherSessions === 'of the provider end')
+      return provider ? sessions.endOfProvider(sql, user.id, provider, caller?.sessionId) : 0
+    if (otherSessions === 'stay') return 0
+    const kept = thisSession === 'ends' ? undefined : caller?.sessionId
+    return sessions.endAll(user.id, { ...(kept !== undefined && { except: kept }), sql })
+  }
 
   /** Of a deletion nothing is kept that leads to the user but the id, which programs have got with the webhook. */
   const record = async (sql: Transaction, account: HeldAccount, row: Consequences, details: AnyDetails) => {
@@ -89,8 +107,7 @@ export const createAccountConsequences = ({ sessions, undos, mails, webhooks, ev
     const { user } = account
     for (const voided of row.voids) await voiding[voided](sql, user.id, details.event?.provider)
     const ended = await endSessions(sql, account, row, details)
-    for (const factor of factorsOf(row, details))
-      await webhooks.queue(sql, 'factor.changed', { user: { id: user.id }, factor })
+    await tellPrograms(sql, account, row, details)
     await tellOwner(sql, account, row, details)
     await record(sql, account, row, details)
     return ended

@@ -1,3 +1,4 @@
+import type { Method } from '../../contract/factors.js'
 import type { ProviderId } from '../../contract/providers.js'
 import type { WebhookData } from '../../contract/webhooks.js'
 import type { Event } from '../events/events.js'
@@ -35,6 +36,7 @@ export type ChangeDetails<Kind extends ChangeKind> = (
 ) &
   Needed<'undo', UndoRest<Row<Kind>['undo']>> &
   (Kind extends `provider_${string}` ? { readonly event: { readonly provider: ProviderId } } : unknown) &
+  (Kind extends 'stepped_up' ? { readonly proven: Method } : unknown) &
   (Row<Kind>['webhook'] extends 'factor.changed each' ? { readonly factors: readonly ChangedFactor[] } : unknown) & {
     readonly event?: Pick<Event, 'sessionId' | 'provider' | 'reason'>
   }
@@ -44,5 +46,6 @@ export type AnyDetails = {
   readonly mail?: Addressed | null | undefined
   readonly undo?: object | undefined
   readonly factors?: readonly ChangedFactor[]
+  readonly proven?: Method
   readonly event?: Pick<Event, 'sessionId' | 'provider' | 'reason'>
 }

@@ -1,9 +1,5 @@
 import type { ProviderId } from '../../contract/providers.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
-import type { Mails } from '../mails/mails.js'
-import type { Users } from '../users/users.js'
-import type { Webhooks } from '../webhooks/webhooks.js'
-import type { Client } from './client.js'
 import type { EndedSession } from './ended-sessions.js'
 import { neverProven } from './proof.js'
 import * as store from './sessions.store.js'
@@ -11,16 +7,13 @@ import * as store from './sessions.store.js'
 type Dependencies = {
   database: Database
   onEnded: (ended: EndedSession) => void
-  webhooks: Pick<Webhooks, 'queue'>
-  users: Pick<Users, 'hold'>
-  mails: Pick<Mails, 'queue'>
 }
 
 /** More than any user needs. A program that signs in again and again must not fill the table. */
 const mostSessions = 100
 
 /** Ends sessions, and says so as soon as that is committed. */
-export const createEndings = ({ database, onEnded, webhooks, users, mails }: Dependencies) => {
+export const createEndings = ({ database, onEnded }: Dependencies) => {
   const tell = (ids: string[]) => {
     for (const sid of ids) onEnded({ sid, below: null })
   }
@@ -32,19 +25,6 @@ export const createEndings = ({ database, onEnded, webhooks, users, mails }: Dep
   }
 
   return {
-    /** `client` used an old token of the session. */
-    endStolen: ({ sessionId: id, userId }: { sessionId: string; userId: string }, client: Client) =>
-      database.transaction(async (sql) => {
-        // Before the session, as a deletion of the account does.
-        const user = await users.hold(sql, userId)
-        const [row] = await store.deleteRecord(sql, id)
-        if (!row || !user) return
-        const { ip, userAgent } = client
-        await webhooks.queue(sql, 'session.theft_suspected', { user: { id: userId }, session: { id, ip, userAgent } })
-        const { email: to, username } = user
-        await mails.queue(sql, { to, userId, template: 'session-stolen', values: { username }, client })
-        sql.afterCommit(() => tell([id]))
-      }),
     end: async (id: string, userId: string, sql?: Transaction) => {
       const ended = await store.deleteRecordOfUser(sql ?? database, id, userId)
       tellOnceDone(ended, sql)

@@ -249,9 +249,6 @@ export const selectOfUser = (sql: Sql, userId: string, live: LiveAt) =>
     [userId, live],
   )
 
-export const deleteRecord = (sql: Sql, id: string) =>
-  sql.query<{ user_id: string }>('delete from refresh_token_records where id = $1 returning user_id', [id])
-
 export const deleteRecordOfUser = (sql: Sql, id: string, userId: string) =>
   sql.query<{ id: string }>('delete from refresh_token_records where id = $1 and user_id = $2 returning id', [
     id,

@@ -5,10 +5,7 @@ import type { Clock } from '../../lib/clock.js'
 import { fingerprint, sameBytes } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
-import type { Mails } from '../mails/mails.js'
 import { accessTokenLifetime, type RefreshClaims, type RefreshToken, type Tokens } from '../tokens/tokens.js'
-import type { Users } from '../users/users.js'
-import type { Webhooks } from '../webhooks/webhooks.js'
 import type { Client } from './client.js'
 import type { EndedSession } from './ended-sessions.js'
 import { createEndings } from './endings.js'
@@ -76,14 +73,11 @@ type Options = SessionLimits & {
    * committed.
    */
   onEnded?: (ended: EndedSession) => void
-  webhooks: Pick<Webhooks, 'queue'>
-  users: Pick<Users, 'hold'>
-  mails: Pick<Mails, 'queue'>
 }
 
 export const createSessions = (options: Options) => {
   const { database, tokens, clock, refreshGrace, renewGrace, onEnded = () => undefined } = options
-  const { endStolen, endSurplus, ...endings } = createEndings({ ...options, onEnded })
+  const { endSurplus, ...endings } = createEndings({ ...options, onEnded })
 
   const { liveNow, endOf, expiryFor } = createSessionLife(options)
 
@@ -160,9 +154,9 @@ export const createSessions = (options: Options) => {
 
   /**
    * Answers a token that is not the newest one of its session. Another request may have rotated it a moment ago: then it gets
-   * the same successor. The session may have ended. Any other old token counts as stolen, and ends the session.
+   * the same successor. The session may have ended. Any other old token counts as stolen: the caller ends the session.
    */
-  const answerOldToken = async (claims: RefreshClaims, presented: Uint8Array, client: Client): Promise<Rotated> => {
+  const answerOldToken = async (claims: RefreshClaims, presented: Uint8Array): Promise<Rotated> => {
     const { userId, sid: sessionId } = claims
     const owner = { userId, sessionId }
     const ended = refuse('ended', owner)
@@ -186,10 +180,10 @@ export const createSessions = (options: Options) => {
       const now = inSeconds(clock.now())
       return { issued: issue({ id: userId, ...row }, proofOf(row), successor, token, now), raced: true }
     }
-    await endStolen(owner, client)
     return refuse('theft', owner)
   }
 
+  /** Only `rotations` may call it: it ends a session of which an old token was used. */
   const rotate = async ({ text, claims }: RefreshToken, client: Client, by: RotatedBy): Promise<Rotated> => {
     const now = clock.now()
     const iat = inSeconds(now)
@@ -209,7 +203,7 @@ export const createSessions = (options: Options) => {
       client,
       atProxy: by === 'proxy',
     })
-    if (!holder) return answerOldToken(claims, presented, client)
+    if (!holder) return answerOldToken(claims, presented)
     return { issued: issue({ id: claims.userId, ...holder }, proofOf(holder), successor, token), raced: false }
   }
 

@@ -52,10 +52,6 @@ export const lockForDeletion = (sql: Sql, id: string) =>
 /** Until the transaction ends no other one can change this user. Rows that refer to the user can still be written. */
 export const lockById = (sql: Sql, id: string) => sql.query('select 1 from users where id = $1 for no key update', [id])
 
-/** Until the transaction ends the user is not deleted. */
-export const holdById = (sql: Sql, id: string) =>
-  sql.query<UserRow>(`select ${user} from users where id = $1 for key share`, [id])
-
 export const selectByEmail = (sql: Sql, key: string) =>
   sql.query<UserRow>(`select ${user} from users where email_key = $1`, [key])
 

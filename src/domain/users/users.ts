@@ -91,8 +91,6 @@ const ownerOfReserved = async (sql: Sql, email: string, clockOffset: number) => 
 const held = {
   /** The user is not deleted before the transaction ends: for a mail that says whose address it is. */
   holdByEmail: (sql: Transaction, email: string) => first(store.holdByEmail(sql, emailKey(email))),
-  /** The user is not deleted before the transaction ends. */
-  hold: (sql: Transaction, id: string) => first(store.holdById(sql, id)),
   /** For a transaction that holds rows of this address: a deletion of one of these users takes them in the same order. */
   lockUsersOfAddress: async (sql: Transaction, email: string) => {
     await store.lockUsersOfAddress(sql, emailKey(email))

@@ -1,6 +1,7 @@
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { PasskeyCredential } from '../../contract/passkeys.js'
 import { amrOfProof, type ProofMethod } from '../../contract/proofs.js'
+import type { AccountChanges } from '../../domain/accounts/account-changes.js'
 import type { Events } from '../../domain/events/events.js'
 import type { CodeRefusal, Factors } from '../../domain/factors/factors.js'
 import type { KnownDevices } from '../../domain/known-devices/known-devices.js'
@@ -13,10 +14,10 @@ import type { Client } from '../../domain/sessions/client.js'
 import type { Issued, SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import type { Visit } from '../../domain/sign-in/sign-ins.js'
 import type { User, Users } from '../../domain/users/users.js'
-import type { Database, Transaction } from '../../platform/database/database.js'
+import type { Transaction } from '../../platform/database/database.js'
 
 type Dependencies = {
-  database: Database
+  accountChanges: Pick<AccountChanges, 'byCaller' | 'byCallerInside'>
   users: Users
   passwords: Passwords
   sessions: Sessions
@@ -39,10 +40,12 @@ type WrongProof = 'wrong_current_password' | 'wrong_mailed_code' | 'mailed_code_
 type NotEnough = Refused<'fresh_sign_in_required'> & { methods: readonly ProofMethod[] }
 type Refusal = Refused<WrongProof | 'busy' | 'not_authenticated'> | NotEnough | CodeRefusal
 
+type ProofReason = 'passkey' | 'code' | 'password' | 'mail'
+
 /** How one kind of proof is checked: which of the account's methods it is, and how events name it. */
 type ProofHandler<Value> = {
   proof: ProofMethod
-  reason: 'passkey' | 'code' | 'password' | 'mail'
+  reason: ProofReason
   prove: (value: Value, by: Prover) => Promise<Issued | Refusal>
 }
 type ProofHandlers = { [Name in keyof Given]: ProofHandler<Given[Name]> }
@@ -53,29 +56,28 @@ const untried: readonly string[] = ['busy', 'too_many_codes', 'not_authenticated
 /** `stillValid` asks again with the user's row locked: another request may have used the proof, or changed the password. */
 type Renewal = {
   proof: ProofMethod
+  reason: ProofReason
   stillValid: (sql: Transaction, current: User) => boolean | Promise<boolean>
   refusal: WrongProof
 }
 
-/** What uses a proof up also renews the session: no other copy of its tokens is worth anything afterwards. */
+/** In one transaction with what uses the proof up. */
 const createRenew =
-  ({ database, users, sessions, proofs }: Dependencies) =>
-  ({ caller, visit }: Prover, { proof, stillValid, refusal }: Renewal) =>
-    database.transaction(async (sql) => {
-      const current = await users.lock(sql, caller.userId)
-      if (!current || current.disabled || !(await sessions.isLive(caller, sql))) return refuse('not_authenticated')
+  ({ accountChanges, proofs }: Dependencies) =>
+  async ({ caller, visit }: Prover, { proof, reason, stillValid, refusal }: Renewal) => {
+    const context = { caller, client: visit.client }
+    const renewed = await accountChanges.byCaller(context, 'stepped_up', async (sql, current) => {
       if (!(await stillValid(sql, current))) return refuse(refusal)
       // With a second factor that was added in the meantime, a password is not enough any more.
       const methods = await proofs.methodsFor(current, sql)
       if (!methods.includes(proof)) return refuse('fresh_sign_in_required', { methods })
-      const issued = await sessions.rotateWithoutGrace(sql, caller, current, visit.client, {
-        proven: amrOfProof[proof],
-      })
-      return issued ?? refuse('not_authenticated')
+      return { changes: { stepped_up: { proven: amrOfProof[proof], event: { reason } } } }
     })
+    return isRefused(renewed) ? renewed : renewed.issued
+  }
 
 const createProofHandlers = (deps: Dependencies): ProofHandlers => {
-  const { sessions, passwords, factors, passkeys, knownDevices, mailedCodes } = deps
+  const { accountChanges, passwords, factors, passkeys, knownDevices, mailedCodes } = deps
   const renew = createRenew(deps)
   return {
     credential: {
@@ -86,7 +88,7 @@ const createProofHandlers = (deps: Dependencies): ProofHandlers => {
         const proven = await passkeys.verify('step_up', answered, by.user.id)
         if (isRefused(proven)) return refuse('passkey_rejected')
         const stillValid = (sql: Transaction) => passkeys.accept(sql, proven)
-        return renew(by, { proof: 'passkey', stillValid, refusal: 'passkey_rejected' })
+        return renew(by, { proof: 'passkey', reason: 'passkey', stillValid, refusal: 'passkey_rejected' })
       },
     },
     code: {
@@ -97,10 +99,13 @@ const createProofHandlers = (deps: Dependencies): ProofHandlers => {
         const userId = account.id
         const device = knownDevices.find(account, visit.knownDevices ?? [])
         return factors.prove({ userId, code, client, device }, async (sql, user, accept, method) => {
-          if (!(await sessions.isLive(caller, sql))) return refuse('not_authenticated')
-          if (!(await accept())) return refuse('wrong_second_factor')
-          const issued = await sessions.rotateWithoutGrace(sql, caller, user, client, { proven: method })
-          return issued ?? refuse('not_authenticated')
+          const context = { caller, client }
+          const renewed = await accountChanges.byCallerInside(sql, user, context, 'stepped_up', async () =>
+            (await accept())
+              ? { changes: { stepped_up: { proven: method, event: { reason: 'code' } } } }
+              : refuse('wrong_second_factor'),
+          )
+          return isRefused(renewed) ? renewed : renewed.issued
         })
       },
     },
@@ -113,7 +118,7 @@ const createProofHandlers = (deps: Dependencies): ProofHandlers => {
         if (isRefused(verified)) return verified
         if (!verified.matches) return refuse('wrong_current_password')
         const stillValid = (_: Transaction, current: User) => current.passwordHash === passwordHash
-        return renew(by, { proof: 'password', stillValid, refusal: 'wrong_current_password' })
+        return renew(by, { proof: 'password', reason: 'password', stillValid, refusal: 'wrong_current_password' })
       },
     },
     mailedCode: {
@@ -123,7 +128,7 @@ const createProofHandlers = (deps: Dependencies): ProofHandlers => {
         const checked = await mailedCodes.check(holderOf(by.caller), by.user.id, code)
         if (isRefused(checked)) return checked
         const stillValid = (sql: Transaction) => mailedCodes.take(sql, checked.id)
-        return renew(by, { proof: 'mail', stillValid, refusal: 'mailed_code_void' })
+        return renew(by, { proof: 'mail', reason: 'mail', stillValid, refusal: 'mailed_code_void' })
       },
     },
   }
@@ -162,9 +167,9 @@ export const createStepUp = (deps: Dependencies) => {
     if (!methods.includes(handler.proof)) return refuse('fresh_sign_in_required', { methods })
     const issued = await handler.prove({ user, caller, sealedChallenge, visit })
     if (isRefused(issued) && untried.includes(issued.refused)) return issued
-    const kind = isRefused(issued) ? 'step_up_failed' : 'stepped_up'
     const { userId, sessionId } = caller
-    await events.record({ kind, userId, sessionId, reason: handler.reason }, visit.client)
+    if (isRefused(issued))
+      await events.record({ kind: 'step_up_failed', userId, sessionId, reason: handler.reason }, visit.client)
     return issued
   }
 
