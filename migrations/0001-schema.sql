@@ -15,8 +15,6 @@ create table users (
   name text,
   -- Null: the user has no password.
   password_hash text,
-  -- How often the hash was replaced by a stronger one of the same password. That ends no trust.
-  rehashes integer not null default 0,
   -- The provider that created the account; null for an account that was made with a password.
   provider text,
   -- The language of mails about the account. Null until the first sign-in of a user that an operator has added.

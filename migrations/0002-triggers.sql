@@ -165,49 +165,6 @@ end $$;
 create trigger all_sessions_ended before truncate on refresh_token_records
 for each statement execute function note_all_sessions_ended();
 
--- ── Trust, and sign-ins that are not finished
-
--- Guards an account whose factors, password or email changed, or that was disabled or taken back: no device is trusted any more,
--- and no sign-in goes on that began before.
-create function end_trust() returns trigger
-language plpgsql security definer set search_path from current as $$
-declare
-  ended uuid := case when tg_table_name = 'users' then to_jsonb(new) ->> 'id'
-    else coalesce(to_jsonb(new), to_jsonb(old)) ->> 'user_id' end;
-begin
-  delete from trusted_devices where user_id = ended;
-  delete from sign_in_challenges where user_id = ended;
-  return null;
-end $$;
-
-create trigger user_trust_ended after update of password_hash, email_key, disabled_at on users
-for each row when (
-  (old.password_hash is distinct from new.password_hash and old.rehashes = new.rehashes)
-  or old.email_key is distinct from new.email_key
-  or (old.disabled_at is null and new.disabled_at is not null)
-) execute function end_trust();
-
--- Also if neither the password nor the email changed.
-create trigger user_taken_back after update of undo_count on users
-for each row when (old.undo_count <> new.undo_count) execute function end_trust();
-
-create trigger totp_changed after insert or delete on totp_secrets
-for each row execute function end_trust();
-
-create trigger passkeys_changed after insert or delete on passkeys
-for each row execute function end_trust();
-
--- Guards an unlinked provider: a sign-in that began there does not go on.
-create function end_challenges_of_provider() returns trigger
-language plpgsql security definer set search_path from current as $$
-begin
-  delete from sign_in_challenges where user_id = old.user_id and provider = old.provider;
-  return null;
-end $$;
-
-create trigger identity_unlinked after delete on identities
-for each row execute function end_challenges_of_provider();
-
 -- ── Webhooks: no way to change a user is missed
 
 create function are_webhooks_wanted() returns boolean

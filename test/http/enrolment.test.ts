@@ -168,10 +168,27 @@ it('sends mails again after a reset: whoever used them up knew the old password'
 })
 
 it('is over when the password, the email or the factors change, and after ten minutes', async () => {
+  const { users, operatorChanges } = latchkey.app.nouns
+  const actorFor = async (name: string) => ({
+    userId: (await users.findByLogin(name))?.id ?? '',
+    client: { ip: '', userAgent: '' },
+  })
+  const setEmail = async (name: string) => {
+    const email = { email: `${name}@example.org`, key: `${name}@example.org` }
+    return operatorChanges.setEmail(await actorFor(name), { from: `${name}@example.com`, email, isFinal: false })
+  }
+  const resetPassword = async (name: string) => {
+    const tab = latchkey.browser()
+    await tab.post('/api/auth/reset-password', { email: `${name}@example.com` })
+    const { text } = await setup.mailTo(`${name}@example.com`, /reset-password/)
+    const token = /#token=([\w-]+)/.exec(text)?.[1]
+    return tab.post('/api/auth/reset-password/confirm', { token, password: 'Another-Granite-52-lamp' })
+  }
   const cases: [string, (username: string) => Promise<unknown>][] = [
-    ['password', (name) => latchkey.sql.query("update users set password_hash = 'x' where username = $1", [name])],
-    ['email', (name) => latchkey.sql.query("update users set email_key = 'x@y' where username = $1", [name])],
-    ['disabled', (name) => latchkey.sql.query('update users set disabled_at = now() where username = $1', [name])],
+    ['password', resetPassword],
+    ['expired-password', async (name) => operatorChanges.expirePassword(await actorFor(name))],
+    ['email', setEmail],
+    ['disabled', async (name) => operatorChanges.disable(await actorFor(name))],
     ['other-browser', async (name) => addAuthenticator(await setup.signedInBefore(name), latchkey)],
     ['late', async () => latchkey.clock.advance(10 * minutes + 1 * seconds)],
   ]
@@ -278,13 +295,13 @@ it('keeps the last factor, also in two requests at once, and a trusted device sk
   const trusting = (await setup.login('hal')).tab
   expect((await trusting.post(path, { code: app.code(), trustDevice: true })).status).toBe(200)
   expect((await setup.login('hal', trusting.copy())).answer.status).toBe(200)
-  const [device] = await latchkey.sql.query<{ id: string; user_id: string }>('select id, user_id from trusted_devices')
-  await latchkey.sql.query('delete from totp_secrets where user_id = $1', [device?.user_id])
-  // As if its removal had been overlooked.
-  await latchkey.sql.query(
-    `insert into trusted_devices select $1, $2, sha256($3::bytea), '', '', now(), now() + interval '1 day'`,
-    [device?.id, device?.user_id, Buffer.from(trusting.jar.get('trusted_device') ?? '')],
+  // As if it had been overlooked when the app was removed.
+  const [device] = await latchkey.sql.query<{ id: string; user_id: string }>(
+    'select id, user_id from trusted_devices where hash = sha256($1::bytea)',
+    [Buffer.from(trusting.jar.get('trusted_device') ?? '')],
   )
+  expect(device).toBeDefined()
+  await latchkey.sql.query('delete from totp_secrets where user_id = $1', [device?.user_id])
   expect((await setup.login('hal', trusting.copy())).answer.body).toEqual(enrolment)
   const inserted = await latchkey.sql.query(
     `insert into refresh_token_records

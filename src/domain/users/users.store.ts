@@ -251,10 +251,11 @@ export const updateLanguage = (sql: Sql, userId: string, language: Language) =>
  * meantime stays.
  */
 export const replaceHash = (sql: Sql, userId: string, oldHash: string, newHash: string) =>
-  sql.query(
-    `update users set password_hash = $3, rehashes = rehashes + 1 where id = $1 and password_hash = $2 returning id`,
-    [userId, oldHash, newHash],
-  )
+  sql.query('update users set password_hash = $3 where id = $1 and password_hash = $2 returning id', [
+    userId,
+    oldHash,
+    newHash,
+  ])
 
 export const updateName = (sql: Sql, userId: string, name: string | null) =>
   sql.query('update users set name = $2 where id = $1', [userId, name])
