@@ -190,6 +190,19 @@ describe('undoing a changed email', () => {
     await latchkey.mailTo('max@example.com', /New sign-in/)
   })
 
+  it('mails a link to choose a password, which no stranger voids by asking for a reset', async () => {
+    const thief = await latchkey.signedUp('ola')
+    await changes.change(thief, 'ola@example.net')
+    expect((await changes.undoEmail(await changes.undoToken('ola@example.com', /was changed/))).status).toBe(204)
+    const ofOwner = await changes.resetToken('ola@example.com', /is yours again/)
+    await latchkey.browser().post('/reset-password', { email: 'ola@example.com' })
+    const ofStranger = await changes.resetToken('ola@example.com', /asked to set a password/)
+    expect((await reset(ofOwner)).status).toBe(204)
+    expect(await login('ola', newPassword)).toBe(200)
+    // Either of them is worth nothing once the other was used.
+    expect((await reset(ofStranger)).status).toBe(400)
+  })
+
   it('puts back the username from before the changes of the last seven days', async () => {
     const thief = await latchkey.signedUp('ned')
     const rename = (username: string) => thief.send('PATCH', '/api/auth/account', { username }, { csrf: true })

@@ -101,6 +101,10 @@ it('user recover leaves nothing to a thief, also of what is older than the undo 
     ['eve@example.com', 'eve1@example.net'].map((email) => ({ email, replacedAt: expect.any(String) })),
   )
   expect((await run(store, ['user', 'show', 'thief'])).out).toMatch(/changed \S+, before: eve1@.*\n.*before: eve@/)
+  expect(await recover('eve', 'eve@example.com', '--yes')).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/eve.*thief/s),
+  })
   expect(await recover('thief', 'no address', '--yes')).toMatchObject({
     code: 1,
     err: expect.stringContaining('name@'),

@@ -17,7 +17,7 @@ export const createEmailChanges = (latchkey: Latchkey) => {
     confirm,
     confirmToken: (address: string) => tokenIn(address, 'confirm-email'),
     undoToken: (address: string, subject?: RegExp) => tokenIn(address, 'undo', subject),
-    resetToken: (address: string) => tokenIn(address, 'reset-password'),
+    resetToken: (address: string, subject?: RegExp) => tokenIn(address, 'reset-password', subject),
     undoEmail: (token: string) => latchkey.browser().post('/api/auth/email/undo', { token }),
     undoFactor: (token: string) => latchkey.browser().post('/api/auth/factors/undo', { token }),
     /** Asks and confirms in the same browser. */
