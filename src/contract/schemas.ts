@@ -2,6 +2,7 @@ import { type Static, type TSchema, Type } from 'typebox'
 import { accountEventKinds } from './events.js'
 import { nextSteps, type SecondFactorMethod, secondFactorMethods } from './factors.js'
 import { languages } from './languages.js'
+import { longestName } from './name-lengths.js'
 import { type ProviderId, providerIdPattern } from './providers.js'
 import { FreshSignInRequired, OneOf, PasswordFindings } from './refusal-bodies.js'
 
@@ -94,6 +95,15 @@ export const Account = Type.Object(
   { title: 'Account' },
 )
 export type Account = Static<typeof Account>
+
+/** What users change about themselves, without a page of its own for it. */
+export const AccountPatch = Type.Object({
+  name: Type.Optional(Nullable(Type.String({ maxLength: longestName }))),
+  // Longer than a username may be: its own rules say what is wrong, each with its code.
+  username: Type.Optional(Type.String({ maxLength: 1024 })),
+  language: Type.Optional(LanguageCode),
+})
+export type AccountPatch = Static<typeof AccountPatch>
 
 /** A user as other programs see it. */
 export const ServiceUser = Type.Object(

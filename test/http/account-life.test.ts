@@ -82,7 +82,8 @@ describe('the owner of an account', () => {
       expect([await codeFor({ username: name }), await register(name)]).toEqual(Array(2).fill('username_characters'))
     }
     expect([await codeFor({ username: '.curie' }), await register('curie-')]).toEqual(Array(2).fill('username_edges'))
-    expect(await codeFor({ username: 'Support' })).toBe('username_taken')
+    expect(await codeFor({ name: 'Marie', language: 'fr', username: 'Support' })).toBe('username_taken')
+    expect((await tab.get(account)).body.user).toMatchObject({ name: null, language: 'en' })
     expect((await tab.send('PATCH', account, { name: 'x' })).body.code).toBe('invalid_csrf_token')
     expect((await latchkey.browser().send('PATCH', account, { name: 'x' })).status).toBe(401)
     expect(await usernameOf(tab)).toBe('curie')

@@ -1,6 +1,5 @@
 import type { AccountExport } from '#contract/account-export.js'
-import type { Language } from '#contract/languages.js'
-import type { Account, SignedIn } from '#contract/schemas.js'
+import type { Account, AccountPatch, SignedIn } from '#contract/schemas.js'
 import type { Answer } from './answers.js'
 import type { Presence } from './presence.js'
 import type { Method } from './requests.js'
@@ -19,7 +18,7 @@ type Ways = {
 export const createAccountCalls = ({ read, change, replaceTokens, learn, signOut }: Ways) => ({
   account: () => read<{ user: Account }>('account'),
   /** A new username needs a fresh sign-in. The tokens have it at once. The language is that of mails about the account. */
-  changeAccount: async (changes: { name?: string | null; username?: string; language?: Language }) => {
+  changeAccount: async (changes: AccountPatch) => {
     const answer = await replaceTokens<SignedIn>('PATCH', 'account', changes)
     if (!answer.refused) learn(answer.value.user, 'this_tab')
     return answer

@@ -28,9 +28,10 @@ type Applied<Result> = {
   endedSessions: number
   isMailed: boolean
 }
-type TokensAfter<Kind extends ChangeKind> = 'new tokens' extends (typeof accountChangeTable)[Kind]['thisSession']
+/** Of several kinds, all must give new tokens to be sure of them. */
+type TokensAfter<Kind extends ChangeKind> = (typeof accountChangeTable)[Kind]['thisSession'] extends 'new tokens'
   ? Issued
-  : undefined
+  : Issued | undefined
 type WithTokens<Outcome, Kind extends ChangeKind> =
   | Extract<Outcome, Refused>
   | (Exclude<Outcome, Refused> & { issued: TokensAfter<Kind> })
@@ -44,6 +45,9 @@ type Work<Outcome> = (sql: Transaction, user: User) => Promise<Outcome>
 /** Whose account a link is for, and who uses it. */
 type LinkContext = RequestContext & { userId: string; whileDisabled?: 'refused' | 'allowed' }
 export type OperatorContext = { userId: string; client: Client }
+
+/** What can happen in the transaction. */
+type Kinds<Kind extends ChangeKind> = Kind | readonly [Kind, ...Kind[]]
 
 type Changing = HeldAccount & { user: User }
 
@@ -64,11 +68,11 @@ export type AccountChanges = ReturnType<typeof createAccountChanges>
  * what the table says follows from it. All of it is one transaction.
  */
 export const createAccountChanges = ({ database, users, sessions, applyConsequences, changeLimit }: Dependencies) => {
-  const hold = (sql: Transaction, userId: string, kind: ChangeKind | readonly ChangeKind[]) =>
+  const hold = (sql: Transaction, userId: string, kind: Kinds<ChangeKind>) =>
     rowsOf(kind).some(isDeletion) ? users.lockForDeletion(sql, userId) : users.lock(sql, userId)
 
   /** Only if a mail can follow. */
-  const reserveMail = async ({ caller }: CallerContext, kind: ChangeKind | readonly ChangeKind[]) =>
+  const reserveMail = async ({ caller }: CallerContext, kind: Kinds<ChangeKind>) =>
     rowsOf(kind).some(({ mail }) => mail !== null) ? changeLimit.reserve(caller.userId) : undefined
 
   type Renewal = { kinds: readonly ChangeKind[]; proven: Method | undefined }
@@ -95,13 +99,15 @@ export const createAccountChanges = ({ database, users, sessions, applyConsequen
   const change = async <Kind extends ChangeKind, Outcome extends Changed<Kind> | Refused>(
     sql: Transaction,
     account: Changing,
-    kind: Kind | readonly Kind[],
+    kind: Kinds<Kind>,
     work: Work<Outcome>,
   ) => {
     const kinds: readonly ChangeKind[] = [kind].flat()
     const outcome = await work(sql, account.user)
     if (isRefused(outcome)) return outcome as Extract<Outcome, Refused>
     const { changes, result } = outcome as Changed<ChangeKind>
+    const unannounced = Object.keys(changes).find((name) => !kinds.some((each) => each === name))
+    if (unannounced) throw new Error(`The change ${unannounced} was not announced`)
     const endedSessions = await applyAll(sql, account, changes)
     const user = (await users.findById(account.user.id, sql)) ?? account.user
     const issued = await renew(sql, account, user, { kinds, proven: changes.stepped_up?.proven })
@@ -126,7 +132,7 @@ export const createAccountChanges = ({ database, users, sessions, applyConsequen
     /** By a signed-in user. */
     byCaller: async <Kind extends KindBy<'caller'>, Outcome extends Changed<NoInfer<Kind>> | Refused>(
       context: CallerContext,
-      kind: Kind | readonly Kind[],
+      kind: Kinds<Kind>,
       work: Work<Outcome>,
     ) => {
       const counted = await reserveMail(context, kind)
@@ -148,7 +154,7 @@ export const createAccountChanges = ({ database, users, sessions, applyConsequen
     /** By who holds a mailed link. A session of the user is not needed; if there is one, it must live. */
     byLink: <Kind extends KindBy<'link'>, Outcome extends Changed<NoInfer<Kind>> | Refused>(
       { userId, client, caller, whileDisabled = 'refused' }: LinkContext,
-      kind: Kind | readonly Kind[],
+      kind: Kinds<Kind>,
       work: Work<Outcome>,
     ) =>
       database.transaction(async (sql) => {
@@ -161,7 +167,7 @@ export const createAccountChanges = ({ database, users, sessions, applyConsequen
     /** By an operator, or a program with a key. Also of a disabled account. */
     byOperator: <Kind extends KindBy<'operator'>, Outcome extends Changed<NoInfer<Kind>> | Refused>(
       { userId, client }: OperatorContext,
-      kind: Kind | readonly Kind[],
+      kind: Kinds<Kind>,
       work: Work<Outcome>,
     ) =>
       database.transaction(async (sql) => {

@@ -11,7 +11,7 @@ export const usernameReservedFor = 30 * days
 const mostFormerNames = 5
 
 type Named = { id: string; username: string }
-type RenameRefusal = Refused<'username_taken'> | (Refused<'too_many_usernames'> & { freeFrom: string })
+export type RenameRefusal = Refused<'username_taken'> | (Refused<'too_many_usernames'> & { freeFrom: string })
 
 export type Usernames = ReturnType<typeof createUsernames>
 

@@ -1,8 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { longestName } from '../../contract/name-lengths.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
-import { Account, LanguageCode, SignedIn } from '../../contract/schemas.js'
+import { Account, AccountPatch, SignedIn } from '../../contract/schemas.js'
 import type { Users } from '../../domain/users/users.js'
 import type { Callers } from '../../http/caller.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
@@ -12,7 +11,7 @@ import { sendRenewed, withHeaders } from '../../http/responses.js'
 import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { accountBody } from '../../http/user-bodies.js'
-import type { Changes, createProfile } from './profile.js'
+import type { createProfile } from './profile.js'
 
 const { responses, sendRefusal } = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
 const changeRefusals = routeRefusals(
@@ -38,12 +37,7 @@ const changeSchema = {
   summary: 'Change the name, the username or the language of mails',
   description:
     'A new username needs a fresh sign-in, and is in the new tokens of this session; other sessions get it at their next renewal. The old one is reserved for its owner for 30 days. An empty name or null removes the name. The language is that of mails about the account; a mail in the language before says that it was changed, and further warnings stay in it for seven days. A user can have five reserved usernames; then 409 `too_many_usernames` says in `freeFrom` when the oldest becomes free.',
-  body: Type.Object({
-    name: Type.Optional(Type.Union([Type.String({ maxLength: longestName }), Type.Null()])),
-    // Longer than a username may be: its own rules say what is wrong, each with its code.
-    username: Type.Optional(Type.String({ maxLength: 1024 })),
-    language: Type.Optional(LanguageCode),
-  }),
+  body: AccountPatch,
   response: {
     200: withHeaders(SignedIn, { 'Set-Cookie': 'New access_token and refresh_token' }),
     ...changeRefusals.responses,
@@ -70,7 +64,7 @@ export const accountRoutes = (server: Server, deps: Dependencies) => {
   })
 
   const freshForUsername = async (request: FastifyRequest, reply: FastifyReply) => {
-    const { username } = request.body as Changes
+    const { username } = request.body as AccountPatch
     return username === undefined ? undefined : freshness.required(request, reply)
   }
 

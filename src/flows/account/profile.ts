@@ -1,10 +1,11 @@
-import type { Language } from '../../contract/languages.js'
-import { isRefused, refuse } from '../../contract/outcome.js'
-import type { AccountChanges } from '../../domain/accounts/account-changes.js'
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import type { AccountPatch } from '../../contract/schemas.js'
+import type { AccountChanges, Changes } from '../../domain/accounts/account-changes.js'
+import type { ChangeDetails } from '../../domain/accounts/change-details.js'
 import type { CallerContext } from '../../domain/sessions/request-context.js'
 import { displayName } from '../../domain/users/display-name.js'
-import { chooseUsername, readUsername, type Username } from '../../domain/users/username.js'
-import { type Usernames, usernameReservedFor } from '../../domain/users/usernames.js'
+import { chooseUsername, readUsername } from '../../domain/users/username.js'
+import { type RenameRefusal, type Usernames, usernameReservedFor } from '../../domain/users/usernames.js'
 import type { User, Users } from '../../domain/users/users.js'
 import { isUniqueViolation, type Transaction } from '../../platform/database/database.js'
 
@@ -13,54 +14,86 @@ type Dependencies = {
   users: Pick<Users, 'setName' | 'setLanguage'>
   usernames: Pick<Usernames, 'refusalFor' | 'rename'>
 }
-export type Changes = { name?: string | null; username?: string; language?: Language }
+
+type Values = Required<AccountPatch>
+type Field = keyof Values
+type KindOf<Name extends Field> = `${Name}_changed`
+type Refusal = Extract<ReturnType<typeof readUsername | typeof chooseUsername>, Refused> | RenameRefusal
+
+/**
+ * Why the account cannot have the value, or what gives it the value; nothing if it has it already. All fields are asked before the
+ * first one writes: a refusal changes nothing.
+ */
+type Edit<Name extends Field> = (
+  sql: Transaction,
+  user: User,
+  value: Values[Name],
+) => Promise<Refusal | (() => Promise<ChangeDetails<KindOf<Name>>>) | undefined>
+/** A field of the body without an edit, or without a row in the table of account changes, does not compile. */
+type Edits = { readonly [Name in Field]: Edit<Name> }
+
+const createEdits = ({ users, usernames }: Omit<Dependencies, 'accountChanges'>): Edits => ({
+  username: async (sql, user, typed) => {
+    const former = user.username
+    const wanted = readUsername(typed)
+    if (isRefused(wanted)) return wanted
+    // A user may keep a name that could not be chosen today.
+    if (wanted.username === former) return undefined
+    const chosen = chooseUsername(wanted.username)
+    if (isRefused(chosen)) return chosen
+    const refused = await usernames.refusalFor(sql, user, wanted)
+    if (refused) return refused
+    return async () => {
+      await usernames.rename(sql, user, wanted)
+      const mail = { username: wanted.username, formerUsername: former, reservedFor: usernameReservedFor }
+      return { mail, undo: { former } }
+    }
+  },
+  name: async (sql, user, typed) => {
+    const name = displayName(typed)
+    if (name === user.name) return undefined
+    return async () => {
+      await users.setName(sql, user.id, name)
+      return {}
+    }
+  },
+  language: async (sql, user, newLanguage) => {
+    if (newLanguage === user.language) return undefined
+    return async () => {
+      await users.setLanguage(sql, user.id, newLanguage)
+      return { mail: { newLanguage }, undo: { former: user.language ?? 'en' } }
+    }
+  },
+})
+
+const kindOf = <Name extends Field>(name: Name): KindOf<Name> => `${name}_changed`
 
 /**
  * Changes the name, the username and the language of the caller. The new tokens of the session have the names at once, other
  * sessions at their next renewal.
  */
-export const createProfile = ({ accountChanges, users, usernames }: Dependencies) => {
-  const rename = async (sql: Transaction, user: User, wanted: Username | undefined) => {
-    const former = user.username
-    if (!wanted || wanted.username === former) return {}
-    // A user may keep a name that could not be chosen today.
-    const chosen = chooseUsername(wanted.username)
-    if (isRefused(chosen)) return chosen
-    const refused = await usernames.refusalFor(sql, user, wanted)
-    if (refused) return refused
-    await usernames.rename(sql, user, wanted)
-    const mail = { username: wanted.username, formerUsername: former, reservedFor: usernameReservedFor }
-    return { username_changed: { mail, undo: { former } } }
+export const createProfile = ({ accountChanges, ...parts }: Dependencies) => {
+  const edits = createEdits(parts)
+
+  const prepare = <Name extends Field>(sql: Transaction, user: User, name: Name, changes: AccountPatch) => {
+    const edit: Edit<Name> = edits[name]
+    return edit(sql, user, changes[name] as Values[Name])
   }
 
-  const setName = async (sql: Transaction, user: User, name: string | null | undefined) => {
-    if (name === undefined || name === user.name) return {}
-    await users.setName(sql, user.id, name)
-    return { name_changed: {} }
-  }
-
-  const setLanguage = async (sql: Transaction, user: User, newLanguage: Language | undefined) => {
-    if (newLanguage === undefined || newLanguage === user.language) return {}
-    await users.setLanguage(sql, user.id, newLanguage)
-    return { language_changed: { mail: { newLanguage }, undo: { former: user.language ?? 'en' } } }
-  }
-
-  const change = async (context: CallerContext, changes: Changes) => {
-    if (Object.values(changes).every((change) => change === undefined))
-      return refuse('bad_request', { message: 'Send a name, a username or a language' })
-    const username = changes.username === undefined ? undefined : readUsername(changes.username)
-    if (username && isRefused(username)) return username
-    const name = changes.name === undefined ? undefined : displayName(changes.name)
-    const kinds = [
-      ...(username ? (['username_changed'] as const) : []),
-      ...(name === undefined ? [] : (['name_changed'] as const)),
-      ...(changes.language ? (['language_changed'] as const) : []),
-    ]
+  const change = async (context: CallerContext, changes: AccountPatch) => {
+    const [first, ...others] = (Object.keys(edits) as Field[]).filter((name) => changes[name] !== undefined)
+    if (!first) return refuse('bad_request', { message: `Send one of these: ${Object.keys(edits).join(', ')}` })
+    const kinds = [kindOf(first), ...others.map(kindOf)] as const
     const changing = accountChanges.byCaller(context, kinds, async (sql, user) => {
-      const renamed = await rename(sql, user, username)
-      if (isRefused(renamed)) return renamed
-      const named = await setName(sql, user, name)
-      return { changes: { ...renamed, ...named, ...(await setLanguage(sql, user, changes.language)) } }
+      const prepared = []
+      for (const name of [first, ...others]) {
+        const make = await prepare(sql, user, name, changes)
+        if (isRefused(make)) return make
+        if (make) prepared.push({ name, make })
+      }
+      const made: Changes<KindOf<Field>> = {}
+      for (const { name, make } of prepared) Object.assign(made, { [kindOf(name)]: await make() })
+      return { changes: made }
     })
     return changing.catch((error: unknown) => {
       // Another request has just taken the name.
