@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import { type Static, type TOptional, type TSchema, Type } from 'typebox'
 import { accountEventKinds } from './events.js'
 import { nextSteps, type SecondFactorMethod, secondFactorMethods } from './factors.js'
 import { languages } from './languages.js'
@@ -13,7 +13,7 @@ export const Moment = Type.String({ format: 'date-time' })
 const Provider = Type.Unsafe<ProviderId>({ type: 'string', pattern: providerIdPattern, title: 'ProviderId' })
 
 /** Of mails about an account; null until its next sign-in. */
-export const LanguageCode = OneOf(languages)
+const LanguageCode = OneOf(languages)
 
 /** The schema of a 204. */
 export const NoContent = Type.Unsafe<undefined>({ type: 'null', description: 'Done, no content' })
@@ -80,34 +80,71 @@ export const Caller = Type.Object(
 )
 export type Caller = Static<typeof Caller>
 
+/** Who a user is, for everyone who is told of one. */
+const identifying = { id: Id, email: Type.String(), username: Type.String() }
+const providersOfUser = { provider: Nullable(Provider), providers: Type.Array(Provider) }
+
+/**
+ * What users write about themselves. Each field is a column of the table `users`, and part of the account, of an import and of an
+ * export. `change` is what a request to change it takes. Only with `forPrograms` do service keys and webhooks get it: then the
+ * triggers `user_updated` and `queue_webhook_of_user` have it too.
+ */
+export const profileFields = {
+  name: {
+    value: Nullable(Type.String()),
+    change: Nullable(Type.String({ maxLength: longestName })),
+    forPrograms: true,
+  },
+  language: { value: Nullable(LanguageCode), change: LanguageCode, forPrograms: false },
+} as const satisfies Record<string, { value: TSchema; change: TSchema; forPrograms: boolean }>
+
+type Fields = typeof profileFields
+export type ProfileField = keyof Fields
+export const profileFieldNames = Object.keys(profileFields) as readonly ProfileField[]
+type ProfileFieldForPrograms = {
+  [Name in ProfileField]: Fields[Name]['forPrograms'] extends true ? Name : never
+}[ProfileField]
+export const profileFieldsForPrograms = profileFieldNames.filter(
+  (name): name is ProfileFieldForPrograms => profileFields[name].forPrograms,
+)
+
+const valuesOf = <Name extends ProfileField>(names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, profileFields[name].value])) as {
+    [Each in Name]: Fields[Each]['value']
+  }
+const changes = Object.fromEntries(
+  profileFieldNames.map((name) => [name, Type.Optional<TSchema>(profileFields[name].change)]),
+) as { [Name in ProfileField]: TOptional<Fields[Name]['change']> }
+
 export const Account = Type.Object(
   {
-    id: Id,
-    email: Type.String(),
-    username: Type.String(),
-    name: Nullable(Type.String()),
-    provider: Nullable(Provider),
-    providers: Type.Array(Provider),
+    ...identifying,
+    ...valuesOf(profileFieldNames),
+    ...providersOfUser,
     hasPassword: Type.Boolean(),
-    language: Nullable(LanguageCode),
     createdAt: Moment,
   },
   { title: 'Account' },
 )
 export type Account = Static<typeof Account>
 
-/** What users change about themselves, without a page of its own for it. */
+/** What users change about themselves on the account page. */
 export const AccountPatch = Type.Object({
-  name: Type.Optional(Nullable(Type.String({ maxLength: longestName }))),
   // Longer than a username may be: its own rules say what is wrong, each with its code.
   username: Type.Optional(Type.String({ maxLength: 1024 })),
-  language: Type.Optional(LanguageCode),
+  ...changes,
 })
 export type AccountPatch = Static<typeof AccountPatch>
 
 /** A user as other programs see it. */
 export const ServiceUser = Type.Object(
-  { ...Type.Omit(Account, ['hasPassword', 'language']).properties, disabled: Type.Boolean() },
+  {
+    ...identifying,
+    ...valuesOf(profileFieldsForPrograms),
+    ...providersOfUser,
+    createdAt: Moment,
+    disabled: Type.Boolean(),
+  },
   { title: 'ServiceUser' },
 )
 export type ServiceUser = Static<typeof ServiceUser>

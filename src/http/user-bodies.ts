@@ -1,12 +1,12 @@
-import type { Account, ServiceUser } from '../contract/schemas.js'
+import { type Account, profileFieldNames, profileFieldsForPrograms, type ServiceUser } from '../contract/schemas.js'
+import { shownProfile } from '../domain/users/profile-fields.js'
 import type { User } from '../domain/users/users.js'
 
 /** What every body about a user has. A field that the contract names and this leaves out does not compile. */
-const sharedBody = ({ id, email, username, name, provider, providers, createdAt }: User) => ({
+const sharedBody = ({ id, email, username, provider, providers, createdAt }: User) => ({
   id,
   email,
   username,
-  name,
   provider,
   providers,
   createdAt: createdAt.toISOString(),
@@ -15,9 +15,13 @@ const sharedBody = ({ id, email, username, name, provider, providers, createdAt 
 /** A user as they see themselves: the account page and the export. */
 export const accountBody = (user: User): Account => ({
   ...sharedBody(user),
+  ...shownProfile(user, profileFieldNames),
   hasPassword: user.passwordHash !== undefined,
-  language: user.language ?? null,
 })
 
 /** A user as other programs see them. */
-export const serviceUserBody = (user: User): ServiceUser => ({ ...sharedBody(user), disabled: user.disabled })
+export const serviceUserBody = (user: User): ServiceUser => ({
+  ...sharedBody(user),
+  ...shownProfile(user, profileFieldsForPrograms),
+  disabled: user.disabled,
+})

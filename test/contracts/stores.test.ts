@@ -92,7 +92,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await users.noteSignIn(sql, id, at(1), 'de')).toEqual([{ is_first: false }])
     expect(await users.noteSignIn(sql, id, at(2), 'fr')).toEqual([])
     expect(await users.selectById(sql, id)).toMatchObject([{ language: 'de' }])
-    await users.updateLanguage(sql, id, 'en')
+    await users.updateProfileField(sql, id, 'language', 'en')
     expect(await users.updateDisabled(sql, id, at(1))).toEqual([{ id }])
     expect(await users.selectById(sql, id)).toMatchObject([{ password_hash: 'newest', disabled_at: at(1) }])
   })
@@ -117,7 +117,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
   it('find what belongs to a user, and delete the user', async () => {
     const id = await addUser('Ada')
     const identity = { provider: 'provider_a' as const, subject: '1' }
-    await users.insertIdentity(sql, id, identity, 0).then(() => users.updateName(sql, id, 'Ada L'))
+    await users.insertIdentity(sql, id, identity, 0).then(() => users.updateProfileField(sql, id, 'name', 'Ada L'))
     expect(await users.selectIdentities(sql, id)).toEqual([{ ...identity, linked_at: expect.any(Date) }])
     const locked = await users.waitForOtherDeletions(sql).then(() => users.lockForDeletion(sql, id))
     expect(locked).toMatchObject([{ id, name: 'Ada L' }])

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { profileFieldNames } from '#contract/schemas.js'
 import { type CommandStore, openCommandStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
 
@@ -191,6 +192,7 @@ describe('user import', () => {
         name: 'Ada, "the" first\u2028',
         password_hash: hash,
         disabled: true,
+        language: 'fr',
       },
       {
         email: 'grace@example.com',
@@ -203,6 +205,15 @@ describe('user import', () => {
     await importing(rows.map((row) => JSON.stringify(row)).join('\n'))
     const before = await latchkey(store, ['user', 'export', '--with-password-hashes'])
     expect(before.err).toBe('Exported 2 users.\n')
+    // Against what was given, not only against itself: a field that neither of them has would look the same.
+    const exported = before.out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+    expect(new Map(exported.map((row) => [row.email, row]))).toEqual(
+      new Map(rows.map((row) => [row.email, expect.objectContaining({ ...row, name: row.name?.trim() ?? null })])),
+    )
+    for (const field of profileFieldNames) expect(exported.map((row) => row[field])).not.toEqual([null, null])
     for (const format of ['csv', 'jsonl']) {
       const exported = await latchkey(store, ['user', 'export', '--format', format, '--with-password-hashes'])
       await store.database.query('delete from users')

@@ -1,6 +1,7 @@
 import { loadConfig } from '../../config.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { builtInProviderIds } from '../../contract/providers.js'
+import { profileFieldNames } from '../../contract/schemas.js'
 import { type HashForms, saltedHexForms } from '../../domain/passwords/hash-to-store.js'
 import { displayName } from '../../domain/users/display-name.js'
 import {
@@ -182,6 +183,8 @@ const openFiles = async (file: string, parameters: string | undefined, context: 
   return { firebase, input: await openInput(file, context) }
 }
 
+const otherFields = profileFieldNames.filter((name) => name !== 'name')
+
 export const userImport: Command = {
   summary: 'Add users from a CSV or JSON lines file',
   help: `latchkey user import FILE [--format csv|jsonl] [--firebase-config FILE] [--salted-hex better-auth|node] [--dry-run] [--json]
@@ -196,7 +199,7 @@ its columns, and their names in the first line; a JSON lines file has one object
   password_hash    one of the forms below; without it, the user signs in with a provider, or asks for a reset mail to set
                    a password
   password_salt    (or salt) the user's salt, for hashes of Firebase
-  provider, ${builtInProviderIds.map(identityColumn).join(', ')}, id, created_at, disabled, language
+  provider, ${builtInProviderIds.map(identityColumn).join(', ')}, id, created_at, disabled, ${otherFields.join(', ')}
                    as \`latchkey user export\` writes them; for each provider in PROVIDERS there is a field
                    such as provider_microsoft_id
 

@@ -1,7 +1,8 @@
 import { builtInProviderIds, isProviderId, type ProviderId } from '../../contract/providers.js'
+import { profileFieldNames } from '../../contract/schemas.js'
 import type { BulkUsers, ListedUser } from '../../domain/users/bulk.js'
-import { displayName } from '../../domain/users/display-name.js'
 import { identityColumn } from '../../domain/users/imported-user.js'
+import { profileReaders } from '../../domain/users/profile-fields.js'
 import {
   type Command,
   type CommandContext,
@@ -24,8 +25,10 @@ const columnsWith = (providers: readonly ProviderId[]): readonly Column[] => [
   { name: 'id', of: ({ id }) => id },
   { name: 'email', of: ({ email }) => email },
   { name: 'username', of: ({ username }) => username },
-  // A name from a provider or plain SQL may hold characters that the import refuses.
-  { name: 'name', of: ({ name }) => displayName(name) },
+  ...profileFieldNames.map((name) => ({
+    name,
+    of: (user: ListedUser) => profileReaders[name].exported(user[name]),
+  })),
   { name: 'provider', of: ({ provider }) => provider },
   ...providers.map((provider) => ({
     name: identityColumn(provider),
@@ -33,7 +36,6 @@ const columnsWith = (providers: readonly ProviderId[]): readonly Column[] => [
   })),
   { name: 'created_at', of: (user) => user.created_at },
   { name: 'disabled', of: ({ disabled }) => disabled },
-  { name: 'language', of: ({ language }) => language },
 ]
 const hashColumn: Column = { name: 'password_hash', of: (user) => user.password_hash }
 

@@ -1,5 +1,7 @@
 import { builtInProviderIds, isProviderId, providerLabel } from '../../contract/providers.js'
+import { profileFieldNames } from '../../contract/schemas.js'
 import type { ListedUser } from '../../domain/users/bulk.js'
+import { profileFrom, shownProfile } from '../../domain/users/profile-fields.js'
 import { days } from '../../lib/durations.js'
 import { isUuid } from '../../lib/uuid.js'
 import { type Command, limitFrom, print, readArguments, UsageFault, withStores } from '../command.js'
@@ -16,13 +18,14 @@ const waysIn = ({ password_hash, identities }: ListedUser) =>
   ].join(', ') || 'none'
 
 const asJson = (user: ListedUser) => {
-  const { id, email, username, name, provider, created_at, disabled } = user
+  const { id, email, username, provider, created_at, disabled } = user
+  const profile = shownProfile(profileFrom(user), profileFieldNames)
   const ways = {
     has_password: user.password_hash !== null,
     ...Object.fromEntries(builtInProviderIds.map((each) => [each, false])),
     ...Object.fromEntries(Object.keys(user.identities).map((each) => [each, true])),
   }
-  return printableJson({ id, email, username, name, provider, ...ways, created_at, disabled })
+  return printableJson({ id, email, username, ...profile, provider, ...ways, created_at, disabled })
 }
 
 const asLines = (users: readonly ListedUser[]) =>

@@ -1,6 +1,8 @@
 import { isProviderId, providerLabel } from '../../contract/providers.js'
+import { profileFieldNames } from '../../contract/schemas.js'
 import type { EventRow } from '../../domain/events/events.js'
 import { canSignIn } from '../../domain/sign-in/ways-to-sign-in.js'
+import { shownProfile } from '../../domain/users/profile-fields.js'
 import type { User } from '../../domain/users/users.js'
 import { days, seconds } from '../../lib/durations.js'
 import type { SharedCounters } from '../../platform/cache/shared-counters.js'
@@ -105,7 +107,7 @@ const gather = async (stores: Stores, user: User) => {
   const rows = await recentEvents(stores, user)
   const inForce = await countersInForce(stores, user, rows)
   const formerEmails = await stores.users.emailHistoryOf(user.id)
-  const { id, username, email, name, language = null, disabled, createdAt, providers } = user
+  const { id, username, email, disabled, createdAt, providers } = user
   const lastSignIn = rows.find((row) => row.user_id === id && beganSession(row))
   return {
     rows: failuresIn(rows, lastSignIn).slice(0, mostFailures).toReversed(),
@@ -121,8 +123,7 @@ const gather = async (stores: Stores, user: User) => {
       id,
       username,
       email,
-      name,
-      language,
+      ...shownProfile(user, profileFieldNames),
       createdAt: moment(createdAt),
       disabled,
       formerEmails: formerEmails.map((former) => ({ email: former.email, replacedAt: moment(former.replaced_at) })),

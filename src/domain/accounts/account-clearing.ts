@@ -9,7 +9,7 @@ import type { Identity, User, Users } from '../users/users.js'
 import type { ChangedFactor } from './change-details.js'
 
 type Dependencies = {
-  users: Pick<Users, 'takeBack' | 'undoLinks' | 'setLanguage'>
+  users: Pick<Users, 'takeBack' | 'undoLinks' | 'setField'>
   usernames: Pick<Usernames, 'isTaken' | 'takeBack'>
   factors: Pick<Factors, 'remove' | 'removeNewRecoveryCodes'>
   passkeys: Pick<PasskeyRecords, 'removeSome'>
@@ -55,7 +55,7 @@ export const createAccountClearing = ({ users, usernames, factors, passkeys }: D
     const username = await rename(sql, user, clearing.username)
     const { language, identities, passwordHash } = clearing
     const speaks = language !== undefined && language !== user.language
-    if (speaks) await users.setLanguage(sql, user.id, language)
+    if (speaks) await users.setField(sql, user.id, 'language', language)
     const codes = await removeCodes(sql, user.id, clearing.totp)
     const hasPasskeys = (await passkeys.removeSome(sql, user.id, clearing.passkeys)) > 0
     if (identities.length > 0) await users.undoLinks(sql, user.id, identities)

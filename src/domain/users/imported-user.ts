@@ -1,23 +1,21 @@
-import { isLanguage, type Language } from '../../contract/languages.js'
-import { longestName } from '../../contract/name-lengths.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 import { refusals } from '../../contract/refusals.js'
+import { type ProfileField, profileFieldNames } from '../../contract/schemas.js'
 import { isOneLine } from '../../lib/one-line.js'
 import { parseDate } from '../../lib/parse-date.js'
 import { isUuid, uuidv7 } from '../../lib/uuid.js'
 import { type HashForms, hashToStore } from '../passwords/hash-to-store.js'
-import { displayName } from './display-name.js'
 import { type Email, readEmail } from './email.js'
+import { type ProfileRow, profileReaders, type Reader } from './profile-fields.js'
 import { readUsername, type Username, usernameFrom } from './username.js'
 import type { Identity } from './users.js'
 
 /** A user from another system, ready for the table. */
-export type ImportedUser = {
+export type ImportedUser = ProfileRow & {
   id: string
   email: Email
   username: Username
-  name: string | null
   passwordHash: string | null
   /** Something to know about a user who is added all the same. */
   warning: string | undefined
@@ -25,7 +23,6 @@ export type ImportedUser = {
   identities: Identity[]
   createdAt: Date
   disabledAt: Date | null
-  language: Language | null
 }
 
 /** The column with the user's identifier at a provider, in a file that is imported or exported. */
@@ -36,13 +33,12 @@ const importFields = [
   'id',
   'email',
   'username',
-  'name',
+  ...profileFieldNames,
   'password_hash',
   'password_salt',
   'provider',
   'created_at',
   'disabled',
-  'language',
 ] as const
 export type ImportField = (typeof importFields)[number] | `${ProviderId}_id`
 
@@ -143,10 +139,14 @@ const disabledAtOf = (row: ImportRow, now: Date) => {
   return disabled === false || disabled === 'false' ? null : broken('disabled must be true or false')
 }
 
-/** `de` or `de-AT`. One that we have no mails in is left out: the first sign-in sets it. */
-const languageOf = (row: ImportRow) => {
-  const [code = ''] = (textOf(row, 'language') ?? '').toLowerCase().split(/[-_]/)
-  return isLanguage(code) ? code : null
+const profileOf = (row: ImportRow) => {
+  const readField = (field: ProfileField) => {
+    const { longest, imported }: Reader = profileReaders[field]
+    const text = textOf(row, field, longest)
+    const read = text === undefined ? null : imported(text)
+    return typeof read === 'object' && read !== null ? broken(read.broken) : read
+  }
+  return Object.fromEntries(profileFieldNames.map((field) => [field, readField(field)])) as ProfileRow
 }
 
 const idOf = (row: ImportRow, now: Date) => {
@@ -169,13 +169,12 @@ export const readImportedUser = (
       id: idOf(row, now),
       email,
       username: usernameOf(row, email),
-      name: displayName(textOf(row, 'name', longestName)),
+      ...profileOf(row),
       ...passwordOf(row, forms),
       provider: providerOf(row, providers),
       identities: identitiesOf(row, providers),
       createdAt: createdAtOf(row, now),
       disabledAt: disabledAtOf(row, now),
-      language: languageOf(row),
     }
   } catch (error) {
     if (error instanceof BrokenRule) return refuse('unusable_row', { reason: error.message })

@@ -1,22 +1,36 @@
+import { profileFieldNames } from '../../contract/schemas.js'
 import { uuidFloor } from '../../lib/uuid.js'
 import type { Sql } from '../../platform/database/database.js'
 import { selectList } from '../../platform/database/select-list.js'
 import type { ImportedUser } from './imported-user.js'
+import { type ProfileRow, profileColumns } from './profile-fields.js'
 import type { Identity } from './users.store.js'
 
-export type ListedUser = {
+export type ListedUser = ProfileRow & {
   id: string
   email: string
   username: string
-  name: string | null
   password_hash: string | null
   provider: string | null
   /** By provider, the user's subject there. */
   identities: Readonly<Record<string, string>>
   created_at: Date
   disabled: boolean
-  language: string | null
 }
+
+type ImportColumn = { name: string; type: 'uuid' | 'text' | 'timestamptz'; of: (user: ImportedUser) => unknown }
+const importColumns: readonly ImportColumn[] = [
+  { name: 'id', type: 'uuid', of: ({ id }) => id },
+  { name: 'email', type: 'text', of: ({ email }) => email.email },
+  { name: 'email_key', type: 'text', of: ({ email }) => email.key },
+  { name: 'username', type: 'text', of: ({ username }) => username.username },
+  { name: 'username_key', type: 'text', of: ({ username }) => username.key },
+  { name: 'password_hash', type: 'text', of: ({ passwordHash }) => passwordHash },
+  { name: 'provider', type: 'text', of: ({ provider }) => provider },
+  { name: 'created_at', type: 'timestamptz', of: ({ createdAt }) => createdAt },
+  { name: 'disabled_at', type: 'timestamptz', of: ({ disabledAt }) => disabledAt },
+  ...profileFieldNames.map((name): ImportColumn => ({ name, type: 'text', of: (user) => user[name] })),
+]
 
 /**
  * One statement for the whole batch, whose values must differ. A user whose id, email or username is taken is skipped. An
@@ -26,33 +40,21 @@ export const insertMany = (sql: Sql, users: readonly ImportedUser[]) => {
   const identities = users.flatMap((user) => user.identities.map((identity) => ({ userId: user.id, ...identity })))
   return sql.query<{ email_key: string }>(
     `with added as (
-       insert into users (id, email, email_key, username, username_key, name, password_hash, provider, created_at, disabled_at,
-         language)
-       select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-         $9::timestamptz[], $10::timestamptz[], $11::text[])
+       insert into users (${importColumns.map(({ name }) => name).join(', ')})
+       select * from unnest(${importColumns.map(({ type }, index) => `$${index + 4}::${type}[]`).join(', ')})
        on conflict do nothing returning id, email_key, created_at
      ), linked as (
        insert into identities (user_id, provider, subject, linked_at)
        select added.id, given.provider, given.subject, least(added.created_at, now())
-       from unnest($12::uuid[], $13::text[], $14::text[]) as given (user_id, provider, subject)
+       from unnest($1::uuid[], $2::text[], $3::text[]) as given (user_id, provider, subject)
        join added on added.id = given.user_id
      )
      select email_key from added`,
     [
-      users.map((user) => user.id),
-      users.map((user) => user.email.email),
-      users.map((user) => user.email.key),
-      users.map((user) => user.username.username),
-      users.map((user) => user.username.key),
-      users.map((user) => user.name),
-      users.map((user) => user.passwordHash),
-      users.map((user) => user.provider),
-      users.map((user) => user.createdAt),
-      users.map((user) => user.disabledAt),
-      users.map((user) => user.language),
       identities.map((identity) => identity.userId),
       identities.map((identity) => identity.provider),
       identities.map((identity) => identity.subject),
+      ...importColumns.map(({ of }) => users.map(of)),
     ],
   )
 }
@@ -98,13 +100,12 @@ const listed = selectList<ListedUser>({
   id: true,
   email: true,
   username: true,
-  name: true,
+  ...profileColumns,
   password_hash: true,
   provider: true,
   identities: `coalesce((select jsonb_object_agg(identities.provider, subject) from identities where user_id = users.id), '{}')`,
   created_at: true,
   disabled: 'disabled_at is not null',
-  language: true,
 })
 
 /** Every provider that a user has an identity at. Reads one entry of the index for each of them. */

@@ -1,16 +1,17 @@
 import type { Language } from '../../contract/languages.js'
 import type { ProviderId } from '../../contract/providers.js'
+import { type ProfileField, profileFieldNames } from '../../contract/schemas.js'
 import type { Sql } from '../../platform/database/database.js'
 import { databaseMoment } from '../../platform/database/database-now.js'
 import { selectList } from '../../platform/database/select-list.js'
 import type { Email } from './email.js'
+import { type ProfileRow, profileColumns } from './profile-fields.js'
 import type { Username } from './username.js'
 
-export type UserRow = {
+export type UserRow = ProfileRow & {
   id: string
   email: string
   username: string
-  name: string | null
   password_hash: string | null
   provider: string | null
   /** Where the user has an identity. */
@@ -18,7 +19,6 @@ export type UserRow = {
   created_at: Date
   disabled_at: Date | null
   undo_count: number
-  language: string | null
 }
 
 export type Identity = { provider: ProviderId; subject: string }
@@ -27,7 +27,7 @@ const columns = {
   id: true,
   email: true,
   username: true,
-  name: true,
+  ...profileColumns,
   password_hash: true,
   provider: true,
   providers:
@@ -35,7 +35,6 @@ const columns = {
   created_at: true,
   disabled_at: true,
   undo_count: true,
-  language: true,
 } as const
 const user = selectList<UserRow>(columns)
 
@@ -243,9 +242,6 @@ export const noteSignIn = (sql: Sql, userId: string, now: Date, language: Langua
     [userId, now, language],
   )
 
-export const updateLanguage = (sql: Sql, userId: string, language: Language) =>
-  sql.query('update users set language = $2 where id = $1', [userId, language])
-
 /**
  * A stronger hash of the same password, only if the hash is still the one that was checked: a password that was changed in the
  * meantime stays.
@@ -257,8 +253,9 @@ export const replaceHash = (sql: Sql, userId: string, oldHash: string, newHash: 
     newHash,
   ])
 
-export const updateName = (sql: Sql, userId: string, name: string | null) =>
-  sql.query('update users set name = $2 where id = $1', [userId, name])
+const withOneField = profileFieldNames.map((name) => `${name} = case $2::text when '${name}' then $3 else ${name} end`)
+export const updateProfileField = (sql: Sql, userId: string, field: ProfileField, value: string | null) =>
+  sql.query(`update users set ${withOneField.join(', ')} where id = $1`, [userId, field, value])
 
 /** Triggers do the rest: see migrations, `forget_user`. */
 export const deleteUser = (sql: Sql, userId: string) =>

@@ -1,20 +1,22 @@
-import { isLanguage, type Language } from '../../contract/languages.js'
+import type { Language } from '../../contract/languages.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import { isProviderId, type ProviderId } from '../../contract/providers.js'
+import type { ProfileField } from '../../contract/schemas.js'
 import type { Clock } from '../../lib/clock.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import { type Database, isUniqueViolation, type Sql, type Transaction } from '../../platform/database/database.js'
 import { canSignIn } from '../sign-in/ways-to-sign-in.js'
 import { type Email, emailKey } from './email.js'
+import { type Profile, profileFrom } from './profile-fields.js'
 import { type Username, usernameFrom, usernameKey, withSuffix } from './username.js'
 import type { Usernames } from './usernames.js'
 import * as store from './users.store.js'
 
-export type User = {
+/** Of its profile, `language` is that of the mails about the account; undefined until the next sign-in sets it. */
+export type User = Profile & {
   id: string
   email: string
   username: string
-  name: string | null
   provider: ProviderId | null
   providers: ProviderId[]
   passwordHash: string | undefined
@@ -22,8 +24,6 @@ export type User = {
   disabled: boolean
   /** How often the account was taken back by an undo link. */
   undoCount: number
-  /** Of the mails about the account; undefined until the next sign-in sets it. */
-  language: Language | undefined
 }
 
 export type NewUser = {
@@ -49,21 +49,17 @@ type ProviderUser = {
   language?: Language | undefined
 }
 
-/** A newer program may have stored one that this one does not know. */
-const languageIn = ({ language }: store.UserRow) => (isLanguage(language) ? language : undefined)
-
 const fromRow = (row: store.UserRow): User => ({
   id: row.id,
   email: row.email,
   username: row.username,
-  name: row.name,
+  ...profileFrom(row),
   provider: isProviderId(row.provider) ? row.provider : null,
   providers: row.providers.filter(isProviderId),
   passwordHash: row.password_hash ?? undefined,
   createdAt: row.created_at,
   disabled: row.disabled_at !== null,
   undoCount: row.undo_count,
-  language: languageIn(row),
 })
 
 const first = async (rows: Promise<store.UserRow[]>) => {
@@ -264,8 +260,12 @@ export const createUsers = (deps: Dependencies) => {
       const [noted] = await store.noteSignIn(sql, userId, clock.now(), language ?? null)
       return noted?.is_first ?? false
     },
-    setLanguage: (sql: Sql, userId: string, language: Language) => store.updateLanguage(sql, userId, language),
-    setName: (sql: Sql, userId: string, name: string | null) => store.updateName(sql, userId, name),
+    setField: <Name extends ProfileField>(
+      sql: Sql,
+      userId: string,
+      field: Name,
+      value: NonNullable<Profile[Name]> | null,
+    ) => store.updateProfileField(sql, userId, field, value),
     /** Everything of the user goes with it. */
     remove: async (sql: Sql, userId: string) => (await store.deleteUser(sql, userId)).length > 0,
     disable: (userId: string, sql: Sql = database) => store.updateDisabled(sql, userId, clock.now()),

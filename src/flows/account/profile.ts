@@ -11,7 +11,7 @@ import { isUniqueViolation, type Transaction } from '../../platform/database/dat
 
 type Dependencies = {
   accountChanges: AccountChanges
-  users: Pick<Users, 'setName' | 'setLanguage'>
+  users: Pick<Users, 'setField'>
   usernames: Pick<Usernames, 'refusalFor' | 'rename'>
 }
 
@@ -53,14 +53,14 @@ const createEdits = ({ users, usernames }: Omit<Dependencies, 'accountChanges'>)
     const name = displayName(typed)
     if (name === user.name) return undefined
     return async () => {
-      await users.setName(sql, user.id, name)
+      await users.setField(sql, user.id, 'name', name)
       return {}
     }
   },
   language: async (sql, user, newLanguage) => {
     if (newLanguage === user.language) return undefined
     return async () => {
-      await users.setLanguage(sql, user.id, newLanguage)
+      await users.setField(sql, user.id, 'language', newLanguage)
       return { mail: { newLanguage }, undo: { former: user.language ?? 'en' } }
     }
   },

@@ -1,0 +1,54 @@
+import { isLanguage } from '../../contract/languages.js'
+import { longestName } from '../../contract/name-lengths.js'
+import { type ProfileField, profileFieldNames } from '../../contract/schemas.js'
+import { displayName } from './display-name.js'
+
+/** As the table `users` has them. */
+export type ProfileRow = Record<ProfileField, string | null>
+export const profileColumns = Object.fromEntries(profileFieldNames.map((name) => [name, true])) as Record<
+  ProfileField,
+  true
+>
+
+export type Reader = {
+  /** The longest text that an import takes. */
+  longest: number
+  /** From a row of an import; null if it is left out. What the import must refuse is a sentence in `broken`. */
+  imported: (text: string) => string | null | { broken: string }
+  /** From the table: a newer program, a provider or plain SQL may have written what this program would not. */
+  stored: (text: string | null) => string | null | undefined
+  /** What an export writes, so that the import takes it. */
+  exported: (text: string | null) => string | null
+}
+
+/** How the values of each field of the contract are read. */
+export const profileReaders = {
+  name: {
+    longest: longestName,
+    imported: (text) => displayName(text),
+    stored: (text) => text,
+    exported: (text) => displayName(text),
+  },
+  language: {
+    longest: 255,
+    /** `de` or `de-AT`. One that we have no mails in is left out: the first sign-in sets it. */
+    imported: (text) => {
+      const [code = ''] = text.toLowerCase().split(/[-_]/)
+      return isLanguage(code) ? code : null
+    },
+    stored: (text) => (isLanguage(text) ? text : undefined),
+    exported: (text) => text,
+  },
+} as const satisfies Record<ProfileField, Reader>
+
+/** The fields of a user, as this program knows them. */
+export type Profile = { [Name in ProfileField]: ReturnType<(typeof profileReaders)[Name]['stored']> }
+
+export const profileFrom = (row: ProfileRow) =>
+  Object.fromEntries(profileFieldNames.map((name) => [name, profileReaders[name].stored(row[name])])) as Profile
+
+/** Of these fields, as bodies have them: null for what is not known. */
+export const shownProfile = <Name extends ProfileField>(profile: Profile, names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, profile[name] ?? null])) as {
+    [Each in Name]: Exclude<Profile[Each], undefined> | null
+  }
