@@ -32,10 +32,10 @@ const webhooksFor = (kind: ChangeKind) => {
 const voidable: Record<Voided, string> = {
   resets: "select 1 from one_time_tokens where user_id = $1 and purpose = 'reset_password'",
   'restore links': "select 1 from one_time_tokens where user_id = $1 and purpose = 'restore_account'",
-  'mailed codes': 'select 1 from mailed_codes where user_id = $1',
   'email change': 'select 1 from email_changes where user_id = $1',
   'trusted devices': 'select 1 from trusted_devices where user_id = $1',
-  'waiting sign-ins': "select 1 from sign_in_challenges where user_id = $1 and way = 'password'",
+  'waiting sign-ins': `select 1 from sign_in_challenges where user_id = $1 and way = 'password'
+    union all select 1 from mailed_codes where user_id = $1`,
   'waiting sign-ins by provider': "select 1 from sign_in_challenges where user_id = $1 and way = 'provider'",
 }
 /** All of them are void with the account, or with every waiting sign-in. */

@@ -274,7 +274,7 @@ export const accountChangeTable = {
     otherSessions: 'end',
     thisSession: 'ends',
     withdraws: [],
-    voids: ['resets', 'mailed codes', 'email change', 'trusted devices', 'waiting sign-ins'],
+    voids: ['resets', 'email change', 'trusted devices', 'waiting sign-ins'],
     event: 'email_change_undone',
   },
   // The restore link in the mail takes the place of an earlier one.
@@ -286,7 +286,7 @@ export const accountChangeTable = {
     otherSessions: 'end',
     thisSession: 'ends',
     withdraws: [],
-    voids: ['resets', 'mailed codes', 'email change', 'trusted devices', 'waiting sign-ins'],
+    voids: ['resets', 'email change', 'trusted devices', 'waiting sign-ins'],
     event: 'factor_undone',
   },
   // Told to the address from which an undo takes the account.
@@ -310,7 +310,7 @@ export const accountChangeTable = {
     otherSessions: 'end',
     thisSession: 'ends',
     withdraws: [],
-    voids: ['resets', 'mailed codes', 'email change', 'trusted devices', 'waiting sign-ins'],
+    voids: ['resets', 'email change', 'trusted devices', 'waiting sign-ins'],
     event: 'account_recovered',
   },
   email_set: {

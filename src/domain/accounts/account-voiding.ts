@@ -25,10 +25,13 @@ export const createAccountVoiding = ({
 }: Dependencies): Voiding => ({
   resets: oneTimeTokens.forgetResets,
   'restore links': oneTimeTokens.forgetRestoreLinks,
-  'mailed codes': forgetMailedCodes,
   'email change': emailChanges.forget,
   'trusted devices': trustedDevices.removeAll,
-  'waiting sign-ins': challenges.removeAll,
+  // Whatever a code was mailed for: it was sent to who could prove less than is asked for now, or to an address before.
+  'waiting sign-ins': async (sql, userId) => {
+    await forgetMailedCodes(sql, userId)
+    await challenges.removeAll(sql, userId)
+  },
   'waiting sign-ins by provider': async (sql, userId, provider) =>
     provider && challenges.removeOfProvider(sql, userId, provider),
 })
