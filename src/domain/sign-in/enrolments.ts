@@ -5,6 +5,7 @@ import { holderOf, type MailedCodes } from '../mailed-codes/mailed-codes.js'
 import type { Client } from '../sessions/client.js'
 import type { Users } from '../users/users.js'
 import type { Challenges } from './challenges.js'
+import { isOpenedByMail } from './ways-to-sign-in.js'
 
 type Dependencies = {
   database: Database
@@ -50,7 +51,7 @@ export const createEnrolments = ({ database, challenges, mailedCodes, users, eve
       const found = await find(token)
       if (isRefused(found)) return found
       const challenge = await challenges.reserveTry(token)
-      if (!challenge) return refuse('challenge_over')
+      if (!challenge || !isOpenedByMail(challenge.by)) return refuse('challenge_over')
       const checked = await mailedCodes.check(holderOf({ challengeId: challenge.id }), challenge.userId, code)
       if (isRefused(checked)) {
         const reason = checked.refused === 'wrong_mailed_code' ? 'mailed_code' : 'mailed_code_void'

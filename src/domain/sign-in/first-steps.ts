@@ -2,7 +2,6 @@ import type { NextStep, SecondFactorMethod } from '../../contract/factors.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
 import type { Events } from '../events/events.js'
 import type { TrustedDevices } from '../factors/trusted-devices.js'
-import { neverProven } from '../sessions/proof.js'
 import type { FirstProof } from '../sessions/sessions.js'
 import type { Identity, User, Users } from '../users/users.js'
 import type { Challenges } from './challenges.js'
@@ -10,7 +9,7 @@ import type { NextSteps } from './next-steps.js'
 import type { SessionStart } from './session-start.js'
 import type { Visit } from './sign-ins.js'
 import type { Started } from './start.js'
-import { type FirstBy, labelOf, waitingOf, waysToSignIn } from './ways-to-sign-in.js'
+import { type FirstBy, freshSinceOf, labelOf, waitingOf, waysToSignIn } from './ways-to-sign-in.js'
 
 /**
  * A first proof. `identity` is the one at a provider that must still be linked, `link` one that is linked together with the session.
@@ -38,12 +37,11 @@ type Dependencies = {
 }
 
 const proofOf = ({ by, passwordHash, provenAt }: FirstStep): FirstProof => {
-  const { method, freshSince } = waysToSignIn[by.way]
   return {
-    methods: [method],
+    methods: [waysToSignIn[by.way].method],
     passwordHash,
     provider: by.provider,
-    provenAt: freshSince === 'the sign-in' ? undefined : (provenAt ?? neverProven),
+    provenAt: freshSinceOf(by.way, provenAt),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Method, methods } from '../../contract/factors.js'
 import { builtInProviderIds, type ProviderId } from '../../contract/providers.js'
 import type { LimiterName } from '../limiters/limiters.js'
+import { neverProven } from '../sessions/proof.js'
 
 /** What a sign-in can be that waits for its second step. */
 type WaitingWay = 'password' | 'provider'
@@ -8,25 +9,43 @@ type WaitingWay = 'password' | 'provider'
 /** What an account can sign in with, as this service is configured. */
 type Means = { hasPassword: boolean; hasProvider: boolean; hasPasskey: boolean }
 
-/** The methods that are two factors by themselves. */
-type BothFactors = { [Name in Method]: (typeof methods)[Name] extends 'both' ? Name : never }[Method]
+/** The methods that count so. One that counts as none begins no session. */
+type Counting<As extends 'first' | 'both'> = {
+  [Name in Method]: (typeof methods)[Name] extends As ? Name : never
+}[Method]
 
 /**
  * `method` is what `amr` says of a session that begins so, and `waitsAs` what the sign-in waits as if a second step is needed: null
  * only for a method that is two factors by itself.
  */
-type Way = ({ method: Method; waitsAs: WaitingWay } | { method: BothFactors; waitsAs: null }) & {
-  /** Since when the session is fresh. A provider may send the browser back without having asked the user. */
-  freshSince: 'the sign-in' | 'what the provider says'
-  /** Counts the requests of a network, before anything is compared. */
-  limiter: Extract<LimiterName, 'login' | 'general'>
-  /** What the user reads in the list of events. */
-  event: 'signed_in' | 'registered'
-  /** Whether the owner gets a mail if the second step never comes: another person may know the first proof. */
-  tellsOfUnfinished: boolean
-  /** Whether an account can sign in so, again and again: the last such way is not removed. */
-  isOpenTo: (account: Means) => boolean
-}
+type Counted =
+  | { method: Counting<'first'>; waitsAs: WaitingWay }
+  | { method: Counting<'both'>; waitsAs: null; beforeEnrolment: null }
+
+/**
+ * `freshSince`: since when the session is fresh. A provider may send the browser back without having asked the user. `beforeEnrolment`:
+ * what is asked for before the first second factor is added. Who can read the mails must not get around a password, and one mailbox
+ * must not be both proofs: a way by mail is never fresh, and no code by mail opens its enrolment.
+ */
+type Trusted =
+  | { method: 'mail'; freshSince: 'never'; beforeEnrolment: null }
+  | {
+      method: Exclude<Method, 'mail'>
+      freshSince: 'the sign-in' | 'what the provider says'
+      beforeEnrolment: 'mailed code' | null
+    }
+
+type Way = Counted &
+  Trusted & {
+    /** Counts the requests of a network, before anything is compared. */
+    limiter: Extract<LimiterName, 'login' | 'general'>
+    /** What the user reads in the list of events. */
+    event: 'signed_in' | 'registered'
+    /** Whether the owner gets a mail if the second step never comes: another person may know the first proof. */
+    tellsOfUnfinished: boolean
+    /** Whether an account can sign in so, again and again: the last such way is not removed. */
+    isOpenTo: (account: Means) => boolean
+  }
 
 /**
  * Every way to sign in. Its name is the label in the metrics and the reason in events; a provider has its own id there. Words for
@@ -37,6 +56,7 @@ export const waysToSignIn = {
     method: 'pwd',
     waitsAs: 'password',
     freshSince: 'the sign-in',
+    beforeEnrolment: 'mailed code',
     limiter: 'login',
     event: 'signed_in',
     tellsOfUnfinished: true,
@@ -47,6 +67,7 @@ export const waysToSignIn = {
     method: 'pwd',
     waitsAs: 'password',
     freshSince: 'the sign-in',
+    beforeEnrolment: 'mailed code',
     limiter: 'general',
     event: 'registered',
     tellsOfUnfinished: true,
@@ -56,6 +77,7 @@ export const waysToSignIn = {
     method: 'provider',
     waitsAs: 'provider',
     freshSince: 'what the provider says',
+    beforeEnrolment: 'mailed code',
     limiter: 'general',
     event: 'signed_in',
     tellsOfUnfinished: false,
@@ -65,6 +87,7 @@ export const waysToSignIn = {
     method: 'passkey',
     waitsAs: null,
     freshSince: 'the sign-in',
+    beforeEnrolment: null,
     limiter: 'general',
     event: 'signed_in',
     tellsOfUnfinished: false,
@@ -88,6 +111,17 @@ export type FirstBy = OneOfWays<FirstWay>
 export type WaitingBy = OneOfWays<WaitingWay>
 
 const names = Object.keys(waysToSignIn) as WayToSignIn[]
+
+const freshness: Record<Trusted['freshSince'], (provenAt?: Date) => Date | undefined> = {
+  'the sign-in': () => undefined,
+  'what the provider says': (provenAt = neverProven) => provenAt,
+  never: () => neverProven,
+}
+/** Since when the session of a first proof is fresh; undefined: since now. */
+export const freshSinceOf = (way: WayToSignIn, provenAt?: Date) => freshness[waysToSignIn[way].freshSince](provenAt)
+
+/** Whether a code by mail opens the enrolment of a sign-in that waits as this. */
+export const isOpenedByMail = ({ way }: WaitingBy) => waysToSignIn[way].beforeEnrolment === 'mailed code'
 
 export const canSignIn = (account: Means) => names.some((name) => waysToSignIn[name].isOpenTo(account))
 
