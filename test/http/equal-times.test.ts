@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { minResponseTime } from '../../src/http/at-least.js'
+import { documentedOperations } from '../support/api-document.js'
+import type { Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
+let asker: Browser
 beforeAll(async () => {
   latchkey = await startLatchkey()
   await latchkey.signedUp('known')
+  asker = await latchkey.signedUp('asker')
 })
 afterAll(() => latchkey.stop())
 
@@ -16,6 +20,50 @@ const registration = (who: string) => {
   const person = { username: `new${++turn}`, email: `${who}@example.com`, password: goodPassword }
   return latchkey.browser().post('/api/auth/register', person)
 }
+
+type Answer = { status: number; body: unknown }
+const posting = (path: string, rest: object) => (who: string) =>
+  latchkey.browser().post(path, { email: `${who}@example.com`, username: `${who}@example.com`, ...rest })
+
+/** The routes that are sent a name or an address, and do not tell whether there is such an account. */
+const hiding: Record<string, (who: string) => Promise<Answer>> = {
+  'post /login': failedSignIn,
+  'post /api/auth/login': posting('/api/auth/login', { password: 'wrong' }),
+  'post /api/auth/register': registration,
+  'post /reset-password': posting('/reset-password', {}),
+  'post /api/auth/reset-password': posting('/api/auth/reset-password', {}),
+  'post /api/auth/email': (who) => asker.act('/api/auth/email', { email: `${who}@example.com` }),
+}
+/** The others, and why they need not. */
+const open: Record<string, string> = {
+  'post /api/auth/password-strength': 'it looks for no account',
+  'patch /api/auth/account': 'who is signed in may learn that a username is taken',
+  'post /api/auth/delete-account': 'the name is compared with that of the caller only',
+}
+
+it('every route that is sent a name or an address hides accounts, or says why it need not', async () => {
+  const { body } = await latchkey.browser().get('/api/openapi.json')
+  type Body = { content?: Record<string, { schema: { properties?: object } }> }
+  const operations = documentedOperations(body) as { method: string; path: string; requestBody?: Body }[]
+  const named = operations.filter(({ requestBody }) => {
+    const fields = Object.keys(requestBody?.content?.['application/json']?.schema.properties ?? {})
+    return fields.some((field) => ['email', 'username', 'login'].includes(field))
+  })
+  const listed = [...Object.keys(hiding), ...Object.keys(open)]
+  expect(named.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(listed.sort())
+})
+
+it.each(Object.entries(hiding))('%s answers alike with and without an account, and not too soon', async (_, send) => {
+  const answers = []
+  for (const who of ['known', 'nobody']) {
+    const asked = Date.now()
+    const { status, body } = await send(who)
+    expect(Date.now() - asked).toBeGreaterThan(minResponseTime - 5)
+    answers.push({ status, body })
+  }
+  expect(answers[0]).toEqual(answers[1])
+  expect([202, 401]).toContain(answers[0]?.status)
+})
 
 // How long the database takes for each of them cannot be compared on a busy machine. That the answer waits for a fixed time
 // from the moment of writing, which hides it, can be seen on any.
