@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { deviceName } from '../../contract/device-names.js'
 import { deviceWords, type Language, languages } from '../../contract/languages.js'
+import { timeSpan } from '../../contract/time-spans.js'
 import { days, hours, minutes } from '../../lib/durations.js'
 import { operatorClient } from '../sessions/client.js'
 import { asHtml, asText, brandForMails } from './layout.js'
@@ -87,6 +88,22 @@ describe.each(cases)('$kind in $language', ({ kind, language }) => {
     expect(html).not.toMatch(/<script|<b>|Git<Hub|o'hara/)
     expect(html).toContain('Ada &amp; Söhne &lt;b&gt;')
     expect(html).not.toMatch(/\b(src|background-image|onclick)\b/)
+  })
+})
+
+/** Everything of a letter that is written in its language. */
+const wordsOf = (kind: MailKind, language: Language) => {
+  const { subject, blocks, footer } = write(kind, language)
+  const written = blocks.flatMap((block) => ('text' in block ? [block.text] : 'label' in block ? [block.label] : []))
+  return [subject, ...written, footer]
+}
+
+describe.each(cases.filter(({ language }) => language !== 'en'))('$kind in $language', ({ kind, language }) => {
+  it('is translated, not copied, with its times', () => {
+    const [own, english] = [wordsOf(kind, language), wordsOf(kind, 'en')]
+    expect(own.filter((text) => english.includes(text))).toEqual([])
+    const spans = Object.entries(values[kind]).flatMap(([name, value]) => (/For$/.test(name) ? [Number(value)] : []))
+    for (const span of spans) expect(own.join(' ')).toContain(timeSpan(span, language))
   })
 })
 
