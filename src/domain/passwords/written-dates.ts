@@ -1,13 +1,28 @@
-/** Months in the languages of the pages, in full and abbreviated. */
-const months = [
-  ...['january', 'february', 'march', 'april', 'may', 'june', 'july', 'august', 'september', 'october', 'november'],
-  ...['december', 'januar', 'februar', 'märz', 'maerz', 'mai', 'juni', 'juli', 'oktober', 'dezember'],
-  ...['janvier', 'février', 'fevrier', 'mars', 'avril', 'juin', 'juillet', 'août', 'aout', 'septembre', 'octobre'],
-  ...['novembre', 'décembre', 'decembre'],
-  ...['jan', 'feb', 'mar', 'apr', 'jun', 'jul', 'aug', 'sept', 'sep', 'oct', 'okt', 'nov', 'dec', 'dez'],
+import { languages } from '../../contract/languages.js'
+
+/** British English abbreviates September otherwise. */
+const locales = [...languages, 'en-GB']
+
+/** "März" is also typed as "Marz" and "Maerz". */
+const spellings = (word: string) => [
+  word,
+  word.normalize('NFD').replaceAll(/\p{M}/gu, ''),
+  word.replaceAll(/[äöü]/g, (letter) => `${letter.normalize('NFD').charAt(0)}e`),
 ]
 
-const month = `(?:${months.join('|')})`
+/** In every language of the pages, in full and abbreviated. The longest first: one may begin with another. */
+const months = () => {
+  const names = locales.flatMap((locale) =>
+    (['long', 'short'] as const).flatMap((form) => {
+      const written = new Intl.DateTimeFormat(locale, { month: form, timeZone: 'UTC' })
+      return Array.from({ length: 12 }, (_, index) => written.format(Date.UTC(2026, index, 15)))
+    }),
+  )
+  const words = names.flatMap((name) => spellings(name.toLowerCase().replace(/\.$/, '')))
+  return [...new Set(words)].sort((left, right) => right.length - left.length)
+}
+
+const month = `(?:${months().join('|')})`
 const day = '(?:3[01]|[12][0-9]|0?[1-9])(?:st|nd|rd|th|er)?'
 const year = '(?:(?:19|20)[0-9]{2}|[0-9]{2})'
 const between = '[ .,/_-]{0,2}'
