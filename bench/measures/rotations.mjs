@@ -47,7 +47,7 @@ const createRotations = async (sql, sessions) => {
       issuedAt: now,
       expiresAt: new Date(now.getTime() + 30 * 86_400_000),
       usedAt: now,
-      live: [now, new Date(0)],
+      live: { now, begun: new Date(0), refreshed: new Date(0) },
       atProxy: false,
       clockOffset: 0,
       client,

@@ -72,7 +72,7 @@ const refresh = async (cookie, userAgent) => {
     issuedAt: now,
     expiresAt: new Date(successor.exp * 1000),
     usedAt: now,
-    live: [now, new Date(0)],
+    live: { now, begun: new Date(0), refreshed: new Date(0) },
     clockOffset: 0,
     client: { ip: '127.0.0.1', userAgent },
     atProxy: false,

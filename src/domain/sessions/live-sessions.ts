@@ -4,27 +4,46 @@ import { days } from '../../lib/durations.js'
 /** A session that is not used for this long is over: every refresh begins it anew. */
 export const refreshTokenLifetime = 30 * days
 
-/** The moments that a session is compared with, for the one parameter of `liveSession`. */
-export type LiveAt = readonly [now: Date, begunAfter: Date]
-
-/** The one condition in SQL, for the table `refresh_token_records as r` and a parameter with a `LiveAt`. */
-export const liveSession = (parameter: string) => {
-  const [now, begunAfter] = [1, 2].map((place) => `(${parameter}::timestamptz[])[${place}]`)
-  return `(r.expires_at > ${now} and r.created_at > ${begunAfter})`
-}
-
-/** A session lasts for `sessionMaxAge` at most, also one that began while the setting was longer. */
 export type SessionLimits = { sessionMaxAge: number }
 
+/** How long a session lasts from a moment that its row has, also one that began while a setting was longer. */
+const limits = {
+  begun: { column: 'created_at', longest: ({ sessionMaxAge }) => sessionMaxAge },
+  refreshed: { column: 'issued_at', longest: () => refreshTokenLifetime },
+} as const satisfies Record<string, { column: string; longest: (settings: SessionLimits) => number }>
+
+type Limit = keyof typeof limits
+const limitNames = Object.keys(limits) as Limit[]
+
+/** The moments that a session is compared with: its token expires after `now`, and it began and was refreshed after the others. */
+export type LiveAt = Readonly<Record<'now' | Limit, Date>>
+const moments = ['now', ...limitNames] as const
+
+/** For the one parameter of `liveSession`. */
+export const momentsOf = (live: LiveAt) => moments.map((name) => live[name])
+
+/** The one condition in SQL, for the table `refresh_token_records as r` and a parameter with `momentsOf`. */
+export const liveSession = (parameter: string) => {
+  const moment = (name: keyof LiveAt) => `(${parameter}::timestamptz[])[${moments.indexOf(name) + 1}]`
+  const within = limitNames.map((name) => `r.${limits[name].column} > ${moment(name)}`)
+  return `(${[`r.expires_at > ${moment('now')}`, ...within].join(' and ')})`
+}
+
 /** When sessions are over. Claims have whole seconds, and so have the numbers here. */
-export const createSessionLife = ({ clock, sessionMaxAge }: SessionLimits & { clock: Clock }) => {
-  const endOf = (begun: number) => begun + Math.floor(sessionMaxAge / 1000)
+export const createSessionLife = ({ clock, ...settings }: SessionLimits & { clock: Clock }) => {
+  const endBy = (name: Limit, from: number) => from + Math.floor(limits[name].longest(settings) / 1000)
   return {
-    liveNow: (): LiveAt => [clock.now(), later(clock.now(), -sessionMaxAge)],
+    liveNow: () => {
+      const now = clock.now()
+      const since = limitNames.map((name) => [name, later(now, -limits[name].longest(settings))])
+      return { now, ...Object.fromEntries(since) } as LiveAt
+    },
     /** The latest end of a session that began then. */
-    endOf,
+    endOf: (begun: number) => endBy('begun', begun),
     /** When a refresh token expires that is signed now. */
-    expiryFor: (begun: number) =>
-      Math.min(Math.floor(later(clock.now(), refreshTokenLifetime).getTime() / 1000), endOf(begun)),
+    expiryFor: (begun: number) => {
+      const from: Record<Limit, number> = { begun, refreshed: Math.floor(clock.now().getTime() / 1000) }
+      return Math.min(...limitNames.map((name) => endBy(name, from[name])))
+    },
   }
 }

@@ -2,7 +2,7 @@ import type { Sql } from '../../platform/database/database.js'
 import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
 import { selectList } from '../../platform/database/select-list.js'
 import type { Client } from './client.js'
-import { type LiveAt, liveSession } from './live-sessions.js'
+import { type LiveAt, liveSession, momentsOf } from './live-sessions.js'
 import type { Proof, ProofRow } from './proof.js'
 
 export type SessionRow = {
@@ -145,7 +145,7 @@ export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean; 
       rotation.client.userAgent,
       rotation.generation,
       rotation.atProxy,
-      rotation.live,
+      momentsOf(rotation.live),
     ],
   )
 
@@ -161,7 +161,12 @@ type Caller = { sessionId: string; userId: string; generation: number }
 
 /** No row if the session has ended or the caller's token was replaced. */
 const ofCaller = `r.id = $1 and r.user_id = $2 and r.oldest_generation <= $3 and ${liveSession('$4')}`
-const callerValues = ({ sessionId, userId, generation }: Caller, live: LiveAt) => [sessionId, userId, generation, live]
+const callerValues = ({ sessionId, userId, generation }: Caller, live: LiveAt) => [
+  sessionId,
+  userId,
+  generation,
+  momentsOf(live),
+]
 
 export const lockRecord = (sql: Sql, caller: Caller, live: LiveAt) =>
   sql.query<LockedRow>(
@@ -232,7 +237,7 @@ export const selectRecord = (
 ) =>
   sql.query<RecordRow>(
     `select ${record} from refresh_token_records as r join users as u on u.id = r.user_id where r.id = $1`,
-    [id, clockOffset, refreshGrace, renewGrace, live],
+    [id, clockOffset, refreshGrace, renewGrace, momentsOf(live)],
   )
 
 /** The last proof in a session that is valid. */
@@ -246,7 +251,7 @@ export const selectOfUser = (sql: Sql, userId: string, live: LiveAt) =>
   sql.query<SessionRow>(
     `select ${session} from refresh_token_records as r
      where r.user_id = $1 and ${liveSession('$2')} order by last_used_at desc, id desc limit 200`,
-    [userId, live],
+    [userId, momentsOf(live)],
   )
 
 export const deleteRecordOfUser = (sql: Sql, id: string, userId: string) =>
@@ -313,5 +318,5 @@ export const purgeAfter = (sql: Sql, cursor: string, live: LiveAt, limit: number
        where r.id = step.id and not step.is_live and not ${liveSession('$2')} returning r.id
      )
      select (select id from step order by id desc limit 1) as cursor`,
-    [cursor, live, limit],
+    [cursor, momentsOf(live), limit],
   )

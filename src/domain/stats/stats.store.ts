@@ -1,5 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
-import { type LiveAt, liveSession } from '../sessions/live-sessions.js'
+import { type LiveAt, liveSession, momentsOf } from '../sessions/live-sessions.js'
 
 export type StatsRow = {
   users: number
@@ -36,7 +36,7 @@ export const selectStats = (sql: Sql, live: LiveAt, { now, since }: { now: Date;
        select count(*) as sessions, count(distinct user_id) as users_with_sessions
        from refresh_token_records as r where ${liveSession('$3')}
      ) as s`,
-    [now, since, live],
+    [now, since, momentsOf(live)],
   )
 
 export const countIdentities = (sql: Sql) =>
