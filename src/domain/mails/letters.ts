@@ -1,4 +1,5 @@
-import type { Language } from '../../contract/languages.js'
+import { type Language, languageName } from '../../contract/languages.js'
+import { timeSpan } from '../../contract/time-spans.js'
 
 /** The undo link of a mail about a change, and how long it works in milliseconds. */
 type UndoLink = { undoToken: string; undoFor: number }
@@ -131,6 +132,25 @@ type PartOf<Kind extends MailKind> =
   FormOf<Kind> extends { parts: readonly (infer Part extends string)[] } ? Part : never
 type SentenceOf<Kind extends MailKind> = Exclude<PartOf<Kind>, `link:${PageInMails}` | 'code' | 'origin' | 'undo'>
 
+const timeSpans = ['validFor', 'undoFor', 'reservedFor'] as const
+type TimeSpan = (typeof timeSpans)[number]
+const isTimeSpan = (name: string) => timeSpans.some((each) => each === name)
+
+/** The values as a letter gets them: times and languages are written in its language already. */
+type WrittenValues<Values> = {
+  [Name in keyof Values]: Name extends TimeSpan | 'newLanguage'
+    ? string | Extract<Values[Name], undefined>
+    : Values[Name]
+}
+
+export const writtenValues = <Values extends object>(values: Values, language: Language) => {
+  const written = Object.entries(values).map(([name, value]) => {
+    if (typeof value === 'number' && isTimeSpan(name)) return [name, timeSpan(value, language)]
+    return [name, name === 'newLanguage' ? languageName(value, language) : value]
+  })
+  return Object.fromEntries(written) as WrittenValues<Values>
+}
+
 /** What mails say in one language. A sentence that is missing does not compile. */
 export type MailWords = {
   /** The words of the button that leads to a page. */
@@ -140,11 +160,10 @@ export type MailWords = {
   byClient: (device: string, ip: string, time: string) => string
   /** An account whose username was changed, as long as that can be undone: its owner knows the name from before. */
   renamed: (formerUsername: string, username: string) => string
-  /** `undoFor` in milliseconds. */
-  undo: (undoFor: number) => string
+  undo: (undoFor: string) => string
   letters: {
     [Kind in MailKind]: (
-      values: MailValues[Kind] & { productName: string },
+      values: WrittenValues<MailValues[Kind]> & { productName: string },
     ) => Record<'subject' | SentenceOf<Kind>, string>
   }
 }

@@ -1,5 +1,14 @@
 import type { Language } from '../../contract/languages.js'
-import { type Footer, forms, type MailKind, type MailValues, type MailWords, type PageInMails } from './letters.js'
+import { timeSpan } from '../../contract/time-spans.js'
+import {
+  type Footer,
+  forms,
+  type MailKind,
+  type MailValues,
+  type MailWords,
+  type PageInMails,
+  writtenValues,
+} from './letters.js'
 import { type Origin, writtenOrigin } from './origin.js'
 import { de } from './words/de.js'
 import { en } from './words/en.js'
@@ -64,14 +73,17 @@ export const writeLetter = <Kind extends MailKind>(request: Request<Kind>, site:
   const { kind, language, origin } = request
   const { productName, addresses } = site
   const words = wordsIn[language]
-  const sentences: Record<string, string> = words.letters[kind]({ ...shownValues(request, words), productName })
+  const sentences: Record<string, string> = words.letters[kind]({
+    ...writtenValues(shownValues(request, words), language),
+    productName,
+  })
   const { token, undoToken, undoFor = 0, code } = request.values as MailValues[Kind] & AnyValues
   const form = forms[kind] as AnyForm | ((values: MailValues[Kind]) => AnyForm)
   const { footer, parts } = typeof form === 'function' ? form(request.values) : form
 
   const blocksOf = (part: string): Block[] => {
     if (part === 'origin') return [{ text: writtenOrigin(origin, productName, language, words) }]
-    if (part === 'undo') return [{ text: words.undo(undoFor) }]
+    if (part === 'undo') return [{ text: words.undo(timeSpan(undoFor, language)) }]
     if (part === 'code') return code === undefined ? [] : [{ code }]
     if (!part.startsWith('link:')) return [{ text: sentences[part] ?? '' }]
     const page = part.slice('link:'.length) as PageInMails

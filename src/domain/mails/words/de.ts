@@ -1,9 +1,7 @@
-import { languageName } from '../../../contract/languages.js'
-import { timeSpan } from '../../../contract/time-spans.js'
 import type { MailWords } from '../letters.js'
 
 /** "innerhalb von" asks for the dative. */
-const afterWithin = (span: number) => timeSpan(span, 'de').replace(/Tage$/, 'Tagen')
+const afterWithin = (span: string) => span.replace(/Tage$/, 'Tagen')
 
 export const de: MailWords = {
   labels: {
@@ -37,7 +35,7 @@ export const de: MailWords = {
         code === undefined
           ? 'Alle fünf Versuche für den Code sind aufgebraucht. Deshalb enthält diese E-Mail nur den Link.'
           : 'Oder geben Sie diesen Code auf der Seite ein, auf der Sie sich registriert haben. Sie haben insgesamt fünf Versuche:',
-      closing: `${code === undefined ? 'Der Link ist' : 'Link und Code sind'} ${timeSpan(validFor, 'de')} gültig. Wenn Sie sich nicht registriert haben, können Sie diese E-Mail ignorieren. Es wird kein Konto angelegt.`,
+      closing: `${code === undefined ? 'Der Link ist' : 'Link und Code sind'} ${validFor} gültig. Wenn Sie sich nicht registriert haben, können Sie diese E-Mail ignorieren. Es wird kein Konto angelegt.`,
     }),
     'already-registered': ({ productName }) => ({
       subject: `Sie haben bereits ein Konto bei ${productName}`,
@@ -48,7 +46,7 @@ export const de: MailWords = {
     }),
     'address-reserved': ({ productName, reservedFor }) => ({
       subject: `Diese Adresse kann bei ${productName} noch nicht registriert werden`,
-      happened: `Jemand, vielleicht Sie selbst, wollte sich bei ${productName} mit dieser Adresse registrieren. Sie gehörte bis vor wenigen Tagen zu einem Konto und bleibt nach der Änderung noch ${timeSpan(reservedFor, 'de')} dafür reserviert.`,
+      happened: `Jemand, vielleicht Sie selbst, wollte sich bei ${productName} mit dieser Adresse registrieren. Sie gehörte bis vor wenigen Tagen zu einem Konto und bleibt nach der Änderung noch ${reservedFor} dafür reserviert.`,
       signIn: 'Wenn Sie ein Konto haben, melden Sie sich mit Ihrem Benutzernamen oder Ihrer neuen Adresse an:',
       closing:
         'Andernfalls versuchen Sie es nach dieser Zeit noch einmal, oder registrieren Sie sich mit einer anderen Adresse.',
@@ -56,7 +54,7 @@ export const de: MailWords = {
     invitation: ({ productName, validFor }) => ({
       subject: `Einladung zu ${productName}`,
       opening: `Sie sind eingeladen, bei ${productName} ein Konto anzulegen. Öffnen Sie dazu diesen Link:`,
-      closing: `Die Einladung gilt nur für diese Adresse. Sie kann einmal verwendet werden und ist ${timeSpan(validFor, 'de')} gültig. Wenn Sie kein Konto möchten, können Sie diese E-Mail ignorieren.`,
+      closing: `Die Einladung gilt nur für diese Adresse. Sie kann einmal verwendet werden und ist ${validFor} gültig. Wenn Sie kein Konto möchten, können Sie diese E-Mail ignorieren.`,
     }),
     'reset-password': ({ productName, validFor, hasPassword }) => ({
       subject: hasPassword
@@ -65,7 +63,7 @@ export const de: MailWords = {
       opening: hasPassword
         ? `Jemand, vielleicht Sie selbst, möchte das Passwort Ihres Kontos bei ${productName} zurücksetzen. Hier können Sie ein neues Passwort wählen:`
         : `Jemand, vielleicht Sie selbst, möchte ein Passwort für Ihr Konto bei ${productName} festlegen. Hier können Sie eines wählen:`,
-      closing: `Der Link funktioniert einmal und ist ${timeSpan(validFor, 'de')} gültig. Wenn Sie ihn nicht angefordert haben, können Sie diese E-Mail ignorieren. Es ändert sich nichts.`,
+      closing: `Der Link funktioniert einmal und ist ${validFor} gültig. Wenn Sie ihn nicht angefordert haben, können Sie diese E-Mail ignorieren. Es ändert sich nichts.`,
     }),
     'password-changed': ({ productName, username }) => ({
       subject: `Ihr Passwort für ${productName} wurde geändert`,
@@ -87,12 +85,12 @@ export const de: MailWords = {
     'step-up-code': ({ productName, username, validFor }) => ({
       subject: `Ihr Code für ${productName}`,
       opening: `Ihr Konto ${username} bei ${productName} fragt noch einmal nach, ob Sie es sind. Geben Sie diesen Code auf der Seite ein, die danach fragt:`,
-      closing: `Der Code ist ${timeSpan(validFor, 'de')} gültig. Geben Sie ihn an niemanden weiter. Wenn keine Seite danach fragt, benutzt vielleicht jemand anderes Ihr Konto: Melden Sie sich an, und melden Sie alle anderen Geräte ab.`,
+      closing: `Der Code ist ${validFor} gültig. Geben Sie ihn an niemanden weiter. Wenn keine Seite danach fragt, benutzt vielleicht jemand anderes Ihr Konto: Melden Sie sich an, und melden Sie alle anderen Geräte ab.`,
     }),
     'enrolment-code': ({ productName, username, validFor }) => ({
       subject: `Ihr Code für ${productName}`,
       opening: `Sie melden sich gerade als ${username} bei ${productName} an. Für dieses Konto muss noch ein zweiter Schritt eingerichtet werden. Geben Sie diesen Code auf der Seite ein, die danach fragt:`,
-      closing: `Der Code ist ${timeSpan(validFor, 'de')} gültig. Geben Sie ihn an niemanden weiter. Wenn Sie sich gerade nicht anmelden, kennt vielleicht jemand anderes Ihr Passwort. Wählen Sie dann sofort ein neues:`,
+      closing: `Der Code ist ${validFor} gültig. Geben Sie ihn an niemanden weiter. Wenn Sie sich gerade nicht anmelden, kennt vielleicht jemand anderes Ihr Passwort. Wählen Sie dann sofort ein neues:`,
     }),
     'new-device': ({ productName, username }) => ({
       subject: `Neue Anmeldung bei ${productName}`,
@@ -170,16 +168,16 @@ export const de: MailWords = {
     }),
     'language-changed': ({ productName, username, newLanguage, undoFor }) => ({
       subject: `E-Mails zu Ihrem Konto bei ${productName} kommen jetzt in einer anderen Sprache`,
-      happened: `E-Mails zu Ihrem Konto ${username} bei ${productName} werden ab jetzt auf ${languageName(newLanguage, 'de')} geschrieben. Das wurde gerade auf der Kontoseite geändert. Warnungen kommen noch ${timeSpan(undoFor, 'de')} lang in der bisherigen Sprache.`,
+      happened: `E-Mails zu Ihrem Konto ${username} bei ${productName} werden ab jetzt auf ${newLanguage} geschrieben. Das wurde gerade auf der Kontoseite geändert. Warnungen kommen noch ${undoFor} lang in der bisherigen Sprache.`,
     }),
     'username-changed': ({ productName, formerUsername, username, reservedFor }) => ({
       subject: `Ihr Benutzername bei ${productName} wurde geändert`,
-      happened: `Ihr Benutzername bei ${productName} wurde gerade von ${formerUsername} in ${username} geändert. Melden Sie sich ab jetzt mit dem neuen an. Der alte bleibt ${timeSpan(reservedFor, 'de')} lang für Sie reserviert. So lange können Sie wieder zu ihm wechseln.`,
+      happened: `Ihr Benutzername bei ${productName} wurde gerade von ${formerUsername} in ${username} geändert. Melden Sie sich ab jetzt mit dem neuen an. Der alte bleibt ${reservedFor} lang für Sie reserviert. So lange können Sie wieder zu ihm wechseln.`,
     }),
     'confirm-email': ({ productName, validFor }) => ({
       subject: `Bestätigen Sie Ihre neue E-Mail-Adresse für ${productName}`,
       opening: `Diese Adresse wurde als neue E-Mail-Adresse eines Kontos bei ${productName} eingegeben. Öffnen Sie diesen Link und bestätigen Sie dort die Adresse:`,
-      closing: `Der Link ist ${timeSpan(validFor, 'de')} gültig. Wenn Sie das nicht waren, können Sie diese E-Mail ignorieren. Es ändert sich nichts.`,
+      closing: `Der Link ist ${validFor} gültig. Wenn Sie das nicht waren, können Sie diese E-Mail ignorieren. Es ändert sich nichts.`,
     }),
     'email-taken': ({ productName }) => ({
       subject: `Diese Adresse wird bei ${productName} bereits verwendet`,
@@ -197,13 +195,13 @@ export const de: MailWords = {
       happened: `Die E-Mail-Adresse Ihres Kontos ${username} bei ${productName} wurde gerade in ${newEmail} geändert. Die Adresse, an der Sie diese Nachricht lesen, wird dafür nicht mehr verwendet.`,
       advice: `Wenn Sie das nicht waren, holen Sie sich das Konto hier zurück, innerhalb von ${afterWithin(undoFor)}. Dann gilt wieder diese Adresse, was in den letzten Tagen hinzugefügt wurde, wird entfernt, alle Geräte werden abgemeldet, und Sie wählen ein neues Passwort:`,
     }),
-    'account-restored': ({ productName, username, byOperator, validFor = 0 }) => ({
+    'account-restored': ({ productName, username, byOperator, validFor = '' }) => ({
       subject: `Ihr Konto bei ${productName} gehört wieder Ihnen`,
       happened: byOperator
         ? `Die Administration von ${productName} hat Ihnen Ihr Konto ${username} zurückgegeben. Es hat jetzt diese E-Mail-Adresse. Alle Geräte wurden abgemeldet, und die Anmeldung in zwei Schritten, Passkeys und verbundene Anbieter wurden entfernt.`
         : `Ihr Konto ${username} bei ${productName} wurde über den Link in einer E-Mail an diese Adresse zurückgeholt. Sie ist jetzt die Adresse des Kontos. Alle Geräte wurden abgemeldet, und was in den letzten sieben Tagen hinzugefügt wurde, ist entfernt.`,
       choose: 'Das alte Passwort funktioniert nicht mehr. Wählen Sie hier ein neues:',
-      expiry: `Der Link funktioniert einmal und ist ${timeSpan(validFor, 'de')} gültig. Wenn er abgelaufen ist, fordern Sie auf der Anmeldeseite einen neuen an.`,
+      expiry: `Der Link funktioniert einmal und ist ${validFor} gültig. Wenn er abgelaufen ist, fordern Sie auf der Anmeldeseite einen neuen an.`,
       signIn: 'Ab jetzt melden Sie sich mit dem Passwort an, das dabei gewählt wurde:',
       notChosen:
         'Wenn nicht Sie es gewählt haben, kann jemand anderes Ihre E-Mails lesen. Ändern Sie das Passwort Ihres Postfachs und danach das dieses Kontos.',

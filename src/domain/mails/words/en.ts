@@ -1,5 +1,3 @@
-import { languageName } from '../../../contract/languages.js'
-import { timeSpan } from '../../../contract/time-spans.js'
 import type { MailWords } from '../letters.js'
 
 export const en: MailWords = {
@@ -24,7 +22,7 @@ export const en: MailWords = {
   byClient: (device, ip, time) => `Device: ${device}. IP address: ${ip}. Time: ${time}.`,
   renamed: (formerUsername, username) => `${formerUsername} (now ${username})`,
   undo: (undoFor) =>
-    `If this was not you, take your account back here, within ${timeSpan(undoFor, 'en')}. What was added to it in the last days is removed, all devices are signed out, and you choose a new password:`,
+    `If this was not you, take your account back here, within ${undoFor}. What was added to it in the last days is removed, all devices are signed out, and you choose a new password:`,
 
   letters: {
     'verify-email': ({ productName, code, validFor }) => ({
@@ -34,7 +32,7 @@ export const en: MailWords = {
         code === undefined
           ? 'All five attempts to enter the code are used up, so this email has only the link.'
           : 'Or enter this code on the page where you registered. You have five attempts in all:',
-      closing: `${code === undefined ? 'The link works' : 'Both work'} for ${timeSpan(validFor, 'en')}. If you did not register, you can ignore this email. No account will be created.`,
+      closing: `${code === undefined ? 'The link works' : 'Both work'} for ${validFor}. If you did not register, you can ignore this email. No account will be created.`,
     }),
     'already-registered': ({ productName }) => ({
       subject: `You already have an account at ${productName}`,
@@ -45,21 +43,21 @@ export const en: MailWords = {
     }),
     'address-reserved': ({ productName, reservedFor }) => ({
       subject: `This address cannot be registered at ${productName} yet`,
-      happened: `Someone, perhaps you, tried to register at ${productName} with this address. It belonged to an account until a few days ago, and is kept for it for ${timeSpan(reservedFor, 'en')} after the change.`,
+      happened: `Someone, perhaps you, tried to register at ${productName} with this address. It belonged to an account until a few days ago, and is kept for it for ${reservedFor} after the change.`,
       signIn: 'If you have an account, sign in with your username or your new address:',
       closing: 'Otherwise, try again after that time, or register with another address.',
     }),
     invitation: ({ productName, validFor }) => ({
       subject: `You are invited to ${productName}`,
       opening: `You are invited to create an account at ${productName}. Open this link to do so:`,
-      closing: `The invitation is for this address only. It works once, for ${timeSpan(validFor, 'en')}. If you do not want an account, you can ignore this email.`,
+      closing: `The invitation is for this address only. It works once, for ${validFor}. If you do not want an account, you can ignore this email.`,
     }),
     'reset-password': ({ productName, validFor, hasPassword }) => ({
       subject: hasPassword ? `Choose a new password for ${productName}` : `Set a password for ${productName}`,
       opening: hasPassword
         ? `Someone, perhaps you, asked to reset the password of your account at ${productName}. Choose a new password here:`
         : `Someone, perhaps you, asked to set a password for your account at ${productName}. Choose one here:`,
-      closing: `The link works once, for ${timeSpan(validFor, 'en')}. If you did not ask for this, you can ignore this email. Nothing changes.`,
+      closing: `The link works once, for ${validFor}. If you did not ask for this, you can ignore this email. Nothing changes.`,
     }),
     'password-changed': ({ productName, username }) => ({
       subject: `Your password for ${productName} was changed`,
@@ -80,12 +78,12 @@ export const en: MailWords = {
     'step-up-code': ({ productName, username, validFor }) => ({
       subject: `Your code for ${productName}`,
       opening: `Your account ${username} at ${productName} asks once more whether it is you. Enter this code on the page that asks for it:`,
-      closing: `The code works for ${timeSpan(validFor, 'en')}. Do not give it to anyone. If no page asks you for it, someone else may be using your account: sign in and sign out all other devices.`,
+      closing: `The code works for ${validFor}. Do not give it to anyone. If no page asks you for it, someone else may be using your account: sign in and sign out all other devices.`,
     }),
     'enrolment-code': ({ productName, username, validFor }) => ({
       subject: `Your code for ${productName}`,
       opening: `You are signing in to ${productName} as ${username}, and a second step has to be set up for this account. Enter this code on the page that asks for it:`,
-      closing: `The code works for ${timeSpan(validFor, 'en')}. Do not give it to anyone. If you are not signing in, someone else may know your password. Choose a new one now:`,
+      closing: `The code works for ${validFor}. Do not give it to anyone. If you are not signing in, someone else may know your password. Choose a new one now:`,
     }),
     'new-device': ({ productName, username }) => ({
       subject: `New sign-in to ${productName}`,
@@ -160,16 +158,16 @@ export const en: MailWords = {
     }),
     'language-changed': ({ productName, username, newLanguage, undoFor }) => ({
       subject: `Emails about your account at ${productName} come in another language now`,
-      happened: `From now on, emails about your account ${username} at ${productName} are written in ${languageName(newLanguage, 'en')}. This was just changed on the account page. For ${timeSpan(undoFor, 'en')}, warnings still come in the language from before.`,
+      happened: `From now on, emails about your account ${username} at ${productName} are written in ${newLanguage}. This was just changed on the account page. For ${undoFor}, warnings still come in the language from before.`,
     }),
     'username-changed': ({ username, productName, formerUsername, reservedFor }) => ({
       subject: `Your username at ${productName} was changed`,
-      happened: `Your username at ${productName} was just changed from ${formerUsername} to ${username}. Use the new one to sign in. For ${timeSpan(reservedFor, 'en')} no other user can have the old one, and you can change back.`,
+      happened: `Your username at ${productName} was just changed from ${formerUsername} to ${username}. Use the new one to sign in. For ${reservedFor} no other user can have the old one, and you can change back.`,
     }),
     'confirm-email': ({ productName, validFor }) => ({
       subject: `Confirm your new email address for ${productName}`,
       opening: `This address was entered as the new email address of an account at ${productName}. Open this link and press the button there:`,
-      closing: `The link works for ${timeSpan(validFor, 'en')}. If you did not ask for this, you can ignore this email. Nothing changes.`,
+      closing: `The link works for ${validFor}. If you did not ask for this, you can ignore this email. Nothing changes.`,
     }),
     'email-taken': ({ productName }) => ({
       subject: `This address is already used at ${productName}`,
@@ -180,20 +178,20 @@ export const en: MailWords = {
     'email-change-asked': ({ productName, username, newEmail, undoFor }) => ({
       subject: `Your email address at ${productName} is about to change`,
       happened: `A new email address was entered for your account ${username} at ${productName}: ${newEmail}. It replaces this one as soon as it is confirmed.`,
-      advice: `If this was you, you do not need to do anything. If not, someone else has access to your account. Take your account back here, within ${timeSpan(undoFor, 'en')}. What was added to it in the last days is removed, all devices are signed out, and you choose a new password:`,
+      advice: `If this was you, you do not need to do anything. If not, someone else has access to your account. Take your account back here, within ${undoFor}. What was added to it in the last days is removed, all devices are signed out, and you choose a new password:`,
     }),
     'email-changed': ({ productName, username, newEmail, undoFor }) => ({
       subject: `Your email address at ${productName} was changed`,
       happened: `The email address of your account ${username} at ${productName} was just changed to ${newEmail}. The address at which you read this is not used for it any more.`,
-      advice: `If this was not you, take the account back here, within ${timeSpan(undoFor, 'en')}. It gets this address back, what was added to it in the last days is removed, all devices are signed out, and you choose a new password:`,
+      advice: `If this was not you, take the account back here, within ${undoFor}. It gets this address back, what was added to it in the last days is removed, all devices are signed out, and you choose a new password:`,
     }),
-    'account-restored': ({ productName, username, byOperator, validFor = 0 }) => ({
+    'account-restored': ({ productName, username, byOperator, validFor = '' }) => ({
       subject: `Your account at ${productName} is yours again`,
       happened: byOperator
         ? `An administrator has given your account ${username} at ${productName} back to you. It has this email address now. All devices were signed out, and two-step sign-in, passkeys and connected providers were removed.`
         : `Your account ${username} at ${productName} was taken back with the link in an email to this address, which is its email address. All devices were signed out, and what was added to the account in the last seven days was removed.`,
       choose: 'The old password does not work any more. Choose a new one here:',
-      expiry: `The link works once, for ${timeSpan(validFor, 'en')}. If it has expired, ask for a new one on the sign-in page.`,
+      expiry: `The link works once, for ${validFor}. If it has expired, ask for a new one on the sign-in page.`,
       signIn: 'From now on you sign in with the password that was chosen there:',
       notChosen:
         'If you did not choose it, someone else can read your emails. Change the password of your mailbox, then the one of this account.',

@@ -1,5 +1,3 @@
-import { languageName } from '../../../contract/languages.js'
-import { timeSpan } from '../../../contract/time-spans.js'
 import type { MailWords } from '../letters.js'
 
 export const fr: MailWords = {
@@ -24,7 +22,7 @@ export const fr: MailWords = {
   byClient: (device, ip, time) => `Appareil : ${device}. Adresse IP : ${ip}. Date : ${time}.`,
   renamed: (formerUsername, username) => `${formerUsername} (maintenant ${username})`,
   undo: (undoFor) =>
-    `Si ce n’était pas vous, reprenez votre compte ici, dans un délai de ${timeSpan(undoFor, 'fr')}. Ce qui y a été ajouté ces derniers jours sera supprimé, tous les appareils seront déconnectés, et vous choisirez un nouveau mot de passe :`,
+    `Si ce n’était pas vous, reprenez votre compte ici, dans un délai de ${undoFor}. Ce qui y a été ajouté ces derniers jours sera supprimé, tous les appareils seront déconnectés, et vous choisirez un nouveau mot de passe :`,
 
   letters: {
     'verify-email': ({ productName, code, validFor }) => ({
@@ -34,7 +32,7 @@ export const fr: MailWords = {
         code === undefined
           ? 'Les cinq essais pour le code sont épuisés. Cet e-mail ne contient donc que le lien.'
           : 'Ou saisissez ce code sur la page où vous avez commencé votre inscription. Vous avez cinq essais en tout :',
-      closing: `${code === undefined ? 'Le lien est valable' : 'Le lien et le code sont valables'} ${timeSpan(validFor, 'fr')}. Si cette inscription ne vient pas de vous, vous pouvez ignorer cet e-mail. Aucun compte ne sera créé.`,
+      closing: `${code === undefined ? 'Le lien est valable' : 'Le lien et le code sont valables'} ${validFor}. Si cette inscription ne vient pas de vous, vous pouvez ignorer cet e-mail. Aucun compte ne sera créé.`,
     }),
     'already-registered': ({ productName }) => ({
       subject: `Vous avez déjà un compte sur ${productName}`,
@@ -45,14 +43,14 @@ export const fr: MailWords = {
     }),
     'address-reserved': ({ productName, reservedFor }) => ({
       subject: `Cette adresse ne peut pas encore être inscrite sur ${productName}`,
-      happened: `Quelqu’un, peut-être vous, a essayé de s’inscrire sur ${productName} avec cette adresse. Elle appartenait à un compte il y a quelques jours encore et lui reste réservée pendant ${timeSpan(reservedFor, 'fr')} après la modification.`,
+      happened: `Quelqu’un, peut-être vous, a essayé de s’inscrire sur ${productName} avec cette adresse. Elle appartenait à un compte il y a quelques jours encore et lui reste réservée pendant ${reservedFor} après la modification.`,
       signIn: 'Si vous avez un compte, connectez-vous avec votre nom d’utilisateur ou votre nouvelle adresse :',
       closing: 'Sinon, réessayez après ce délai ou inscrivez-vous avec une autre adresse.',
     }),
     invitation: ({ productName, validFor }) => ({
       subject: `Votre invitation à ${productName}`,
       opening: `Vous avez une invitation pour créer un compte sur ${productName}. Pour l’utiliser, ouvrez ce lien :`,
-      closing: `L’invitation est réservée à cette adresse. Elle ne sert qu’une fois et reste valable ${timeSpan(validFor, 'fr')}. Si vous ne souhaitez pas de compte, vous pouvez ignorer cet e-mail.`,
+      closing: `L’invitation est réservée à cette adresse. Elle ne sert qu’une fois et reste valable ${validFor}. Si vous ne souhaitez pas de compte, vous pouvez ignorer cet e-mail.`,
     }),
     'reset-password': ({ productName, validFor, hasPassword }) => ({
       subject: hasPassword
@@ -61,7 +59,7 @@ export const fr: MailWords = {
       opening: hasPassword
         ? `Quelqu’un, peut-être vous, a demandé à réinitialiser le mot de passe de votre compte sur ${productName}. Choisissez un nouveau mot de passe ici :`
         : `Quelqu’un, peut-être vous, a demandé à définir un mot de passe pour votre compte sur ${productName}. Choisissez-en un ici :`,
-      closing: `Ce lien fonctionne une seule fois et reste valable ${timeSpan(validFor, 'fr')}. Si cette demande ne vient pas de vous, vous pouvez ignorer cet e-mail. Rien ne changera.`,
+      closing: `Ce lien fonctionne une seule fois et reste valable ${validFor}. Si cette demande ne vient pas de vous, vous pouvez ignorer cet e-mail. Rien ne changera.`,
     }),
     'password-changed': ({ productName, username }) => ({
       subject: `Votre mot de passe pour ${productName} a été modifié`,
@@ -83,12 +81,12 @@ export const fr: MailWords = {
     'step-up-code': ({ productName, username, validFor }) => ({
       subject: `Votre code pour ${productName}`,
       opening: `Votre compte ${username} sur ${productName} vous demande de confirmer encore une fois que c’est bien vous. Saisissez ce code sur la page qui le demande :`,
-      closing: `Ce code reste valable ${timeSpan(validFor, 'fr')}. Ne le donnez à personne. Si aucune page ne vous le demande, quelqu’un d’autre utilise peut-être votre compte : connectez-vous et déconnectez tous les autres appareils.`,
+      closing: `Ce code reste valable ${validFor}. Ne le donnez à personne. Si aucune page ne vous le demande, quelqu’un d’autre utilise peut-être votre compte : connectez-vous et déconnectez tous les autres appareils.`,
     }),
     'enrolment-code': ({ productName, username, validFor }) => ({
       subject: `Votre code pour ${productName}`,
       opening: `Vous êtes en train de vous connecter à ${productName} en tant que ${username}, et une deuxième étape doit être configurée pour ce compte. Saisissez ce code sur la page qui le demande :`,
-      closing: `Ce code reste valable ${timeSpan(validFor, 'fr')}. Ne le donnez à personne. Si vous n’êtes pas en train de vous connecter, quelqu’un d’autre connaît peut-être votre mot de passe. Choisissez-en un nouveau dès maintenant :`,
+      closing: `Ce code reste valable ${validFor}. Ne le donnez à personne. Si vous n’êtes pas en train de vous connecter, quelqu’un d’autre connaît peut-être votre mot de passe. Choisissez-en un nouveau dès maintenant :`,
     }),
     'new-device': ({ productName, username }) => ({
       subject: `Nouvelle connexion à ${productName}`,
@@ -166,16 +164,16 @@ export const fr: MailWords = {
     }),
     'language-changed': ({ productName, username, newLanguage, undoFor }) => ({
       subject: `Les e-mails sur votre compte ${productName} changent de langue`,
-      happened: `Désormais, les e-mails sur votre compte ${username} sur ${productName} sont écrits en ${languageName(newLanguage, 'fr')}. Cela vient d’être modifié sur la page du compte. Pendant ${timeSpan(undoFor, 'fr')}, les avertissements restent dans la langue précédente.`,
+      happened: `Désormais, les e-mails sur votre compte ${username} sur ${productName} sont écrits en ${newLanguage}. Cela vient d’être modifié sur la page du compte. Pendant ${undoFor}, les avertissements restent dans la langue précédente.`,
     }),
     'username-changed': ({ productName, formerUsername, username, reservedFor }) => ({
       subject: `Votre nom d’utilisateur sur ${productName} a été modifié`,
-      happened: `Votre nom d’utilisateur sur ${productName} vient de passer de ${formerUsername} à ${username}. Utilisez le nouveau pour vous connecter. Pendant ${timeSpan(reservedFor, 'fr')}, personne d’autre ne peut prendre l’ancien, et vous pouvez y revenir.`,
+      happened: `Votre nom d’utilisateur sur ${productName} vient de passer de ${formerUsername} à ${username}. Utilisez le nouveau pour vous connecter. Pendant ${reservedFor}, personne d’autre ne peut prendre l’ancien, et vous pouvez y revenir.`,
     }),
     'confirm-email': ({ productName, validFor }) => ({
       subject: `Confirmez votre nouvelle adresse e-mail pour ${productName}`,
       opening: `Cette adresse a été saisie comme nouvelle adresse e-mail d’un compte sur ${productName}. Ouvrez ce lien, puis confirmez-y l’adresse :`,
-      closing: `Ce lien reste valable ${timeSpan(validFor, 'fr')}. Si cette demande ne vient pas de vous, vous pouvez ignorer cet e-mail. Rien ne changera.`,
+      closing: `Ce lien reste valable ${validFor}. Si cette demande ne vient pas de vous, vous pouvez ignorer cet e-mail. Rien ne changera.`,
     }),
     'email-taken': ({ productName }) => ({
       subject: `Cette adresse est déjà utilisée sur ${productName}`,
@@ -186,20 +184,20 @@ export const fr: MailWords = {
     'email-change-asked': ({ productName, username, newEmail, undoFor }) => ({
       subject: `Votre adresse e-mail sur ${productName} va changer`,
       happened: `Une nouvelle adresse e-mail a été saisie pour votre compte ${username} sur ${productName} : ${newEmail}. Elle remplacera celle-ci dès qu’elle sera confirmée.`,
-      advice: `Si c’était vous, vous n’avez rien à faire. Sinon, quelqu’un d’autre a accès à votre compte. Reprenez votre compte ici, dans un délai de ${timeSpan(undoFor, 'fr')}. Ce qui y a été ajouté ces derniers jours sera supprimé, tous les appareils seront déconnectés, et vous choisirez un nouveau mot de passe :`,
+      advice: `Si c’était vous, vous n’avez rien à faire. Sinon, quelqu’un d’autre a accès à votre compte. Reprenez votre compte ici, dans un délai de ${undoFor}. Ce qui y a été ajouté ces derniers jours sera supprimé, tous les appareils seront déconnectés, et vous choisirez un nouveau mot de passe :`,
     }),
     'email-changed': ({ productName, username, newEmail, undoFor }) => ({
       subject: `Votre adresse e-mail sur ${productName} a été modifiée`,
       happened: `L’adresse e-mail de votre compte ${username} sur ${productName} vient d’être remplacée par ${newEmail}. L’adresse à laquelle vous lisez ce message n’est plus utilisée pour ce compte.`,
-      advice: `Si ce n’était pas vous, reprenez votre compte ici, dans un délai de ${timeSpan(undoFor, 'fr')}. Cette adresse sera rétablie, ce qui a été ajouté au compte ces derniers jours sera supprimé, tous les appareils seront déconnectés, et vous choisirez un nouveau mot de passe :`,
+      advice: `Si ce n’était pas vous, reprenez votre compte ici, dans un délai de ${undoFor}. Cette adresse sera rétablie, ce qui a été ajouté au compte ces derniers jours sera supprimé, tous les appareils seront déconnectés, et vous choisirez un nouveau mot de passe :`,
     }),
-    'account-restored': ({ productName, username, byOperator, validFor = 0 }) => ({
+    'account-restored': ({ productName, username, byOperator, validFor = '' }) => ({
       subject: `Votre compte sur ${productName} est de nouveau à vous`,
       happened: byOperator
         ? `Un administrateur vous a rendu votre compte ${username} sur ${productName}. Il utilise maintenant cette adresse e-mail. Tous les appareils ont été déconnectés, et la connexion en deux étapes, les clés d’accès et les fournisseurs associés ont été supprimés.`
         : `Votre compte ${username} sur ${productName} a été repris au moyen du lien d’un e-mail envoyé à cette adresse, qui est maintenant celle du compte. Tous les appareils ont été déconnectés, et ce qui avait été ajouté au compte ces sept derniers jours a été supprimé.`,
       choose: 'L’ancien mot de passe ne fonctionne plus. Choisissez-en un nouveau ici :',
-      expiry: `Ce lien fonctionne une seule fois et reste valable ${timeSpan(validFor, 'fr')}. S’il a expiré, demandez-en un nouveau sur la page de connexion.`,
+      expiry: `Ce lien fonctionne une seule fois et reste valable ${validFor}. S’il a expiré, demandez-en un nouveau sur la page de connexion.`,
       signIn: 'Connectez-vous désormais avec le mot de passe choisi à cette occasion :',
       notChosen:
         'Si vous ne l’avez pas choisi vous-même, quelqu’un d’autre peut lire vos e-mails. Changez le mot de passe de votre messagerie, puis celui de ce compte.',
