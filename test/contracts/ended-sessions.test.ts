@@ -159,10 +159,10 @@ const sidsOf = ({ entries }: { entries: { sid: string }[] }) => entries.map(({ s
 
 describe.each(testStores)('the list for other programs on $name', ({ open }) => {
   const at = useStore(open)
-  const add = (below: number | null = null) =>
+  const add = (minGeneration: number | null = null) =>
     at.sql.query<{ sid: string }>(
       'insert into ended_sessions (sid, below) values (gen_random_uuid(), $1) returning sid',
-      [below],
+      [minGeneration],
     )
 
   it('is whole at first, and then what is new', async () => {
@@ -172,15 +172,15 @@ describe.each(testStores)('the list for other programs on $name', ({ open }) => 
     const whole = await since()
     expect(whole).toMatchObject({
       entries: [
-        { ...one, below: null },
-        { ...two, below: 5 },
+        { ...one, minGeneration: null },
+        { ...two, minGeneration: 5 },
       ],
       complete: true,
     })
     const nothing = await since(whole.cursor)
     expect(nothing).toMatchObject({ entries: [], complete: false })
     const [three] = await add()
-    expect(await since(nothing.cursor)).toMatchObject({ entries: [{ ...three, below: null }], complete: false })
+    expect(await since(nothing.cursor)).toMatchObject({ entries: [{ ...three, minGeneration: null }], complete: false })
     expect(sidsOf(await since(whole.cursor))).toEqual([three?.sid])
   })
 
@@ -243,7 +243,7 @@ describe.each(testStores)('the list for other programs on $name', ({ open }) => 
     await ended.read()
     expect(await waiting).toBe(true)
     const again = ended.waitForNews(60_000)
-    ended.add({ sid: uuidv7(new Date()), below: null })
+    ended.add({ sid: uuidv7(new Date()), minGeneration: null })
     expect(await again).toBe(true)
   })
 })

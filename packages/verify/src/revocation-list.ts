@@ -1,8 +1,9 @@
 /** The service keeps its entries as long: no access token lives longer than 15 minutes. */
-const keptFor = 20 * 60_000
+const retention = 20 * 60_000
 const sliceLength = 5 * 60_000
 
-export type Entry = { sid: string; below: number | null }
+/** Access tokens of the session with a lower `gen` are refused; null refuses all of them. */
+export type Entry = { sid: string; minGeneration: number | null }
 
 /** `from` is when the first entry was added. */
 type Slice = { from: number; entries: Map<string, number> }
@@ -19,19 +20,20 @@ export const createRevocationList = (now: () => number) => {
     const [slice] = slices
     if (slice && now() < slice.from + sliceLength) return slice.entries
     const entries = new Map<string, number>()
-    slices = [{ from: now(), entries }, ...slices.filter(({ from }) => now() < from + sliceLength + keptFor)]
+    slices = [{ from: now(), entries }, ...slices.filter(({ from }) => now() < from + sliceLength + retention)]
     return entries
   }
 
-  const belowOf = (sid: string) => slices.reduce((most, { entries }) => Math.max(most, entries.get(sid) ?? 0), 0)
+  const minGenerationOf = (sid: string) =>
+    slices.reduce((most, { entries }) => Math.max(most, entries.get(sid) ?? 0), 0)
 
   return {
-    add: ({ sid, below }: Entry) => {
-      const wanted = below ?? Number.POSITIVE_INFINITY
-      if (belowOf(sid) < wanted) newest().set(sid, wanted)
+    add: ({ sid, minGeneration }: Entry) => {
+      const least = minGeneration ?? Number.POSITIVE_INFINITY
+      if (minGenerationOf(sid) < least) newest().set(sid, least)
     },
     /** Whether a token of this session and generation is refused. */
-    refuses: (sid: string, generation: number) => generation < belowOf(sid),
+    refuses: (sid: string, generation: number) => generation < minGenerationOf(sid),
     size: () => slices.reduce((sum, { entries }) => sum + entries.size, 0),
   }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createRevocationList, type Entry } from './revocation-list.js'
+import { createRevocationList } from './revocation-list.js'
 import { followRevocations, type Revocations } from './revocations.js'
 
 type Question = {
@@ -44,8 +44,9 @@ const follow = () => {
   }
   return { list, question, questions, problems, time }
 }
-const page = (entries: Entry[], cursor: string, complete = false) => Response.json({ entries, cursor, complete })
-const ended = (count: number): Entry[] => Array.from({ length: count }, () => ({ sid: randomUUID(), below: null }))
+const page = (entries: { sid: string; below: number | null }[], cursor: string, complete = false) =>
+  Response.json({ entries, cursor, complete })
+const ended = (count: number) => Array.from({ length: count }, () => ({ sid: randomUUID(), below: null }))
 
 describe('the list of ended sessions', () => {
   it('is read as a whole first, in as many answers as it takes, and then waits for news', async () => {
@@ -125,12 +126,12 @@ describe('an entry', () => {
   it('refuses the tokens of its session below a generation, or all of them', () => {
     const list = createRevocationList(() => 0)
     const [sid, other] = [randomUUID(), randomUUID()]
-    list.add({ sid, below: 4 })
+    list.add({ sid, minGeneration: 4 })
     expect([3, 4].map((generation) => list.refuses(sid, generation))).toEqual([true, false])
-    list.add({ sid, below: 2 })
+    list.add({ sid, minGeneration: 2 })
     expect(list.refuses(sid, 3)).toBe(true)
-    list.add({ sid, below: null })
-    list.add({ sid, below: 5 })
+    list.add({ sid, minGeneration: null })
+    list.add({ sid, minGeneration: 5 })
     expect(list.refuses(sid, 2 ** 31)).toBe(true)
     expect(list.refuses(other, 0)).toBe(false)
   })
@@ -139,16 +140,16 @@ describe('an entry', () => {
     let minutes = 0
     const list = createRevocationList(() => minutes * 60_000)
     const [early, late] = [randomUUID(), randomUUID()]
-    list.add({ sid: early, below: null })
+    list.add({ sid: early, minGeneration: null })
     minutes = 4
-    list.add({ sid: late, below: null })
+    list.add({ sid: late, minGeneration: null })
     minutes = 24
-    list.add({ sid: randomUUID(), below: null })
+    list.add({ sid: randomUUID(), minGeneration: null })
     expect(list.refuses(late, 0)).toBe(true)
     minutes = 30
-    list.add({ sid: randomUUID(), below: null })
+    list.add({ sid: randomUUID(), minGeneration: null })
     expect([early, late].map((sid) => list.refuses(sid, 0))).toEqual([false, false])
-    for (; minutes < 600; minutes += 1) for (const entry of ended(10)) list.add(entry)
+    for (; minutes < 600; minutes += 1) for (const { sid } of ended(10)) list.add({ sid, minGeneration: null })
     expect(list.size()).toBeLessThanOrEqual(300)
   })
 })

@@ -24,7 +24,10 @@ export type RevocationState = {
 
 type Answer = { entries: readonly Entry[]; cursor: string }
 
-const isEntry = (value: unknown): value is Entry =>
+/** As the service writes an entry. */
+type WireEntry = { sid: string; below: number | null }
+
+const isEntry = (value: unknown): value is WireEntry =>
   isObject(value) && typeof value.sid === 'string' && (value.below === null || Number.isSafeInteger(value.below))
 
 const readAnswer = (text: string): Answer => {
@@ -32,7 +35,8 @@ const readAnswer = (text: string): Answer => {
   if (!isObject(answer) || !Array.isArray(answer.entries) || typeof answer.cursor !== 'string')
     throw new Error('The answer is no list of ended sessions')
   if (!answer.entries.every(isEntry)) throw new Error('The answer has an entry of an unknown form')
-  return { entries: answer.entries, cursor: answer.cursor }
+  const entries = answer.entries.map(({ sid, below }) => ({ sid, minGeneration: below }))
+  return { entries, cursor: answer.cursor }
 }
 
 /** Waiting does not help: the operator has to change the key. */

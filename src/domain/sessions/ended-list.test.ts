@@ -22,7 +22,7 @@ describe('the list of ended sessions', () => {
     const list = createList()
     const sid = '0190c0de-1234-7abc-8def-0123456789ab'
     expect(list.has(sid, 0)).toBe(false)
-    list.add({ sid, below: null })
+    list.add({ sid, minGeneration: null })
     expect([list.has(sid, 0), list.has(sid, 2 ** 31 - 2)]).toEqual([true, true])
     for (const [at, digit] of [...sid].entries()) {
       if (digit === '-') continue
@@ -35,26 +35,26 @@ describe('the list of ended sessions', () => {
     const list = createList()
     const sid = uuidv7(new Date())
     const refused = () => [0, 4, 5, 6].filter((generation) => list.has(sid, generation))
-    expect(list.add({ sid, below: 5 })).toBe(true)
+    expect(list.add({ sid, minGeneration: 5 })).toBe(true)
     expect(refused()).toEqual([0, 4])
-    expect(list.add({ sid, below: 3 })).toBe(false)
+    expect(list.add({ sid, minGeneration: 3 })).toBe(false)
     expect(refused()).toEqual([0, 4])
-    expect(list.add({ sid, below: null })).toBe(true)
-    expect(list.add({ sid, below: 6 })).toBe(false)
+    expect(list.add({ sid, minGeneration: null })).toBe(true)
+    expect(list.add({ sid, minGeneration: 6 })).toBe(false)
     expect(refused()).toEqual([0, 4, 5, 6])
   })
 
   it('keeps an entry for 20 minutes after it was added, and not for long after that', () => {
     const list = createList()
     const [early, late] = [uuidv7(new Date()), uuidv7(new Date())]
-    list.add({ sid: early, below: null })
+    list.add({ sid: early, minGeneration: null })
     list.at(4 * minutes)
-    list.add({ sid: late, below: null })
+    list.add({ sid: late, minGeneration: null })
     list.at(24 * minutes)
     list.forgetOld()
     expect(list.has(late, 0)).toBe(true)
     const later = uuidv7(new Date())
-    list.add({ sid: later, below: null })
+    list.add({ sid: later, minGeneration: null })
     list.at(26 * minutes)
     list.forgetOld()
     expect([list.has(early, 0), list.has(late, 0), list.has(later, 0)]).toEqual([false, false, true])
@@ -70,7 +70,7 @@ describe('the list of ended sessions', () => {
     for (let index = 0; index < count; index += 1) {
       list.at((index / count) * 15 * minutes)
       const sid = randomUUID()
-      list.add({ sid, below: null })
+      list.add({ sid, minGeneration: null })
       if (index % 100 === 0) some.push(sid)
     }
     const { entries, bytes } = list.held()

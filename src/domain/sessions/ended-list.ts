@@ -1,7 +1,7 @@
 import { minutes } from '../../lib/durations.js'
 
-/** Access tokens of the session with a `gen` below this are refused; null refuses all of them. */
-export type EndedSession = { sid: string; below: number | null }
+/** Access tokens of the session with a lower `gen` are refused; null refuses all of them. */
+export type EndedSession = { sid: string; minGeneration: number | null }
 
 /** Higher than the generation of any token. */
 const everything = 2 ** 32 - 1
@@ -10,14 +10,14 @@ const everything = 2 ** 32 - 1
  * How long an entry is kept after it was added. An access token is valid for 15 minutes, and for 20 if the clock of the
  * instance that signed it is 5 minutes ahead.
  */
-export const keptFor = 20 * minutes
+export const retention = 20 * minutes
 
 /** Entries are forgotten by the slice, so that nothing is searched or moved. */
 const sliceLength = 5 * minutes
 
-// A slot: the four words of a session id, then `below`, which is 0 in a slot that is free.
+// A slot: the four words of a session id, then `minGeneration`, which is 0 in a slot that is free.
 const slotWords = 5
-const belowAt = 4
+const minGenerationAt = 4
 const firstSlots = 1_024
 const mostFilled = 0.75
 const growth = 1.5
@@ -68,16 +68,16 @@ const createTable = () => {
     let at = Math.floor((((key[2] ?? 0) ^ (key[3] ?? 0)) >>> 0) * (slots / 2 ** 32))
     for (;;) {
       const place = at * slotWords
-      if (words[place + belowAt] === 0 || isKeyAt(place)) return place
+      if (words[place + minGenerationAt] === 0 || isKeyAt(place)) return place
       at = at + 1 === slots ? 0 : at + 1
     }
   }
 
-  const write = (below: number) => {
+  const write = (minGeneration: number) => {
     const place = find()
-    if (words[place + belowAt] === 0) used += 1
+    if (words[place + minGenerationAt] === 0) used += 1
     copyWords(key, 0, words, place)
-    words[place + belowAt] = below
+    words[place + minGenerationAt] = minGeneration
   }
 
   const grow = () => {
@@ -86,27 +86,27 @@ const createTable = () => {
     words = new Uint32Array(slots * slotWords)
     used = 0
     for (let place = 0; place < old.length; place += slotWords) {
-      const below = old[place + belowAt] ?? 0
-      if (below === 0) continue
+      const minGeneration = old[place + minGenerationAt] ?? 0
+      if (minGeneration === 0) continue
       copyWords(old, place, key, 0)
-      write(below)
+      write(minGeneration)
     }
   }
 
   return {
     /** 0 if the key is not there. */
-    belowOfKey: () => words[find() + belowAt] ?? 0,
-    setKey: (below: number) => {
+    minGenerationOfKey: () => words[find() + minGenerationAt] ?? 0,
+    setKey: (minGeneration: number) => {
       if (used + 1 > slots * mostFilled) {
-        const wanted = key.slice()
+        const newKey = key.slice()
         grow()
-        key.set(wanted)
+        key.set(newKey)
       }
-      write(below)
+      write(minGeneration)
     },
     eachLastWord: (tell: (word: number) => void) => {
       for (let place = 0; place < words.length; place += slotWords)
-        if (words[place + belowAt] !== 0) tell(words[place + 3] ?? 0)
+        if (words[place + minGenerationAt] !== 0) tell(words[place + 3] ?? 0)
     },
     held: () => ({ entries: used, bytes: words.byteLength }),
   }
@@ -145,7 +145,7 @@ export const createEndedList = (now: () => number) => {
   const filter = createFilter()
 
   const forgetOld = () => {
-    const oldest = now() - sliceLength - keptFor
+    const oldest = now() - sliceLength - retention
     if ((slices.at(-1)?.from ?? now()) > oldest) return
     slices = slices.filter(({ from }) => from > oldest)
     filter.clear()
@@ -160,25 +160,25 @@ export const createEndedList = (now: () => number) => {
     return next
   }
 
-  const belowOf = (sid: string) => {
+  const minGenerationOf = (sid: string) => {
     if (!filter.mayHave(lastWord(sid))) return 0
     readKey(sid)
-    let below = 0
-    for (const { table } of slices) below = Math.max(below, table.belowOfKey())
-    return below
+    let minGeneration = 0
+    for (const { table } of slices) minGeneration = Math.max(minGeneration, table.minGenerationOfKey())
+    return minGeneration
   }
 
   return {
-    has: (sid: string, generation: number) => generation < belowOf(sid),
+    has: (sid: string, generation: number) => generation < minGenerationOf(sid),
     /** Whether the session itself has ended, and not only its earlier tokens. */
-    isOver: (sid: string) => belowOf(sid) === everything,
+    isOver: (sid: string) => minGenerationOf(sid) === everything,
     /** False if it was known already. */
-    add: ({ sid, below }: EndedSession) => {
-      const wanted = below ?? everything
-      if (belowOf(sid) >= wanted) return false
+    add: ({ sid, minGeneration }: EndedSession) => {
+      const least = minGeneration ?? everything
+      if (minGenerationOf(sid) >= least) return false
       forgetOld()
       readKey(sid)
-      newest().table.setKey(wanted)
+      newest().table.setKey(least)
       filter.add(lastWord(sid))
       return true
     },

@@ -7,7 +7,7 @@ export type News = {
   snapshot: string
   /** Another value after a restart and on another server: its transactions have other numbers. */
   server: string
-  entries: [sid: string, below: number | null][]
+  entries: [sid: string, minGeneration: number | null][]
   last: { xact: string; sid: string } | null
 }
 
@@ -33,11 +33,11 @@ export const selectNews = async (sql: Sql, { seen, xact, sid }: SnapshotCursor, 
   return news
 }
 
-export const deleteOld = (sql: Sql, clockOffset: number, keptFor: number, limit: number) =>
+export const deleteOld = (sql: Sql, clockOffset: number, retention: number, limit: number) =>
   sql.query(
     `delete from ended_sessions where (xact, sid) in (
        select xact, sid from ended_sessions
        where ended_at <= ${databaseNow('$1')} - ${milliseconds('$2')} order by ended_at limit $3
      ) returning sid`,
-    [clockOffset, keptFor, limit],
+    [clockOffset, retention, limit],
   )

@@ -3,7 +3,7 @@ import { seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 import { type Database, type Sql, StoreUnavailable } from '../../platform/database/database.js'
 import type { AccessClaims } from '../tokens/claims.js'
-import { createEndedList, type EndedSession, keptFor } from './ended-list.js'
+import { createEndedList, type EndedSession, retention } from './ended-list.js'
 import * as store from './ended-sessions.store.js'
 import { createEndedSince } from './ended-since.js'
 import { cursorAfter, firstCursor, isContinuation, type Seen, type SnapshotCursor } from './snapshot-cursor.js'
@@ -57,7 +57,7 @@ const createReader = (database: Database, add: (ended: EndedSession) => void) =>
     let first: Seen | undefined
     for (let next = from; ; ) {
       const page = await store.selectNews(database, next, pageSize)
-      for (const [sid, below] of page.entries) add({ sid, below })
+      for (const [sid, minGeneration] of page.entries) add({ sid, minGeneration })
       first ??= page
       const before = last ?? first
       if (!isContinuation(before, page)) {
@@ -153,7 +153,7 @@ export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
     age: () => (readAt === undefined ? undefined : (performance.now() - readAt) / seconds),
     held: list.held,
     purge: async (sql: Sql, limit: number) =>
-      (await store.deleteOld(sql, clock.offset(), keptFor, limit * purgeBatches)).length / purgeBatches,
+      (await store.deleteOld(sql, clock.offset(), retention, limit * purgeBatches)).length / purgeBatches,
   }
 }
 

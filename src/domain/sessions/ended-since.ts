@@ -58,7 +58,7 @@ const parse = (text: string): unknown[] => {
 }
 
 /** `complete`: the entries begin the whole list, and take the place of what the program had. Otherwise they add to it. */
-type Since = { entries: EndedSession[]; cursor: string; complete: boolean }
+export type EndedSince = { entries: EndedSession[]; cursor: string; complete: boolean }
 
 /** Whether the numbers in a cursor still mean the same transactions. */
 const continues = ({ server, place, first }: Cursor, page: Seen) => {
@@ -68,7 +68,7 @@ const continues = ({ server, place, first }: Cursor, page: Seen) => {
 
 /** The list for other programs: all of it without a cursor, and with one what has become visible since. */
 export const createEndedSince = ({ database, clock }: { database: Database; clock: Clock }) => {
-  const since = async (text?: string): Promise<Since> => {
+  const since = async (text?: string): Promise<EndedSince> => {
     const cursor = text === undefined ? undefined : read(text, clock.now())
     const place = cursor?.place ?? firstCursor
     const page = await selectNews(database, place, mostEntries)
@@ -77,7 +77,7 @@ export const createEndedSince = ({ database, clock }: { database: Database; cloc
     const isFull = page.last !== null && page.entries.length === mostEntries
     const next = isFull ? { place: { ...place, ...page.last }, first } : { place: cursorAfter(first), first: null }
     return {
-      entries: page.entries.map(([sid, below]) => ({ sid, below })),
+      entries: page.entries.map(([sid, minGeneration]) => ({ sid, minGeneration })),
       cursor: write({ at: clock.now().getTime(), server: page.server, ...next }),
       complete: cursor === undefined,
     }

@@ -15,7 +15,7 @@ const mostSessions = 100
 /** Ends sessions, and says so as soon as that is committed. */
 export const createEndings = ({ database, onEnded }: Dependencies) => {
   const tell = (ids: string[]) => {
-    for (const sid of ids) onEnded({ sid, below: null })
+    for (const sid of ids) onEnded({ sid, minGeneration: null })
   }
 
   const tellOnceDone = (ended: { id: string }[], sql?: Transaction) => {

@@ -161,7 +161,7 @@ export const createSessions = (options: Options) => {
     const owner = { userId, sessionId }
     const ended = refuse('ended', owner)
     const [row] = await store.selectRecord(database, sessionId, liveNow(), clock.offset(), { refreshGrace, renewGrace })
-    if (!row) onEnded({ sid: sessionId, below: null })
+    if (!row) onEnded({ sid: sessionId, minGeneration: null })
     if (!row?.usable) return ended
     const matchesRecent = (hash: Uint8Array | null, recent: boolean) =>
       recent && hash !== null && sameBytes(hash, presented)
@@ -247,7 +247,7 @@ export const createSessions = (options: Options) => {
       client,
       proof,
     })
-    sql.afterCommit(() => onEnded({ sid, below: claims.gen }))
+    sql.afterCommit(() => onEnded({ sid, minGeneration: claims.gen }))
     return issue(user, proof, claims, refreshToken)
   }
 

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { Revocations } from '../../contract/schemas.js'
 import type { EndedSessions } from '../../domain/sessions/ended-sessions.js'
+import type { EndedSince } from '../../domain/sessions/ended-since.js'
 import type { Guards } from '../../http/guards.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -28,6 +29,13 @@ const schema = {
 /** How long one wait lasts before it checks whether the client still waits. */
 const slice = 1 * seconds
 
+/** As verifiers read it. */
+const answerOf = ({ entries, cursor, complete }: EndedSince) => ({
+  entries: entries.map(({ sid, minGeneration }) => ({ sid, below: minGeneration })),
+  cursor,
+  complete,
+})
+
 type Dependencies = {
   guards: Guards
   endedSessions: Pick<EndedSessions, 'since' | 'waitForNews'>
@@ -44,11 +52,11 @@ export const revocationsRoutes = (server: Server, { guards, endedSessions, isClo
     // Waits before it asks: what ends in between is then told.
     let news = endedSessions.waitForNews(slice)
     const found = await endedSessions.since(after)
-    if (found.complete || found.entries.length > 0) return found
+    if (found.complete || found.entries.length > 0) return answerOf(found)
     while (performance.now() < end && !isClosing() && !request.raw.socket.destroyed) {
-      if (await news) return endedSessions.since(found.cursor)
+      if (await news) return answerOf(await endedSessions.since(found.cursor))
       news = endedSessions.waitForNews(Math.min(slice, end - performance.now()))
     }
-    return wait === '0' ? found : endedSessions.since(found.cursor)
+    return answerOf(wait === '0' ? found : await endedSessions.since(found.cursor))
   })
 }
