@@ -85,7 +85,7 @@ type TokenNouns = ReturnType<typeof makeTokenNouns>
 /** Users, and what tells them and their applications of changes. */
 const makeUserNouns = (config: Config, platform: NounPlatform, { keysFor, sealFor }: Keys) => {
   const { database, clock, log, metrics, mailer, webhookReceiver: receiver } = platform
-  const usernames = createUsernames({ database, clock, kept: config.reservedUsernames })
+  const usernames = createUsernames({ database, clock, reserved: config.reservedUsernames })
   const users = createUsers({ database, clock, usernames })
   const webhooks = createWebhooks({ database, clock, receiver, onOutcome: metrics?.countWebhook, log })
   const nameMarks = createNameMarks(keysFor('typed names'))

@@ -13,27 +13,27 @@ const mostFormerNames = 5
 type Named = { id: string; username: string }
 export type RenameRefusal = Refused<'username_taken'> | (Refused<'too_many_usernames'> & { freeFrom: string })
 
+type Dependencies = { database: Database; clock: Clock; reserved?: readonly string[] | undefined }
+
 export type Usernames = ReturnType<typeof createUsernames>
 
 /**
- * Who may have which name. `kept` are the keys of names that users cannot take (`RESERVED_USERNAMES`). The database is the last
+ * Who may have which name. `reserved` are the keys of names that users cannot take (`RESERVED_USERNAMES`). The database is the last
  * check: a name that was taken or reserved in the meantime is a unique violation.
  */
-export const createUsernames = (deps: { database: Database; clock: Clock; kept?: readonly string[] | undefined }) => {
-  const { database, clock } = deps
-  const kept = deps.kept ?? []
-  const isKept = (key: string) => kept.includes(imitatedKey(key))
+export const createUsernames = ({ database, clock, reserved = [] }: Dependencies) => {
+  const isReserved = (key: string) => reserved.includes(imitatedKey(key))
 
   const isTaken = async (sql: Sql, key: string, userId: string | null = null) =>
     (await store.selectHolder(sql, key, userId, clock.now())).length > 0
 
   /** Why this user cannot have the name; undefined for another spelling of the same name. */
-  const refusalFor = async (sql: Transaction, user: Named, wanted: Username): Promise<RenameRefusal | undefined> => {
-    if (wanted.key === usernameKey(user.username)) return undefined
-    const reserved = await store.selectOfUser(sql, user.id, clock.now())
-    const others = reserved.filter((row) => row.username_key !== wanted.key)
-    const wasMine = others.length < reserved.length
-    if ((!wasMine && isKept(wanted.key)) || (await isTaken(sql, wanted.key, user.id))) return refuse('username_taken')
+  const refusalFor = async (sql: Transaction, user: Named, next: Username): Promise<RenameRefusal | undefined> => {
+    if (next.key === usernameKey(user.username)) return undefined
+    const former = await store.selectOfUser(sql, user.id, clock.now())
+    const others = former.filter((row) => row.username_key !== next.key)
+    const wasMine = others.length < former.length
+    if ((!wasMine && isReserved(next.key)) || (await isTaken(sql, next.key, user.id))) return refuse('username_taken')
     const counted = others.filter(({ counts }) => counts)
     const [oldest] = counted
     return oldest && counted.length >= mostFormerNames
@@ -42,30 +42,30 @@ export const createUsernames = (deps: { database: Database; clock: Clock; kept?:
   }
 
   /** After `refusalFor`, in the same transaction. The caller holds a lock on the user's row. */
-  const rename = async (sql: Transaction, user: Named, wanted: Username) => {
+  const rename = async (sql: Transaction, user: Named, next: Username) => {
     const former = { username: user.username, key: usernameKey(user.username) }
-    if (wanted.key !== former.key) {
-      await store.deleteExpired(sql, [wanted.key], clock.now())
-      await store.deleteReservation(sql, user.id, wanted.key)
+    if (next.key !== former.key) {
+      await store.deleteExpired(sql, [next.key], clock.now())
+      await store.deleteReservation(sql, user.id, next.key)
       await store.reserve(sql, user.id, former, later(clock.now(), usernameReservedFor))
     }
-    await store.updateUsername(sql, user.id, wanted)
+    await store.updateUsername(sql, user.id, next)
   }
 
   /** For an account that is taken back: the names that were chosen in between stay reserved, and do not count against its owner. */
-  const takeBack = async (sql: Transaction, user: Named, wanted: Username) => {
-    const reserved = await store.selectOfUser(sql, user.id, clock.now())
-    const own = reserved.find((row) => row.username_key === wanted.key)
-    await rename(sql, user, wanted)
+  const takeBack = async (sql: Transaction, user: Named, next: Username) => {
+    const former = await store.selectOfUser(sql, user.id, clock.now())
+    const own = former.find((row) => row.username_key === next.key)
+    await rename(sql, user, next)
     if (own) await store.stopCounting(sql, user.id, own.reserved_until)
   }
 
   return {
     /** The names that no user may take; this one is among them if it imitates one. */
-    keptAlike: (key: string) => (isKept(key) ? [...kept, key] : kept),
+    reservedAlike: (key: string) => (isReserved(key) ? [...reserved, key] : reserved),
     isTaken,
     /** For a new user who chooses the name. */
-    mayBeChosen: async ({ key }: Username) => !isKept(key) && !(await isTaken(database, key)),
+    mayBeChosen: async ({ key }: Username) => !isReserved(key) && !(await isTaken(database, key)),
     release: (sql: Sql, keys: readonly string[]) => store.deleteExpired(sql, keys, clock.now()),
     refusalFor,
     rename,

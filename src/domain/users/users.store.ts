@@ -94,14 +94,14 @@ export const selectByIdentity = (sql: Sql, { provider, subject }: Identity) =>
     [provider, subject],
   )
 
-/** The first number that makes the name free. `kept` are names that no user may take. */
-export const selectFreeSuffix = (sql: Sql, key: string, kept: readonly string[], now: Date) =>
+/** The first number that makes the name free. `reserved` are names that no user may take. */
+export const selectFreeSuffix = (sql: Sql, key: string, reserved: readonly string[], now: Date) =>
   sql.query<{ suffix: number | null }>(
     `select min(n)::int as suffix from generate_series(1, 500) as n,
        lateral (select case n when 1 then $1 else $1 || '-' || n end as wanted) as named
      where not exists (select 1 from users where username_key = wanted) and wanted <> all($2::text[])
        and not exists (select 1 from reserved_usernames where username_key = wanted and reserved_until > $3)`,
-    [key, kept, now],
+    [key, reserved, now],
   )
 
 type Inserted = {

@@ -126,7 +126,7 @@ const createChanges = ({ database, clock }: { database: Database; clock: Clock }
 type Dependencies = {
   database: Database
   clock: Clock
-  usernames: Pick<Usernames, 'keptAlike' | 'isTaken' | 'release'>
+  usernames: Pick<Usernames, 'reservedAlike' | 'isTaken' | 'release'>
 }
 
 /** How accounts come into being. */
@@ -163,7 +163,7 @@ const createNewUsers = ({ database, clock, usernames }: Dependencies) => {
     for (let tries = 0; tries < 20; tries++) {
       const now = clock.now()
       const id = uuidv7(now)
-      const [free] = await store.selectFreeSuffix(database, wanted.key, usernames.keptAlike(wanted.key), now)
+      const [free] = await store.selectFreeSuffix(database, wanted.key, usernames.reservedAlike(wanted.key), now)
       const username = withSuffix(wanted, free?.suffix ?? id.slice(-6))
       await usernames.release(database, [username.key])
       await store.releaseEmail(database, user.email.key, clock.offset())
