@@ -42,19 +42,19 @@ const createHandler = (client: Client): Handler => {
 
 /** Keeps values for a short time under random names. */
 const createVault = <Value>(lifetime: number) => {
-  const kept = new Map<string, { value: Value; until: number }>()
+  const entries = new Map<string, { value: Value; until: number }>()
   return {
     put: (value: Value) => {
       const name = randomToken()
-      for (const [key, { until }] of kept) if (until <= Date.now()) kept.delete(key)
-      kept.set(name, { value, until: Date.now() + lifetime })
+      for (const [key, { until }] of entries) if (until <= Date.now()) entries.delete(key)
+      entries.set(name, { value, until: Date.now() + lifetime })
       return name
     },
     get: (name: string) => {
-      const found = kept.get(name)
+      const found = entries.get(name)
       return found && found.until > Date.now() ? found.value : undefined
     },
-    remove: (name: string) => kept.delete(name),
+    remove: (name: string) => entries.delete(name),
   }
 }
 

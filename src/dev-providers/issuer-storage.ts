@@ -1,28 +1,28 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider/lib/provider.js'
 
-const mostKept = 5000
+const mostEntries = 5000
 
-type Kept = { payload: AdapterPayload; until: number }
+type Entry = { payload: AdapterPayload; until: number }
 
 /** The memory of the issuer. When it is full, the oldest entry is dropped. */
 export const createIssuerStorage = () => {
-  const kept = new Map<string, Kept>()
+  const entries = new Map<string, Entry>()
 
   const read = (key: string) => {
-    const found = kept.get(key)
+    const found = entries.get(key)
     if (!found || found.until > Date.now()) return found?.payload
-    kept.delete(key)
+    entries.delete(key)
     return undefined
   }
 
   const write = (key: string, payload: AdapterPayload, expiresIn: number) => {
-    const [oldest] = kept.size >= mostKept ? kept.keys() : []
-    if (oldest !== undefined) kept.delete(oldest)
-    kept.set(key, { payload, until: Date.now() + expiresIn * 1000 })
+    const [oldest] = entries.size >= mostEntries ? entries.keys() : []
+    if (oldest !== undefined) entries.delete(oldest)
+    entries.set(key, { payload, until: Date.now() + expiresIn * 1000 })
   }
 
   const findBy = (model: string, field: 'uid' | 'userCode', value: string) =>
-    [...kept.keys()]
+    [...entries.keys()]
       .filter((key) => key.startsWith(`${model}:`))
       .map(read)
       .find((payload) => payload?.[field] === value)
@@ -39,10 +39,10 @@ export const createIssuerStorage = () => {
       if (payload) payload.consumed = Math.floor(Date.now() / 1000)
     },
     destroy: async (id) => {
-      kept.delete(`${model}:${id}`)
+      entries.delete(`${model}:${id}`)
     },
     revokeByGrantId: async (grantId) => {
-      for (const [key, { payload }] of kept) if (payload.grantId === grantId) kept.delete(key)
+      for (const [key, { payload }] of entries) if (payload.grantId === grantId) entries.delete(key)
     },
   })
 }

@@ -44,7 +44,7 @@ export const RegisterForm = ({ invitation, onRefused }: Props) => {
         label={common.username}
         autoComplete="username"
         hint={`${common.usernameRule} ${words.usernameHint}`}
-        {...kept('username')}
+        {...restored('username')}
         focused
       />
       <Field
@@ -52,7 +52,9 @@ export const RegisterForm = ({ invitation, onRefused }: Props) => {
         label={common.email}
         type="email"
         autoComplete="email"
-        {...(invitation ? { defaultValue: invitation.email, readOnly: true, hint: invitation.hint } : kept('email'))}
+        {...(invitation
+          ? { defaultValue: invitation.email, readOnly: true, hint: invitation.hint }
+          : restored('email'))}
       />
       <Field
         name="name"
@@ -61,14 +63,15 @@ export const RegisterForm = ({ invitation, onRefused }: Props) => {
         required={false}
         maxLength={longestName}
         hint={words.nameHint}
-        {...kept('name')}
+        {...restored('name')}
       />
       <NewPasswordField name="password" label={passwordWords.choose} />
     </Form>
   )
 }
 
-const kept = (field: 'username' | 'email' | 'name') => ({
+/** A field keeps what was typed when the page is left and opened again. */
+const restored = (field: 'username' | 'email' | 'name') => ({
   defaultValue: typedBefore(field),
   onInput: (value: string) => keepTyped(field, value),
 })

@@ -34,8 +34,8 @@ const useChanges = ({ account, onDone }: Props) => {
   const problemsOf = useFormRefusal(useProblems(ofUsername, dateOf))
 
   const check = async ({ username = '' }: Values, invalid: FieldProblems): Promise<FieldProblems> => {
-    const isKept = username.trim() === account.username
-    const code = invalid.username || isKept ? undefined : chosenUsernameRefusal(normalizedUsername(username))
+    const isUnchanged = username.trim() === account.username
+    const code = invalid.username || isUnchanged ? undefined : chosenUsernameRefusal(normalizedUsername(username))
     return code ? { ...invalid, username: [refusals[code]] } : invalid
   }
 

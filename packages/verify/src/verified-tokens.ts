@@ -31,8 +31,8 @@ export const createVerifiedTokens = () => {
     find: (token: string) => {
       const proven = newer.get(token)
       if (proven) return proven
-      const kept = older.get(token)
-      return kept && remember(token, kept)
+      const earlier = older.get(token)
+      return earlier && remember(token, earlier)
     },
     size: () => newer.size + older.size,
   }

@@ -148,8 +148,8 @@ export const selectAbout = (sql: Sql, span: Span, who: { userId: string | null; 
   )
 
 /** Ids begin with their time, so the primary key is in order of age. */
-export const purgeBefore = (sql: Sql, oldestKept: string, limit: number) =>
+export const purgeBefore = (sql: Sql, oldestId: string, limit: number) =>
   sql.query('delete from events where id in (select id from events where id < $1 order by id limit $2) returning 1', [
-    oldestKept,
+    oldestId,
     limit,
   ])

@@ -13,7 +13,7 @@ import * as store from './invitations.store.js'
 
 const lifetime = 7 * days
 /** A registration that began in time may be finished later. */
-const keptAfterExpiry = registrationLifetime
+const retentionAfterExpiry = registrationLifetime
 
 export type Invitation = { email: string; createdAt: Date; expiresAt: Date }
 
@@ -103,6 +103,6 @@ export const createInvitations = (deps: Dependencies) => {
     ...createAdmission(deps),
 
     purge: async (sql: Sql, limit: number) =>
-      (await store.purge(sql, later(clock.now(), -keptAfterExpiry), limit)).length,
+      (await store.purge(sql, later(clock.now(), -retentionAfterExpiry), limit)).length,
   }
 }

@@ -13,14 +13,14 @@ const beyondEntry = 2 ** 32
 /** Sorts the first `length` values and drops repetitions; returns how many are left. */
 const sortUnique = (values: Float64Array, length: number) => {
   const used = values.subarray(0, length).sort()
-  let kept = 0
+  let unique = 0
   for (let at = 0; at < length; at += 1) {
     const value = used[at] ?? 0
-    if (kept > 0 && values[kept - 1] === value) continue
-    values[kept] = value
-    kept += 1
+    if (unique > 0 && values[unique - 1] === value) continue
+    values[unique] = value
+    unique += 1
   }
-  return kept
+  return unique
 }
 
 const bytesOf = (values: Float64Array) => Buffer.from(values.buffer, values.byteOffset, values.byteLength)
@@ -101,9 +101,9 @@ export const createLeakedListBuilder = async (path: string) => {
   /** Of a password that is repeated again and again, only one in each piece is written. */
   const makeRoom = async (bucket: number) => {
     const values = bufferOf(bucket)
-    const kept = sortUnique(values, bufferSize)
-    filled[bucket] = kept > bufferSize / 2 ? 0 : kept
-    if (filled[bucket] === 0) await scratch.write(bucket, values.subarray(0, kept))
+    const unique = sortUnique(values, bufferSize)
+    filled[bucket] = unique > bufferSize / 2 ? 0 : unique
+    if (filled[bucket] === 0) await scratch.write(bucket, values.subarray(0, unique))
   }
 
   /** Takes a hash. Undefined in almost all cases, so that not every line waits for a promise. */

@@ -48,9 +48,9 @@ export const completeResponses = (named: Responses, facts: RouteFacts) => {
   // In the order of the table, so that answers with the same codes are equal.
   const { responses } = routeRefusals(...refusalCodes.filter((code) => codes.has(code)))
   const refused: Readonly<Record<string, object>> = responses
-  const kept = Object.entries(named).map(([status, each]) => {
+  const completed = Object.entries(named).map(([status, each]) => {
     const isRefusal = codesIn(each['x-response-description']).length > 0
     return [status, isRefusal ? { ...refused[status], ...(each.headers && { headers: each.headers }) } : each] as const
   })
-  return { ...refused, ...Object.fromEntries(kept) }
+  return { ...refused, ...Object.fromEntries(completed) }
 }

@@ -2,7 +2,7 @@ import { pagePolicy } from '../../http/headers.js'
 import { markSvg } from '../../lib/brand-mark.js'
 import { designStyle } from '../../lib/design-style.js'
 import { escapeHtml } from '../../lib/escape-html.js'
-import type { KeptMail } from '../../platform/mail/development.js'
+import type { DeliveredMail } from '../../platform/mail/development.js'
 import { mailboxStyle } from './mailbox-style.js'
 
 const shell = (title: string, main: string, accent: string) => `<!doctype html>
@@ -31,7 +31,7 @@ const moment = (date: Date) => {
   return `<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`
 }
 
-const item = (mail: KeptMail) => `<li><a class="mail" href="/dev/mailbox/${encodeURIComponent(mail.id)}">
+const item = (mail: DeliveredMail) => `<li><a class="mail" href="/dev/mailbox/${encodeURIComponent(mail.id)}">
 <span class="subject">${escapeHtml(mail.subject)}</span>
 <span class="about">to ${escapeHtml(mail.to)} · ${moment(mail.arrivedAt)}</span>
 </a></li>`
@@ -40,7 +40,7 @@ const empty = `<section class="card empty"><h1>No mail yet</h1>
 <p>Register or reset a password, and the mail appears here.</p>
 <p><a class="button" href="/register">Register</a></p></section>`
 
-export const renderMailbox = (mails: readonly KeptMail[], accent: string) => {
+export const renderMailbox = (mails: readonly DeliveredMail[], accent: string) => {
   const count = mails.length === 1 ? '1 mail' : `${mails.length} mails`
   const list = `<section class="card"><div class="line"><h1>${count}</h1><a class="button" href="/dev/mailbox">Reload</a></div>
 <ul>${mails.map(item).join('\n')}</ul></section>`
@@ -61,10 +61,10 @@ const lineOf = (line: string) => {
 export const frameSandbox = 'allow-popups allow-top-navigation-by-user-activation'
 
 /** The HTML part as a mail program shows it. Its links open in the whole window, not inside the frame. */
-export const renderPicture = (mail: KeptMail) => mail.html.replace(/<head[^>]*>/i, '$&<base target="_top">')
+export const renderPicture = (mail: DeliveredMail) => mail.html.replace(/<head[^>]*>/i, '$&<base target="_top">')
 
 /** The HTML part in a frame, the text part with working links, and the source of the HTML part. */
-export const renderMail = (mail: KeptMail, accent: string) =>
+export const renderMail = (mail: DeliveredMail, accent: string) =>
   shell(
     mail.subject,
     `<p class="back"><a href="/dev/mailbox">All mails</a></p>

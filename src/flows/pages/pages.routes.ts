@@ -106,11 +106,11 @@ const sendPage = (request: FastifyRequest, reply: FastifyReply, body: Body) => {
 
 /** Keeps the rendered documents: one for each page and language. */
 const onceEach = <Name extends string>(render: (name: Name, language: Language) => string) => {
-  const kept = new Map<string, Body>()
+  const cache = new Map<string, Body>()
   return (name: Name, language: Language) => {
     const key = `${name} ${language}`
-    const body = kept.get(key) ?? compressed(render(name, language))
-    kept.set(key, body)
+    const body = cache.get(key) ?? compressed(render(name, language))
+    cache.set(key, body)
     return body
   }
 }

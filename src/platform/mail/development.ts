@@ -1,16 +1,16 @@
 import type { BaseLogger } from 'pino'
 import type { Mail, Mailer } from './mail.js'
 
-export type KeptMail = Mail & { arrivedAt: Date }
+export type DeliveredMail = Mail & { arrivedAt: Date }
 
 /** Keeps the mails of development in memory, for the page at /dev/mailbox. */
 export type DevelopmentMailbox = Mailer & {
   /** Newest first. */
-  mails(): readonly KeptMail[]
-  find(id: string): KeptMail | undefined
+  mails(): readonly DeliveredMail[]
+  find(id: string): DeliveredMail | undefined
 }
 
-const keptAtMost = 100
+const mostMails = 100
 
 export const createDevelopmentMailbox = ({
   environment,
@@ -26,12 +26,12 @@ export const createDevelopmentMailbox = ({
   // A visitor who reads this mailbox can take over any account, so it must not exist in production.
   if (environment === 'production')
     throw new Error('The development mailbox does not exist in production: set SMTP_URL')
-  let kept: KeptMail[] = []
+  let mails: DeliveredMail[] = []
 
   return {
     send: async (mail) => {
-      const others = kept.filter((other) => other.id !== mail.id)
-      kept = [{ ...mail, arrivedAt: clock.now() }, ...others].slice(0, keptAtMost)
+      const others = mails.filter((other) => other.id !== mail.id)
+      mails = [{ ...mail, arrivedAt: clock.now() }, ...others].slice(0, mostMails)
       // The log line links to the mail and does not repeat its token: no log contains tokens.
       log.info(
         { to: mail.to, subject: mail.subject, open: `${mailboxUrl}/${mail.id}` },
@@ -40,7 +40,7 @@ export const createDevelopmentMailbox = ({
       return { outcome: 'accepted' }
     },
     close: async () => {},
-    mails: () => kept,
-    find: (id) => kept.find((mail) => mail.id === id),
+    mails: () => mails,
+    find: (id) => mails.find((mail) => mail.id === id),
   }
 }
