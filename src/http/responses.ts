@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import type { Issued } from '../domain/sessions/sessions.js'
+import type { NewSession } from '../domain/sign-in/new-sessions.js'
 import type { Entry } from '../domain/sign-in/sign-ins.js'
-import type { Started } from '../domain/sign-in/start.js'
 import type { Cookies } from './cookies/cookies.js'
 import type { SignInCookies } from './cookies/sign-in-cookies.js'
 
@@ -9,9 +9,9 @@ const send = (reply: FastifyReply, { user, accessTokenExpiresAt }: Issued, more?
   reply.send({ user, accessTokenExpiresAt: accessTokenExpiresAt.toISOString(), ...more })
 
 /** `more` is what the answer has besides. */
-export const sendSignedIn = (reply: FastifyReply, cookies: Cookies, started: Started, more?: object) => {
-  cookies.startSession(reply, started)
-  return send(reply, started, more)
+export const sendSignedIn = (reply: FastifyReply, cookies: Cookies, session: NewSession, more?: object) => {
+  cookies.setNewSession(reply, session)
+  return send(reply, session, more)
 }
 
 /** Where a first proof has led: signed in, or what is still missing. */

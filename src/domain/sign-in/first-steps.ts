@@ -5,10 +5,9 @@ import type { TrustedDevices } from '../factors/trusted-devices.js'
 import type { FirstProof } from '../sessions/sessions.js'
 import type { Identity, User, Users } from '../users/users.js'
 import type { Challenges } from './challenges.js'
+import type { NewSession, NewSessions } from './new-sessions.js'
 import type { NextSteps } from './next-steps.js'
-import type { SessionStart } from './session-start.js'
 import type { Visit } from './sign-ins.js'
-import type { Started } from './start.js'
 import { type FirstBy, freshSinceOf, labelOf, waitingOf, waysToSignIn } from './ways-to-sign-in.js'
 
 /**
@@ -24,7 +23,9 @@ type FirstStep = {
 }
 
 /** Where a first proof leads: to a session, or to a challenge for what is still missing. */
-export type Entry = { issued: Started } | { challenge: string; next: NextStep; methods: readonly SecondFactorMethod[] }
+export type Entry =
+  | { issued: NewSession }
+  | { challenge: string; next: NextStep; methods: readonly SecondFactorMethod[] }
 
 type Dependencies = {
   database: Database
@@ -33,7 +34,7 @@ type Dependencies = {
   trustedDevices: Pick<TrustedDevices, 'find'>
   challenges: Pick<Challenges, 'begin'>
   nextSteps: NextSteps
-  sessionStart: SessionStart
+  newSessions: NewSessions
 }
 
 const proofOf = ({ by, passwordHash, provenAt }: FirstStep): FirstProof => {
@@ -47,7 +48,7 @@ const proofOf = ({ by, passwordHash, provenAt }: FirstStep): FirstProof => {
 
 /** What follows from the first proof of a sign-in. */
 export const createFirstSteps = (deps: Dependencies) => {
-  const { database, users, events, trustedDevices, challenges, nextSteps, sessionStart } = deps
+  const { database, users, events, trustedDevices, challenges, nextSteps, newSessions } = deps
 
   /** One transaction; nothing is done in it if the identity of the sign-in was unlinked since it was found. */
   const whileLinked = <Result>(
@@ -77,8 +78,8 @@ export const createFirstSteps = (deps: Dependencies) => {
    */
   const enter = async (user: User, step: FirstStep, visit: Visit): Promise<Entry | undefined> => {
     const proof = proofOf(step)
-    const { start, begin } = sessionStart
-    const issued = step.link ? undefined : await whileLinked(user, step, (sql) => start(sql, user, proof, visit))
+    const { begin, beginWithLink } = newSessions
+    const issued = step.link ? undefined : await whileLinked(user, step, (sql) => begin(sql, user, proof, visit))
     if (issued) return { issued }
     const needed = await nextSteps.nextFor(user.id)
     if (!needed) return undefined
@@ -86,7 +87,7 @@ export const createFirstSteps = (deps: Dependencies) => {
     const trustedDevice = allowsTrustedDevice ? await trustedDevices.find(user.id, visit.trustedDevices) : undefined
     if (trustedDevice !== undefined) {
       const trusted = await whileLinked(user, step, (sql) =>
-        begin(sql, user, { ...proof, trustedDevice }, step.link, visit),
+        beginWithLink(sql, user, { ...proof, trustedDevice }, step.link, visit),
       )
       return trusted && { issued: trusted }
     }

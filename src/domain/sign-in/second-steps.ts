@@ -11,26 +11,10 @@ import type { FirstProof } from '../sessions/sessions.js'
 import type { User, Users } from '../users/users.js'
 import type { Challenge, Challenges } from './challenges.js'
 import type { Enrolments } from './enrolments.js'
+import type { NewSession, NewSessions } from './new-sessions.js'
 import type { NextSteps } from './next-steps.js'
-import type { SessionStart } from './session-start.js'
 import type { Visit } from './sign-ins.js'
-import type { Started } from './start.js'
 import { waysToSignIn } from './ways-to-sign-in.js'
-
-type Dependencies = {
-  database: Database
-  users: Pick<Users, 'findById' | 'lockEnabled'>
-  factors: Factors
-  knownDevices: KnownDevices
-  trustedDevices: TrustedDevices
-  passkeys: Pick<Passkeys, 'accept'>
-  identities: Pick<Identities, 'linkByAddress'>
-  accountChanges: Pick<AccountChanges, 'bySignIn'>
-  challenges: Challenges
-  enrolments: Enrolments
-  nextSteps: NextSteps
-  sessionStart: SessionStart
-}
 
 type SecondProof = { token: string; code: string; trustDevice: boolean }
 
@@ -52,17 +36,27 @@ const bothProofs = ({ by }: Challenge, second: Method): FirstProof => ({
 })
 
 /** The browser needs no code from now on, and the owner is told. */
+type TrustDependencies = { trustedDevices: TrustedDevices; accountChanges: Pick<AccountChanges, 'bySignIn'> }
+
 const createTrust =
-  ({ trustedDevices, accountChanges }: Pick<Dependencies, 'trustedDevices' | 'accountChanges'>) =>
+  ({ trustedDevices, accountChanges }: TrustDependencies) =>
   async (sql: Transaction, user: User, visit: Visit) => {
     const added = await trustedDevices.add(sql, user.id, visit)
     if (added) await accountChanges.bySignIn(sql, { user, client: visit.client }, { device_trusted: {} })
     return added
   }
 
+type CodeDependencies = TrustDependencies & {
+  users: Pick<Users, 'findById'>
+  factors: Factors
+  knownDevices: KnownDevices
+  challenges: Challenges
+  newSessions: NewSessions
+}
+
 /** A challenge is finished with a code of the app or a recovery code. */
-const createByCode = (deps: Dependencies) => {
-  const { users, factors, knownDevices, challenges, sessionStart } = deps
+export const createByCode = (deps: CodeDependencies) => {
+  const { users, factors, knownDevices, challenges, newSessions } = deps
   const trust = createTrust(deps)
 
   /** One transaction: the code is used up, the challenge is gone, the link is written and the session begins, or nothing of it. */
@@ -75,7 +69,7 @@ const createByCode = (deps: Dependencies) => {
       if (!(await challenges.lock(sql, token))) return refuse('challenge_over')
       if (!(await accept())) return refuse('wrong_second_factor')
       await challenges.remove(sql, token)
-      const issued = await sessionStart.begin(sql, user, bothProofs(challenge, second), link, visit)
+      const issued = await newSessions.beginWithLink(sql, user, bothProofs(challenge, second), link, visit)
       if (!issued) return refuse('challenge_over')
       return { issued, trustedDevices: trustDevice && second === 'otp' ? await trust(sql, user, visit) : undefined }
     })
@@ -94,13 +88,27 @@ const createByCode = (deps: Dependencies) => {
       if (finished.refused === 'too_many_codes') await challenges.giveBackTry(second.token)
       return finished
     }
-    await sessionStart.began(finished.issued, challenge.by, visit)
+    await newSessions.record(finished.issued, challenge.by, visit)
     return finished
   }
 }
 
-/** A passkey is two factors by itself. It also finishes the challenge of its user that waits in this browser. */
-const createByPasskey = ({ database, users, passkeys, identities, challenges, sessionStart }: Dependencies) => {
+type PasskeyDependencies = {
+  database: Database
+  users: Pick<Users, 'lockEnabled'>
+  passkeys: Pick<Passkeys, 'accept'>
+  identities: Pick<Identities, 'linkByAddress'>
+  challenges: Challenges
+  newSessions: NewSessions
+}
+
+/**
+ * A passkey is two factors by itself. It also finishes the challenge of its user that waits in this browser. Undefined if the user is
+ * disabled or gone, or the passkey was removed or copied.
+ */
+export const createByPasskey = (deps: PasskeyDependencies) => {
+  const { database, users, passkeys, identities, challenges, newSessions } = deps
+
   /** The waiting sign-in of this browser, if it is one of this user. It is over then. */
   const takeChallenge = async (sql: Transaction, token: string | undefined, userId: string) => {
     if (token === undefined || !(await challenges.lock(sql, token))) return undefined
@@ -118,7 +126,7 @@ const createByPasskey = ({ database, users, passkeys, identities, challenges, se
       const challenge = await takeChallenge(sql, token, user.id)
       const proof = challenge ? bothProofs(challenge, 'passkey') : { methods: ['passkey'] as const }
       const linked = challenge?.link && (await identities.linkByAddress(sql, user, challenge.link))
-      const issued = await sessionStart.start(sql, user, proof, visit, linked)
+      const issued = await newSessions.begin(sql, user, proof, visit, linked)
       return issued && { issued, challenge }
     })
 
@@ -126,14 +134,27 @@ const createByPasskey = ({ database, users, passkeys, identities, challenges, se
     const entered = await enter(proven, token, visit)
     if (!entered) return undefined
     const { issued, challenge } = entered
-    await sessionStart.began(issued, { way: 'passkey' }, visit)
+    await newSessions.record(issued, { way: 'passkey' }, visit)
     return { issued, isChallengeOver: challenge !== undefined }
   }
 }
 
-/** The first factor of an account is added at the sign-in that needs one. */
-const createByEnrolment = (deps: Dependencies) => {
-  const { database, users, accountChanges, challenges, enrolments, nextSteps, sessionStart } = deps
+type EnrolmentDependencies = {
+  database: Database
+  users: Pick<Users, 'lockEnabled'>
+  accountChanges: Pick<AccountChanges, 'bySignIn'>
+  challenges: Challenges
+  enrolments: Enrolments
+  nextSteps: NextSteps
+  newSessions: NewSessions
+}
+
+/**
+ * Adds the first factor of an account, at the sign-in that needs one, and begins its session, in one transaction: the user's row is
+ * locked, and both happen or none. `add` gets the id of the sign-in, which what it confirms is bound to.
+ */
+export const createByEnrolment = (deps: EnrolmentDependencies) => {
+  const { database, users, accountChanges, challenges, enrolments, nextSteps, newSessions } = deps
 
   return async <Added, Code extends string>(
     { token, second }: { token: string; second: 'otp' | 'passkey' },
@@ -157,26 +178,14 @@ const createByEnrolment = (deps: Dependencies) => {
         if ('refused' in added) return added
         await challenges.remove(sql, token)
         const proof = bothProofs(challenge, second)
-        const issued: Started | undefined = await sessionStart.begin(sql, user, proof, challenge.link, visit)
+        const issued: NewSession | undefined = await newSessions.beginWithLink(sql, user, proof, challenge.link, visit)
         if (!issued) throw new RolledBack()
         const caller = { userId: user.id, sessionId: issued.sessionId, generation: 0 }
         await accountChanges.bySignIn(sql, { user, client: visit.client, caller }, added.changes)
         return { issued, added: added.result }
       }),
     )
-    if ('issued' in finished) await sessionStart.began(finished.issued, challenge.by, visit)
+    if ('issued' in finished) await newSessions.record(finished.issued, challenge.by, visit)
     return finished
   }
 }
-
-/** What finishes a sign-in that waits. */
-export const createSecondSteps = (deps: Dependencies) => ({
-  bySecondFactor: createByCode(deps),
-  /** Undefined if the user is disabled or gone, or the passkey was removed or copied. */
-  byPasskey: createByPasskey(deps),
-  /**
-   * Adds the first factor of an account and begins its session, in one transaction: the user's row is locked, and both
-   * happen or none. `add` gets the id of the sign-in, which what it confirms is bound to.
-   */
-  byEnrolment: createByEnrolment(deps),
-})

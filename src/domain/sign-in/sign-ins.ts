@@ -3,9 +3,9 @@ import type { Transaction } from '../../platform/database/database.js'
 import type { Client } from '../sessions/client.js'
 import type { Identity, User } from '../users/users.js'
 import { createFirstSteps } from './first-steps.js'
+import { createNewSessions } from './new-sessions.js'
 import { createNextSteps } from './next-steps.js'
-import { createSecondSteps } from './second-steps.js'
-import { createSessionStart } from './session-start.js'
+import { createByCode, createByEnrolment, createByPasskey } from './second-steps.js'
 
 export type { Entry } from './first-steps.js'
 
@@ -20,8 +20,14 @@ export type Visit = {
 }
 
 type Dependencies = Parameters<typeof createNextSteps>[0] &
-  Parameters<typeof createSessionStart>[0] &
-  Omit<Parameters<typeof createFirstSteps>[0] & Parameters<typeof createSecondSteps>[0], 'nextSteps' | 'sessionStart'>
+  Parameters<typeof createNewSessions>[0] &
+  Omit<
+    Parameters<typeof createFirstSteps>[0] &
+      Parameters<typeof createByCode>[0] &
+      Parameters<typeof createByPasskey>[0] &
+      Parameters<typeof createByEnrolment>[0],
+    'nextSteps' | 'newSessions'
+  >
 
 /** `provenAt` is when the user last proved it there, if the provider says so. */
 type ByProvider = {
@@ -41,15 +47,15 @@ export type SignIns = ReturnType<typeof createSignIns>
 export const createSignIns = (deps: Dependencies) => {
   const { events, challenges } = deps
   const nextSteps = createNextSteps(deps)
-  const sessionStart = createSessionStart(deps)
-  const { enter } = createFirstSteps({ ...deps, nextSteps, sessionStart })
+  const newSessions = createNewSessions(deps)
+  const { enter } = createFirstSteps({ ...deps, nextSteps, newSessions })
 
   return {
     /** Undefined if the password has changed since it was checked, or the user was disabled in the meantime. */
     byPassword: async (user: User, passwordHash: string, visit: Visit) => {
       const by = { way: 'password' } as const
       const entry = await enter(user, { by, passwordHash }, visit)
-      if (entry && 'issued' in entry) await sessionStart.began(entry.issued, by, visit)
+      if (entry && 'issued' in entry) await newSessions.record(entry.issued, by, visit)
       return entry
     },
 
@@ -61,7 +67,7 @@ export const createSignIns = (deps: Dependencies) => {
       const by = { way: 'registration' } as const
       const entry = await enter(user, { by }, visit)
       if (!entry) return undefined
-      if ('issued' in entry) await sessionStart.began(entry.issued, by, visit)
+      if ('issued' in entry) await newSessions.record(entry.issued, by, visit)
       else await events.record({ kind: 'registered', userId: user.id }, visit.client)
       return entry
     },
@@ -72,13 +78,15 @@ export const createSignIns = (deps: Dependencies) => {
       const by = { way: 'provider', provider } as const
       const entry = await enter(user, { by, provenAt, ...(isLinkWaiting ? { link: identity } : { identity }) }, visit)
       if (!entry) throw new Error('The account changed while signing in')
-      if ('issued' in entry) await sessionStart.began(entry.issued, by, visit, isNew ? provider : undefined)
+      if ('issued' in entry) await newSessions.record(entry.issued, by, visit, isNew ? provider : undefined)
       // The account is there already.
       else if (isNew) await events.record({ kind: 'registered', userId: user.id, provider }, visit.client)
       return entry
     },
 
-    ...createSecondSteps({ ...deps, nextSteps, sessionStart }),
+    bySecondFactor: createByCode({ ...deps, newSessions }),
+    byPasskey: createByPasskey({ ...deps, newSessions }),
+    byEnrolment: createByEnrolment({ ...deps, nextSteps, newSessions }),
 
     /** Whether a first proof is not enough for this account: then a link to it is written together with the session. */
     needsMore: async (userId: string, sql: Transaction) => (await nextSteps.nextFor(userId, sql)) !== undefined,

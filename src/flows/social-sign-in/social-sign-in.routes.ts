@@ -144,7 +144,7 @@ const handleCallback = async (
   const outcome = await socialSignIn.finish({ ...visit, knownDevices, earlierSession, provider, callback, attempt })
   if (isRefused(outcome)) {
     if (outcome.refused === 'callback_failed') logFault(request, outcome.error)
-  } else if ('issued' in outcome) cookies.startSession(reply, outcome.issued)
+  } else if ('issued' in outcome) cookies.setNewSession(reply, outcome.issued)
   else if ('challenge' in outcome) signInCookies.keepChallenge(reply, outcome.challenge)
   else pendingLink.keep(reply, { provider: id, linker: outcome.linker, state: attempt.state, profile: outcome.profile })
   attemptCookies.clear(reply, attempt)

@@ -57,9 +57,9 @@ const issued = {
   refreshToken: 'new-refresh',
   accessTokenMaxAge: 900,
   refreshTokenMaxAge: 2_592_000,
-} as Parameters<typeof production.startSession>[1]
+} as Parameters<typeof production.setNewSession>[1]
 front.get('/session', (_, reply) => {
-  production.startSession(reply, issued)
+  production.setNewSession(reply, issued)
   return reply.send('signed in')
 })
 front.get('/renewal', (_, reply) => {
@@ -115,7 +115,7 @@ describe('cookies in production', () => {
     const shared = createCookies({ secure: true, host: 'auth.example.com', domain: 'example.com' })
     const site = fastify()
     const answers = {
-      start: shared.startSession,
+      start: shared.setNewSession,
       renew: shared.renewSession,
       proxy: shared.renewThroughProxy,
       clear: shared.clearSession,

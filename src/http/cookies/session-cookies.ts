@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { FastifyReply } from 'fastify'
 import type { Issued } from '../../domain/sessions/sessions.js'
-import type { Started } from '../../domain/sign-in/start.js'
+import type { NewSession } from '../../domain/sign-in/new-sessions.js'
 import { cookieLine } from './cookie-line.js'
 import { sessionCookies } from './cookie-table.js'
 
@@ -61,10 +61,10 @@ export const createSessionCookies = ({ secure, host, domain, keepKnownDevice }: 
       clearElsewhere(reply)
     },
     /** A cookie that was planted before would break the new session. We may not see it: Strict cookies are not always sent. */
-    startSession: (reply: FastifyReply, started: Started) => {
+    setNewSession: (reply: FastifyReply, session: NewSession) => {
       clearElsewhere(reply)
-      setSession(reply, started)
-      if (started.knownDevices) keepKnownDevice(reply, started.knownDevices)
+      setSession(reply, session)
+      if (session.knownDevices) keepKnownDevice(reply, session.knownDevices)
     },
   }
 }
