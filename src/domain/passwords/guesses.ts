@@ -1,6 +1,6 @@
+import { datesAt } from './date-patterns.js'
 import { walksAt } from './keyboard-walks.js'
 import type { KnownWords } from './known-words.js'
-import { datesAt } from './written-dates.js'
 
 type Kind = 'word' | 'personal' | 'pattern' | 'character'
 type Found = { end: number; cost: number }
