@@ -1,10 +1,10 @@
 import { openMetrics, prepareMetrics } from './app/app-metrics.js'
 import { createBackground, createLoad } from './app/background.js'
 import { withPort } from './app/free-port.js'
-import { makeHttpParts } from './app/http-parts.js'
-import { makeNouns } from './app/nouns.js'
+import { createHttpParts } from './app/http-parts.js'
+import { createNouns } from './app/nouns.js'
 import { openPlatform } from './app/open-platform.js'
-import { gated } from './app/prepare-database.js'
+import { refusingUntilReady } from './app/prepare-database.js'
 import { registerFlows } from './app/register-flows.js'
 import { readServiceKeys } from './app/service-keys-file.js'
 import { closeApp, type OpenedApp, type ServeOptions, serveApp } from './app/serving.js'
@@ -36,7 +36,7 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
   const status: OpenedApp['status'] = { isReady: false, closing: new AbortController() }
   const metrics = await openMetrics(config)
   const unprepared = opened.database
-  const prepared = gated(unprepared, () => status.isReady)
+  const prepared = refusingUntilReady(unprepared, () => status.isReady)
   const platform = {
     ...opened,
     clock,
@@ -47,8 +47,8 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
     database: prepared,
     leavesEventsToService: false,
   }
-  const nouns = makeNouns(config, platform)
-  const httpParts = makeHttpParts(config, platform, nouns)
+  const nouns = createNouns(config, platform)
+  const httpParts = createHttpParts(config, platform, nouns)
   const { production, publicUrl, trustProxy, developmentHosts, healthTimeout: deadline } = config
   const allowedOrigins = createAllowedOrigins(config.allowedOrigins)
   const fastLane = createFastLane({ tokens: nouns.tokens, production, allowedOrigins, onAnswer: metrics?.countRequest })

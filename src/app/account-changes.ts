@@ -10,7 +10,7 @@ type Dependencies = Omit<Parameters<typeof createAccountChanges>[0], 'applyConse
   Parameters<typeof createAccountVoiding>[0] & { cache: Cache; metrics: Metrics | undefined }
 
 /** For the service and for commands alike. */
-export const makeAccountChanges = (deps: Dependencies) => {
+export const createAccountChangesNoun = (deps: Dependencies) => {
   const { cache, metrics } = deps
   const applyConsequences = createAccountConsequences({ ...deps, voiding: createAccountVoiding(deps) })
   const changeLimit = createChangeLimit({ cache, onLimited: (limiter) => metrics?.countRejection(limiter) })

@@ -18,7 +18,7 @@ import type { Platform as OpenedPlatform } from './open-platform.js'
 export type Platform = OpenedPlatform & NounPlatform & { serviceKeys: ServiceKeys }
 
 /** What routes use: cookies, the access check, CSRF, limits. */
-export const makeHttpParts = (config: Config, platform: Platform, nouns: Nouns) => {
+export const createHttpParts = (config: Config, platform: Platform, nouns: Nouns) => {
   const { clock } = platform
   const { tokens, loadedKeys, keysFor, attempts, links, events, sessions, proofs, knownDevices, users } = nouns
   const cookies = createCookies({
@@ -74,4 +74,4 @@ export const makeHttpParts = (config: Config, platform: Platform, nouns: Nouns) 
   }
 }
 
-export type HttpParts = ReturnType<typeof makeHttpParts>
+export type HttpParts = ReturnType<typeof createHttpParts>

@@ -35,8 +35,8 @@ import type { Log } from '../platform/log.js'
 import type { Mailer } from '../platform/mail/mail.js'
 import type { Metrics } from '../platform/metrics/metrics.js'
 import type { Outbound } from '../platform/outbound/outbound.js'
-import { makeRegistrationNouns } from './registration-nouns.js'
-import { makeSignInNouns } from './sign-in-nouns.js'
+import { createRegistrationNouns } from './registration-nouns.js'
+import { createSignInNouns } from './sign-in-nouns.js'
 
 /** What nouns are made of. The service opens one (`open-platform`), and commands open a smaller one (`commands/open-stores`). */
 export type NounPlatform = {
@@ -60,15 +60,15 @@ export type NounPlatform = {
 }
 
 /** Each purpose has keys of its own, one for each secret. */
-const makeKeys = ({ secrets }: NounPlatform) => {
+const createKeys = (secrets: NounPlatform['secrets']) => {
   const keysFor = (purpose: string) => secrets.map((secret) => deriveKey(secret, purpose))
   return { keysFor, sealFor: (purpose: string) => createSeal(keysFor(purpose)) }
 }
 
-type Keys = ReturnType<typeof makeKeys>
+type Keys = ReturnType<typeof createKeys>
 
 /** What tokens are signed and checked with. It is read before the database counts as prepared. */
-const makeTokenNouns = (config: Config, platform: NounPlatform) => {
+const createTokenNouns = (config: Config, platform: NounPlatform) => {
   const { secrets, sealingSecrets, unprepared: database, clock, log } = platform
   const endedSessions = createEndedSessions({ database, clock, log })
   const sealedValues = createSealedValues(sealingSecrets, sealedColumns)
@@ -80,10 +80,10 @@ const makeTokenNouns = (config: Config, platform: NounPlatform) => {
   return { endedSessions, sealedValues, signingKeys, loadedKeys, tokens }
 }
 
-type TokenNouns = ReturnType<typeof makeTokenNouns>
+type TokenNouns = ReturnType<typeof createTokenNouns>
 
 /** Users, and what tells them and their applications of changes. */
-const makeUserNouns = (config: Config, platform: NounPlatform, { keysFor, sealFor }: Keys) => {
+const createUserNouns = (config: Config, platform: NounPlatform, { keysFor, sealFor }: Keys) => {
   const { database, clock, log, metrics, mailer, webhookReceiver: receiver } = platform
   const usernames = createUsernames({ database, clock, reserved: config.reservedUsernames })
   const users = createUsers({ database, clock, usernames })
@@ -114,11 +114,11 @@ const makeUserNouns = (config: Config, platform: NounPlatform, { keysFor, sealFo
 }
 
 /** Sessions, and what is mailed to prove who asks. */
-const makeSessionNouns = (
+const createSessionNouns = (
   config: Config,
   { database, clock }: NounPlatform,
   { keysFor }: Keys,
-  nouns: TokenNouns & ReturnType<typeof makeUserNouns>,
+  nouns: TokenNouns & ReturnType<typeof createUserNouns>,
 ) => {
   const { endedSessions, mails, users } = nouns
   const sessions = createSessions({ ...config, ...nouns, database, clock, onEnded: endedSessions.add })
@@ -130,20 +130,20 @@ const makeSessionNouns = (
 }
 
 /** The nouns: things with rules and a table. The service and every command have them from here. */
-export const makeNouns = (config: Config, platform: NounPlatform) => {
+export const createNouns = (config: Config, platform: NounPlatform) => {
   const { database, clock, log, outbound, workers, leakedPasswords: leaked } = platform
-  const keys = makeKeys(platform)
-  const ofTokens = makeTokenNouns(config, platform)
-  const ofUsers = { ...ofTokens, ...makeUserNouns(config, platform, keys) }
-  const ofSessions = { ...ofUsers, ...makeSessionNouns(config, platform, keys, ofUsers) }
+  const keys = createKeys(platform.secrets)
+  const ofTokens = createTokenNouns(config, platform)
+  const ofUsers = { ...ofTokens, ...createUserNouns(config, platform, keys) }
+  const ofSessions = { ...ofUsers, ...createSessionNouns(config, platform, keys, ofUsers) }
   const { keysFor, sealFor } = keys
-  const ofRegistrations = makeRegistrationNouns(config, { ...platform, ...ofSessions })
+  const ofRegistrations = createRegistrationNouns(config, { ...platform, ...ofSessions })
   const providers = createProviders(platform.providerSettings, { outbound, clock })
   const words = [config.productName, ...config.passwordWords]
   return {
     ...ofSessions,
     ...ofRegistrations,
-    ...makeSignInNouns(config, { ...platform, ...ofSessions, ...ofRegistrations, ...keys, providers }),
+    ...createSignInNouns(config, { ...platform, ...ofSessions, ...ofRegistrations, ...keys, providers }),
     keysFor,
     providers,
     passwords: createPasswords({ workers, cost: config.bcryptCost, words, leaked }),
@@ -154,4 +154,4 @@ export const makeNouns = (config: Config, platform: NounPlatform) => {
   }
 }
 
-export type Nouns = ReturnType<typeof makeNouns>
+export type Nouns = ReturnType<typeof createNouns>

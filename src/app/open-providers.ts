@@ -8,14 +8,14 @@ type RedirectUris = Readonly<Record<ProviderId, string>>
 
 /** In development, a local provider for each provider without a client id. They never run elsewhere. */
 const openDevProviders = async (config: Config, redirectUris: RedirectUris, log: Log) => {
-  const wanted = byProvider(config.providers).flatMap(([id, { kind, name, clientId }]) => {
+  const withoutClient = byProvider(config.providers).flatMap(([id, { kind, name, clientId }]) => {
     const redirectUri = redirectUris[id]
     return clientId === undefined && redirectUri !== undefined ? [{ id, kind, name, redirectUri }] : []
   })
-  if (config.nodeEnv !== 'development' || wanted.length === 0) return undefined
+  if (config.nodeEnv !== 'development' || withoutClient.length === 0) return undefined
   const { startDevProviders } = await import('../dev-providers/dev-providers.js')
   const { publicUrl, accentColor: accent } = config
-  return startDevProviders({ publicUrl, accent, wanted, log })
+  return startDevProviders({ publicUrl, accent, providers: withoutClient, log })
 }
 
 /** The providers that have a client id, and in development the local ones instead of those that have none. */

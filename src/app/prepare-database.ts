@@ -42,7 +42,7 @@ export const prepareDatabase = async ({ config, database, log, signal, load }: P
       return
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
-      // Closed by us.
+      // The service was stopped, and has closed the database.
       if (signal.aborted) return
       log.warn({ reason: reasonOf(error) }, 'The database cannot be used yet; trying again')
       await wait(pause, undefined, { signal }).catch(() => undefined)
@@ -50,8 +50,8 @@ export const prepareDatabase = async ({ config, database, log, signal, load }: P
   }
 }
 
-/** Refuses statements until the database is ready: its tables may not exist yet. */
-export const gated = (database: Database, isReady: () => boolean): Database => {
+/** The same database, which refuses statements until it is ready: its tables may not exist yet. */
+export const refusingUntilReady = (database: Database, isReady: () => boolean): Database => {
   const refuse = () => Promise.reject(new StoreUnavailable('The database is being prepared'))
   return {
     query: (text, parameters) => (isReady() ? database.query(text, parameters) : refuse()),

@@ -17,7 +17,7 @@ type Dependencies = {
 }
 
 /** The nouns that decide who gets an account. */
-export const makeRegistrationNouns = (config: Config, deps: Dependencies) => {
+export const createRegistrationNouns = (config: Config, deps: Dependencies) => {
   const registrationGate = createRegistrationGate({ mode: config.registration, domains: config.registrationDomains })
   const invitations = createInvitations({ ...deps, gate: registrationGate })
   const registrations = createRegistrations({ ...deps, invitations })

@@ -36,7 +36,7 @@ import type { Seal } from '../lib/seal.js'
 import type { Cache } from '../platform/cache/cache.js'
 import type { Database } from '../platform/database/database.js'
 import type { Metrics } from '../platform/metrics/metrics.js'
-import { makeAccountChanges } from './account-changes.js'
+import { createAccountChangesNoun } from './account-changes.js'
 
 type Dependencies = {
   database: Database
@@ -62,14 +62,14 @@ type Dependencies = {
 }
 
 /** The nouns that decide who gets a session, and what proves who a user is. */
-export const makeSignInNouns = (config: Config, deps: Dependencies) => {
+export const createSignInNouns = (config: Config, deps: Dependencies) => {
   const { trustedDevices: trusted, productName } = config
   const { database, clock, users, invitations, metrics } = deps
   const providerName = (id: ProviderId) => config.providers[id]?.name ?? providerLabel(id)
   const trustedDevices = createTrustedDevices({ database, clock, lifetime: trusted === 'off' ? undefined : trusted })
   const knownDevices = createKnownDevices({ keys: deps.keysFor('known device'), clock })
   const challenges = createChallenges({ database, clock })
-  const accountChanges = makeAccountChanges({ ...deps, trustedDevices, challenges })
+  const accountChanges = createAccountChangesNoun({ ...deps, trustedDevices, challenges })
   const rotate = createRotations({
     ...deps,
     accountChanges,

@@ -1,5 +1,5 @@
 import { openLeakedPasswords } from '../app/leaked-passwords.js'
-import { makeNouns } from '../app/nouns.js'
+import { createNouns } from '../app/nouns.js'
 import { openStore } from '../app/open-platform.js'
 import { migrateDatabase } from '../app/prepare-database.js'
 import type { Config } from '../config.js'
@@ -23,17 +23,17 @@ import { commandLog } from './terminal/command-log.js'
 /** A command does not share its threads, so this happens only if the machine is far too slow. */
 const busy = () => new CommandFailure('The password could not be checked in time; try again.')
 
-/** A command hashes for no client. */
-const itself = { ip: 'command line' }
+/** Threads are shared by the addresses of clients. A command has one client: itself. */
+const commandLineClient = { ip: 'command line' }
 
 const forCommands = (passwords: Passwords): CommandPasswords => ({
   faults: async (password, person) => {
-    const rejected = await passwords.refusalFor(password, person, itself)
+    const rejected = await passwords.refusalFor(password, person, commandLineClient)
     if (rejected?.refused === 'busy') throw busy()
     return rejected?.errors ?? []
   },
   hash: async (password) => {
-    const hash = await passwords.hash(password, itself)
+    const hash = await passwords.hash(password, commandLineClient)
     if (isRefused(hash)) throw busy()
     return hash
   },
@@ -57,7 +57,7 @@ const noMailer = {
   close: async () => undefined,
 }
 
-/** Of the service's own role or of the owner of the tables. */
+/** Opens the database with the rights of the service or of the owner of the tables, and migrates it. */
 const openMigrated = async (config: Config, role: 'service' | 'owner') => {
   const databaseUrl = role === 'owner' ? (config.databaseOwnerUrl ?? config.databaseUrl) : config.databaseUrl
   // PostgreSQL warns of what the command then fails with: the operator would read the same reason twice.
@@ -100,7 +100,7 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
   const platform = await openCommandPlatform(config, role)
   const { database, workers } = platform
   // RESERVED_USERNAMES is for users who choose a name themselves.
-  const nouns = makeNouns({ ...config, reservedUsernames: [] }, platform)
+  const nouns = createNouns({ ...config, reservedUsernames: [] }, platform)
   return {
     ...nouns,
     ...operatorStores(config, { ...platform, ...nouns }),

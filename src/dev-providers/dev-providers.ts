@@ -2,33 +2,33 @@ import type { ProviderId } from '../contract/providers.js'
 import { startDevGithubProvider } from './github-provider.js'
 import { startDevOpenIdProvider } from './openid-provider.js'
 
-type Wanted = { id: ProviderId; kind: 'openid_connect' | 'github'; name: string; redirectUri: string }
+type ReplacedProvider = { id: ProviderId; kind: 'openid_connect' | 'github'; name: string; redirectUri: string }
 
 type Settings = {
   publicUrl: string
   /** The colour of the service's own pages. */
   accent: string
   /** The providers to replace: their names, and the callback addresses. */
-  wanted: readonly Wanted[]
+  providers: readonly ReplacedProvider[]
   log: { info(details: object, message: string): void }
 }
 
-type Client = { clientId: string; clientSecret: string }
-type DevProvider = Client &
+type ClientCredentials = { clientId: string; clientSecret: string }
+type DevProvider = ClientCredentials &
   ({ kind: 'openid_connect'; issuer: string } | { kind: 'github'; url: string; apiUrl: string })
 
 /**
  * Providers on this machine, so that every button works at the very first start. They answer under another host name than
  * the service, which makes them another site for the browser, as real providers are.
  */
-export const startDevProviders = async ({ publicUrl, accent, wanted, log }: Settings) => {
+export const startDevProviders = async ({ publicUrl, accent, providers, log }: Settings) => {
   const hostname = new URL(publicUrl).hostname === '127.0.0.1' ? 'localhost' : '127.0.0.1'
-  const start = async ({ id, kind, ...shown }: Wanted) => {
+  const start = async ({ id, kind, ...shown }: ReplacedProvider) => {
     const settings = { hostname, accent, ...shown }
     if (kind === 'github') return { id, kind, ...(await startDevGithubProvider(settings)) }
     return { id, kind, ...(await startDevOpenIdProvider(settings)) }
   }
-  const started = await Promise.all(wanted.map(start))
+  const started = await Promise.all(providers.map(start))
   const addresses = started.map((each) => [each.id, each.kind === 'github' ? each.url : each.issuer])
   log.info(Object.fromEntries(addresses), 'development providers are running')
   const running: Partial<Record<ProviderId, DevProvider>> = Object.fromEntries(

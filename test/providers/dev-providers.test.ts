@@ -12,7 +12,7 @@ const publicUrl = 'http://localhost:3000'
 const accent = '#10204d'
 const google = { name: 'Google', redirectUri: `${publicUrl}/api/auth/provider-a/callback` }
 const github = { name: 'GitHub', redirectUri: `${publicUrl}/api/auth/provider-b/callback` }
-const wanted = [
+const replaced = [
   { id: 'provider_a', kind: 'openid_connect', ...google },
   { id: 'provider_b', kind: 'github', ...github },
 ] as const
@@ -28,7 +28,7 @@ const said = [
 ]
 
 beforeAll(async () => {
-  devProviders = await startDevProviders({ publicUrl, accent, wanted, log })
+  devProviders = await startDevProviders({ publicUrl, accent, providers: replaced, log })
   const { provider_a, provider_b } = devProviders.running
   if (provider_a?.kind !== 'openid_connect' || provider_b?.kind !== 'github')
     throw new Error('a development provider is missing')
@@ -122,7 +122,7 @@ describe.each(['provider_a', 'provider_b'] as const)('the development provider o
 
 describe('the development providers', () => {
   it('goes to the other name of this machine when the service has taken 127.0.0.1', async () => {
-    const other = await startDevProviders({ publicUrl: 'http://127.0.0.1:3000', accent, wanted, log })
+    const other = await startDevProviders({ publicUrl: 'http://127.0.0.1:3000', accent, providers: replaced, log })
     const localhost = expect.stringMatching(/^http:\/\/localhost:/)
     expect(other.running.provider_a).toMatchObject({ issuer: localhost })
     expect(other.running.provider_b).toMatchObject({ url: localhost })
@@ -141,8 +141,8 @@ describe('the development providers', () => {
     expect([await statusFor('rebind.attacker.example'), await statusFor(`localhost:${port}`)]).toEqual([421, 200])
   })
 
-  it('starts only what is wanted', async () => {
-    const other = await startDevProviders({ publicUrl, accent, wanted: wanted.slice(1), log })
+  it('starts only those that are named', async () => {
+    const other = await startDevProviders({ publicUrl, accent, providers: replaced.slice(1), log })
     expect(other.running.provider_a).toBeUndefined()
     expect(other.running.provider_b).toBeDefined()
     await other.close()

@@ -5,16 +5,16 @@ import type { GitHubSettings } from './github.js'
 import type { OpenIdConnectSettings } from './openid-connect.js'
 import type { Provider } from './provider.js'
 
-type EachSettings = ({ kind: 'openid_connect' } & OpenIdConnectSettings) | ({ kind: 'github' } & GitHubSettings)
+type SettingsOfOne = ({ kind: 'openid_connect' } & OpenIdConnectSettings) | ({ kind: 'github' } & GitHubSettings)
 
 /** A provider without settings is switched off. */
-export type ProviderSettings = Readonly<Record<ProviderId, EachSettings>>
+export type ProviderSettings = Readonly<Record<ProviderId, SettingsOfOne>>
 export type Providers = Readonly<Record<ProviderId, Provider>>
 
 type Dependencies = { outbound: Outbound; clock: Clock }
 
 /** Another kind of provider is one more file beside these two, and one more kind in `contract/provider-table.ts`. */
-const openProvider = async (id: ProviderId, settings: EachSettings, dependencies: Dependencies) => {
+const openProvider = async (id: ProviderId, settings: SettingsOfOne, dependencies: Dependencies) => {
   if (settings.kind === 'github') {
     const { createGitHub } = await import('./github.js')
     return createGitHub(id, settings, dependencies)
@@ -23,8 +23,8 @@ const openProvider = async (id: ProviderId, settings: EachSettings, dependencies
   return createOpenIdConnect(id, settings, dependencies)
 }
 
-/** Its code and the library that it uses are loaded for the first sign-in. */
-const createProvider = (id: ProviderId, settings: EachSettings, dependencies: Dependencies): Provider => {
+/** Loads the code of the provider, and the library that it uses, for the first sign-in. */
+const createProvider = (id: ProviderId, settings: SettingsOfOne, dependencies: Dependencies): Provider => {
   let provider: Promise<Provider> | undefined
   const opened = () => {
     provider ??= openProvider(id, settings, dependencies)
@@ -40,4 +40,4 @@ const createProvider = (id: ProviderId, settings: EachSettings, dependencies: De
 
 /** In the order of the settings. */
 export const createProviders = (settings: ProviderSettings, dependencies: Dependencies): Providers =>
-  Object.fromEntries(byProvider(settings).map(([id, given]) => [id, createProvider(id, given, dependencies)]))
+  Object.fromEntries(byProvider(settings).map(([id, each]) => [id, createProvider(id, each, dependencies)]))
