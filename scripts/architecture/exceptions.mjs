@@ -3,7 +3,6 @@ export const longFunctions = new Set([
   'packages/client/src/calls.ts createCalls',
   'packages/client/src/renewal.ts createRenewal',
   'packages/verify/src/verifier.ts createVerifier',
-  'src/commands/import/password-lines.ts createPasswordLines',
   'src/domain/accounts/account-changes.ts createAccountChanges',
   'src/domain/accounts/account-recovery.ts createAccountRecovery',
   'src/domain/accounts/operator-changes.ts createOperatorChanges',

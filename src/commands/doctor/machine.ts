@@ -22,7 +22,8 @@ const checkProxy = ({ publicUrl, trustProxy }: Config): Finding => {
     : ok('no proxy is trusted: limits count the address that a client connects from')
 }
 
-const rotationsInFlight = 3
+/** An old secret is needed for 30 days: hardly three of them at once. */
+const mostOldSecrets = 2
 const cheapestCost = 4
 
 const checkSecrets = ({ jwtSecret }: Config): Finding => {
@@ -30,38 +31,39 @@ const checkSecrets = ({ jwtSecret }: Config): Finding => {
   const older = jwtSecret.length - 1
   const findings = [
     new Set(jwtSecret).size < jwtSecret.length ? warning('JWT_SECRET names one secret twice') : ok(''),
-    older >= rotationsInFlight
+    older > mostOldSecrets
       ? warning(`JWT_SECRET holds ${older} old secrets: remove those that are older than 30 days`)
       : ok(''),
   ]
   const shortest = Math.min(...jwtSecret.map((secret) => secret.length))
   if (older === 0) return ok(`one secret of ${shortest} characters`)
-  const old = `, ${older} other${older === 1 ? ' still verifies' : 's still verify'}`
-  return worstOf(`the first of ${jwtSecret.length} signs${old}; at least ${shortest} characters each`, findings)
+  const verifying = `${older} other${older === 1 ? ' still verifies' : 's still verify'}`
+  const summary = `the first of ${jwtSecret.length} signs, ${verifying}; at least ${shortest} characters each`
+  return worstOf(summary, findings)
 }
 
-/** Long enough to give the program a new key. */
+/** An operator has so long to give the program a new key. */
 const expiresSoon = 14 * days
 
 const checkServiceKeys = async (path: string): Promise<Finding> => {
   const keys = await readServiceKeys(path)
   const now = systemClock.now().getTime()
-  const named = keys.flatMap(({ name, expiresAt }) => {
+  const expiring = keys.flatMap(({ name, expiresAt }) => {
     if (!expiresAt || expiresAt.getTime() > now + expiresSoon) return []
     return `${name} ${expiresAt.getTime() <= now ? 'has expired' : 'expires'} (${expiresAt.toISOString()})`
   })
   const says = `${counted(keys.length, 'key')} in ${path}`
-  return named.length === 0
+  return expiring.length === 0
     ? ok(says)
-    : warning(`${says}: ${named.join(', ')}. Make a new key, and delete the line of the old one`)
+    : warning(`${says}: ${expiring.join(', ')}. Make a new key, and delete the line of the old one`)
 }
 
 /** Reads all of it, which the start does not. */
 const checkLeakedPasswords = async (path: string): Promise<Finding> => {
   const found = await readLeakedFile(path, verifyLeakedFile(path, AbortSignal.timeout(5 * seconds)))
   if (isRefused(found)) throw leakedFileFault(path, found.refused)
-  const seen = found.isWhole ? 'complete and unchanged' : 'complete; too large to compare all of it here'
-  return ok(`${counted(found.count, 'leaked password')} in ${path}, ${seen}`)
+  const verified = found.isWhole ? 'complete and unchanged' : 'complete; too large to compare all of it here'
+  return ok(`${counted(found.count, 'leaked password')} in ${path}, ${verified}`)
 }
 
 const isWritable = (path: string) =>
@@ -82,22 +84,22 @@ const checkDataDirectory = async ({ dataDir, databaseUrl, jwtSecret }: Config): 
   if (!(await isWritable(found))) return failure(`${found} cannot be written to by this user: see DATA_DIR`)
   if (found !== directory) return ok(`${directory} will be created at the first start`)
   const secret = await statusOf(join(directory, 'secret'))
-  const isOpen = secret !== undefined && (secret.mode & 0o077) !== 0
+  const readableByOthers = secret !== undefined && (secret.mode & 0o077) !== 0
   const { finding, free } = await spaceAt(directory)
   return worstOf(`${directory} can be written to${free}`, [
-    isOpen ? warning(`${join(directory, 'secret')} can be read by other users: chmod 600`) : ok(''),
+    readableByOthers ? warning(`${join(directory, 'secret')} can be read by other users: chmod 600`) : ok(''),
     finding,
   ])
 }
 
-const checkThreads = ({ workerThreads: given, workers, bcryptCost }: Config): Finding => {
+const checkThreads = ({ workerThreads: threadsPerProcess, workers, bcryptCost }: Config): Finding => {
   const cores = availableParallelism()
-  const workerThreads = given === undefined ? undefined : given * workers
+  const workerThreads = threadsPerProcess === undefined ? undefined : threadsPerProcess * workers
   if (workerThreads === undefined)
     return ok(`as many threads as suit ${counted(cores, 'core')}, bcrypt at cost ${bcryptCost}`)
   return workerThreads > cores
     ? warning(
-        `WORKER_THREADS is ${given}${workers > 1 ? ` in each of ${workers} processes` : ''} on ${counted(cores, 'core')}: more threads than cores are not faster, and requests wait`,
+        `WORKER_THREADS is ${threadsPerProcess}${workers > 1 ? ` in each of ${workers} processes` : ''} on ${counted(cores, 'core')}: more threads than cores are not faster, and requests wait`,
       )
     : ok(`${counted(workerThreads, 'thread')} on ${counted(cores, 'core')}, bcrypt at cost ${bcryptCost}`)
 }

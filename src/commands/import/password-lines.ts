@@ -14,15 +14,15 @@ const carriageReturn = 13
 
 const hashLine = /^([0-9a-f]{40})(?::(\d+))?$/i
 const otherHashLine = /^(?:[0-9a-f]{32}|[0-9a-f]{64})(?::\d+)?$/i
-/** Of the marks below, and of a file that this command has made. */
-const longestMark = 16
+/** So many bytes tell a byte order mark, and a file that this command has made. */
+const longestSignature = 16
 const byteOrderMarks = [
   { bytes: Buffer.from([0xff, 0xfe]), isUtf8: false },
   { bytes: Buffer.from([0xfe, 0xff]), isUtf8: false },
   { bytes: Buffer.from([0xef, 0xbb, 0xbf]), isUtf8: true },
 ]
 
-/** Exact: a list of hashes has nothing else. What begins as one and does not go on as one is refused, and not guessed. */
+/** By the first line: in a list of hashes, every other line must be a hash, too. */
 const kindOf = (first: string): ListKind => {
   if (otherHashLine.test(first))
     throw new CommandFailure(
@@ -48,6 +48,13 @@ const refuseOtherFiles = (beginning: Buffer) => {
     )
 }
 
+/** The first bytes of a list, without its byte order mark. */
+const textOfFirst = (bytes: Buffer) => {
+  const text = withoutMark(bytes)
+  refuseOtherFiles(text)
+  return text
+}
+
 /** Why lines were left out, for a reader. */
 export const describeSkipped = ({ empty, tooLong, neverSeen }: SkippedLines) =>
   [
@@ -56,23 +63,21 @@ export const describeSkipped = ({ empty, tooLong, neverSeen }: SkippedLines) =>
     ...(neverSeen > 0 ? [`${counted(neverSeen, 'hash', 'hashes')} with the count 0`] : []),
   ].join(', ')
 
-/** Reads a list in pieces of any size, and gives the SHA-1 of each line to `take`. Only what `take` awaits is awaited. */
-export const createPasswordLines = (given: ListKind | undefined, take: (sha1: Buffer) => Promise<void> | undefined) => {
+/** Gives the SHA-1 of each line to `take`, and counts the lines that it skips. */
+const createLineHasher = (kindOption: ListKind | undefined, take: (sha1: Buffer) => Promise<void> | undefined) => {
   const decoded = Buffer.alloc(20)
   const skipped: SkippedLines = { empty: 0, tooLong: 0, neverSeen: 0 }
-  let count = 0
-  let kind = given
-  let rest: Buffer = Buffer.alloc(0)
-  let isFirst = true
+  let lines = 0
+  let kind = kindOption
 
   /** Lists that were downloaded in ranges hold made-up hashes with the count 0. */
   const hashIn = (text: string) => {
-    const [, digits, seen] = hashLine.exec(text) ?? []
+    const [, digits, timesSeen] = hashLine.exec(text) ?? []
     if (digits === undefined)
       throw new CommandFailure(
-        `Line ${count.toLocaleString('en')} is not a SHA-1 hash, ${given ? 'but --as says that all lines are' : 'but the first line is one'}. If this is a list of passwords, use --as passwords.`,
+        `Line ${lines.toLocaleString('en')} is not a SHA-1 hash, ${kindOption ? 'but --as says that all lines are' : 'but the first line is one'}. If this is a list of passwords, use --as passwords.`,
       )
-    if (seen !== undefined && Number(seen) === 0) return 'neverSeen'
+    if (timesSeen !== undefined && Number(timesSeen) === 0) return 'neverSeen'
     decoded.write(digits, 'hex')
     return decoded
   }
@@ -86,25 +91,33 @@ export const createPasswordLines = (given: ListKind | undefined, take: (sha1: Bu
     return kind === 'hashes' ? hashIn(text.toString('latin1')) : hash('sha1', text, 'buffer')
   }
 
-  const takeLine = (line: Buffer) => {
-    count += 1
-    const sha1 = sha1Of(line)
-    if (typeof sha1 !== 'string') return take(sha1)
-    skipped[sha1] += 1
-    return undefined
+  return {
+    takeLine: (line: Buffer) => {
+      lines += 1
+      const sha1 = sha1Of(line)
+      if (typeof sha1 !== 'string') return take(sha1)
+      skipped[sha1] += 1
+      return undefined
+    },
+    result: () => ({ lines, skipped, kind }),
   }
+}
 
-  const begin = (bytes: Buffer) => {
-    const text = withoutMark(bytes)
-    refuseOtherFiles(text)
-    return text
-  }
+/** Reads a list in chunks of any size, and gives the SHA-1 of each line to `take`. */
+export const createPasswordLines = (
+  kindOption: ListKind | undefined,
+  take: (sha1: Buffer) => Promise<void> | undefined,
+) => {
+  const { takeLine, result } = createLineHasher(kindOption, take)
+  let rest: Buffer = Buffer.alloc(0)
+  let isFirst = true
 
   const takeLines = async (bytes: Buffer) => {
     let from = 0
     for (let end = bytes.indexOf(newline); end !== -1; end = bytes.indexOf(newline, from)) {
-      const waits = takeLine(bytes.subarray(from, end))
-      if (waits) await waits
+      // Almost no line gives a promise, and the others need not wait for one.
+      const taken = takeLine(bytes.subarray(from, end))
+      if (taken) await taken
       from = end + 1
     }
     rest = bytes.subarray(from)
@@ -114,11 +127,11 @@ export const createPasswordLines = (given: ListKind | undefined, take: (sha1: Bu
 
   const push = async (chunk: Buffer) => {
     const bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk
-    if (isFirst && bytes.length < longestMark) {
+    if (isFirst && bytes.length < longestSignature) {
       rest = bytes
       return
     }
-    const text = isFirst ? begin(bytes) : bytes
+    const text = isFirst ? textOfFirst(bytes) : bytes
     isFirst = false
     await takeLines(text)
   }
@@ -126,11 +139,11 @@ export const createPasswordLines = (given: ListKind | undefined, take: (sha1: Bu
   return {
     push,
     end: async () => {
-      // The whole list is shorter than a mark.
-      if (isFirst) await takeLines(begin(rest))
+      // The whole list is shorter than a signature.
+      if (isFirst) await takeLines(textOfFirst(rest))
       if (rest.length > 0) await takeLine(rest)
-      return { lines: count, skipped, kind }
+      return result()
     },
-    lines: () => count,
+    lines: () => result().lines,
   }
 }
