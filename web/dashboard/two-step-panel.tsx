@@ -18,11 +18,11 @@ type Codes = { codes: string[]; isRenewed?: boolean }
 export const TwoStepPanel = ({ factors }: Props) => {
   const words = useWords('two-step')
   const actions = useDashboardActions()
-  const [begun, setBegun] = useState<TotpBegun>()
+  const [totp, setTotp] = useState<TotpBegun>()
   const [codes, setCodes] = useState<Codes>()
 
   const changed = async (made?: Codes) => {
-    setBegun(undefined)
+    setTotp(undefined)
     setCodes(made)
     await actions.reload()
   }
@@ -30,7 +30,7 @@ export const TwoStepPanel = ({ factors }: Props) => {
   const begin = async () => {
     const answer = await actions.withFreshSignIn(client.beginTotp)
     if (answer.refused) actions.showRefusal(answer)
-    else setBegun(answer.value)
+    else setTotp(answer.value)
   }
 
   if (codes) {
@@ -40,10 +40,10 @@ export const TwoStepPanel = ({ factors }: Props) => {
       </Panel>
     )
   }
-  if (begun) {
+  if (totp) {
     return (
       <Panel title={words.title} step="app">
-        <AddingApp begun={begun} onAdded={(made) => changed({ codes: made })} onCancel={() => setBegun(undefined)} />
+        <AddingApp totp={totp} onAdded={(made) => changed({ codes: made })} onCancel={() => setTotp(undefined)} />
       </Panel>
     )
   }
@@ -58,16 +58,16 @@ export const TwoStepPanel = ({ factors }: Props) => {
   )
 }
 
-type AddingProps = { begun: TotpBegun; onAdded: (recoveryCodes: string[]) => Promise<void>; onCancel: () => void }
+type AddingProps = { totp: TotpBegun; onAdded: (recoveryCodes: string[]) => Promise<void>; onCancel: () => void }
 
-const AddingApp = ({ begun, onAdded, onCancel }: AddingProps) => {
+const AddingApp = ({ totp, onAdded, onCancel }: AddingProps) => {
   const { cancel } = useWords('dashboard')
   const { withFreshSignIn } = useDashboardActions()
   const problemsOf = useFormRefusal(useAppProblems())
   return (
     <>
       <AddApp
-        begun={begun}
+        totp={totp}
         confirm={(proof) => withFreshSignIn(() => client.confirmTotp(proof))}
         onAdded={onAdded}
         problemsOf={problemsOf}

@@ -28,7 +28,7 @@ const Dashboard = () => {
     linkError === undefined ? undefined : { kind: 'error', text: linkError },
   )
   const { loaded, refused, reload } = useLoaded(leave)
-  const { asked, withFreshSignIn } = useStepUp()
+  const { stepUp, withFreshSignIn } = useStepUp()
 
   const actions: DashboardActions = {
     showSuccess: (text) => setMessage({ kind: 'success', text }),
@@ -48,8 +48,8 @@ const Dashboard = () => {
     <DashboardActionsContext.Provider value={actions}>
       <PageTitle account={loaded.account} actions={actions} />
       <Panels {...loaded} reload={reload} />
-      {asked && (
-        <StepUpDialog {...asked} username={loaded.account.username} onSignedOut={() => leave('session_ended')} />
+      {stepUp && (
+        <StepUpDialog {...stepUp} username={loaded.account.username} onSignedOut={() => leave('session_ended')} />
       )}
       <Toast message={message} onClose={close} />
     </DashboardActionsContext.Provider>

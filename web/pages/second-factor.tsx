@@ -45,9 +45,9 @@ const SecondFactor = () => {
   if (failure !== undefined) return <Over sentence={failure} returnTo={returnTo} />
   if (unasked) return <PageNotLoaded heading={words.heading} refused={unasked} onTryAgain={load} />
   if (!waiting) return <LoadingCard />
-  if (waiting.next === 'enrolment') return <Enrolment waiting={waiting} returnTo={returnTo} onOver={setFailure} />
+  if (waiting.next === 'enrolment') return <Enrolment waiting={waiting} returnTo={returnTo} onExpired={setFailure} />
   return waiting.methods.includes('totp') ? (
-    <Code waiting={waiting} returnTo={returnTo} onOver={setFailure} />
+    <Code waiting={waiting} returnTo={returnTo} onExpired={setFailure} />
   ) : (
     <OnlyPasskey returnTo={returnTo} />
   )
@@ -56,10 +56,10 @@ const SecondFactor = () => {
 type CodeProps = {
   waiting: SecondFactorWaiting
   returnTo: string | undefined
-  onOver: (sentence: string) => void
+  onExpired: (sentence: string) => void
 }
 
-const Code = ({ waiting, returnTo, onOver }: CodeProps) => {
+const Code = ({ waiting, returnTo, onExpired }: CodeProps) => {
   const words = useWords('second-factor')
   const sentenceFor = useSentences()
   const problemsOf = useProblems({ wrong_second_factor: 'code' })
@@ -68,7 +68,7 @@ const Code = ({ waiting, returnTo, onOver }: CodeProps) => {
   const submit = async ({ code = '', trustDevice }: Values): Promise<Problems | undefined> => {
     const answer = await client.secondFactor({ code, trustDevice: trustDevice !== undefined })
     if (!answer.refused) redirectAfterSignIn(returnTo)
-    else if (answer.refused === 'challenge_over') onOver(sentenceFor(answer))
+    else if (answer.refused === 'challenge_over') onExpired(sentenceFor(answer))
     else if (answer.refused === 'wrong_second_factor' && looksLikeRecoveryCode(code))
       return { fields: { code: [words.wrongRecoveryCode] } }
     else return problemsOf(answer)

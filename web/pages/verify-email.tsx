@@ -95,7 +95,7 @@ const ConfirmForm = ({ token, link, onResult }: ConfirmProps) => {
 
   const submit = async ({ password }: Values): Promise<Problems | undefined> => {
     const answer = await client.verifyEmail({ token, password })
-    if (!answer.refused) return goOn(answer.value, storedReturnTo())
+    if (!answer.refused) return continueSignIn(answer.value, storedReturnTo())
     const result = resultOf(answer)
     if (answer.refused === 'password_required') setAsksPassword(true)
     else if (result !== undefined) await onResult(result)
@@ -148,7 +148,7 @@ const ByCode = () => {
     const typed = code.replace(/[\s-]/g, '').toUpperCase()
     if (typed.length !== 8) return { fields: { code: [words.codeShape] } }
     const answer = await client.verifyEmail({ code: typed })
-    if (!answer.refused) return goOn(answer.value, returnTo)
+    if (!answer.refused) return continueSignIn(answer.value, returnTo)
     const found = resultOf(answer)
     if (answer.refused === 'tries_used_up') setTriesUsedUp(true)
     else if (found !== undefined) setResult(await forVisitor(found))
@@ -277,7 +277,7 @@ const finish = (returnTo: string | undefined) => {
 }
 
 /** The user is signed in, or has to add a second factor first. */
-const goOn = (answer: SignedIn | SecondFactorNeeded, returnTo: string | undefined) => {
+const continueSignIn = (answer: SignedIn | SecondFactorNeeded, returnTo: string | undefined) => {
   forgetRegistration()
   if ('next' in answer) location.replace(withReturnTo('/second-factor', returnTo))
   else redirectAfterSignIn(returnTo)

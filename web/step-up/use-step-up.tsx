@@ -9,24 +9,24 @@ import { StepUpForm } from './step-up-form.js'
 /** Makes a call, and makes it again after the user has proven who they are, if it was refused for the lack of that. */
 export type WithFreshSignIn = <Value>(call: () => Promise<Answer<Value>>) => Promise<Answer<Value>>
 
-type Asked = { methods: readonly ProofMethod[]; done: (proven: boolean) => void }
+type StepUp = { methods: readonly ProofMethod[]; done: (proven: boolean) => void }
 
 /**
  * One dialog for all changes of a page that need a fresh sign-in. Several calls at once wait for the same dialog. After
  * "cancel" the refusal is returned.
  */
 export const useStepUp = () => {
-  const [asked, setAsked] = useState<Asked>()
+  const [stepUp, setStepUp] = useState<StepUp>()
   const asking = useRef<Promise<boolean> | undefined>(undefined)
 
   const ask = (methods: readonly ProofMethod[]) => {
     asking.current ??= new Promise<boolean>((resolve) => {
       const done = (proven: boolean) => {
         asking.current = undefined
-        setAsked(undefined)
+        setStepUp(undefined)
         resolve(proven)
       }
-      setAsked({ methods, done })
+      setStepUp({ methods, done })
     })
     return asking.current
   }
@@ -37,10 +37,10 @@ export const useStepUp = () => {
     return (await ask(first.methods ?? [])) ? call() : first
   }
 
-  return { asked, withFreshSignIn }
+  return { stepUp, withFreshSignIn }
 }
 
-type Props = Asked & { username: string; onSignedOut: () => void }
+type Props = StepUp & { username: string; onSignedOut: () => void }
 
 /** The browser keeps the focus inside, closes it on Escape, and puts the focus back where it was. */
 export const StepUpDialog = ({ methods, done, username, onSignedOut }: Props) => {
@@ -50,10 +50,10 @@ export const StepUpDialog = ({ methods, done, username, onSignedOut }: Props) =>
   const heading = useRef<HTMLHeadingElement>(null)
   // Before the effects of the form, which moves the focus to its field.
   useLayoutEffect(() => {
-    const shown = dialog.current
-    shown?.showModal()
+    const opened = dialog.current
+    opened?.showModal()
     moveFocusTo(heading.current)
-    return () => shown?.close()
+    return () => opened?.close()
   }, [])
   const finish = (proven: boolean) => {
     // Closed while it is still in the document, or the focus would be lost.

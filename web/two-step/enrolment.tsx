@@ -19,35 +19,35 @@ import { AddApp, RecoveryCodes, useAppProblems } from './steps.js'
 type Props = {
   waiting: SecondFactorWaiting
   returnTo: string | undefined
-  onOver: (sentence: string) => void
+  onExpired: (sentence: string) => void
 }
 
 /** The sign-in goes on when the user has entered the mailed code and added a factor. */
-export const Enrolment = ({ waiting, returnTo, onOver }: Props) => {
+export const Enrolment = ({ waiting, returnTo, onExpired }: Props) => {
   const words = useWords('enrolment')
   const common = useWords('common')
   const sentenceFor = useSentences()
   const [needsMail, setNeedsMail] = useState(waiting.mailedCodeRequired)
-  const [begun, setBegun] = useState<TotpBegun>()
+  const [totp, setTotp] = useState<TotpBegun>()
   const [codes, setCodes] = useState<string[]>()
   const { savedHeading } = useWords('two-step')
   /** At the first step the focus stays where the browser has it. */
   const [isFirst, setFirst] = useState(true)
-  const goOn =
+  const toNextStep =
     <Value,>(set: (value: Value) => void) =>
     (value: Value) => {
       setFirst(false)
       set(value)
     }
 
-  const endIfOver = (refusal: Refusal) => {
+  const endIfExpired = (refusal: Refusal) => {
     if (refusal.refused !== 'challenge_over') return false
-    onOver(sentenceFor(refusal))
+    onExpired(sentenceFor(refusal))
     return true
   }
 
   const problemsOf = useAppProblems()
-  const problemsUnlessOver = (refusal: Refusal) => (endIfOver(refusal) ? undefined : problemsOf(refusal))
+  const problemsUnlessExpired = (refusal: Refusal) => (endIfExpired(refusal) ? undefined : problemsOf(refusal))
 
   if (codes) {
     return (
@@ -57,46 +57,46 @@ export const Enrolment = ({ waiting, returnTo, onOver }: Props) => {
       </Card>
     )
   }
-  const heading = needsMail ? words.heading : begun ? words.appHeading : words.chooseHeading
+  const heading = needsMail ? words.heading : totp ? words.appHeading : words.chooseHeading
   return (
     <Card footer={<a href={withReturnTo('/login', returnTo)}>{common.backToLogin}</a>}>
       {/* A new one for each step: it gets the focus, because the form of the step before is gone. */}
       <Heading key={heading} text={heading} focused={!isFirst} />
       {needsMail ? (
-        <ByMail onEntered={() => goOn(setNeedsMail)(false)} endIfOver={endIfOver} />
-      ) : begun ? (
+        <ByMail onEntered={() => toNextStep(setNeedsMail)(false)} endIfExpired={endIfExpired} />
+      ) : totp ? (
         <>
           <AddApp
-            begun={begun}
+            totp={totp}
             confirm={client.confirmTotpToSignIn}
             onAdded={setCodes}
-            problemsOf={problemsUnlessOver}
+            problemsOf={problemsUnlessExpired}
           />
-          <Button look="quiet" onPress={() => setBegun(undefined)}>
+          <Button look="quiet" onPress={() => setTotp(undefined)}>
             {words.otherWay}
           </Button>
         </>
       ) : (
-        <Choice returnTo={returnTo} onBegun={goOn(setBegun)} endIfOver={endIfOver} />
+        <Choice returnTo={returnTo} onTotp={toNextStep(setTotp)} endIfExpired={endIfExpired} />
       )}
     </Card>
   )
 }
 
-type StepProps = { endIfOver: (refusal: Refusal) => boolean }
+type StepProps = { endIfExpired: (refusal: Refusal) => boolean }
 
-const ByMail = ({ onEntered, endIfOver }: StepProps & { onEntered: () => void }) => {
+const ByMail = ({ onEntered, endIfExpired }: StepProps & { onEntered: () => void }) => {
   const words = useWords('enrolment')
   const problemsOf = useProblems({ wrong_mailed_code: 'code' })
   const enter = async (mailedCode: string): Promise<Problems | undefined> => {
     const answer = await client.openEnrolment({ mailedCode })
-    if (answer.refused) return endIfOver(answer) ? undefined : problemsOf(answer)
+    if (answer.refused) return endIfExpired(answer) ? undefined : problemsOf(answer)
     onEntered()
     return undefined
   }
   const send = async () => {
     const answer = await client.mailEnrolmentCode()
-    if (answer.refused) endIfOver(answer)
+    if (answer.refused) endIfExpired(answer)
     return answer
   }
   return (
@@ -107,15 +107,15 @@ const ByMail = ({ onEntered, endIfOver }: StepProps & { onEntered: () => void })
   )
 }
 
-type ChoiceProps = StepProps & { returnTo: string | undefined; onBegun: (begun: TotpBegun) => void }
+type ChoiceProps = StepProps & { returnTo: string | undefined; onTotp: (totp: TotpBegun) => void }
 
-const Choice = ({ returnTo, onBegun, endIfOver }: ChoiceProps) => {
+const Choice = ({ returnTo, onTotp, endIfExpired }: ChoiceProps) => {
   const words = useWords('enrolment')
   const problemsOf = useProblems()
   const begin = async (): Promise<Problems | undefined> => {
     const answer = await client.beginTotpToSignIn()
-    if (answer.refused) return endIfOver(answer) ? undefined : problemsOf(answer)
-    onBegun(answer.value)
+    if (answer.refused) return endIfExpired(answer) ? undefined : problemsOf(answer)
+    onTotp(answer.value)
     return undefined
   }
   return (
@@ -124,24 +124,24 @@ const Choice = ({ returnTo, onBegun, endIfOver }: ChoiceProps) => {
       <Form submitLabel={words.useApp} onSubmit={begin}>
         {null}
       </Form>
-      {passkeySupport() === 'yes' && <ByPasskey returnTo={returnTo} endIfOver={endIfOver} />}
+      {passkeySupport() === 'yes' && <ByPasskey returnTo={returnTo} endIfExpired={endIfExpired} />}
     </>
   )
 }
 
-const ByPasskey = ({ returnTo, endIfOver }: StepProps & { returnTo: string | undefined }) => {
+const ByPasskey = ({ returnTo, endIfExpired }: StepProps & { returnTo: string | undefined }) => {
   const words = useWords('passkeys')
   const sentenceFor = useSentences()
   const [problem, setProblem] = useState<string>()
 
-  const refuse = (refusal: Refusal) => (endIfOver(refusal) ? undefined : sentenceFor(refusal))
+  const sentenceUnlessExpired = (refusal: Refusal) => (endIfExpired(refusal) ? undefined : sentenceFor(refusal))
   const add = async () => {
     const options = await client.passkeyOptionsToSignIn()
-    if (options.refused) return refuse(options)
+    if (options.refused) return sentenceUnlessExpired(options)
     const credential = await makePasskey(options.value)
     if (typeof credential === 'string') return credential === 'address' ? words.wrongAddress : words.noneAdded
     const added = await client.addPasskeyToSignIn({ credential })
-    if (added.refused) return refuse(added)
+    if (added.refused) return sentenceUnlessExpired(added)
     redirectAfterSignIn(returnTo)
     return undefined
   }

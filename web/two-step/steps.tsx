@@ -8,7 +8,7 @@ import { useWords } from '../hooks/settings.js'
 import { useProblems } from '../words/refusals.js'
 
 type AddProps = {
-  begun: TotpBegun
+  totp: TotpBegun
   confirm: (proof: { code: string }) => Promise<Answer<{ recoveryCodes: string[] }>>
   onAdded: (recoveryCodes: string[]) => void | Promise<void>
   /** What the form shows of a refusal. */
@@ -18,7 +18,7 @@ type AddProps = {
 export const useAppProblems = () => useProblems({ wrong_second_factor: 'code' })
 
 /** Scan or copy the secret, then prove with a code that the app has it. */
-export const AddApp = ({ begun, confirm, onAdded, problemsOf }: AddProps) => {
+export const AddApp = ({ totp, confirm, onAdded, problemsOf }: AddProps) => {
   const words = useWords('two-step')
 
   const submit = async ({ code = '' }: Values): Promise<Problems | undefined> => {
@@ -31,12 +31,12 @@ export const AddApp = ({ begun, confirm, onAdded, problemsOf }: AddProps) => {
   return (
     <>
       <p class="panel-lead">{words.scan}</p>
-      <img class="qr-code" src={`data:image/svg+xml,${encodeURIComponent(begun.qr)}`} alt={words.qrAlt} />
+      <img class="qr-code" src={`data:image/svg+xml,${encodeURIComponent(totp.qr)}`} alt={words.qrAlt} />
       <p class="panel-lead">
-        {words.secret} <code class="secret">{begun.secret.replaceAll(/(.{4})(?=.)/g, '$1 ')}</code>
+        {words.secret} <code class="secret">{totp.secret.replaceAll(/(.{4})(?=.)/g, '$1 ')}</code>
       </p>
       <p class="panel-lead">
-        <a class="button" href={begun.uri}>
+        <a class="button" href={totp.uri}>
           {words.openApp}
         </a>
       </p>
