@@ -11,12 +11,12 @@ import {
 import { furtherFields, furtherProviders, furtherProvidersSetting, nameForButton } from './further-providers.js'
 import { type Setting, text, webAddress } from './setting-values.js'
 
-type Client = { name: string; clientId?: string; clientSecret?: string; redirectUri?: string }
+type ClientAtProvider = { name: string; clientId?: string; clientSecret?: string; redirectUri?: string }
 
 /** What was set for a provider. Without a client id it is off, or a development provider stands in for it. */
 export type ProviderConfig =
-  | (Client & { kind: 'openid_connect'; issuer: string; trustEmail?: boolean })
-  | (Client & { kind: 'github'; url: string; apiUrl: string })
+  | (ClientAtProvider & { kind: 'openid_connect'; issuer: string; trustEmail?: boolean })
+  | (ClientAtProvider & { kind: 'github'; url: string; apiUrl: string })
 
 export type ProviderConfigs = Readonly<Record<ProviderId, ProviderConfig>>
 

@@ -11,7 +11,7 @@ const codeLifetime = 1 * minutes
 const tokenLifetime = 10 * minutes
 
 type Settings = { hostname: string; name: string; accent: string; redirectUri: string }
-type Client = { clientId: string; clientSecret: string; redirectUri: string; page: ChooserPage }
+type RegisteredClient = { clientId: string; clientSecret: string; redirectUri: string; page: ChooserPage }
 type Grant = { person: Person; challenge: string }
 
 /** The parts of GitHub's OAuth and REST interfaces that a sign-in needs, with test users. */
@@ -23,7 +23,7 @@ export const startDevGithubProvider = async ({ hostname, name, accent, redirectU
   return { url: origin, apiUrl: `${origin}/api/v3`, ...credentials, close }
 }
 
-const createHandler = (client: Client): Handler => {
+const createHandler = (client: RegisteredClient): Handler => {
   const codes = createVault<Grant>(codeLifetime)
   const tokens = createVault<Person>(tokenLifetime)
   const routes: Record<string, Handler> = {
@@ -62,10 +62,10 @@ type Vault<Value> = ReturnType<typeof createVault<Value>>
 
 const carried = ['client_id', 'redirect_uri', 'state', 'scope', 'code_challenge', 'code_challenge_method']
 
-const isForUs = (client: Client, parameters: URLSearchParams) =>
+const isForUs = (client: RegisteredClient, parameters: URLSearchParams) =>
   parameters.get('client_id') === client.clientId && parameters.get('redirect_uri') === client.redirectUri
 
-const ask = (client: Client, request: IncomingMessage, response: ServerResponse) => {
+const ask = (client: RegisteredClient, request: IncomingMessage, response: ServerResponse) => {
   const asked = new URL(request.url ?? '/', 'http://localhost').searchParams
   if (!isForUs(client, asked))
     return client.page.sendProblem(response, 'The application that sent you here is unknown.')
@@ -74,7 +74,12 @@ const ask = (client: Client, request: IncomingMessage, response: ServerResponse)
   return client.page.sendChooser(response, { action: authorizePath, hidden, returnsTo })
 }
 
-const choose = async (client: Client, codes: Vault<Grant>, request: IncomingMessage, response: ServerResponse) => {
+const choose = async (
+  client: RegisteredClient,
+  codes: Vault<Grant>,
+  request: IncomingMessage,
+  response: ServerResponse,
+) => {
   const form = await readForm(request)
   if (!isForUs(client, form)) return client.page.sendProblem(response, 'The application that sent you here is unknown.')
   const person = personByKey(form.get('person'))
@@ -87,7 +92,7 @@ const choose = async (client: Client, codes: Vault<Grant>, request: IncomingMess
 
 /** As GitHub does, errors come with status 200. */
 const exchange = async (
-  client: Client,
+  client: RegisteredClient,
   codes: Vault<Grant>,
   tokens: Vault<Person>,
   request: IncomingMessage,

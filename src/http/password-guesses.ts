@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { KnownDevices } from '../domain/known-devices/known-devices.js'
+import type { DeviceOwner, KnownDevices } from '../domain/known-devices/known-devices.js'
 import { deviceSubject, limiters, userSubject } from '../domain/limiters/limiters.js'
 import type { NameMarks } from '../domain/users/name-marks.js'
-import type { User, Users } from '../domain/users/users.js'
+import type { Users } from '../domain/users/users.js'
 import { nilUuid } from '../lib/uuid.js'
 import type { Limit } from '../platform/cache/cache.js'
 import type { Callers } from './caller.js'
@@ -22,10 +22,8 @@ const ofDevices: Limiter = {
 /** Of all known devices of an account together: a user who signs in often has many of them. */
 const ofKnownDevices: Limiter = { ...ofDevices, name: 'known', limit: limiters.known.limit }
 
-type Account = Pick<User, 'id' | 'undoCount'>
-
 /** For a name without an account. */
-const noAccount: Account = { id: nilUuid, undoCount: 0 }
+const noAccount: DeviceOwner = { id: nilUuid, undoCount: 0 }
 
 type Dependencies = {
   counted: CountedRequests
@@ -50,7 +48,7 @@ export const createPasswordGuesses = (deps: Dependencies) => {
   const { counted, login, knownDevicesCount, nameMarks, knownDevices, signInCookies, callers, users } = deps
   const ofNames: Limiter = { ...ofDevices, name: 'account', limit: deps.ofNames }
 
-  type Guess = { account: Account; name: string; whom: Whom }
+  type Guess = { account: DeviceOwner; name: string; whom: Whom }
 
   const isGranted = async (limiter: Limiter, subject: string, reply: FastifyReply) =>
     (await counted.reserve(limiter, subject, reply)).granted
@@ -77,7 +75,7 @@ export const createPasswordGuesses = (deps: Dependencies) => {
     return isKnown ? undefined : counted.count(ofNames, nameMarks.of(name) ?? '', request, reply, whom)
   }
 
-  const countUser = (account: Account, name: string, request: FastifyRequest, reply: FastifyReply) =>
+  const countUser = (account: DeviceOwner, name: string, request: FastifyRequest, reply: FastifyReply) =>
     count({ account, name, whom: async () => ({ userId: account.id, typedName: name }) }, request, reply)
 
   return {

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { KnownDevices } from '../domain/known-devices/known-devices.js'
+import type { DeviceOwner, KnownDevices } from '../domain/known-devices/known-devices.js'
 import { deviceSubject, limiterKey, userSubject } from '../domain/limiters/limiters.js'
 import type { User } from '../domain/users/users.js'
 import type { Cache, Limit } from '../platform/cache/cache.js'
@@ -30,13 +30,12 @@ export const createSignInLimits = (deps: Dependencies) => {
   const ofKnownDevices: Limiter = { ...ofUnknownDevices, name: 'known_sign_ins' }
   const ofNetworks: Limiter = { ...shape, name: 'network_sign_ins', limit: deps.ofNetworks }
 
-  type Account = Pick<User, 'id' | 'undoCount'>
-  const browserOf = (account: Account, request: FastifyRequest) =>
+  const browserOf = (account: DeviceOwner, request: FastifyRequest) =>
     knownDevices.browserIn(account, signInCookies.knownIn(request))
 
   return {
     /** The answer, if this sign-in is one too many. The account comes first: one that is over its limit uses up none of its network's. */
-    signIns: async (user: Account & Pick<User, 'username'>, request: FastifyRequest, reply: FastifyReply) => {
+    signIns: async (user: DeviceOwner & Pick<User, 'username'>, request: FastifyRequest, reply: FastifyReply) => {
       const browser = browserOf(user, request)
       const whom = async () => ({ userId: user.id, typedName: user.username })
       const limited = await (browser === undefined
@@ -46,7 +45,7 @@ export const createSignInLimits = (deps: Dependencies) => {
       return counted.count(ofNetworks, clientNetwork(request), request, reply)
     },
     /** The account has a new password: who used the sign-ins up may have known the earlier one. */
-    forgetSignIns: async (account: Account, request: FastifyRequest) => {
+    forgetSignIns: async (account: DeviceOwner, request: FastifyRequest) => {
       const browser = browserOf(account, request)
       await deps.cache.forget(limiterKey(ofUnknownDevices.name, userSubject(account.id)))
       if (browser !== undefined)

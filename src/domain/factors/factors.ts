@@ -35,7 +35,7 @@ type Work<Result> = (
 ) => Promise<Result>
 
 /** A code as it was typed. `device` is what is known of the browser. */
-type Request = { userId: string; code: string; client: Client; device: string | undefined }
+type CodeAttempt = { userId: string; code: string; client: Client; device: string | undefined }
 
 type Dependencies = {
   database: Database
@@ -130,7 +130,7 @@ export const createFactors = (deps: Dependencies) => {
     return removed.length > 0
   }
 
-  const refuseWrong = async ({ userId, client }: Request, method: CodeMethod): Promise<CodeRefusal> => {
+  const refuseWrong = async ({ userId, client }: CodeAttempt, method: CodeMethod): Promise<CodeRefusal> => {
     onProof(method, 'wrong')
     await events.record({ kind: 'second_factor_failed', userId, reason: method }, client)
     const { tellsOwner, waits } = await codeLimit.noteWrong(userId, method === 'otp')
@@ -154,7 +154,7 @@ export const createFactors = (deps: Dependencies) => {
       return work(sql, user, () => accept(sql, user), method)
     })
 
-  const proveTotp = async <Result>(request: Request, work: Work<Result>) => {
+  const proveTotp = async <Result>(request: CodeAttempt, work: Work<Result>) => {
     const { userId, code, device } = request
     const counted = await codeLimit.reserve(userId, device)
     if (isRefused(counted)) {
@@ -173,7 +173,7 @@ export const createFactors = (deps: Dependencies) => {
   }
 
   /** Not stopped by wrong codes of others: 120 random bits cannot be guessed. */
-  const proveRecoveryCode = async <Result>(request: Request, work: Work<Result>) => {
+  const proveRecoveryCode = async <Result>(request: CodeAttempt, work: Work<Result>) => {
     const { userId, code, client } = request
     const accept = async (sql: Transaction, user: User) => {
       if ((await store.takeRecoveryCode(sql, userId, fingerprint(code))).length === 0) return false
@@ -190,7 +190,7 @@ export const createFactors = (deps: Dependencies) => {
   }
 
   /** Proves that the user has the second factor, by a code of the app or a recovery code. */
-  const prove = async <Result>(request: Request, work: Work<Result>): Promise<Result | CodeRefusal> => {
+  const prove = async <Result>(request: CodeAttempt, work: Work<Result>): Promise<Result | CodeRefusal> => {
     const read = readCode(request.code)
     if (!read) {
       await events.record({ kind: 'second_factor_failed', userId: request.userId, reason: 'malformed' }, request.client)

@@ -14,7 +14,8 @@ const nonceBytes = 16
 const browserBytes = { from: 4, to: 10 } as const
 const macBytes = 16
 
-type Account = Pick<User, 'id' | 'undoCount'>
+/** An account as its known devices are bound to it: none stays known after an undo. */
+export type DeviceOwner = Pick<User, 'id' | 'undoCount'>
 
 const browserOf = (nonce: string) => nonce.slice(2 * browserBytes.from, 2 * browserBytes.to)
 
@@ -27,9 +28,9 @@ export type KnownDevices = ReturnType<typeof createKnownDevices>
  */
 export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; clock: Clock }) => {
   /** When an account was taken back, the browsers from before are not known any more: a thief's may be among them. */
-  const markOf = ({ id, undoCount }: Account) => `${id} ${undoCount} `
+  const markOf = ({ id, undoCount }: DeviceOwner) => `${id} ${undoCount} `
 
-  const macWith = (key: Buffer, account: Account, nonce: Uint8Array) =>
+  const macWith = (key: Buffer, account: DeviceOwner, nonce: Uint8Array) =>
     createHmac('sha256', key).update(markOf(account)).update(nonce).digest().subarray(0, macBytes)
 
   /** It begins with the time: a copy of the cookie is not worth something for ever. */
@@ -43,7 +44,7 @@ export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; c
   const hasExpired = (nonce: Buffer) => later(new Date(nonce.readUInt32BE() * 1000), knownDeviceLifetime) <= clock.now()
 
   /** The nonce in a value of this account. */
-  const nonceIn = (value: string, account: Account) => {
+  const nonceIn = (value: string, account: DeviceOwner) => {
     const bytes = Buffer.from(value, 'base64url')
     if (bytes.length !== nonceBytes + macBytes) return undefined
     const nonce = bytes.subarray(0, nonceBytes)
@@ -52,10 +53,10 @@ export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; c
     return isOurs && !hasExpired(nonce) ? nonce.toString('hex') : undefined
   }
 
-  const nonceOf = (account: Account, values: readonly string[]) =>
+  const nonceOf = (account: DeviceOwner, values: readonly string[]) =>
     values.map((value) => nonceIn(value, account)).find((nonce) => nonce !== undefined)
 
-  const make = (account: Account, values: readonly string[]) => {
+  const make = (account: DeviceOwner, values: readonly string[]) => {
     const [key] = keys
     if (!key) throw new Error('There is no key for known devices')
     const nonce = newNonce(nonceOf(account, values))
@@ -66,15 +67,15 @@ export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; c
     /** What failures of this browser are counted by; undefined if none of its values belongs to the account. */
     find: nonceOf,
     /** What sign-ins and sessions of this browser are counted by: it stays the same from one sign-in to the next. */
-    browserIn: (account: Account, values: readonly string[]) => {
+    browserIn: (account: DeviceOwner, values: readonly string[]) => {
       const nonce = nonceOf(account, values)
       return nonce === undefined ? undefined : browserOf(nonce)
     },
     /** Those of the values that belong to this account. */
-    valuesOf: (account: Account, values: readonly string[]) =>
+    valuesOf: (account: DeviceOwner, values: readonly string[]) =>
       values.filter((value) => nonceIn(value, account) !== undefined),
     /** The values for the browser, with a new one for this account: a copy that was stolen before is counted apart. */
-    remember: (account: Account, values: readonly string[]) => [
+    remember: (account: DeviceOwner, values: readonly string[]) => [
       make(account, values),
       ...values.filter((value) => nonceIn(value, account) === undefined).slice(0, mostAccounts - 1),
     ],

@@ -48,7 +48,7 @@ const wordsIn: Record<Language, MailWords> = { en, de, fr }
 /** A name that a user has chosen. No mail program makes a link of it: what it looks for is divided by a space without width. */
 const unlinked = (name: string) => name.replaceAll(/[.:/@]/g, '\u200b$&\u200b')
 
-type Request<Kind extends MailKind> = {
+type LetterOrder<Kind extends MailKind> = {
   kind: Kind
   values: MailValues[Kind]
   language: Language
@@ -58,7 +58,7 @@ type Request<Kind extends MailKind> = {
 }
 
 /** The values as the words show them. The mail about a new username names both by itself. */
-const shownValues = <Kind extends MailKind>({ kind, values, formerUsername }: Request<Kind>, words: MailWords) => {
+const shownValues = <Kind extends MailKind>({ kind, values, formerUsername }: LetterOrder<Kind>, words: MailWords) => {
   const shown: MailValues[Kind] & { username?: string; passkeyName?: string } = { ...values }
   if (shown.passkeyName !== undefined) shown.passkeyName = unlinked(shown.passkeyName)
   const isRenamed = formerUsername !== undefined && formerUsername !== shown.username && kind !== 'username-changed'
@@ -69,7 +69,7 @@ const shownValues = <Kind extends MailKind>({ kind, values, formerUsername }: Re
 type AnyValues = { token?: string; undoToken?: string; undoFor?: number; code?: string | undefined }
 type AnyForm = { footer: Footer; parts: readonly string[] }
 
-export const writeLetter = <Kind extends MailKind>(request: Request<Kind>, site: Site): Letter => {
+export const writeLetter = <Kind extends MailKind>(request: LetterOrder<Kind>, site: Site): Letter => {
   const { kind, language, origin } = request
   const { productName, addresses } = site
   const words = wordsIn[language]

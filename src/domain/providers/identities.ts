@@ -14,7 +14,7 @@ import type { Profile } from './provider.js'
 /** More rounds than this would mean that the accounts changed between each decision and its statement. */
 const rounds = 10
 
-type Request = {
+type ProvenIdentity = {
   provider: ProviderId
   profile: Profile
   /** The session that links the identity to its user. */
@@ -49,7 +49,7 @@ export const createIdentities = (deps: {
     provider,
     profile,
     client,
-  }: Request): Promise<Resolved | Refused<GateRefusal> | undefined> => {
+  }: ProvenIdentity): Promise<Resolved | Refused<GateRefusal> | undefined> => {
     const email = readEmail(profile.email)
     if (isRefused(email)) throw new Error('A profile has an email that cannot be one')
     const { username, name, subject } = profile
@@ -103,7 +103,7 @@ export const createIdentities = (deps: {
   }
 
   /** Undefined if the account is not the one that was decided about any more. */
-  const linkNow = async ({ provider, profile, linkingTo, client, mustWait }: Request, user: User) => {
+  const linkNow = async ({ provider, profile, linkingTo, client, mustWait }: ProvenIdentity, user: User) => {
     const identity = { provider, subject: profile.subject }
     if (linkingTo) return linkBySession(linkingTo, user, identity)
     return database.transaction(async (sql): Promise<Resolved | undefined> => {
@@ -117,7 +117,7 @@ export const createIdentities = (deps: {
     })
   }
 
-  const attempt = async (request: Request) => {
+  const attempt = async (request: ProvenIdentity) => {
     const { provider, profile } = request
     const linkingTo = request.linkingTo && (await users.findById(request.linkingTo.caller.userId))
     if (request.linkingTo !== undefined && !linkingTo) return refuse('disabled')
@@ -127,8 +127,9 @@ export const createIdentities = (deps: {
     // another user with the same email.
     const identity = { provider, subject: profile.subject }
     const owner = await users.findByIdentity(identity)
-    const isUndone = accountWithEmail !== undefined && (await users.isUndone(database, accountWithEmail.id, identity))
-    const decision = decide({ provider, owner, accountWithEmail, isUndone, emailReservedFor, linkingTo })
+    const wasRemovedByUndo =
+      accountWithEmail !== undefined && (await users.isUndone(database, accountWithEmail.id, identity))
+    const decision = decide({ provider, owner, accountWithEmail, wasRemovedByUndo, emailReservedFor, linkingTo })
     if (isRefused(decision)) return decision
     if (decision.action === 'create') return create(request)
     const user = [owner, accountWithEmail, linkingTo].find((account) => account?.id === decision.userId)
@@ -137,7 +138,7 @@ export const createIdentities = (deps: {
   }
 
   /** Finds, links or creates the account of a proven profile; with `linkingTo`, links it to that account and no other. */
-  const resolve = async (request: Request): Promise<Resolved | Limited | Refused<ResolvingRefusal>> => {
+  const resolve = async (request: ProvenIdentity): Promise<Resolved | Limited | Refused<ResolvingRefusal>> => {
     for (let round = 0; round < rounds; round += 1) {
       const resolved = await attempt(request)
       if (resolved) return resolved

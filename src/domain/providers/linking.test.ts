@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { isRefused, refuse } from '../../contract/outcome.js'
-import { type Account, type Decision, decide, type Situation } from './linking.js'
+import { type Decision, decide, type LinkableAccount, type Situation } from './linking.js'
 
-const account = (id: string, ...providers: Account['providers']): Account => ({ id, disabled: false, providers })
-const disabled = (account: Account): Account => ({ ...account, disabled: true })
+const account = (id: string, ...providers: LinkableAccount['providers']): LinkableAccount => ({
+  id,
+  disabled: false,
+  providers,
+})
+const disabled = (account: LinkableAccount): LinkableAccount => ({ ...account, disabled: true })
 
 const signIn = (userId: string): Decision => ({ action: 'sign_in', userId })
 const link = (userId: string): Decision => ({ action: 'link', userId })
@@ -18,16 +22,16 @@ const decideFor = (given: Given) =>
     provider: 'provider_a',
     owner: undefined,
     accountWithEmail: undefined,
-    isUndone: false,
+    wasRemovedByUndo: false,
     emailReservedFor: undefined,
     linkingTo: undefined,
     ...given,
   })
 
-const nobody = { owner: undefined, accountWithEmail: undefined }
+const newPerson = { owner: undefined, accountWithEmail: undefined }
 
 const signingIn: Row[] = [
-  ['creates an account for a person who is new', nobody, create],
+  ['creates an account for a person who is new', newPerson, create],
   [
     'signs in by identity',
     { owner: account('ada', 'provider_a'), accountWithEmail: account('ada', 'provider_a') },
@@ -65,7 +69,7 @@ const signingIn: Row[] = [
   ],
   [
     'refuses what an undo link has removed from the account with this address',
-    { owner: undefined, accountWithEmail: account('ada'), isUndone: true },
+    { owner: undefined, accountWithEmail: account('ada'), wasRemovedByUndo: true },
     refuse('other_identity'),
   ],
   [
@@ -91,8 +95,8 @@ const signingIn: Row[] = [
 ]
 
 const linking: Row[] = [
-  ['links a new identity to the account that asked', { ...nobody, linkingTo: account('ada') }, link('ada')],
-  ['links a second provider', { ...nobody, linkingTo: account('ada', 'provider_b') }, link('ada')],
+  ['links a new identity to the account that asked', { ...newPerson, linkingTo: account('ada') }, link('ada')],
+  ['links a second provider', { ...newPerson, linkingTo: account('ada', 'provider_b') }, link('ada')],
   [
     'links an identity with the account\u2019s own address',
     { owner: undefined, accountWithEmail: account('ada'), linkingTo: account('ada') },
@@ -100,7 +104,7 @@ const linking: Row[] = [
   ],
   [
     'links an identity that an undo link has removed before',
-    { owner: undefined, accountWithEmail: account('ada'), isUndone: true, linkingTo: account('ada') },
+    { owner: undefined, accountWithEmail: account('ada'), wasRemovedByUndo: true, linkingTo: account('ada') },
     link('ada'),
   ],
   [
@@ -120,7 +124,7 @@ const linking: Row[] = [
   ],
   [
     'refuses a second identity of one provider',
-    { ...nobody, linkingTo: account('ada', 'provider_a') },
+    { ...newPerson, linkingTo: account('ada', 'provider_a') },
     refuse('other_identity'),
   ],
   [
@@ -145,7 +149,7 @@ const linking: Row[] = [
   ],
   [
     'refuses an account that was disabled meanwhile',
-    { ...nobody, linkingTo: disabled(account('ada')) },
+    { ...newPerson, linkingTo: disabled(account('ada')) },
     refuse('disabled'),
   ],
 ]

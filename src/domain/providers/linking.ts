@@ -2,20 +2,20 @@ import { type Refused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 
 /** What the policy needs to know about an account. The email of every account is verified: none exists before that. */
-export type Account = { id: string; disabled: boolean; providers: readonly ProviderId[] }
+export type LinkableAccount = { id: string; disabled: boolean; providers: readonly ProviderId[] }
 
 export type Situation = {
   provider: ProviderId
   /** The account that has this identity: the provider and the user's id there. */
-  owner: Account | undefined
+  owner: LinkableAccount | undefined
   /** The account with the email that the provider has verified. */
-  accountWithEmail: Account | undefined
-  /** Whether an undo link has removed this identity from the account with the email. */
-  isUndone: boolean
+  accountWithEmail: LinkableAccount | undefined
+  /** Whether the owner of the account with the email has removed this identity by an undo link. */
+  wasRemovedByUndo: boolean
   /** The id of the account that had this email until a short time ago. */
   emailReservedFor: string | undefined
   /** The account to link to, if a signed-in user began this. */
-  linkingTo: Account | undefined
+  linkingTo: LinkableAccount | undefined
 }
 
 export type LinkingRefusal = 'disabled' | 'other_identity' | 'identity_taken' | 'email_taken'
@@ -30,19 +30,25 @@ export type Decision =
 export const decide = (situation: Situation): Decision =>
   situation.linkingTo ? decideLink(situation, situation.linkingTo) : decideSignIn(situation)
 
-const decideSignIn = ({ provider, owner, accountWithEmail, isUndone, emailReservedFor }: Situation): Decision => {
-  // The identity comes first: an email can get another owner, also at the provider, but the identity cannot.
+const decideSignIn = ({
+  provider,
+  owner,
+  accountWithEmail,
+  wasRemovedByUndo,
+  emailReservedFor,
+}: Situation): Decision => {
+  // The identity decides before the email: an email can get another owner, also at the provider, but an identity cannot.
   if (owner) return owner.disabled ? refuse('disabled') : { action: 'sign_in', userId: owner.id }
   if (!accountWithEmail) return emailReservedFor === undefined ? { action: 'create' } : refuse('email_taken')
   if (accountWithEmail.disabled) return refuse('disabled')
   // A second identity of one provider with the same email means that the email has another owner there now.
   if (accountWithEmail.providers.includes(provider)) return refuse('other_identity')
-  // Its owner did not want it. They can link it from the account page.
-  if (isUndone) return refuse('other_identity')
+  // The owner has removed it, and can link it again from the account page.
+  if (wasRemovedByUndo) return refuse('other_identity')
   return { action: 'link', userId: accountWithEmail.id }
 }
 
-const decideLink = (situation: Situation, account: Account): Decision => {
+const decideLink = (situation: Situation, account: LinkableAccount): Decision => {
   const { provider, owner, accountWithEmail, emailReservedFor } = situation
   if (account.disabled) return refuse('disabled')
   if (owner) return owner.id === account.id ? { action: 'sign_in', userId: account.id } : refuse('identity_taken')

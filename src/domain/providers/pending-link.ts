@@ -14,10 +14,11 @@ export type Linker = { userId: string; sessionId: string }
 export type PendingLink = { provider: ProviderId; linker: Linker; state: string; profile: Profile; expiresAt: Date }
 
 /**
- * Nothing of it is kept on the server: the browser holds it, sealed, until the account page sends it back. The callback
- * itself links nothing, because it comes without the session: an attacker who planted the attempt could link an account.
+ * The callback of the provider links nothing, because it comes without the session: an attacker who planted the attempt could link an
+ * account. It seals the proven identity into a cookie, and the account page sends that back with the session.
  */
 export const createPendingLinks = ({ seal, clock }: { seal: Seal; clock: Clock }) => ({
+  /** The name of the profile is left out: a link changes no name. */
   seal: ({ provider, linker, state, profile }: Omit<PendingLink, 'expiresAt'>) => {
     const { subject, email, username } = profile
     const expiresAt = later(clock.now(), pendingLinkLifetime).getTime()

@@ -14,7 +14,8 @@ type Dependencies = {
   trustedDevices: TrustedDevices
   knownDevices: KnownDevices
 }
-type Request = {
+
+type Confirmation = {
   /** As the user has typed it, to show that they mean this account. */
   username: string
   /** What the browser has in its cookies of trusted and known devices, for this and other accounts. */
@@ -24,7 +25,7 @@ type Request = {
 /** Deletes the caller's account. Returns which values of the browser's devices belonged to it. */
 export const createDeleteOwnAccount =
   ({ accountChanges, deleteAccount, users, trustedDevices, knownDevices }: Dependencies) =>
-  async (context: CallerContext, { username, deviceValues }: Request) => {
+  async (context: CallerContext, { username, deviceValues }: Confirmation) => {
     const { userId } = context.caller
     const trusted = await trustedDevices.tokensOf(userId, deviceValues)
     const found = await users.findById(userId)

@@ -36,8 +36,7 @@ type Dependencies = {
 /** More than an account has in 90 days, unless it is attacked. */
 const mostEvents = 10_000
 
-type Client = { ip: string; user_agent: string }
-const placeOf = ({ ip, user_agent: userAgent }: Client) => ({ ip, userAgent })
+const placeOf = ({ ip, user_agent: userAgent }: { ip: string; user_agent: string }) => ({ ip, userAgent })
 
 /** As in the list of mails: what became of a mail to an address that the user asked for is not said. */
 const isShown = ({ kind, reason }: EventRow) =>

@@ -10,7 +10,7 @@ import { chooseUsername } from '../../domain/users/username.js'
 import type { Usernames } from '../../domain/users/usernames.js'
 import { atLeast, minResponseTime } from '../../http/at-least.js'
 
-type Request = {
+type NewRegistration = {
   username: string
   email: string
   password: string
@@ -42,7 +42,7 @@ export const createRegister = (deps: Dependencies) => {
   }
 
   /** `mayMail` is asked when everything else is right: only what would send a mail counts. */
-  return async (request: Request, client: Client, mayMail: () => Promise<boolean>) => {
+  return async (request: NewRegistration, client: Client, mayMail: () => Promise<boolean>) => {
     const { invite, earlier } = request
     const closed = invite === undefined ? gate.refusalForAll() : undefined
     if (closed) return closed

@@ -6,7 +6,7 @@ import type { Identities, Resolved, ResolvingRefusal } from '../../domain/provid
 import type { Linker } from '../../domain/providers/pending-link.js'
 import type { Profile, Provider, ProviderRefusal } from '../../domain/providers/provider.js'
 import type { Client } from '../../domain/sessions/client.js'
-import type { Entry, SignIns, Visit as SignInVisit } from '../../domain/sign-in/sign-ins.js'
+import type { Entry, SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import { fingerprint } from '../../lib/random.js'
 
 export type SocialRefusal = ProviderRefusal['refused'] | ResolvingRefusal | 'used_before'
@@ -19,7 +19,7 @@ type Finished = Entry | { profile: Profile; linker: Linker }
 
 export type Outcome = Finished | Refused<SocialRefusal> | (Refused<'callback_failed'> & { error: unknown })
 
-type Visit = SignInVisit & { provider: Provider; callback: URL; attempt: Attempt }
+type CallbackVisit = Visit & { provider: Provider; callback: URL; attempt: Attempt }
 
 type Dependencies = {
   identities: Identities
@@ -34,7 +34,7 @@ type Dependencies = {
  */
 export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events }: Dependencies) => {
   const failed = async (
-    { provider, client }: Pick<Visit, 'provider' | 'client'>,
+    { provider, client }: Pick<CallbackVisit, 'provider' | 'client'>,
     refused: SocialRefusal,
     cause: string = refused,
   ) => {
@@ -42,7 +42,7 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
     return refuse(refused)
   }
 
-  const signIn = async (visit: Visit, { subject, provenAt }: Profile, resolved: Resolved) => {
+  const signIn = async (visit: CallbackVisit, { subject, provenAt }: Profile, resolved: Resolved) => {
     const { provider, client } = visit
     const { user, how, waiting, invited } = resolved
     if (invited) await events.record({ kind: 'invitation_used', userId: user.id, provider: provider.id }, client)
@@ -51,7 +51,7 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
     return signIns.byProvider(user, { identity, provenAt, isNew: how === 'create', isLinkWaiting }, visit)
   }
 
-  const finish = async (visit: Visit) => {
+  const finish = async (visit: CallbackVisit) => {
     const { provider, callback, attempt, client } = visit
     // Marked before the code is exchanged: of several answers to one attempt only one continues.
     const isFirst = await oneTimeTokens.useOnce('provider_attempt', fingerprint(attempt.state), attempt.expiresAt)
@@ -75,7 +75,7 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
   }
 
   return {
-    finish: (visit: Visit): Promise<Outcome> =>
+    finish: (visit: CallbackVisit): Promise<Outcome> =>
       finish(visit).catch((error: unknown) => refuse('callback_failed', { error })),
     /** An answer without an attempt of this browser, or a provider that could not be reached. */
     noteFailure: (provider: Provider['id'], cause: string, client: Client) =>
