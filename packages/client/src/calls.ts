@@ -82,8 +82,8 @@ const createEmailCalls = ({
   }
 }
 
-/** Every call of the API that a page can make. No other file knows the addresses. */
-export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewal, learn }: Dependencies) => {
+/** Ways to send a call: by anyone, by a signed-in user, to change something, to sign in and to sign out. */
+const createSending = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewal, learn }: Dependencies) => {
   const post = <Value>(path: string, body?: object) => send<Value>('POST', path, body)
   const read = <Value>(path: string) => asSignedIn(() => send<Value>('GET', path))
   const change = <Value = undefined>(method: Method, path: string, body?: object) =>
@@ -107,60 +107,116 @@ export const createCalls = ({ send, sendWithCsrfToken, asSignedIn, withoutRenewa
     return answer
   }
 
+  return { post, read, change, replaceTokens, signIn, signOut }
+}
+
+type Sending = ReturnType<typeof createSending>
+
+/** Signing in with a password, and who is signed in. */
+const createSignInCalls = ({
+  read,
+  signIn,
+  learn,
+}: Pick<Dependencies, 'learn'> & Pick<Sending, 'read' | 'signIn'>) => ({
+  /** With `next` instead of a user: go on with `secondFactor` or `mailEnrolmentCode`, or on the page /second-factor. */
+  login: (credentials: { username: string; password: string }) =>
+    signIn<SignedIn | SecondFactorNeeded>('login', credentials),
+  /** Who is signed in. It asks no database, so ask it as often as you like. */
+  me: async () => {
+    const answer = await read<Caller>('me')
+    if (!answer.refused) learn(answer.value.user)
+    return answer
+  },
+})
+
+/** The sessions of the account, and signing out of them. */
+const createSessionCalls = ({
+  sendWithCsrfToken,
+  read,
+  change,
+  signOut,
+}: Pick<Dependencies, 'sendWithCsrfToken'> & Pick<Sending, 'read' | 'change' | 'signOut'>) => ({
+  sessions: () => read<{ sessions: Session[] }>('sessions'),
+  endSession: (id: string) => change('DELETE', `sessions/${encodeURIComponent(id)}`),
+  // No new tokens for signing out: if the session has ended already, there is nothing left to do.
+  logout: () => signOut(sendWithCsrfToken('POST', 'logout', {})),
+  logoutAll: () => signOut(change('POST', 'logout-all', {})),
+})
+
+/** From a registration to the first sign-in. */
+const createRegistrationCalls = ({ post, signIn }: Pick<Sending, 'post' | 'signIn'>) => ({
+  register: (registration: Registration) => post<Accepted>('register', registration),
+  /** The address that an invitation is for. */
+  checkInvitation: (link: { token: string }) => post<{ email: string }>('invite/check', link),
+  verifyEmail: (proof: EmailProof) => signIn<SignedIn | SecondFactorNeeded>('verify-email', proof),
+  /** The state of a mailed link, or of the registration that this browser began. */
+  checkVerification: (link: { token?: string } = {}) => post<LinkState>('verify-email/check', link),
+  resendVerification: () => post<Accepted>('verify-email/resend'),
+})
+
+/** Choosing a password, with a mailed link or with the old one. */
+const createPasswordCalls = ({ post, replaceTokens }: Pick<Sending, 'post' | 'replaceTokens'>) => ({
+  resetPassword: (account: { email: string }) => post<Accepted>('reset-password', account),
+  checkReset: (link: { token: string }) => post<{ username: string }>('reset-password/check', link),
+  confirmReset: (reset: { token: string; password: string }) => post<undefined>('reset-password/confirm', reset),
+  changePassword: (passwords: { currentPassword: string; newPassword: string }) =>
+    replaceTokens('POST', 'change-password', passwords),
+  passwordStrength: (about: PersonalData & { password: string }) => post<Strength>('password-strength', about),
+})
+
+/** The second step of a sign-in, and the authenticator app that it needs. */
+const createFactorCalls = ({
+  send,
+  read,
+  change,
+  signIn,
+}: Pick<Dependencies, 'send'> & Pick<Sending, 'read' | 'change' | 'signIn'>) => ({
+  /** What the sign-in of this browser still needs. */
+  checkSecondFactor: () => send<SecondFactorWaiting>('GET', 'second-factor'),
+  secondFactor: (proof: { code: string; trustDevice?: boolean | undefined }) => signIn('second-factor', proof),
+  factors: () => read<Factors>('factors'),
+  beginTotp: () => change<TotpBegun>('POST', 'totp'),
+  confirmTotp: (proof: { code: string }) => change<RecoveryCodes>('POST', 'totp/confirm', proof),
+  removeTotp: () => change('DELETE', 'totp'),
+  renewRecoveryCodes: () => change<RecoveryCodes>('POST', 'recovery-codes'),
+  removeTrustedDevice: (id: string) => change('DELETE', `trusted-devices/${encodeURIComponent(id)}`),
+})
+
+/** A fresh sign-in, for what needs one. */
+const createStepUpCalls = ({ read, change, replaceTokens }: Pick<Sending, 'read' | 'change' | 'replaceTokens'>) => ({
+  stepUpMethods: () => read<StepUpMethods>('step-up'),
+  /** Proves it again. Afterwards what was refused with `fresh_sign_in_required` can be repeated. */
+  stepUp: (proof: Proof) => replaceTokens<SignedIn>('POST', 'step-up', proof),
+  /** Mails the code for an account that can prove it in no other way. */
+  mailStepUpCode: () => change<Accepted>('POST', 'step-up/mail', {}),
+})
+
+/** Providers of the account. */
+const createProviderCalls = ({ change }: Pick<Sending, 'change'>) => ({
+  /** Go to the `location` of the answer. The provider sends the user back to the account page, which finishes the link. */
+  linkProvider: (id: ProviderId, page: { returnTo?: AccountPage } = {}) =>
+    change<{ location: string }>('POST', `${pathOf(id)}/link`, page),
+  finishLink: (id: ProviderId) => change('POST', `${pathOf(id)}/link/finish`, {}),
+  unlinkProvider: (id: ProviderId) => change('DELETE', pathOf(id)),
+})
+
+/** Every call of the API that a page can make. No other file knows the addresses. */
+export const createCalls = (deps: Dependencies) => {
+  const { send, sendWithCsrfToken, withoutRenewal, learn } = deps
+  const { post, read, change, replaceTokens, signIn, signOut } = createSending(deps)
   return {
     ...createPasskeyCalls({ post, change, signIn }),
     ...createEnrolmentCalls({ post, sendWithCsrfToken, signIn }),
-    /** With `next` instead of a user: go on with `secondFactor` or `mailEnrolmentCode`, or on the page /second-factor. */
-    login: (credentials: { username: string; password: string }) =>
-      signIn<SignedIn | SecondFactorNeeded>('login', credentials),
-    /** What the sign-in of this browser still needs. */
-    checkSecondFactor: () => send<SecondFactorWaiting>('GET', 'second-factor'),
-    secondFactor: (proof: { code: string; trustDevice?: boolean | undefined }) => signIn('second-factor', proof),
-    register: (registration: Registration) => post<Accepted>('register', registration),
-    /** The address that an invitation is for. */
-    checkInvitation: (link: { token: string }) => post<{ email: string }>('invite/check', link),
-    verifyEmail: (proof: EmailProof) => signIn<SignedIn | SecondFactorNeeded>('verify-email', proof),
-    /** The state of a mailed link, or of the registration that this browser began. */
-    checkVerification: (link: { token?: string } = {}) => post<LinkState>('verify-email/check', link),
-    resendVerification: () => post<Accepted>('verify-email/resend'),
-    resetPassword: (account: { email: string }) => post<Accepted>('reset-password', account),
-    checkReset: (link: { token: string }) => post<{ username: string }>('reset-password/check', link),
-    confirmReset: (reset: { token: string; password: string }) => post<undefined>('reset-password/confirm', reset),
+    ...createSignInCalls({ read, signIn, learn }),
+    ...createRegistrationCalls({ post, signIn }),
+    ...createPasswordCalls({ post, replaceTokens }),
     ...createEmailCalls({ send, withoutRenewal, read, change }),
-    passwordStrength: (about: PersonalData & { password: string }) => post<Strength>('password-strength', about),
-
-    /** Who is signed in. It asks no database, so ask it as often as you like. */
-    me: async () => {
-      const answer = await read<Caller>('me')
-      if (!answer.refused) learn(answer.value.user)
-      return answer
-    },
+    ...createFactorCalls({ send, read, change, signIn }),
+    ...createStepUpCalls({ read, change, replaceTokens }),
+    ...createProviderCalls({ change }),
     ...createAccountCalls({ read, change, replaceTokens, learn, signOut }),
-    sessions: () => read<{ sessions: Session[] }>('sessions'),
     events: () => read<{ events: AccountEvent[] }>('events'),
-    factors: () => read<Factors>('factors'),
-    beginTotp: () => change<TotpBegun>('POST', 'totp'),
-    confirmTotp: (proof: { code: string }) => change<RecoveryCodes>('POST', 'totp/confirm', proof),
-    removeTotp: () => change('DELETE', 'totp'),
-    renewRecoveryCodes: () => change<RecoveryCodes>('POST', 'recovery-codes'),
-    removeTrustedDevice: (id: string) => change('DELETE', `trusted-devices/${encodeURIComponent(id)}`),
-    endSession: (id: string) => change('DELETE', `sessions/${encodeURIComponent(id)}`),
-    changePassword: (passwords: { currentPassword: string; newPassword: string }) =>
-      replaceTokens('POST', 'change-password', passwords),
-    stepUpMethods: () => read<StepUpMethods>('step-up'),
-    /** Proves it again. Afterwards what was refused with `fresh_sign_in_required` can be repeated. */
-    stepUp: (proof: Proof) => replaceTokens<SignedIn>('POST', 'step-up', proof),
-    /** Mails the code for an account that can prove it in no other way. */
-    mailStepUpCode: () => change<Accepted>('POST', 'step-up/mail', {}),
-    /** Go to the `location` of the answer. The provider sends the user back to the account page, which finishes the link. */
-    linkProvider: (id: ProviderId, page: { returnTo?: AccountPage } = {}) =>
-      change<{ location: string }>('POST', `${pathOf(id)}/link`, page),
-    finishLink: (id: ProviderId) => change('POST', `${pathOf(id)}/link/finish`, {}),
-    unlinkProvider: (id: ProviderId) => change('DELETE', pathOf(id)),
-
-    // No new tokens for signing out: if the session has ended already, there is nothing left to do.
-    logout: () => signOut(sendWithCsrfToken('POST', 'logout', {})),
-    logoutAll: () => signOut(change('POST', 'logout-all', {})),
+    ...createSessionCalls({ sendWithCsrfToken, read, change, signOut }),
   }
 }
 
