@@ -28,53 +28,69 @@ export const recordDelivery = async <Result>(write: () => Promise<Result>) => {
   }
 }
 
+type Deliveries<Item> = {
+  claim: () => Promise<Item | undefined>
+  deliver: (item: Item) => Promise<boolean>
+  /** Told when the database could not be asked. */
+  onFailure: (reason: string) => void
+}
+
+/** All that waits, a few at a time. The other lanes ask only if the first has found something. */
+const deliverInLanes = async <Item>({ claim, deliver }: Pick<Deliveries<Item>, 'claim' | 'deliver'>) => {
+  const drain = async (claimed: Item | undefined) => {
+    let item = claimed
+    while (item && (await deliver(item))) item = await claim()
+  }
+  const first = await claim()
+  if (!first) return
+  const others = Array.from({ length: lanes - 1 }, () => claim().then(drain))
+  await Promise.all([drain(first), ...others])
+}
+
+/** One timer, which rings at the earliest time that it was set to. */
+const createAlarm = (ring: () => void) => {
+  let timer: NodeJS.Timeout | undefined
+  let ringsAt = Number.POSITIVE_INFINITY
+
+  const clear = () => {
+    clearTimeout(timer)
+    ringsAt = Number.POSITIVE_INFINITY
+  }
+
+  return {
+    clear,
+    set: (delay: number) => {
+      const at = performance.now() + delay
+      if (at >= ringsAt) return
+      clearTimeout(timer)
+      ringsAt = at
+      timer = setTimeout(() => {
+        clear()
+        ring()
+      }, delay)
+      timer.unref()
+    },
+  }
+}
+
 /**
  * Delivers what waits in a table to another server, outside of requests, a few items at a time. Several instances may do this at
  * the same time: `claim` gives each item to one of them. `deliver` says whether to continue with the next one: not if the other
  * server cannot be reached.
  */
-export const createDeliveryRounds = <Item>(options: {
-  claim: () => Promise<Item | undefined>
-  deliver: (item: Item) => Promise<boolean>
-  /** Told when the database could not be asked. */
-  onFailure: (reason: string) => void
-}) => {
-  const { deliver, onFailure } = options
+export const createDeliveryRounds = <Item>({ claim, deliver, onFailure }: Deliveries<Item>) => {
   const inOwnContext = createDetachedContext('deliveries')
   let running = false
-  let timer: NodeJS.Timeout | undefined
-  let wakesAt = Number.POSITIVE_INFINITY
   let round: Promise<void> | undefined
   let again = false
 
-  const claim = async () => (running ? options.claim() : undefined)
-
-  const drain = async (claimed: Item | undefined) => {
-    let item = claimed
-    while (item && (await deliver(item))) item = await claim()
-  }
+  const claimWhileRunning = async () => (running ? claim() : undefined)
 
   const deliverAll = async () => {
     do {
       again = false
-      const first = await claim()
-      if (!first) continue
-      const others = Array.from({ length: lanes - 1 }, () => claim().then(drain))
-      await Promise.all([drain(first), ...others])
+      await deliverInLanes({ claim: claimWhileRunning, deliver })
     } while (again && running)
-  }
-
-  /** Looks for items after this delay, or earlier if that is already planned. */
-  const wake = (delay: number) => {
-    const at = performance.now() + delay
-    if (!running || at >= wakesAt) return
-    clearTimeout(timer)
-    wakesAt = at
-    timer = setTimeout(() => {
-      wakesAt = Number.POSITIVE_INFINITY
-      nudge()
-    }, delay)
-    timer.unref()
   }
 
   /** Looks for items now instead of at the next round. */
@@ -92,6 +108,13 @@ export const createDeliveryRounds = <Item>(options: {
       })
   }
 
+  const alarm = createAlarm(nudge)
+
+  /** Looks for items after this delay, or earlier if that is already planned. */
+  const wake = (delay: number) => {
+    if (running) alarm.set(delay)
+  }
+
   return {
     start: () => {
       running = true
@@ -100,8 +123,7 @@ export const createDeliveryRounds = <Item>(options: {
     /** Lets deliveries under way finish: one that is cut off after the other server took it would be repeated. */
     stop: async () => {
       running = false
-      clearTimeout(timer)
-      wakesAt = Number.POSITIVE_INFINITY
+      alarm.clear()
       if (round) await withTimeout(round, stopTimeout, () => undefined)
     },
     nudge: () => inOwnContext(nudge),

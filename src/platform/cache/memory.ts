@@ -23,39 +23,91 @@ export type MemoryCache = Cache & {
 type Counter = { used: number; own: number; maximum: number; ends: number; windowId: string }
 
 /**
- * Counters in this process, bounded. When it is full, the counter that has been used least is dropped, and among equals
- * the oldest. An attacker who wants to clear a counter that is at its limit must first bring every other counter to its
- * limit, each from another network, which costs more attempts than it wins. Refusing new keys instead would let a flood
- * lock out all users; dropping the oldest would let an attacker clear a counter with one request from each address.
+ * Holds a bounded number of counters. When it is full, the counter that has been used least is dropped, and among equals the oldest.
+ * An attacker who wants to clear a counter that is at its limit must first bring every other counter to its limit, each from another
+ * network, which costs more attempts than it wins. Refusing new keys instead would let a flood lock out all users; dropping the oldest
+ * would let an attacker clear a counter with one request from each address.
  */
-export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximumKeys: number }): MemoryCache => {
+const createCounterShelves = ({ clock, maximumKeys }: { clock: Clock; maximumKeys: number }) => {
   // Three maps by how much is used, each in order of arrival. The first entry of the first map that is not empty is dropped.
   const shelves = [new Map<string, Counter>(), new Map<string, Counter>(), new Map<string, Counter>()] as const
   let sweptAt = clock.now().getTime()
 
   const shelfOf = ({ used, maximum }: Counter) =>
     used >= maximum ? shelves[2] : used * 2 >= maximum ? shelves[1] : shelves[0]
-  const find = (key: string) => shelves.find((shelf) => shelf.has(key))?.get(key)
   const size = () => shelves.reduce((total, shelf) => total + shelf.size, 0)
-
-  const put = (key: string, counter: Counter) => {
-    const shelf = shelfOf(counter)
-    for (const other of shelves) if (other !== shelf) other.delete(key)
-    shelf.set(key, counter)
-  }
 
   const sweep = (now: number) => {
     sweptAt = now
     for (const shelf of shelves) for (const [key, { ends }] of shelf) if (ends <= now) shelf.delete(key)
   }
 
-  const makeRoom = (now: number) => {
-    if (Math.abs(now - sweptAt) > 1 * minutes) sweep(now)
-    if (size() < maximumKeys) return
-    const shelf = shelves.find(({ size }) => size > 0)
-    const [oldest] = shelf?.keys() ?? []
-    if (oldest !== undefined) shelf?.delete(oldest)
+  return {
+    find: (key: string) => shelves.find((shelf) => shelf.has(key))?.get(key),
+    put: (key: string, counter: Counter) => {
+      const shelf = shelfOf(counter)
+      for (const other of shelves) if (other !== shelf) other.delete(key)
+      shelf.set(key, counter)
+    },
+    /** Before a new key. */
+    makeRoom: (now: number) => {
+      if (Math.abs(now - sweptAt) > 1 * minutes) sweep(now)
+      if (size() < maximumKeys) return
+      const shelf = shelves.find(({ size }) => size > 0)
+      const [oldest] = shelf?.keys() ?? []
+      if (oldest !== undefined) shelf?.delete(oldest)
+    },
+    remove: (key: string) => {
+      for (const shelf of shelves) shelf.delete(key)
+    },
+    /** Those whose window is open. */
+    openKeys: () => {
+      sweep(clock.now().getTime())
+      return shelves.flatMap((shelf) => [...shelf.keys()])
+    },
+    clear: () => {
+      for (const shelf of shelves) shelf.clear()
+    },
   }
+}
+
+type CounterShelves = ReturnType<typeof createCounterShelves>
+
+/** What the counters know of a shared store: its last answers, and what was not reported to it. */
+const createSharedNotes = (clock: Clock, { find, put, makeRoom }: CounterShelves) => ({
+  /** Remembers an answer of the shared store. What this process has counted in the meantime is kept. */
+  note: (key: string, { maximum }: Limit, { remaining, resetsIn, window }: Reservation) => {
+    const now = clock.now().getTime()
+    const known = find(key)
+    if (known === undefined) makeRoom(now)
+    const own = known !== undefined && known.ends > now ? known.own : 0
+    put(key, {
+      used: Math.min(maximum, maximum - remaining + own),
+      own,
+      maximum,
+      ends: now + resetsIn,
+      windowId: window.id,
+    })
+  },
+  hasMissed: (key: string) => (find(key)?.own ?? 0) > 0,
+  takeMissed: (key: string): Missed | undefined => {
+    const counter = find(key)
+    const resetsIn = (counter?.ends ?? 0) - clock.now().getTime()
+    if (!counter || resetsIn <= 0) return undefined
+    const { maximum, used, own: counted, windowId } = counter
+    put(key, { ...counter, own: 0 })
+    return { maximum, used, counted, resetsIn, windowId }
+  },
+  putBack: (key: string, { windowId, counted }: Missed) => {
+    const counter = find(key)
+    if (counter?.windowId === windowId) put(key, { ...counter, own: counter.own + counted })
+  },
+})
+
+/** Counters in this process. */
+export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximumKeys: number }): MemoryCache => {
+  const counters = createCounterShelves({ clock, maximumKeys })
+  const { find, put, makeRoom } = counters
 
   const reserve = (key: string, { maximum, window }: Limit): Reservation => {
     const now = clock.now().getTime()
@@ -85,53 +137,14 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
     put(key, { ...counter, used: counter.used - 1, own: Math.max(0, counter.own - own) })
   }
 
-  /** Remembers an answer of the shared store. What this process has counted in the meantime is kept. */
-  const note = (key: string, { maximum }: Limit, { remaining, resetsIn, window }: Reservation) => {
-    const now = clock.now().getTime()
-    const known = find(key)
-    if (known === undefined) makeRoom(now)
-    const own = known !== undefined && known.ends > now ? known.own : 0
-    put(key, {
-      used: Math.min(maximum, maximum - remaining + own),
-      own,
-      maximum,
-      ends: now + resetsIn,
-      windowId: window.id,
-    })
-  }
-
-  const takeMissed = (key: string): Missed | undefined => {
-    const counter = find(key)
-    const resetsIn = (counter?.ends ?? 0) - clock.now().getTime()
-    if (!counter || resetsIn <= 0) return undefined
-    const { maximum, used, own: counted, windowId } = counter
-    put(key, { ...counter, own: 0 })
-    return { maximum, used, counted, resetsIn, windowId }
-  }
-
-  const putBack = (key: string, { windowId, counted }: Missed) => {
-    const counter = find(key)
-    if (counter?.windowId === windowId) put(key, { ...counter, own: counter.own + counted })
-  }
-
   return {
     reserve: async (key, limit) => reserve(key, limit),
     refund: async (key, { id }) => giveBack(key, id, 1),
-    forget: async (key) => {
-      for (const shelf of shelves) shelf.delete(key)
-    },
-    note,
+    forget: async (key) => counters.remove(key),
+    ...createSharedNotes(clock, counters),
     noteRefund: (key, windowId) => giveBack(key, windowId, 0),
-    openKeys: () => {
-      sweep(clock.now().getTime())
-      return shelves.flatMap((shelf) => [...shelf.keys()])
-    },
-    hasMissed: (key) => (find(key)?.own ?? 0) > 0,
-    takeMissed,
-    putBack,
+    openKeys: counters.openKeys,
     ping: async () => undefined,
-    close: async () => {
-      for (const shelf of shelves) shelf.clear()
-    },
+    close: async () => counters.clear(),
   }
 }
