@@ -81,15 +81,12 @@ const createReader = (database: Database, add: (ended: EndedSession) => void) =>
   }
 }
 
-export type EndedSessions = ReturnType<typeof createEndedSessions>
+const failing = 'ended sessions cannot be read: going on with those that are known'
 
-/**
- * The sessions that have ended while access tokens of them may still be valid. The database has the list; each process has a
- * copy in memory, which the access check asks, and reads once a second what is new.
- */
-export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
-  const { list, add, wait } = createNews(clock)
-  const readNews = createReader(database, add)
+type Rounds = { readNews: () => Promise<void>; forgetOld: () => void; log: Log }
+
+/** Reads what is new, one round after the other. A round that fails is logged once, until one succeeds. */
+const createReadingRounds = ({ readNews, forgetOld, log }: Rounds) => {
   /** When the last complete reading began. */
   let readAt: number | undefined
   let isFailing = false
@@ -101,7 +98,7 @@ export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
     const began = performance.now()
     await readNews()
     readAt = began
-    list.forgetOld()
+    forgetOld()
   }
 
   const readAndReport = async () => {
@@ -126,8 +123,8 @@ export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
   }
 
   return {
-    /** Reads all entries. An instance that has not done so does not know which tokens to refuse. */
-    load: read,
+    read,
+    age: () => (readAt === undefined ? undefined : (performance.now() - readAt) / seconds),
     start: () => {
       isRunning = true
       schedule(interval)
@@ -137,9 +134,28 @@ export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
       clearTimeout(timer)
       await round
     },
+  }
+}
+
+export type EndedSessions = ReturnType<typeof createEndedSessions>
+
+/**
+ * The sessions that have ended while access tokens of them may still be valid. The database has the list; each process has a
+ * copy in memory, which the access check asks, and reads once a second what is new.
+ */
+export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
+  const { list, add, wait } = createNews(clock)
+  const readNews = createReader(database, add)
+  const { read, age, start, stop } = createReadingRounds({ readNews, forgetOld: list.forgetOld, log })
+
+  return {
+    /** Reads all entries. An instance that has not done so does not know which tokens to refuse. */
+    load: read,
+    start,
+    stop,
     /** For the access check: asks no store. */
     refuses: ({ sid, gen }: Pick<AccessClaims, 'sid' | 'gen'>) => {
-      if (readAt === undefined) throw new StoreUnavailable('The ended sessions have not been read yet')
+      if (age() === undefined) throw new StoreUnavailable('The ended sessions have not been read yet')
       return list.has(sid, gen)
     },
     /** For refresh tokens, which a browser may go on sending after its session has ended. */
@@ -150,11 +166,9 @@ export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
     since: createEndedSince({ database, clock }),
     waitForNews: wait,
     /** How old the list is, in seconds; undefined before it was read. */
-    age: () => (readAt === undefined ? undefined : (performance.now() - readAt) / seconds),
+    age,
     held: list.held,
     purge: async (sql: Sql, limit: number) =>
       (await store.deleteOld(sql, clock.offset(), retention, limit * purgeBatches)).length / purgeBatches,
   }
 }
-
-const failing = 'ended sessions cannot be read: going on with those that are known'
