@@ -9,28 +9,32 @@ const lockTimeout = 4_000
 
 const done: Answer<undefined> = { value: undefined }
 
+/** Changes whenever a tab gets new tokens. Without storage each tab refreshes for itself, which the service tolerates. */
+const createMark = () => {
+  let ownMark: string | null = null
+  return {
+    mark: () => {
+      try {
+        return localStorage.getItem(markKey) ?? ownMark
+      } catch {
+        return ownMark
+      }
+    },
+    setMark: () => {
+      ownMark = String(Math.random())
+      try {
+        localStorage.setItem(markKey, ownMark)
+      } catch {
+        // The other tabs do not learn of it.
+      }
+    },
+  }
+}
+
 /** New tokens, got once for all calls of this tab and for all tabs of this site. */
 export const createRenewal = (send: Requests['send'], learn: Presence['learn']) => {
-  let ownMark: string | null = null
+  const { mark, setMark } = createMark()
   let running: Promise<Answer<undefined>> | undefined
-
-  /** Changes whenever a tab gets new tokens. Without storage each tab refreshes for itself, which the service tolerates. */
-  const mark = () => {
-    try {
-      return localStorage.getItem(markKey) ?? ownMark
-    } catch {
-      return ownMark
-    }
-  }
-
-  const setMark = () => {
-    ownMark = String(Math.random())
-    try {
-      localStorage.setItem(markKey, ownMark)
-    } catch {
-      // See above.
-    }
-  }
 
   const refresh = async (seen: string | null): Promise<Answer<undefined>> => {
     if (mark() !== seen) return done
