@@ -83,17 +83,10 @@ const syncFolder = async (path: string) => {
   }
 }
 
-/**
- * Sorts any number of SHA-1 hashes on disk, beside the file that they become. That file appears under its name when it is
- * complete. Needs 8 bytes of disk for each hash meanwhile, and some 50 MB of memory for a billion of them.
- */
-export const createLeakedListBuilder = async (path: string) => {
-  // Random, because process ids repeat: in containers, the next build has the id of one that was killed.
-  const part = `${path}.${randomBytes(4).toString('hex')}.part`
-  const scratchPath = `${part}.sort`
-  const scratchHandle = await open(scratchPath, 'w+', 0o600)
-  await rm(scratchPath)
-  const scratch = createScratch(scratchHandle)
+type Scratch = ReturnType<typeof createScratch>
+
+/** Collects hashes in one buffer for each bucket, and writes a buffer that is full to the disk. */
+const createSortingBuffers = (scratch: Scratch) => {
   const buffered = new Float64Array(buckets * bufferSize)
   const filled = new Uint32Array(buckets)
   const bufferOf = (bucket: number) => buffered.subarray(bucket * bufferSize, (bucket + 1) * bufferSize)
@@ -116,12 +109,32 @@ export const createLeakedListBuilder = async (path: string) => {
     return next + 1 === bufferSize ? makeRoom(bucket) : undefined
   }
 
+  return {
+    add,
+    /** All of a bucket, sorted, from the disk and from its buffer. */
+    valuesOf: (bucket: number) => scratch.read(bucket, bufferOf(bucket).subarray(0, filled[bucket])),
+  }
+}
+
+/**
+ * Sorts any number of SHA-1 hashes on disk, beside the file that they become. That file appears under its name when it is
+ * complete. Needs 8 bytes of disk for each hash meanwhile, and some 50 MB of memory for a billion of them.
+ */
+export const createLeakedListBuilder = async (path: string) => {
+  // Random, because process ids repeat: in containers, the next build has the id of one that was killed.
+  const part = `${path}.${randomBytes(4).toString('hex')}.part`
+  const scratchPath = `${part}.sort`
+  const scratchHandle = await open(scratchPath, 'w+', 0o600)
+  await rm(scratchPath)
+  const scratch = createScratch(scratchHandle)
+  const { add, valuesOf } = createSortingBuffers(scratch)
+
   const writeFile = async (handle: FileHandle) => {
     const begins = new Uint32Array(prefixes + 1)
     const hash = createHash('sha256')
     let count = 0
     for (let bucket = 0; bucket < buckets; bucket += 1) {
-      const values = await scratch.read(bucket, bufferOf(bucket).subarray(0, filled[bucket]))
+      const values = await valuesOf(bucket)
       if (count + values.length > mostEntries) throw new Error(`A list has at most ${mostEntries} entries`)
       await writeAll(handle, entriesOf(bucket, values, begins, count), headSize + count * entrySize, hash)
       count += values.length
