@@ -2,6 +2,7 @@ import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 import { type Database, type Sql, StoreUnavailable } from '../../platform/database/database.js'
+import { createReadingRounds } from '../../platform/reading-rounds.js'
 import type { AccessClaims } from '../tokens/claims.js'
 import { createEndedList, type EndedSession, retention } from './ended-list.js'
 import * as store from './ended-sessions.store.js'
@@ -19,7 +20,7 @@ const pageSize = 5_000
 /** Rows are deleted by the index on their age, so that a batch may be larger than the usual one. */
 const purgeBatches = 10
 
-type Log = { warn(details: object, message: string): void; info(message: string): void }
+type Log = { warn(details: object, message: string): void; info(details: object, message: string): void }
 type Dependencies = { database: Database; clock: Clock; log: Log }
 
 /** The list and those who wait for the next entry of it. */
@@ -81,60 +82,9 @@ const createReader = (database: Database, add: (ended: EndedSession) => void) =>
   }
 }
 
-const failing = 'ended sessions cannot be read: going on with those that are known'
-
-type Rounds = { readNews: () => Promise<void>; forgetOld: () => void; log: Log }
-
-/** Reads what is new, one round after the other. A round that fails is logged once, until one succeeds. */
-const createReadingRounds = ({ readNews, forgetOld, log }: Rounds) => {
-  /** When the last complete reading began. */
-  let readAt: number | undefined
-  let isFailing = false
-  let isRunning = false
-  let timer: NodeJS.Timeout | undefined
-  let round: Promise<void> | undefined
-
-  const read = async () => {
-    const began = performance.now()
-    await readNews()
-    readAt = began
-    forgetOld()
-  }
-
-  const readAndReport = async () => {
-    try {
-      await read()
-      if (isFailing) log.info('ended sessions are read again')
-      isFailing = false
-    } catch (error) {
-      if (!isFailing) log.warn({ reason: error instanceof Error ? error.message : 'unknown' }, failing)
-      isFailing = true
-    }
-  }
-
-  const schedule = (delay: number) => {
-    timer = setTimeout(() => {
-      const began = performance.now()
-      round = readAndReport().finally(() => {
-        if (isRunning) schedule(Math.max(0, interval - (performance.now() - began)))
-      })
-    }, delay)
-    timer.unref()
-  }
-
-  return {
-    read,
-    age: () => (readAt === undefined ? undefined : (performance.now() - readAt) / seconds),
-    start: () => {
-      isRunning = true
-      schedule(interval)
-    },
-    stop: async () => {
-      isRunning = false
-      clearTimeout(timer)
-      await round
-    },
-  }
+const messages = {
+  failing: 'ended sessions cannot be read: going on with those that are known',
+  recovered: 'ended sessions are read again',
 }
 
 export type EndedSessions = ReturnType<typeof createEndedSessions>
@@ -146,16 +96,23 @@ export type EndedSessions = ReturnType<typeof createEndedSessions>
 export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
   const { list, add, wait } = createNews(clock)
   const readNews = createReader(database, add)
-  const { read, age, start, stop } = createReadingRounds({ readNews, forgetOld: list.forgetOld, log })
+  /** When the last complete reading began. */
+  let readAt: number | undefined
+
+  const read = async () => {
+    const began = performance.now()
+    await readNews()
+    readAt = began
+    list.forgetOld()
+  }
 
   return {
     /** Reads all entries. An instance that has not done so does not know which tokens to refuse. */
     load: read,
-    start,
-    stop,
+    ...createReadingRounds({ read, interval, messages, log }),
     /** For the access check: asks no store. */
     refuses: ({ sid, gen }: Pick<AccessClaims, 'sid' | 'gen'>) => {
-      if (age() === undefined) throw new StoreUnavailable('The ended sessions have not been read yet')
+      if (readAt === undefined) throw new StoreUnavailable('The ended sessions have not been read yet')
       return list.has(sid, gen)
     },
     /** For refresh tokens, which a browser may go on sending after its session has ended. */
@@ -166,7 +123,7 @@ export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
     since: createEndedSince({ database, clock }),
     waitForNews: wait,
     /** How old the list is, in seconds; undefined before it was read. */
-    age,
+    age: () => (readAt === undefined ? undefined : (performance.now() - readAt) / seconds),
     held: list.held,
     purge: async (sql: Sql, limit: number) =>
       (await store.deleteOld(sql, clock.offset(), retention, limit * purgeBatches)).length / purgeBatches,

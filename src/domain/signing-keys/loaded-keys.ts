@@ -5,6 +5,7 @@ import { OperatorError } from '../../lib/operator-error.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 import { StoreUnavailable } from '../../platform/database/database.js'
 import { createDetachedContext } from '../../platform/detached-context.js'
+import { createReadingRounds } from '../../platform/reading-rounds.js'
 import { createTokenKey, headerOf, type TokenKey } from '../tokens/token-keys.js'
 import { mayBeOurs } from './key-pair.js'
 import { isNextDue, signerAt, trustedAt } from './schedule.js'
@@ -115,11 +116,7 @@ export const createLoadedKeys = ({ signingKeys, clock, log, signs }: Dependencie
   let loaded: Loaded | undefined
   let removals = 0
   let startedAt = Number.NEGATIVE_INFINITY
-  let isFailing = false
   let isUnopened = false
-  let isRunning = false
-  let timer: NodeJS.Timeout | undefined
-  let round: Promise<void> | undefined
   let loading: Promise<void> = Promise.resolve()
 
   const reportUnopened = ({ unopened }: KeySet) => {
@@ -163,27 +160,7 @@ export const createLoadedKeys = ({ signingKeys, clock, log, signs }: Dependencie
     return loading
   }
 
-  const loadAndReport = async () => {
-    try {
-      await load()
-      if (isFailing) log.info({}, 'signing keys are read again')
-      isFailing = false
-    } catch (error) {
-      if (!isFailing) log.warn({ reason: error instanceof Error ? error.message : 'unknown' }, failing)
-      isFailing = true
-    }
-  }
-
   const isTimeToRead = () => signs || loaded?.keys.length !== 0 || performance.now() - startedAt >= intervalWithoutKeys
-
-  const schedule = () => {
-    timer = setTimeout(() => {
-      round = (isTimeToRead() ? loadAndReport() : Promise.resolve()).finally(() => {
-        if (isRunning) schedule()
-      })
-    }, interval)
-    timer.unref()
-  }
 
   /** The time of the database, without asking it. */
   const databaseTime = ({ now, readAt, offset }: Loaded) =>
@@ -199,15 +176,7 @@ export const createLoadedKeys = ({ signingKeys, clock, log, signs }: Dependencie
 
   return {
     load,
-    start: () => {
-      isRunning = true
-      schedule()
-    },
-    stop: async () => {
-      isRunning = false
-      clearTimeout(timer)
-      await round
-    },
+    ...createReadingRounds({ read: load, interval, isDue: isTimeToRead, messages, log }),
     signer: () => {
       if (!signs) return undefined
       const key = current()
@@ -231,6 +200,9 @@ export const createLoadedKeys = ({ signingKeys, clock, log, signs }: Dependencie
   }
 }
 
-const failing = 'signing keys cannot be read: going on with those that are known'
+const messages = {
+  failing: 'signing keys cannot be read: going on with those that are known',
+  recovered: 'signing keys are read again',
+}
 const unopenedKeys = 'a signing key cannot be opened: SEALING_KEY must be the same at every instance'
 const wayOut = 'If the key that sealed it is lost, run `latchkey keys rotate --compromised --yes`.'
