@@ -1,4 +1,4 @@
-// What everybody else notices while more people sign in than the cores can hash for: nothing, it should be.
+// What other users notice while more people sign in than the cores can hash for: nothing, it should be.
 import { getPriority, setPriority } from 'node:os'
 import { request } from '../load/connection.mjs'
 import { offeredLoad } from '../load/loads.mjs'
@@ -13,7 +13,7 @@ const busySeconds = 20
 
 /**
  * In the real world the clients are on other machines. Here they share the cores with the hashing, and would measure how long
- * they themselves wait for a turn; so they go first, where the system allows that.
+ * they themselves wait for a turn; so they get a higher priority, where the system allows that.
  * @template Result
  * @param {() => Promise<Result>} work
  */
@@ -79,7 +79,7 @@ export const measureSaturation = async ({ latchkey, peers }) => {
   const rows = [['', 'p50', 'p99', 'answered', 'refused']]
   await ahead(async () => {
     const [quiet, quietHealth] = await Promise.all([check(quietSeconds), offerHealth(port, quietSeconds)])
-    rows.push(row('access checks, nobody signs in', quiet), row('`/health`, nobody signs in', quietHealth))
+    rows.push(row('access checks, no sign-ins', quiet), row('`/health`, no sign-ins', quietHealth))
     const [busy, busyHealth, logins] = await Promise.all([
       check(busySeconds),
       offerHealth(port, busySeconds),

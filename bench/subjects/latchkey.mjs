@@ -1,5 +1,5 @@
 // The built program in a process of its own, set up as in production: its log at the usual level, its limiters counting.
-// Only their maxima are out of reach, because everybody here comes from one address.
+// Only their maxima are out of reach, because all clients here come from one address.
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -87,7 +87,7 @@ export const startLatchkey = async (stores, workers = 1) => {
     restart: server.restart,
     stop: server.stop,
     login: (/** @type {string} */ username) => request('POST', '/api/auth/login', { body: { username, password } }),
-    /** The cookies of somebody who has just signed in. */
+    /** The cookies of a user who has just signed in. */
     signIn: async (/** @type {string} */ username) => {
       const answer = await askOnce(port, request('POST', '/api/auth/login', { body: { username, password } }))
       if (answer.status !== 200) throw new Error(`A sign-in ended with ${answer.status}: ${answer.body}`)

@@ -6,7 +6,7 @@ const main = document.querySelector('main')
 const show = async () => {
   const answer = await client.me()
   if (!answer.refused) return showNotes(answer.value.user.username)
-  // Only this means that nobody is signed in. Anything else is a problem that passes.
+  // Only this means that no user is signed in. Anything else is a problem that passes.
   if (answer.refused === 'not_authenticated')
     return showPage(`<h1>Notes</h1><a href="${client.signInUrl()}">Sign in</a>`)
   showPage('<p>Please try again in a moment.</p>')
@@ -41,6 +41,6 @@ const showPage = (html: string) => {
   return (selector: string) => document.querySelector(`main ${selector}`) as HTMLElement
 }
 
-// Somebody has signed in or out, here or in another tab.
+// A user has signed in or out, here or in another tab.
 client.onChange(() => void show())
 await show()

@@ -3,13 +3,13 @@ import { accountName } from '../platform/account-name.js'
 import { operatorName, readArguments } from './command.js'
 
 describe('the name of the operator in events', () => {
-  const nobody = () => {
+  const unknownUid = () => {
     throw new Error('uv_os_get_passwd returned ENOENT')
   }
 
   it('is the number of a uid that has no name', () => {
-    expect(accountName(nobody)).toBe(undefined)
-    expect(operatorName({}, accountName(nobody) ?? '')).toBe(`uid ${process.getuid?.()}`)
+    expect(accountName(unknownUid)).toBe(undefined)
+    expect(operatorName({}, accountName(unknownUid) ?? '')).toBe(`uid ${process.getuid?.()}`)
   })
 
   it('is the account, and the person who used sudo', () => {

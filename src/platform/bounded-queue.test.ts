@@ -33,7 +33,7 @@ describe('a bounded queue', () => {
     expect(queue.isIdle()).toBe(true)
   })
 
-  it('a full queue refuses one of those with the most who wait, and nobody else', async () => {
+  it('a full queue refuses one of those with the most who wait, and no other', async () => {
     const queue = createBoundedQueue({ atOnce: 1, waiting: 3 })
     const order: string[] = []
     const runs = (share: string, rank = 1) =>

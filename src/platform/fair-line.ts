@@ -1,5 +1,5 @@
 /**
- * Who waits: shares of one group take turns with each other, and groups with other groups. A lower rank goes first.
+ * Who waits: shares of one group take turns with each other, and groups with other groups. A lower rank is served first.
  */
 export type Place = { group: string; share: string; rank: number }
 

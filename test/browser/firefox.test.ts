@@ -19,7 +19,7 @@ afterAll(() => latchkey?.stop())
 const pathOf = (tab: Tab) => new URL(tab.address()).pathname
 
 describe('in Firefox', () => {
-  it('somebody registers, proves the address, changes the password, signs out and in again', async () => {
+  it('a user registers, proves the address, changes the password, signs out and in again', async () => {
     const tab = await browser.tab()
     const type = async (values: Record<string, string>) => {
       for (const [name, value] of Object.entries(values)) await tab.fill(name, value)
@@ -50,7 +50,7 @@ describe('in Firefox', () => {
     await tab.close()
   })
 
-  it('somebody signs in with a provider, though the cookies do not come along with the way back', async () => {
+  it('a user signs in with a provider, though the cookies do not come along with the way back', async () => {
     const tab = await browser.tab()
     await tab.goTo(`${latchkey.url}/login`)
     await tab.press('Continue with GitHub')

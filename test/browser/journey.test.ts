@@ -13,7 +13,7 @@ afterAll(() => latchkey?.stop())
 
 const newPassword = 'Quiet+Orchard+48+marble'
 
-describe('somebody new', () => {
+describe('a new user', () => {
   it('registers, proves the address, looks around, changes the password and signs out', async () => {
     const { page, context, faults } = await visit(browser, latchkey)
     const asked = new Set<string>()

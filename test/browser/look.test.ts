@@ -127,7 +127,7 @@ describe('in both schemes', () => {
   })
   afterAll(() => visitor?.context.close())
 
-  it.each(Object.entries(views))('%s can be used by everybody, on a phone and on a desk', async (name, act) => {
+  it.each(Object.entries(views))('%s can be used by every user, on a phone and on a desk', async (name, act) => {
     const { page, context, faults } = visitor
     await context.clearCookies()
     await act(page)

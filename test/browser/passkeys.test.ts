@@ -64,7 +64,7 @@ it('adds a passkey, signs in and steps up with it, renames and removes it', asyn
 
   await page.getByRole('button', { name: 'Sign out', exact: true }).first().click()
   await page.getByText('You are signed out.').waitFor()
-  // A device that was not unlocked signs nobody in, and the page goes on.
+  // A device that was not unlocked signs no user in, and the page goes on.
   await device.unlocks(false)
   await press(page, 'Use a passkey')
   await page.getByText('No passkey was used.').waitFor()

@@ -103,7 +103,7 @@ describe('linked providers', () => {
     await context.close()
   })
 
-  it('cannot be the identity of somebody else, and the only way in stays', async () => {
+  it('cannot be the identity of another user, and the only way in stays', async () => {
     await latchkey.signedUp('theo', { email: 'theo@example.com' })
     const { page, context } = await visit(browser, latchkey)
     await page.goto('/login')

@@ -26,7 +26,7 @@ const excerpt = async (): Promise<ReferenceDocument> => {
   }
 }
 
-it('the reference of the API can be used by everybody, on a desk and on a phone, without script', async () => {
+it('the reference of the API can be used by every user, on a desk and on a phone, without script', async () => {
   const browser = await openChromium()
   const context = await browser.newContext({ colorScheme: 'light', reducedMotion: 'reduce' })
   const page = await context.newPage()

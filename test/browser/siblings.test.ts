@@ -27,7 +27,7 @@ import { createClient } from '${auth}/api/auth/client.js'
 const client = createClient({ baseUrl: '${auth}' })
 const show = async () => {
   const answer = await client.me()
-  who.textContent = answer.refused ? 'Nobody: ' + answer.refused : 'Hello, ' + answer.value.user.username
+  who.textContent = answer.refused ? 'Signed out: ' + answer.refused : 'Hello, ' + answer.value.user.username
 }
 document.querySelector('a').href = client.signInUrl()
 document.querySelector('button').onclick = () => client.logout()
@@ -101,7 +101,7 @@ describe('a sibling host that plants cookies for the whole domain', () => {
   })
   afterAll(() => site?.stop())
 
-  it('plants none of our own names, and locks nobody out', async () => {
+  it('plants none of our own names, and locks no user out', async () => {
     const { context, cookies, page } = await openPage()
     const { auth: ours, other } = site
     await page.goto(`${ours}/login`)
@@ -145,7 +145,7 @@ describe('an application on a sibling host', () => {
   it('shares the session of the domain, asks the service by itself, and signs out', async () => {
     const { context, cookies, page } = await openPage()
     await page.goto(`${site.app}/?from=sign-in#end`)
-    await page.getByText('Nobody: not_authenticated').waitFor()
+    await page.getByText('Signed out: not_authenticated').waitFor()
     await page.getByRole('link', { name: 'Sign in' }).click()
     await signIn(page, 'ada', password)
     await page.getByText('Hello, ada').waitFor()
@@ -157,7 +157,7 @@ describe('an application on a sibling host', () => {
     ])
     expect(domains.filter((each) => each.startsWith('__Host-') && !each.endsWith(' auth.site.test'))).toEqual([])
     await page.getByRole('button', { name: 'Leave' }).click()
-    await page.getByText('Nobody: not_authenticated').waitFor()
+    await page.getByText('Signed out: not_authenticated').waitFor()
 
     // Nothing tells this tab what happens on another host: it asks when it is looked at again.
     const tab = await context.newPage()
@@ -171,7 +171,7 @@ describe('an application on a sibling host', () => {
     })
     await page.getByText('Hello, ada').waitFor()
     await page.getByRole('button', { name: 'Leave' }).click()
-    await page.getByText('Nobody: not_authenticated').waitFor()
+    await page.getByText('Signed out: not_authenticated').waitFor()
     expect((await cookies()).filter(({ name }) => /^(access|refresh)_token$/.test(name))).toEqual([])
     await context.close()
   })

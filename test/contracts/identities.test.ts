@@ -58,7 +58,7 @@ describe.each(testStores)('identities on $name', ({ open }) => {
     expect(await users.findByIdentity(github('1'))).toBeUndefined()
   })
 
-  it('belong to one account: two newcomers at once with one identity make one user, and nobody without an identity', async () => {
+  it('belong to one account: two newcomers at once with one identity make one user, and none without an identity', async () => {
     const created = await Promise.all(['ada', 'eve'].map((name) => newcomer(name, google('1'))))
     expect(created.filter((each) => 'refused' in each)).toEqual([{ refused: 'provider_taken' }])
     expect(await identities()).toHaveLength(1)
@@ -100,7 +100,7 @@ describe.each(testStores)('identities on $name', ({ open }) => {
     expect(await unlink(ada.id, 'provider_b')).toMatchObject({ refused: expect.any(String) })
     expect(await unlink(ada.id, 'provider_a')).toMatchObject({ refused: 'last_way_in' })
     await users.linkProvider(store.database, ada.id, github('1'))
-    // One that is no longer configured signs nobody in.
+    // One that is no longer configured signs no user in.
     const withoutB = (provider: ProviderId) => provider !== 'provider_b'
     expect(await unlink(ada.id, 'provider_a', false, withoutB)).toMatchObject({ refused: 'last_way_in' })
     expect(await unlink(ada.id, 'provider_a')).toBeUndefined()

@@ -181,7 +181,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     atProxy: generation === 1,
   })
 
-  it('rotate a session once, whoever asks at the same moment, and never one that has ended', async () => {
+  it('rotate a session once, even if several ask at the same moment, and never one that has ended', async () => {
     const userId = await addUser('Ada')
     const { id } = await begin(userId)
     const checked = { userId, passwordHash: 'hash', undoCount: 0 }

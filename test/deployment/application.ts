@@ -72,7 +72,7 @@ const oddPaths: Record<string, (response: ServerResponse) => void> = {
   '/minute': (response) => void setTimeout(() => sendPage(response, 'page of a minute'), 60_000),
 }
 
-/** Somebody else's application: a page that names whom it was told about, and a list of all that it was told. */
+/** Another team's application: a page that names whom it was told about, and a list of all that it was told. */
 export const startApplication = async (host = '127.0.0.1') => {
   const heard: Heard[] = []
   const sockets = new Set<Duplex>()

@@ -3,7 +3,7 @@ import type { Tab, TestBrowser } from '../support/browsers.js'
 import { password } from '../support/site/site.js'
 import { startElsewhere } from './application.js'
 
-/** The tab ends at exactly this address, with the application's own page for somebody who is known. */
+/** The tab ends at exactly this address, with the application's own page for a known user. */
 export const arrivesAt = async (tab: Tab, address: string) => {
   await tab.see('Hello, ')
   await expect.poll(() => tab.address()).toBe(address)
@@ -40,7 +40,7 @@ export const arriveFromElsewhere = async (browser: TestBrowser, here: string, us
     await tab.press('Sign in')
     await arrivesAt(tab, `${here}/todos?a=1&b=%2F#/open/3`)
 
-    // Somebody who is signed in arrives, although the browser withholds the cookies at first.
+    // A signed-in user arrives, although the browser withholds the cookies at first.
     await follow(elsewhere.pageWithLinkTo(`${here}/todos?a=2#x`))
     await arrivesAt(tab, `${here}/todos?a=2#x`)
     await follow(elsewhere.pageThatRedirectsTo(`${here}/todos#/as/a/provider`))

@@ -163,7 +163,7 @@ describe('an application behind Caddy and the access check', () => {
     await expectNotMisled(await signedIn(), application, ['/reports', '/dev/mailbox'])
   })
 
-  it('stays there for everybody when a client sends bodies that are broken or too large', async () => {
+  it('stays there for all others when a client sends bodies that are broken or too large', async () => {
     const visitor = await signedIn()
     const head =
       'POST /api/auth/verify-email/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n'
@@ -185,7 +185,7 @@ describe('an application behind Caddy and the access check', () => {
   })
 
   if (isLongRun)
-    it('signs nobody out by an answer that takes a minute', async () => {
+    it('signs no user out by an answer that takes a minute', async () => {
       const expectSlowAnswer = await beginSlowAnswer(await signedInAnew(), application)
       await expectSlowAnswer()
     })

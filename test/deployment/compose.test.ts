@@ -64,7 +64,7 @@ describe('the compose file', () => {
     for (const [, image = '', version] of images) expect(tested).toMatch(new RegExp(`${names[image]} ${version}\\b`))
   })
 
-  it('lets nobody but nginx reach the application, and nobody but nginx be reached', () => {
+  it('lets only nginx reach the application, and only nginx be reached', () => {
     const sharing = Object.entries(compose.services)
       .filter(([, { networks }]) => namesOf(networks).includes('application'))
       .map(([name]) => name)

@@ -188,7 +188,7 @@ describe('an application behind nginx and the access check', () => {
     expect(application.heard).toHaveLength(before)
   })
 
-  it('does not let anybody ask the inner addresses', async () => {
+  it('does not let a client ask the inner addresses', async () => {
     const visitor = await signedIn()
     for (const path of ['/.latchkey/verify', '/.latchkey/sign-in/bounce', '/.latchkey/unavailable', '/.latchkey/x']) {
       const answer = await visitor.get(path)
@@ -264,7 +264,7 @@ describe('in a browser, an application behind the access check', () => {
     await greeted(page)
     expect(asked()).toEqual(['/reports?a=5&b=6'])
 
-    // Both at once, and then a stranger by the same way: each arrives somewhere, and nobody goes round in circles.
+    // Both at once, and then a stranger by the same way: each arrives somewhere, and none goes round in circles.
     await context.clearCookies({ name: 'access_token' })
     await page.goto(elsewhere.pageWithLinkTo(`${here}/reports?a=7&b=8`))
     await page.click('a')

@@ -132,7 +132,7 @@ describe.each([
     expect(stdout).toContain(`Hello, guest-of-${name}`)
   })
 
-  it('an application serves nobody without a name, and loses no name to thousands of tiny headers', async () => {
+  it('an application serves no request without a name, and loses no name to thousands of tiny headers', async () => {
     const tab = await latchkey.signedUp(`many-${name}`)
     const tiny = 'D:\r\n'.repeat(1990)
     const connection = openRawConnection(port)

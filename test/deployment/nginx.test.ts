@@ -64,7 +64,7 @@ describe('the TLS front end', () => {
     expect(await handshake('tls1_3')).toBe('TLSv1.3')
   })
 
-  it('shows no certificate to whoever asks for another name', async () => {
+  it('shows no certificate to a client that asks for another name', async () => {
     expect(await handshake('tls1_3', 'elsewhere.example')).toBe('refused')
     expect(await speak('GET / HTTP/1.1\r\nHost: elsewhere.example\r\n\r\n')).toBe('')
   })

@@ -41,7 +41,7 @@ describe.each(inLongRun([transactionMode, sessionMode], [transactionMode]))(
       await fresh.drop()
     })
 
-    it(`signs ${names.length} people in and refreshes ${names.length * rounds} times: nobody is signed out`, async () => {
+    it(`signs ${names.length} people in and refreshes ${names.length * rounds} times: no user is signed out`, async () => {
       const statuses = new Map<string, number>()
       const note = (what: string, status: number) =>
         statuses.set(`${what} ${status}`, (statuses.get(`${what} ${status}`) ?? 0) + 1)

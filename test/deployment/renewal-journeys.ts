@@ -157,7 +157,7 @@ const expectRenewedAnswers = async (visitor: Visitor, place: Place) => {
 
 /**
  * Asks for a page that takes a minute, without an access token. The tokens come with that page, when the same browser
- * has long gone on with others. The returned function waits for the page, and expects that nobody is signed out by it.
+ * has long gone on with others. The returned function waits for the page, and expects that no user is signed out by it.
  */
 export const beginSlowAnswer = async (visitor: Visitor, application: Application) => {
   visitor.jar.delete('access_token')
@@ -196,7 +196,7 @@ export const expectAttributesOfCookies = async (visitor: Visitor, instance: Inst
   await instance.again()
 }
 
-/** Without the database a page that needs no renewal goes on, and the others are told so: nobody is sent to sign in. */
+/** Without the database a page that needs no renewal goes on, and the others are told so: no user is sent to sign in. */
 const expectOutageOfDatabase = async (visitor: Visitor, place: Place) => {
   const expired = visitor.copy()
   expired.jar.delete('access_token')
@@ -230,6 +230,6 @@ export const itRenewsSessions = (at: () => { front: FrontEnd; place: Place; sign
     await expectNothingKeptByCaches(front, await signedIn())
   })
 
-  it('goes on without the database, and sends nobody to sign in', async () =>
+  it('goes on without the database, and sends no user to sign in', async () =>
     expectOutageOfDatabase(await at().signedIn(), at().place))
 }

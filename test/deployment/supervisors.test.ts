@@ -122,14 +122,14 @@ describe('the shipped files agree with each other', () => {
 })
 
 describe('make-secrets.sh', () => {
-  it('leaves the certificate readable for nginx and everything closed to other users, whoever runs it', async () => {
+  it('leaves the certificate readable for nginx and everything closed to other users, as root or not', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'latchkey-secrets-'))
     try {
       await cp(path('deploy/make-secrets.sh'), join(folder, 'make-secrets.sh'))
       const { stdout } = await run('bash', [join(folder, 'make-secrets.sh'), 'smtp://mail.example.com:587'])
       expect(stdout).toContain('install -m 644 fullchain.pem privkey.pem')
       const mode = async (name: string) => (await stat(join(folder, name))).mode & 0o777
-      // Nobody else gets into the outer folder; nginx is given the inner one alone, without the right to override modes.
+      // No other user gets into the outer folder; nginx is given the inner one alone, without the right to override modes.
       expect([await mode('secrets'), await mode('secrets/tls')]).toEqual([0o700, 0o755])
       const files = (await readdir(join(folder, 'secrets'))).filter((name) => name !== 'tls')
       expect(files).toHaveLength(8)

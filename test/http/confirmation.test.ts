@@ -137,7 +137,7 @@ describe('a registration that is not confirmed yet', () => {
     expect(compared).toEqual([row?.password_hash])
   })
 
-  it('tells neither by answer nor by mail count whether an address that somebody registered has an account', async () => {
+  it('tells neither by answer nor by mail count whether an address that was registered has an account', async () => {
     await latchkey.signedUp('vic')
     const seen = []
     for (const victim of ['vic', 'nobody']) {

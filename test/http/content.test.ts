@@ -8,7 +8,7 @@ describe('content', () => {
   })
   afterAll(() => latchkey.stop())
 
-  it('serves content to who is signed in, and nobody else', async () => {
+  it('serves content to signed-in users only', async () => {
     const tab = await latchkey.signedUp('kim')
     const { content } = (await tab.get('/api/content')).body as { content: { slug: string }[] }
     expect(content.map(({ slug }) => slug)).toContain('welcome')

@@ -118,7 +118,7 @@ describe('changing the email', () => {
     expect(tries.filter(({ status }) => status === 204)).toHaveLength(1)
   })
 
-  it('answers alike for a taken address, whose owner gets a mail; nobody loses or shares an address', async () => {
+  it('answers alike for a taken address, whose owner gets a mail; no user loses or shares an address', async () => {
     const [eve, fay] = [await latchkey.signedUp('eve'), await latchkey.signedUp('fay')]
     const taken = await changes.ask(eve, 'FAY@example.com')
     const free = await changes.ask(eve, 'eve@example.org')
@@ -146,7 +146,7 @@ describe('changing the email', () => {
     expect(await changes.emailOf('gil')).toBe('gil@example.com')
   })
 
-  it('keeps the old address for a week: nobody registers it or changes to it, and the answers do not tell', async () => {
+  it('keeps the old address for a week: no user registers it or changes to it, and the answers do not tell', async () => {
     const ida = await latchkey.signedUp('ida')
     await changes.change(ida, 'ida@example.org')
     const tab = latchkey.browser()
@@ -169,7 +169,7 @@ describe('changing the email', () => {
     await latchkey.signedUp('heir', { email: 'ida@example.com' })
   })
 
-  it('an address that is being given up goes to nobody, whatever happens at once', async () => {
+  it('an address that is being given up goes to no user, whatever happens at once', async () => {
     const leo = await latchkey.signedUp('leo')
     const tab = latchkey.browser()
     // A registration that began while the address was taken, and whose code is known.

@@ -151,7 +151,7 @@ it('sends five mails an hour to an account, whichever sign-in asks for them, and
   expect((await tab.post(path, { mailedCode: code })).status).toBe(202)
 })
 
-it('sends mails again after a reset: whoever used them up knew the old password', async () => {
+it('sends mails again after a reset: the person who used them up knew the old password', async () => {
   await setup.registered('ed')
   const { tab } = await setup.login('ed')
   for (const status of [202, 202, 202, 202, 202, 429]) expect((await tab.post(`${path}/mail`)).status).toBe(status)
@@ -204,7 +204,7 @@ it('is over when the password, the email or the factors change, and after ten mi
   }
 })
 
-it('adds one factor and begins one session, whoever confirms at the same time', async () => {
+it('adds one factor and begins one session, even if several confirm at the same time', async () => {
   await setup.registered('eli')
   const signedIn = await setup.signedInBefore('eli')
   const tab = await setup.opened('eli')

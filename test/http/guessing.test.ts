@@ -92,7 +92,7 @@ describe('guesses from many networks at one account', () => {
     const withoutTimes = (entries: [string, string][]) =>
       entries.map(([name, value]) => [name, /reset|^ratelimit$|request-id/.test(name) ? '' : value])
     expect(withoutTimes(shown(absent))).toEqual(withoutTimes(shown(there)))
-    // The name of nobody is kept as a mark only, which an operator who knows the name can find.
+    // The name without an account is kept as a mark only, which an operator who knows the name can find.
     expect(await eventsOfCeiling()).toContainEqual({ username: null, is_marked: true })
     const until = new Date(latchkey.clock.now().getTime() + hours)
     const query = { since: new Date(0), until, kinds: ['rate_limited' as const], limit: 10 }

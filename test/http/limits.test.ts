@@ -231,7 +231,7 @@ describe('limits', () => {
     expect((await renew(tabs[1])).status).toBe(429)
   })
 
-  it("counts nothing for another site's page, nor for anybody who is not signed in where that is needed", async () => {
+  it("counts nothing for another site's page, nor for a visitor who is not signed in where that is needed", async () => {
     const address = freshAddress()
     const stranger = latchkey.browser()
     const image = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let service: Latchkey
-/** A proxy stands in front, and nobody has told the service. */
+/** A proxy stands in front, and the service was not told. */
 beforeAll(async () => {
   service = await startLatchkey({ settings: { TRUST_PROXY: '', LOGIN_LIMIT: '5/15m' } })
 })

@@ -167,7 +167,7 @@ it('a row that something else wrote stops a start, which names the command that 
     await until('the new key is published alone', async () => (await kidsAt(instance)).join() === newKey)
 })
 
-it('a withdrawn key is refused everywhere within seconds, and signs nobody out', async () => {
+it('a withdrawn key is refused everywhere within seconds, and signs no user out', async () => {
   const tab = await signIn(byKey)
   for (const instance of [byKey, bySecret]) expect(await meAt(instance, tab)).toBe(200)
   const { id } = await bySecret.app.nouns.signingKeys.replaceAll()

@@ -39,7 +39,7 @@ describe('registering with a password', () => {
     }
   })
 
-  it('lets nobody but the browser that registered finish by the link alone', async () => {
+  it('lets only the browser that registered finish by the link alone', async () => {
     await latchkey
       .browser()
       .post('/api/auth/register', { username: 'bea', email: 'bea@example.com', password: goodPassword })

@@ -52,7 +52,7 @@ describe('security headers', () => {
   it.each([
     ['a bad header', 'Host: localhost\r\nbad header\r\n', '400', 'Bad request'],
     ['no Host', '', '400', 'Bad request'],
-    ['an expectation that nobody knows', 'Host: localhost\r\nExpect: 200-ok\r\n', '417', 'Expectation failed'],
+    ['an unknown expectation', 'Host: localhost\r\nExpect: 200-ok\r\n', '417', 'Expectation failed'],
   ])('are on what never becomes a request of a route: %s', async (_, lines, status, error) => {
     const answer = await raw(`GET /health/live HTTP/1.1\r\n${lines}\r\n`)
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
@@ -324,7 +324,7 @@ describe('the CSRF token', () => {
     expect([foreign.status, foreign.setCookies]).toEqual([403, []])
   })
 
-  it('is not asked of somebody who is not signed in: 401 comes first', async () => {
+  it('is not asked of a visitor who is not signed in: 401 comes first', async () => {
     expect((await latchkey.browser().post('/api/sensitive')).status).toBe(401)
   })
 })

@@ -80,7 +80,7 @@ describe('asking for a new password', () => {
 
   const tokenIn = (text: string) => /#token=([\w-]+)/.exec(text)?.[1]
 
-  it('resets a password by mail: once, ends every session, and signs nobody in', async () => {
+  it('resets a password by mail: once, ends every session, and signs no user in', async () => {
     const tab = await latchkey.signedUp('fay')
     const newPassword = 'amber-Meadow-27-kettle'
     const known = await latchkey.browser().post('/reset-password', { email: 'FAY@example.com' })

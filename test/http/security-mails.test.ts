@@ -41,7 +41,7 @@ const queued = async (name: string, kind: string) => {
 }
 
 describe('the language of an account', () => {
-  it('is that of the browser that registered, whoever causes the mail', async () => {
+  it('is that of the browser that registered, no matter who causes the mail', async () => {
     const { tab, email, token } = await register('anna', german)
     // The link is opened in a browser with another language.
     const opened = latchkey.browser()

@@ -31,7 +31,7 @@ const trickle = (begin: string, drop: string) =>
 
 const each = inLongRun(500, 100)
 
-it(`closes ${2 * each} slow clients within 15 seconds, while everybody else is served`, async () => {
+it(`closes ${2 * each} slow clients within 15 seconds, while all others are served`, async () => {
   const headers = Array.from({ length: each }, () => trickle(`${head}X-Slow: `, 'x'))
   const bodies = Array.from({ length: each }, () => trickle(`${head}Content-Length: 1000\r\n\r\n{`, ' '))
   let isOver = false

@@ -58,7 +58,7 @@ describe('a dump of PostgreSQL', () => {
     return { quiet, active, left }
   }
 
-  it('brings back everybody who was there, signed in, and can be used by the least privileged role', async () => {
+  it('brings back all users who were there, signed in, and can be used by the least privileged role', async () => {
     const file = join(folder, 'latchkey.dump')
     const { quiet, active, left } = await liveUntil(file)
     const { url, drop } = await emptyPostgres()

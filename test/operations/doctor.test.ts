@@ -106,7 +106,7 @@ describe('on a healthy set-up', () => {
 })
 
 describe('on a broken set-up', () => {
-  it('warns where nobody could get an account, and of domains that do not say what was meant', async () => {
+  it('warns where no user could get an account, and of domains that do not say what was meant', async () => {
     const registration = async (settings: Record<string, string>) =>
       (await examine({ ...healthy, ...settings })).about('registration').join()
     expect(await registration({ REGISTRATION: 'closed' })).toMatch(/^warning: there is no user yet and no invitation/)

@@ -105,7 +105,7 @@ describe('why a user could not sign in', () => {
 })
 
 describe('a name that belongs to no account', () => {
-  it('is nowhere, since it may be a password; whoever knows it can find the attempts', async () => {
+  it('is nowhere, since it may be a password; an operator who knows it can find the attempts', async () => {
     const rows = await service.sql.query('select row_to_json(events)::text as text from events')
     expect(JSON.stringify(rows)).not.toContain(slip)
     expect(service.logLines.join('')).not.toContain(slip)

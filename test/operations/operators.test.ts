@@ -339,7 +339,7 @@ describe('events --follow', () => {
     expect(await ended).toBe(130)
   })
 
-  it('ends when nobody reads it, and takes no end', async () => {
+  it('ends when its output is closed, and takes no end', async () => {
     const closed = follow('--json', '--since', '1h')
     closed.stdout.destroy(Object.assign(new Error('closed'), { code: 'EPIPE' }))
     expect(await closed.ended).toBe(0)

@@ -69,7 +69,7 @@ describe('users from the command line', () => {
     expect(modes).toEqual([true, false, true, false])
   })
 
-  it('adds nobody when the two differ, when the person gives up, or when there is no terminal to ask at', async () => {
+  it('adds no user when the two differ, when the person gives up, or when there is no terminal to ask at', async () => {
     const differing = await latchkey(store, ada, { typed: [`${goodPassword}\r`, `${goodPassword}!\r`] })
     expect(differing).toMatchObject({ code: 1, err: expect.stringContaining('not the same') })
     const interrupted = await latchkey(store, ada, { typed: ['half\u0003'] })
@@ -102,7 +102,7 @@ describe('users from the command line', () => {
     expect(await stored()).toEqual([])
   })
 
-  it('adds nobody under a name or address that is taken or cannot be one', async () => {
+  it('adds no user under a name or address that is taken or cannot be one', async () => {
     await latchkey(store, [...ada, '--password-stdin'], piped)
     const add = (email: string, username: string) =>
       latchkey(store, ['user', 'add', '--email', email, '--username', username, '--password-stdin'], piped)

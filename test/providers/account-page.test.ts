@@ -58,7 +58,7 @@ describe('the account page', () => {
       expect((await begin('//evil.example')).status).toBe(400)
     })
 
-    it('links nothing in a browser where somebody planted their own attempt', async () => {
+    it('links nothing in a browser where an attacker planted their own attempt', async () => {
       const mallory = await setup.signedUp('mallory')
       const callback = await setup.beginLink(mallory, 'provider-a')
       const ada = await setup.signedUp('ada')
@@ -66,7 +66,7 @@ describe('the account page', () => {
       for (const [name, value] of mallory.jar) if (name.startsWith('attempt_')) ada.jar.set(name, value)
       expect(await setup.finishLink(ada, callback)).toBe('link_of_another_session')
       expect((await usersOf(setup.service)).every(({ provider_a_id }) => provider_a_id === null)).toBe(true)
-      // Nor does what was planted help whoever planted it: the proof is in the other browser.
+      // Nor does what was planted help the attacker who planted it: the proof is in the other browser.
       expect((await mallory.act('/api/auth/providers/provider-a/link/finish', {})).body.code).toBe('nothing_to_link')
     })
 
@@ -185,7 +185,7 @@ describe('the account page', () => {
   })
 
   describe('unlinking', () => {
-    it('removes a provider, after which it signs in nobody to that account', async () => {
+    it('removes a provider, after which it signs no user in to that account', async () => {
       const ada = await setup.signedUp('ada')
       setup.atIssuer({ email: setup.addressOf('elsewhere') })
       await setup.finishLink(ada, await setup.beginLink(ada, 'provider-a'))

@@ -92,7 +92,7 @@ describe.each(['provider_a', 'provider_b'] as const)('the development provider o
     expect((await choose(providers[id], 'ben', visitor)).profile).toMatchObject({ email: 'ben@example.com' })
   })
 
-  it.each(['nomail', 'unverified'])('has somebody without a usable email: %s', async (person) => {
+  it.each(['nomail', 'unverified'])('has a person without a usable email: %s', async (person) => {
     expect((await choose(providers[id], person)).profile).toMatchObject({ refused: 'no_email' })
   })
 
@@ -110,7 +110,7 @@ describe.each(['provider_a', 'provider_b'] as const)('the development provider o
     expect(chooser.page).toContain(`--accent:${accent};`)
   })
 
-  it('sends nobody to an address it does not know', async () => {
+  it('sends no user to an address it does not know', async () => {
     const begun = await providers[id].begin({ state: 's', verifier: randomToken(), nonce: 'n' })
     const address = new URL(String(begun))
     address.searchParams.set('redirect_uri', 'https://evil.example/')

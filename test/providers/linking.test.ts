@@ -61,7 +61,7 @@ describe('linking by address', () => {
       expect((await owner.get('/api/auth/export')).body.undoneIdentities).toEqual([])
 
       await changes.change(browser, stolen)
-      // Nobody is created with the address that is reserved.
+      // No user is created with the address that is reserved.
       setup.providers.github.become({ id: 666 }, onlyAddress(email))
       expect((await signInWith(setup.service.browser(), 'provider-b')).location).toContain('/login?error=provider_b')
       setup.providers.github.become({ id: 777 }, onlyAddress(stolen))
@@ -127,7 +127,7 @@ describe('linking by address', () => {
       ])
     })
 
-    it('refuses an address that was given to somebody else at the provider', async () => {
+    it('refuses an address that was given to another person at the provider', async () => {
       await signInWith(setup.service.browser(), 'provider-a')
       setup.atIssuer({ sub: 'subject-2' })
       const answer = await signInWith(setup.service.browser(), 'provider-a')
@@ -148,7 +148,7 @@ describe('linking by address', () => {
     })
   })
 
-  describe('an account that somebody tries to take before its owner comes', () => {
+  describe('an account that an attacker tries to take before its owner comes', () => {
     const planned = () => ({ username: setup.nameOf('mallory'), email: setup.addressOf('ada'), password: goodPassword })
 
     it('classic merge: a registration with the victim\u2019s address is not the account the victim gets', async () => {

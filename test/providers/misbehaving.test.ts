@@ -63,7 +63,7 @@ describe('a provider that answers wrongly', () => {
 })
 
 describe('a provider that is stuck', () => {
-  it('is given up after ten seconds, and holds up nobody meanwhile', async () => {
+  it('is given up after ten seconds, and holds up no other request meanwhile', async () => {
     const browsers = Array.from({ length: 20 }, () => shared.service.browser())
     const callbacks = await Promise.all(browsers.map((browser) => goToProvider(browser, 'provider-a')))
     shared.providers.issuer.behave({ instead: { token: replies.silent } })

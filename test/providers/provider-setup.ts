@@ -13,7 +13,7 @@ export const onlyAddress = (email: string, verified = true) => [{ email, primary
 
 /**
  * A service, its providers, and people who are new in each turn: mails to one address are bounded, and what happened to
- * somebody in one test must not answer for another.
+ * a person in one test must not answer for another.
  */
 export const createProviderSetup = async (settings: Record<string, string> = {}) => {
   const providers = await startProviders()

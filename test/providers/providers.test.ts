@@ -278,7 +278,7 @@ describe('a GitHub-shaped provider', () => {
     expect(await walk(gitHub({ totalTimeout: 350 }))).toEqual({ refused: 'failed', cause: 'timeout' })
   })
 
-  it('speaks plain http to nobody in production', async () => {
+  it('never speaks plain http in production', async () => {
     const provider = createGitHub(
       'provider_b',
       { ...github, name: 'A hub', redirectUri, production: true },

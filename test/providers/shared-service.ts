@@ -13,7 +13,7 @@ import {
 export const sides: Side[] = ['provider-a', 'provider-b']
 export const failedAt = (side: Side) => `/login?error=${side.replace('-', '_')}_auth_failed`
 
-/** Both providers and a service for the tests of a file; before each of them the providers behave and nobody is known. */
+/** Both providers and a service for the tests of a file; before each of them the providers behave and no user is known. */
 export const useProviders = () => {
   const shared = {} as { providers: TestProviders; service: Latchkey }
   beforeAll(async () => {

@@ -197,7 +197,7 @@ describe('where a sign-in begins', () => {
 })
 
 describe('many first sign-ins of one person at once', () => {
-  it('make one user, and sign everybody in', async () => {
+  it('make one user, and sign all of them in', async () => {
     const browsers = Array.from({ length: 20 }, () => shared.service.browser())
     const callbacks = await Promise.all(browsers.map((browser) => goToProvider(browser, 'provider-a')))
     const answers = await Promise.all(browsers.map((browser, index) => comeBack(browser, callbacks[index] ?? '')))
@@ -229,7 +229,7 @@ describe('many first sign-ins of one person at once', () => {
 })
 
 describe('when our own side fails', () => {
-  it('ends at callback_failed, with nobody signed in, and the log says why', async () => {
+  it('ends at callback_failed, with no user signed in, and the log says why', async () => {
     const browser = shared.service.browser()
     const callback = await goToProvider(browser, 'provider-a')
     await shared.service.sql.query('alter table refresh_token_records rename to records_elsewhere')

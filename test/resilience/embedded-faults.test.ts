@@ -127,7 +127,7 @@ describe('the embedded database', () => {
       await database.close()
     })
 
-  it('takes an empty folder that somebody made, and leaves a full one alone', async () => {
+  it('takes an empty folder that an operator made, and leaves a full one alone', async () => {
     await mkdir(directory)
     await (await open()).close()
     const other = join(folder, 'photos')

@@ -93,7 +93,7 @@ describe(`${count} instances behind nginx`, () => {
   /** What nginx wrote about it, for the report of a failed test. */
   const failedLines = async () => (await site.front.logs()).split('\n').filter((line) => /"status":[45]/.test(line))
 
-  it('fail no request in a rolling restart under load and sign nobody out, with a new secret in two rounds', async () => {
+  it('fail no request in a rolling restart under load and sign no user out, with a new secret in two rounds', async () => {
     const people = await Promise.all(names.slice(0, 4).map((name) => site.signedIn(name)))
     const idle = await site.signedIn('person-7')
     const earlier = (await failedLines()).length

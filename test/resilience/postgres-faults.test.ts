@@ -141,7 +141,7 @@ describe('PostgreSQL in trouble', () => {
         expect(error).toBeInstanceOf(StoreUnavailable)
         expect(ms).toBeLessThan(inTime)
       }
-      // Now without connections: the kernel accepts new ones for the frozen server, and no one greets them.
+      // Now without connections: the kernel accepts new ones for the frozen server, and no server greets them.
       const { error, ms } = await timed(database.ping())
       expect(error).toBeInstanceOf(StoreUnavailable)
       expect(ms).toBeLessThan(inTime)

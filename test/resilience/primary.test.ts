@@ -64,7 +64,7 @@ describe('a primary whose synchronous standby goes away', () => {
     await primary.stop()
   })
 
-  it('is not healthy, although it answers questions; after the first failure everybody is told at once', async () => {
+  it('is not healthy, although it answers questions; after the first failure all callers are told at once', async () => {
     const database = open(both())
     await database.query('create table if not exists signed_in (id serial)')
     await expect(database.ping()).resolves.toBeUndefined()
@@ -135,7 +135,7 @@ describe('an old primary that goes on committing after a promotion', () => {
 })
 
 describe('while there is no primary', () => {
-  it('one attempt at a time is made, with growing pauses, and everybody else is refused at once', async () => {
+  it('one attempt at a time is made, with growing pauses, and all other callers are refused at once', async () => {
     let connections = 0
     const closing = createServer((socket) => {
       connections += 1

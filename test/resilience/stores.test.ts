@@ -49,7 +49,7 @@ describe('PostgreSQL out of reach', () => {
     expect((await tab.post('/api/auth/refresh')).status).toBe(200)
   }
 
-  it('killed: 503 with Retry-After, cookies untouched, access checks go on, and nobody has to sign in again', async () => {
+  it('killed: 503 with Retry-After, cookies untouched, access checks go on, and no user has to sign in again', async () => {
     postgres.signal('SIGKILL')
     await expect.poll(async () => (await healthOf(latchkey)).status).toBe(503)
     await expectUnavailable()

@@ -14,7 +14,7 @@ export const createMovableClock = (): MovableClock => {
   }
 }
 
-/** A clock that is wrong, as opposed to one that the test has moved: nobody knows by how much. */
+/** A clock that is wrong, as opposed to one that the test has moved: the service does not know by how much. */
 export const createWrongClock = (error: number): MovableClock => {
   const clock = createMovableClock()
   return { ...clock, now: () => new Date(clock.now().getTime() + error) }

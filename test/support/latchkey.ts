@@ -117,7 +117,7 @@ export const startLatchkey = async (
 
   const browser = () => createBrowser(publicUrl)
 
-  /** A browser of somebody who has registered, proven the address, and is signed in. */
+  /** A browser of a user who has registered, proven the address, and is signed in. */
   const signedUp = async (username: string, { email = `${username}@example.com`, password = goodPassword } = {}) => {
     const tab = browser()
     const asked = await tab.post('/api/auth/register', { username, email, password })

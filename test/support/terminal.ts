@@ -16,14 +16,14 @@ const pressCtrlC = (others: NodeJS.SignalsListener[]) => {
 
 type Options = {
   input?: string | Buffer
-  /** What somebody types, each as an answer to the next question; there is a terminal then. */
+  /** What the operator types, each as an answer to the next question; there is a terminal then. */
   typed?: string[]
   environment?: Record<string, string>
   /** The input goes on after what is given, until this resolves and Ctrl-C is pressed. */
   interruptedAfter?: Promise<unknown>
 }
 
-/** Runs a command as somebody at a terminal would, or a script without one. */
+/** Runs a command as an operator at a terminal would, or a script without one. */
 export const latchkey = async (
   { openStores }: Pick<CommandStore, 'openStores'>,
   args: string[],

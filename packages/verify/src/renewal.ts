@@ -9,7 +9,7 @@ const mostUnderWay = 1_000
 /** After the service has issued a token that no setting here can accept, no other is asked for during this time. */
 const pause = 10_000
 /**
- * The settings of the two programs differ, so the next token would be refused too, whoever it is for. Every other refusal is about
+ * The settings of the two programs differ, so the next token would be refused too, for every user. Every other refusal is about
  * one session, which must not stop the renewals of the others.
  */
 const concernsAll: ReadonlySet<VerifyRefusal> = new Set(['unknown_key', 'bad_signature', 'wrong_issuer'])

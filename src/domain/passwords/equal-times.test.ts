@@ -36,7 +36,7 @@ describe('a failed attempt takes as long', { retry: 3 }, () => {
     ['of the current cost', 6, 6],
     ['from before the cost was raised', 4, 6],
     ['from before the cost was lowered by one', 6, 5],
-  ])('for nobody as for somebody with a hash %s', async (_, storedCost, cost) => {
+  ])('for an unknown user as for one with a hash %s', async (_, storedCost, cost) => {
     const passwords = createPasswords({ workers, cost, words: ['Latchkey'] })
     const stored = bcrypt.hashSync('right', storedCost)
     const attempts = [
@@ -50,7 +50,7 @@ describe('a failed attempt takes as long', { retry: 3 }, () => {
     expect(Math.min(known, unknown) / Math.max(known, unknown)).toBeGreaterThan(0.6)
   })
 
-  it('for nobody after a guess at a hash of a high cost as before it, but for one step of cost', async () => {
+  it('for an unknown user after a guess at a hash of a high cost as before it, but for one step of cost', async () => {
     const passwords = createPasswords({ workers, cost: 5, words: ['Latchkey'] })
     const attempt = [() => passwords.verify('wrong', undefined, client)]
     const [before = 0] = await mediansOf(20, attempt)
@@ -60,7 +60,7 @@ describe('a failed attempt takes as long', { retry: 3 }, () => {
     expect(after).toBeLessThan(before * 6)
   })
 
-  it('for nobody as for somebody with a cheaper hash of another system', async () => {
+  it('for an unknown user as for one with a cheaper hash of another system', async () => {
     const passwords = createPasswords({ workers, cost: 8, words: ['Latchkey'] })
     const stored = `$scrypt$ln=9,r=8,p=1$${'A'.repeat(22)}$${'B'.repeat(43)}`
     const attempts = [

@@ -9,7 +9,10 @@ import type { Estimate } from './estimator.js'
 
 export type { Busy } from '../../platform/bounded-queue.js'
 
-/** Whom the work is for. Clients of one connection, and connections of one site, share their turns; a known one (its browser, its session) goes first. */
+/**
+ * Whom the work is for. Clients of one connection, and connections of one site, share their turns; a known one (its browser, its
+ * session) is served first.
+ */
 export type Asker = { ip: string; isKnown?: boolean }
 
 /** The program itself: a command, or a test. */

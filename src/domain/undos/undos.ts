@@ -12,8 +12,8 @@ import * as store from './undos.store.js'
 export const undoLifetime = 7 * days
 
 /**
- * A change that can be taken back: something that was added, or what the account had before. A password is never put back: whoever
- * takes the account back chooses a new one.
+ * A change that can be taken back: something that was added, or what the account had before. A password is never put back: the
+ * owner, who takes the account back, chooses a new one.
  */
 export type Undoable =
   | { kind: 'totp' }

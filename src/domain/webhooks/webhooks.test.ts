@@ -146,7 +146,7 @@ describe('webhooks', () => {
     }
   })
 
-  it('are not written for a change that is rolled back, or while nobody wants them', async () => {
+  it('are not written for a change that is rolled back, or while no receiver is set', async () => {
     await database
       .transaction(async (sql) => {
         await addUser(sql)

@@ -25,7 +25,7 @@ const setUp = () => {
   return { runs, state, lines, health }
 }
 
-it('checks the stores once for everybody who asks at the same time, and for a moment after', async () => {
+it('checks the stores once for all who ask at the same time, and for a moment after', async () => {
   const { runs, health } = setUp()
   const results = await Promise.all(Array.from({ length: 200 }, () => health.full()))
   expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['healthy']))

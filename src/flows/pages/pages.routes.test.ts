@@ -46,7 +46,7 @@ const filesOf = (html: string) =>
   )
 
 describe('a page', () => {
-  it.each(pageNames)('/%s is served fresh, to everybody, in every language', async (name) => {
+  it.each(pageNames)('/%s is served fresh, to every visitor, in every language', async (name) => {
     for (const language of languages) {
       const page = await get(`/${name}`, { 'accept-language': `${language}-XX, en;q=0.1` })
 
@@ -101,7 +101,7 @@ describe('a page', () => {
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(firstLoadLimit)
   })
 
-  it('asks nobody else for anything', async () => {
+  it('loads nothing from another host', async () => {
     for (const name of pageNames) expect((await get(`/${name}`)).body).not.toMatch(/(?:src|href)="(?:https?:)?\/\//)
   })
 })

@@ -71,7 +71,7 @@ describe('POST /api/auth/password-strength', () => {
     },
   )
 
-  it('sheds load with 503 when too many wait, and stays alive for everybody else', async () => {
+  it('sheds load with 503 when too many wait, and stays alive for all others', async () => {
     const all = Promise.all(Array.from({ length: 60 }, () => ask({ password: '4@8({[</369&#!1/|0$5+7%2'.repeat(3) })))
     const time = startStopwatch()
     expect((await fetch(`${latchkey.url}/health/live`)).status).toBe(200)

@@ -20,7 +20,7 @@ const measure = async ({ database, clock }: Dependencies) => {
 }
 
 /**
- * Compares this machine's clock with the database's once a minute. An instance whose clock is wrong works, and so nobody would
+ * Compares this machine's clock with the database's once a minute. An instance whose clock is wrong works, and so no operator would
  * notice: the tokens that it signs expire too early or too late, also for the other instances.
  */
 export const createClockWatch = (dependencies: Dependencies) => {

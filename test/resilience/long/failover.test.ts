@@ -101,7 +101,7 @@ describe('counters on several Redis servers', () => {
   }
 
   let strangers = 0
-  /** From an address that nobody has used. The hashes of the last guesses are done by then: on a busy machine they delay Redis. */
+  /** From an address that was not used before. The hashes of the last guesses are done by then: on a busy machine they delay Redis. */
   const guessAsStranger = async (site: Awaited<ReturnType<typeof startSite>>) => {
     await pause(500)
     strangers += 1

@@ -49,7 +49,7 @@ const restart = async (order: number[], program?: string) => {
 }
 const failedLines = async () => (await site.front.logs()).split('\n').filter((line) => /"status":[45]/.test(line))
 
-it('an upgrade, a way back and another upgrade fail no request under load, and sign nobody out', async () => {
+it('an upgrade, a way back and another upgrade fail no request under load, and sign no user out', async () => {
   const people = await Promise.all(names.slice(0, 6).map((name) => site.signedIn(name)))
   const idle = await site.signedIn('person-7')
   const load = startLoad(people, asks)

@@ -143,7 +143,7 @@ const claimModes: Mode<IssuerBehaviour>[] = [
   ['the token never expires', claims(without('exp')), 'failed'],
   ['the token does not say when it was issued', claims(without('iat')), 'failed'],
   ['the token is for later', claims((c) => ({ ...c, nbf: now() + 3600 })), 'failed'],
-  ['the token is about nobody', claims(without('sub')), 'failed'],
+  ['the token names no subject', claims(without('sub')), 'failed'],
   ['the token is about an empty name', claims(having({ sub: '' })), 'failed'],
   ['the token is about a number', claims(having({ sub: 7 })), 'failed'],
   ['the token is about a name without end', claims(having({ sub: 's'.repeat(2000) })), 'failed'],
@@ -155,7 +155,7 @@ const emailModes: Mode<IssuerBehaviour>[] = [
   ['the email is not verified, in words', claims(having({ email_verified: 'false' })), 'no_email'],
   ['the email is verified by the number one', claims(having({ email_verified: 1 })), 'no_email'],
   [
-    'nobody says that the email is verified',
+    'nothing says that the email is verified',
     { idToken: without('email_verified'), userinfo: without('email_verified') },
     'no_email',
   ],
@@ -174,8 +174,8 @@ const emailModes: Mode<IssuerBehaviour>[] = [
 ]
 
 const userinfoModes: Mode<IssuerBehaviour>[] = [
-  ['userinfo is about somebody else', { idToken: without('email'), userinfo: having({ sub: 'subject-2' }) }, 'failed'],
-  ['userinfo is about nobody', { idToken: without('email'), userinfo: without('sub') }, 'failed'],
+  ['userinfo is about another person', { idToken: without('email'), userinfo: having({ sub: 'subject-2' }) }, 'failed'],
+  ['userinfo names no subject', { idToken: without('email'), userinfo: without('sub') }, 'failed'],
   ['userinfo answers 500', { idToken: without('email'), instead: { userinfo: replies.serverError } }, 'failed'],
   ['userinfo is a page', { idToken: without('email'), instead: { userinfo: replies.html } }, 'failed'],
   ['userinfo redirects', { idToken: without('email'), instead: { userinfo: replies.redirect } }, 'failed'],

@@ -55,7 +55,7 @@ const launch = async () => {
 
 /**
  * One Firefox for all test processes: its start costs as much as ten pages. It serves one connection at a time, so the
- * processes wait in a queue: whoever connects here is sent the browser's address when it is free, and gives it back by
+ * processes wait in a queue: a process that connects here is sent the browser's address when it is free, and gives it back by
  * closing the connection, however that happens.
  */
 export const startFirefox = async () => {

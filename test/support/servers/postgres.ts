@@ -27,7 +27,7 @@ const testSettings = {
   listen_addresses: '127.0.0.1',
 }
 
-/** A PostgreSQL server of its own, on a free port, in a temporary folder. Everybody on this machine may connect. */
+/** A PostgreSQL server of its own, on a free port, in a temporary folder. Every user of this machine may connect. */
 export const startPostgres = async ({ settings = {}, standby }: PostgresOptions = {}): Promise<PostgresServer> => {
   const initdb = testProgram('initdb')
   const programs = dirname(initdb)

@@ -26,7 +26,7 @@ const linesOf = ({ rawHeaders }: IncomingMessage) =>
 
 const readJson = (text: string, type = '') => (type.startsWith('application/json') ? JSON.parse(text) : {})
 
-/** Somebody's browser at the front end: keeps cookies, and sends what our own pages send. */
+/** A user's browser at the front end: keeps cookies, and sends what our own pages send. */
 export const createVisitor = (door: FrontEnd, connections = createConnections(door), jar = createCookieJar()) => {
   const origin = `https://localhost:${door.port}`
 
