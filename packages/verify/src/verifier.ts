@@ -57,17 +57,11 @@ const createCurrentCheck = (settings: Settings, list: ReturnType<typeof listFor>
   }
 }
 
-export type Verifier = ReturnType<typeof createVerifier>
-
-/** Checks access tokens of one Latchkey service. A wrong option is an error at once; a bad token never is one. */
-export const createVerifier = (options: VerifierOptions) => {
-  const settings = readSettings(options)
+/** Signature and claims once for each token, what can change at every request. */
+const createTokenCheck = (settings: Settings, keys: ReturnType<typeof keysFor>, list: ReturnType<typeof listFor>) => {
   const { publicUrl } = settings
-  const keys = keysFor(settings)
-  const list = listFor(settings)
   const refusalNow = createCurrentCheck(settings, list)
   const verifiedTokens = createVerifiedTokens()
-  let isClosed = false
 
   const recall = async (token: string) => {
     await keys.refresh()
@@ -86,7 +80,7 @@ export const createVerifier = (options: VerifierOptions) => {
     return { verified: verifiedOf(claims), by }
   }
 
-  const verifyToken = async (token: string | undefined): Promise<Verification> => {
+  return async (token: string | undefined): Promise<Verification> => {
     if (typeof token !== 'string' || token === '') return refuse('missing')
     const known = await recall(token)
     const checked = known ?? (await checkText(token))
@@ -99,8 +93,19 @@ export const createVerifier = (options: VerifierOptions) => {
     if (!known) verifiedTokens.remember(token, checked)
     return verified
   }
+}
 
-  const { serviceUrl, fetch, now, onProblem } = settings
+export type Verifier = ReturnType<typeof createVerifier>
+
+/** Checks access tokens of one Latchkey service. A wrong option is an error at once; a bad token never is one. */
+export const createVerifier = (options: VerifierOptions) => {
+  const settings = readSettings(options)
+  const keys = keysFor(settings)
+  const list = listFor(settings)
+  const verifyToken = createTokenCheck(settings, keys, list)
+  let isClosed = false
+
+  const { publicUrl, serviceUrl, fetch, now, onProblem } = settings
   return {
     /** What the middleware needs to know. No secret is among it. */
     service: { publicUrl, serviceUrl, fetch, now, onProblem },
