@@ -6,7 +6,7 @@ import { createRenewal } from '../flows/access-check/renewal.js'
 import { accountRoutes } from '../flows/account/account.routes.js'
 import { createProfile } from '../flows/account/profile.js'
 import { apiDocumentRoutes } from '../flows/api-document/api-document.routes.js'
-import { createChangeEmail } from '../flows/change-email/change-email.js'
+import { createChangeEmail, createConfirmationProofs } from '../flows/change-email/change-email.js'
 import { changeEmailRoutes } from '../flows/change-email/change-email.routes.js'
 import { createChangePassword } from '../flows/change-password/change-password.js'
 import { changePasswordRoutes } from '../flows/change-password/change-password.routes.js'
@@ -66,7 +66,9 @@ type Dependencies = Platform & Nouns & Parts & { secondFactorRequired: boolean }
 
 /** What users do with their own account. */
 const registerAccountFlows = (server: Server, dependencies: Dependencies) => {
-  changeEmailRoutes(server, { ...dependencies, changeEmail: createChangeEmail(dependencies) })
+  const confirmationProofs = createConfirmationProofs(dependencies)
+  const changeEmail = createChangeEmail({ ...dependencies, confirmationProofs })
+  changeEmailRoutes(server, { ...dependencies, changeEmail })
   undoRoutes(server, { ...dependencies, undo: createUndo(dependencies) })
   accountRoutes(server, { ...dependencies, profile: createProfile(dependencies) })
   deleteAccountRoutes(server, { ...dependencies, deleteOwnAccount: createDeleteOwnAccount(dependencies) })

@@ -12,34 +12,70 @@ import { emailKey, readEmail } from '../../domain/users/email.js'
 import type { User, Users } from '../../domain/users/users.js'
 import type { Transaction } from '../../platform/database/database.js'
 
-type Dependencies = {
-  accountChanges: AccountChanges
+type ProofDependencies = {
   users: Users
   passwords: Passwords
   sessions: Pick<Sessions, 'isLive'>
   factors: Pick<Factors, 'hasTotp'>
-  emailChanges: EmailChanges
-  invitations: Pick<Invitations, 'refusalForAddress' | 'useUp'>
   events: Events
   /** Whether a password alone is never enough to sign in. */
   secondFactorRequired: boolean
 }
+
 /** `withheld`: no mail goes to the new address. */
-type Asked = { email: string; withheld: boolean }
-type Confirmed = { token: string; password?: string | undefined; caller: SessionCaller | undefined }
+type NewAddress = { email: string; withheld: boolean }
+type Confirmation = { token: string; password?: string | undefined; caller: SessionCaller | undefined }
 
 /** Asked again in the transaction of the change: whether the proof still holds. With a session, it gets new tokens. */
 type Proof = { caller: SessionCaller } | { passwordHash: string }
 
-export const createChangeEmail = (deps: Dependencies) => {
-  const { accountChanges, users, passwords, sessions, factors, emailChanges, invitations, events } = deps
+/** That the user of a mailed link is the owner of the account. */
+export const createConfirmationProofs = (deps: ProofDependencies) => {
+  const { users, passwords, sessions, factors, events, secondFactorRequired } = deps
 
+  /** A session of the user, or else the password, unless it is not enough to sign in. */
+  const neededProof = async ({ id, passwordHash }: User, caller: SessionCaller | undefined) => {
+    if (caller?.userId === id && (await sessions.isLive(caller))) return 'session' as const
+    const isEnough = !secondFactorRequired && passwordHash !== undefined && !(await factors.hasTotp(id))
+    return isEnough ? ('password' as const) : ('sign_in' as const)
+  }
+
+  const proofFor = async ({ userId }: EmailChange, { caller, password }: Confirmation, client: Client) => {
+    const user = await users.findEnabled(userId)
+    if (!user) return refuse('not_authenticated')
+    const needed = await neededProof(user, caller)
+    if (needed === 'session' && caller) return { caller }
+    if (needed !== 'password' || user.passwordHash === undefined) return refuse('not_authenticated')
+    if (password === undefined) return refuse('password_required')
+    const verified = await passwords.verify(password, user.passwordHash, client)
+    if (isRefused(verified)) return verified
+    if (verified.matches) return { passwordHash: user.passwordHash }
+    await events.record({ kind: 'email_change_failed', userId, reason: 'wrong_password' }, client)
+    return refuse('wrong_current_password')
+  }
+
+  /** Of a password; a session is asked again where the user's row is locked. */
+  const stillValid = async (sql: Transaction, user: User, proof: Proof) =>
+    'caller' in proof || (user.passwordHash === proof.passwordHash && !(await factors.hasTotp(user.id, sql)))
+
+  return { neededProof, proofFor, stillValid }
+}
+
+type Dependencies = {
+  accountChanges: AccountChanges
+  users: Users
+  emailChanges: EmailChanges
+  invitations: Pick<Invitations, 'refusalForAddress' | 'useUp'>
+  confirmationProofs: ReturnType<typeof createConfirmationProofs>
+}
+
+const createAsking = ({ accountChanges, emailChanges }: Pick<Dependencies, 'accountChanges' | 'emailChanges'>) => {
   /**
    * Mails the links. The answer does not show whether the address has an account or an invitation: whether an account may have it is
    * decided when it is confirmed. The caller's own address, also with other capitals, needs no mail.
    */
-  const ask = async (context: CallerContext, { email: given, withheld }: Asked) => {
-    const email = readEmail(given)
+  const ask = async (context: CallerContext, { email: typedEmail, withheld }: NewAddress) => {
+    const email = readEmail(typedEmail)
     if (isRefused(email)) return email
     const asked = await accountChanges.byCaller(context, 'email_change_asked', async (sql, user) => {
       if (emailKey(user.email) === email.key) return { changes: {} }
@@ -63,12 +99,12 @@ export const createChangeEmail = (deps: Dependencies) => {
     return isRefused(cancelled) ? cancelled : undefined
   }
 
-  /** A session of the user, or else the password, unless it is not enough to sign in. */
-  const neededProof = async ({ id, passwordHash }: User, caller: SessionCaller | undefined) => {
-    if (caller?.userId === id && (await sessions.isLive(caller))) return 'session' as const
-    const isEnough = !deps.secondFactorRequired && passwordHash !== undefined && !(await factors.hasTotp(id))
-    return isEnough ? ('password' as const) : ('sign_in' as const)
-  }
+  return { ask, waitingFor, cancel }
+}
+
+const createConfirming = (deps: Dependencies) => {
+  const { accountChanges, users, emailChanges, invitations } = deps
+  const { neededProof, proofFor, stillValid } = deps.confirmationProofs
 
   /** For the page of the link. Not the username: a mistyped address belongs to another person. */
   const look = async (token: string, caller: SessionCaller | undefined) => {
@@ -78,26 +114,8 @@ export const createChangeEmail = (deps: Dependencies) => {
     return { email: waiting.email.email, proof: await neededProof(user, caller) }
   }
 
-  const proofFor = async ({ userId }: EmailChange, { caller, password }: Confirmed, client: Client) => {
-    const user = await users.findEnabled(userId)
-    if (!user) return refuse('not_authenticated')
-    const needed = await neededProof(user, caller)
-    if (needed === 'session' && caller) return { caller }
-    if (needed !== 'password' || user.passwordHash === undefined) return refuse('not_authenticated')
-    if (password === undefined) return refuse('password_required')
-    const verified = await passwords.verify(password, user.passwordHash, client)
-    if (isRefused(verified)) return verified
-    if (verified.matches) return { passwordHash: user.passwordHash }
-    await events.record({ kind: 'email_change_failed', userId, reason: 'wrong_password' }, client)
-    return refuse('wrong_current_password')
-  }
-
-  /** Of a password; a session is asked again where the user's row is locked. */
-  const stillValid = async (sql: Transaction, user: User, proof: Proof) =>
-    'caller' in proof || (user.passwordHash === proof.passwordHash && !(await factors.hasTotp(user.id, sql)))
-
   /** The new tokens have the new email. Without a session none begins. */
-  const confirm = async (request: Confirmed, client: Client) => {
+  const confirm = async (request: Confirmation, client: Client) => {
     const waiting = await emailChanges.find(request.token)
     if (!waiting) return refuse('invalid_link')
     const proof = await proofFor(waiting, request, client)
@@ -123,5 +141,8 @@ export const createChangeEmail = (deps: Dependencies) => {
     return waiting && users.findById(waiting.userId)
   }
 
-  return { ask, waitingFor, cancel, look, confirm, userOf }
+  return { look, confirm, userOf }
 }
+
+/** A signed-in user asks for another address, and the link in the mail to it confirms it. */
+export const createChangeEmail = (deps: Dependencies) => ({ ...createAsking(deps), ...createConfirming(deps) })

@@ -32,35 +32,23 @@ type Made = { credential: PasskeyCredential; sealedChallenge: string | undefined
 const nameFor = (name: string | undefined, { userAgent, language = 'en' }: Client) =>
   name ?? deviceName(readDevice(userAgent), deviceWords[language])
 
-/** The passkeys of the caller's account. A route lets only fresh sessions add and remove them. */
-export const createOwnPasskeys = (deps: Dependencies) => {
-  const { accountChanges, users, sessions, passkeys, factors, signIns, enrolments, secondFactorRequired } = deps
-
-  const addTo = async (sql: Transaction, user: User, made: NewPasskey, name: string) => {
+const createAddTo =
+  ({ passkeys }: Pick<Dependencies, 'passkeys'>) =>
+  async (sql: Transaction, user: User, made: NewPasskey, name: string) => {
     const added = await passkeys.add(sql, user, made, name)
     if (isRefused(added)) return added
     const details = { mail: { passkeyName: added.name }, undo: { id: added.id } }
     return { result: added, changes: { passkey_added: details } }
   }
 
+type EnrolmentDependencies = Pick<Dependencies, 'passkeys' | 'signIns' | 'enrolments'>
+
+/** The first factor of an account, added at a sign-in that cannot go on without one. */
+const createAtEnrolment = (deps: EnrolmentDependencies) => {
+  const { passkeys, signIns, enrolments } = deps
+  const addTo = createAddTo(deps)
+
   return {
-    begin: async (caller: SessionCaller) => {
-      const user = await users.findById(caller.userId)
-      if (!user || !(await sessions.isLive(caller))) return refuse('not_authenticated')
-      return passkeys.registrationOptions(user, sessionBinding(caller))
-    },
-
-    add: async (context: CallerContext, { credential, sealedChallenge, name }: Made) => {
-      const { caller, client } = context
-      const made = await passkeys.verifyNew({ credential, sealedChallenge, binding: sessionBinding(caller) })
-      if (isRefused(made)) return made
-      const added = await accountChanges.byCaller(context, 'passkey_added', (sql, user) =>
-        addTo(sql, user, made, nameFor(name, client)),
-      )
-      return isRefused(added) ? added : added.result
-    },
-
-    /** For a sign-in that cannot go on without a factor. */
     beginAtEnrolment: async (token: string) => {
       const open = await enrolments.findOpen(token)
       if (isRefused(open)) return open
@@ -80,9 +68,34 @@ export const createOwnPasskeys = (deps: Dependencies) => {
         addTo(sql, user, made, nameFor(name, client)),
       )
     },
+  }
+}
 
-    rename: async (context: CallerContext, id: string, wanted: string) => {
-      const name = passkeyName(wanted)
+/** The passkeys of the caller's account. A route lets only fresh sessions add and remove them. */
+export const createOwnPasskeys = (deps: Dependencies) => {
+  const { accountChanges, users, sessions, passkeys, factors, secondFactorRequired } = deps
+
+  const addTo = createAddTo(deps)
+
+  return {
+    begin: async (caller: SessionCaller) => {
+      const user = await users.findById(caller.userId)
+      if (!user || !(await sessions.isLive(caller))) return refuse('not_authenticated')
+      return passkeys.registrationOptions(user, sessionBinding(caller))
+    },
+
+    add: async (context: CallerContext, { credential, sealedChallenge, name }: Made) => {
+      const { caller, client } = context
+      const made = await passkeys.verifyNew({ credential, sealedChallenge, binding: sessionBinding(caller) })
+      if (isRefused(made)) return made
+      const added = await accountChanges.byCaller(context, 'passkey_added', (sql, user) =>
+        addTo(sql, user, made, nameFor(name, client)),
+      )
+      return isRefused(added) ? added : added.result
+    },
+
+    rename: async (context: CallerContext, id: string, typedName: string) => {
+      const name = passkeyName(typedName)
       if (name === null) return refuse('bad_request', { message: 'Choose a name that can be seen' })
       const renamed = await accountChanges.byCaller(context, 'passkey_renamed', async (sql, user) => {
         const result = await passkeys.rename(sql, id, user.id, name)
@@ -98,5 +111,7 @@ export const createOwnPasskeys = (deps: Dependencies) => {
         if (isRefused(removed)) return removed
         return { changes: { passkey_removed: { mail: { passkeyName: removed.name } } } }
       }),
+
+    ...createAtEnrolment(deps),
   }
 }
