@@ -39,20 +39,15 @@ const provenAtFrom = ({ auth_time: authTime }: Claims, now: Date) => {
   return ahead > clockTolerance ? undefined : new Date(now.getTime() + Math.min(0, ahead))
 }
 
-/** Any OpenID Connect issuer: Google, Keycloak, Entra ID, Authentik and so on. */
-export const createOpenIdConnect = (
-  id: ProviderId,
-  settings: OpenIdConnectSettings,
-  { outbound, clock }: { outbound: Outbound; clock: Clock },
-): Provider => {
+/** The library's view of the provider: what it has published, our client there, and how the requests are sent. */
+const createConfiguration = (settings: OpenIdConnectSettings, clock: Clock) => {
   const issuer = new URL(settings.issuer)
   const allowLoopbackHttp = !settings.production && issuer.protocol === 'http:' && isLoopback(issuer.hostname)
   const discovered = createDiscovery({ ...settings, allowLoopbackHttp }, { clock })
   const keys = createSigningKeys({ clock })
-  const redirectUri = new URL(settings.redirectUri)
 
   /** Created for each attempt: the clock may have moved, and the requests of one attempt share one deadline. */
-  const configuration = async (fetch: Fetch) => {
+  return async (fetch: Fetch) => {
     const metadata = await discovered(fetch)
     const config = new oidc.Configuration(
       metadata,
@@ -69,6 +64,16 @@ export const createOpenIdConnect = (
     if (held) oidc.setJwksCache(config, held)
     return config
   }
+}
+
+/** Any OpenID Connect issuer: Google, Keycloak, Entra ID, Authentik and so on. */
+export const createOpenIdConnect = (
+  id: ProviderId,
+  settings: OpenIdConnectSettings,
+  { outbound, clock }: { outbound: Outbound; clock: Clock },
+): Provider => {
+  const configuration = createConfiguration(settings, clock)
+  const redirectUri = new URL(settings.redirectUri)
 
   const begin: Provider['begin'] = async ({ state, verifier, nonce }) => {
     try {
