@@ -19,7 +19,7 @@ import { devMailboxRoutes } from '../flows/dev-mailbox/dev-mailbox.routes.js'
 import { eventsRoutes } from '../flows/events/events.routes.js'
 import { createExportAccount } from '../flows/export-account/export-account.js'
 import { exportAccountRoutes } from '../flows/export-account/export-account.routes.js'
-import { createOwnFactors } from '../flows/factors/factors.js'
+import { createOwnFactors, createTotpEnrolment } from '../flows/factors/factors.js'
 import { factorsRoutes } from '../flows/factors/factors.routes.js'
 import { createOwnPasskeys } from '../flows/factors/passkeys.js'
 import { passkeysRoutes } from '../flows/factors/passkeys.routes.js'
@@ -78,7 +78,8 @@ const registerAccountFlows = (server: Server, dependencies: Dependencies) => {
 /** Second factors and passkeys: signing in with them, adding and removing them. */
 const registerFactorFlows = (server: Server, dependencies: Dependencies) => {
   secondFactorRoutes(server, dependencies)
-  factorsRoutes(server, { ...dependencies, ownFactors: createOwnFactors(dependencies) })
+  const totpEnrolment = createTotpEnrolment(dependencies)
+  factorsRoutes(server, { ...dependencies, ownFactors: createOwnFactors(dependencies), totpEnrolment })
   passkeysRoutes(server, { ...dependencies, ownPasskeys: createOwnPasskeys(dependencies) })
   passkeyLoginRoutes(server, { ...dependencies, passkeyLogin: createPasskeyLogin(dependencies) })
 }

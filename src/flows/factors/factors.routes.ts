@@ -12,7 +12,7 @@ import { sendRotated, sendSignedIn, withCookies, withHeaders } from '../../http/
 import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { uuidPattern } from '../../lib/uuid.js'
-import type { createOwnFactors } from './factors.js'
+import type { createOwnFactors, createTotpEnrolment } from './factors.js'
 
 const fresh = [...gateRefusals, 'fresh_sign_in_required'] as const
 
@@ -73,6 +73,7 @@ const schemas = {
 type Dependencies = {
   guards: Guards
   ownFactors: ReturnType<typeof createOwnFactors>
+  totpEnrolment: ReturnType<typeof createTotpEnrolment>
   callers: Callers
   enrolling: Enrolling
   cookies: Cookies
@@ -80,7 +81,7 @@ type Dependencies = {
 }
 
 export const factorsRoutes = (server: Server, deps: Dependencies) => {
-  const { guards, ownFactors, callers, enrolling, cookies, signInCookies } = deps
+  const { guards, ownFactors, totpEnrolment, callers, enrolling, cookies, signInCookies } = deps
 
   server.get('/api/auth/factors', { schema: schemas.list, onRequest: guards.read }, async (request, reply) => {
     return listRefusals.answer(reply, await ownFactors.list(callers.of(request)))
@@ -88,14 +89,14 @@ export const factorsRoutes = (server: Server, deps: Dependencies) => {
 
   server.post('/api/auth/totp', { schema: schemas.begin, onRequest: guards.enrol }, async (request, reply) => {
     const by = enrolling.of(request)
-    const begun = await ('caller' in by ? ownFactors.begin(by.caller) : ownFactors.beginAtEnrolment(by.challenge))
+    const begun = await ('caller' in by ? ownFactors.begin(by.caller) : totpEnrolment.begin(by.challenge))
     if (!isRefused(begun)) return reply.send({ ...begun, qr: renderSVG(begun.uri, { border: 4 }) })
     signInCookies.clearIfOver(reply, begun)
     return beginRefusals.sendRefusal(reply, begun)
   })
 
   const confirmAtEnrolment = async (code: string, token: string, request: FastifyRequest, reply: FastifyReply) => {
-    const finished = await ownFactors.confirmAtEnrolment(code, token, signInCookies.visitOf(request))
+    const finished = await totpEnrolment.confirm(code, token, signInCookies.visitOf(request))
     if (isRefused(finished)) {
       signInCookies.clearIfOver(reply, finished)
       return confirmRefusals.sendRefusal(reply, finished)

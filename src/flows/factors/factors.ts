@@ -18,30 +18,57 @@ type Dependencies = {
   factors: Factors
   passkeys: Pick<Passkeys, 'list' | 'countUsable'>
   trustedDevices: TrustedDevices
-  signIns: Pick<SignIns, 'byEnrolment'>
-  enrolments: Pick<Enrolments, 'findOpen'>
   /** Whether every account needs a second factor. */
   secondFactorRequired: boolean
 }
 
+/** The session is the one that has begun it. */
+const addTotp = async (
+  factors: Pick<Factors, 'confirm'>,
+  sql: Transaction,
+  { id: userId }: User,
+  { sessionId, code }: { sessionId: string; code: string },
+) => {
+  const added = await factors.confirm(sql, { userId, sessionId, code })
+  return isRefused(added) ? added : { result: added, changes: { totp_added: {} } }
+}
+
+type EnrolmentDependencies = {
+  factors: Pick<Factors, 'begin' | 'confirm'>
+  signIns: Pick<SignIns, 'byEnrolment'>
+  enrolments: Pick<Enrolments, 'findOpen'>
+}
+
+/** TOTP as the first factor of an account, at a sign-in that cannot go on without one. */
+export const createTotpEnrolment = ({ factors, signIns, enrolments }: EnrolmentDependencies) => ({
+  begin: async (token: string) => {
+    const open = await enrolments.findOpen(token)
+    if (isRefused(open)) return open
+    const { challenge, user } = open
+    return factors.begin({ userId: user.id, sessionId: challenge.id, account: user.email })
+  },
+
+  /** Switches it on and finishes the sign-in. */
+  confirm: async (code: string, token: string, visit: Visit) => {
+    const finished = await signIns.byEnrolment({ token, second: 'otp' }, visit, (sql, user, challengeId) =>
+      addTotp(factors, sql, user, { sessionId: challengeId, code }),
+    )
+    if (!('issued' in finished)) return finished
+    return { issued: finished.issued, recoveryCodes: finished.added.recoveryCodes }
+  },
+})
+
+const deviceBody = (device: Awaited<ReturnType<TrustedDevices['list']>>[number]) => ({
+  id: device.id,
+  ip: device.ip,
+  ...describeDevice(device.user_agent),
+  createdAt: device.created_at.toISOString(),
+  expiresAt: device.expires_at.toISOString(),
+})
+
 /** The factors of the caller's account. A route lets only fresh sessions change them. */
 export const createOwnFactors = (deps: Dependencies) => {
-  const {
-    accountChanges,
-    users,
-    sessions,
-    factors,
-    passkeys,
-    trustedDevices,
-    signIns,
-    enrolments,
-    secondFactorRequired,
-  } = deps
-
-  const addTotp = async (sql: Transaction, { id: userId }: User, sessionId: string, code: string) => {
-    const added = await factors.confirm(sql, { userId, sessionId, code })
-    return isRefused(added) ? added : { result: added, changes: { totp_added: {} } }
-  }
+  const { accountChanges, users, sessions, factors, passkeys, trustedDevices, secondFactorRequired } = deps
 
   return {
     list: async ({ userId }: SessionCaller) => {
@@ -54,13 +81,7 @@ export const createOwnFactors = (deps: Dependencies) => {
         totp: totp ? { createdAt: totp.toISOString() } : null,
         recoveryCodes: { left: recoveryCodesLeft },
         passkeys: await passkeys.list(userId),
-        trustedDevices: devices.map((device) => ({
-          id: device.id,
-          ip: device.ip,
-          ...describeDevice(device.user_agent),
-          createdAt: device.created_at.toISOString(),
-          expiresAt: device.expires_at.toISOString(),
-        })),
+        trustedDevices: devices.map(deviceBody),
       }
     },
 
@@ -71,26 +92,9 @@ export const createOwnFactors = (deps: Dependencies) => {
       return factors.begin({ userId, sessionId, account: user.email })
     },
 
-    /** For a sign-in that cannot go on without a factor. */
-    beginAtEnrolment: async (token: string) => {
-      const open = await enrolments.findOpen(token)
-      if (isRefused(open)) return open
-      const { challenge, user } = open
-      return factors.begin({ userId: user.id, sessionId: challenge.id, account: user.email })
-    },
-
-    /** Switches it on and finishes the sign-in. */
-    confirmAtEnrolment: async (code: string, token: string, visit: Visit) => {
-      const finished = await signIns.byEnrolment({ token, second: 'otp' }, visit, (sql, user, challengeId) =>
-        addTotp(sql, user, challengeId, code),
-      )
-      if (!('issued' in finished)) return finished
-      return { issued: finished.issued, recoveryCodes: finished.added.recoveryCodes }
-    },
-
     confirm: async (context: CallerContext, code: string) => {
       const added = await accountChanges.byCaller(context, 'totp_added', (sql, user) =>
-        addTotp(sql, user, context.caller.sessionId, code),
+        addTotp(factors, sql, user, { sessionId: context.caller.sessionId, code }),
       )
       return isRefused(added) ? added : added.result
     },
