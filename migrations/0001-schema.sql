@@ -132,12 +132,12 @@ create table refresh_token_records (
 create index refresh_token_records_of_user on refresh_token_records (user_id);
 
 -- Sessions that ended, so that their access tokens are refused before they expire. Tokens of the session with a generation below
--- `below` are refused; null means all of them. Triggers write the entries.
+-- `min_generation` are refused; null means all of them. Triggers write the entries.
 create table ended_sessions (
   -- Who reads by it sees every entry once, also one that commits late: see `ended-sessions.store.ts`.
   xact xid8 not null default pg_current_xact_id(),
   sid uuid not null,
-  below integer,
+  min_generation integer,
   ended_at timestamptz not null default now(),
   primary key (xact, sid)
 );

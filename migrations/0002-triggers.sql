@@ -141,8 +141,8 @@ create function note_ended_session() returns trigger
 language plpgsql security definer set search_path from current as $$
 begin
   -- In a trigger for delete, `new` is null: all tokens are refused.
-  insert into ended_sessions (sid, below) values (old.id, new.oldest_generation)
-  on conflict (xact, sid) do update set below = excluded.below;
+  insert into ended_sessions (sid, min_generation) values (old.id, new.oldest_generation)
+  on conflict (xact, sid) do update set min_generation = excluded.min_generation;
   return null;
 end $$;
 
@@ -158,7 +158,7 @@ create function note_all_sessions_ended() returns trigger
 language plpgsql security definer set search_path from current as $$
 begin
   insert into ended_sessions (sid) select id from refresh_token_records where expires_at > now()
-  on conflict (xact, sid) do update set below = null;
+  on conflict (xact, sid) do update set min_generation = null;
   return null;
 end $$;
 

@@ -161,7 +161,7 @@ describe.each(testStores)('the list for other programs on $name', ({ open }) => 
   const at = useStore(open)
   const add = (minGeneration: number | null = null) =>
     at.sql.query<{ sid: string }>(
-      'insert into ended_sessions (sid, below) values (gen_random_uuid(), $1) returning sid',
+      'insert into ended_sessions (sid, min_generation) values (gen_random_uuid(), $1) returning sid',
       [minGeneration],
     )
 

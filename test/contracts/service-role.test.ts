@@ -120,10 +120,12 @@ describe('the role of the running service', () => {
     await owner.query(`revoke all on ended_sessions from ${quoted(serviceRole)}`)
     // A table of the same name among the caller's own must not catch the entry.
     await service.transaction(async (sql) => {
-      await sql.query('create temporary table ended_sessions (sid uuid, below integer) on commit drop')
+      await sql.query('create temporary table ended_sessions (sid uuid, min_generation integer) on commit drop')
       await sql.query('delete from users')
     })
-    expect(await owner.query('select sid, below from ended_sessions')).toEqual([{ sid: id, below: null }])
+    expect(await owner.query('select sid, min_generation from ended_sessions')).toEqual([
+      { sid: id, min_generation: null },
+    ])
     await owner.query('delete from ended_sessions')
     await owner.close()
     await migrateAsOwner({ ...urls, directory: migrationsDirectory, grantsFor })

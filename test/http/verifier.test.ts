@@ -107,7 +107,7 @@ describe('a session that ends', () => {
     await tab.post('/api/auth/refresh')
     const result = await verifier.verify(requestOf(tab))
     if (!result.ok) throw new Error(result.code)
-    await latchkey.sql.query('insert into ended_sessions (sid, below) values ($1, $2)', [
+    await latchkey.sql.query('insert into ended_sessions (sid, min_generation) values ($1, $2)', [
       result.sessionId,
       result.claims.gen,
     ])

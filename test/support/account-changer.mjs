@@ -2,7 +2,7 @@
 // From dist/modules/, where a process of its own finds JavaScript.
 const built = (/** @type {string} */ path) => import(new URL(`../../dist/modules/${path}`, import.meta.url).href)
 const { loadConfig } = await built('config.js')
-const { makeNouns } = await built('app/nouns.js')
+const { createNouns } = await built('app/nouns.js')
 const { systemClock: clock } = await built('lib/clock.js')
 const { createMemoryCache } = await built('platform/cache/memory.js')
 const { openDatabase } = await built('platform/database/open.js')
@@ -15,7 +15,7 @@ const timeouts = { connectTimeoutMs: 60_000, statementTimeoutMs: 120_000, idleTi
 const database = await openDatabase({
   postgres: { url: config.databaseUrl, poolSize: changes.length, ...timeouts },
 })
-const { accountChanges } = makeNouns(config, {
+const { accountChanges } = createNouns(config, {
   clock,
   log: createLog({ level: 'silent' }),
   database,

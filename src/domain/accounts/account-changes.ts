@@ -120,7 +120,7 @@ export const createAccountChanges = ({ database, users, sessions, applyConsequen
     sql: Transaction,
     user: User | undefined,
     { caller, client }: CallerContext,
-    kind: Kind | readonly Kind[],
+    kind: Kinds<Kind>,
     work: Work<Outcome>,
   ) => {
     if (!user || user.disabled || !(await sessions.lockOfCaller(sql, caller))) return refuse('not_authenticated')

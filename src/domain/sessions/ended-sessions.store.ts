@@ -18,13 +18,13 @@ export type News = {
 export const selectNews = async (sql: Sql, { seen, xact, sid }: SnapshotCursor, limit: number) => {
   const [news] = await sql.query<News>(
     `with news as materialized (
-       select e.xact, e.sid, e.below from ended_sessions as e
+       select e.xact, e.sid, e.min_generation from ended_sessions as e
        where (e.xact, e.sid) > ($1::xid8, $2::uuid)
          and ($3::pg_snapshot is null or not pg_visible_in_snapshot(e.xact, $3::pg_snapshot))
        order by e.xact, e.sid limit $4
      )
      select pg_current_snapshot()::text as snapshot, pg_postmaster_start_time()::text as server,
-       (select coalesce(json_agg(json_build_array(n.sid, n.below)), '[]') from news as n) as entries,
+       (select coalesce(json_agg(json_build_array(n.sid, n.min_generation)), '[]') from news as n) as entries,
        (select json_build_object('xact', n.xact::text, 'sid', n.sid) from news as n
         order by n.xact desc, n.sid desc limit 1) as last`,
     [xact, sid, seen, limit],
