@@ -11,6 +11,3 @@ export const signInPath = (id: ProviderId) => `/api/auth/${providerPath(id)}`
 
 /** Where the provider sends the browser back to. */
 export const callbackPath = (id: ProviderId) => `${signInPath(id)}/callback`
-
-/** The provider as a linked account. */
-export const linkedProviderPath = (id: ProviderId) => `/api/auth/providers/${providerPath(id)}`

@@ -1,30 +1,30 @@
 import type { AccountExport } from '#contract/account-export.js'
+import { providerPath } from '#contract/provider-paths.js'
+import type { ProviderId } from '#contract/providers.js'
 import type { Account, AccountPatch, SignedIn } from '#contract/schemas.js'
-import type { Answer } from './answers.js'
-import type { Presence } from './presence.js'
-import type { Method } from './requests.js'
+import type { Sending } from './sending.js'
 
-type Change = <Value = undefined>(method: Method, path: string, body: object) => Promise<Answer<Value>>
-type Ways = {
-  read: <Value>(path: string) => Promise<Answer<Value>>
-  change: Change
-  /** For changes that give the session new tokens. */
-  replaceTokens: Change
-  learn: Presence['learn']
-  signOut: (answering: Promise<Answer<undefined>>) => Promise<Answer<undefined>>
-}
+/** Both addresses of the account page. */
+export type AccountPage = '/dashboard' | '/api/auth/account-page'
 
-/** What users do with their account itself. */
-export const createAccountCalls = ({ read, change, replaceTokens, learn, signOut }: Ways) => ({
-  account: () => read<{ user: Account }>('account'),
+/** What users do with their account itself, and its providers. */
+export const createAccountCalls = (sending: Sending) => ({
+  account: () => sending.read<{ user: Account }>('account'),
   /** A new username needs a fresh sign-in. The tokens have it at once. The language is that of mails about the account. */
   changeAccount: async (changes: AccountPatch) => {
-    const answer = await replaceTokens<SignedIn>('PATCH', 'account', changes)
-    if (!answer.refused) learn(answer.value.user, 'this_tab')
+    const answer = await sending.replaceTokens<SignedIn>('PATCH', 'account', changes)
+    if (!answer.refused) sending.learn(answer.value.user, 'this_tab')
     return answer
   },
   /** Everything that is stored about the user. */
-  exportData: () => read<AccountExport>('export'),
+  exportData: () => sending.read<AccountExport>('export'),
   /** Deletes the account for good. The username is a sign that the user means it. */
-  deleteAccount: (sure: { username: string }) => signOut(change('POST', 'delete-account', sure)),
+  deleteAccount: (sure: { username: string }) => sending.signOut(sending.change('POST', 'delete-account', sure)),
+  /** Go to the `location` of the answer. The provider sends the user back to the account page, which finishes the link. */
+  linkProvider: (id: ProviderId, page: { returnTo?: AccountPage } = {}) =>
+    sending.change<{ location: string }>('POST', `${pathOf(id)}/link`, page),
+  finishLink: (id: ProviderId) => sending.change('POST', `${pathOf(id)}/link/finish`, {}),
+  unlinkProvider: (id: ProviderId) => sending.change('DELETE', pathOf(id)),
 })
+
+const pathOf = (id: ProviderId) => `providers/${providerPath(id)}`

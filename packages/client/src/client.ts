@@ -4,6 +4,7 @@ import { createPresence, type Presence } from './presence.js'
 import { createRenewal } from './renewal.js'
 import { createRenewingFetch } from './renewing-fetch.js'
 import { createRequests, type Fetch } from './requests.js'
+import { createSending } from './sending.js'
 
 export type { AccountExport } from '#contract/account-export.js'
 export type {
@@ -22,9 +23,9 @@ export type {
   SignedIn,
   Strength,
 } from '#contract/schemas.js'
+export type { AccountPage } from './account-calls.js'
 export type { ClientRefusalCode } from './answers.js'
 export type {
-  AccountPage,
   EmailConfirmation,
   EmailProof,
   PersonalData,
@@ -65,7 +66,7 @@ export const createClient = (options: ClientOptions = {}): Client => {
   const requests = createRequests(baseUrl, send)
   const presence = createPresence(() => calls.me())
   const renewal = createRenewal(requests.send, presence.learn)
-  const calls = createCalls({ ...requests, ...renewal, ...presence })
+  const calls = createCalls(createSending({ ...requests, ...renewal, ...presence }))
 
   return {
     ...calls,

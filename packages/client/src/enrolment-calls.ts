@@ -1,18 +1,11 @@
 import type { PasskeyCreationOptions, PasskeyCredential } from '#contract/passkeys.js'
 import type { Accepted, Passkey, RecoveryCodes, SecondFactorNeeded, SignedIn, TotpBegun } from '#contract/schemas.js'
-import type { Answer } from './answers.js'
-import type { Requests } from './requests.js'
-
-type Post = <Value>(path: string, body?: object) => Promise<Answer<Value>>
-type Dependencies = Pick<Requests, 'sendWithCsrfToken'> & {
-  post: Post
-  signIn: <Value extends SignedIn>(path: string, body: object, sendIt: Post) => Promise<Answer<Value>>
-}
+import type { Sending } from './sending.js'
 
 /** After `next: "enrolment"`: mail a code, and open the enrolment with it. Then a factor can be added, which signs in. */
-export const createEnrolmentCalls = ({ post, sendWithCsrfToken, signIn }: Dependencies) => {
+export const createEnrolmentCalls = ({ post, sendWithCsrfToken, signIn }: Sending) => {
   /** For the sign-in that waits, also if the browser has a session. */
-  const atEnrolment: Post = (path, body) => sendWithCsrfToken('POST', path, body, '?for=challenge')
+  const atEnrolment: Sending['post'] = (path, body) => sendWithCsrfToken('POST', path, body, '?for=challenge')
 
   return {
     mailEnrolmentCode: () => post<Accepted>('second-factor/mail'),
