@@ -6,8 +6,10 @@ import { createRenewal } from '../flows/access-check/renewal.js'
 import { accountRoutes } from '../flows/account/account.routes.js'
 import { createProfile } from '../flows/account/profile.js'
 import { apiDocumentRoutes } from '../flows/api-document/api-document.routes.js'
-import { createChangeEmail, createConfirmationProofs } from '../flows/change-email/change-email.js'
+import { createChangeEmail } from '../flows/change-email/change-email.js'
 import { changeEmailRoutes } from '../flows/change-email/change-email.routes.js'
+import { createConfirmationProofs, createConfirmEmail } from '../flows/change-email/confirm-email.js'
+import { confirmEmailRoutes } from '../flows/change-email/confirm-email.routes.js'
 import { createChangePassword } from '../flows/change-password/change-password.js'
 import { changePasswordRoutes } from '../flows/change-password/change-password.routes.js'
 import { contentRoutes } from '../flows/content/content.routes.js'
@@ -42,6 +44,7 @@ import { createRegister } from '../flows/register/register.js'
 import { registerRoutes } from '../flows/register/register.routes.js'
 import { createResetPassword } from '../flows/reset-password/reset-password.js'
 import { resetPasswordRoutes } from '../flows/reset-password/reset-password.routes.js'
+import { enrolmentCodeRoutes } from '../flows/second-factor/enrolment-code.routes.js'
 import { secondFactorRoutes } from '../flows/second-factor/second-factor.routes.js'
 import { revocationsRoutes } from '../flows/service/revocations.routes.js'
 import { signOutUserRoutes } from '../flows/service/sign-out-user.routes.js'
@@ -50,6 +53,7 @@ import { createOwnSessions } from '../flows/sessions/sessions.js'
 import { sessionsRoutes } from '../flows/sessions/sessions.routes.js'
 import { createSocialSignIn } from '../flows/social-sign-in/social-sign-in.js'
 import { socialSignInRoutes } from '../flows/social-sign-in/social-sign-in.routes.js'
+import { createProofHandlers } from '../flows/step-up/proof-handlers.js'
 import { createStepUp } from '../flows/step-up/step-up.js'
 import { stepUpRoutes } from '../flows/step-up/step-up.routes.js'
 import { createUndo } from '../flows/undo/undo.js'
@@ -58,6 +62,7 @@ import { createVerifyEmail } from '../flows/verify-email/verify-email.js'
 import { verifyEmailRoutes } from '../flows/verify-email/verify-email.routes.js'
 import { createReturnToNotes } from '../http/return-to-notes.js'
 import type { Server } from '../http/server.js'
+import { composeAccountData } from './account-data.js'
 import type { HttpParts, Platform } from './http-parts.js'
 import type { Nouns } from './nouns.js'
 
@@ -66,18 +71,22 @@ type Dependencies = Platform & Nouns & Parts & { secondFactorRequired: boolean }
 
 /** What users do with their own account. */
 const registerAccountFlows = (server: Server, dependencies: Dependencies) => {
+  changeEmailRoutes(server, { ...dependencies, changeEmail: createChangeEmail(dependencies) })
   const confirmationProofs = createConfirmationProofs(dependencies)
-  const changeEmail = createChangeEmail({ ...dependencies, confirmationProofs })
-  changeEmailRoutes(server, { ...dependencies, changeEmail })
+  const confirmEmail = createConfirmEmail({ ...dependencies, confirmationProofs })
+  confirmEmailRoutes(server, { ...dependencies, confirmEmail })
   undoRoutes(server, { ...dependencies, undo: createUndo(dependencies) })
   accountRoutes(server, { ...dependencies, profile: createProfile(dependencies) })
   deleteAccountRoutes(server, { ...dependencies, deleteOwnAccount: createDeleteOwnAccount(dependencies) })
-  exportAccountRoutes(server, { ...dependencies, exportAccount: createExportAccount(dependencies) })
+  const accountData = composeAccountData(dependencies, dependencies.clock)
+  const exportAccount = createExportAccount({ ...dependencies, accountData })
+  exportAccountRoutes(server, { ...dependencies, exportAccount })
 }
 
 /** Second factors and passkeys: signing in with them, adding and removing them. */
 const registerFactorFlows = (server: Server, dependencies: Dependencies) => {
   secondFactorRoutes(server, dependencies)
+  enrolmentCodeRoutes(server, dependencies)
   const totpEnrolment = createTotpEnrolment(dependencies)
   factorsRoutes(server, { ...dependencies, ownFactors: createOwnFactors(dependencies), totpEnrolment })
   passkeysRoutes(server, { ...dependencies, ownPasskeys: createOwnPasskeys(dependencies) })
@@ -111,7 +120,8 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
   registerFactorFlows(server, dependencies)
   refreshRoutes(server, dependencies)
   logoutRoutes(server, { ...dependencies, logout: createLogout(dependencies) })
-  stepUpRoutes(server, { ...dependencies, stepUp: createStepUp(dependencies) })
+  const proofHandlers = createProofHandlers(dependencies)
+  stepUpRoutes(server, { ...dependencies, stepUp: createStepUp({ ...dependencies, proofHandlers }) })
   sessionsRoutes(server, { ...dependencies, ownSessions: createOwnSessions(dependencies) })
   accessCheckRoutes(server, { ...dependencies, renewal: createRenewal(dependencies) })
   jwksRoutes(server, dependencies)

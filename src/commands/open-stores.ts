@@ -1,3 +1,4 @@
+import { composeAccountData } from '../app/account-data.js'
 import { openLeakedPasswords } from '../app/leaked-passwords.js'
 import { createNouns } from '../app/nouns.js'
 import { openStore } from '../app/open-platform.js'
@@ -9,7 +10,6 @@ import { addressesOf } from '../domain/mails/write-letter.js'
 import type { Passwords } from '../domain/passwords/passwords.js'
 import { createWorkers } from '../domain/passwords/workers.js'
 import { createBulkUsers } from '../domain/users/bulk.js'
-import { createAccountData } from '../flows/export-account/export-account.js'
 import { systemClock as clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { createMemoryCache } from '../platform/cache/memory.js'
@@ -106,7 +106,7 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
     ...operatorStores(config, { ...platform, ...nouns }),
     database,
     clock,
-    accountData: createAccountData({ ...nouns, clock }),
+    accountData: composeAccountData(nouns, clock),
     addresses: addressesOf(config.publicUrl),
     bulkUsers: createBulkUsers({ database, usernames: nouns.usernames }),
     configuredProviders: byProvider(config.providers).map(([id]) => id),

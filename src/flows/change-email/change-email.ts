@@ -1,75 +1,17 @@
-import { isRefused, refuse } from '../../contract/outcome.js'
+import { isRefused } from '../../contract/outcome.js'
 import type { AccountChanges } from '../../domain/accounts/account-changes.js'
-import type { EmailChange, EmailChanges } from '../../domain/email-changes/email-changes.js'
-import type { Events } from '../../domain/events/events.js'
-import type { Factors } from '../../domain/factors/factors.js'
-import type { Invitations } from '../../domain/invitations/invitations.js'
-import type { Passwords } from '../../domain/passwords/passwords.js'
-import type { Client } from '../../domain/sessions/client.js'
+import type { EmailChanges } from '../../domain/email-changes/email-changes.js'
 import type { CallerContext } from '../../domain/sessions/request-context.js'
-import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import type { SessionCaller } from '../../domain/sessions/sessions.js'
 import { emailKey, readEmail } from '../../domain/users/email.js'
-import type { User, Users } from '../../domain/users/users.js'
-import type { Transaction } from '../../platform/database/database.js'
-
-type ProofDependencies = {
-  users: Users
-  passwords: Passwords
-  sessions: Pick<Sessions, 'isLive'>
-  factors: Pick<Factors, 'hasTotp'>
-  events: Events
-  /** Whether a password alone is never enough to sign in. */
-  secondFactorRequired: boolean
-}
 
 /** `withheld`: no mail goes to the new address. */
 type NewAddress = { email: string; withheld: boolean }
-type Confirmation = { token: string; password?: string | undefined; caller: SessionCaller | undefined }
 
-/** Asked again in the transaction of the change: whether the proof still holds. With a session, it gets new tokens. */
-type Proof = { caller: SessionCaller } | { passwordHash: string }
+type Dependencies = { accountChanges: AccountChanges; emailChanges: EmailChanges }
 
-/** That the user of a mailed link is the owner of the account. */
-export const createConfirmationProofs = (deps: ProofDependencies) => {
-  const { users, passwords, sessions, factors, events, secondFactorRequired } = deps
-
-  /** A session of the user, or else the password, unless it is not enough to sign in. */
-  const neededProof = async ({ id, passwordHash }: User, caller: SessionCaller | undefined) => {
-    if (caller?.userId === id && (await sessions.isLive(caller))) return 'session' as const
-    const isEnough = !secondFactorRequired && passwordHash !== undefined && !(await factors.hasTotp(id))
-    return isEnough ? ('password' as const) : ('sign_in' as const)
-  }
-
-  const proofFor = async ({ userId }: EmailChange, { caller, password }: Confirmation, client: Client) => {
-    const user = await users.findEnabled(userId)
-    if (!user) return refuse('not_authenticated')
-    const needed = await neededProof(user, caller)
-    if (needed === 'session' && caller) return { caller }
-    if (needed !== 'password' || user.passwordHash === undefined) return refuse('not_authenticated')
-    if (password === undefined) return refuse('password_required')
-    const verified = await passwords.verify(password, user.passwordHash, client)
-    if (isRefused(verified)) return verified
-    if (verified.matches) return { passwordHash: user.passwordHash }
-    await events.record({ kind: 'email_change_failed', userId, reason: 'wrong_password' }, client)
-    return refuse('wrong_current_password')
-  }
-
-  /** Of a password; a session is asked again where the user's row is locked. */
-  const stillValid = async (sql: Transaction, user: User, proof: Proof) =>
-    'caller' in proof || (user.passwordHash === proof.passwordHash && !(await factors.hasTotp(user.id, sql)))
-
-  return { neededProof, proofFor, stillValid }
-}
-
-type Dependencies = {
-  accountChanges: AccountChanges
-  users: Users
-  emailChanges: EmailChanges
-  invitations: Pick<Invitations, 'refusalForAddress' | 'useUp'>
-  confirmationProofs: ReturnType<typeof createConfirmationProofs>
-}
-
-const createAsking = ({ accountChanges, emailChanges }: Pick<Dependencies, 'accountChanges' | 'emailChanges'>) => {
+/** A signed-in user asks for another address. The link in the mail to it confirms it. */
+export const createChangeEmail = ({ accountChanges, emailChanges }: Dependencies) => {
   /**
    * Mails the links. The answer does not show whether the address has an account or an invitation: whether an account may have it is
    * decided when it is confirmed. The caller's own address, also with other capitals, needs no mail.
@@ -101,48 +43,3 @@ const createAsking = ({ accountChanges, emailChanges }: Pick<Dependencies, 'acco
 
   return { ask, waitingFor, cancel }
 }
-
-const createConfirming = (deps: Dependencies) => {
-  const { accountChanges, users, emailChanges, invitations } = deps
-  const { neededProof, proofFor, stillValid } = deps.confirmationProofs
-
-  /** For the page of the link. Not the username: a mistyped address belongs to another person. */
-  const look = async (token: string, caller: SessionCaller | undefined) => {
-    const waiting = await emailChanges.find(token)
-    const user = waiting && (await users.findEnabled(waiting.userId))
-    if (!user) return refuse('invalid_link')
-    return { email: waiting.email.email, proof: await neededProof(user, caller) }
-  }
-
-  /** The new tokens have the new email. Without a session none begins. */
-  const confirm = async (request: Confirmation, client: Client) => {
-    const waiting = await emailChanges.find(request.token)
-    if (!waiting) return refuse('invalid_link')
-    const proof = await proofFor(waiting, request, client)
-    if (isRefused(proof)) return proof
-    const context = { userId: waiting.userId, client, caller: 'caller' in proof ? proof.caller : undefined }
-    const confirming = accountChanges.byLink(context, 'email_changed', async (sql, user) => {
-      const confirmed = await emailChanges.find(request.token, sql)
-      if (!confirmed) return refuse('invalid_link')
-      const { email, askedAt } = confirmed
-      const refused = await invitations.refusalForAddress(sql, email, askedAt)
-      if (refused) return refused
-      if (!(await stillValid(sql, user, proof))) return refuse('not_authenticated')
-      await emailChanges.apply(sql, user, email)
-      await invitations.useUp(sql, email)
-      return { changes: { email_changed: { mail: { newEmail: email.email } } } }
-    })
-    return emailChanges.unlessTaken(confirming)
-  }
-
-  /** Whose change the link confirms. */
-  const userOf = async (token: string) => {
-    const waiting = await emailChanges.find(token)
-    return waiting && users.findById(waiting.userId)
-  }
-
-  return { look, confirm, userOf }
-}
-
-/** A signed-in user asks for another address, and the link in the mail to it confirms it. */
-export const createChangeEmail = (deps: Dependencies) => ({ ...createAsking(deps), ...createConfirming(deps) })

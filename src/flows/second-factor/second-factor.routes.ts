@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { enrolmentMethods } from '../../contract/factors.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
-import { Accepted, SecondFactorNeeded, SecondFactorWaiting, SignedIn } from '../../contract/schemas.js'
+import { SecondFactorNeeded, SecondFactorWaiting, SignedIn } from '../../contract/schemas.js'
 import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
 import type { Enrolments } from '../../domain/sign-in/enrolments.js'
 import type { SignIns } from '../../domain/sign-in/sign-ins.js'
@@ -13,6 +13,7 @@ import type { Limits } from '../../http/limits.js'
 import { sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
+import { clearsChallenge, needsChallenge } from './challenge-document.js'
 
 const lookRefusals = routeRefusals('challenge_over', 'too_many_requests', 'unavailable')
 const { responses, sendRefusal } = routeRefusals(
@@ -28,14 +29,7 @@ const { responses, sendRefusal } = routeRefusals(
   'too_many_requests',
   'unavailable',
 )
-const mailRefusals = routeRefusals('challenge_over', 'not_enrolling', 'cross_site', 'too_many_requests', 'unavailable')
 
-const clearsChallenge = { 401: 'Clears challenge, if the sign-in is over' }
-
-const needsChallenge = {
-  security: [{ challenge: [] }],
-  description: 'Needs the challenge cookie. The number of requests is limited.',
-}
 const lookSchema = {
   tags: ['sign in'],
   summary: 'What the sign-in of this browser still needs',
@@ -60,12 +54,6 @@ const schema = {
     202: SecondFactorNeeded,
     ...withCookies(responses, clearsChallenge),
   },
-}
-const mailSchema = {
-  tags: ['sign in'],
-  summary: 'Mail the code that opens the enrolment of a sign-in',
-  ...needsChallenge,
-  response: { 202: Accepted, ...withCookies(mailRefusals.responses, clearsChallenge) },
 }
 
 type Dependencies = {
@@ -124,19 +112,5 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
     signInCookies.clearChallenge(reply)
     if (finished.trustedDevices !== undefined) signInCookies.trust(reply, finished.trustedDevices)
     return sendSignedIn(reply, cookies, finished.issued)
-  })
-
-  const mailing = { schema: mailSchema, onRequest, config: { countsIn: ['mailed_codes'] as const } }
-  server.post(`${path}/mail`, mailing, async (request, reply) => {
-    const token = signInCookies.challengeOf(request)
-    const challenge = token === undefined ? refuse('challenge_over') : await enrolments.find(token)
-    if (isRefused(challenge)) {
-      signInCookies.clearIfOver(reply, challenge)
-      return mailRefusals.sendRefusal(reply, challenge)
-    }
-    const limited = await limits.mailedCodesTo(challenge.userId, request, reply)
-    if (limited) return reply
-    await enrolments.mailCode(challenge, clientOf(request))
-    return reply.status(202).send({ message: 'A mail is on its way' })
   })
 }

@@ -14,7 +14,8 @@ import type { Limits } from '../../http/limits.js'
 import { sendRenewed, withCookies, withHeaders } from '../../http/responses.js'
 import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
-import type { createStepUp, GivenProof } from './step-up.js'
+import type { GivenProof } from './proof-handlers.js'
+import type { createStepUp } from './step-up.js'
 
 const methodsRefusals = routeRefusals('not_authenticated', 'cross_site', 'too_many_requests', 'unavailable')
 const askRefusals = routeRefusals(...gateRefusals, 'fresh_sign_in_required')

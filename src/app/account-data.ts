@@ -1,0 +1,19 @@
+import {
+  createAccountData,
+  createActivityData,
+  createAddressesData,
+  createNamesData,
+  createWaysInData,
+} from '../flows/export-account/account-data.js'
+import type { Clock } from '../lib/clock.js'
+import type { Nouns } from './nouns.js'
+
+/** For the export of the caller's own account and for `latchkey user export` alike. */
+export const composeAccountData = (nouns: Nouns, clock: Clock) =>
+  createAccountData({
+    clock,
+    names: createNamesData(nouns),
+    addresses: createAddressesData(nouns),
+    waysIn: createWaysInData(nouns),
+    activity: createActivityData(nouns),
+  })

@@ -1,0 +1,187 @@
+import type { AccountExport } from '../../contract/account-export.js'
+import { mailEventKinds } from '../../contract/events.js'
+import type { EmailChanges } from '../../domain/email-changes/email-changes.js'
+import type { EventRow, Events } from '../../domain/events/events.js'
+import type { Factors } from '../../domain/factors/factors.js'
+import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
+import type { Invitations } from '../../domain/invitations/invitations.js'
+import type { Mails } from '../../domain/mails/mails.js'
+import { kindsHiddenFromUsers } from '../../domain/mails/sent-mails.js'
+import type { Passkeys } from '../../domain/passkeys/passkeys.js'
+import type { Registrations } from '../../domain/registrations/registrations.js'
+import type { Sessions } from '../../domain/sessions/sessions.js'
+import type { Undos } from '../../domain/undos/undos.js'
+import type { Usernames } from '../../domain/users/usernames.js'
+import type { User, Users } from '../../domain/users/users.js'
+import { accountBody } from '../../http/user-bodies.js'
+import type { Clock } from '../../lib/clock.js'
+
+type NamesDependencies = {
+  users: Pick<Users, 'emailHistoryOf'>
+  usernames: Pick<Usernames, 'formerOf'>
+  emailChanges: Pick<EmailChanges, 'waitingOf'>
+  undos: Pick<Undos, 'formerEmailsOf'>
+}
+
+/** Usernames and addresses that the account had, or waits for. */
+export const createNamesData =
+  ({ users, usernames, emailChanges, undos }: NamesDependencies) =>
+  async (userId: string) => {
+    const waiting = await emailChanges.waitingOf(userId)
+    return {
+      emailChange: waiting
+        ? {
+            email: waiting.email,
+            askedAt: waiting.asked_at.toISOString(),
+            expiresAt: waiting.expires_at.toISOString(),
+          }
+        : null,
+      emailHistory: (await users.emailHistoryOf(userId)).map((row) => ({
+        email: row.email,
+        replacedAt: row.replaced_at.toISOString(),
+      })),
+      formerEmails: (await undos.formerEmailsOf(userId)).map((row) => ({
+        email: row.email,
+        reservedUntil: row.reserved_until.toISOString(),
+      })),
+      formerUsernames: (await usernames.formerOf(userId)).map((row) => ({
+        username: row.username,
+        reservedUntil: row.reserved_until.toISOString(),
+      })),
+    }
+  }
+
+type AddressesDependencies = {
+  registrations: Pick<Registrations, 'ofEmails'>
+  invitations: Pick<Invitations, 'ofEmails'>
+  mails: Pick<Mails, 'sentTo'>
+}
+
+/** What is stored under the addresses of the user. */
+export const createAddressesData =
+  ({ registrations, invitations, mails }: AddressesDependencies) =>
+  async (userId: string, emails: readonly string[]) => ({
+    // Without the names: anyone may have typed them.
+    registrations: (await registrations.ofEmails(emails)).map((row) => ({
+      email: row.email,
+      confirmedAt: row.confirmed_at?.toISOString() ?? null,
+      expiresAt: row.expires_at.toISOString(),
+    })),
+    invitations: (await invitations.ofEmails(emails)).map(({ email, createdAt, expiresAt }) => ({
+      email,
+      createdAt: createdAt.toISOString(),
+      expiresAt: expiresAt.toISOString(),
+    })),
+    mails: (await mails.sentTo(userId, emails)).map((row) => ({
+      to: row.recipient ?? '',
+      kind: row.kind,
+      createdAt: row.created_at.toISOString(),
+      sentAt: row.sent_at?.toISOString() ?? null,
+    })),
+  })
+
+const placeOf = ({ ip, user_agent: userAgent }: { ip: string; user_agent: string }) => ({ ip, userAgent })
+
+type WaysInDependencies = {
+  users: Pick<Users, 'identitiesOf' | 'undoneIdentitiesOf'>
+  factors: Pick<Factors, 'describe'>
+  passkeys: Pick<Passkeys, 'list'>
+  trustedDevices: Pick<TrustedDevices, 'list'>
+}
+
+/** Providers, factors and trusted devices. */
+export const createWaysInData =
+  ({ users, factors, passkeys, trustedDevices }: WaysInDependencies) =>
+  async (id: string) => {
+    const { totp, recoveryCodesLeft } = await factors.describe(id)
+    return {
+      identities: (await users.identitiesOf(id)).map(({ provider, subject, linked_at }) => ({
+        provider,
+        subject,
+        linkedAt: linked_at.toISOString(),
+      })),
+      undoneIdentities: (await users.undoneIdentitiesOf(id)).map(({ provider, subject, undone_at }) => ({
+        provider,
+        subject,
+        undoneAt: undone_at.toISOString(),
+      })),
+      factors: {
+        totp: totp ? { createdAt: totp.toISOString() } : null,
+        recoveryCodes: { left: recoveryCodesLeft },
+        passkeys: await passkeys.list(id),
+      },
+      trustedDevices: (await trustedDevices.list(id)).map((row) => ({
+        id: row.id,
+        ...placeOf(row),
+        createdAt: row.created_at.toISOString(),
+        expiresAt: row.expires_at.toISOString(),
+      })),
+    }
+  }
+
+/** More than an account has in 90 days, unless it is attacked. */
+const mostEvents = 10_000
+
+/** As in the list of mails: what became of a mail to an address that the user asked for is not said. */
+const isShown = ({ kind, reason }: EventRow) =>
+  !(mailEventKinds.some((each) => each === kind) && kindsHiddenFromUsers.some((each) => reason?.startsWith(each)))
+
+type ActivityDependencies = { sessions: Pick<Sessions, 'list'>; events: Pick<Events, 'allOf'> }
+
+const recordedEvents = async (events: Pick<Events, 'allOf'>, id: string) => {
+  const newest = await events.allOf(id, mostEvents + 1)
+  return {
+    events: newest
+      .filter(isShown)
+      .slice(0, mostEvents)
+      .map((row) => ({
+        id: row.id,
+        kind: row.kind,
+        reason: row.reason,
+        ...placeOf(row),
+        createdAt: row.created_at.toISOString(),
+      })),
+    eventsComplete: newest.length <= mostEvents,
+  }
+}
+
+export const createActivityData =
+  ({ sessions, events }: ActivityDependencies) =>
+  async (id: string) => ({
+    sessions: (await sessions.list(id)).map((row) => ({
+      id: row.id,
+      ...placeOf(row),
+      username: row.signed_in_as,
+      methods: row.methods,
+      provider: row.provider,
+      createdAt: row.created_at.toISOString(),
+      lastUsedAt: row.last_used_at.toISOString(),
+      expiresAt: row.expires_at.toISOString(),
+    })),
+    ...(await recordedEvents(events, id)),
+  })
+
+type Dependencies = {
+  clock: Clock
+  names: ReturnType<typeof createNamesData>
+  addresses: ReturnType<typeof createAddressesData>
+  waysIn: ReturnType<typeof createWaysInData>
+  activity: ReturnType<typeof createActivityData>
+}
+
+/** Collects what is stored about a user. A new table with personal data is added to one of the parts above. */
+export const createAccountData =
+  ({ clock, names, addresses, waysIn, activity }: Dependencies) =>
+  async (user: User) => {
+    const { id: userId } = user
+    const otherNames = await names(userId)
+    const collected: AccountExport = {
+      exportedAt: clock.now().toISOString(),
+      account: accountBody(user),
+      ...otherNames,
+      ...(await addresses(userId, [user.email, ...otherNames.formerEmails.map(({ email }) => email)])),
+      ...(await waysIn(userId)),
+      ...(await activity(userId)),
+    }
+    return collected
+  }

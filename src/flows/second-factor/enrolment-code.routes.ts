@@ -1,0 +1,37 @@
+import { isRefused, refuse } from '../../contract/outcome.js'
+import { Accepted } from '../../contract/schemas.js'
+import type { Enrolments } from '../../domain/sign-in/enrolments.js'
+import { clientOf } from '../../http/client.js'
+import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
+import type { Limits } from '../../http/limits.js'
+import { withCookies } from '../../http/responses.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import { clearsChallenge, needsChallenge } from './challenge-document.js'
+
+const refusals = routeRefusals('challenge_over', 'not_enrolling', 'cross_site', 'too_many_requests', 'unavailable')
+
+const schema = {
+  tags: ['sign in'],
+  summary: 'Mail the code that opens the enrolment of a sign-in',
+  ...needsChallenge,
+  response: { 202: Accepted, ...withCookies(refusals.responses, clearsChallenge) },
+}
+
+type Dependencies = { enrolments: Enrolments; signInCookies: SignInCookies; limits: Limits }
+
+export const enrolmentCodeRoutes = (server: Server, { enrolments, signInCookies, limits }: Dependencies) => {
+  const mailing = { schema, onRequest: limits.byNetwork, config: { countsIn: ['mailed_codes'] as const } }
+  server.post('/api/auth/second-factor/mail', mailing, async (request, reply) => {
+    const token = signInCookies.challengeOf(request)
+    const challenge = token === undefined ? refuse('challenge_over') : await enrolments.find(token)
+    if (isRefused(challenge)) {
+      signInCookies.clearIfOver(reply, challenge)
+      return refusals.sendRefusal(reply, challenge)
+    }
+    const limited = await limits.mailedCodesTo(challenge.userId, request, reply)
+    if (limited) return reply
+    await enrolments.mailCode(challenge, clientOf(request))
+    return reply.status(202).send({ message: 'A mail is on its way' })
+  })
+}

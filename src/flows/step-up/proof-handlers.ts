@@ -1,0 +1,134 @@
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import type { PasskeyCredential } from '../../contract/passkeys.js'
+import { amrOfProof, type ProofMethod } from '../../contract/proofs.js'
+import type { AccountChanges } from '../../domain/accounts/account-changes.js'
+import type { CodeRefusal, Factors } from '../../domain/factors/factors.js'
+import type { KnownDevices } from '../../domain/known-devices/known-devices.js'
+import { holderOf, type MailedCodes } from '../../domain/mailed-codes/mailed-codes.js'
+import { sessionBinding } from '../../domain/passkeys/ceremonies.js'
+import type { Passkeys } from '../../domain/passkeys/passkeys.js'
+import type { Passwords } from '../../domain/passwords/passwords.js'
+import type { Proofs } from '../../domain/proofs/proofs.js'
+import type { Issued, SessionCaller } from '../../domain/sessions/sessions.js'
+import type { Visit } from '../../domain/sign-in/sign-ins.js'
+import type { User } from '../../domain/users/users.js'
+import type { Transaction } from '../../platform/database/database.js'
+
+type Dependencies = {
+  accountChanges: Pick<AccountChanges, 'byCaller' | 'byCallerInside'>
+  proofs: Proofs
+  passwords: Passwords
+  factors: Factors
+  passkeys: Passkeys
+  knownDevices: KnownDevices
+  mailedCodes: MailedCodes
+}
+
+/** By the property of the request that carries the proof. */
+type Given = { credential: PasskeyCredential; code: string; password: string; mailedCode: string }
+export type GivenProof = Partial<Given>
+
+/** Who proves it. The challenge is there if the proof is a passkey. */
+type Prover = { user: User; caller: SessionCaller; sealedChallenge: string | undefined; visit: Visit }
+
+type WrongProof = 'wrong_current_password' | 'wrong_mailed_code' | 'mailed_code_void' | 'passkey_rejected'
+type NotEnough = Refused<'fresh_sign_in_required'> & { methods: readonly ProofMethod[] }
+type Refusal = Refused<WrongProof | 'busy' | 'not_authenticated'> | NotEnough | CodeRefusal
+
+type ProofReason = 'passkey' | 'code' | 'password' | 'mail'
+
+/** How one kind of proof is checked: which of the account's methods it is, and how events name it. */
+type ProofHandler<Value> = {
+  proof: ProofMethod
+  reason: ProofReason
+  prove: (value: Value, by: Prover) => Promise<Issued | Refusal>
+}
+export type ProofHandlers = { [Name in keyof Given]: ProofHandler<Given[Name]> }
+
+/** `stillValid` asks again with the user's row locked: another request may have used the proof, or changed the password. */
+type Renewal = {
+  proof: ProofMethod
+  reason: ProofReason
+  stillValid: (sql: Transaction, current: User) => boolean | Promise<boolean>
+  refusal: WrongProof
+}
+
+/** In one transaction with what uses the proof up. */
+const createRenew =
+  ({ accountChanges, proofs }: Pick<Dependencies, 'accountChanges' | 'proofs'>) =>
+  async ({ caller, visit }: Prover, { proof, reason, stillValid, refusal }: Renewal) => {
+    const context = { caller, client: visit.client }
+    const renewed = await accountChanges.byCaller(context, 'stepped_up', async (sql, current) => {
+      if (!(await stillValid(sql, current))) return refuse(refusal)
+      // With a second factor that was added in the meantime, a password is not enough any more.
+      const methods = await proofs.methodsFor(current, sql)
+      if (!methods.includes(proof)) return refuse('fresh_sign_in_required', { methods })
+      return { changes: { stepped_up: { proven: amrOfProof[proof], event: { reason } } } }
+    })
+    return isRefused(renewed) ? renewed : renewed.issued
+  }
+
+export const createProofHandlers = (deps: Dependencies): ProofHandlers => {
+  const { accountChanges, passwords, factors, passkeys, knownDevices, mailedCodes } = deps
+  const renew = createRenew(deps)
+  return {
+    credential: {
+      proof: 'passkey',
+      reason: 'passkey',
+      prove: async (credential, by) => {
+        const answered = { credential, sealedChallenge: by.sealedChallenge, binding: sessionBinding(by.caller) }
+        const proven = await passkeys.verify('step_up', answered, by.user.id)
+        if (isRefused(proven)) return refuse('passkey_rejected')
+        const stillValid = (sql: Transaction) => passkeys.accept(sql, proven)
+        return renew(by, { proof: 'passkey', reason: 'passkey', stillValid, refusal: 'passkey_rejected' })
+      },
+    },
+    code: {
+      proof: 'totp',
+      reason: 'code',
+      prove: async (code, { user: account, caller, visit }) => {
+        const { client } = visit
+        const userId = account.id
+        const device = knownDevices.find(account, visit.knownDevices ?? [])
+        return factors.prove({ userId, code, client, device }, async (sql, user, accept, method) => {
+          const context = { caller, client }
+          const renewed = await accountChanges.byCallerInside(sql, user, context, 'stepped_up', async () =>
+            (await accept())
+              ? { changes: { stepped_up: { proven: method, event: { reason: 'code' } } } }
+              : refuse('wrong_second_factor'),
+          )
+          return isRefused(renewed) ? renewed : renewed.issued
+        })
+      },
+    },
+    password: {
+      proof: 'password',
+      reason: 'password',
+      prove: async (password, by) => {
+        const { passwordHash } = by.user
+        const verified = await passwords.verify(password, passwordHash, { ...by.visit.client, isKnown: true })
+        if (isRefused(verified)) return verified
+        if (!verified.matches) return refuse('wrong_current_password')
+        const stillValid = (_: Transaction, current: User) => current.passwordHash === passwordHash
+        return renew(by, { proof: 'password', reason: 'password', stillValid, refusal: 'wrong_current_password' })
+      },
+    },
+    mailedCode: {
+      proof: 'mail',
+      reason: 'mail',
+      prove: async (code, by) => {
+        const checked = await mailedCodes.check(holderOf(by.caller), by.user.id, code)
+        if (isRefused(checked)) return checked
+        const stillValid = (sql: Transaction) => mailedCodes.take(sql, checked.id)
+        return renew(by, { proof: 'mail', reason: 'mail', stillValid, refusal: 'mailed_code_void' })
+      },
+    },
+  }
+}
+
+/** Undefined if this proof was not given. */
+export const handlerOf = <Name extends keyof Given>(handlers: ProofHandlers, given: GivenProof, name: Name) => {
+  const handler: ProofHandler<Given[Name]> = handlers[name]
+  const value: Given[Name] | undefined = given[name]
+  return value === undefined ? undefined : { ...handler, prove: (by: Prover) => handler.prove(value, by) }
+}
