@@ -1,11 +1,13 @@
 import { createAccountChanges } from '../domain/accounts/account-changes.js'
 import { createAccountConsequences } from '../domain/accounts/account-consequences.js'
 import { createAccountVoiding } from '../domain/accounts/account-voiding.js'
+import { createChangeHeldAccount } from '../domain/accounts/change-held-account.js'
 import { createChangeLimit } from '../domain/accounts/change-limit.js'
 import type { Cache } from '../platform/cache/cache.js'
 import type { Metrics } from '../platform/metrics/metrics.js'
 
-type Dependencies = Omit<Parameters<typeof createAccountChanges>[0], 'applyConsequences' | 'changeLimit'> &
+type Dependencies = Omit<Parameters<typeof createAccountChanges>[0], 'changeHeldAccount' | 'limitMails'> &
+  Omit<Parameters<typeof createChangeHeldAccount>[0], 'applyConsequences'> &
   Omit<Parameters<typeof createAccountConsequences>[0], 'voiding'> &
   Parameters<typeof createAccountVoiding>[0] & { cache: Cache; metrics: Metrics | undefined }
 
@@ -13,6 +15,7 @@ type Dependencies = Omit<Parameters<typeof createAccountChanges>[0], 'applyConse
 export const createAccountChangesNoun = (deps: Dependencies) => {
   const { cache, metrics } = deps
   const applyConsequences = createAccountConsequences({ ...deps, voiding: createAccountVoiding(deps) })
-  const changeLimit = createChangeLimit({ cache, onLimited: (limiter) => metrics?.countRejection(limiter) })
-  return createAccountChanges({ ...deps, applyConsequences, changeLimit })
+  const changeHeldAccount = createChangeHeldAccount({ ...deps, applyConsequences })
+  const limitMails = createChangeLimit({ cache, onLimited: (limiter) => metrics?.countRejection(limiter) })
+  return createAccountChanges({ ...deps, changeHeldAccount, limitMails })
 }

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { refuse } from '#contract/outcome.js'
 import type { Consequences, Door, Voided } from '../../src/domain/accounts/account-change-columns.js'
 import { accountChangeTable, type ChangeKind, consequencesOf } from '../../src/domain/accounts/account-change-table.js'
 import type { ChangeDetails } from '../../src/domain/accounts/change-details.js'
+import { fingerprint } from '../../src/lib/random.js'
 import type { Transaction } from '../../src/platform/database/database.js'
 import { changeDetails, client, kindsByDoor, type PreparedAccount, prepareAccount } from '../support/account-kinds.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -116,6 +118,46 @@ describe('a change of an account', () => {
 
     for (const [voided, statement] of Object.entries(voidable) as [Voided, string][])
       expect([voided, (await sql.query(statement, [user.id])).length === 0]).toEqual([voided, isVoided(row, voided)])
+  })
+
+  it('that is refused leaves nothing of what was written before, at every door', async () => {
+    const account = await prepareAccount(latchkey.sql, latchkey.app.nouns, 'refused')
+    const { accountChanges } = latchkey.app.nouns
+    const caller = { userId: account.user.id, sessionId: account.own, generation: 0 }
+    const context = { userId: account.user.id, client, caller }
+    const writeAndRefuse = async (sql: Transaction, user: { id: string }) => {
+      const [written] = await sql.query("update users set name = 'Written' where id = $1 returning name", [user.id])
+      expect(written).toEqual({ name: 'Written' })
+      return refuse('not_this_time', { reason: 'test' })
+    }
+    for (const outcome of [
+      await accountChanges.byCaller(context, 'name_changed', writeAndRefuse),
+      await accountChanges.byCaller(context, 'password_changed', writeAndRefuse),
+      await accountChanges.byLink(context, 'password_reset', writeAndRefuse),
+      await accountChanges.byOperator(context, 'email_set', writeAndRefuse),
+      await accountChanges.byOldToken(context, 'session_stolen', writeAndRefuse),
+    ])
+      expect(outcome).toEqual({ refused: 'not_this_time', reason: 'test' })
+    expect(await latchkey.sql.query('select name from users where id = $1', [account.user.id])).toEqual([
+      { name: null },
+    ])
+  })
+
+  it('that is refused after a right code has not used the code up', async () => {
+    const { user } = await prepareAccount(latchkey.sql, latchkey.app.nouns, 'code-kept')
+    const code = 'A'.repeat(24)
+    const insert = 'insert into recovery_codes (user_id, hash, created_at) values ($1, $2, now())'
+    await latchkey.sql.query(insert, [user.id, fingerprint(code)])
+    const prove = (isRefusing: boolean) =>
+      latchkey.app.nouns.factors.prove({ userId: user.id, code, client, device: undefined }, async (_, __, accept) => {
+        if (!(await accept())) return refuse('wrong_second_factor')
+        return isRefusing ? refuse('not_this_time') : 'proven'
+      })
+    expect(await prove(true)).toEqual({ refused: 'not_this_time' })
+    expect(await prove(false)).toBe('proven')
+    expect(await prove(false)).toEqual({ refused: 'wrong_second_factor' })
+    const used = "select 1 from events where user_id = $1 and kind = 'recovery_code_used'"
+    expect(await latchkey.sql.query(used, [user.id])).toHaveLength(1)
   })
 
   it('that sends a mail is limited for each account, and one that sends none is not counted', async () => {

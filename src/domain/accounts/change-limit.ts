@@ -1,4 +1,4 @@
-import { refuse } from '../../contract/outcome.js'
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import { seconds } from '../../lib/durations.js'
 import type { Cache } from '../../platform/cache/cache.js'
 import { type LimiterName, limiterKey, limiters, userSubject } from '../limiters/limiters.js'
@@ -6,15 +6,32 @@ import { type LimiterName, limiterKey, limiters, userSubject } from '../limiters
 type Dependencies = { cache: Pick<Cache, 'reserve' | 'refund'>; onLimited: (limiter: LimiterName) => void }
 
 export type ChangeLimit = ReturnType<typeof createChangeLimit>
+export type LimitRefusal = Refused<'too_many_requests'> & { retryAfter: number }
 
 /** A stolen session must not flood the owner with notices, among which the one that matters is not seen. */
-export const createChangeLimit = ({ cache, onLimited }: Dependencies) => ({
-  /** Counts a change before it is made. One that sends no mail is given back. */
-  reserve: async (userId: string) => {
+export const createChangeLimit = ({ cache, onLimited }: Dependencies) => {
+  const reserve = async (userId: string) => {
     const key = limiterKey('account_changes', userSubject(userId))
     const { granted, resetsIn, window } = await cache.reserve(key, limiters.account_changes.limit)
     if (granted) return { refund: () => cache.refund(key, window) }
     onLimited('account_changes')
     return refuse('too_many_requests', { retryAfter: Math.max(1, Math.ceil(resetsIn / seconds)) })
-  },
-})
+  }
+
+  /** Counts a change before it is made. One that sends no mail is given back. */
+  return async <Outcome extends { isMailed: boolean } | Refused>(
+    userId: string,
+    change: () => Promise<Outcome>,
+  ): Promise<Outcome | LimitRefusal> => {
+    const counted = await reserve(userId)
+    if (isRefused(counted)) return counted
+    let isMailed = false
+    try {
+      const outcome = await change()
+      isMailed = 'isMailed' in outcome && outcome.isMailed
+      return outcome
+    } finally {
+      if (!isMailed) await counted.refund()
+    }
+  }
+}

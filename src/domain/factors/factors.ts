@@ -4,6 +4,7 @@ import { type Clock, later } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import { fingerprint } from '../../lib/random.js'
 import type { Cache } from '../../platform/cache/cache.js'
+import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import type { AccountChanges } from '../accounts/account-changes.js'
 import type { Events } from '../events/events.js'
@@ -24,7 +25,7 @@ type ProofOutcome = 'accepted' | 'wrong' | 'limited'
 export type CodeRefusal = Refused<'wrong_second_factor'> | (Refused<'too_many_codes'> & { retryAfter: number })
 
 /**
- * What follows from a right code, in one transaction with using it up. `accept` uses the code: false if it was used in the
+ * What follows from a right code, in one transaction with using it up: a refusal uses nothing up. `accept` uses the code: false if it was used in the
  * meantime, and then the work refuses with `wrong_second_factor`. The user's row is locked.
  */
 type Work<Result> = (
@@ -148,7 +149,7 @@ export const createFactors = (deps: Dependencies) => {
     accept: (sql: Transaction, user: User) => Promise<boolean>,
     work: Work<Result>,
   ) =>
-    database.transaction(async (sql) => {
+    commitUnlessRefused(database, async (sql) => {
       const user = await users.lockEnabled(sql, userId)
       if (!user) return refuse('wrong_second_factor')
       return work(sql, user, () => accept(sql, user), method)

@@ -1,4 +1,5 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
+import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
 import type { Database } from '../../platform/database/database.js'
 import type { Events } from '../events/events.js'
 import { holderOf, type MailedCodes } from '../mailed-codes/mailed-codes.js'
@@ -58,7 +59,7 @@ export const createEnrolments = ({ database, challenges, mailedCodes, users, eve
         await events.record({ kind: 'second_factor_failed', userId: challenge.userId, reason }, client)
         return challenge.triesLeft > 0 ? checked : refuse('challenge_over')
       }
-      return database.transaction(async (sql) => {
+      return commitUnlessRefused(database, async (sql) => {
         if (!(await mailedCodes.take(sql, checked.id))) return refuse('mailed_code_void')
         return (await challenges.proveMail(sql, token)) ? challenge : refuse('challenge_over')
       })

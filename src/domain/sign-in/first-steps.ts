@@ -1,4 +1,6 @@
 import type { NextStep, SecondFactorMethod } from '../../contract/factors.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
 import type { Events } from '../events/events.js'
 import type { TrustedDevices } from '../factors/trusted-devices.js'
@@ -50,15 +52,18 @@ const proofOf = ({ by, passwordHash, provenAt }: FirstStep): FirstProof => {
 export const createFirstSteps = (deps: Dependencies) => {
   const { database, users, events, trustedDevices, challenges, nextSteps, newSessions } = deps
 
-  /** One transaction; nothing is done in it if the identity of the sign-in was unlinked since it was found. */
-  const whileLinked = <Result>(
+  /** One transaction. Undefined, with nothing written, if `work` gives nothing or the identity was unlinked since it was found. */
+  const whileLinked = async <Result extends NewSession | string>(
     { id }: User,
     { identity }: FirstStep,
-    work: (sql: Transaction) => Promise<Result>,
-  ): Promise<Result | undefined> =>
-    database.transaction(async (sql) =>
-      identity && !(await users.lockLinked(sql, id, identity)) ? undefined : work(sql),
-    )
+    work: (sql: Transaction) => Promise<Result | undefined>,
+  ) => {
+    const result = await commitUnlessRefused(database, async (sql) => {
+      if (identity && !(await users.lockLinked(sql, id, identity))) return refuse('not_linked')
+      return (await work(sql)) ?? refuse('account_changed')
+    })
+    return isRefused(result) ? undefined : result
+  }
 
   const beginChallenge = async (user: User, step: FirstStep, next: NextStep, { client }: Visit) => {
     const by = waitingOf(step.by)

@@ -62,7 +62,8 @@ export const createNewSessions = (deps: Dependencies) => {
     linked?: Changes<'provider_linked'>,
   ) => {
     const issued = await beginAndTell(sql, user, proof, visit)
-    const caller = issued && { userId: user.id, sessionId: issued.sessionId, generation: 0 }
+    if (!issued) return undefined
+    const caller = { userId: user.id, sessionId: issued.sessionId, generation: 0 }
     if (linked) await accountChanges.bySignIn(sql, { user, client: visit.client, caller }, linked)
     return issued
   }

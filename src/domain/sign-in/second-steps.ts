@@ -1,5 +1,6 @@
 import type { Method } from '../../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
 import type { AccountChanges, Changes } from '../accounts/account-changes.js'
 import type { Factors } from '../factors/factors.js'
@@ -17,17 +18,6 @@ import type { Visit } from './sign-ins.js'
 import { waysToSignIn } from './ways-to-sign-in.js'
 
 type SecondProof = { token: string; code: string; trustDevice: boolean }
-
-/** A factor must not stay without the session, or its recovery codes would never be shown. */
-class RolledBack extends Error {
-  override name = 'RolledBack'
-}
-
-const orRolledBack = <Result>(work: Promise<Result>) =>
-  work.catch((error: unknown) => {
-    if (error instanceof RolledBack) return refuse('challenge_over')
-    throw error
-  })
 
 /** Both proofs of a sign-in that waited. */
 const bothProofs = ({ by }: Challenge, second: Method): FirstProof => ({
@@ -120,19 +110,19 @@ export const createByPasskey = (deps: PasskeyDependencies) => {
 
   /** One transaction: the use of the passkey is written down and the session begins, or nothing of it. */
   const enter = (proven: ProvenPasskey, token: string | undefined, visit: Visit) =>
-    database.transaction(async (sql) => {
+    commitUnlessRefused(database, async (sql) => {
       const user = await users.lockEnabled(sql, proven.userId)
-      if (!user || !(await passkeys.accept(sql, proven))) return undefined
+      if (!user || !(await passkeys.accept(sql, proven))) return refuse('no_session')
       const challenge = await takeChallenge(sql, token, user.id)
       const proof = challenge ? bothProofs(challenge, 'passkey') : { methods: ['passkey'] as const }
       const linked = challenge?.link && (await identities.linkByAddress(sql, user, challenge.link))
       const issued = await newSessions.begin(sql, user, proof, visit, linked)
-      return issued && { issued, challenge }
+      return issued ? { issued, challenge } : refuse('no_session')
     })
 
   return async (proven: ProvenPasskey, token: string | undefined, visit: Visit) => {
     const entered = await enter(proven, token, visit)
-    if (!entered) return undefined
+    if (isRefused(entered)) return undefined
     const { issued, challenge } = entered
     await newSessions.record(issued, { way: 'passkey' }, visit)
     return { issued, isChallengeOver: challenge !== undefined }
@@ -168,23 +158,22 @@ export const createByEnrolment = (deps: EnrolmentDependencies) => {
     const open = await enrolments.findOpen(token)
     if (isRefused(open)) return open
     const { challenge } = open
-    const finished = await orRolledBack(
-      database.transaction(async (sql) => {
-        const user = await users.lockEnabled(sql, challenge.userId)
-        if (!user || !(await challenges.lock(sql, token))) return refuse('challenge_over')
-        // Added in another browser just before this sign-in began to wait.
-        if (await nextSteps.hasFactor(user.id, sql)) return refuse('challenge_over')
-        const added = await add(sql, user, challenge.id)
-        if ('refused' in added) return added
-        await challenges.remove(sql, token)
-        const proof = bothProofs(challenge, second)
-        const issued: NewSession | undefined = await newSessions.beginWithLink(sql, user, proof, challenge.link, visit)
-        if (!issued) throw new RolledBack()
-        const caller = { userId: user.id, sessionId: issued.sessionId, generation: 0 }
-        await accountChanges.bySignIn(sql, { user, client: visit.client, caller }, added.changes)
-        return { issued, added: added.result }
-      }),
-    )
+    const finished = await commitUnlessRefused(database, async (sql) => {
+      const user = await users.lockEnabled(sql, challenge.userId)
+      if (!user || !(await challenges.lock(sql, token))) return refuse('challenge_over')
+      // Added in another browser just before this sign-in began to wait.
+      if (await nextSteps.hasFactor(user.id, sql)) return refuse('challenge_over')
+      const added = await add(sql, user, challenge.id)
+      if ('refused' in added) return added
+      await challenges.remove(sql, token)
+      const proof = bothProofs(challenge, second)
+      const issued: NewSession | undefined = await newSessions.beginWithLink(sql, user, proof, challenge.link, visit)
+      // A factor must not stay without the session, or its recovery codes would never be shown.
+      if (!issued) return refuse('challenge_over')
+      const caller = { userId: user.id, sessionId: issued.sessionId, generation: 0 }
+      await accountChanges.bySignIn(sql, { user, client: visit.client, caller }, added.changes)
+      return { issued, added: added.result }
+    })
     if ('issued' in finished) await newSessions.record(finished.issued, challenge.by, visit)
     return finished
   }

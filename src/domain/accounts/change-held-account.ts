@@ -1,0 +1,83 @@
+import type { Method } from '../../contract/factors.js'
+import { isRefused, type Refused } from '../../contract/outcome.js'
+import type { Transaction } from '../../platform/database/database.js'
+import type { Issued, Sessions } from '../sessions/sessions.js'
+import type { User, Users } from '../users/users.js'
+import { type ChangeKind, consequencesOf } from './account-change-table.js'
+import type { AccountConsequences, HeldAccount } from './account-consequences.js'
+import type { AnyDetails, ChangeDetails } from './change-details.js'
+
+/** What was changed, by kind: nothing if the account was like that already. */
+export type Changes<Kind extends ChangeKind> = { readonly [Each in Kind]?: ChangeDetails<Each> }
+export type Changed<Kind extends ChangeKind> = { readonly changes: Changes<Kind>; readonly result?: unknown }
+
+/** Makes the change. If it refuses, the transaction is rolled back, and nothing that it wrote stays. */
+export type Work<Outcome> = (sql: Transaction, user: User) => Promise<Outcome>
+
+/** Which changes `Work` may make. */
+export type Kinds<Kind extends ChangeKind> = Kind | readonly [Kind, ...Kind[]]
+
+/** `user` is the account afterwards. `issued`: new tokens for the caller's session, if there is one and the table says so. */
+type Applied<Result> = {
+  result: Result
+  user: User
+  issued: Issued | undefined
+  endedSessions: number
+  isMailed: boolean
+}
+type ResultOf<Outcome> = Exclude<Outcome, Refused> extends { result: infer Result } ? Result : undefined
+
+type Dependencies = {
+  users: Pick<Users, 'findById'>
+  sessions: Pick<Sessions, 'rotateWithoutGrace'>
+  applyConsequences: AccountConsequences
+}
+type Renewal = { kinds: readonly ChangeKind[]; proven: Method | undefined }
+
+export const consequencesOfEach = (kinds: Kinds<ChangeKind>) => [kinds].flat().map(consequencesOf)
+
+export type ChangeHeldAccount = ReturnType<typeof createChangeHeldAccount>
+
+/** Lets `work` change an account whose row is held, and applies what the table says follows from it. */
+export const createChangeHeldAccount = ({ users, sessions, applyConsequences }: Dependencies) => {
+  const renewTokens = async (sql: Transaction, account: HeldAccount, user: User, { kinds, proven }: Renewal) => {
+    const { caller, client } = account
+    const rows = kinds.map(consequencesOf)
+    if (!caller || !rows.some(({ thisSession }) => thisSession === 'new tokens')) return undefined
+    const withdrawn = rows.flatMap(({ withdraws }) => withdraws)
+    const change = { withdrawn, ...(proven && { proven }) }
+    const issued = await sessions.rotateWithoutGrace(sql, caller, user, client, change)
+    if (!issued) throw new Error('A session has ended although its row is locked')
+    return issued
+  }
+
+  /** How many sessions ended. */
+  const applyAll = async (sql: Transaction, account: HeldAccount, changes: Changes<ChangeKind>) => {
+    let ended = 0
+    for (const [kind, details] of Object.entries(changes) as [ChangeKind, AnyDetails | undefined][])
+      if (details) ended += await applyConsequences(sql, account, kind, details)
+    return ended
+  }
+
+  const change = async <Kind extends ChangeKind, Outcome extends Changed<Kind> | Refused>(
+    sql: Transaction,
+    account: HeldAccount & { user: User },
+    announced: Kinds<Kind>,
+    work: Work<Outcome>,
+  ) => {
+    const kinds: readonly ChangeKind[] = [announced].flat()
+    const outcome = await work(sql, account.user)
+    if (isRefused(outcome)) return outcome as Extract<Outcome, Refused>
+    const { changes, result } = outcome as Changed<ChangeKind>
+    const changed = Object.keys(changes) as ChangeKind[]
+    const unannounced = changed.find((kind) => !kinds.includes(kind))
+    if (unannounced) throw new Error(`The change ${unannounced} was not announced`)
+    const endedSessions = await applyAll(sql, account, changes)
+    const user = (await users.findById(account.user.id, sql)) ?? account.user
+    const issued = await renewTokens(sql, account, user, { kinds, proven: changes.stepped_up?.proven })
+    const isMailed = changed.map(consequencesOf).some(({ mail }) => mail !== null)
+    return { result, user, issued, endedSessions, isMailed } as Applied<ResultOf<Outcome>>
+  }
+
+  return { change, applyAll }
+}
