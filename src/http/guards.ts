@@ -7,7 +7,7 @@ import type { Callers } from './caller.js'
 import type { Csrf } from './csrf.js'
 import type { Enrolling } from './enrolling.js'
 import type { Freshness } from './freshness.js'
-import type { Limits } from './limits.js'
+import type { Limits } from './limits/limits.js'
 import type { ServiceCallers } from './service-callers.js'
 
 /** What stands in front of the handler of a route: the API document and docs/api.md are made of it. */

@@ -7,7 +7,7 @@ import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { clientConnection, clientOf } from './client.js'
 import { sendRefusal } from './errors.js'
-import type { Limits } from './limits.js'
+import type { Limits } from './limits/limits.js'
 import { createOncePerWindow } from './once-per-window.js'
 
 export type ServiceCallers = ReturnType<typeof createServiceCallers>

@@ -4,7 +4,7 @@ import type { Rotations } from '../../domain/sessions/rotations.js'
 import type { Issued } from '../../domain/sessions/sessions.js'
 import type { RefreshToken } from '../../domain/tokens/tokens.js'
 import { clientOf } from '../../http/client.js'
-import type { Limits } from '../../http/limits.js'
+import type { Limits } from '../../http/limits/limits.js'
 
 type Renewed = Issued | Refused<'not_authenticated' | 'unavailable'>
 

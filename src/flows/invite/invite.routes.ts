@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { refuse } from '../../contract/outcome.js'
 import type { Invitations } from '../../domain/invitations/invitations.js'
-import type { Limits } from '../../http/limits.js'
+import type { Limits } from '../../http/limits/limits.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 

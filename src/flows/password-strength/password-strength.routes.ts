@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Strength } from '../../contract/schemas.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import { clientOf } from '../../http/client.js'
-import type { Limits } from '../../http/limits.js'
+import type { Limits } from '../../http/limits/limits.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 

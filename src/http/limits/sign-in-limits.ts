@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { DeviceOwner, KnownDevices } from '../domain/known-devices/known-devices.js'
-import { deviceSubject, limiterKey, userSubject } from '../domain/limiters/limiters.js'
-import type { User } from '../domain/users/users.js'
-import type { Cache, Limit } from '../platform/cache/cache.js'
-import { clientNetwork } from './client.js'
-import type { SignInCookies } from './cookies/sign-in-cookies.js'
+import type { DeviceOwner, KnownDevices } from '../../domain/known-devices/known-devices.js'
+import { deviceSubject, limiterKey, userSubject } from '../../domain/limiters/limiters.js'
+import type { User } from '../../domain/users/users.js'
+import type { Cache, Limit } from '../../platform/cache/cache.js'
+import { clientNetwork } from '../client.js'
+import type { SignInCookies } from '../cookies/sign-in-cookies.js'
 import type { CountedRequests, Limiter } from './counted-requests.js'
 
 type Dependencies = {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Reservation } from '../platform/cache/cache.js'
+import type { Reservation } from '../../platform/cache/cache.js'
 
 type Undecided = { count: number; decisions: number; waiting: Set<() => void> }
 

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
-import type { Events } from '../domain/events/events.js'
-import { type LimiterName, limiters } from '../domain/limiters/limiters.js'
-import type { Clock } from '../lib/clock.js'
-import { clientOf } from './client.js'
-import { createOncePerWindow } from './once-per-window.js'
+import type { Events } from '../../domain/events/events.js'
+import { type LimiterName, limiters } from '../../domain/limiters/limiters.js'
+import type { Clock } from '../../lib/clock.js'
+import { clientOf } from '../client.js'
+import { createOncePerWindow } from '../once-per-window.js'
 
 /** Whose attempt it was, if the limiter knows: the user, or the name that was typed and belongs to none. */
 export type Whom = () => Promise<{ userId: string | undefined; typedName: string }>
