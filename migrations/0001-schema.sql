@@ -138,6 +138,8 @@ create table ended_sessions (
   xact xid8 not null default pg_current_xact_id(),
   sid uuid not null,
   min_generation integer,
+  -- The event that ended it. Null if plain SQL did, and if the session goes on with newer tokens.
+  reason text,
   ended_at timestamptz not null default now(),
   primary key (xact, sid)
 );

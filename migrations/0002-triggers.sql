@@ -136,13 +136,21 @@ end $$;
 create trigger session_needs_second_factor before insert on refresh_token_records
 for each row execute function refuse_session_with_one_factor();
 
+-- Part of the condition of every statement that ends sessions, so that the trigger below knows why. It is always true, and holds for
+-- the rest of the transaction.
+create function sessions_end_because(reason text) returns boolean
+language sql volatile as $$
+  select set_config('latchkey.sessions_end_because', reason, true) is not null
+$$;
+
 -- Guards the list of ended sessions: no way to end one is missed.
 create function note_ended_session() returns trigger
 language plpgsql security definer set search_path from current as $$
 begin
   -- In a trigger for delete, `new` is null: all tokens are refused.
-  insert into ended_sessions (sid, min_generation) values (old.id, new.oldest_generation)
-  on conflict (xact, sid) do update set min_generation = excluded.min_generation;
+  insert into ended_sessions (sid, min_generation, reason) values (old.id, new.oldest_generation,
+    case tg_op when 'DELETE' then nullif(current_setting('latchkey.sessions_end_because', true), '') end)
+  on conflict (xact, sid) do update set min_generation = excluded.min_generation, reason = excluded.reason;
   return null;
 end $$;
 

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createEndedSessions } from '../../src/domain/sessions/ended-sessions.js'
-import { minutes } from '../../src/lib/durations.js'
-import { uuidv7 } from '../../src/lib/uuid.js'
+import * as sessions from '../../src/domain/sessions/sessions.store.js'
+import { later } from '../../src/lib/clock.js'
+import { hours, minutes } from '../../src/lib/durations.js'
+import { nilUuid, uuidv7 } from '../../src/lib/uuid.js'
 import type { Database } from '../../src/platform/database/database.js'
 import { createMovableClock } from '../support/clock.js'
 import { openPostgresStore, type TestStore, testStores } from '../support/stores.js'
@@ -70,6 +72,28 @@ describe.each(testStores)('the list of ended sessions on $name', ({ open }) => {
     await ended.read()
     expect([ended.has(session, 3), ended.has(uuidv7(new Date()), 3)]).toEqual([true, false])
     expect((await at.tools.reader()).has(session, 3)).toBe(true)
+  })
+
+  it('says why a session ended, if the statement does', async () => {
+    const user = await at.tools.addUser()
+    const [out, over, plain, surplus] = [
+      await at.tools.addSession(user),
+      await at.tools.addSession(user),
+      await at.tools.addSession(user),
+      await at.tools.addSession(user),
+    ]
+    await sessions.deleteRecordOfUser(at.sql, 'signed_out', out, user)
+    const far = new Date(Date.now() + 1 * hours)
+    await at.sql.query('update refresh_token_records set issued_at = $2 where id <> $1', [over, later(far, 1)])
+    await sessions.purgeAfter(at.sql, nilUuid, { now: new Date(), begun: new Date(0), refreshed: far }, 100)
+    await at.sql.query('delete from refresh_token_records where id = $1', [plain])
+    await sessions.deleteSurplus(at.sql, 'signed_in', user, nilUuid, 0)
+    const reasonOf = async (id: string) =>
+      (await at.sql.query<{ reason: string | null }>('select reason from ended_sessions where sid = $1', [id]))[0]
+    expect(await reasonOf(out)).toEqual({ reason: 'signed_out' })
+    expect(await reasonOf(over)).toEqual({ reason: 'expired' })
+    expect(await reasonOf(plain)).toEqual({ reason: null })
+    expect(await reasonOf(surplus)).toEqual({ reason: 'signed_in' })
   })
 
   it('refuses what a change of the password has replaced, and not what came of it', async () => {

@@ -63,7 +63,7 @@ const change = async (kind: ChangeKind, door: Door, account: PreparedAccount) =>
     })
   if (door === 'old token')
     return accountChanges.byOldToken({ caller, client }, kind as 'session_stolen', async (sql) => {
-      await latchkey.app.nouns.sessions.end(own, user.id, sql)
+      await latchkey.app.nouns.sessions.end('refresh_theft', caller, sql)
       return { changes: { session_stolen: changeDetails.session_stolen } }
     })
   if (door === 'caller') return accountChanges.byCaller({ caller, client }, kind as 'totp_added', work)
@@ -112,6 +112,12 @@ describe('a change of an account', () => {
     )
     const own_ = sessions.find(({ id }) => id === own)
     expect(sessions.some(({ id }) => id === other)).toBe(row.otherSessions === 'stay')
+    const ended = await sql.query<{ reason: string | null }>('select reason from ended_sessions where sid = $1', [
+      other,
+    ])
+    // A user who is deleted by plain SQL, as above, gives no reason.
+    const reason = row.webhook === 'user.deleted' ? null : row.event
+    expect(ended).toEqual(row.otherSessions === 'stay' ? [] : [{ reason }])
     const hasCaller = door !== 'operator'
     if (row.thisSession === 'ends') expect(own_).toBeUndefined()
     else if (hasCaller) expect(own_?.generation).toBe(row.thisSession === 'new tokens' && door !== 'sign-in' ? 1 : 0)

@@ -126,7 +126,7 @@ it('at most one live successor, and nothing lives after it was ended', async () 
 
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 5, maxLength: 40 }), async (acts) => {
-      await sessions.endAll(user.id)
+      await sessions.endAll('sessions_ended', user.id)
       const models: Model[] = []
       const pick = (index: number) => models[index % Math.max(1, models.length)]
       for (const step of acts) {
@@ -137,7 +137,7 @@ it('at most one live successor, and nothing lives after it was ended', async () 
           models.push({ tokens: [issued.refreshToken], rotatedAt: 0, rotatedBy: 'browser', expiresAt, isEnded: false })
         } else if (step.kind === 'wait') latchkey.clock.advance(step.time)
         else if (step.kind === 'reset') {
-          await sessions.endAll(user.id)
+          await sessions.endAll('sessions_ended', user.id)
           for (const model of models) model.isEnded = true
         } else {
           const model = pick(step.session)
@@ -147,7 +147,7 @@ it('at most one live successor, and nothing lives after it was ended', async () 
           else if (step.kind === 'prove') await prove(model)
           else if (step.kind === 'logout') {
             const { claims } = read(model.tokens.at(-1) ?? '')
-            await sessions.end(claims.sid, claims.userId)
+            await sessions.end('signed_out', { sessionId: claims.sid, userId: claims.userId })
             model.isEnded = true
           } else {
             const token = model.tokens.at(-1) ?? ''

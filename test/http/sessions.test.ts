@@ -126,7 +126,7 @@ describe('sessions', () => {
     const tab = await signedIn('quin')
     const user = await latchkey.app.nouns.users.findByLogin('quin')
     const refreshes = Array.from({ length: 20 }, () => tab.copy().post('/api/auth/refresh'))
-    await latchkey.app.nouns.sessions.endAll(user?.id ?? '')
+    await latchkey.app.nouns.sessions.endAll('sessions_ended', user?.id ?? '')
     const answers = await Promise.all(refreshes)
     const newest = answers.map(refreshCookieOf).find((cookie) => cookie?.includes('Max-Age=2592000'))
     if (newest) tab.jar.set('refresh_token', newest.split(/[=;]/)[1] ?? '')

@@ -107,7 +107,7 @@ at once. For one user, use \`latchkey user sessions end USER\`.
       // Recorded first: what an interrupted command has ended must not go unnoticed.
       await events.record({ kind: 'sessions_ended', reason: 'all users' }, operator(context))
       let ended = 0
-      for (let some = atOnce; some === atOnce; ended += some) some = await sessions.endSome(atOnce)
+      for (let some = atOnce; some === atOnce; ended += some) some = await sessions.endSome('sessions_ended', atOnce)
       const done = `Ended ${counted(ended, 'session')} of all users.`
       await print(context.stdout, values.json ? printableJson({ sessionsEnded: ended }) : done)
       return 0

@@ -15,8 +15,14 @@ export type Voided =
   | 'waiting sign-ins'
   | 'waiting sign-ins by provider'
 
+type Event = Exclude<EventKind, 'sign_in_failed'>
+/** Sessions end with an event: it is the reason that is noted with them. */
+type SessionsEnd =
+  | { otherSessions: 'end' | 'of the provider end'; event: Event }
+  | { otherSessions: 'stay'; event: Event | null }
+
 /** What follows from a change of an account, in the transaction of the change. */
-export type Consequences = {
+export type Consequences = SessionsEnd & {
   by: readonly Door[]
   /** To the owner, at the address that the account had before. */
   mail: MailKind | null
@@ -29,11 +35,9 @@ export type Consequences = {
     | 'user.deleted'
     | 'session.theft_suspected'
     | null
-  otherSessions: 'stay' | 'end' | 'of the provider end'
   /** Of the caller, if there is one. New tokens: those before them are refused from now on. */
   thisSession: 'stays' | 'new tokens' | 'no longer fresh' | 'ends'
   /** What counts as proven in this session no more. */
   withdraws: readonly Method[]
   voids: readonly Voided[]
-  event: Exclude<EventKind, 'sign_in_failed'> | null
 }

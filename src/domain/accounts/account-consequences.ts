@@ -82,14 +82,14 @@ export const createAccountConsequences = (deps: Dependencies) => {
   const tellPrograms = createProgramNotices(deps)
 
   const endSessions = async (sql: Transaction, account: HeldAccount, row: Consequences, details: AnyDetails) => {
-    const { otherSessions, thisSession } = row
+    const { otherSessions, thisSession, event } = row
+    if (otherSessions === 'stay') return 0
     const { user, caller } = account
     const provider = details.event?.provider
     if (otherSessions === 'of the provider end')
-      return provider ? sessions.endOfProvider(sql, user.id, provider, caller?.sessionId) : 0
-    if (otherSessions === 'stay') return 0
-    const kept = thisSession === 'ends' ? undefined : caller?.sessionId
-    return sessions.endAll(user.id, { ...(kept !== undefined && { except: kept }), sql })
+      return provider ? sessions.endOfProvider(sql, event, { userId: user.id, provider, own: caller?.sessionId }) : 0
+    const except = thisSession === 'ends' ? undefined : caller?.sessionId
+    return sessions.endAll(event, user.id, { except, sql })
   }
 
   /** Of a deletion nothing is kept that leads to the user but the id, which programs have got with the webhook. */

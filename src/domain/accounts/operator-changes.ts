@@ -88,7 +88,7 @@ export const createOperatorChanges = (deps: Dependencies) => {
 
     remove: async (actor: OperatorContext) => {
       const removed = await byOperator(actor, 'user_deleted', async (sql, user) => {
-        const { to } = await deleteAccount(sql, user)
+        const { to } = await deleteAccount(sql, user, 'user_deleted')
         return { changes: { user_deleted: { mail: { byOperator: true, to } } } }
       })
       return isRefused(removed) ? removed : undefined

@@ -2,7 +2,10 @@ import type { ProviderId } from '../../contract/providers.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
 import type { EndedSession } from './ended-sessions.js'
 import { neverProven } from './proof.js'
+import type { EndReason } from './sessions.store.js'
 import * as store from './sessions.store.js'
+
+type SessionOwner = { sessionId: string; userId: string }
 
 type Dependencies = {
   database: Database
@@ -25,31 +28,39 @@ export const createEndings = ({ database, onEnded }: Dependencies) => {
   }
 
   return {
-    end: async (id: string, userId: string, sql?: Transaction) => {
-      const ended = await store.deleteRecordOfUser(sql ?? database, id, userId)
+    end: async (because: EndReason, { sessionId, userId }: SessionOwner, sql?: Transaction) => {
+      const ended = await store.deleteRecordOfUser(sql ?? database, because, sessionId, userId)
       tellOnceDone(ended, sql)
       return ended.length > 0
     },
     /** After a new one has begun, in its transaction: others end. */
     endSurplus: async (sql: Transaction, userId: string, begun: string) => {
-      const ended = await store.deleteSurplus(sql, userId, begun, mostSessions)
+      const ended = await store.deleteSurplus(sql, 'signed_in', userId, begun, mostSessions)
       tellOnceDone(ended, sql)
     },
     /** Those that began with this provider: it is being unlinked. The one of the caller stays, and is not fresh any more. */
-    endOfProvider: async (sql: Transaction, userId: string, provider: ProviderId, own?: string) => {
-      const ended = await store.deleteOfProvider(sql, userId, provider, own ?? null)
+    endOfProvider: async (
+      sql: Transaction,
+      because: EndReason,
+      { userId, provider, own }: { userId: string; provider: ProviderId; own: string | undefined },
+    ) => {
+      const ended = await store.deleteOfProvider(sql, because, userId, provider, own ?? null)
       if (own !== undefined) await store.setNeverProven(sql, own, provider, neverProven)
       tellOnceDone(ended, sql)
       return ended.length
     },
     /** A part of all sessions there are; returns how many. */
-    endSome: async (limit: number) => {
-      const ended = await store.deleteSome(database, limit)
+    endSome: async (because: EndReason, limit: number) => {
+      const ended = await store.deleteSome(database, because, limit)
       tellOnceDone(ended)
       return ended.length
     },
-    endAll: async (userId: string, { except, sql }: { except?: string; sql?: Transaction } = {}) => {
-      const ended = await store.deleteAllOfUser(sql ?? database, userId, except ?? null)
+    endAll: async (
+      because: EndReason,
+      userId: string,
+      { except, sql }: { except?: string | undefined; sql?: Transaction } = {},
+    ) => {
+      const ended = await store.deleteAllOfUser(sql ?? database, because, userId, except ?? null)
       tellOnceDone(ended, sql)
       return ended.length
     },

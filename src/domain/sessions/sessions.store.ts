@@ -1,3 +1,4 @@
+import type { EventKind } from '../../contract/events.js'
 import type { Sql } from '../../platform/database/database.js'
 import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
 import { selectList } from '../../platform/database/select-list.js'
@@ -254,30 +255,37 @@ export const selectOfUser = (sql: Sql, userId: string, live: LiveAt) =>
     [userId, momentsOf(live)],
   )
 
-export const deleteRecordOfUser = (sql: Sql, id: string, userId: string) =>
-  sql.query<{ id: string }>('delete from refresh_token_records where id = $1 and user_id = $2 returning id', [
-    id,
+/** The event that ends a session. A session that is over by itself has none. */
+export type EndReason = EventKind | 'expired'
+
+/** Ends the sessions of a condition, and says why to the trigger that notes them. */
+const endSessions = (sql: Sql, because: EndReason, condition: string, values: readonly unknown[]) =>
+  sql.query<{ id: string }>(
+    `delete from refresh_token_records where sessions_end_because($1) and ${condition} returning id`,
+    [because, ...values],
+  )
+
+export const deleteRecordOfUser = (sql: Sql, because: EndReason, id: string, userId: string) =>
+  endSessions(sql, because, 'id = $2 and user_id = $3', [id, userId])
+
+export const deleteSome = (sql: Sql, because: EndReason, limit: number) =>
+  endSessions(sql, because, 'id in (select id from refresh_token_records limit $2)', [limit])
+
+export const deleteAllOfUser = (sql: Sql, because: EndReason, userId: string, except: string | null) =>
+  endSessions(sql, because, 'user_id = $2 and ($3::uuid is null or id <> $3)', [userId, except])
+
+export const deleteOfProvider = (
+  sql: Sql,
+  because: EndReason,
+  userId: string,
+  provider: string,
+  except: string | null,
+) =>
+  endSessions(sql, because, 'user_id = $2 and provider = $3 and ($4::uuid is null or id <> $4)', [
     userId,
+    provider,
+    except,
   ])
-
-export const deleteSome = (sql: Sql, limit: number) =>
-  sql.query<{ id: string }>(
-    'delete from refresh_token_records where id in (select id from refresh_token_records limit $1) returning id',
-    [limit],
-  )
-
-export const deleteAllOfUser = (sql: Sql, userId: string, except: string | null) =>
-  sql.query<{ id: string }>(
-    'delete from refresh_token_records where user_id = $1 and ($2::uuid is null or id <> $2) returning id',
-    [userId, except],
-  )
-
-export const deleteOfProvider = (sql: Sql, userId: string, provider: string, except: string | null) =>
-  sql.query<{ id: string }>(
-    `delete from refresh_token_records where user_id = $1 and provider = $2 and ($3::uuid is null or id <> $3)
-     returning id`,
-    [userId, provider, except],
-  )
 
 /** If the session began with this provider. */
 export const setNeverProven = (sql: Sql, id: string, provider: string, neverProven: Date) =>
@@ -291,19 +299,22 @@ export const setNeverProven = (sql: Sql, id: string, provider: string, neverProv
  * First of the browsers with more than one, by their last use: who knows the password and signs in again and again ends their own
  * sessions before the only one of another browser. `begun` stays: another one may have been used in the same second.
  */
-export const deleteSurplus = (sql: Sql, userId: string, begun: string, most: number) =>
-  sql.query<{ id: string }>(
-    `delete from refresh_token_records where id in (
+export const deleteSurplus = (sql: Sql, because: EndReason, userId: string, begun: string, most: number) =>
+  endSessions(
+    sql,
+    because,
+    `id in (
        select id from (
          select id, last_used_at, row_number() over
-           (partition by coalesce(browser, id::text) order by id <> $2, last_used_at desc, id desc) as place_in_browser
-         from refresh_token_records where user_id = $1
+           (partition by coalesce(browser, id::text) order by id <> $3, last_used_at desc, id desc) as place_in_browser
+         from refresh_token_records where user_id = $2
        ) as mine
-       order by id <> $2, place_in_browser, last_used_at desc, id desc offset $3
-     ) returning id`,
+       order by id <> $3, place_in_browser, last_used_at desc, id desc offset $4
+     )`,
     [userId, begun, most],
   )
 
+const expired: EndReason = 'expired'
 /**
  * Deletes what is over among the next rows in the order of the primary key, and returns where to continue. With an index
  * on the expiry every rotation would have to update it; reading the key in small steps costs a rotation nothing.
@@ -315,7 +326,7 @@ export const purgeAfter = (sql: Sql, cursor: string, live: LiveAt, limit: number
        from refresh_token_records as r where r.id > $1 order by r.id limit $3
      ), gone as (
        delete from refresh_token_records as r using step
-       where r.id = step.id and not step.is_live and not ${liveSession('$2')} returning r.id
+       where sessions_end_because('${expired}') and r.id = step.id and not step.is_live and not ${liveSession('$2')} returning r.id
      )
      select (select id from step order by id desc limit 1) as cursor`,
     [cursor, momentsOf(live), limit],

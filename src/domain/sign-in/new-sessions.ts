@@ -73,7 +73,7 @@ export const createNewSessions = (deps: Dependencies) => {
    * user, whose deletion takes the rows in the opposite order.
    */
   const endEarlier = async ({ earlierSession: earlier, client }: Visit) => {
-    if (earlier && (await sessions.end(earlier.sessionId, earlier.userId)))
+    if (earlier && (await sessions.end('signed_in', earlier)))
       await events.record({ kind: 'signed_out', ...earlier, reason: 'signed_in_again' }, client)
   }
 

@@ -32,7 +32,7 @@ export const createDeleteOwnAccount =
     const ofAccount = [...trusted, ...(found ? knownDevices.valuesOf(found, deviceValues) : [])]
     const deleted = await accountChanges.byCaller(context, 'account_deleted', async (sql, user) => {
       if (usernameKey(username) !== usernameKey(user.username)) return refuse('other_username')
-      const { to } = await deleteAccount(sql, user)
+      const { to } = await deleteAccount(sql, user, 'account_deleted')
       return { changes: { account_deleted: { mail: { byOperator: false, to } } } }
     })
     return isRefused(deleted) ? deleted : { ofAccount }

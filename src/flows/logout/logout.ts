@@ -16,7 +16,8 @@ type Dependencies = {
 
 export const createLogout = ({ accountChanges, sessions, events }: Dependencies) => {
   const endOne = async ({ userId, sessionId }: Owner, client: Client) => {
-    if (await sessions.end(sessionId, userId)) await events.record({ kind: 'signed_out', userId, sessionId }, client)
+    if (await sessions.end('signed_out', { userId, sessionId }))
+      await events.record({ kind: 'signed_out', userId, sessionId }, client)
   }
 
   return {
