@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { writeLanguageLists } from './languages.mjs'
 import { filesBelow, publish } from './publish.mjs'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
@@ -14,6 +15,7 @@ const dist = join(home, 'dist')
 
 /** @returns {Promise<number>} how many files changed */
 export const build = async () => {
+  await writeLanguageLists()
   // The template and the list of passwords are made by compiled modules.
   const program = async () => (await buildProgram()) + (await buildEmbeddedTemplate()) + (await buildCommonPasswords())
   const changes = await Promise.all([program(), buildPages(), buildPackages()])

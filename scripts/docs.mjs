@@ -14,6 +14,7 @@ const load = (/** @type {string} */ path) => import(new URL(`dist/modules/${path
 const { configurationGuide, environmentExample } = await load('config/guide.js')
 const { loadConfig } = await load('config.js')
 const { startApp } = await load('app.js')
+const { languageName, languages } = await load('contract/languages.js')
 const { refusals } = await load('contract/refusals.js')
 const { settings } = await load('config/settings.js')
 const { limiters } = await load('domain/limiters/limiters.js')
@@ -30,12 +31,18 @@ const document = await (await fetch(`${app.config.publicUrl}/api/openapi.json`))
 await app.close()
 await rm(dataDir, { recursive: true })
 
+const named = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(
+  languages.map((/** @type {string} */ language) => languageName(language, 'en')),
+)
+const looks = await readFile(new URL('docs/looks-and-words.md', root), 'utf8')
+
 const files = {
   'docs/configuration.md': configurationGuide(),
   '.env.example': environmentExample(),
   'docs/troubleshooting.md': withRefusals(await readFile(new URL('docs/troubleshooting.md', root), 'utf8'), refusals),
   'docs/api.md': apiGuide(app.routes.list(), limiters, settings),
   'docs/account-changes.md': accountChangesGuide(accountChangeTable),
+  'docs/looks-and-words.md': looks.replace(/(?<=Pages are in ).*(?=, by the browser's language)/, named),
   'docs/openapi.json': `${compactJson(document)}\n`,
 }
 for (const [path, text] of Object.entries(files)) await writeFile(new URL(path, root), text)

@@ -1,6 +1,6 @@
 import { readDevice } from '../lib/device.js'
-import { type DeviceWords, deviceWords } from './languages.js'
 
+export type DeviceWords = { unknownDevice: string; device: string; onAppleDevice: string }
 type Device = { browser: string | null; system: string | null }
 
 /** They are named in the place of their system, which makes a difference in German: "auf dem iPhone". */
@@ -13,8 +13,14 @@ export const deviceName = ({ browser, system }: Device, words: DeviceWords) => {
   return text.replace('{browser}', browser).replace('{system}', system)
 }
 
+export const englishDevices: DeviceWords = {
+  unknownDevice: 'Unknown device',
+  device: '{browser} on {system}',
+  onAppleDevice: '{browser} on {system}',
+}
+
 /** A user agent as the API names it, in English, and the two parts of that name. */
 export const describeDevice = (userAgent: string) => {
   const read = readDevice(userAgent)
-  return { device: deviceName(read, deviceWords.en), ...read }
+  return { device: deviceName(read, englishDevices), ...read }
 }

@@ -30,7 +30,7 @@ describe('a language', () => {
     expect([ownNameOf('de'), ownNameOf('fr')]).toEqual(['Deutsch', 'Français'])
   })
 
-  it.each(languages)('is named in the guide for operators: %s', async (language) => {
+  it.each(languages)('is named in the guide for operators (npm run docs): %s', async (language) => {
     const guide = await readFile(new URL('../../docs/looks-and-words.md', import.meta.url), 'utf8')
     expect(guide).toMatch(new RegExp(`Pages are in .*${languageName(language, 'en')}`))
   })

@@ -1,19 +1,8 @@
-/** Every language of pages and mails. For a new one the compiler asks for its words. */
-export const languages = ['en', 'de', 'fr'] as const
+import { languages } from './language-codes.js'
+
+/** Every language of pages and mails. */
+export { languages }
 export type Language = (typeof languages)[number]
-
-export type DeviceWords = { unknownDevice: string; device: string; onAppleDevice: string }
-
-/** Pages, mails and passkeys name a device alike. */
-export const deviceWords: Record<Language, DeviceWords> = {
-  en: { unknownDevice: 'Unknown device', device: '{browser} on {system}', onAppleDevice: '{browser} on {system}' },
-  de: {
-    unknownDevice: 'Unbekanntes Gerät',
-    device: '{browser} unter {system}',
-    onAppleDevice: '{browser} auf dem {system}',
-  },
-  fr: { unknownDevice: 'Appareil inconnu', device: '{browser} sur {system}', onAppleDevice: '{browser} sur {system}' },
-}
 
 /** `languageName('de', 'fr')` is German in French: "allemand". */
 export const languageName = (language: Language, reader: Language) =>

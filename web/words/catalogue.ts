@@ -1,8 +1,7 @@
 import type { Language } from '#contract/languages.js'
 import type { PageName } from '#contract/pages.js'
-import { de } from './de.js'
-import { en, type Words } from './en.js'
-import { fr } from './fr.js'
+import type { Words } from './en.js'
+import { wordsIn } from './words-in.js'
 
 export type { Words } from './en.js'
 
@@ -10,7 +9,9 @@ export type { Words } from './en.js'
 const unbroken = (words: Words): Words => JSON.parse(JSON.stringify(words).replaceAll(/\b(e)-(?=mail)/gi, '$1\u2011'))
 
 /** Every language. web/build.mjs writes this out for the server, which gives each page its own parts. */
-export const catalogue: Record<Language, Words> = { en: unbroken(en), de: unbroken(de), fr: unbroken(fr) }
+export const catalogue = Object.fromEntries(
+  Object.entries<Words>(wordsIn).map(([language, words]) => [language, unbroken(words)]),
+) as Record<keyof typeof wordsIn, Words> satisfies Record<Language, Words>
 
 /** The parts of the catalogue that each page gets, its own first. */
 export const sections = {

@@ -1,4 +1,3 @@
-import { deviceWords } from '#contract/languages.js'
 import type { Words } from './en.js'
 
 export const de: Words = {
@@ -354,7 +353,9 @@ export const de: Words = {
     sessions: 'Wo Sie angemeldet sind',
     sessionsLead: 'Diese Geräte können Ihr Konto nutzen. Melden Sie Geräte ab, die Sie nicht kennen.',
     thisDevice: 'Dieses Gerät',
-    ...deviceWords.de,
+    unknownDevice: 'Unbekanntes Gerät',
+    device: '{browser} unter {system}',
+    onAppleDevice: '{browser} auf dem {system}',
     sessionSince: 'Seit {date}',
     sessionProof: 'Angemeldet mit {methods}',
     sessionMethods: {

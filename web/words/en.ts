@@ -1,6 +1,6 @@
+import { englishDevices } from '#contract/device-names.js'
 import type { AccountEventKind } from '#contract/events.js'
 import type { Method } from '#contract/factors.js'
-import { deviceWords } from '#contract/languages.js'
 import type { LoginNotice, PublicReason } from '#contract/pages.js'
 import type { FeedbackId, PasswordErrorId, PasswordRuleId } from '#contract/password-rules.js'
 import type { RefusalCode } from '#contract/refusals.js'
@@ -339,7 +339,7 @@ export const en = {
     sessions: 'Where you are signed in',
     sessionsLead: 'These devices can use your account. Sign out any you do not know.',
     thisDevice: 'This device',
-    ...deviceWords.en,
+    ...englishDevices,
     sessionSince: 'Since {date}',
     sessionProof: 'Signed in with {methods}',
     sessionMethods: {

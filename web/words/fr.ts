@@ -1,4 +1,3 @@
-import { deviceWords } from '#contract/languages.js'
 import type { Words } from './en.js'
 
 export const fr: Words = {
@@ -343,7 +342,9 @@ export const fr: Words = {
     sessions: 'Appareils connectés',
     sessionsLead: 'Ces appareils peuvent utiliser votre compte. Déconnectez ceux que vous ne connaissez pas.',
     thisDevice: 'Cet appareil',
-    ...deviceWords.fr,
+    unknownDevice: 'Appareil inconnu',
+    device: '{browser} sur {system}',
+    onAppleDevice: '{browser} sur {system}',
     sessionSince: 'Depuis le {date}',
     sessionProof: 'Connexion avec {methods}',
     sessionMethods: {

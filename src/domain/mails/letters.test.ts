@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { deviceName } from '../../contract/device-names.js'
-import { deviceWords, type Language, languages } from '../../contract/languages.js'
+import { type Language, languages } from '../../contract/languages.js'
 import { timeSpan } from '../../contract/time-spans.js'
 import { days, hours, minutes } from '../../lib/durations.js'
 import { operatorClient } from '../sessions/client.js'
 import { asHtml, asText, brandForMails } from './layout.js'
 import type { MailKind, MailValues } from './letters.js'
+import { wordsIn } from './words/words-in.js'
 import { addressesOf, writeLetter } from './write-letter.js'
 
 const site = { productName: 'Ada & Söhne <b>', addresses: addressesOf('https://auth.example.com/') }
@@ -183,7 +184,7 @@ describe('a mail about an account', () => {
       const line = lines.findIndex((text) => text.includes('192.0.2.1'))
       const isStranger = strangers.includes(kind) || kind === 'address-reserved' || kind === 'email-withdrawn'
       expect([kind, line]).toEqual([kind, isStranger ? -1 : 1])
-      if (!isStranger) expect(lines[line]).toMatch(new RegExp(`${deviceName(device, deviceWords[language])}.*1970`))
+      if (!isStranger) expect(lines[line]).toMatch(new RegExp(`${deviceName(device, wordsIn[language].devices)}.*1970`))
     }
   })
 

@@ -1,3 +1,4 @@
+import type { DeviceWords } from '../../contract/device-names.js'
 import { type Language, languageName } from '../../contract/languages.js'
 import { timeSpan } from '../../contract/time-spans.js'
 
@@ -156,6 +157,8 @@ export type MailWords = {
   /** The words of the button that leads to a page. */
   labels: Record<PageInMails, string>
   footers: Record<Footer, (productName: string) => string>
+  /** As pages name them. */
+  devices: DeviceWords
   byOperator: (productName: string, time: string) => string
   byClient: (device: string, ip: string, time: string) => string
   /** An account whose username was changed, as long as that can be undone: its owner knows the name from before. */

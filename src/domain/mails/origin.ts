@@ -1,8 +1,9 @@
 import { deviceName } from '../../contract/device-names.js'
-import { deviceWords, type Language } from '../../contract/languages.js'
+import type { Language } from '../../contract/languages.js'
 import { readDevice } from '../../lib/device.js'
 import { type Client, isOperator } from '../sessions/client.js'
 import type { MailWords } from './letters.js'
+import { wordsIn } from './words/words-in.js'
 
 /** Who did what a mail is about, and when. */
 export type Origin = { client: Pick<Client, 'ip' | 'userAgent'>; at: Date }
@@ -17,10 +18,14 @@ const writtenTime = (moment: Date, language: Language) =>
     .format(moment)
     .concat(' UTC')
 
+/** "Firefox on Windows", in the words of a language. */
+export const deviceIn = (language: Language, userAgent: string) =>
+  deviceName(readDevice(userAgent), wordsIn[language].devices)
+
 type Words = Pick<MailWords, 'byOperator' | 'byClient'>
 
 export const writtenOrigin = ({ client, at }: Origin, productName: string, language: Language, words: Words) => {
   const time = writtenTime(at, language)
   if (isOperator(client)) return words.byOperator(productName, time)
-  return words.byClient(deviceName(readDevice(client.userAgent), deviceWords[language]), client.ip, time)
+  return words.byClient(deviceIn(language, client.userAgent), client.ip, time)
 }

@@ -10,9 +10,7 @@ import {
   writtenValues,
 } from './letters.js'
 import { type Origin, writtenOrigin } from './origin.js'
-import { de } from './words/de.js'
-import { en } from './words/en.js'
-import { fr } from './words/fr.js'
+import { wordsIn } from './words/words-in.js'
 
 /** The parts of a mail. A link has its own line, so that every mail program recognises it. */
 export type Block = { text: string } | { link: string; label: string } | { code: string }
@@ -43,8 +41,6 @@ export const addressesOf = (publicUrl: string) => {
   }
 }
 
-const wordsIn: Record<Language, MailWords> = { en, de, fr }
-
 /** A name that a user has chosen. No mail program makes a link of it: what it looks for is divided by a space without width. */
 const unlinked = (name: string) => name.replaceAll(/[.:/@]/g, '\u200b$&\u200b')
 
@@ -72,7 +68,7 @@ type AnyForm = { footer: Footer; parts: readonly string[] }
 export const writeLetter = <Kind extends MailKind>(request: LetterOrder<Kind>, site: Site): Letter => {
   const { kind, language, origin } = request
   const { productName, addresses } = site
-  const words = wordsIn[language]
+  const words: MailWords = wordsIn[language]
   const sentences: Record<string, string> = words.letters[kind]({
     ...writtenValues(shownValues(request, words), language),
     productName,

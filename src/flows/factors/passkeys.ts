@@ -1,9 +1,8 @@
-import { deviceName } from '../../contract/device-names.js'
-import { deviceWords } from '../../contract/languages.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { PasskeyCredential } from '../../contract/passkeys.js'
 import type { AccountChanges } from '../../domain/accounts/account-changes.js'
 import type { Factors } from '../../domain/factors/factors.js'
+import { deviceIn } from '../../domain/mails/origin.js'
 import { sessionBinding } from '../../domain/passkeys/ceremonies.js'
 import { type NewPasskey, type Passkeys, passkeyName } from '../../domain/passkeys/passkeys.js'
 import type { Client } from '../../domain/sessions/client.js'
@@ -12,7 +11,6 @@ import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import type { Enrolments } from '../../domain/sign-in/enrolments.js'
 import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import type { User, Users } from '../../domain/users/users.js'
-import { readDevice } from '../../lib/device.js'
 import type { Transaction } from '../../platform/database/database.js'
 
 type Dependencies = {
@@ -30,7 +28,7 @@ type Made = { credential: PasskeyCredential; sealedChallenge: string | undefined
 
 /** In the language of the page, as its list of devices has it. */
 const nameFor = (name: string | undefined, { userAgent, language = 'en' }: Client) =>
-  name ?? deviceName(readDevice(userAgent), deviceWords[language])
+  name ?? deviceIn(language, userAgent)
 
 const createAddTo =
   ({ passkeys }: Pick<Dependencies, 'passkeys'>) =>

@@ -21,6 +21,11 @@ export const de: MailWords = {
       `Sie erhalten diese E-Mail, weil die Administration von ${productName} diese Adresse eingeladen hat.`,
     last: (productName) => `Das ist die letzte E-Mail: Ihr Konto bei ${productName} gibt es nicht mehr.`,
   },
+  devices: {
+    unknownDevice: 'Unbekanntes Gerät',
+    device: '{browser} unter {system}',
+    onAppleDevice: '{browser} auf dem {system}',
+  },
   byOperator: (productName, time) => `Das hat die Administration von ${productName} getan. Zeit: ${time}.`,
   byClient: (device, ip, time) => `Gerät: ${device}. IP-Adresse: ${ip}. Zeit: ${time}.`,
   renamed: (formerUsername, username) => `${formerUsername} (jetzt ${username})`,

@@ -1,3 +1,4 @@
+import { englishDevices } from '../../../contract/device-names.js'
 import type { MailWords } from '../letters.js'
 
 export const en: MailWords = {
@@ -18,6 +19,7 @@ export const en: MailWords = {
       `You receive this email because the administrator of ${productName} has invited this address.`,
     last: (productName) => `This is the last email about your account at ${productName}.`,
   },
+  devices: englishDevices,
   byOperator: (productName, time) => `An administrator of ${productName} did this. Time: ${time}.`,
   byClient: (device, ip, time) => `Device: ${device}. IP address: ${ip}. Time: ${time}.`,
   renamed: (formerUsername, username) => `${formerUsername} (now ${username})`,

@@ -18,6 +18,11 @@ export const fr: MailWords = {
       `Vous recevez cet e-mail parce que l’administrateur de ${productName} a invité cette adresse.`,
     last: (productName) => `Ceci est le dernier e-mail concernant votre compte sur ${productName}.`,
   },
+  devices: {
+    unknownDevice: 'Appareil inconnu',
+    device: '{browser} sur {system}',
+    onAppleDevice: '{browser} sur {system}',
+  },
   byOperator: (productName, time) => `Un administrateur de ${productName} l’a fait. Date : ${time}.`,
   byClient: (device, ip, time) => `Appareil : ${device}. Adresse IP : ${ip}. Date : ${time}.`,
   renamed: (formerUsername, username) => `${formerUsername} (maintenant ${username})`,

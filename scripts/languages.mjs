@@ -1,0 +1,36 @@
+// A language is there when its words of pages are. The lists of languages follow from those files, and are written with each build:
+// a language without words of mails does not compile.
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+
+const root = new URL('..', import.meta.url)
+const note = '// Written by scripts/languages.mjs, from the files in web/words.\n'
+
+/** @type {(languages: string[]) => string} */
+const codesOf = (languages) =>
+  `${note}export const languages = [${languages.map((language) => `'${language}'`).join(', ')}] as const\n`
+
+/** @type {(languages: string[]) => string} */
+const wordsOf = (languages) => {
+  const imports = [...languages].sort().map((language) => `import { ${language} } from './${language}.js'\n`)
+  return `${note}${imports.join('')}\nexport const wordsIn = { ${languages.join(', ')} }\n`
+}
+
+/** By the path of each file. */
+export const languageLists = async () => {
+  const names = await readdir(new URL('web/words', root))
+  const found = names.flatMap((name) => /^([a-z]{2})\.ts$/.exec(name)?.[1] ?? []).sort()
+  // English first: a page that offers them shows them in this order.
+  const languages = ['en', ...found.filter((language) => language !== 'en')]
+  return {
+    'src/contract/language-codes.ts': codesOf(languages),
+    'src/domain/mails/words/words-in.ts': wordsOf(languages),
+    'web/words/words-in.ts': wordsOf(languages),
+  }
+}
+
+export const writeLanguageLists = async () => {
+  for (const [path, text] of Object.entries(await languageLists())) {
+    const file = new URL(path, root)
+    if ((await readFile(file, 'utf8').catch(() => '')) !== text) await writeFile(file, text)
+  }
+}

@@ -1,0 +1,6 @@
+// Written by scripts/languages.mjs, from the files in web/words.
+import { de } from './de.js'
+import { en } from './en.js'
+import { fr } from './fr.js'
+
+export const wordsIn = { en, de, fr }
