@@ -12,7 +12,6 @@ export const longFunctions = new Set([
   'src/domain/signing-keys/loaded-keys.ts createLoadedKeys',
   'src/domain/signing-keys/signing-keys.ts createSigningKeys',
   'src/domain/users/bulk.ts createBulkUsers',
-  'src/http/limits/counted-requests.ts createCountedRequests',
   'src/http/server.ts createServer',
   'src/platform/cache/resilient.ts createResilientCache',
   'src/platform/database/connection.ts openConnection',
@@ -25,8 +24,4 @@ export const largeFactories = new Set([
   'src/domain/factors/factors.ts createFactors',
   'src/domain/mails/mails.ts createMails',
   'src/domain/users/users.ts createUsers',
-  'src/http/limits/limits.ts createLimits',
-  'src/http/limits/limits.ts createMailLimits',
-  'src/http/limits/limits.ts createPasswordLimits',
-  'src/http/limits/password-guesses.ts createPasswordGuesses',
 ])

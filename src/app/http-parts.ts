@@ -9,9 +9,8 @@ import { createCsrf } from '../http/csrf.js'
 import { createEnrolling } from '../http/enrolling.js'
 import { createFreshness } from '../http/freshness.js'
 import { createGuards } from '../http/guards.js'
-import { createLimitedEvents } from '../http/limits/limited-events.js'
-import { createLimits } from '../http/limits/limits.js'
 import { createServiceCallers } from '../http/service-callers.js'
+import { createLimitParts } from './limit-parts.js'
 import type { NounPlatform, Nouns } from './nouns.js'
 import type { Platform as OpenedPlatform } from './open-platform.js'
 
@@ -20,7 +19,7 @@ export type Platform = OpenedPlatform & NounPlatform & { serviceKeys: ServiceKey
 /** What routes use: cookies, the access check, CSRF, limits. */
 export const createHttpParts = (config: Config, platform: Platform, nouns: Nouns) => {
   const { clock } = platform
-  const { tokens, loadedKeys, keysFor, attempts, links, events, sessions, proofs, knownDevices, users } = nouns
+  const { tokens, loadedKeys, keysFor, attempts, links, events, sessions, proofs } = nouns
   const cookies = createCookies({
     secure: config.production,
     host: new URL(config.publicUrl).hostname,
@@ -30,27 +29,8 @@ export const createHttpParts = (config: Config, platform: Platform, nouns: Nouns
   const trustedFor = config.trustedDevices === 'off' ? undefined : config.trustedDevices
   const signInCookies = createSignInCookies({ cookies, callers, trustedFor })
   const csrf = createCsrf({ keys: keysFor('csrf'), cookies, callers, signInCookies })
-  const reportLimited = createLimitedEvents({ events, clock })
-  const limits = createLimits({
-    cache: platform.cache,
-    callers,
-    login: config.loginLimit,
-    general: config.generalLimit,
-    sensitive: config.sensitiveLimit,
-    account: config.accountLimit,
-    signIns: config.signInLimit,
-    networkSignIns: config.networkSignInLimit,
-    networkMails: config.networkMailLimit,
-    loginOfKnownDevices: config.loginLimitKnownDevices,
-    nameMarks: nouns.nameMarks,
-    knownDevices,
-    signInCookies,
-    users,
-    onRejection: async (rejection, request) => {
-      platform.metrics?.countRejection(rejection.limiter)
-      await reportLimited(rejection, request)
-    },
-  })
+  const ofLimits = createLimitParts(config, platform, nouns, { callers, signInCookies })
+  const { limits } = ofLimits
   const freshness = createFreshness({ callers, sessions, proofs, clock, freshFor: config.freshFor })
   const attemptCookies = createAttemptCookies({ cookies, attempts })
   const enrolling = createEnrolling({ callers, csrf, signInCookies, freshness })
@@ -63,7 +43,7 @@ export const createHttpParts = (config: Config, platform: Platform, nouns: Nouns
     cookies,
     callers,
     csrf,
-    limits,
+    ...ofLimits,
     freshness,
     enrolling,
     signInCookies,

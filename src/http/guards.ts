@@ -7,6 +7,7 @@ import type { Callers } from './caller.js'
 import type { Csrf } from './csrf.js'
 import type { Enrolling } from './enrolling.js'
 import type { Freshness } from './freshness.js'
+import { countingOf } from './limits/limit-hooks.js'
 import type { Limits } from './limits/limits.js'
 import type { ServiceCallers } from './service-callers.js'
 
@@ -53,7 +54,7 @@ export const createGuards = ({ callers, csrf, limits, freshness, enrolling, serv
   const factsOf = ({ method, url, onRequest, preHandler, config = {} }: RouteOptions): RouteFacts => {
     const hooks: unknown[] = [onRequest ?? [], preHandler ?? []].flat()
     const scope = hooks.map(serviceCallers.scopeOf).find((each) => each !== undefined)
-    const countings = hooks.flatMap((hook) => limits.countingOf(hook) ?? [])
+    const countings = hooks.flatMap((hook) => countingOf(hook) ?? [])
     const byService: readonly LimiterName[] = scope ? ['service', 'login'] : []
     return {
       method: String([method].flat()[0]),

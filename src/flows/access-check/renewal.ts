@@ -4,7 +4,7 @@ import type { Rotations } from '../../domain/sessions/rotations.js'
 import type { Issued } from '../../domain/sessions/sessions.js'
 import type { RefreshToken } from '../../domain/tokens/tokens.js'
 import { clientOf } from '../../http/client.js'
-import type { Limits } from '../../http/limits/limits.js'
+import type { ReserveRotation } from '../../http/limits/rotation-limit.js'
 
 type Renewed = Issued | Refused<'not_authenticated' | 'unavailable'>
 
@@ -15,11 +15,11 @@ export type Renewal = ReturnType<typeof createRenewal>
  * that arrive while the token is being exchanged share one exchange. Only a rotation counts in the limit of refreshes, so that
  * the many requests of one page are one.
  */
-export const createRenewal = ({ rotate, limits }: { rotate: Rotations; limits: Limits }) => {
+export const createRenewal = ({ rotate, reserveRotation }: { rotate: Rotations; reserveRotation: ReserveRotation }) => {
   const underWay = new Map<string, Promise<Renewed>>()
 
   const exchange = async (token: RefreshToken, request: FastifyRequest): Promise<Renewed> => {
-    const { granted, retryAfter, refund } = await limits.reserveRotation(request)
+    const { granted, retryAfter, refund } = await reserveRotation(request)
     if (!granted) return refuse('unavailable', { retryAfter })
     let isRotated = false
     try {

@@ -7,6 +7,7 @@ import { atLeast, minResponseTime } from '../../http/at-least.js'
 import type { Callers } from '../../http/caller.js'
 import type { Guards } from '../../http/guards.js'
 import type { Limits } from '../../http/limits/limits.js'
+import type { MailLimits } from '../../http/limits/mail-limits.js'
 import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createChangeEmail } from './change-email.js'
@@ -41,10 +42,11 @@ type Dependencies = {
   changeEmail: ReturnType<typeof createChangeEmail>
   callers: Callers
   limits: Limits
+  mailLimits: MailLimits
 }
 
 export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
-  const { guards, changeEmail, callers, limits } = deps
+  const { guards, changeEmail, callers, limits, mailLimits } = deps
 
   /** No mail is sent to an address that cannot be one, so it is not counted as one. */
   const refuseMistyped = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -59,7 +61,7 @@ export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
     config: { countsIn: ['network_mails'] as const },
   }
   server.post('/api/auth/email', asking, async (request, reply) => {
-    const withheld = !(await limits.mayMailStranger(request))
+    const withheld = !(await mailLimits.mayMailStranger(request))
     const asked = changeEmail.ask(callers.requestOf(request), { ...request.body, withheld })
     const refused = await atLeast(minResponseTime, asked)
     return refused ? askRefusals.sendRefusal(reply, refused) : reply.status(202).send(accepted)

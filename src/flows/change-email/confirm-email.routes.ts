@@ -5,7 +5,9 @@ import { EmailLink, NoContent } from '../../contract/schemas.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
+import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { Limits } from '../../http/limits/limits.js'
+import type { PasswordGuesses } from '../../http/limits/password-guesses.js'
 import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -55,10 +57,12 @@ type Dependencies = {
   callers: Callers
   cookies: Cookies
   limits: Limits
+  passwordGuesses: PasswordGuesses
+  countedRequests: CountedRequests
 }
 
 export const confirmEmailRoutes = (server: Server, deps: Dependencies) => {
-  const { confirmEmail, callers, cookies, limits } = deps
+  const { confirmEmail, callers, cookies, limits, passwordGuesses, countedRequests } = deps
 
   const checking = { schema: checkSchema, onRequest: limits.byNetwork }
   server.post('/api/auth/email/check', checking, async (request, reply) => {
@@ -70,7 +74,7 @@ export const confirmEmailRoutes = (server: Server, deps: Dependencies) => {
     const { token, password } = request.body as { token: string; password?: string }
     if (password === undefined) return undefined
     const user = await confirmEmail.userOf(token)
-    return user ? limits.passwordOf(user, user.username, request, reply) : limits.login(request, reply)
+    return user ? passwordGuesses.byUser(user, user.username, request, reply) : limits.login(request, reply)
   }
 
   const confirming = {
@@ -78,13 +82,13 @@ export const confirmEmailRoutes = (server: Server, deps: Dependencies) => {
     onRequest: limits.byNetwork,
     preHandler: countPassword,
     config: { countsIn: ['login', 'account'] as const },
-    onSend: limits.refundSuccess,
+    onSend: countedRequests.refundSuccess,
   }
   server.post('/api/auth/email/confirm', confirming, async (request, reply) => {
     const { token, password } = request.body
     const confirmed = await confirmEmail.confirm({ token, password, caller: callers.peek(request) }, clientOf(request))
     if (isRefused(confirmed)) {
-      if (confirmed.refused !== 'wrong_current_password') limits.countAsSuccess(request)
+      if (confirmed.refused !== 'wrong_current_password') countedRequests.countAsSuccess(request)
       return confirmRefusals.sendRefusal(reply, confirmed)
     }
     if (confirmed.issued) cookies.renewSession(reply, confirmed.issued)

@@ -6,7 +6,9 @@ import type { Callers } from '../../http/caller.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { Freshness } from '../../http/freshness.js'
 import type { Guards } from '../../http/guards.js'
-import type { Limits } from '../../http/limits/limits.js'
+import type { CountedRequests } from '../../http/limits/counted-requests.js'
+import type { PasswordGuesses } from '../../http/limits/password-guesses.js'
+import type { SignInLimits } from '../../http/limits/sign-in-limits.js'
 import { sendRotated, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -48,26 +50,38 @@ type Dependencies = {
   cookies: Cookies
   factors: Pick<Factors, 'hasTotp'>
   freshness: Freshness
-  limits: Limits
+  passwordGuesses: PasswordGuesses
+  signInLimits: SignInLimits
+  countedRequests: CountedRequests
 }
 
 export const changePasswordRoutes = (server: Server, deps: Dependencies) => {
-  const { guards, changePassword, callers, cookies, factors, freshness, limits } = deps
+  const {
+    guards,
+    changePassword,
+    callers,
+    cookies,
+    factors,
+    freshness,
+    passwordGuesses,
+    signInLimits,
+    countedRequests,
+  } = deps
   const options = {
     schema,
-    onRequest: guards.changeWith(limits.passwordByCaller),
-    onSend: limits.refundSuccess,
+    onRequest: guards.changeWith(passwordGuesses.byCaller),
+    onSend: countedRequests.refundSuccess,
   }
   server.post('/api/auth/change-password', options, async (request, reply) => {
     // Before the password is compared: with a stolen session a thief must not learn whether a guess is right.
     const refusal = (await factors.hasTotp(callers.of(request).userId)) && (await freshness.refusalFor(request))
     if (refusal) {
-      limits.countAsSuccess(request)
+      countedRequests.countAsSuccess(request)
       return sendRefusal(reply, refusal)
     }
     const result = await changePassword(callers.requestOf(request), request.body)
     if (isRefused(result)) return sendRefusal(reply, result)
-    await limits.forgetSignIns(result.user, request)
+    await signInLimits.forgetSignIns(result.user, request)
     return sendRotated(reply, cookies, result.issued)
   })
 }

@@ -3,7 +3,10 @@ import { isRefused } from '../../contract/outcome.js'
 import { SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
+import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { Limits } from '../../http/limits/limits.js'
+import type { PasswordGuesses } from '../../http/limits/password-guesses.js'
+import type { SignInLimits } from '../../http/limits/sign-in-limits.js'
 import { sendEntry, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -36,16 +39,20 @@ const schema = {
 type Dependencies = {
   login: ReturnType<typeof createLogin>
   limits: Limits
+  passwordGuesses: PasswordGuesses
+  signInLimits: SignInLimits
+  countedRequests: CountedRequests
   cookies: Cookies
   signInCookies: SignInCookies
 }
 
-export const loginRoutes = (server: Server, { login, limits, cookies, signInCookies }: Dependencies) => {
+export const loginRoutes = (server: Server, deps: Dependencies) => {
+  const { login, limits, passwordGuesses, signInLimits, countedRequests, cookies, signInCookies } = deps
   const options = {
     schema,
     onRequest: limits.beforeSignIn.password,
-    preHandler: limits.passwordByName,
-    onSend: limits.refundSuccess,
+    preHandler: passwordGuesses.byName,
+    onSend: countedRequests.refundSuccess,
     config: { countsIn: ['device', 'known', 'sign_ins', 'known_sign_ins', 'network_sign_ins'] as const },
   }
   for (const path of ['/login', '/api/auth/login']) {
@@ -56,7 +63,7 @@ export const loginRoutes = (server: Server, { login, limits, cookies, signInCook
       const visit = { ...visited, client: { ...visited.client, typedName: username } }
       const proven = await login.prove(username, password, browserToken, visit)
       if (isRefused(proven)) return sendRefusal(reply, proven)
-      const limited = await limits.signIns(proven.user, request, reply)
+      const limited = await signInLimits.signIns(proven.user, request, reply)
       if (limited) return reply
       const result = await login.enter(proven, password, visit)
       return isRefused(result) ? sendRefusal(reply, result) : sendEntry(reply, { cookies, signInCookies }, result)

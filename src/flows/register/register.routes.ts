@@ -5,6 +5,7 @@ import { Accepted } from '../../contract/schemas.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { Limits } from '../../http/limits/limits.js'
+import type { MailLimits } from '../../http/limits/mail-limits.js'
 import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -50,12 +51,17 @@ const schema = {
   },
 }
 
-type Dependencies = { register: ReturnType<typeof createRegister>; limits: Limits; cookies: Cookies }
+type Dependencies = {
+  register: ReturnType<typeof createRegister>
+  limits: Limits
+  mailLimits: MailLimits
+  cookies: Cookies
+}
 
-export const registerRoutes = (server: Server, { register, limits, cookies }: Dependencies) => {
+export const registerRoutes = (server: Server, { register, limits, mailLimits, cookies }: Dependencies) => {
   const options = { schema, onRequest: limits.byNetwork, config: { countsIn: ['network_mails'] as const } }
   server.post('/api/auth/register', options, async (request, reply) => {
-    const mayMail = () => limits.mayMailStranger(request)
+    const mayMail = () => mailLimits.mayMailStranger(request)
     const earlier = cookies.read(request, 'registration')
     const result = await register({ ...request.body, earlier }, clientOf(request), mayMail)
     if (isRefused(result)) return sendRefusal(reply, result)

@@ -6,7 +6,10 @@ import { atLeast, minResponseTime } from '../../http/at-least.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
+import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { Limits } from '../../http/limits/limits.js'
+import type { MailLimits } from '../../http/limits/mail-limits.js'
+import type { SignInLimits } from '../../http/limits/sign-in-limits.js'
 import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -59,10 +62,14 @@ type Dependencies = {
   signInCookies: SignInCookies
   cookies: Cookies
   limits: Limits
+  mailLimits: MailLimits
+  signInLimits: SignInLimits
+  countedRequests: CountedRequests
 }
 
 export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
-  const { resetPassword, knownDevices, signInCookies, cookies, limits } = deps
+  const { resetPassword, knownDevices, signInCookies, cookies, limits, mailLimits, signInLimits, countedRequests } =
+    deps
   const requesting = {
     schema: requestSchema,
     onRequest: limits.sensitive,
@@ -70,7 +77,7 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
   }
   for (const path of ['/reset-password', '/api/auth/reset-password']) {
     server.post(path, requesting, async (request, reply) => {
-      const withheld = !(await limits.mayMailStranger(request))
+      const withheld = !(await mailLimits.mayMailStranger(request))
       await atLeast(minResponseTime, resetPassword.request(request.body.email, clientOf(request), withheld))
       return reply.status(202).send(accepted)
     })
@@ -82,13 +89,13 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
     return checkRefusals.answer(reply, isRefused(user) ? user : { username: user.username })
   })
 
-  const confirming = { schema: confirmSchema, onRequest: limits.confirm, onSend: limits.refundSuccess }
+  const confirming = { schema: confirmSchema, onRequest: limits.confirm, onSend: countedRequests.refundSuccess }
   server.post('/api/auth/reset-password/confirm', confirming, async (request, reply) => {
     const { token, password } = request.body
     const result = await resetPassword.confirm(token, password, clientOf(request))
     if (isRefused(result)) return confirmRefusals.sendRefusal(reply, result)
-    await limits.forgetMailedCodes(result.id)
-    await limits.forgetSignIns(result, request)
+    await mailLimits.forgetMailedCodes(result.id)
+    await signInLimits.forgetSignIns(result, request)
     // So that the owner of an account that others are guessing at gets in here.
     cookies.keepKnownDevice(reply, knownDevices.remember(result, signInCookies.knownIn(request)))
     return reply.status(204).send()

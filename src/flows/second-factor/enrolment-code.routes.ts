@@ -4,6 +4,7 @@ import type { Enrolments } from '../../domain/sign-in/enrolments.js'
 import { clientOf } from '../../http/client.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { Limits } from '../../http/limits/limits.js'
+import type { MailLimits } from '../../http/limits/mail-limits.js'
 import { withCookies } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -18,9 +19,10 @@ const schema = {
   response: { 202: Accepted, ...withCookies(refusals.responses, clearsChallenge) },
 }
 
-type Dependencies = { enrolments: Enrolments; signInCookies: SignInCookies; limits: Limits }
+type Dependencies = { enrolments: Enrolments; signInCookies: SignInCookies; limits: Limits; mailLimits: MailLimits }
 
-export const enrolmentCodeRoutes = (server: Server, { enrolments, signInCookies, limits }: Dependencies) => {
+export const enrolmentCodeRoutes = (server: Server, deps: Dependencies) => {
+  const { enrolments, signInCookies, limits, mailLimits } = deps
   const mailing = { schema, onRequest: limits.byNetwork, config: { countsIn: ['mailed_codes'] as const } }
   server.post('/api/auth/second-factor/mail', mailing, async (request, reply) => {
     const token = signInCookies.challengeOf(request)
@@ -29,7 +31,7 @@ export const enrolmentCodeRoutes = (server: Server, { enrolments, signInCookies,
       signInCookies.clearIfOver(reply, challenge)
       return refusals.sendRefusal(reply, challenge)
     }
-    const limited = await limits.mailedCodesTo(challenge.userId, request, reply)
+    const limited = await mailLimits.mailedCodesTo(challenge.userId, request, reply)
     if (limited) return reply
     await enrolments.mailCode(challenge, clientOf(request))
     return reply.status(202).send({ message: 'A mail is on its way' })

@@ -10,7 +10,9 @@ import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { CeremonyCookies } from '../../http/cookies/tab-cookies.js'
 import type { Guards } from '../../http/guards.js'
+import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { Limits } from '../../http/limits/limits.js'
+import type { PasswordGuesses } from '../../http/limits/password-guesses.js'
 import { sendRenewed, withCookies, withHeaders } from '../../http/responses.js'
 import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -82,11 +84,14 @@ type Dependencies = {
   cookies: Cookies
   ceremonyCookies: CeremonyCookies
   limits: Limits
+  passwordGuesses: PasswordGuesses
+  countedRequests: CountedRequests
   signInCookies: SignInCookies
 }
 
 export const stepUpRoutes = (server: Server, deps: Dependencies) => {
-  const { guards, stepUp, callers, cookies, ceremonyCookies, limits, signInCookies } = deps
+  const { guards, stepUp, callers, cookies, ceremonyCookies, limits, signInCookies, passwordGuesses, countedRequests } =
+    deps
   const path = '/api/auth/step-up'
 
   server.get(path, { schema: methodsSchema, onRequest: guards.read }, async (request, reply) => {
@@ -103,7 +108,7 @@ export const stepUpRoutes = (server: Server, deps: Dependencies) => {
     if (password === undefined) return undefined
     const found = await stepUp.methods(callers.of(request))
     if (!isRefused(found) && !found.methods.includes('password')) return undefined
-    return limits.passwordByCaller(request, reply)
+    return passwordGuesses.byCaller(request, reply)
   }
 
   const proving = {
@@ -111,7 +116,7 @@ export const stepUpRoutes = (server: Server, deps: Dependencies) => {
     onRequest: guards.change,
     preHandler: countPassword,
     config: { countsIn: ['login', 'account', 'device_codes'] as const },
-    onSend: limits.refundSuccess,
+    onSend: countedRequests.refundSuccess,
   }
   server.post(path, proving, async (request, reply) => {
     const { credential } = request.body

@@ -7,7 +7,10 @@ import type { KnownDevices } from '../../domain/known-devices/known-devices.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
+import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { Limits } from '../../http/limits/limits.js'
+import type { MailLimits } from '../../http/limits/mail-limits.js'
+import type { SignInLimits } from '../../http/limits/sign-in-limits.js'
 import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -56,12 +59,15 @@ type Dependencies = {
   signInCookies: SignInCookies
   cookies: Cookies
   limits: Limits
+  mailLimits: MailLimits
+  signInLimits: SignInLimits
+  countedRequests: CountedRequests
 }
 type Link = { token: string; password?: string }
 
 export const undoRoutes = (server: Server, deps: Dependencies) => {
-  const { undo, knownDevices, signInCookies, cookies, limits } = deps
-  const limited = { onRequest: limits.confirm, onSend: limits.refundSuccess }
+  const { undo, knownDevices, signInCookies, cookies, limits, mailLimits, signInLimits, countedRequests } = deps
+  const limited = { onRequest: limits.confirm, onSend: countedRequests.refundSuccess }
 
   server.post('/api/auth/undo/check', { schema: checkSchema, onRequest: limits.byNetwork }, async (request, reply) => {
     return checkRefusals.answer(reply, await undo.look(request.body.token))
@@ -70,8 +76,8 @@ export const undoRoutes = (server: Server, deps: Dependencies) => {
   const takeBack = async (of: UndoOf, link: Link, request: FastifyRequest, reply: FastifyReply) => {
     const owner = await undo.takeBack(of, link, clientOf(request))
     if (isRefused(owner)) return sendRefusal(reply, owner)
-    await limits.forgetMailedCodes(owner.id)
-    await limits.forgetSignIns(owner, request)
+    await mailLimits.forgetMailedCodes(owner.id)
+    await signInLimits.forgetSignIns(owner, request)
     // As after a reset: so that the owner of an account that others are guessing at gets in here.
     if (link.password !== undefined)
       cookies.keepKnownDevice(reply, knownDevices.remember(owner, signInCookies.knownIn(request)))

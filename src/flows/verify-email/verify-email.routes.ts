@@ -7,6 +7,7 @@ import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { Limits } from '../../http/limits/limits.js'
+import type { MailLimits } from '../../http/limits/mail-limits.js'
 import { sendEntry, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -80,12 +81,13 @@ type Dependencies = {
   verifyEmail: ReturnType<typeof createVerifyEmail>
   registrations: Registrations
   limits: Limits
+  mailLimits: MailLimits
   cookies: Cookies
   signInCookies: SignInCookies
 }
 
 export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
-  const { verifyEmail, registrations, limits, cookies, signInCookies } = deps
+  const { verifyEmail, registrations, limits, mailLimits, cookies, signInCookies } = deps
   const onRequest = limits.beforeSignIn.registration
   server.post('/api/auth/verify-email/check', { schema: checkSchema, onRequest }, async (request) => {
     const browserToken = cookies.read(request, 'registration')
@@ -96,7 +98,7 @@ export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
   const resending = { schema: resendSchema, onRequest, config: { countsIn: ['network_mails'] as const } }
   server.post('/api/auth/verify-email/resend', resending, async (request, reply) => {
     const browserToken = cookies.read(request, 'registration')
-    const withheld = !(await limits.mayMailStranger(request))
+    const withheld = !(await mailLimits.mayMailStranger(request))
     const result = await atLeast(
       minResponseTime,
       registrations.sendAgainToBrowser(browserToken, clientOf(request), withheld),

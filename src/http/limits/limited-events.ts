@@ -9,6 +9,7 @@ import { createOncePerWindow } from '../once-per-window.js'
 export type Whom = () => Promise<{ userId: string | undefined; typedName: string }>
 
 export type Rejection = { limiter: LimiterName; key: string; resetsIn: number; whom?: Whom | undefined }
+export type OnRejection = (rejection: Rejection, request: FastifyRequest) => Promise<void>
 
 /** With so many client networks at once, further events would say nothing new. */
 const mostKeys = 10_000

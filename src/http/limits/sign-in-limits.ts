@@ -1,22 +1,24 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { DeviceOwner, KnownDevices } from '../../domain/known-devices/known-devices.js'
+import type { DeviceOwner } from '../../domain/known-devices/known-devices.js'
 import { deviceSubject, limiterKey, userSubject } from '../../domain/limiters/limiters.js'
 import type { User } from '../../domain/users/users.js'
 import type { Cache, Limit } from '../../platform/cache/cache.js'
 import { clientNetwork } from '../client.js'
-import type { SignInCookies } from '../cookies/sign-in-cookies.js'
-import type { CountedRequests, Limiter } from './counted-requests.js'
+import type { CountedRequests } from './counted-requests.js'
+import type { KnownBrowsers } from './known-browsers.js'
+import type { Limiter } from './limiter.js'
 
 type Dependencies = {
-  counted: Pick<CountedRequests, 'count'>
+  countedRequests: Pick<CountedRequests, 'count'>
   ofAccounts: Limit
   ofNetworks: Limit
   /** `own`: a known device is not stopped by others in its network. */
   knownDevicesCount: 'shared' | 'own'
   cache: Pick<Cache, 'forget'>
-  knownDevices: Pick<KnownDevices, 'browserIn'>
-  signInCookies: Pick<SignInCookies, 'knownIn'>
+  knownBrowsers: Pick<KnownBrowsers, 'browserOf'>
 }
+
+export type SignInLimits = ReturnType<typeof createSignInLimits>
 
 /**
  * Passwords that were right: a program that signs in again and again, instead of keeping its session, would fill the tables and keep
@@ -24,32 +26,28 @@ type Dependencies = {
  * has a count of its own: who knows the password does not stop the owner's browser, not even in a browser that is known too.
  */
 export const createSignInLimits = (deps: Dependencies) => {
-  const { counted, knownDevices, signInCookies } = deps
+  const { countedRequests, knownBrowsers, cache } = deps
   const shape = { code: 'too_many_logins', silent: true, tellsWait: true } as const
   const ofUnknownDevices: Limiter = { ...shape, name: 'sign_ins', limit: deps.ofAccounts }
   const ofKnownDevices: Limiter = { ...ofUnknownDevices, name: 'known_sign_ins' }
   const ofNetworks: Limiter = { ...shape, name: 'network_sign_ins', limit: deps.ofNetworks }
 
-  const browserOf = (account: DeviceOwner, request: FastifyRequest) =>
-    knownDevices.browserIn(account, signInCookies.knownIn(request))
-
   return {
     /** The answer, if this sign-in is one too many. The account comes first: one that is over its limit uses up none of its network's. */
     signIns: async (user: DeviceOwner & Pick<User, 'username'>, request: FastifyRequest, reply: FastifyReply) => {
-      const browser = browserOf(user, request)
+      const browser = knownBrowsers.browserOf(user, request)
       const whom = async () => ({ userId: user.id, typedName: user.username })
       const limited = await (browser === undefined
-        ? counted.count(ofUnknownDevices, userSubject(user.id), request, reply, whom)
-        : counted.count(ofKnownDevices, deviceSubject(user.id, browser), request, reply, whom))
+        ? countedRequests.count(ofUnknownDevices, userSubject(user.id), request, reply, whom)
+        : countedRequests.count(ofKnownDevices, deviceSubject(user.id, browser), request, reply, whom))
       if (limited || (browser !== undefined && deps.knownDevicesCount === 'own')) return limited
-      return counted.count(ofNetworks, clientNetwork(request), request, reply)
+      return countedRequests.count(ofNetworks, clientNetwork(request), request, reply)
     },
     /** The account has a new password: who used the sign-ins up may have known the earlier one. */
     forgetSignIns: async (account: DeviceOwner, request: FastifyRequest) => {
-      const browser = browserOf(account, request)
-      await deps.cache.forget(limiterKey(ofUnknownDevices.name, userSubject(account.id)))
-      if (browser !== undefined)
-        await deps.cache.forget(limiterKey(ofKnownDevices.name, deviceSubject(account.id, browser)))
+      const browser = knownBrowsers.browserOf(account, request)
+      await cache.forget(limiterKey(ofUnknownDevices.name, userSubject(account.id)))
+      if (browser !== undefined) await cache.forget(limiterKey(ofKnownDevices.name, deviceSubject(account.id, browser)))
     },
   }
 }

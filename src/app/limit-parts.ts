@@ -1,0 +1,62 @@
+import type { Config } from '../config.js'
+import type { Callers } from '../http/caller.js'
+import type { SignInCookies } from '../http/cookies/sign-in-cookies.js'
+import { createCountedRequests } from '../http/limits/counted-requests.js'
+import { createKnownBrowsers } from '../http/limits/known-browsers.js'
+import { createLimitedEvents, type OnRejection } from '../http/limits/limited-events.js'
+import { routeLimitersFor } from '../http/limits/limiter.js'
+import { createLimits } from '../http/limits/limits.js'
+import { createMailLimits } from '../http/limits/mail-limits.js'
+import { createPasswordGuesses } from '../http/limits/password-guesses.js'
+import { createReserveRotation } from '../http/limits/rotation-limit.js'
+import { createSignInLimits } from '../http/limits/sign-in-limits.js'
+import type { NounPlatform, Nouns } from './nouns.js'
+
+type HttpParts = { callers: Callers; signInCookies: SignInCookies }
+
+/** What counts requests, and what refuses those that are too many. */
+export const createLimitParts = (config: Config, platform: NounPlatform, nouns: Nouns, parts: HttpParts) => {
+  const { cache, metrics, clock } = platform
+  const { callers, signInCookies } = parts
+  const { loginLimit: login, generalLimit: general, sensitiveLimit: sensitive } = config
+  const knownDevicesCount = config.loginLimitKnownDevices
+  const reportLimited = createLimitedEvents({ events: nouns.events, clock })
+  const onRejection: OnRejection = async (rejection, request) => {
+    metrics?.countRejection(rejection.limiter)
+    await reportLimited(rejection, request)
+  }
+  const routeLimiters = routeLimitersFor({ login, general, sensitive })
+  const countedRequests = createCountedRequests({ cache, onRejection })
+  const knownBrowsers = createKnownBrowsers({ knownDevices: nouns.knownDevices, signInCookies })
+  const passwordGuesses = createPasswordGuesses({
+    countedRequests,
+    routeLimiters,
+    ofNames: config.accountLimit,
+    knownDevicesCount,
+    nameMarks: nouns.nameMarks,
+    knownBrowsers,
+    callers,
+    users: nouns.users,
+  })
+  return {
+    countedRequests,
+    passwordGuesses,
+    limits: createLimits({ countedRequests, routeLimiters, callers, passwordGuesses }),
+    signInLimits: createSignInLimits({
+      countedRequests,
+      ofAccounts: config.signInLimit,
+      ofNetworks: config.networkSignInLimit,
+      knownDevicesCount,
+      cache,
+      knownBrowsers,
+    }),
+    mailLimits: createMailLimits({
+      cache,
+      countedRequests,
+      routeLimiters,
+      toStrangers: config.networkMailLimit,
+      onRejection,
+    }),
+    reserveRotation: createReserveRotation({ cache, callers, routeLimiters, onRejection }),
+  }
+}

@@ -1,0 +1,20 @@
+import type { FastifyRequest } from 'fastify'
+import type { DeviceOwner, KnownDevices } from '../../domain/known-devices/known-devices.js'
+import type { SignInCookies } from '../cookies/sign-in-cookies.js'
+
+type Dependencies = {
+  knownDevices: Pick<KnownDevices, 'find' | 'browserIn'>
+  signInCookies: Pick<SignInCookies, 'knownIn'>
+}
+
+export type KnownBrowsers = ReturnType<typeof createKnownBrowsers>
+
+/** Whether a request comes from a browser that an account has signed in with. */
+export const createKnownBrowsers = ({ knownDevices, signInCookies }: Dependencies) => ({
+  /** Whether any account has, by what the browser says: nothing is checked. */
+  claimsAny: (request: FastifyRequest) => signInCookies.knownIn(request).length > 0,
+  deviceOf: (account: DeviceOwner, request: FastifyRequest) =>
+    knownDevices.find(account, signInCookies.knownIn(request)),
+  browserOf: (account: DeviceOwner, request: FastifyRequest) =>
+    knownDevices.browserIn(account, signInCookies.knownIn(request)),
+})

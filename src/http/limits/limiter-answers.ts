@@ -1,0 +1,35 @@
+import type { FastifyReply } from 'fastify'
+import type { LimitCode } from '../../contract/limits.js'
+import { refusals } from '../../contract/refusals.js'
+import type { Reservation } from '../../platform/cache/cache.js'
+import type { Limiter } from './limiter.js'
+
+/** The bodies of docs/specification.md, 7, word for word: they carry no code. */
+const limitedBody = (code: LimitCode) => {
+  const { status: _, ...body } = refusals[code]
+  return body
+}
+
+export const setLimitHeaders = (
+  reply: FastifyReply,
+  { name, limit }: Limiter,
+  { remaining, resetsIn }: Pick<Reservation, 'remaining' | 'resetsIn'>,
+) => {
+  const wait = Math.max(1, Math.ceil(resetsIn / 1000))
+  reply.headers({
+    'RateLimit-Limit': limit.maximum,
+    'RateLimit-Remaining': remaining,
+    'RateLimit-Reset': wait,
+    'RateLimit-Policy': `"${name}";q=${limit.maximum};w=${Math.ceil(limit.window / 1000)}`,
+    RateLimit: `"${name}";r=${remaining};t=${wait}`,
+  })
+  return wait
+}
+
+export const sendLimited = (reply: FastifyReply, limiter: Limiter, reservation: Reservation) => {
+  const body = limitedBody(limiter.code)
+  const wait = setLimitHeaders(reply, limiter, reservation)
+  // The ceiling of a name is answered like the login limiter, whose wait is part of its body.
+  const retryAfter = limiter.silent && !limiter.tellsWait && 'retryAfter' in body ? body.retryAfter : wait
+  reply.header('Retry-After', retryAfter).status(429).send(body)
+}

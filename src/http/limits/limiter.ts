@@ -1,0 +1,33 @@
+import type { LimitCode } from '../../contract/limits.js'
+import { type LimiterName, limiters } from '../../domain/limiters/limiters.js'
+import type { Limit } from '../../platform/cache/cache.js'
+
+export type Limiter = {
+  name: LimiterName
+  limit: Limit
+  code: LimitCode
+  refundsSuccess?: true
+  /** Only a refusal has its headers: others are about a limiter that the client can do more about. */
+  silent?: true
+  /** A refusal says in `Retry-After` how long this limiter really waits, also if its body names another time. */
+  tellsWait?: true
+}
+
+/** By the settings of the same names. */
+export type RouteLimits = { login: Limit; general: Limit; sensitive: Limit }
+
+export type RouteLimiters = ReturnType<typeof routeLimitersFor>
+
+/** The limiters of the hooks in front of routes. Those of passwords and of right sign-ins stand beside their hooks. */
+export const routeLimitersFor = ({ login, general, sensitive }: RouteLimits) =>
+  ({
+    login: { name: 'login', limit: login, code: 'too_many_logins', refundsSuccess: true },
+    confirm: { name: 'confirm', limit: login, code: 'too_many_requests', refundsSuccess: true },
+    general: { name: 'general', limit: general, code: 'too_many_requests' },
+    session: { name: 'session', limit: general, code: 'too_many_requests' },
+    logout: { name: 'logout', limit: general, code: 'too_many_requests' },
+    sensitive: { name: 'sensitive', limit: sensitive, code: 'too_many_attempts' },
+    mailed_codes: { name: 'mailed_codes', limit: limiters.mailed_codes.limit, code: 'too_many_requests' },
+    email_changes: { name: 'email_changes', limit: limiters.email_changes.limit, code: 'too_many_requests' },
+    service: { name: 'service', limit: limiters.service.limit, code: 'too_many_requests' },
+  }) as const satisfies Readonly<Record<string, Limiter>>

@@ -1,0 +1,41 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { limiterKey, userSubject } from '../../domain/limiters/limiters.js'
+import type { Cache, Limit } from '../../platform/cache/cache.js'
+import { clientConnection } from '../client.js'
+import type { CountedRequests } from './counted-requests.js'
+import type { OnRejection } from './limited-events.js'
+import type { RouteLimiters } from './limiter.js'
+
+type Dependencies = {
+  cache: Cache
+  countedRequests: Pick<CountedRequests, 'count'>
+  routeLimiters: Pick<RouteLimiters, 'mailed_codes'>
+  /** Mails to addresses that their client has not proven. */
+  toStrangers: Limit
+  onRejection: OnRejection
+}
+
+export type MailLimits = ReturnType<typeof createMailLimits>
+
+/** How many mails a client can cause, counted from inside a handler. */
+export const createMailLimits = (deps: Dependencies) => {
+  const { cache, countedRequests, toStrangers, onRejection } = deps
+  const ofMailedCodes = deps.routeLimiters.mailed_codes
+  return {
+    /** Codes for a user who is not signed in yet. */
+    mailedCodesTo: (userId: string, request: FastifyRequest, reply: FastifyReply) =>
+      countedRequests.count(ofMailedCodes, userSubject(userId), request, reply),
+    /** A thief who knew the old password may have used up the codes of this hour. */
+    forgetMailedCodes: (userId: string) => cache.forget(limiterKey(ofMailedCodes.name, userSubject(userId))),
+    /**
+     * Whether this client may cause one more mail to an address that it has not proven. Each address has a ceiling of its own, but
+     * there are very many. The answer must not show it.
+     */
+    mayMailStranger: async (request: FastifyRequest) => {
+      const key = limiterKey('network_mails', clientConnection(request))
+      const { granted, resetsIn } = await cache.reserve(key, toStrangers)
+      if (!granted) await onRejection({ limiter: 'network_mails', key, resetsIn }, request)
+      return granted
+    },
+  }
+}

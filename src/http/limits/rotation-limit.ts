@@ -1,0 +1,23 @@
+import type { FastifyRequest } from 'fastify'
+import { limiterKey } from '../../domain/limiters/limiters.js'
+import type { Cache } from '../../platform/cache/cache.js'
+import type { Callers } from '../caller.js'
+import type { OnRejection } from './limited-events.js'
+import type { RouteLimiters } from './limiter.js'
+import { sessionOrClientNetwork } from './limits.js'
+
+type Dependencies = { cache: Cache; callers: Callers; routeLimiters: RouteLimiters; onRejection: OnRejection }
+
+export type ReserveRotation = ReturnType<typeof createReserveRotation>
+
+/** Counts in the limit of refreshes from inside a handler, which knows only later whether there is anything to count. */
+export const createReserveRotation =
+  ({ cache, callers, routeLimiters, onRejection }: Dependencies) =>
+  async (request: FastifyRequest) => {
+    const { name, limit } = routeLimiters.session
+    const key = limiterKey(name, sessionOrClientNetwork(callers, request))
+    const { granted, resetsIn, window } = await cache.reserve(key, limit)
+    if (!granted) await onRejection({ limiter: name, key, resetsIn }, request)
+    const retryAfter = Math.max(1, Math.ceil(resetsIn / 1000))
+    return { granted, retryAfter, refund: () => cache.refund(key, window) }
+  }
