@@ -99,7 +99,7 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
   const unfinishedSignIns = createUnfinishedSignIns({ ...deps, accountChanges, challenges })
   const clear = createAccountClearing({ ...deps, factors, passkeys })
   const recovery = createAccountRecovery({ ...deps, accountChanges, factors, passkeys, clear })
-  const proofs = createProofs({ users, factors, passkeys })
+  const proofs = createProofs({ database, users, factors, passkeys })
   return {
     ...nouns,
     rotate,

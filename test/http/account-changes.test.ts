@@ -63,7 +63,7 @@ const change = async (kind: ChangeKind, door: Door, account: PreparedAccount) =>
     })
   if (door === 'old token')
     return accountChanges.byOldToken({ caller, client }, kind as 'session_stolen', async (sql) => {
-      await latchkey.app.nouns.sessions.end('refresh_theft', caller, sql)
+      await latchkey.app.nouns.sessions.end(sql, 'refresh_theft', caller)
       return { changes: { session_stolen: changeDetails.session_stolen } }
     })
   if (door === 'caller') return accountChanges.byCaller({ caller, client }, kind as 'totp_added', work)

@@ -117,7 +117,7 @@ describe('removing a passkey', () => {
     const [user] = await latchkey.sql.query<{ id: string }>("select id from users where username = 'uma'")
     const unlink = latchkey.sql.transaction(async (sql) => {
       const locked = await users.lock(sql, user?.id ?? '')
-      const hasPasskey = (await passkeys.countUsable(user?.id ?? '', sql)) > 0
+      const hasPasskey = (await passkeys.countUsable(sql, user?.id ?? '')) > 0
       return locked && users.unlinkProvider(sql, locked, 'provider_b', { hasPasskey, isConfigured: () => true })
     })
     const [unlinked, removed] = await Promise.all([unlink, tab.remove(`${ownPath}/${added.id}`)])

@@ -131,7 +131,9 @@ it('at most one live successor, and nothing lives after it was ended', async () 
       const pick = (index: number) => models[index % Math.max(1, models.length)]
       for (const step of acts) {
         if (step.kind === 'login') {
-          const issued = await sessions.beginSession(user, { methods: ['pwd'] }, client)
+          const issued = await latchkey.sql.transaction((sql) =>
+            sessions.beginSession(sql, user, { methods: ['pwd'] }, client),
+          )
           if (!issued) throw new Error('No session was begun')
           const expiresAt = now() + issued.refreshTokenMaxAge * 1000
           models.push({ tokens: [issued.refreshToken], rotatedAt: 0, rotatedBy: 'browser', expiresAt, isEnded: false })

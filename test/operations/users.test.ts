@@ -31,24 +31,10 @@ describe('users from the command line', () => {
 
   const signIn = async (id = '') => {
     const tokens = createTokens({ secrets: [randomToken() + randomToken()], clock, issuer: 'https://app.example.com' })
-    const unused = () => Promise.reject(new Error('Nothing is stolen here'))
-    const others = { webhooks: { queue: async () => [] }, users: { hold: unused }, mails: { queue: unused } }
-    const started = createSessions({
-      ...loadConfig({ NODE_ENV: 'test' }),
-      ...others,
-      database: store.database,
-      tokens,
-      clock,
-    })
-    const user = { id, username: 'ada', email: 'ada@example.com', name: null }
-    await started.beginSession(
-      user,
-      { methods: ['pwd'] },
-      {
-        ip: '127.0.0.1',
-        userAgent: '',
-      },
-    )
+    const { database } = store
+    const { beginSession } = createSessions({ ...loadConfig({ NODE_ENV: 'test' }), database, tokens, clock })
+    const client = { ip: '127.0.0.1', userAgent: '' }
+    await database.transaction((sql) => beginSession(sql, { id }, { methods: ['pwd'] }, client))
   }
   const sessions = async () => (await store.database.query('select 1 from refresh_token_records')).length
 

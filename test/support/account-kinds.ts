@@ -66,7 +66,7 @@ export const prepareAccount = async (database: Database, nouns: AccountNouns, us
   const user = await database.transaction((sql) => users.createWithPassword(sql, newUser))
   if ('refused' in user) throw new Error(user.refused)
   const session = (provider: 'provider_a' | 'provider_b') =>
-    sessions.beginSession(user, { methods: ['provider'], provider }, client)
+    database.transaction((sql) => sessions.beginSession(sql, user, { methods: ['provider'], provider }, client))
   const [own, other] = [await session('provider_b'), await session('provider_a')]
   await database.transaction(async (sql) => {
     await oneTimeTokens.replaceReset(sql, user.id, `reset ${username}`)

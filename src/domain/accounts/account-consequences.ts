@@ -89,7 +89,7 @@ export const createAccountConsequences = (deps: Dependencies) => {
     if (otherSessions === 'of the provider end')
       return provider ? sessions.endOfProvider(sql, event, { userId: user.id, provider, own: caller?.sessionId }) : 0
     const except = thisSession === 'ends' ? undefined : caller?.sessionId
-    return sessions.endAll(event, user.id, { except, sql })
+    return sessions.endAll(sql, event, user.id, except)
   }
 
   /** Of a deletion nothing is kept that leads to the user but the id, which programs have got with the webhook. */

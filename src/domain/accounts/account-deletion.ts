@@ -22,11 +22,11 @@ export type AccountDeletion = ReturnType<typeof createAccountDeletion>
 export const createAccountDeletion =
   ({ users, usernames, undos, sessions, events }: Dependencies) =>
   async (sql: Transaction, { id, email, username }: User, event: 'account_deleted' | 'user_deleted') => {
-    const former = (await undos.formerEmailsOf(id, sql)).map((each) => each.email)
-    const earlier = (await users.emailHistoryOf(id, sql)).map((each) => each.email)
-    const usernameKeys = (await usernames.formerOf(id, sql)).map((each) => each.username_key)
+    const former = (await undos.formerEmailsOf(sql, id)).map((each) => each.email)
+    const earlier = (await users.emailHistoryOf(sql, id)).map((each) => each.email)
+    const usernameKeys = (await usernames.formerOf(sql, id)).map((each) => each.username_key)
     // The cascade would end them too. This also tells the instance that it did.
-    await sessions.endAll(event, id, { sql })
+    await sessions.endAll(sql, event, id)
     await events.forgetNames(sql, [email, username, ...former, ...earlier, ...usernameKeys])
     await users.remove(sql, id)
     return { to: [email, ...former] }

@@ -1,5 +1,4 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
-import { isProviderId } from '../../contract/providers.js'
 import type { UndoOf } from '../../contract/undo-tokens.js'
 import { randomToken } from '../../lib/random.js'
 import type { Transaction } from '../../platform/database/database.js'
@@ -43,11 +42,6 @@ export type AccountRecovery = ReturnType<typeof createAccountRecovery>
 export const createAccountRecovery = (deps: Dependencies) => {
   const { accountChanges, users, factors, passkeys, undos, emailChanges, oneTimeTokens, clear } = deps
 
-  const identitiesOf = async (userId: string, sql?: Transaction): Promise<Identity[]> =>
-    (await users.identitiesOf(userId, sql)).flatMap(({ provider, subject }) =>
-      isProviderId(provider) ? [{ provider, subject }] : [],
-    )
-
   /** The address is reserved for this user as long as there is an undo of it, so no other user has it. */
   const putBack = async (sql: Transaction, user: User, given: string) => {
     const email = readEmail(given)
@@ -80,7 +74,7 @@ export const createAccountRecovery = (deps: Dependencies) => {
     const context = { userId: found.userId, client, whileDisabled: 'allowed' } as const
     const kind = of === 'email' ? 'email_change_undone' : 'factor_undone'
     const taken = await accountChanges.byLink(context, [kind, 'email_withdrawn'], async (sql, user) => {
-      const open = await undos.openOf(user.id, sql)
+      const open = await undos.openOf(sql, user.id)
       const undo = await undos.take(sql, token)
       if (!undo) return refuse('invalid_link')
       const { email } = undo
@@ -110,15 +104,15 @@ export const createAccountRecovery = (deps: Dependencies) => {
       { userId, client: operator },
       'account_recovered',
       async (sql, user) => {
-        const recent = clearingOf(user, await undos.openOf(userId, sql))
+        const recent = clearingOf(user, await undos.openOf(sql, userId))
         await undos.forgetAll(sql, userId)
         if (user.email !== email.email) {
           await emailChanges.apply(sql, user, email, { isFinal: true })
           // Without a mail: only so that no other user has the address in the next days.
           await undos.add(sql, user, { kind: 'email' })
         }
-        const removedPasskeys = await passkeys.list(userId, sql)
-        const identities = await identitiesOf(userId, sql)
+        const removedPasskeys = await passkeys.list(sql, userId)
+        const identities = await users.identitiesOf(sql, userId)
         const cleared = await clear(
           sql,
           { ...user, email: email.email },
@@ -163,7 +157,7 @@ export const createAccountRecovery = (deps: Dependencies) => {
       totp,
       recoveryCodes: !totp && (await factors.hasNewRecoveryCodes(user.id, undoLifetime)),
       passkeys: shownPasskeys.map(({ name }) => name),
-      providers: (await identitiesOf(user.id)).filter(isRecent).map(({ provider }) => provider),
+      providers: (await users.identitiesOf(user.id)).filter(isRecent).map(({ provider }) => provider),
     }
   }
 

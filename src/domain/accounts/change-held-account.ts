@@ -73,7 +73,7 @@ export const createChangeHeldAccount = ({ users, sessions, applyConsequences }: 
     const unannounced = changed.find((kind) => !kinds.includes(kind))
     if (unannounced) throw new Error(`The change ${unannounced} was not announced`)
     const endedSessions = await applyAll(sql, account, changes)
-    const user = (await users.findById(account.user.id, sql)) ?? account.user
+    const user = (await users.findById(sql, account.user.id)) ?? account.user
     const issued = await renewTokens(sql, account, user, { kinds, proven: changes.stepped_up?.proven })
     const isMailed = changed.map(consequencesOf).some(({ mail }) => mail !== null)
     return { result, user, issued, endedSessions, isMailed } as Applied<ResultOf<Outcome>>

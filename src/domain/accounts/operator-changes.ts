@@ -32,13 +32,13 @@ export const createOperatorChanges = (deps: Dependencies) => {
     /** The result says whether the user was disabled before. */
     disable: (actor: OperatorContext) =>
       byOperator(actor, 'user_disabled', async (sql, user) => {
-        await users.disable(user.id, sql)
+        await users.disable(sql, user.id)
         return { result: user.disabled, changes: { user_disabled: {} } }
       }),
 
     enable: (actor: OperatorContext) =>
       byOperator(actor, 'user_enabled', async (sql, user) => {
-        await users.enable(user.id, sql)
+        await users.enable(sql, user.id)
         return { result: user.disabled, changes: { user_enabled: {} } }
       }),
 
@@ -65,7 +65,7 @@ export const createOperatorChanges = (deps: Dependencies) => {
     /** A sign-in there with the same address does not link it again. */
     unlinkProvider: (actor: OperatorContext, provider: ProviderId) =>
       byOperator(actor, 'provider_unlinked', async (sql, { id }) => {
-        const linked = (await users.identitiesOf(id, sql)).filter((identity) => identity.provider === provider)
+        const linked = (await users.identitiesOf(sql, id)).filter((identity) => identity.provider === provider)
         if (linked.length === 0) return refuse('not_linked')
         const identities = linked.map(({ subject }) => ({ provider, subject }))
         await users.undoLinks(sql, id, identities)

@@ -3,6 +3,7 @@ import { type Clock, later } from '../../lib/clock.js'
 import { hours } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
 import { type Database, isUniqueViolation, type Sql, type Transaction } from '../../platform/database/database.js'
+import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
 import type { Mails } from '../mails/mails.js'
 import type { Client } from '../sessions/client.js'
 import type { Undos } from '../undos/undos.js'
@@ -41,7 +42,7 @@ export const createEmailChanges = (deps: Dependencies) => {
 
   /** Whether another user has this address, or had it until a short time ago. */
   const isTaken = async (sql: Sql, userId: string, email: Email, owner: User | undefined) => {
-    const reservedFor = await users.reservedFor(email.email, sql)
+    const reservedFor = await users.reservedFor(sql, email.email)
     return [owner?.id, reservedFor].some((id) => id !== undefined && id !== userId)
   }
 
@@ -80,7 +81,7 @@ export const createEmailChanges = (deps: Dependencies) => {
    * request that waited for the moment at which it becomes free. `isFinal`: no undo link works any more.
    */
   const apply = async (sql: Transaction, user: User, email: Email, { isFinal = false } = {}) => {
-    if (await isTaken(sql, user.id, email, await users.findByEmail(email.email, sql))) throw new AddressTaken()
+    if (await isTaken(sql, user.id, email, await users.findByEmail(sql, email.email))) throw new AddressTaken()
     if (!(await users.setEmail(sql, user.id, email))) throw new AddressTaken()
     if (isFinal) await undos.forgetAll(sql, user.id)
     else await undos.extend(sql, user.id, user.email)
@@ -91,10 +92,10 @@ export const createEmailChanges = (deps: Dependencies) => {
     unlessTaken,
     apply,
     /** The change that a mailed link confirms. */
-    find: async (token: string, sql: Sql = database) => {
+    find: createOptionalTransaction(database)(async (sql, token: string) => {
       const [row] = await store.select(sql, fingerprint(token), clock.now())
       return row && fromRow(row)
-    },
+    }),
     /** The address that the user wants to have, if it is not confirmed yet. */
     waitingOf: async (userId: string) => (await store.selectWaiting(database, userId, clock.now()))[0],
     /** Whether there was one. */

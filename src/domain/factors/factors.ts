@@ -6,6 +6,7 @@ import { fingerprint } from '../../lib/random.js'
 import type { Cache } from '../../platform/cache/cache.js'
 import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
+import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
 import type { AccountChanges } from '../accounts/account-changes.js'
 import type { Events } from '../events/events.js'
 import { pendingTotpColumn, totpColumn } from '../sealed-values/sealed-columns.js'
@@ -67,10 +68,12 @@ export const createFactors = (deps: Dependencies) => {
     return secret
   }
 
-  const find = async (userId: string, sql: Sql = database) => {
+  const optionalTransaction = createOptionalTransaction(database)
+
+  const find = optionalTransaction(async (sql, userId: string) => {
     const [row] = await store.selectTotp(sql, userId, clock.offset())
     return row
-  }
+  })
 
   const writeRecoveryCodes = async (sql: Transaction, userId: string) => {
     const codes = newRecoveryCodes()
@@ -84,15 +87,15 @@ export const createFactors = (deps: Dependencies) => {
     return codes
   }
 
-  const recoveryCodesLeft = async (userId: string, sql: Sql = database) => {
+  const recoveryCodesLeft = optionalTransaction(async (sql, userId: string) => {
     const [row] = await store.countRecoveryCodes(sql, userId)
     return row?.left ?? 0
-  }
+  })
 
-  const methodsOf = async (userId: string, sql?: Sql): Promise<SecondFactorMethod[]> => {
-    if (!(await find(userId, sql))) return []
-    return (await recoveryCodesLeft(userId, sql)) > 0 ? ['totp', 'recovery_code'] : ['totp']
-  }
+  const methodsOf = optionalTransaction(async (sql, userId: string): Promise<SecondFactorMethod[]> => {
+    if (!(await find(sql, userId))) return []
+    return (await recoveryCodesLeft(sql, userId)) > 0 ? ['totp', 'recovery_code'] : ['totp']
+  })
 
   /** The secret for the session to confirm, and what the QR code holds. Undefined while TOTP is on. */
   const begin = async ({ userId, sessionId, account }: { userId: string; sessionId: string; account: string }) => {
@@ -110,7 +113,7 @@ export const createFactors = (deps: Dependencies) => {
     sql: Transaction,
     { userId, sessionId, code }: { userId: string; sessionId: string; code: string },
   ) => {
-    if (await find(userId, sql)) return refuse('totp_is_on')
+    if (await find(sql, userId)) return refuse('totp_is_on')
     const read = readCode(code)
     const [row] = await store.selectPending(sql, { userId, sessionId, now: clock.now(), clockOffset: clock.offset() })
     if (!row) return refuse('no_totp_begun')
@@ -178,7 +181,7 @@ export const createFactors = (deps: Dependencies) => {
     const { userId, code, client } = request
     const accept = async (sql: Transaction, user: User) => {
       if ((await store.takeRecoveryCode(sql, userId, fingerprint(code))).length === 0) return false
-      const left = await recoveryCodesLeft(userId, sql)
+      const left = await recoveryCodesLeft(sql, userId)
       await accountChanges.bySignIn(sql, { user, client }, { recovery_code_used: { mail: { left } } })
       return true
     }
@@ -204,7 +207,7 @@ export const createFactors = (deps: Dependencies) => {
   return {
     /** What proves it; nothing while TOTP is off. */
     methodsOf,
-    hasTotp: async (userId: string, sql: Sql = database) => (await find(userId, sql)) !== undefined,
+    hasTotp: optionalTransaction(async (sql, userId: string) => (await find(sql, userId)) !== undefined),
     /** What `GET /api/auth/factors` shows of them. */
     describe: async (userId: string) => ({
       totp: (await find(userId))?.created_at,
@@ -222,7 +225,7 @@ export const createFactors = (deps: Dependencies) => {
     },
     /** Undefined while TOTP is off. The caller holds a lock on the user's row. */
     renewRecoveryCodes: async (sql: Transaction, userId: string) => {
-      if (!(await find(userId, sql))) return undefined
+      if (!(await find(sql, userId))) return undefined
       return writeRecoveryCodes(sql, userId)
     },
     prove,

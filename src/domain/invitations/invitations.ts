@@ -71,7 +71,7 @@ export const createInvitations = (deps: Dependencies) => {
     /** Invites an address and mails the link; `token` is for the operator. An earlier invitation of the address is void. */
     invite: (email: Email, client: Client) =>
       database.transaction(async (sql) => {
-        if (await users.findByEmail(email.email, sql)) return refuse('has_account')
+        if (await users.findByEmail(sql, email.email)) return refuse('has_account')
         const now = clock.now()
         const token = randomToken()
         const expiresAt = later(now, lifetime)

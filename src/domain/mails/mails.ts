@@ -5,6 +5,7 @@ import { type Clock, later } from '../../lib/clock.js'
 import { days, hours } from '../../lib/durations.js'
 import type { Seal } from '../../lib/seal.js'
 import { uuidFloor, uuidv7 } from '../../lib/uuid.js'
+import { afterCommit } from '../../platform/database/after-commit.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import type { Mailer } from '../../platform/mail/mail.js'
 import type { Events } from '../events/events.js'
@@ -221,8 +222,7 @@ export const createMails = ({
       )
     if (refused) return refused
     // Before the commit there would be nothing to find, and the next look comes seconds later.
-    if ('afterCommit' in sql) sql.afterCommit(sender.nudge)
-    else sender.nudge()
+    afterCommit(sql, sender.nudge)
     return undefined
   }
 

@@ -1,4 +1,5 @@
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
+import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
 import * as store from './passkeys.store.js'
 
 export const shownPasskey = (row: store.PasskeyRow) => ({
@@ -13,7 +14,9 @@ export type PasskeyRecords = ReturnType<typeof createPasskeyRecords>
 
 /** What is stored of passkeys, for those who begin no ceremony with them. */
 export const createPasskeyRecords = ({ database }: { database: Database }) => ({
-  list: async (userId: string, sql: Sql = database) => (await store.selectOfUser(sql, userId)).map(shownPasskey),
+  list: createOptionalTransaction(database)(async (sql, userId: string) =>
+    (await store.selectOfUser(sql, userId)).map(shownPasskey),
+  ),
   /** For an undo, also the last way in: the user gets another one. How many there were. The caller tells the user. */
   removeSome: async (sql: Transaction, userId: string, ids: readonly string[]) =>
     (await store.removeSome(sql, userId, ids)).length,

@@ -5,6 +5,7 @@ import type { Clock } from '../../lib/clock.js'
 import { fingerprint } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
+import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
 import type { OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
 import type { Providers } from '../providers/providers.js'
 import { canSignIn } from '../sign-in/ways-to-sign-in.js'
@@ -183,10 +184,10 @@ export const createPasskeys = (deps: Dependencies) => {
       (await store.acceptUse(sql, { id, counter, synced, now: clock.now() })).length > 0,
     add,
     /** How many can sign this user in: those of an earlier host cannot. */
-    countUsable: async (userId: string, sql: Sql = database) => {
+    countUsable: createOptionalTransaction(database)(async (sql, userId: string) => {
       const [row] = await store.countUsable(sql, userId, relyingParty.id)
       return row?.count ?? 0
-    },
+    }),
     /** Undefined if there is no such passkey of this user. */
     rename: async (sql: Sql, id: string, userId: string, name: string) => {
       const [row] = await store.rename(sql, id, userId, name)

@@ -21,7 +21,7 @@ type ProvenIdentity = {
   linkingTo?: CallerContext
   client: Client
   /** Whether a link to this account, whose row is locked, has to wait for a second proof. Then it is decided, and not written. */
-  mustWait?: (userId: string, sql: Transaction) => Promise<boolean>
+  mustWait?: (sql: Transaction, userId: string) => Promise<boolean>
 }
 
 /** `waiting`: the identity is not linked yet; it is written together with the session. `invited`: an invitation was used up. */
@@ -109,7 +109,7 @@ export const createIdentities = (deps: {
     return database.transaction(async (sql): Promise<Resolved | undefined> => {
       const current = await users.lock(sql, user.id)
       if (!isDecided(current, user)) return undefined
-      if (await mustWait?.(user.id, sql)) return { user, how: 'link', waiting: identity }
+      if (await mustWait?.(sql, user.id)) return { user, how: 'link', waiting: identity }
       const linked = await linkLocked(sql, current, identity)
       if (!linked) return undefined
       await accountChanges.bySignIn(sql, { user: current, client }, linked)

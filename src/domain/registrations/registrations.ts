@@ -87,7 +87,7 @@ export const createRegistrations = (deps: Dependencies) => {
   const queueMail = async (sql: Transaction, mailed: Mailed, token: string, client: Client) => {
     const { id, email, expiresAt, triesLeft, withheld } = mailed
     const owner = await users.holdByEmail(sql, email)
-    const formerOwner = await users.reservedFor(email, sql)
+    const formerOwner = await users.reservedFor(sql, email)
     const code = triesLeft > 0 ? mailedCodes.codeOf(id) : undefined
     const validFor = inWholeUnits(expiresAt.getTime() - clock.now().getTime())
     const verify = { to: email, userId: null, template: 'verify-email', values: { token, code, validFor } } as const
@@ -243,7 +243,7 @@ export const createRegistrations = (deps: Dependencies) => {
           const admitted = await invitations.admit(sql, invited, () => users.createWithPassword(sql, user))
           // Another registration with the same invitation may have been faster.
           if (isRefused(admitted))
-            return (await users.findByEmail(user.email.email, sql)) ? refuse('already_registered') : admitted
+            return (await users.findByEmail(sql, user.email.email)) ? refuse('already_registered') : admitted
           const { created } = admitted
           if (isRefused(created))
             return refuse(created.refused === 'email_taken' ? 'already_registered' : 'username_taken_since')

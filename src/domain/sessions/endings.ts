@@ -1,5 +1,7 @@
 import type { ProviderId } from '../../contract/providers.js'
-import type { Database, Transaction } from '../../platform/database/database.js'
+import { afterCommit } from '../../platform/database/after-commit.js'
+import type { Database, Sql, Transaction } from '../../platform/database/database.js'
+import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
 import type { EndedSession } from './ended-sessions.js'
 import { neverProven } from './proof.js'
 import type { EndReason } from './sessions.store.js'
@@ -17,26 +19,23 @@ const mostSessions = 100
 
 /** Ends sessions, and says so as soon as that is committed. */
 export const createEndings = ({ database, onEnded }: Dependencies) => {
-  const tell = (ids: string[]) => {
-    for (const sid of ids) onEnded({ sid, minGeneration: null })
-  }
+  const optionalTransaction = createOptionalTransaction(database)
 
-  const tellOnceDone = (ended: { id: string }[], sql?: Transaction) => {
-    const ids = ended.map(({ id }) => id)
-    if (sql) sql.afterCommit(() => tell(ids))
-    else tell(ids)
-  }
+  const tell = (sql: Sql, ended: readonly { id: string }[]) =>
+    afterCommit(sql, () => {
+      for (const { id } of ended) onEnded({ sid: id, minGeneration: null })
+    })
 
   return {
-    end: async (because: EndReason, { sessionId, userId }: SessionOwner, sql?: Transaction) => {
-      const ended = await store.deleteRecordOfUser(sql ?? database, because, sessionId, userId)
-      tellOnceDone(ended, sql)
+    end: optionalTransaction(async (sql, because: EndReason, { sessionId, userId }: SessionOwner) => {
+      const ended = await store.deleteRecordOfUser(sql, because, sessionId, userId)
+      tell(sql, ended)
       return ended.length > 0
-    },
+    }),
     /** After a new one has begun, in its transaction: others end. */
     endSurplus: async (sql: Transaction, userId: string, begun: string) => {
       const ended = await store.deleteSurplus(sql, 'signed_in', userId, begun, mostSessions)
-      tellOnceDone(ended, sql)
+      tell(sql, ended)
     },
     /** Those that began with this provider: it is being unlinked. The one of the caller stays, and is not fresh any more. */
     endOfProvider: async (
@@ -46,23 +45,19 @@ export const createEndings = ({ database, onEnded }: Dependencies) => {
     ) => {
       const ended = await store.deleteOfProvider(sql, because, userId, provider, own ?? null)
       if (own !== undefined) await store.setNeverProven(sql, own, provider, neverProven)
-      tellOnceDone(ended, sql)
+      tell(sql, ended)
       return ended.length
     },
     /** A part of all sessions there are; returns how many. */
     endSome: async (because: EndReason, limit: number) => {
       const ended = await store.deleteSome(database, because, limit)
-      tellOnceDone(ended)
+      tell(database, ended)
       return ended.length
     },
-    endAll: async (
-      because: EndReason,
-      userId: string,
-      { except, sql }: { except?: string | undefined; sql?: Transaction } = {},
-    ) => {
-      const ended = await store.deleteAllOfUser(sql ?? database, because, userId, except ?? null)
-      tellOnceDone(ended, sql)
+    endAll: optionalTransaction(async (sql, because: EndReason, userId: string, except?: string) => {
+      const ended = await store.deleteAllOfUser(sql, because, userId, except ?? null)
+      tell(sql, ended)
       return ended.length
-    },
+    }),
   }
 }

@@ -30,7 +30,7 @@ export const createRotations = ({ sessions, endedSessions, accountChanges, onRot
   /** Of several old tokens at once, the first ends the session and tells the owner. */
   const endStolen = (caller: SessionCaller, client: Client) =>
     accountChanges.byOldToken({ caller, client }, 'session_stolen', async (sql) =>
-      (await sessions.end('refresh_theft', caller, sql))
+      (await sessions.end(sql, 'refresh_theft', caller))
         ? { changes: { session_stolen: { event: { reason: 'old_token' } } } }
         : refuse('ended'),
     )

@@ -4,7 +4,7 @@ import type { ProviderId } from '../../contract/providers.js'
 import type { Clock } from '../../lib/clock.js'
 import { fingerprint, sameBytes } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
-import type { Database, Sql, Transaction } from '../../platform/database/database.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
 import { accessTokenLifetime, type RefreshClaims, type RefreshToken, type Tokens } from '../tokens/tokens.js'
 import type { Client } from './client.js'
 import type { EndedSession } from './ended-sessions.js'
@@ -115,12 +115,11 @@ export const createSessions = (options: Options) => {
    * the names and the email of the locked row, which may have changed since the user was found.
    */
   const beginSession = async (
+    sql: Transaction,
     { id: userId, undoCount }: Pick<SignedInUser, 'id' | 'undoCount'>,
     proof: FirstProof,
     client: Client,
-    sql?: Transaction,
   ): Promise<Issued | undefined> => {
-    if (!sql) return database.transaction((inside) => beginSession({ id: userId, undoCount }, proof, client, inside))
     const { passwordHash, trustedDevice, provider } = proof
     const checked = { userId, passwordHash: passwordHash ?? null, undoCount: undoCount ?? null }
     const [names] = await store.lockUser(sql, checked)
@@ -255,8 +254,8 @@ export const createSessions = (options: Options) => {
    * When the user last proved who they are in this session. Undefined if the session has ended, or the caller's token is older
    * than the last change of the password or step-up in it.
    */
-  const provenAt = async (caller: SessionCaller, sql: Sql = database) => {
-    const [row] = await store.selectProof(sql, caller, liveNow())
+  const provenAt = async (caller: SessionCaller) => {
+    const [row] = await store.selectProof(database, caller, liveNow())
     return row?.authenticated_at
   }
 
@@ -270,7 +269,7 @@ export const createSessions = (options: Options) => {
     /** Whether the session lives and the caller's token is not replaced. It stays so until the transaction ends. */
     lockOfCaller: async (sql: Transaction, caller: SessionCaller) =>
       (await store.lockRecord(sql, caller, liveNow())).length > 0,
-    isLive: async (caller: SessionCaller, sql?: Sql) => (await provenAt(caller, sql)) !== undefined,
+    isLive: async (caller: SessionCaller) => (await provenAt(caller)) !== undefined,
     list: (userId: string) => store.selectOfUser(database, userId, liveNow()),
     purge: createPurge({ clock, liveNow }),
   }

@@ -4,6 +4,7 @@ import { type Clock, later } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
 import type { Database, Sql } from '../../platform/database/database.js'
+import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
 import type { Client } from '../sessions/client.js'
 import type { Identity, User } from '../users/users.js'
 import * as store from './challenges.store.js'
@@ -88,10 +89,10 @@ export const createChallenges = ({ database, clock }: { database: Database; cloc
     return inserted.length > 0 ? token : undefined
   },
   /** Undefined if it has expired, was used, or has no tries left. */
-  find: async (token: string, sql: Sql = database) => {
+  find: createOptionalTransaction(database)(async (sql, token: string) => {
     const [row] = await store.select(sql, fingerprint(token), clock.now())
     return row && fromRow(row)
-  },
+  }),
   /** The same, and uses up a try. */
   reserveTry: async (token: string) => {
     const [row] = await store.reserveTry(database, fingerprint(token), clock.now())

@@ -35,7 +35,7 @@ const createBegin =
     const account = { id: user.id, undoCount: user.undoCount ?? 0 }
     const remembered = values && knownDevices.remember(account, values)
     const browser = knownDevices.browserIn(account, remembered ?? [])
-    const issued = await sessions.beginSession(user, proof, { ...client, browser }, sql)
+    const issued = await sessions.beginSession(sql, user, proof, { ...client, browser })
     if (!issued) return undefined
     const isFirst = await users.noteSignIn(sql, user.id, client.language)
     const isKnown = knownDevices.find(account, values ?? []) !== undefined

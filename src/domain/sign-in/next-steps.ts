@@ -1,9 +1,11 @@
 import { enrolmentMethods, type NextStep, type SecondFactorMethod } from '../../contract/factors.js'
-import type { Sql } from '../../platform/database/database.js'
+import type { Database, Sql, Transaction } from '../../platform/database/database.js'
+import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
 import type { Factors } from '../factors/factors.js'
 import type { Passkeys } from '../passkeys/passkeys.js'
 
 type Dependencies = {
+  database: Database
   factors: Pick<Factors, 'methodsOf' | 'hasTotp'>
   passkeys: Pick<Passkeys, 'countUsable'>
   /** Whether every session needs a second factor, also of an account that has none. */
@@ -14,24 +16,24 @@ type Step = { next: NextStep; methods: readonly SecondFactorMethod[]; allowsTrus
 export type NextSteps = ReturnType<typeof createNextSteps>
 
 /** What a sign-in needs after its first proof. */
-export const createNextSteps = ({ factors, passkeys, secondFactorRequired }: Dependencies) => {
-  const withPasskeys = async (userId: string, codes: SecondFactorMethod[], sql?: Sql): Promise<SecondFactorMethod[]> =>
-    (await passkeys.countUsable(userId, sql)) > 0 ? ['passkey', ...codes] : codes
+export const createNextSteps = ({ database, factors, passkeys, secondFactorRequired }: Dependencies) => {
+  const withPasskeys = async (sql: Sql, userId: string, codes: SecondFactorMethod[]): Promise<SecondFactorMethod[]> =>
+    (await passkeys.countUsable(sql, userId)) > 0 ? ['passkey', ...codes] : codes
 
   return {
     /** What finishes a challenge of this user, the best first. */
-    methodsOf: async (userId: string) => withPasskeys(userId, await factors.methodsOf(userId)),
+    methodsOf: async (userId: string) => withPasskeys(database, userId, await factors.methodsOf(userId)),
 
     /** Undefined if the first proof is enough. A passkey alone does not make a second step necessary, unless every account needs one. */
-    nextFor: async (userId: string, sql?: Sql): Promise<Step | undefined> => {
-      const codes = await factors.methodsOf(userId, sql)
+    nextFor: createOptionalTransaction(database)(async (sql, userId: string): Promise<Step | undefined> => {
+      const codes = await factors.methodsOf(sql, userId)
       if (codes.length === 0 && !secondFactorRequired) return undefined
-      const methods = await withPasskeys(userId, codes, sql)
+      const methods = await withPasskeys(sql, userId, codes)
       if (methods.length === 0) return { next: 'enrolment', methods: enrolmentMethods, allowsTrustedDevice: false }
       return { next: 'second_factor', methods, allowsTrustedDevice: codes.length > 0 }
-    },
+    }),
 
-    hasFactor: async (userId: string, sql: Sql) =>
-      (await factors.hasTotp(userId, sql)) || (await passkeys.countUsable(userId, sql)) > 0,
+    hasFactor: async (sql: Transaction, userId: string) =>
+      (await factors.hasTotp(sql, userId)) || (await passkeys.countUsable(sql, userId)) > 0,
   }
 }

@@ -102,7 +102,7 @@ export const createByPasskey = (deps: PasskeyDependencies) => {
   /** The waiting sign-in of this browser, if it is one of this user. It is over then. */
   const takeChallenge = async (sql: Transaction, token: string | undefined, userId: string) => {
     if (token === undefined || !(await challenges.lock(sql, token))) return undefined
-    const challenge = await challenges.find(token, sql)
+    const challenge = await challenges.find(sql, token)
     if (challenge?.userId !== userId) return undefined
     await challenges.remove(sql, token)
     return challenge
@@ -162,7 +162,7 @@ export const createByEnrolment = (deps: EnrolmentDependencies) => {
       const user = await users.lockEnabled(sql, challenge.userId)
       if (!user || !(await challenges.lock(sql, token))) return refuse('challenge_over')
       // Added in another browser just before this sign-in began to wait.
-      if (await nextSteps.hasFactor(user.id, sql)) return refuse('challenge_over')
+      if (await nextSteps.hasFactor(sql, user.id)) return refuse('challenge_over')
       const added = await add(sql, user, challenge.id)
       if ('refused' in added) return added
       await challenges.remove(sql, token)

@@ -89,7 +89,7 @@ export const createSignIns = (deps: Dependencies) => {
     byEnrolment: createByEnrolment({ ...deps, nextSteps, newSessions }),
 
     /** Whether a first proof is not enough for this account: then a link to it is written together with the session. */
-    needsMore: async (userId: string, sql: Transaction) => (await nextSteps.nextFor(userId, sql)) !== undefined,
+    needsMore: async (sql: Transaction, userId: string) => (await nextSteps.nextFor(sql, userId)) !== undefined,
 
     /** What the sign-in of this browser still needs, and until when; undefined if there is none. */
     challengeOf: async (token: string) => {

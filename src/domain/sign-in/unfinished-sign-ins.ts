@@ -17,7 +17,7 @@ type Dependencies = {
  */
 export const createUnfinishedSignIns = ({ challenges, users, events, accountChanges }: Dependencies) => {
   const tell = async (sql: Transaction, { userId, client, begunAt: at }: AbandonedChallenge) => {
-    const user = await users.findEnabled(userId, sql)
+    const user = await users.findEnabled(sql, userId)
     if (!user || (await events.hasSignedIn(sql, userId, client, at))) return
     await accountChanges.bySignIn(sql, { user, client, at }, { sign_in_unfinished: {} })
   }

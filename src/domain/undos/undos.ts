@@ -5,6 +5,7 @@ import type { Clock } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
 import type { Database, Sql } from '../../platform/database/database.js'
+import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
 import { emailKey } from '../users/email.js'
 import type { Identity } from '../users/users.js'
 import * as store from './undos.store.js'
@@ -64,7 +65,9 @@ export type Undos = ReturnType<typeof createUndos>
  */
 export const createUndos = ({ database, clock }: { database: Database; clock: Clock }) => ({
   /** The earlier addresses that an undo link can still put back. */
-  formerEmailsOf: (userId: string, sql: Sql = database) => store.selectFormerEmails(sql, userId, clock.offset()),
+  formerEmailsOf: createOptionalTransaction(database)((sql, userId: string) =>
+    store.selectFormerEmails(sql, userId, clock.offset()),
+  ),
   /** The token for the mail to the user's present address. */
   add: async (sql: Sql, user: { id: string; email: string }, undoable: Undoable) => {
     const token = undoTokenFor(undoOf(undoable), randomToken())
@@ -86,8 +89,9 @@ export const createUndos = ({ database, clock }: { database: Database; clock: Cl
     return row && fromRow(row)
   },
   /** The changes that can still be taken back, the oldest first. */
-  openOf: async (userId: string, sql: Sql = database) =>
+  openOf: createOptionalTransaction(database)(async (sql, userId: string) =>
     (await store.selectOpen(sql, userId, clock.offset())).map(fromRow),
+  ),
   /** The caller holds a lock on the user's row. */
   take: async (sql: Sql, token: string) => {
     const [row] = await store.take(sql, fingerprint(token), clock.offset())

@@ -2,6 +2,7 @@ import { type Refused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
+import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
 import { imitatedKey, type Username, usernameKey } from './username.js'
 import * as store from './usernames.store.js'
 
@@ -22,6 +23,7 @@ export type Usernames = ReturnType<typeof createUsernames>
  * check: a name that was taken or reserved in the meantime is a unique violation.
  */
 export const createUsernames = ({ database, clock, reserved = [] }: Dependencies) => {
+  const optionalTransaction = createOptionalTransaction(database)
   const isReserved = (key: string) => reserved.includes(imitatedKey(key))
 
   const isTaken = async (sql: Sql, key: string, userId: string | null = null) =>
@@ -74,6 +76,6 @@ export const createUsernames = ({ database, clock, reserved = [] }: Dependencies
       const [row] = await store.selectFormerOwner(database, usernameKey(name), clock.now())
       return row?.user_id
     },
-    formerOf: (userId: string, sql: Sql = database) => store.selectOfUser(sql, userId, clock.now()),
+    formerOf: optionalTransaction((sql, userId: string) => store.selectOfUser(sql, userId, clock.now())),
   }
 }

@@ -5,6 +5,7 @@ import type { ProfileField } from '../../contract/schemas.js'
 import type { Clock } from '../../lib/clock.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import { type Database, isUniqueViolation, type Sql, type Transaction } from '../../platform/database/database.js'
+import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
 import { canSignIn } from '../sign-in/ways-to-sign-in.js'
 import { type Email, emailKey } from './email.js'
 import { type Profile, profileFrom } from './profile-fields.js'
@@ -117,7 +118,7 @@ const createChanges = ({ database, clock }: { database: Database; clock: Clock }
     return (await store.updateEmail(sql, userId, email, clock.now())).length > 0
   },
   /** The addresses that the account had in the last time, the oldest first. */
-  emailHistoryOf: (userId: string, sql: Sql = database) => store.selectFormerEmails(sql, userId),
+  emailHistoryOf: createOptionalTransaction(database)((sql, userId: string) => store.selectFormerEmails(sql, userId)),
   /** For an account that is taken back: no sign-in that began before gets a session, and without a hash no password works. */
   takeBack: (sql: Sql, userId: string, passwordHash: string | undefined) =>
     store.takeBack(sql, userId, passwordHash ?? null),
@@ -205,7 +206,11 @@ const createIdentityLinks = ({ database, clock }: Dependencies) => ({
     await store.deleteIdentity(sql, id, provider)
     return undefined
   },
-  identitiesOf: (userId: string, sql: Sql = database) => store.selectIdentities(sql, userId),
+  identitiesOf: createOptionalTransaction(database)(async (sql, userId: string) =>
+    (await store.selectIdentities(sql, userId)).flatMap(({ provider, subject, linked_at: linkedAt }) =>
+      isProviderId(provider) ? [{ provider, subject, linkedAt }] : [],
+    ),
+  ),
   /**
    * An address does not link them again: only a session of the user does. Also if they were unlinked in the meantime. One may be
    * the last way in: the caller gives the user another one.
@@ -222,8 +227,9 @@ export type Users = ReturnType<typeof createUsers>
 
 export const createUsers = (deps: Dependencies) => {
   const { database, clock } = deps
-  const findById = (id: string, sql: Sql = database) => first(store.selectById(sql, id))
-  const findByEmail = (email: string, sql: Sql = database) => first(store.selectByEmail(sql, emailKey(email)))
+  const optionalTransaction = createOptionalTransaction(database)
+  const findById = optionalTransaction((sql, id: string) => first(store.selectById(sql, id)))
+  const findByEmail = optionalTransaction((sql, email: string) => first(store.selectByEmail(sql, emailKey(email))))
   const findByUsername = (username: string) => first(store.selectByUsername(database, usernameKey(username)))
   const findByIdentity = (identity: store.Identity) => first(store.selectByIdentity(database, identity))
 
@@ -233,10 +239,10 @@ export const createUsers = (deps: Dependencies) => {
   return {
     findById,
     /** Undefined, too, if an operator has disabled the user. */
-    findEnabled: async (id: string, sql: Sql = database) => {
-      const user = await findById(id, sql)
+    findEnabled: optionalTransaction(async (sql, id: string) => {
+      const user = await findById(sql, id)
       return user?.disabled ? undefined : user
-    },
+    }),
     ...held,
     /** The same before the user is deleted: it also waits for rows that refer to the user and are not committed yet. */
     lockForDeletion: async (sql: Transaction, id: string) => {
@@ -244,7 +250,7 @@ export const createUsers = (deps: Dependencies) => {
       return first(store.lockForDeletion(sql, id))
     },
     findByEmail,
-    reservedFor: (email: string, sql: Sql = database) => ownerOfReserved(sql, email, clock.offset()),
+    reservedFor: optionalTransaction((sql, email: string) => ownerOfReserved(sql, email, clock.offset())),
     findByLogin,
     findByIdentity,
     ...createNewUsers(deps),
@@ -268,7 +274,7 @@ export const createUsers = (deps: Dependencies) => {
     ) => store.updateProfileField(sql, userId, field, value),
     /** Everything of the user goes with it. */
     remove: async (sql: Sql, userId: string) => (await store.deleteUser(sql, userId)).length > 0,
-    disable: (userId: string, sql: Sql = database) => store.updateDisabled(sql, userId, clock.now()),
-    enable: (userId: string, sql: Sql = database) => store.updateDisabled(sql, userId, null),
+    disable: (sql: Transaction, userId: string) => store.updateDisabled(sql, userId, clock.now()),
+    enable: (sql: Transaction, userId: string) => store.updateDisabled(sql, userId, null),
   }
 }

@@ -52,7 +52,7 @@ export const createConfirmationProofs = (deps: ProofDependencies) => {
 
   /** Of a password; a session is asked again where the user's row is locked. */
   const stillValid = async (sql: Transaction, user: User, proof: Proof) =>
-    'caller' in proof || (user.passwordHash === proof.passwordHash && !(await factors.hasTotp(user.id, sql)))
+    'caller' in proof || (user.passwordHash === proof.passwordHash && !(await factors.hasTotp(sql, user.id)))
 
   return { neededProof, proofFor, stillValid }
 }
@@ -86,7 +86,7 @@ export const createConfirmEmail = (deps: Dependencies) => {
     if (isRefused(proof)) return proof
     const context = { userId: waiting.userId, client, caller: 'caller' in proof ? proof.caller : undefined }
     const confirming = accountChanges.byLink(context, 'email_changed', async (sql, user) => {
-      const confirmed = await emailChanges.find(request.token, sql)
+      const confirmed = await emailChanges.find(sql, request.token)
       if (!confirmed) return refuse('invalid_link')
       const { email, askedAt } = confirmed
       const refused = await invitations.refusalForAddress(sql, email, askedAt)

@@ -95,10 +95,10 @@ export const createWaysInData =
   async (id: string) => {
     const { totp, recoveryCodesLeft } = await factors.describe(id)
     return {
-      identities: (await users.identitiesOf(id)).map(({ provider, subject, linked_at }) => ({
+      identities: (await users.identitiesOf(id)).map(({ provider, subject, linkedAt }) => ({
         provider,
         subject,
-        linkedAt: linked_at.toISOString(),
+        linkedAt: linkedAt.toISOString(),
       })),
       undoneIdentities: (await users.undoneIdentitiesOf(id)).map(({ provider, subject, undone_at }) => ({
         provider,

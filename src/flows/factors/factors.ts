@@ -101,9 +101,9 @@ export const createOwnFactors = (deps: Dependencies) => {
 
     remove: (context: CallerContext) =>
       accountChanges.byCaller(context, 'totp_removed', async (sql, { id: userId }) => {
-        if (!(await factors.hasTotp(userId, sql))) return refuse('totp_is_off')
+        if (!(await factors.hasTotp(sql, userId))) return refuse('totp_is_off')
         // The user's row is locked: of two requests at once the second one sees what the first has left.
-        if (secondFactorRequired && (await passkeys.countUsable(userId, sql)) === 0) return refuse('last_factor')
+        if (secondFactorRequired && (await passkeys.countUsable(sql, userId)) === 0) return refuse('last_factor')
         await factors.remove(sql, userId)
         return { changes: { totp_removed: {} } }
       }),

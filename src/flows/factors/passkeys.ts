@@ -104,7 +104,7 @@ export const createOwnPasskeys = (deps: Dependencies) => {
 
     remove: (context: CallerContext, id: string) =>
       accountChanges.byCaller(context, 'passkey_removed', async (sql, user) => {
-        const isNeeded = secondFactorRequired && !(await factors.hasTotp(user.id, sql))
+        const isNeeded = secondFactorRequired && !(await factors.hasTotp(sql, user.id))
         const removed = await passkeys.remove(sql, user, id, { isNeeded })
         if (isRefused(removed)) return removed
         return { changes: { passkey_removed: { mail: { passkeyName: removed.name } } } }

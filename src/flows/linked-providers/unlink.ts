@@ -20,7 +20,7 @@ export const createUnlink = ({ accountChanges, users, passkeys, providers }: Dep
   return async (context: CallerContext, provider: ProviderId | undefined) => {
     if (!provider) return refuse('not_found')
     return accountChanges.byCaller(context, 'provider_unlinked', async (sql, user) => {
-      const hasPasskey = (await passkeys.countUsable(user.id, sql)) > 0
+      const hasPasskey = (await passkeys.countUsable(sql, user.id)) > 0
       const refused = await users.unlinkProvider(sql, user, provider, { hasPasskey, isConfigured })
       if (refused) return refused.refused === 'not_linked' ? refuse('not_found') : refused
       const mail = { providerName: providers[provider]?.name ?? provider }

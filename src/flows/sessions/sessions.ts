@@ -27,7 +27,7 @@ export const createOwnSessions = ({ accountChanges, sessions }: Dependencies) =>
     /** A session that ended at another instance a moment ago ends no other one. */
     end: (context: CallerContext, id: string) =>
       accountChanges.byCaller(context, 'session_ended', async (sql, user) =>
-        (await sessions.end('session_ended', { sessionId: id, userId: user.id }, sql))
+        (await sessions.end(sql, 'session_ended', { sessionId: id, userId: user.id }))
           ? { changes: { session_ended: { event: { sessionId: id } } } }
           : refuse('not_found'),
       ),

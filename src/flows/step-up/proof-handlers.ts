@@ -61,7 +61,7 @@ const createRenew =
     const renewed = await accountChanges.byCaller(context, 'stepped_up', async (sql, current) => {
       if (!(await stillValid(sql, current))) return refuse(refusal)
       // With a second factor that was added in the meantime, a password is not enough any more.
-      const methods = await proofs.methodsFor(current, sql)
+      const methods = await proofs.methodsFor(sql, current)
       if (!methods.includes(proof)) return refuse('fresh_sign_in_required', { methods })
       return { changes: { stepped_up: { proven: amrOfProof[proof], event: { reason } } } }
     })

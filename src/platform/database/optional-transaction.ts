@@ -1,0 +1,19 @@
+import type { Database, Sql } from './database.js'
+
+type Statement<Parameters extends unknown[], Result> = {
+  (...parameters: Parameters): Result
+  (sql: Sql, ...parameters: Parameters): Result
+}
+
+const isSql = (value: unknown): value is Sql => typeof value === 'object' && value !== null && 'query' in value
+
+/** For functions that are called both inside of a transaction, which is then their first parameter, and without one. */
+export const createOptionalTransaction =
+  (database: Database) =>
+  <Parameters extends unknown[], Result>(run: (sql: Sql, ...parameters: Parameters) => Result) => {
+    const withOrWithout = (...given: unknown[]) => {
+      const [first, ...others] = given
+      return isSql(first) ? run(first, ...(others as Parameters)) : run(database, ...(given as Parameters))
+    }
+    return withOrWithout as Statement<Parameters, Result>
+  }
