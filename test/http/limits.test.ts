@@ -3,6 +3,16 @@ import { days, hours, minutes } from '../../src/lib/durations.js'
 import type { Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
+/** Some at once, and not all: on a busy machine a request that waits too long is answered with 503. */
+const inTurns = async <Result>(count: number, send: () => Promise<Result>) => {
+  const results: Result[] = []
+  while (results.length < count) {
+    const turn = Math.min(20, count - results.length)
+    results.push(...(await Promise.all(Array.from({ length: turn }, send))))
+  }
+  return results
+}
+
 describe('limits', () => {
   let latchkey: Latchkey
   beforeAll(async () => {
@@ -138,9 +148,7 @@ describe('limits', () => {
     const tab = latchkey.browser()
     await tab.post('/login', { username: 'ada', password: goodPassword }, { address })
     const stranger = latchkey.browser()
-    const answers = await Promise.all(
-      Array.from({ length: 110 }, () => stranger.post('/api/auth/verify-email', {}, { address })),
-    )
+    const answers = await inTurns(110, () => stranger.post('/api/auth/verify-email', {}, { address }))
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(10)
     expect(answers.find(({ status }) => status === 429)?.body).toEqual({
       error: 'Too many requests',
@@ -156,7 +164,7 @@ describe('limits', () => {
     const page = '/login?error=provider_a_auth_failed&reason=too_many_requests'
     expect([person.status, person.headers.get('location'), person.text]).toEqual([303, page, ''])
     expect((await callback('*/*')).status).toBe(429)
-    const checks = await Promise.all(Array.from({ length: 120 }, () => tab.get('/api/auth/me', { address })))
+    const checks = await inTurns(120, () => tab.get('/api/auth/me', { address }))
     expect(checks.every(({ status }) => status === 200)).toBe(true)
   })
 
@@ -176,7 +184,7 @@ describe('limits', () => {
     expect((await confirm()).status).toBe(429)
 
     const verify = () => latchkey.browser().post('/api/auth/verify-email', body, { address: '198.51.100.202' })
-    const verified = await Promise.all(Array.from({ length: 101 }, verify))
+    const verified = await inTurns(101, verify)
     expect(verified.filter(({ status }) => status === 429)).toHaveLength(1)
   })
 
@@ -184,8 +192,8 @@ describe('limits', () => {
     const address = freshAddress()
     const tab = latchkey.browser()
     await tab.post('/login', { username: 'ada', password: goodPassword }, { address })
-    const copies = Array.from({ length: 101 }, () => tab.copy())
-    const renewed = await Promise.all(copies.map((copy) => copy.post('/api/auth/refresh', undefined, { address })))
+    const copy = tab.copy()
+    const renewed = await inTurns(101, () => copy.copy().post('/api/auth/refresh', undefined, { address }))
     const limited = renewed.filter(({ status }) => status !== 200)
     expect(limited.map(({ status, setCookies }) => [status, setCookies])).toEqual([[429, []]])
     // Refreshes use up nothing that ending the session needs.
@@ -196,7 +204,7 @@ describe('limits', () => {
     const address = freshAddress()
     const tab = latchkey.browser()
     await tab.post('/login', { username: 'ada', password: goodPassword }, { address })
-    const calls = await Promise.all(Array.from({ length: 101 }, () => tab.get('/api/auth/events', { address })))
+    const calls = await inTurns(101, () => tab.get('/api/auth/events', { address }))
     expect(calls.filter(({ status }) => status === 429)).toHaveLength(1)
     expect((await tab.post('/api/auth/refresh', undefined, { address })).status).toBe(200)
     tab.jar.delete('access_token')
@@ -208,9 +216,7 @@ describe('limits', () => {
     const tab = await latchkey.signedUp('bearer')
     const ended = tab.copy()
     expect((await tab.act('/api/auth/logout-all')).status).toBe(204)
-    await Promise.all(
-      Array.from({ length: 100 }, () => latchkey.browser().post('/api/auth/verify-email', {}, { address })),
-    )
+    await inTurns(100, () => latchkey.browser().post('/api/auth/verify-email', {}, { address }))
     const open = [
       await ended.post('/api/auth/register', {}, { address }),
       await ended.post('/api/auth/verify-email', {}, { address }),
@@ -226,7 +232,7 @@ describe('limits', () => {
     const tabs = await Promise.all([latchkey.signedUp('old'), latchkey.signedUp('new')])
     latchkey.clock.advance(31 * days)
     const renew = (tab: Browser) => tab.copy().post('/api/auth/refresh', undefined, { address })
-    const first = await Promise.all(Array.from({ length: 100 }, () => renew(tabs[0])))
+    const first = await inTurns(100, () => renew(tabs[0]))
     expect(new Set(first.map(({ status }) => status))).toEqual(new Set([401]))
     expect((await renew(tabs[1])).status).toBe(429)
   })
@@ -246,7 +252,7 @@ describe('limits', () => {
     expect((await ask('/api/auth/verify', image)).status).toBe(401)
     const prefetch = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document', 'sec-purpose': 'prefetch' }
     expect((await ask('/api/auth/provider-a', prefetch)).status).toBe(403)
-    const anonymous = await Promise.all(Array.from({ length: 101 }, () => ask('/api/auth/account', {})))
+    const anonymous = await inTurns(101, () => ask('/api/auth/account', {}))
     expect(new Set(anonymous.map(({ status }) => status))).toEqual(new Set([401]))
     const navigation = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' }
     const begun = await ask('/api/auth/provider-a', navigation)

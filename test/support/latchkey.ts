@@ -7,6 +7,7 @@ import { loadConfig } from '../../src/config.js'
 import { createWorkers, type Workers } from '../../src/domain/passwords/workers.js'
 import { minutes } from '../../src/lib/durations.js'
 import { createLog } from '../../src/platform/log.js'
+import type { DeliveredMail } from '../../src/platform/mail/development.js'
 import { createBrowser } from './client.js'
 import { createMovableClock, type MovableClock } from './clock.js'
 import { freshPostgres } from './databases.js'
@@ -106,9 +107,10 @@ export const startLatchkey = async (
   const { publicUrl } = app.config
 
   const mails = () => app.platform.mailbox?.mails() ?? []
-  /** The newest mail to an address whose subject or text matches; waits for the outbox to send it. */
-  const mailTo = async (address: string, pattern: RegExp = /./) => {
-    const newest = () => mails().find(({ to, subject, text }) => to === address && pattern.test(`${subject}\n${text}`))
+  /** The newest mail to an address whose subject or text matches; waits for the outbox to send it. `before`: not one of these. */
+  const mailTo = async (address: string, pattern: RegExp = /./, before: readonly DeliveredMail[] = []) => {
+    const matches = ({ to, subject, text }: DeliveredMail) => to === address && pattern.test(`${subject}\n${text}`)
+    const newest = () => mails().find((mail) => matches(mail) && !before.includes(mail))
     await until(`a mail for ${address} that matches ${pattern}`, () => newest() !== undefined)
     const mail = newest()
     if (!mail) throw new Error(`The mail for ${address} has gone again`)
@@ -120,9 +122,10 @@ export const startLatchkey = async (
   /** A browser of a user who has registered, proven the address, and is signed in. */
   const signedUp = async (username: string, { email = `${username}@example.com`, password = goodPassword } = {}) => {
     const tab = browser()
+    const before = [...mails()]
     const asked = await tab.post('/api/auth/register', { username, email, password })
     if (asked.status !== 202) throw new Error(`The registration of ${username} began with ${asked.status}`)
-    const { text } = await mailTo(email, /verify-email#token=/)
+    const { text } = await mailTo(email, /verify-email#token=/, before)
     const token = /#token=([\w-]+)/.exec(text)?.[1]
     const { status } = await tab.post('/api/auth/verify-email', { token })
     if (status !== 200) throw new Error(`The registration of ${username} ended with ${status}`)
