@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { AccessClaims, Tokens } from '../../domain/tokens/tokens.js'
 import { type AllowedOrigins, noOtherOrigins } from '../../http/allowed-origins.js'
 import { securityHeaders } from '../../http/headers.js'
-import type { FastLane } from '../../http/server.js'
+import type { FastLane } from '../../http/limited-server.js'
 import type { RequestSeen } from '../../platform/metrics/metrics.js'
 import { identityHeaders, identityOf } from './identity-headers.js'
 

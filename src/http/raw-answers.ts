@@ -1,0 +1,33 @@
+import { type Server as HttpServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { type Refused, refuse } from '../contract/outcome.js'
+import { type RefusalCode, refusals } from '../contract/refusals.js'
+import { bodyOf } from './errors.js'
+
+const wholeAnswer = (refusal: Refused<RefusalCode>, headers: Readonly<Record<string, string>>) => {
+  const body = JSON.stringify(bodyOf(refusal))
+  const length = Buffer.byteLength(body)
+  const type = 'application/json; charset=utf-8'
+  return { body, headers: { ...headers, 'content-type': type, 'content-length': length, connection: 'close' } }
+}
+
+/** What the HTTP parser refuses never becomes a request: it is answered on the socket itself, with the same headers. */
+export const answerOnSocket = (
+  socket: Socket,
+  refusal: Refused<RefusalCode>,
+  security: Readonly<Record<string, string>>,
+) => {
+  const { headers, body } = wholeAnswer(refusal, security)
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  const { status } = refusals[refusal.refused]
+  const statusLine = `HTTP/1.1 ${status} ${STATUS_CODES[status]}`
+  if (socket.writable) socket.end(`${[statusLine, ...lines].join('\r\n')}\r\n\r\n${body}`)
+  else socket.destroy()
+}
+
+/** Any other expectation than 100-continue. Node would answer without our headers and body. */
+export const refuseExpectations = (server: HttpServer, security: Readonly<Record<string, string>>) =>
+  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    const { headers, body } = wholeAnswer(refuse('expectation_failed'), security)
+    response.writeHead(refusals.expectation_failed.status, headers).end(body)
+  })

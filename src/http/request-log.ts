@@ -1,0 +1,29 @@
+import type { FastifyInstance } from 'fastify'
+import type { Log } from '../platform/log.js'
+
+export const withoutQuery = (url: string) => url.split('?', 1)[0] ?? ''
+
+/** One line for each request, at the debug level for those that are called very often. */
+export const logRequests = (server: FastifyInstance, log: Log) => {
+  // These fields hold no secret, and looking for one in them would take longer than writing them (35 µs of 42).
+  const requestLog = log.child({}, { redact: { paths: [] } })
+  server.addHook('onResponse', async (request, reply) => {
+    const level = request.routeOptions.config.quiet ? 'debug' : 'info'
+    if (!log.isLevelEnabled(level)) return
+    const { id: requestId, method, ip, serviceKey } = request
+    const milliseconds = Math.round(reply.elapsedTime * 10) / 10
+    requestLog[level](
+      {
+        requestId,
+        method,
+        path: withoutQuery(request.url),
+        status: reply.statusCode,
+        ...(reply.refused && { refused: reply.refused }),
+        milliseconds,
+        ip,
+        ...(serviceKey && { serviceKey: serviceKey.name }),
+      },
+      'request',
+    )
+  })
+}

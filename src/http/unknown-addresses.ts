@@ -1,0 +1,35 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { refuse } from '../contract/outcome.js'
+import { sendRefusal } from './errors.js'
+import { withoutQuery } from './request-log.js'
+
+/** A pattern for a path with parameters, so that a known path with another method is 405 and not 404. */
+const asPattern = (url: string) =>
+  new RegExp(
+    `^${url
+      .replaceAll(/[.+]/g, '\\$&')
+      .replaceAll(/:[^/]+/g, '[^/]+')
+      .replaceAll('*', '.*')}$`,
+  )
+
+/** Learns every route that is registered from now on, and answers what belongs to none of them. */
+export const createUnknownAddresses = (server: FastifyInstance) => {
+  const routes = new Map<string, { pattern: RegExp; methods: Set<string> }>()
+  server.addHook('onRoute', ({ url, method }) => {
+    const route = routes.get(url) ?? { pattern: asPattern(url), methods: new Set() }
+    for (const each of [method].flat()) route.methods.add(each)
+    routes.set(url, route)
+  })
+
+  /** 405 if the path is known with another method; otherwise a page for browsers and an error for programs. */
+  return (page: (request: FastifyRequest, reply: FastifyReply) => FastifyReply) =>
+    server.setNotFoundHandler((request, reply) => {
+      const path = withoutQuery(request.url)
+      const known = [...routes.values()].filter(({ pattern }) => pattern.test(path))
+      const methods = [...new Set(known.flatMap(({ methods }) => [...methods]))].sort()
+      if (methods.length > 0 && !methods.includes(request.method))
+        return sendRefusal(reply.header('Allow', methods.join(', ')), refuse('method_not_allowed'))
+      const isPerson = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html')
+      return isPerson && !path.startsWith('/api/') ? page(request, reply) : sendRefusal(reply, refuse('not_found'))
+    })
+}
