@@ -12,12 +12,6 @@ export const longFunctions = new Set([
   'src/domain/signing-keys/loaded-keys.ts createLoadedKeys',
   'src/domain/signing-keys/signing-keys.ts createSigningKeys',
   'src/domain/users/bulk.ts createBulkUsers',
-  'src/http/server.ts createServer',
-  'src/platform/cache/resilient.ts createResilientCache',
-  'src/platform/database/connection.ts openConnection',
-  'src/platform/database/pool.ts createPool',
-  'src/platform/database/primary.ts createPrimary',
-  'src/platform/mail/smtp.ts createSmtpMailer',
 ])
 
 export const largeFactories = new Set([

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { Client, type ClientConfig } from 'pg'
 import { withTimeout } from '../../lib/with-timeout.js'
-import { cancelStatement, keyOf } from './cancel-statement.js'
+import { keyOf } from './cancel-statement.js'
+import { createConnectionLife } from './connection-life.js'
 import { StoreUnavailable } from './database.js'
 import { explainFailure } from './failures.js'
 import { columnTypes, writeParameters } from './values.js'
@@ -32,51 +33,24 @@ type Dependencies = {
   onClosed: OnClosed
 }
 
-const endMs = 5_000
-
 export const openConnection = async ({ client: config, deadlineMs, onClosed }: Dependencies): Promise<Connection> => {
   const client = new Client({ ...config, types: columnTypes })
-  let isKnown = false
-  let open = false
-  let hung = false
+  const life = createConnectionLife(client, config, (hung) => onClosed(connection, hung))
   let keeps = false
   let last: Promise<unknown> = Promise.resolve()
 
-  // Reported before the statement under way fails, so that the next caller gets another connection.
-  const tell = () => {
-    open = false
-    if (isKnown) onClosed(connection, hung)
-    isKnown = false
-  }
-  const destroy = (reason: Error) => {
-    tell()
-    client.connection.stream.destroy(reason)
-  }
-  const giveUp = () => {
-    hung = true
-    cancelStatement(client, config)
-    destroy(new StoreUnavailable('The database did not answer in time'))
-  }
-  // The driver rejects every statement under way. An error event without a listener would end the process.
-  client.on('error', destroy)
-  const closed = new Promise<void>((resolve) => {
-    client.on('end', () => {
-      tell()
-      resolve()
-    })
-  })
-
   const run = async <Result>(statement: () => Promise<Result>): Promise<Result> => {
-    if (!open) throw new StoreUnavailable('The connection to the database is closed')
+    if (!life.isOpen()) throw new StoreUnavailable('The connection to the database is closed')
     const result = statement()
     try {
       return await withTimeout(result, deadlineMs, () => {
-        giveUp()
+        life.giveUp()
         return result
       })
     } catch (thrown) {
-      const { error, connectionIsUnusable } = explainFailure(thrown, open)
-      if (connectionIsUnusable) destroy(new StoreUnavailable('The connection to the database cannot be used any more'))
+      const { error, connectionIsUnusable } = explainFailure(thrown, life.isOpen())
+      if (connectionIsUnusable)
+        life.destroy(new StoreUnavailable('The connection to the database cannot be used any more'))
       throw error
     }
   }
@@ -93,28 +67,19 @@ export const openConnection = async ({ client: config, deadlineMs, onClosed }: D
     keepStatements: () => {
       keeps = true
     },
-    isOpen: () => open,
+    isOpen: life.isOpen,
     get processId() {
       return keyOf(client).processID
     },
     openedAt: performance.now(),
-    end: async () => {
-      open = false
-      // A hung server never closes the connection.
-      const ended = client.end().then(() => closed)
-      await withTimeout(ended, endMs, () => {
-        client.connection.stream.destroy()
-        return ended
-      })
-    },
-    destroy,
-    giveUp,
+    end: life.end,
+    destroy: life.destroy,
+    giveUp: life.giveUp,
   }
 
   try {
     await client.connect()
-    isKnown = true
-    open = true
+    life.opened()
     return connection
   } catch (error) {
     client.connection.stream.destroy()

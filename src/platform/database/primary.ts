@@ -1,14 +1,13 @@
 import type { Connection, OnClosed } from './connection.js'
 import { StoreUnavailable } from './database.js'
 import { askHost, findPrimary, type Search } from './find-primary.js'
-import type { Open } from './pool.js'
+import type { Open } from './opening-connections.js'
 import type { Host } from './postgres-host.js'
-
-const firstPauseMs = 100
-const longestPauseMs = 1_000
+import { createSearchPause } from './search-pause.js'
 
 type Dependencies = Search & {
-  /** With several hosts: how long the found primary is used before all are asked again. */ holdsMs: number
+  /** With several hosts: how long the found primary is used before all are asked again. */
+  holdsMs: number
 }
 
 /**
@@ -20,10 +19,7 @@ export const createPrimary = (options: Dependencies): Open => {
   let previous: Host | undefined
   let foundAt = 0
   let search: Promise<Connection> | undefined
-  let failure: Error | undefined
-  let pauseMs = firstPauseMs
-  let pauseEnds = 0
-  const warn = createWarning(options.log)
+  const pause = createSearchPause(options.log)
 
   const startSearch = (onClosed: OnClosed, retire: (before: number) => void) => {
     search = findPrimary(options, onClosed)
@@ -34,16 +30,11 @@ export const createPrimary = (options: Dependencies): Open => {
           previous = host
           primary = host
           foundAt = performance.now()
-          failure = undefined
-          pauseMs = firstPauseMs
+          pause.reset()
           return connection
         },
         (error: Error) => {
-          failure = error
-          warn(error)
-          // A random pause, so that not all instances ask at the same moment.
-          pauseEnds = performance.now() + pauseMs * (0.75 + Math.random() / 2)
-          pauseMs = Math.min(pauseMs * 2, longestPauseMs)
+          pause.begin(error)
           throw error
         },
       )
@@ -73,23 +64,12 @@ export const createPrimary = (options: Dependencies): Open => {
     }
     const known = await openKnown(onEnd)
     if (known) return known
-    if (failure && (search || performance.now() < pauseEnds)) throw failure
+    const failure = pause.failure()
+    if (failure && (search || !pause.isOver())) throw failure
     if (!search) return await startSearch(onEnd, retire)
     await search
     const found = await openKnown(onEnd)
     if (!found) throw new StoreUnavailable('The primary was found and lost again')
     return found
-  }
-}
-
-// At most one warning in this time.
-const warningPauseMs = 5_000
-
-const createWarning = (log: Search['log']) => {
-  let quietUntil = 0
-  return (error: Error) => {
-    if (performance.now() < quietUntil) return
-    quietUntil = performance.now() + warningPauseMs
-    log?.warn({}, error.message)
   }
 }

@@ -1,9 +1,8 @@
-import { getSystemErrorName } from 'node:util'
 import { minutes, seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/with-timeout.js'
-import { tlsFaultOf, tlsFaultWords } from '../tls-faults.js'
 import type { Delivery, Mail, Mailer } from './mail.js'
 import type { SmtpServer } from './smtp-address.js'
+import { refusalIn, withoutSecrets } from './smtp-failures.js'
 
 export type SmtpDeadlines = { connect: number; greeting: number; silence: number; whole: number }
 
@@ -48,30 +47,34 @@ const openPool = async (
 
 type SmtpPool = Awaited<ReturnType<typeof openPool>>
 
-/** Only a recipient or a message is refused for good. A refused password or sender is for the operator to fix. */
-const refusalIn = (error: unknown) => {
-  if (!(error instanceof Error)) return undefined
-  const { code, command, responseCode } = error as { code?: string; command?: string; responseCode?: number }
-  const final = responseCode !== undefined && responseCode >= 500 && responseCode < 600
-  const aboutThisMail = (code === 'EENVELOPE' && command === 'RCPT TO') || code === 'EMESSAGE'
-  return final && aboutThisMail ? `the mail server answered ${responseCode}` : undefined
+const deliver = async (pool: Promise<SmtpPool>, mail: Mail) => {
+  const domain = mail.from.replace(/^.*@/s, '').replace(/>.*$/s, '')
+  return (await pool).sendMail({
+    // Addresses are given as objects and in the envelope: a comma in an address never adds a recipient.
+    from: mail.from,
+    to: { name: '', address: mail.to },
+    subject: mail.subject,
+    text: mail.text,
+    html: mail.html,
+    messageId: `<${mail.id}@${domain}>`,
+    headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+  })
 }
 
-type Failure = { code?: string; originalCode?: string; command?: string; responseCode?: number; errno?: number }
-
-/** What may be logged of a failure. The server's own message can repeat the address or a part of the mail. */
-const withoutSecrets = (error: unknown, { host, port }: SmtpServer) => {
-  const { code, originalCode, command, responseCode, errno } = (error ?? {}) as Failure
-  const tlsFault = tlsFaultOf(originalCode, error instanceof Error ? error.message : '')
-  const parts = [
-    code ?? 'unknown failure',
-    command && `at ${command}`,
-    responseCode && `answered ${responseCode}`,
-    errno && errno < 0 && `(${getSystemErrorName(errno)})`,
-    tlsFault && `(${originalCode}, ${tlsFaultWords[tlsFault]})`,
-  ]
-  const sentence = `The mail server ${host}:${port} did not take the mail: ${parts.filter(Boolean).join(' ')}`
-  return Object.assign(new Error(sentence), { code, ...(tlsFault && { tlsFault, tlsCode: originalCode }) })
+const verifyServer = async (server: SmtpServer, deadlines: SmtpDeadlines) => {
+  let authenticated = false
+  const log = noticing(() => {
+    authenticated = true
+  })
+  const pool = await openPool(server, 1, deadlines, log)
+  try {
+    await pool.verify()
+    return { authenticated }
+  } catch (error) {
+    throw withoutSecrets(error, server)
+  } finally {
+    pool.close({ force: true })
+  }
 }
 
 export const createSmtpMailer = ({
@@ -97,20 +100,6 @@ export const createSmtpMailer = ({
     abandoned.close({ force: true })
   }
 
-  const deliver = async (used: Promise<SmtpPool>, mail: Mail) => {
-    const domain = mail.from.replace(/^.*@/s, '').replace(/>.*$/s, '')
-    return (await used).sendMail({
-      // Addresses are given as objects and in the envelope: a comma in an address never adds a recipient.
-      from: mail.from,
-      to: { name: '', address: mail.to },
-      subject: mail.subject,
-      text: mail.text,
-      html: mail.html,
-      messageId: `<${mail.id}@${domain}>`,
-      headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
-    })
-  }
-
   const send = async (mail: Mail): Promise<Delivery> => {
     const used = opened()
     try {
@@ -128,21 +117,7 @@ export const createSmtpMailer = ({
 
   return {
     send,
-    verify: async () => {
-      let authenticated = false
-      const log = noticing(() => {
-        authenticated = true
-      })
-      const asked = await openPool(server, 1, deadlines, log)
-      try {
-        await asked.verify()
-        return { authenticated }
-      } catch (error) {
-        throw withoutSecrets(error, server)
-      } finally {
-        asked.close({ force: true })
-      }
-    },
+    verify: () => verifyServer(server, deadlines),
     close: async () => (await pool)?.close({ force: true }),
   }
 }

@@ -1,0 +1,55 @@
+import type { Client, ClientConfig } from 'pg'
+import { withTimeout } from '../../lib/with-timeout.js'
+import { cancelStatement } from './cancel-statement.js'
+import { StoreUnavailable } from './database.js'
+
+const endMs = 5_000
+
+/** Whether a connection can be used, and how it ends. `onClosed` is called once, if it was opened. */
+export const createConnectionLife = (client: Client, config: ClientConfig, onClosed: (hung: boolean) => void) => {
+  let isKnown = false
+  let open = false
+  let hung = false
+
+  // Reported before the statement under way fails, so that the next caller gets another connection.
+  const tell = () => {
+    open = false
+    if (isKnown) onClosed(hung)
+    isKnown = false
+  }
+  const destroy = (reason: Error) => {
+    tell()
+    client.connection.stream.destroy(reason)
+  }
+  // The driver rejects every statement under way. An error event without a listener would end the process.
+  client.on('error', destroy)
+  const closed = new Promise<void>((resolve) => {
+    client.on('end', () => {
+      tell()
+      resolve()
+    })
+  })
+
+  return {
+    isOpen: () => open,
+    opened: () => {
+      isKnown = true
+      open = true
+    },
+    end: async () => {
+      open = false
+      // A hung server never closes the connection.
+      const ended = client.end().then(() => closed)
+      await withTimeout(ended, endMs, () => {
+        client.connection.stream.destroy()
+        return ended
+      })
+    },
+    destroy,
+    giveUp: () => {
+      hung = true
+      cancelStatement(client, config)
+      destroy(new StoreUnavailable('The database did not answer in time'))
+    },
+  }
+}

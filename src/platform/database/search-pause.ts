@@ -1,0 +1,38 @@
+import type { Search } from './find-primary.js'
+
+const firstPauseMs = 100
+const longestPauseMs = 1_000
+
+// At most one warning in this time.
+const warningPauseMs = 5_000
+
+/** After a search that found no primary: a pause before the next one, twice as long each time. */
+export const createSearchPause = (log: Search['log']) => {
+  let failure: Error | undefined
+  let pauseMs = firstPauseMs
+  let ends = 0
+  let quietUntil = 0
+
+  const warn = (error: Error) => {
+    if (performance.now() < quietUntil) return
+    quietUntil = performance.now() + warningPauseMs
+    log?.warn({}, error.message)
+  }
+
+  return {
+    begin: (error: Error) => {
+      failure = error
+      warn(error)
+      // A random pause, so that not all instances ask at the same moment.
+      ends = performance.now() + pauseMs * (0.75 + Math.random() / 2)
+      pauseMs = Math.min(pauseMs * 2, longestPauseMs)
+    },
+    reset: () => {
+      failure = undefined
+      pauseMs = firstPauseMs
+    },
+    isOver: () => performance.now() >= ends,
+    /** Why the last search found none. */
+    failure: () => failure,
+  }
+}
