@@ -129,11 +129,14 @@ export const Account = Type.Object(
 export type Account = Static<typeof Account>
 
 /** What users change about themselves on the account page. */
-export const AccountPatch = Type.Object({
-  // Longer than a username may be: its own rules say what is wrong, each with its code.
-  username: Type.Optional(Type.String({ maxLength: 1024 })),
-  ...changes,
-})
+export const AccountPatch = Type.Object(
+  {
+    // Longer than a username may be: its own rules say what is wrong, each with its code.
+    username: Type.Optional(Type.String({ maxLength: 1024 })),
+    ...changes,
+  },
+  { title: 'AccountPatch' },
+)
 export type AccountPatch = Static<typeof AccountPatch>
 
 /** A user as other programs see it. */
