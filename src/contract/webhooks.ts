@@ -16,7 +16,7 @@ export const webhookTypes = {
     data: Type.Object({ user: ServiceUser }),
   },
   'user.updated': {
-    when: 'The email, the username, the name, the linked providers of a user changed, or the user was disabled or enabled',
+    when: 'Something that this webhook says of a user changed: an address, a name, a linked provider, whether the user is disabled',
     data: Type.Object({ user: ServiceUser }),
   },
   'user.deleted': {

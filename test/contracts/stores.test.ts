@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { profileFieldNames } from '#contract/schemas.js'
 import { loadConfig } from '../../src/config.js'
 import * as content from '../../src/domain/content/content.store.js'
 import * as events from '../../src/domain/events/events.store.js'
@@ -7,6 +8,7 @@ import * as tokens from '../../src/domain/one-time-tokens/one-time-tokens.store.
 import * as registrations from '../../src/domain/registrations/registrations.store.js'
 import { createSessionLife } from '../../src/domain/sessions/live-sessions.js'
 import * as sessions from '../../src/domain/sessions/sessions.store.js'
+import type { ProfileRow } from '../../src/domain/users/profile-fields.js'
 import * as users from '../../src/domain/users/users.store.js'
 import * as bulk from '../../src/domain/users/users-bulk.store.js'
 import { days, minutes, seconds } from '../../src/lib/durations.js'
@@ -125,19 +127,19 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect([await users.selectById(sql, id), await bulk.selectReserved(sql, ['ada'])]).toEqual([[], []])
   })
 
+  const noProfile = Object.fromEntries(profileFieldNames.map((field) => [field, null])) as ProfileRow
   it('keep many users at once, and list them page by page', async () => {
     await addUser('Ada')
     const imported = ['ada', 'bea', 'cy'].map((name, index) => ({
       id: uuidv7(at(index + 1)),
       ...namesOf(name),
-      name: null,
+      ...noProfile,
       passwordHash: null,
       warning: undefined,
       provider: null,
       identities: name === 'cy' ? [{ provider: 'provider_b' as const, subject: '9' }] : [],
       createdAt: at(index),
       disabledAt: name === 'bea' ? now : null,
-      language: null,
     }))
     expect(await bulk.insertMany(sql, imported)).toHaveLength(2)
     expect((await bulk.selectTaken(sql, imported)).map((row) => row.username_key).sort()).toEqual(['ada', 'bea', 'cy'])

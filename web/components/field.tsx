@@ -9,15 +9,7 @@ type Props = {
   name: string
   label: string
   type?: 'text' | 'email' | 'password'
-  autoComplete:
-    | 'username'
-    | 'username webauthn'
-    | 'off'
-    | 'current-password'
-    | 'new-password'
-    | 'email'
-    | 'name'
-    | 'one-time-code'
+  autoComplete: AutoFill
   required?: boolean
   hint?: string
   /** `selected`: with its value, which is typed over. `chosen`: also on a touch screen, after a press that asked for the field. */

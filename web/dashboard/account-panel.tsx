@@ -1,37 +1,30 @@
-import { ownNameOf } from '#contract/languages.js'
 import type { Account } from '#contract/schemas.js'
 import { Button } from '../components/button.js'
 import { useDisclosure } from '../hooks/focus.js'
-import { useWords } from '../hooks/settings.js'
 import { ChangeEmail } from './change-email.js'
 import { EditNames } from './edit-names.js'
+import { editableFieldsInOrder, useFieldWords } from './editable-fields.js'
 import { Panel } from './panel.js'
 
 export const AccountPanel = ({ account }: { account: Account }) => {
-  const words = useWords('dashboard')
-  const common = useWords('common')
-  const { edit, language, noLanguage } = useWords('account-life')
+  const words = useFieldWords()
+  const { edit } = words.account
   const { isOpen, setOpen, containerProps } = useDisclosure(edit)
   return (
-    <Panel title={words.account}>
+    <Panel title={words.dashboard.account}>
       <dl class="account-facts">
+        {editableFieldsInOrder.map(([name, { label, shown }]) => {
+          const value = shown(account, words)
+          return (
+            <div key={name}>
+              <dt>{label(words)}</dt>
+              {'text' in value ? <dd lang={value.lang}>{value.text}</dd> : <dd class="not-given">{value.notGiven}</dd>}
+            </div>
+          )
+        })}
         <div>
-          <dt>{words.name}</dt>
-          <dd class={account.name === null ? 'not-given' : undefined}>{account.name ?? words.noName}</dd>
-        </div>
-        <div>
-          <dt>{common.username}</dt>
-          <dd>{account.username}</dd>
-        </div>
-        <div>
-          <dt>{common.email}</dt>
+          <dt>{words.common.email}</dt>
           <dd>{account.email}</dd>
-        </div>
-        <div>
-          <dt>{language}</dt>
-          <dd lang={account.language ?? undefined} class={account.language === null ? 'not-given' : undefined}>
-            {account.language === null ? noLanguage : ownNameOf(account.language)}
-          </dd>
         </div>
       </dl>
       <div {...containerProps}>

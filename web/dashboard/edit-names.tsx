@@ -1,17 +1,14 @@
 import type { Refusal } from '#client/client.js'
-import { isLanguage, languages, ownNameOf } from '#contract/languages.js'
-import { longestName } from '#contract/name-lengths.js'
 import type { Account } from '#contract/schemas.js'
 import { chosenUsernameRefusal, normalizedUsername } from '#contract/username-rules.js'
 import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
-import { Field } from '../components/field.js'
 import { type FieldProblems, Form, type Problems, type Values } from '../components/form.js'
-import { SelectField } from '../components/select-field.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { useProblems } from '../words/refusals.js'
 import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
 import { fullDate } from './dates.js'
+import { changesOf, editableFieldsInOrder, useFieldWords } from './editable-fields.js'
 
 const ofUsername = {
   username_length: 'username',
@@ -39,12 +36,8 @@ const useChanges = ({ account, onDone }: Props) => {
     return code ? { ...invalid, username: [refusals[code]] } : invalid
   }
 
-  const submit = async ({ name = '', username = '', language = '' }: Values): Promise<Problems | undefined> => {
-    const changes = {
-      ...(name.trim() !== (account.name ?? '') && { name: name.trim() }),
-      ...(username.trim() !== account.username && { username: username.trim() }),
-      ...(isLanguage(language) && language !== account.language && { language }),
-    }
+  const submit = async (values: Values): Promise<Problems | undefined> => {
+    const changes = changesOf(values, account)
     if (Object.keys(changes).length === 0) return { notice: words.nothingChanged }
     const answer = await actions.withFreshSignIn(() => client.changeAccount(changes))
     if (answer.refused) return problemsOf(answer)
@@ -59,41 +52,17 @@ const useChanges = ({ account, onDone }: Props) => {
 
 export const EditNames = (props: Props) => {
   const { account, onDone } = props
-  const words = useWords('account-life')
-  const dashboard = useWords('dashboard')
-  const common = useWords('common')
-  const { language } = useSettings()
+  const words = useFieldWords()
   const { check, submit } = useChanges(props)
   return (
     <>
-      <Form submitLabel={words.save} check={check} onSubmit={submit}>
-        <Field
-          name="name"
-          label={dashboard.name}
-          autoComplete="name"
-          required={false}
-          maxLength={longestName}
-          defaultValue={account.name ?? ''}
-          hint={words.nameHint}
-          focused
-        />
-        <Field
-          name="username"
-          label={common.username}
-          autoComplete="username"
-          defaultValue={account.username}
-          hint={`${common.usernameRule} ${words.usernameHint}`}
-        />
-        <SelectField
-          name="language"
-          label={words.language}
-          hint={words.languageHint}
-          choices={languages.map((each) => ({ value: each, label: ownNameOf(each), lang: each }))}
-          defaultValue={account.language ?? language}
-        />
+      <Form submitLabel={words.account.save} check={check} onSubmit={submit}>
+        {editableFieldsInOrder.map(([name, { Input }], place) => (
+          <Input key={name} account={account} words={words} focused={place === 0} />
+        ))}
       </Form>
       <Button look="quiet" onPress={onDone}>
-        {dashboard.cancel}
+        {words.dashboard.cancel}
       </Button>
     </>
   )

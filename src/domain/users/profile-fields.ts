@@ -13,6 +13,8 @@ export const profileColumns = Object.fromEntries(profileFieldNames.map((name) =>
 export type Reader = {
   /** The longest text that an import takes. */
   longest: number
+  /** From the form of the account page, and from a request like it. */
+  typed: (text: string | null) => string | null
   /** From a row of an import; null if it is left out. What the import must refuse is a sentence in `broken`. */
   imported: (text: string) => string | null | { broken: string }
   /** From the table: a newer program, a provider or plain SQL may have written what this program would not. */
@@ -25,12 +27,14 @@ export type Reader = {
 export const profileReaders = {
   name: {
     longest: longestName,
+    typed: (text) => displayName(text),
     imported: (text) => displayName(text),
     stored: (text) => text,
     exported: (text) => displayName(text),
   },
   language: {
     longest: 255,
+    typed: (code) => code,
     /** `de` or `de-AT`. One that we have no mails in is left out: the first sign-in sets it. */
     imported: (text) => {
       const [code = ''] = text.toLowerCase().split(/[-_]/)

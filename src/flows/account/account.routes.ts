@@ -34,7 +34,7 @@ const schema = {
 }
 const changeSchema = {
   tags: ['account'],
-  summary: 'Change the name, the username or the language of mails',
+  summary: 'Change what the user can edit of the account',
   description:
     'A new username needs a fresh sign-in, and is in the new tokens of this session; other sessions get it at their next renewal. The old one is reserved for its owner for 30 days. An empty name or null removes the name. The language is that of mails about the account; a mail in the language before says that it was changed, and further warnings stay in it for seven days. A user can have five reserved usernames; then 409 `too_many_usernames` says in `freeFrom` when the oldest becomes free.',
   body: AccountPatch,

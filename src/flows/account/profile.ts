@@ -1,9 +1,9 @@
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
-import type { AccountPatch } from '../../contract/schemas.js'
+import { type AccountPatch, type ProfileField, profileFieldNames } from '../../contract/schemas.js'
 import type { AccountChanges, Changes } from '../../domain/accounts/account-changes.js'
 import type { ChangeDetails } from '../../domain/accounts/change-details.js'
 import type { CallerContext } from '../../domain/sessions/request-context.js'
-import { displayName } from '../../domain/users/display-name.js'
+import { profileReaders } from '../../domain/users/profile-fields.js'
 import { chooseUsername, readUsername } from '../../domain/users/username.js'
 import { type RenameRefusal, type Usernames, usernameReservedFor } from '../../domain/users/usernames.js'
 import type { User, Users } from '../../domain/users/users.js'
@@ -29,10 +29,32 @@ type Edit<Name extends Field> = (
   user: User,
   value: Values[Name],
 ) => Promise<Refusal | (() => Promise<ChangeDetails<KindOf<Name>>>) | undefined>
-/** A field of the body without an edit, or without a row in the table of account changes, does not compile. */
 type Edits = { readonly [Name in Field]: Edit<Name> }
 
-const createEdits = ({ users, usernames }: Omit<Dependencies, 'accountChanges'>): Edits => ({
+/** Fields of the table `users` of whose change nothing needs to be said but what the table of account changes says. */
+type PlainField = {
+  [Name in ProfileField]: Record<never, never> extends ChangeDetails<KindOf<Name>> ? Name : never
+}[ProfileField]
+
+const createPlainEdits = ({ users }: Pick<Dependencies, 'users'>) => {
+  const edit =
+    (field: ProfileField) =>
+    async (sql: Transaction, user: User, typed: string | null): ReturnType<Edit<PlainField>> => {
+      const value = profileReaders[field].typed(typed)
+      if (value === user[field]) return undefined
+      return async () => {
+        await users.setField(sql, user.id, field, value)
+        return {}
+      }
+    }
+  return Object.fromEntries(profileFieldNames.map((field) => [field, edit(field)])) as Pick<Edits, PlainField>
+}
+
+/** A field without an edit here, whose change has a mail or an undo link, does not compile. */
+const createOtherEdits = ({
+  users,
+  usernames,
+}: Pick<Dependencies, 'users' | 'usernames'>): Omit<Edits, PlainField> => ({
   username: async (sql, user, typed) => {
     const former = user.username
     const wanted = readUsername(typed)
@@ -47,14 +69,6 @@ const createEdits = ({ users, usernames }: Omit<Dependencies, 'accountChanges'>)
       await usernames.rename(sql, user, wanted)
       const mail = { username: wanted.username, formerUsername: former, reservedFor: usernameReservedFor }
       return { mail, undo: { former } }
-    }
-  },
-  name: async (sql, user, typed) => {
-    const name = displayName(typed)
-    if (name === user.name) return undefined
-    return async () => {
-      await users.setField(sql, user.id, 'name', name)
-      return {}
     }
   },
   language: async (sql, user, newLanguage) => {
@@ -73,7 +87,7 @@ const kindOf = <Name extends Field>(name: Name): KindOf<Name> => `${name}_change
  * sessions at their next renewal.
  */
 export const createProfile = ({ accountChanges, ...parts }: Dependencies) => {
-  const edits = createEdits(parts)
+  const edits: Edits = { ...createPlainEdits(parts), ...createOtherEdits(parts) }
 
   const prepare = <Name extends Field>(sql: Transaction, user: User, name: Name, changes: AccountPatch) => {
     const edit: Edit<Name> = edits[name]

@@ -1,0 +1,94 @@
+import type { ComponentChildren } from 'preact'
+import { isLanguage, languages, ownNameOf } from '#contract/languages.js'
+import { longestName } from '#contract/name-lengths.js'
+import type { Account, AccountPatch } from '#contract/schemas.js'
+import { Field } from '../components/field.js'
+import { SelectField } from '../components/select-field.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+
+export const useFieldWords = () => ({
+  common: useWords('common'),
+  dashboard: useWords('dashboard'),
+  account: useWords('account-life'),
+})
+type FieldWords = ReturnType<typeof useFieldWords>
+
+type InputProps = { account: Account; words: FieldWords; focused: boolean }
+type EditableField<Value> = {
+  label: (words: FieldWords) => string
+  shown: (account: Account, words: FieldWords) => { text: string; lang?: string } | { notGiven: string }
+  Input: (props: InputProps) => ComponentChildren
+  /** What to send; undefined if it is as before. */
+  changed: (typed: string, account: Account) => Value | undefined
+}
+
+const NameInput = ({ account, words, focused }: InputProps) => (
+  <Field
+    name="name"
+    label={words.dashboard.name}
+    autoComplete="name"
+    required={false}
+    maxLength={longestName}
+    defaultValue={account.name ?? ''}
+    hint={words.account.nameHint}
+    focused={focused}
+  />
+)
+
+const UsernameInput = ({ account, words, focused }: InputProps) => (
+  <Field
+    name="username"
+    label={words.common.username}
+    autoComplete="username"
+    defaultValue={account.username}
+    hint={`${words.common.usernameRule} ${words.account.usernameHint}`}
+    focused={focused}
+  />
+)
+
+const LanguageInput = ({ account, words }: InputProps) => {
+  const { language } = useSettings()
+  return (
+    <SelectField
+      name="language"
+      label={words.account.language}
+      hint={words.account.languageHint}
+      choices={languages.map((each) => ({ value: each, label: ownNameOf(each), lang: each }))}
+      defaultValue={account.language ?? language}
+    />
+  )
+}
+
+/** What users can edit of their account, in the order of the page. One that the contract has and this leaves out does not compile. */
+const editableFields: { [Name in keyof AccountPatch]-?: EditableField<AccountPatch[Name]> } = {
+  name: {
+    label: ({ dashboard }) => dashboard.name,
+    shown: ({ name }, { dashboard }) => (name === null ? { notGiven: dashboard.noName } : { text: name }),
+    Input: NameInput,
+    changed: (typed, { name }) => (typed.trim() === (name ?? '') ? undefined : typed.trim()),
+  },
+  username: {
+    label: ({ common }) => common.username,
+    shown: ({ username }) => ({ text: username }),
+    Input: UsernameInput,
+    changed: (typed, { username }) => (typed.trim() === username ? undefined : typed.trim()),
+  },
+  language: {
+    label: ({ account }) => account.language,
+    shown: ({ language }, { account }) =>
+      language === null ? { notGiven: account.noLanguage } : { text: ownNameOf(language), lang: language },
+    Input: LanguageInput,
+    changed: (typed, { language }) => (isLanguage(typed) && typed !== language ? typed : undefined),
+  },
+}
+
+type FieldName = keyof typeof editableFields
+export const editableFieldsInOrder = Object.entries(editableFields) as [FieldName, EditableField<string | null>][]
+
+export const changesOf = (typed: Readonly<Record<string, string>>, account: Account): AccountPatch =>
+  Object.fromEntries(
+    editableFieldsInOrder.flatMap(([name, { changed }]) => {
+      const value = changed(typed[name] ?? '', account)
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )
