@@ -11,6 +11,7 @@ import { commandNames } from '../../src/commands/commands.js'
 import { accountChangeTable } from '../../src/domain/accounts/account-change-table.js'
 import { waysToSignIn } from '../../src/domain/sign-in/ways-to-sign-in.js'
 import { anchorsIn, knownMetrics, metricsNamedIn, read } from '../support/project.js'
+import { openPostgresStore } from '../support/stores.js'
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
 const exists = (path: string) =>
@@ -86,10 +87,12 @@ it('the plan of the house lists every trigger', async () => {
   const [, section = ''] = /\n## The triggers\n(.*?)\n## /s.exec(await read('ARCHITECTURE.md')) ?? []
   const rows = section.split('\n').filter((line) => line.startsWith('| `'))
   const named = rows.flatMap((row) => row.split(' | ')[0]?.match(/(?<=`)[a-z_]+(?=`)/g) ?? [])
-  const folder = new URL('../../migrations', import.meta.url)
-  const files = (await readdir(folder)).filter((name) => name.endsWith('.sql'))
-  const sql = (await Promise.all(files.map((name) => read(`migrations/${name}`)))).join('\n')
-  expect(named.sort()).toEqual([...sql.matchAll(/^create trigger (\w+)/gm)].map(([, name]) => name).sort())
+  const { database, drop } = await openPostgresStore()
+  const triggers = await database.query<{ name: string }>(
+    'select tgname as name from pg_trigger where not tgisinternal',
+  )
+  await drop()
+  expect(named.sort()).toEqual(triggers.map(({ name }) => name).sort())
 })
 
 it('the page of account changes is that of the program: run npm run docs', async () => {
