@@ -8,7 +8,6 @@ export const longFunctions = new Set([
   'src/domain/passkeys/passkeys.ts createPasskeys',
   'src/domain/providers/identities.ts createIdentities',
   'src/domain/registrations/registrations.ts createRegistrations',
-  'src/domain/sessions/sessions.ts createSessions',
   'src/domain/signing-keys/loaded-keys.ts createLoadedKeys',
   'src/domain/signing-keys/signing-keys.ts createSigningKeys',
   'src/domain/users/bulk.ts createBulkUsers',

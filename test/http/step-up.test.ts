@@ -120,7 +120,7 @@ it('gives no tokens to a copied one while the owner proves it again at that mome
         await users.lock(sql, userId),
       ]
       const issued =
-        user && (await sessions.rotateWithoutGrace(sql, caller, user, { ip: '', userAgent: '' }, { proven: 'pwd' }))
+        user && (await sessions.replaceTokens(sql, caller, user, { ip: '', userAgent: '' }, { proven: 'pwd' }))
       tab.jar.set('access_token', issued?.accessToken ?? '')
       tab.jar.set('refresh_token', issued?.refreshToken ?? '')
     }

@@ -29,7 +29,7 @@ type ResultOf<Outcome> = Exclude<Outcome, Refused> extends { result: infer Resul
 
 type Dependencies = {
   users: Pick<Users, 'findById'>
-  sessions: Pick<Sessions, 'rotateWithoutGrace'>
+  sessions: Pick<Sessions, 'replaceTokens'>
   applyConsequences: AccountConsequences
 }
 type Renewal = { kinds: readonly ChangeKind[]; proven: Method | undefined }
@@ -46,7 +46,7 @@ export const createChangeHeldAccount = ({ users, sessions, applyConsequences }: 
     if (!caller || !rows.some(({ thisSession }) => thisSession === 'new tokens')) return undefined
     const withdrawn = rows.flatMap(({ withdraws }) => withdraws)
     const change = { withdrawn, ...(proven && { proven }) }
-    const issued = await sessions.rotateWithoutGrace(sql, caller, user, client, change)
+    const issued = await sessions.replaceTokens(sql, caller, user, client, change)
     if (!issued) throw new Error('A session has ended although its row is locked')
     return issued
   }

@@ -30,6 +30,8 @@ export const liveSession = (parameter: string) => {
 }
 
 /** When sessions are over. Claims have whole seconds, and so have the numbers here. */
+export type SessionLife = ReturnType<typeof createSessionLife>
+
 export const createSessionLife = ({ clock, ...settings }: SessionLimits & { clock: Clock }) => {
   const endBy = (name: Limit, from: number) => from + Math.floor(limits[name].longest(settings) / 1000)
   return {

@@ -1,5 +1,7 @@
 import type { Client } from './client.js'
-import type { SessionCaller } from './sessions.js'
+
+/** The caller, and which of the session's tokens it used. */
+export type SessionCaller = { sessionId: string; userId: string; generation: number }
 
 /** Who asks: what is known of the client, which has the language of the browser, and the session of a signed-in user. */
 export type RequestContext = { client: Client; caller?: SessionCaller | undefined }

@@ -227,7 +227,7 @@ const record = selectList<RecordRow>({
   usable: `u.disabled_at is null and ${liveSession('$5')}`,
 })
 
-type Graces = { refreshGrace: number; renewGrace: number }
+export type Graces = { refreshGrace: number; renewGrace: number }
 
 export const selectRecord = (
   sql: Sql,

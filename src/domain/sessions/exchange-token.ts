@@ -1,0 +1,89 @@
+import { type Refused, refuse } from '../../contract/outcome.js'
+import type { Clock } from '../../lib/clock.js'
+import { fingerprint, sameBytes } from '../../lib/random.js'
+import type { Database } from '../../platform/database/database.js'
+import type { RefreshClaims, RefreshToken, Tokens } from '../tokens/tokens.js'
+import type { Client } from './client.js'
+import type { EndedSession } from './ended-sessions.js'
+import { fromSeconds, type Issued, type IssueTokens, inSeconds } from './issue-tokens.js'
+import type { SessionLife } from './live-sessions.js'
+import { proofOf } from './proof.js'
+import * as store from './sessions.store.js'
+
+/**
+ * `raced`: the token had just been rotated by another request, and this one got the same successor. `replaced`: it lost
+ * the race against a change of the password, and the session goes on with newer tokens.
+ */
+export type Rotated =
+  | { issued: Issued; raced: boolean }
+  | (Refused<'ended' | 'theft' | 'replaced'> & { userId: string; sessionId: string })
+
+/** A browser that asks for its tokens gets them at once. Through a proxy they travel with the answer of the application. */
+export type RotatedBy = 'browser' | 'proxy'
+
+type Dependencies = {
+  database: Database
+  tokens: Tokens
+  clock: Clock
+  life: SessionLife
+  issue: IssueTokens
+  graces: store.Graces
+  onEnded: (ended: EndedSession) => void
+}
+
+/** A refresh token is exchanged for the next one of its session. */
+export const createExchangeToken = ({ database, tokens, clock, life, issue, graces, onEnded }: Dependencies) => {
+  /**
+   * Answers a token that is not the newest one of its session. Another request may have rotated it a moment ago: then it gets
+   * the same successor. The session may have ended. Any other old token counts as stolen: the caller ends the session.
+   */
+  const answerOldToken = async (claims: RefreshClaims, presented: Uint8Array): Promise<Rotated> => {
+    const { userId, sid: sessionId } = claims
+    const owner = { userId, sessionId }
+    const ended = refuse('ended', owner)
+    const [row] = await store.selectRecord(database, sessionId, life.liveNow(), clock.offset(), graces)
+    if (!row) onEnded({ sid: sessionId, minGeneration: null })
+    if (!row?.usable) return ended
+    const matchesRecent = (hash: Uint8Array | null, recent: boolean) =>
+      recent && hash !== null && sameBytes(hash, presented)
+    if (matchesRecent(row.voided_hash, row.just_voided)) return refuse('replaced', owner)
+    if (matchesRecent(row.previous_hash, row.just_rotated)) {
+      // Its successor was replaced since, so it is no longer the parent of the newest token.
+      if (claims.gen + 1 !== row.generation) return refuse('replaced', owner)
+      const successor = {
+        ...claims,
+        gen: row.generation,
+        iat: inSeconds(row.issued_at),
+        exp: inSeconds(row.expires_at),
+      }
+      const token = tokens.signRefreshWithEach(successor).find((each) => sameBytes(fingerprint(each), row.token_hash))
+      if (!token) return ended
+      const now = inSeconds(clock.now())
+      return { issued: issue({ id: userId, ...row }, proofOf(row), successor, token, now), raced: true }
+    }
+    return refuse('theft', owner)
+  }
+
+  return async ({ text, claims }: RefreshToken, client: Client, by: RotatedBy): Promise<Rotated> => {
+    const now = clock.now()
+    const iat = inSeconds(now)
+    const successor = { ...claims, gen: claims.gen + 1, iat, exp: life.expiryFor(claims.auth_time) }
+    const token = tokens.signRefresh(successor)
+    const presented = fingerprint(text)
+    const [holder] = await store.rotateRecord(database, {
+      id: claims.sid,
+      generation: successor.gen,
+      presented,
+      successor: fingerprint(token),
+      issuedAt: fromSeconds(iat),
+      expiresAt: fromSeconds(successor.exp),
+      usedAt: now,
+      live: life.liveNow(),
+      clockOffset: clock.offset(),
+      client,
+      atProxy: by === 'proxy',
+    })
+    if (!holder) return answerOldToken(claims, presented)
+    return { issued: issue({ id: claims.userId, ...holder }, proofOf(holder), successor, token), raced: false }
+  }
+}

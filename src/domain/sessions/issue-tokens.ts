@@ -1,0 +1,56 @@
+import { accessTokenLifetime, type RefreshClaims, type Tokens } from '../tokens/tokens.js'
+import { refreshTokenLifetime, type SessionLife } from './live-sessions.js'
+import type { Proof } from './proof.js'
+
+export type SignedInUser = { id: string; username: string; email: string; name: string | null; undoCount?: number }
+
+/** The result of a sign-in or a rotation. */
+export type Issued = {
+  user: SignedInUser
+  sessionId: string
+  accessToken: string
+  accessTokenExpiresAt: Date
+  refreshToken: string
+  /** How long each cookie is valid, in seconds. */
+  accessTokenMaxAge: number
+  refreshTokenMaxAge: number
+}
+
+/** Claims have whole seconds. So must every stored time from which a token is signed again. */
+export const inSeconds = (moment: Date) => Math.floor(moment.getTime() / 1000)
+export const fromSeconds = (value: number) => new Date(value * 1000)
+
+type Dependencies = { tokens: Pick<Tokens, 'signAccess'>; life: Pick<SessionLife, 'endOf'> }
+
+export type IssueTokens = ReturnType<typeof createIssueTokens>
+
+/** An access token beside a refresh token, and how long both are valid. */
+export const createIssueTokens =
+  ({ tokens, life }: Dependencies) =>
+  (
+    { id, username, email, name }: SignedInUser,
+    { methods, provenAt, secondFactorAt }: Proof,
+    claims: RefreshClaims,
+    refreshToken: string,
+    iat = claims.iat,
+  ): Issued => {
+    // A token that was signed before SESSION_MAX_AGE was lowered says a later time.
+    const end = Math.min(claims.exp, life.endOf(claims.auth_time))
+    const exp = Math.min(iat + accessTokenLifetime / 1000, end)
+    const { sid, gen } = claims
+    const proof = {
+      auth_time: inSeconds(provenAt),
+      amr: methods,
+      ...(secondFactorAt && { mfa_time: inSeconds(secondFactorAt) }),
+    }
+    return {
+      user: { id, username, email, name },
+      sessionId: sid,
+      accessToken: tokens.signAccess({ userId: id, username, sid, gen, iat, exp, email, name, ...proof }),
+      accessTokenExpiresAt: fromSeconds(exp),
+      refreshToken,
+      accessTokenMaxAge: exp - iat,
+      // The clock of the instance that signed the token may be ahead of ours.
+      refreshTokenMaxAge: Math.min(end - iat, refreshTokenLifetime / 1000),
+    }
+  }

@@ -1,0 +1,59 @@
+import type { Clock } from '../../lib/clock.js'
+import { fingerprint } from '../../lib/random.js'
+import type { Transaction } from '../../platform/database/database.js'
+import type { Tokens } from '../tokens/tokens.js'
+import type { Client } from './client.js'
+import type { EndedSession } from './ended-sessions.js'
+import { fromSeconds, type IssueTokens, inSeconds, type SignedInUser } from './issue-tokens.js'
+import type { SessionLife } from './live-sessions.js'
+import { changedProof, type ProofChange, proofOf } from './proof.js'
+import type { SessionCaller } from './request-context.js'
+import * as store from './sessions.store.js'
+
+type Dependencies = {
+  tokens: Tokens
+  clock: Clock
+  life: SessionLife
+  issue: IssueTokens
+  onEnded: (ended: EndedSession) => void
+}
+
+/**
+ * New tokens for a session whose user has just proven who they are, or whose proof or user has changed. The token before
+ * them is refused from now on. Within the grace time it does not end the session, because another tab may be
+ * sending it right now. Undefined if the session has ended, or another request has replaced the caller's token like this.
+ */
+export const createReplaceTokens =
+  ({ tokens, clock, life, issue, onEnded }: Dependencies) =>
+  async (sql: Transaction, caller: SessionCaller, user: SignedInUser, client: Client, change: ProofChange = {}) => {
+    const now = clock.now()
+    const { sessionId: sid } = caller
+    const [record] = await store.lockRecord(sql, caller, life.liveNow())
+    if (!record) return undefined
+    const iat = inSeconds(now)
+    const authTime = inSeconds(record.created_at)
+    const claims = {
+      userId: user.id,
+      username: record.signed_in_as,
+      sid,
+      gen: record.generation + 1,
+      auth_time: authTime,
+      iat,
+      exp: life.expiryFor(authTime),
+    }
+    const refreshToken = tokens.signRefresh(claims)
+    const proof = changedProof(proofOf(record), change, fromSeconds(iat))
+    await store.replaceToken(sql, {
+      id: sid,
+      generation: claims.gen,
+      successor: fingerprint(refreshToken),
+      issuedAt: fromSeconds(iat),
+      expiresAt: fromSeconds(claims.exp),
+      usedAt: now,
+      clockOffset: clock.offset(),
+      client,
+      proof,
+    })
+    sql.afterCommit(() => onEnded({ sid, minGeneration: claims.gen }))
+    return issue(user, proof, claims, refreshToken)
+  }
