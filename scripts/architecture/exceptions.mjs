@@ -3,7 +3,6 @@ export const longFunctions = new Set([
   'src/domain/accounts/account-recovery.ts createAccountRecovery',
   'src/domain/accounts/operator-changes.ts createOperatorChanges',
   'src/domain/email-changes/email-changes.ts createEmailChanges',
-  'src/domain/factors/factors.ts createFactors',
   'src/domain/mails/mails.ts createMails',
   'src/domain/passkeys/passkeys.ts createPasskeys',
   'src/domain/providers/identities.ts createIdentities',
@@ -14,7 +13,6 @@ export const longFunctions = new Set([
 ])
 
 export const largeFactories = new Set([
-  'src/domain/factors/factors.ts createFactors',
   'src/domain/mails/mails.ts createMails',
   'src/domain/users/users.ts createUsers',
 ])

@@ -7,7 +7,6 @@ import { createOperatorChanges } from '../domain/accounts/operator-changes.js'
 import { createResetLinks } from '../domain/accounts/reset-links.js'
 import type { EmailChanges } from '../domain/email-changes/email-changes.js'
 import type { Events } from '../domain/events/events.js'
-import { createFactors } from '../domain/factors/factors.js'
 import { createTrustedDevices } from '../domain/factors/trusted-devices.js'
 import type { Invitations } from '../domain/invitations/invitations.js'
 import { createKnownDevices } from '../domain/known-devices/known-devices.js'
@@ -37,6 +36,7 @@ import type { Cache } from '../platform/cache/cache.js'
 import type { Database } from '../platform/database/database.js'
 import type { Metrics } from '../platform/metrics/metrics.js'
 import { createAccountChangesNoun } from './account-changes.js'
+import { createFactorsNoun } from './factors.js'
 
 type Dependencies = {
   database: Database
@@ -75,12 +75,7 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
     accountChanges,
     onRotation: (outcome) => metrics?.countRefresh(outcome),
   })
-  const factors = createFactors({
-    ...deps,
-    accountChanges,
-    productName,
-    onProof: (method, outcome) => metrics?.countSecondFactor(method, outcome),
-  })
+  const factors = createFactorsNoun({ ...deps, accountChanges, productName })
   const { origin, hostname } = new URL(config.publicUrl)
   const passkeys = createPasskeys({
     ...deps,

@@ -100,7 +100,7 @@ const codesInForce = async ({ codeWaits, clock }: Stores, { id }: User): Promise
 }
 
 const gather = async (stores: Stores, user: User) => {
-  const { totp, recoveryCodesLeft } = await stores.factors.describe(user.id)
+  const { totpCreatedAt: totp, recoveryCodesLeft } = await stores.factors.describe(user.id)
   const sessions = await stores.sessions.list(user.id)
   const devices = await stores.trustedDevices.list(user.id)
   const passkeys = await stores.passkeys.list(user.id)

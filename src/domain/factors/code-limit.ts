@@ -11,6 +11,8 @@ const wrongBeforeMail = 3
 /** Where a code was counted. */
 type Counted = { at: 'account' } | { at: 'device'; key: string; window: CounterWindow }
 
+export type CodeLimit = ReturnType<typeof createCodeLimit>
+
 /**
  * How many wrong codes an account may have, from all clients together. Known devices have their own, so that guesses of others
  * do not make their user wait; when those are used up, they count as unknown. Passwords are counted elsewhere.

@@ -1,19 +1,35 @@
-import { randomBytes } from 'node:crypto'
-import { base32 } from './totp.js'
+import type { Clock } from '../../lib/clock.js'
+import { fingerprint } from '../../lib/random.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
+import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import { newRecoveryCodes } from './code-format.js'
+import * as store from './factors.store.js'
 
-const codes = 10
+export type RecoveryCodes = ReturnType<typeof createRecoveryCodes>
 
-/** 120 bits: 24 characters. */
-const newCode = () => base32(randomBytes(15))
-
-/** Ten codes, in groups of four so that they can be read and copied. */
-export const newRecoveryCodes = () => Array.from({ length: codes }, () => inGroups(newCode()))
-
-const inGroups = (code: string) => (code.match(/.{4}/g) ?? []).join('-')
-
-/** What a user typed or pasted, told apart by its shape; undefined if it has neither. */
-export const readCode = (typed: string) => {
-  const text = typed.replaceAll(/[\s-]/g, '').toUpperCase()
-  if (/^\d{6}$/.test(text)) return { method: 'otp' as const, code: text }
-  return /^[A-Z2-7]{24}$/.test(text) ? { method: 'rec' as const, code: text } : undefined
-}
+/** The codes that replace a lost authenticator app, each of them once. `age` is in milliseconds. */
+export const createRecoveryCodes = ({ database, clock }: { database: Database; clock: Clock }) => ({
+  /** A new set. The one before is void. */
+  renew: async (sql: Transaction, userId: string) => {
+    const codes = newRecoveryCodes()
+    const hashes = codes.map((code) => fingerprint(code.replaceAll('-', '')))
+    await store.deleteRecoveryCodes(sql, userId)
+    await store.insertRecoveryCodes(sql, userId, hashes, clock.offset())
+    return codes
+  },
+  countLeft: createOptionalTransaction(database)(async (sql, userId: string) => {
+    const [row] = await store.countRecoveryCodes(sql, userId)
+    return row?.left ?? 0
+  }),
+  /** False if there is no such code any more. */
+  take: async (sql: Transaction, userId: string, code: string) =>
+    (await store.takeRecoveryCode(sql, userId, fingerprint(code))).length > 0,
+  hasNewerThan: async (userId: string, age: number) => {
+    const [row] = await store.countNewRecoveryCodes(database, userId, age, clock.offset())
+    return (row?.count ?? 0) > 0
+  },
+  /** False if there are none. */
+  removeNewerThan: async (sql: Transaction, userId: string, age: number) =>
+    (await store.deleteNewRecoveryCodes(sql, userId, age, clock.offset())).length > 0,
+  removeAll: (sql: Transaction, userId: string) => store.deleteRecoveryCodes(sql, userId),
+})

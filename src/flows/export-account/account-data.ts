@@ -93,7 +93,7 @@ type WaysInDependencies = {
 export const createWaysInData =
   ({ users, factors, passkeys, trustedDevices }: WaysInDependencies) =>
   async (id: string) => {
-    const { totp, recoveryCodesLeft } = await factors.describe(id)
+    const { totpCreatedAt: totp, recoveryCodesLeft } = await factors.describe(id)
     return {
       identities: (await users.identitiesOf(id)).map(({ provider, subject, linkedAt }) => ({
         provider,

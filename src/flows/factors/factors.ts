@@ -74,7 +74,7 @@ export const createOwnFactors = (deps: Dependencies) => {
     list: async ({ userId }: SessionCaller) => {
       const user = await users.findById(userId)
       if (!user) return refuse('not_authenticated')
-      const { totp, recoveryCodesLeft } = await factors.describe(userId)
+      const { totpCreatedAt: totp, recoveryCodesLeft } = await factors.describe(userId)
       const devices = await trustedDevices.list(userId)
       return {
         password: user.passwordHash !== undefined,

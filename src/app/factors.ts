@@ -1,0 +1,24 @@
+import { createCodeLimit } from '../domain/factors/code-limit.js'
+import { createFactors } from '../domain/factors/factors.js'
+import { createProveCode } from '../domain/factors/prove-code.js'
+import { createRecoveryCodes } from '../domain/factors/recovery-codes.js'
+import { createTotpSecrets } from '../domain/factors/totp-secrets.js'
+import type { Metrics } from '../platform/metrics/metrics.js'
+
+type Dependencies = Parameters<typeof createTotpSecrets>[0] &
+  Parameters<typeof createCodeLimit>[0] &
+  Omit<Parameters<typeof createProveCode>[0], 'totpSecrets' | 'recoveryCodes' | 'codeLimit' | 'onProof'> & {
+    metrics: Metrics | undefined
+  }
+
+/** For the service and for commands alike. */
+export const createFactorsNoun = (deps: Dependencies) => {
+  const { database, metrics } = deps
+  const totpSecrets = createTotpSecrets(deps)
+  const recoveryCodes = createRecoveryCodes(deps)
+  const codeLimit = createCodeLimit(deps)
+  const onProof: Parameters<typeof createProveCode>[0]['onProof'] = (method, outcome) =>
+    metrics?.countSecondFactor(method, outcome)
+  const proveCode = createProveCode({ ...deps, totpSecrets, recoveryCodes, codeLimit, onProof })
+  return createFactors({ database, totpSecrets, recoveryCodes, codeLimit, proveCode })
+}

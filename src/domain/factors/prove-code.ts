@@ -1,0 +1,119 @@
+import type { CodeMethod } from '../../contract/factors.js'
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
+import type { AccountChanges } from '../accounts/account-changes.js'
+import type { Events } from '../events/events.js'
+import type { Client } from '../sessions/client.js'
+import type { User, Users } from '../users/users.js'
+import { readCode } from './code-format.js'
+import type { CodeLimit } from './code-limit.js'
+import type { RecoveryCodes } from './recovery-codes.js'
+import type { TotpSecrets } from './totp-secrets.js'
+
+type ProofOutcome = 'accepted' | 'wrong' | 'limited'
+
+/** `retryAfter` in seconds. */
+export type CodeRefusal = Refused<'wrong_second_factor'> | (Refused<'too_many_codes'> & { retryAfter: number })
+
+/**
+ * What follows from a right code, in one transaction with using it up: a refusal uses nothing up. `accept` uses the code: false if it
+ * was used in the meantime, and then the work refuses with `wrong_second_factor`. The user's row is locked.
+ */
+type Work<Result> = (
+  sql: Transaction,
+  user: User,
+  accept: () => Promise<boolean>,
+  method: CodeMethod,
+) => Promise<Result>
+
+/** A code as it was typed. `device` is what is known of the browser. */
+type CodeAttempt = { userId: string; code: string; client: Client; device: string | undefined }
+
+type Dependencies = {
+  database: Database
+  users: Pick<Users, 'lockEnabled' | 'findById'>
+  totpSecrets: TotpSecrets
+  recoveryCodes: RecoveryCodes
+  codeLimit: CodeLimit
+  accountChanges: Pick<AccountChanges, 'bySignIn'>
+  events: Pick<Events, 'record'>
+  onProof: (method: CodeMethod, outcome: ProofOutcome) => void
+}
+
+/** Counts a wrong code, and tells the owner if there were several. */
+const createRefuseWrong =
+  ({ database, users, codeLimit, accountChanges, events, onProof }: Dependencies) =>
+  async ({ userId, client }: CodeAttempt, method: CodeMethod): Promise<CodeRefusal> => {
+    onProof(method, 'wrong')
+    await events.record({ kind: 'second_factor_failed', userId, reason: method }, client)
+    const { tellsOwner, waits } = await codeLimit.noteWrong(userId, method === 'otp')
+    if (waits) await events.record({ kind: 'rate_limited', userId, reason: 'codes' }, client)
+    const owner = tellsOwner ? await users.findById(userId) : undefined
+    if (owner)
+      await database.transaction((sql) => accountChanges.bySignIn(sql, { user: owner, client }, { wrong_codes: {} }))
+    return refuse('wrong_second_factor')
+  }
+
+const createInTransaction =
+  ({ database, users }: Dependencies) =>
+  <Result>(
+    userId: string,
+    method: CodeMethod,
+    accept: (sql: Transaction, user: User) => Promise<boolean>,
+    work: Work<Result>,
+  ) =>
+    commitUnlessRefused(database, async (sql) => {
+      const user = await users.lockEnabled(sql, userId)
+      if (!user) return refuse('wrong_second_factor')
+      return work(sql, user, () => accept(sql, user), method)
+    })
+
+/** Proves that the user has the second factor, by a code of the app or a recovery code. */
+export const createProveCode = (deps: Dependencies) => {
+  const { totpSecrets, recoveryCodes, codeLimit, accountChanges, events, onProof } = deps
+  const refuseWrong = createRefuseWrong(deps)
+  const inTransaction = createInTransaction(deps)
+
+  const proveTotp = async <Result>(attempt: CodeAttempt, work: Work<Result>) => {
+    const { userId, code, device } = attempt
+    const counted = await codeLimit.reserve(userId, device)
+    if (isRefused(counted)) {
+      onProof('otp', 'limited')
+      return counted
+    }
+    const step = await totpSecrets.stepOf(userId, code)
+    if (step === undefined) return refuseWrong(attempt, 'otp')
+    const accept = (sql: Transaction) => totpSecrets.useStep(sql, userId, step)
+    const result = await inTransaction(userId, 'otp', accept, work)
+    if (isRefused(result) && result.refused === 'wrong_second_factor') return refuseWrong(attempt, 'otp')
+    await codeLimit.giveBack(userId, counted)
+    if (!isRefused(result)) onProof('otp', 'accepted')
+    return result
+  }
+
+  /** Not stopped by wrong codes of others: 120 random bits cannot be guessed. */
+  const proveRecoveryCode = async <Result>(attempt: CodeAttempt, work: Work<Result>) => {
+    const { userId, code, client } = attempt
+    const accept = async (sql: Transaction, user: User) => {
+      if (!(await recoveryCodes.take(sql, userId, code))) return false
+      const left = await recoveryCodes.countLeft(sql, userId)
+      await accountChanges.bySignIn(sql, { user, client }, { recovery_code_used: { mail: { left } } })
+      return true
+    }
+    const result = await inTransaction(userId, 'rec', accept, work)
+    if (!isRefused(result)) onProof('rec', 'accepted')
+    return isRefused(result) && result.refused === 'wrong_second_factor' ? refuseWrong(attempt, 'rec') : result
+  }
+
+  return async <Result>(attempt: CodeAttempt, work: Work<Result>): Promise<Result | CodeRefusal> => {
+    const { userId, client } = attempt
+    const typed = readCode(attempt.code)
+    if (!typed) {
+      await events.record({ kind: 'second_factor_failed', userId, reason: 'malformed' }, client)
+      return refuse('wrong_second_factor')
+    }
+    const prove = typed.method === 'otp' ? proveTotp : proveRecoveryCode
+    return prove({ ...attempt, code: typed.code }, work)
+  }
+}
