@@ -3,7 +3,6 @@ export const longFunctions = new Set([
   'src/domain/accounts/account-recovery.ts createAccountRecovery',
   'src/domain/accounts/operator-changes.ts createOperatorChanges',
   'src/domain/email-changes/email-changes.ts createEmailChanges',
-  'src/domain/mails/mails.ts createMails',
   'src/domain/passkeys/passkeys.ts createPasskeys',
   'src/domain/providers/identities.ts createIdentities',
   'src/domain/registrations/registrations.ts createRegistrations',
@@ -12,7 +11,4 @@ export const longFunctions = new Set([
   'src/domain/users/bulk.ts createBulkUsers',
 ])
 
-export const largeFactories = new Set([
-  'src/domain/mails/mails.ts createMails',
-  'src/domain/users/users.ts createUsers',
-])
+export const largeFactories = new Set(['src/domain/users/users.ts createUsers'])

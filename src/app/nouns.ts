@@ -105,9 +105,7 @@ const createUserNouns = (config: Config, platform: NounPlatform, { keysFor, seal
     events,
     mailer,
     seal: sealFor('outgoing mail'),
-    publicUrl: config.publicUrl,
-    brand: themeOf(config),
-    from: config.mailFrom,
+    letterhead: { publicUrl: config.publicUrl, brand: themeOf(config), from: config.mailFrom },
     onOutcome: metrics?.countMail,
   })
   return { usernames, users, nameMarks, webhooks, events, mails }

@@ -22,9 +22,11 @@ const mails = createMails({
     },
     close: async () => {},
   },
-  publicUrl: 'http://localhost:3000',
-  brand: { name: 'Latchkey', accent: '#1f6f5c' },
-  from: 'no-reply@example.com',
+  letterhead: {
+    publicUrl: 'http://localhost:3000',
+    brand: { name: 'Latchkey', accent: '#1f6f5c' },
+    from: 'no-reply@example.com',
+  },
   log: { info: ignore, warn: ignore, error: ignore },
 })
 mails.start()

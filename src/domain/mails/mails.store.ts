@@ -12,7 +12,7 @@ export type DueMail = {
   user_id: string | null
 }
 
-export type HeldUser = { language: string | null; earlier_language: string | null; earlier_username: string | null }
+export type MailReader = { language: string | null; earlier_language: string | null; earlier_username: string | null }
 
 /**
  * Until the transaction ends, the user is not deleted. No row if that has happened. The language is that of the account with the
@@ -20,7 +20,7 @@ export type HeldUser = { language: string | null; earlier_language: string | nul
  * `earlier_username` are those before the changes that can still be undone.
  */
 export const holdUser = (sql: Sql, userId: string, recipient: string, clockOffset: number) =>
-  sql.query<HeldUser>(
+  sql.query<MailReader>(
     `with held as (select id, language from users where id = $1 for key share),
        reader as (
          select id, language, 1 as choice from users where email_key = $2 and language is not null

@@ -60,9 +60,11 @@ describe('outgoing mail', () => {
       clock,
       seal: createSeal([key]),
       mailer,
-      publicUrl: 'https://auth.example.com',
-      brand: { name: 'Latchkey', accent: '#1f6f5c' },
-      from: 'Latchkey <no-reply@auth.example.com>',
+      letterhead: {
+        publicUrl: 'https://auth.example.com',
+        brand: { name: 'Latchkey', accent: '#1f6f5c' },
+        from: 'Latchkey <no-reply@auth.example.com>',
+      },
       log: { info: logging('info'), warn: logging('warn'), error: logging('error') },
       events: { record: async (event, { typedName }) => void noted.push({ ...event, typedName }) },
     })

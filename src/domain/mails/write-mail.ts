@@ -1,0 +1,69 @@
+import { isLanguage, type Language } from '../../contract/languages.js'
+import type { Clock } from '../../lib/clock.js'
+import type { Seal } from '../../lib/seal.js'
+import type { Client } from '../sessions/client.js'
+import { asHtml, asText, type Brand, brandForMails } from './layout.js'
+import type { MailKind, MailValues } from './letters.js'
+import type { MailReader } from './mails.store.js'
+import { writeContent } from './sealed-mail.js'
+import { addressesOf, writeLetter } from './write-letter.js'
+
+type RequestOf<Kind extends MailKind> = {
+  to: string
+  /** Whom the mail is about, or who caused it: without this user it is not sent. Null for an address without an account. */
+  userId: string | null
+  template: Kind
+  values: MailValues[Kind]
+  /** Who caused it: mails about an account name them. Their language is that of a mail to an address without an account. */
+  client: Client
+  /** When it happened, if not just now. */
+  at?: Date
+  /** Its client has caused too many mails to others: everything is done but the sending, so that nothing shows it. */
+  withheld?: boolean
+}
+export type MailRequest = { [Kind in MailKind]: RequestOf<Kind> }[MailKind]
+
+/** What every mail says of the service. */
+export type Letterhead = { publicUrl: string; brand: Brand; from: string }
+
+/**
+ * The language of the recipient's account, or of the account that the mail is about. What warns the owner keeps the language from
+ * before a change as long as that can be undone; a link or a code that was asked for does not. An account that was never signed in to may have none: then a
+ * stranger does not choose the language of a warning.
+ */
+const languageFor = (
+  reader: MailReader | undefined,
+  values: object,
+  { language: ofClient = 'en' }: Client,
+): Language => {
+  if (!reader) return ofClient
+  const isAskedFor = 'validFor' in values
+  const chosen = (isAskedFor ? null : reader.earlier_language) ?? reader.language
+  if (isLanguage(chosen)) return chosen
+  return isAskedFor ? ofClient : 'en'
+}
+
+type Dependencies = { clock: Clock; seal: Seal; letterhead: Letterhead }
+
+/** The sealed content of a mail, as the outbox has it until it is sent. */
+export const createWriteMail = ({ clock, seal, letterhead }: Dependencies) => {
+  const { publicUrl, from } = letterhead
+  const brand = brandForMails(letterhead.brand, publicUrl)
+  const site = { productName: brand.name, addresses: addressesOf(publicUrl) }
+
+  return <Kind extends MailKind>(request: RequestOf<Kind>, reader: MailReader | undefined) => {
+    const { to, template: kind, values, client, at = clock.now() } = request
+    const language = languageFor(reader, values, client)
+    const formerUsername = reader?.earlier_username ?? undefined
+    const letter = writeLetter({ kind, values, language, origin: { client, at }, formerUsername }, site)
+    const worthSendingFor = 'validFor' in values ? values.validFor : undefined
+    return writeContent(seal, {
+      to,
+      from,
+      subject: letter.subject,
+      text: asText(letter),
+      html: asHtml(letter, brand, language),
+      ...(worthSendingFor !== undefined && { worthSendingFor }),
+    })
+  }
+}
