@@ -10,7 +10,7 @@ import { FreshSignInRequired, OneOf, PasswordFindings } from './refusal-bodies.j
 export const Nullable = <Each extends TSchema>(each: Each) => Type.Union([each, Type.Null()])
 export const Id = Type.String({ format: 'uuid' })
 export const Moment = Type.String({ format: 'date-time' })
-const Provider = Type.Unsafe<ProviderId>({ type: 'string', pattern: providerIdPattern, title: 'ProviderId' })
+export const Provider = Type.Unsafe<ProviderId>({ type: 'string', pattern: providerIdPattern, title: 'ProviderId' })
 
 /** Of mails about an account; null until its next sign-in. */
 const LanguageCode = OneOf(languages)

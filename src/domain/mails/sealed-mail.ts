@@ -1,20 +1,21 @@
+import { type Static, Type } from 'typebox'
 import type { Seal } from '../../lib/seal.js'
+import { createSealedJson } from '../../lib/sealed-json.js'
+
+const Content = Type.Object({
+  to: Type.String(),
+  from: Type.String(),
+  subject: Type.String(),
+  text: Type.String(),
+  html: Type.String(),
+  /** Milliseconds after which its link has expired and the mail is useless. */
+  worthSendingFor: Type.Optional(Type.Number()),
+})
 
 /** The content of a waiting mail. It is stored encrypted, because its links can sign a user in. */
-export type Content = {
-  to: string
-  from: string
-  subject: string
-  text: string
-  html: string
-  /** Milliseconds after which its link has expired and the mail is useless. */
-  worthSendingFor?: number
-}
+export type Content = Static<typeof Content>
 
-export const writeContent = (seal: Seal, content: Content) => seal.seal(JSON.stringify(content))
+export const writeContent = (seal: Seal, content: Content) => createSealedJson(seal, Content).seal(content)
 
-/** Only what we sealed can be opened, so an opened text has the shape that we wrote. */
-export const readContent = (seal: Seal, sealed: string | null) => {
-  const opened = sealed === null ? undefined : seal.open(sealed)
-  return opened === undefined ? undefined : (JSON.parse(opened) as Content)
-}
+export const readContent = (seal: Seal, sealed: string | null) =>
+  sealed === null ? undefined : createSealedJson(seal, Content).open(sealed)

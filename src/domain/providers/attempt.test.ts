@@ -66,12 +66,14 @@ describe('an attempt', () => {
     const sealed = { ...attempt, expiresAt: attempt.expiresAt.getTime() }
     expect(attempts.open(seal.seal(JSON.stringify(sealed)))).toEqual(attempt)
     for (const text of [
-      ...['{}', '[]', 'null', '7', '["provider_c"]', '["provider_a",1,2,3,4,5]'],
+      ...['{', '', '{}', '[]', 'null', '7', '["provider_c"]', '["provider_a",1,2,3,4,5]'],
       `["provider_a","state","verifier","nonce",${sealed.expiresAt},"/dashboard"]`,
       JSON.stringify({ ...sealed, provider: '../provider' }),
       JSON.stringify({ ...sealed, purpose: { kind: 'link', userId: 'user' } }),
       JSON.stringify({ ...sealed, purpose: undefined }),
       JSON.stringify({ ...sealed, state: 1 }),
+      JSON.stringify({ ...sealed, knownDevices: 'all' }),
+      JSON.stringify({ ...sealed, earlierSession: { userId: 'user' } }),
     ])
       expect(attempts.open(seal.seal(text)), text).toBeUndefined()
   })

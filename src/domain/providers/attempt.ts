@@ -1,87 +1,71 @@
-import { isProviderId, type ProviderId } from '../../contract/providers.js'
+import { type Static, Type } from 'typebox'
+import type { ProviderId } from '../../contract/providers.js'
+import { Provider } from '../../contract/schemas.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import { randomToken } from '../../lib/random.js'
 import type { Seal } from '../../lib/seal.js'
-import type { Checks } from './provider.js'
-import { isFields, isText, sealedFields } from './sealed-object.js'
+import { createSealedJson } from '../../lib/sealed-json.js'
 
 export const attemptLifetime = 10 * minutes
 
 /** Signing in, or linking an identity to an account for a session that must still be valid at the end. */
-export type Purpose = { kind: 'sign_in' } | { kind: 'link'; userId: string; sessionId: string }
+const Purpose = Type.Union([
+  Type.Object({ kind: Type.Literal('sign_in') }),
+  Type.Object({ kind: Type.Literal('link'), userId: Type.String(), sessionId: Type.String() }),
+])
 
-type Owner = { userId: string; sessionId: string }
-
-/** Of the browser that begins an attempt. */
-type Held = Pick<Attempt, 'knownDevices' | 'earlierSession'>
-const nothingHeld: Held = { knownDevices: undefined, earlierSession: undefined }
-
-export type Attempt = Checks & {
-  provider: ProviderId
-  returnTo: string
-  purpose: Purpose
-  /** Of the browser, which does not send them when the provider sends it back. Undefined if it did not send them before either. */
-  knownDevices: readonly string[] | undefined
+/** As it is in the cookie. */
+const SealedAttempt = Type.Object({
+  provider: Provider,
+  state: Type.String(),
+  verifier: Type.String(),
+  nonce: Type.String(),
+  returnTo: Type.String(),
+  purpose: Purpose,
+  /** Of the browser, which does not send them when the provider sends it back. Absent if it did not send them before either. */
+  knownDevices: Type.Optional(Type.Unsafe<readonly string[]>(Type.Array(Type.String()))),
   /** The session that this browser had, which it does not name either when it comes back. */
-  earlierSession: Owner | undefined
-  expiresAt: Date
-}
-
-/**
- * One attempt to sign in at a provider. Nothing of it is kept on the server: the browser holds it, sealed.
- */
-export const createAttempts = ({ seal, clock }: { seal: Seal; clock: Clock }) => ({
-  begin: (
-    provider: ProviderId,
-    returnTo: string,
-    purpose: Purpose,
-    { knownDevices, earlierSession }: Held = nothingHeld,
-  ): Attempt => ({
-    provider,
-    returnTo,
-    purpose,
-    knownDevices,
-    earlierSession,
-    state: randomToken(),
-    verifier: randomToken(),
-    nonce: randomToken(),
-    expiresAt: later(clock.now(), attemptLifetime),
-  }),
-
-  seal: ({ expiresAt, ...attempt }: Attempt) =>
-    seal.seal(JSON.stringify({ ...attempt, expiresAt: expiresAt.getTime() })),
-
-  /** The attempt, unless it was changed or has expired. */
-  open: (sealed: string): Attempt | undefined => {
-    const attempt = attemptFrom(sealedFields(seal.open(sealed)))
-    return attempt && attempt.expiresAt > clock.now() ? attempt : undefined
-  },
+  earlierSession: Type.Optional(Type.Object({ userId: Type.String(), sessionId: Type.String() })),
+  expiresAt: Type.Integer(),
 })
 
+export type Purpose = Static<typeof Purpose>
+export type Attempt = Omit<Static<typeof SealedAttempt>, 'expiresAt'> & { expiresAt: Date }
+
+/** What the browser that begins an attempt has sent. */
+type BrowserState = Pick<Attempt, 'knownDevices' | 'earlierSession'>
+
+/** One attempt to sign in at a provider. The server stores nothing of it: the browser has it, sealed. */
+export const createAttempts = ({ seal, clock }: { seal: Seal; clock: Clock }) => {
+  const sealedAttempts = createSealedJson(seal, SealedAttempt)
+  return {
+    begin: (
+      provider: ProviderId,
+      returnTo: string,
+      purpose: Purpose,
+      { knownDevices, earlierSession }: BrowserState = {},
+    ): Attempt => ({
+      provider,
+      returnTo,
+      purpose,
+      knownDevices,
+      earlierSession,
+      state: randomToken(),
+      verifier: randomToken(),
+      nonce: randomToken(),
+      expiresAt: later(clock.now(), attemptLifetime),
+    }),
+
+    seal: ({ expiresAt, ...attempt }: Attempt) => sealedAttempts.seal({ ...attempt, expiresAt: expiresAt.getTime() }),
+
+    /** The attempt, unless it was changed or has expired. */
+    open: (sealed: string): Attempt | undefined => {
+      const attempt = sealedAttempts.open(sealed)
+      if (!attempt || attempt.expiresAt <= clock.now().getTime()) return undefined
+      return { ...attempt, expiresAt: new Date(attempt.expiresAt) }
+    },
+  }
+}
+
 export type Attempts = ReturnType<typeof createAttempts>
-
-const attemptFrom = (fields: ReturnType<typeof sealedFields>): Attempt | undefined => {
-  const { provider, state, verifier, nonce, returnTo, expiresAt } = fields
-  const purpose = purposeFrom(fields.purpose)
-  if (!isProviderId(provider) || !purpose || typeof expiresAt !== 'number') return undefined
-  if (!isText(state) || !isText(verifier) || !isText(nonce) || !isText(returnTo)) return undefined
-  const { knownDevices: known } = fields
-  const knownDevices = Array.isArray(known) && known.every(isText) ? known : undefined
-  const earlierSession = ownerFrom(fields.earlierSession)
-  const held = { knownDevices, earlierSession }
-  return { provider, purpose, state, verifier, nonce, returnTo, ...held, expiresAt: new Date(expiresAt) }
-}
-
-const ownerFrom = (value: unknown): Owner | undefined => {
-  if (!isFields(value)) return undefined
-  const { userId, sessionId } = value
-  return isText(userId) && isText(sessionId) ? { userId, sessionId } : undefined
-}
-
-const purposeFrom = (value: unknown): Purpose | undefined => {
-  if (!isFields(value)) return undefined
-  const { kind, userId, sessionId } = value
-  if (kind === 'sign_in') return { kind }
-  return kind === 'link' && isText(userId) && isText(sessionId) ? { kind, userId, sessionId } : undefined
-}
