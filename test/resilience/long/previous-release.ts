@@ -9,10 +9,18 @@ const run = promisify(execFile)
 const home = fileURLToPath(new URL('../../..', import.meta.url))
 
 /**
- * The commit from which the test upgrades. The migrations that it has are applied by it, so this program refuses its database if one
- * of them was changed since.
+ * From which the test upgrades. Its migrations may be applied in installations, and are never changed again: this program
+ * refuses a database that has another text of one of them. `test/repository/migrations.test.ts` compares them.
  */
-const commit = '47c80330695a3f71c8ab6b4345632d5cbe05c90e'
+export const previousRelease = {
+  commit: '8025961c936279d383905fafd2893ba3c3c49476',
+  /** The SHA-256 of each, so that they can be compared without the history of the repository. */
+  migrations: {
+    '0001-schema.sql': 'd1ff6019cc00a9533a7154a2a08b10f1908f47ac8c5d0e4418de3711b3b74982',
+    '0002-triggers.sql': '192a9346e87478dd8b268ea86c2dd90a2946007a6a3f4bfa1dc31a462332582c',
+  },
+}
+const { commit } = previousRelease
 
 /** The previous release, built in a folder of its own from the history of this repository. */
 export const buildPreviousRelease = async () => {
