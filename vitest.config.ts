@@ -14,15 +14,15 @@ export default defineConfig({
     ],
     // The benchmark's peers bring their own tests in their node_modules.
     exclude: [...configDefaults.exclude, 'test/**/long/**'],
-    globalSetup: ['test/support/global-setup.ts'],
+    globalSetup: ['test/support/temporary-folder.ts', 'test/support/global-setup.ts'],
     pool: 'forks',
     // Loading the service's modules takes longer than most tests, so the files of a process share them. A file that
     // replaces modules (`vi.mock`) would need a project of its own.
     isolate: false,
     // The baseline compiler only: the embedded database runs too briefly here to be worth optimising.
     execArgv: ['--liftoff-only'],
-    // Some tests use the cores and some wait: more processes than cores keep the cores at work.
-    maxWorkers: 4,
+    // Many tests wait for other programs: more processes than cores keep the cores at work.
+    maxWorkers: 6,
     sequence: { sequencer: LongestFirst },
     // Generous, because the machine may be busy with other programs. A test that waits for something waits no longer
     // than it takes.

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { memory } from '../temporary-folder.js'
 import { sendSignal } from './processes.js'
 
 export type Account = { uid: number; gid: number }
@@ -55,8 +56,9 @@ export const startServer = async (task: ServerTask): Promise<RunningServer> => {
 }
 
 // Short, and never below a home folder: the server may run as another user, who must be able to get there.
-export const ownFolder = (name: string): Promise<string> =>
-  mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), `latchkey-${name}-`))
+const parentOfFolders = () => (process.getuid?.() === 0 && !tmpdir().startsWith(memory) ? '/tmp' : tmpdir())
+
+export const ownFolder = (name: string): Promise<string> => mkdtemp(join(parentOfFolders(), `latchkey-${name}-`))
 
 const isFree = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
