@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { createMovableClock, type MovableClock } from '../../../test/support/clock.js'
 import { openPostgresStore, type TestStore } from '../../../test/support/stores.js'
 import { newWebhookSecret, startWebhookReceiver, type WebhookReceiver } from '../../../test/support/webhook-receiver.js'
-import { profileFieldNames, profileFields, ServiceUser } from '../../contract/schemas.js'
+import { profileFieldNames, profileFields, profileFieldsForPrograms, ServiceUser } from '../../contract/schemas.js'
 import { days, hours } from '../../lib/durations.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql } from '../../platform/database/database.js'
@@ -97,7 +97,7 @@ describe('webhooks', () => {
           id,
           email: 'ada@example.com',
           username: 'ada',
-          name: null,
+          ...Object.fromEntries(profileFieldsForPrograms.map((field) => [field, null])),
           provider: null,
           providers: ['provider_a'],
           disabled: false,
