@@ -3,6 +3,7 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
 import type { Database, Sql } from '../../platform/database/database.js'
+import type { MailKind, MailValues } from '../mails/letters.js'
 import type { Mails } from '../mails/mails.js'
 import type { Client } from '../sessions/client.js'
 import { createCodeText } from './code-text.js'
@@ -11,10 +12,6 @@ import * as store from './mailed-codes.store.js'
 const mailedCodeLifetime = 10 * minutes
 const tries = 5
 
-/** Only this session, or this sign-in that waits, can use the code. */
-export const holderOf = (holder: { sessionId: string } | { challengeId: string }) =>
-  'sessionId' in holder ? `session ${holder.sessionId}` : `challenge ${holder.challengeId}`
-
 /** No code that was mailed works any more. */
 export const forgetMailedCodes = (sql: Sql, userId: string) => store.deleteOfUser(sql, userId)
 
@@ -22,7 +19,17 @@ export type MailedCodes = ReturnType<typeof createMailedCodes>
 
 type Dependencies = { database: Database; clock: Clock; codeKeys: readonly Buffer[]; mails: Pick<Mails, 'queue'> }
 type Recipient = { id: string; email: string; username: string }
-type CodeMail = 'step-up-code' | 'enrolment-code'
+/** The mails that are about nothing but such a code. */
+type CodeMail = {
+  [Kind in MailKind]: { username: string; code: string; validFor: number } extends MailValues[Kind]
+    ? MailValues[Kind] extends { code: string }
+      ? Kind
+      : never
+    : never
+}[MailKind]
+/** What a code is for: the mail that says it, and the session or the sign-in, by its id, that can use it. */
+type Purpose = { mail: CodeMail; boundTo: string }
+const holderOf = ({ mail, boundTo }: Purpose) => `${mail} ${boundTo}`
 
 /** Short codes that prove that the user can read the mails of the account. */
 export const createMailedCodes = ({ database, clock, codeKeys, mails }: Dependencies) => {
@@ -33,24 +40,19 @@ export const createMailedCodes = ({ database, clock, codeKeys, mails }: Dependen
     codeOf,
     isCodeOf,
     /** Mails a new code, which replaces the one before it. */
-    send: async (
-      holder: string,
-      { id: userId, email: to, username }: Recipient,
-      template: CodeMail,
-      client: Client,
-    ) => {
+    send: async (purpose: Purpose, { id: userId, email: to, username }: Recipient, client: Client) => {
       const id = randomUUID()
       const expiresAt = later(clock.now(), mailedCodeLifetime)
       const values = { code: codeOf(id), validFor: mailedCodeLifetime, username }
       await database.transaction(async (sql) => {
-        const queued = await mails.queue(sql, { to, userId, template, values, client })
+        const queued = await mails.queue(sql, { to, userId, template: purpose.mail, values, client })
         // Without a new mail the code of the last one still works.
-        if (!isRefused(queued)) await store.upsertCode(sql, { holder, id, userId, tries, expiresAt })
+        if (!isRefused(queued)) await store.upsertCode(sql, { holder: holderOf(purpose), id, userId, tries, expiresAt })
       })
     },
     /** The id of the code if it is right. It can be used until `take`. */
-    check: async (holder: string, userId: string, code: string) => {
-      const [row] = await store.spendTry(database, holder, userId, clock.now())
+    check: async (purpose: Purpose, userId: string, code: string) => {
+      const [row] = await store.spendTry(database, holderOf(purpose), userId, clock.now())
       if (!row) return refuse('mailed_code_void')
       if (isCodeOf(row.id, code)) return { id: row.id }
       return refuse(row.tries_left > 0 ? 'wrong_mailed_code' : 'mailed_code_void')

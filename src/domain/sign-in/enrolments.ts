@@ -2,7 +2,7 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
 import type { Database } from '../../platform/database/database.js'
 import type { Events } from '../events/events.js'
-import { holderOf, type MailedCodes } from '../mailed-codes/mailed-codes.js'
+import type { MailedCodes } from '../mailed-codes/mailed-codes.js'
 import type { Client } from '../sessions/client.js'
 import type { Users } from '../users/users.js'
 import type { Challenges } from './challenges.js'
@@ -15,6 +15,8 @@ type Dependencies = {
   users: Pick<Users, 'findById' | 'findEnabled'>
   events: Pick<Events, 'record'>
 }
+
+const codeOf = (challengeId: string) => ({ mail: 'enrolment-code', boundTo: challengeId }) as const
 
 export type Enrolments = ReturnType<typeof createEnrolments>
 
@@ -44,7 +46,7 @@ export const createEnrolments = ({ database, challenges, mailedCodes, users, eve
 
     mailCode: async ({ id, userId }: { id: string; userId: string }, client: Client) => {
       const user = await users.findById(userId)
-      if (user) await mailedCodes.send(holderOf({ challengeId: id }), user, 'enrolment-code', client)
+      if (user) await mailedCodes.send(codeOf(id), user, client)
     },
 
     /** A wrong code uses up a try of the sign-in, also if another mail was sent meanwhile. */
@@ -53,7 +55,7 @@ export const createEnrolments = ({ database, challenges, mailedCodes, users, eve
       if (isRefused(found)) return found
       const challenge = await challenges.reserveTry(token)
       if (!challenge || !isOpenedByMail(challenge.by)) return refuse('challenge_over')
-      const checked = await mailedCodes.check(holderOf({ challengeId: challenge.id }), challenge.userId, code)
+      const checked = await mailedCodes.check(codeOf(challenge.id), challenge.userId, code)
       if (isRefused(checked)) {
         const reason = checked.refused === 'wrong_mailed_code' ? 'mailed_code' : 'mailed_code_void'
         await events.record({ kind: 'second_factor_failed', userId: challenge.userId, reason }, client)

@@ -4,7 +4,7 @@ import { amrOfProof, type ProofMethod } from '../../contract/proofs.js'
 import type { AccountChanges } from '../../domain/accounts/account-changes.js'
 import type { CodeRefusal, Factors } from '../../domain/factors/factors.js'
 import type { KnownDevices } from '../../domain/known-devices/known-devices.js'
-import { holderOf, type MailedCodes } from '../../domain/mailed-codes/mailed-codes.js'
+import type { MailedCodes } from '../../domain/mailed-codes/mailed-codes.js'
 import { sessionBinding } from '../../domain/passkeys/ceremonies.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
@@ -68,6 +68,9 @@ const createRenew =
     return isRefused(renewed) ? renewed : renewed.issued
   }
 
+export const mailedCodeOf = ({ sessionId }: { sessionId: string }) =>
+  ({ mail: 'step-up-code', boundTo: sessionId }) as const
+
 export const createProofHandlers = (deps: Dependencies): ProofHandlers => {
   const { accountChanges, passwords, factors, passkeys, knownDevices, mailedCodes } = deps
   const renew = createRenew(deps)
@@ -117,7 +120,7 @@ export const createProofHandlers = (deps: Dependencies): ProofHandlers => {
       proof: 'mail',
       reason: 'mail',
       prove: async (code, by) => {
-        const checked = await mailedCodes.check(holderOf(by.caller), by.user.id, code)
+        const checked = await mailedCodes.check(mailedCodeOf(by.caller), by.user.id, code)
         if (isRefused(checked)) return checked
         const stillValid = (sql: Transaction) => mailedCodes.take(sql, checked.id)
         return renew(by, { proof: 'mail', reason: 'mail', stillValid, refusal: 'mailed_code_void' })

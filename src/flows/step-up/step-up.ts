@@ -1,6 +1,6 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
-import { holderOf, type MailedCodes } from '../../domain/mailed-codes/mailed-codes.js'
+import type { MailedCodes } from '../../domain/mailed-codes/mailed-codes.js'
 import { sessionBinding } from '../../domain/passkeys/ceremonies.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { Proofs } from '../../domain/proofs/proofs.js'
@@ -8,7 +8,7 @@ import type { Client } from '../../domain/sessions/client.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import type { Visit } from '../../domain/sign-in/sign-ins.js'
 import type { Users } from '../../domain/users/users.js'
-import { type GivenProof, handlerOf, type ProofHandlers } from './proof-handlers.js'
+import { type GivenProof, handlerOf, mailedCodeOf, type ProofHandlers } from './proof-handlers.js'
 
 type Dependencies = {
   users: Users
@@ -68,7 +68,7 @@ export const createStepUp = (deps: Dependencies) => {
     if (isRefused(found)) return found
     const { user, methods } = found
     if (!methods.includes('mail')) return refuse('fresh_sign_in_required', { methods })
-    await mailedCodes.send(holderOf(caller), user, 'step-up-code', client)
+    await mailedCodes.send(mailedCodeOf(caller), user, client)
     return undefined
   }
 
