@@ -3,7 +3,7 @@ import { createBackground, createLoad } from './app/background.js'
 import { withPort } from './app/free-port.js'
 import { createHttpParts } from './app/http-parts.js'
 import { createNouns } from './app/nouns.js'
-import { openPlatform } from './app/open-platform.js'
+import { openPlatform, type StoreTimeouts } from './app/open-platform.js'
 import { refusingUntilReady } from './app/prepare-database.js'
 import { registerFlows } from './app/register-flows.js'
 import { readServiceKeys } from './app/service-keys-file.js'
@@ -25,14 +25,16 @@ type Options = ServeOptions & {
   log?: Log
   /** Threads for passwords that are shared with other services in this process, and stay open. */
   workers?: Workers
+  /** Longer ones, for tests on a machine that is busy with other programs. */
+  storeTimeouts?: StoreTimeouts
 }
 
 /** Opens the stores and registers every route. No port is open yet, and the database may still be out of reach. */
-const openApp = async (given: Config, { clock = systemClock, log: givenLog, workers }: Options) => {
+const openApp = async (given: Config, { clock = systemClock, log: givenLog, workers, storeTimeouts }: Options) => {
   const config = await withPort(given)
   const log = givenLog ?? createLog({ level: config.logLevel })
   const serviceKeys = createServiceKeys(await readServiceKeys(config.serviceKeysFile), clock)
-  const opened = await openPlatform({ config, clock, log, givenWorkers: workers })
+  const opened = await openPlatform({ config, clock, log, givenWorkers: workers, storeTimeouts })
   const status: OpenedApp['status'] = { isReady: false, closing: new AbortController() }
   const metrics = await openMetrics(config)
   const unprepared = opened.database

@@ -3,7 +3,7 @@ import type { Config } from '../config.js'
 import { createWorkers, type Workers } from '../domain/passwords/workers.js'
 import type { Clock } from '../lib/clock.js'
 import { seconds } from '../lib/durations.js'
-import { openCache } from '../platform/cache/open.js'
+import { openCache, usualCommandTimeout } from '../platform/cache/open.js'
 import { openDatabase } from '../platform/database/open.js'
 import { generatedSecret } from '../platform/generated-secret.js'
 import type { Log } from '../platform/log.js'
@@ -22,12 +22,18 @@ type PlatformContext = {
   log: Log
   /** Threads for passwords that stay open: services in one process can share them. */
   givenWorkers: Workers | undefined
+  storeTimeouts: StoreTimeouts | undefined
 }
+
+/** How long a request waits for a connection, for a statement, and for the shared counters. */
+export type StoreTimeouts = { connection: number; statement: number; counters: number }
+
+const usualTimeouts: StoreTimeouts = { connection: 3 * seconds, statement: 5 * seconds, counters: usualCommandTimeout }
 
 /** Where the embedded database is. */
 export const embeddedDirectory = ({ dataDir }: Pick<Config, 'dataDir'>) => join(dataDir, 'database')
 
-export const openStore = (config: Config, log: Log) =>
+export const openStore = (config: Config, log: Log, timeouts = usualTimeouts) =>
   openDatabase(
     config.databaseUrl === undefined
       ? { embedded: { directory: embeddedDirectory(config), log } }
@@ -36,8 +42,8 @@ export const openStore = (config: Config, log: Log) =>
             url: config.databaseUrl,
             applicationName: 'latchkey',
             poolSize: config.databasePool,
-            connectTimeoutMs: 3 * seconds,
-            statementTimeoutMs: 5 * seconds,
+            connectTimeoutMs: timeouts.connection,
+            statementTimeoutMs: timeouts.statement,
             idleTimeoutMs: 60 * seconds,
             log,
           },
@@ -54,14 +60,15 @@ const openMail = (config: Config, clock: Clock, log: Log) => {
 type Closable = { close(): Promise<void> | void }
 
 const openParts = async (
-  { config, clock, log, givenWorkers }: PlatformContext,
+  { config, clock, log, givenWorkers, storeTimeouts = usualTimeouts }: PlatformContext,
   keep: <Part extends Closable>(part: Part) => Part,
 ) => {
   const secrets = config.jwtSecret ?? [await generatedSecret(config.dataDir)]
   const leakedPasswords = await openLeakedPasswords(config, log)
   if (leakedPasswords) keep(leakedPasswords)
-  const database = keep(await openStore(config, log))
-  const cache = keep(await openCache({ url: config.redisUrl, prefix: config.redisPrefix, clock, log }))
+  const database = keep(await openStore(config, log, storeTimeouts))
+  const { redisUrl: url, redisPrefix: prefix } = config
+  const cache = keep(await openCache({ url, prefix, clock, log, commandTimeout: storeTimeouts.counters }))
   const { mailer, mailbox } = openMail(config, clock, log)
   keep(mailer)
   const { workerThreads: threads, workerQueue: queueLimit, workers: processes } = config

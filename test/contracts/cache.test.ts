@@ -26,7 +26,7 @@ const prefix = `test:${randomUUID()}:`
 
 const openRedis = async (clock: Clock) => {
   const address = validAddress('TEST_REDIS_URL', readRedisAddress(url))
-  const cache = createRedisCache({ address, prefix, clock, log })
+  const cache = createRedisCache({ address, prefix, clock, log, commandTimeout: 10_000 })
   await until('Redis answers', () => answersPing(cache))
   return cache
 }
@@ -34,7 +34,7 @@ const openRedis = async (clock: Clock) => {
 const sides: Side[] = [
   { name: 'in process', open: async (clock) => createMemoryCache({ clock, maximumKeys: 1_000 }) },
   { name: 'in Redis', open: openRedis },
-  { name: 'in Redis, resilient', open: (clock) => openCache({ url, prefix, clock, log }) },
+  { name: 'in Redis, resilient', open: (clock) => openCache({ url, prefix, clock, log, commandTimeout: 10_000 }) },
 ]
 
 describe.each(sides)('counters $name', ({ open }) => {

@@ -17,7 +17,7 @@ let verifier: Verifier
 let tab: Browser
 
 beforeAll(async () => {
-  latchkey = await startLatchkey({ settings: { JWT_SECRET: secret } })
+  latchkey = await startLatchkey({ settings: { JWT_SECRET: secret }, hasUsualTimeouts: true })
   verifier = createVerifier({ publicUrl: latchkey.url, secret, now: () => latchkey.clock.now().getTime() })
   tab = await latchkey.signedUp('ada')
 })

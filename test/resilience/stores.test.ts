@@ -24,7 +24,10 @@ describe('PostgreSQL out of reach', () => {
   beforeAll(async () => {
     postgres = await startPostgres()
     disk = await smallDisk(postgres)
-    latchkey = await startLatchkey({ settings: { DATABASE_URL: disk.url, HEALTH_TIMEOUT: '1s' } })
+    latchkey = await startLatchkey({
+      settings: { DATABASE_URL: disk.url, HEALTH_TIMEOUT: '1s' },
+      hasUsualTimeouts: true,
+    })
     tab = await latchkey.signedUp('ada')
   })
   afterAll(async () => {
@@ -96,7 +99,7 @@ describe('Redis out of reach', () => {
   let latchkey: Latchkey
   beforeAll(async () => {
     redis = await startRedis()
-    latchkey = await startLatchkey({ settings: { REDIS_URL: redis.url, LOGIN_LIMIT: '5/15m' } })
+    latchkey = await startLatchkey({ settings: { REDIS_URL: redis.url, LOGIN_LIMIT: '5/15m' }, hasUsualTimeouts: true })
     await latchkey.signedUp('ada')
   })
   afterAll(async () => {

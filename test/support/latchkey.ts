@@ -5,7 +5,7 @@ import { Writable } from 'node:stream'
 import { startApp } from '../../src/app.js'
 import { loadConfig } from '../../src/config.js'
 import { createWorkers, type Workers } from '../../src/domain/passwords/workers.js'
-import { minutes } from '../../src/lib/durations.js'
+import { minutes, seconds } from '../../src/lib/durations.js'
 import { createLog } from '../../src/platform/log.js'
 import type { DeliveredMail } from '../../src/platform/mail/development.js'
 import { createBrowser } from './client.js'
@@ -47,6 +47,7 @@ const configFor = (settings: Settings) => {
 
 /** Long, because the machine may be busy with other tests. */
 const workerDeadline = 1 * minutes
+const longTimeouts = { connection: 1 * minutes, statement: 1 * minutes, counters: 10 * seconds }
 
 let sharedWorkers: Promise<Workers> | undefined
 
@@ -78,7 +79,13 @@ const storesFor = async (kind: StoreKind, dataDir: string): Promise<{ settings: 
 
 /** A running service on a free port with its own stores, a clock that can be moved, and everything it logged. */
 export const startLatchkey = async (
-  options: { stores?: StoreKind; settings?: Settings; clock?: MovableClock } = {},
+  options: {
+    stores?: StoreKind
+    settings?: Settings
+    clock?: MovableClock
+    /** For a test about stores that do not answer: as long as the service usually waits for them. */
+    hasUsualTimeouts?: boolean
+  } = {},
 ) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'latchkey-test-'))
   const { settings, drop } = await storesFor(options.stores ?? 'postgres', dataDir)
@@ -98,6 +105,7 @@ export const startLatchkey = async (
     clock,
     log,
     workers,
+    ...(options.hasUsualTimeouts ? {} : { storeTimeouts: longTimeouts }),
     onFatal: (error) => {
       throw error
     },

@@ -16,9 +16,13 @@ type Dependencies = {
   clock: Clock
   log: Pick<Logger, 'debug' | 'info' | 'warn'>
   prefix?: string
+  commandTimeout?: number
   /** About 200 bytes each. */
   maximumKeys?: number
 }
+
+/** How long a request waits for the shared counters before it goes on without them, in milliseconds. */
+export const usualCommandTimeout = 250
 
 /** How long a start waits for the shared counters before it continues without them. */
 const timeout = 2 * seconds
@@ -47,13 +51,14 @@ export const openCache = async ({
   clock,
   log,
   prefix = 'latchkey:',
+  commandTimeout = usualCommandTimeout,
   maximumKeys = 100_000,
 }: Dependencies): Promise<Cache> => {
   const local = createMemoryCache({ clock, maximumKeys })
   if (url === undefined) return local
   const address = validAddress('REDIS_URL', readRedisAddress(url))
   const { createRedisCache } = await import('./redis.js')
-  const shared = createRedisCache({ address, prefix, clock, log })
+  const shared = createRedisCache({ address, prefix, clock, log, commandTimeout })
   await pingUntil(shared, Date.now() + timeout)
   const cache = createResilientCache({ shared, local, log })
   // Logs once when the program starts without its shared counters.

@@ -14,7 +14,7 @@ type Dependencies = {
   prefix: string
   clock: Clock
   log: Pick<Logger, 'debug'>
-  commandTimeout?: number
+  commandTimeout: number
 }
 
 type Scripts = {
@@ -39,7 +39,7 @@ const withScripts = (client: RedisClient) => {
 }
 
 /** Counters in Redis or Valkey: one server, a Cluster, or the master that the sentinels name. */
-export const createRedisCache = ({ address, prefix, clock, log, commandTimeout = 250 }: Dependencies): SharedCache => {
+export const createRedisCache = ({ address, prefix, clock, log, commandTimeout }: Dependencies): SharedCache => {
   const client = withScripts(connectRedis(address, commandTimeout))
   // Without a listener a lost connection would end the process. The next command fails and reports it.
   let failure: Error | undefined
