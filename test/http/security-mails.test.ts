@@ -15,8 +15,12 @@ const german = { 'accept-language': 'de-AT, en;q=0.5' }
 const french = { 'accept-language': 'fr', 'user-agent': firefox, 'x-forwarded-for': '203.0.113.9' }
 const origin = 'Firefox unter Windows. IP-Adresse: 203.0.113.9.'
 
-const login = (username: string, tab = latchkey.browser(), headers: Record<string, string> = {}) =>
-  tab.post('/login', { username, password: goodPassword }, { headers })
+const login = (
+  username: string,
+  tab = latchkey.browser(),
+  headers: Record<string, string> = {},
+  password = goodPassword,
+) => tab.post('/login', { username, password }, { headers })
 
 const actIn = (tab: Browser, path: string, body: object, headers: Record<string, string>) =>
   tab.send('POST', path, body, { csrf: true, headers })
@@ -156,7 +160,7 @@ describe('a right password whose second step is not finished', () => {
   const notices = (name: string) => queued(name, 'sign-in-unfinished')
   const elsewhere = { 'user-agent': firefox, 'x-forwarded-for': '203.0.113.79' }
 
-  it('is told to the owner when it has expired, once a day, with who it was', async () => {
+  it('is told to the owner when it has expired, once a day or for each password, with who it was', async () => {
     await addAuthenticator(await latchkey.signedUp('known'), latchkey)
     expect((await login('known', latchkey.browser(), elsewhere)).status).toBe(202)
     await latchkey.sql.transaction((sql) => latchkey.app.nouns.unfinishedSignIns.purge(sql, 500))
@@ -171,6 +175,17 @@ describe('a right password whose second step is not finished', () => {
     expect((await login('known', latchkey.browser(), elsewhere)).status).toBe(202)
     await expire()
     expect(await notices('known')).toBe(2)
+    await latchkey.browser().post('/reset-password', { email: 'known@example.com' })
+    const { text: reset } = await latchkey.mailTo('known@example.com', /reset-password#/)
+    const [, token] = /#token=([\w-]+)/.exec(reset) ?? []
+    const password = 'Copper-Meadow-27-telescope'
+    const confirmed = await latchkey.browser().post('/api/auth/reset-password/confirm', { token, password })
+    expect(confirmed.status).toBe(204)
+    for (const _ of [1, 2]) {
+      expect((await login('known', latchkey.browser(), elsewhere, password)).status).toBe(202)
+      await expire()
+      expect(await notices('known')).toBe(3)
+    }
   })
 
   it('is not told if the same browser has signed in by another attempt, and is if another one has', async () => {

@@ -60,6 +60,10 @@ const alternatives: readonly (readonly MailKind[])[] = [
 const sameNews: Partial<Record<MailKind, readonly MailKind[]>> = {
   'sign-in-unfinished': ['wrong-codes', 'enrolment-code'],
 }
+/** After one of these the count begins anew: the password that the owner was told about does not work any more. */
+const endsOfNews: Partial<Record<MailKind, readonly MailKind[]>> = {
+  'sign-in-unfinished': ['password-reset', 'password-changed', 'password-expired', 'account-restored'],
+}
 const kindsCountedWith = (kind: MailKind) =>
   alternatives.find((kinds) => kinds.includes(kind)) ?? [kind, ...(sameNews[kind] ?? [])]
 
@@ -73,8 +77,16 @@ export const recipientKey = (email: string) => {
   return google === undefined ? folded : `${google.replaceAll('.', '')}@gmail.com`
 }
 
+/** `countedSince`: mails before the newest of these kinds do not count. */
+export type Ceiling = {
+  mails: number
+  within: number
+  kinds: readonly MailKind[]
+  countedSince: readonly MailKind[]
+}
+
 /** How many mails of these kinds together one address gets; undefined if there is no limit. */
-export const ceilingOf = (kind: MailKind) => {
+export const ceilingOf = (kind: MailKind): Ceiling | undefined => {
   const ceiling = ceilings[kind]
-  return ceiling && { ...ceiling, kinds: kindsCountedWith(kind) }
+  return ceiling && { ...ceiling, kinds: kindsCountedWith(kind), countedSince: endsOfNews[kind] ?? [] }
 }

@@ -2,6 +2,7 @@ import type { Sql } from '../../platform/database/database.js'
 import { databaseMoment, databaseNow, milliseconds } from '../../platform/database/database-now.js'
 import { forgottenKey } from '../../platform/database/forgotten-key.js'
 import { selectList } from '../../platform/database/select-list.js'
+import type { Ceiling } from './mail-limits.js'
 
 export type DueMail = {
   id: string
@@ -49,7 +50,7 @@ export const insert = (
     kind: string
     content: string
   },
-  ceiling: { mails: number; within: number; kinds: readonly string[] } | undefined,
+  ceiling: Ceiling | undefined,
   offset: number,
 ) =>
   sql.query<{ id: string }>(
@@ -58,6 +59,10 @@ export const insert = (
      where $6::int is null or $6::int > (
        select count(*) from outgoing_mail
        where recipient_key in ($2, ${forgottenKey('$2')}) and kind = any($10::text[]) and created_at > ${databaseNow('$5')} - ${milliseconds('$7')}
+         and created_at > coalesce((
+           select max(created_at) from outgoing_mail
+           where recipient_key in ($2, ${forgottenKey('$2')}) and kind = any($11::text[])
+         ), '-infinity')
      )
      returning id`,
     [
@@ -71,6 +76,7 @@ export const insert = (
       mail.recipient,
       mail.userId,
       ceiling?.kinds ?? [],
+      ceiling?.countedSince ?? [],
     ],
   )
 
