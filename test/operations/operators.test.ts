@@ -72,6 +72,22 @@ describe('why a user could not sign in', () => {
       ...{ recoveryCodesLeft: 10, trustedDevices: 0, sessions: [{ ip: '127.0.0.1' }] },
       limits: [{ limit: 'login', subject: ofAda }],
     })
+    const addPasskeyFor = (host: string) =>
+      service.sql.query(
+        `insert into passkeys (id, user_id, credential_id, public_key, counter, transports, relying_party, name, synced, created_at)
+         select gen_random_uuid(), id, convert_to($1, 'UTF8'), '', 0, '{}', $1, '', false, now() from users where username = 'ada'`,
+        [host],
+      )
+    await addPasskeyFor('localhost')
+    await addPasskeyFor('old.example.com')
+    expect(await json('user', 'show', 'ada')).toMatchObject([
+      { passkeys: 1, passkeysOfOtherHosts: ['old.example.com'] },
+    ])
+    const { out: withPasskeys } = await command('user', 'show', 'ada')
+    expect(withPasskeys).toMatch(
+      /^signs in with +password, 1 passkey\n +not with 1 passkey made for old\.example\.com$/m,
+    )
+    await service.sql.query('delete from passkeys')
     // The password was right and the code was never entered: that is in the events too.
     const events = await json('events', '--user', 'ada', '--kind', 'second_factor_asked', '--ip', ofAda)
     expect(events).toMatchObject([{ reason: 'password', username: 'ada' }])

@@ -103,7 +103,7 @@ const gather = async (stores: Stores, user: User) => {
   const { totpCreatedAt: totp, recoveryCodesLeft } = await stores.factors.describe(user.id)
   const sessions = await stores.sessions.list(user.id)
   const devices = await stores.trustedDevices.list(user.id)
-  const passkeys = await stores.passkeys.list(user.id)
+  const passkeys = await stores.passkeys.countUsable(user.id)
   const rows = await recentEvents(stores, user)
   const inForce = await countersInForce(stores, user, rows)
   const formerEmails = await stores.users.emailHistoryOf(user.id)
@@ -112,12 +112,12 @@ const gather = async (stores: Stores, user: User) => {
   return {
     rows: failuresIn(rows, lastSignIn).slice(0, mostFailures).toReversed(),
     lastSignIn,
-    mustAddFactor: stores.secondFactor === 'required' && !totp && passkeys.length === 0,
+    mustAddFactor: stores.secondFactor === 'required' && !totp && passkeys === 0,
     unknownCounters: typeof inForce === 'string' ? inForce : undefined,
     hasOtherWay: canSignIn({
       hasPassword: false,
       hasProvider: providers.some((provider) => stores.configuredProviders.includes(provider)),
-      hasPasskey: passkeys.length > 0,
+      hasPasskey: passkeys > 0,
     }),
     shown: {
       id,
@@ -131,7 +131,8 @@ const gather = async (stores: Stores, user: User) => {
       providers,
       totp: totp ? { createdAt: moment(totp) } : null,
       recoveryCodesLeft,
-      passkeys: passkeys.length,
+      passkeys,
+      passkeysOfOtherHosts: await stores.passkeys.otherHostsOf(user.id),
       trustedDevices: devices.length,
       sessions: sessions.map(sessionAsJson),
       limits: [...(await codesInForce(stores, user)), ...(typeof inForce === 'string' ? [] : inForce)],
@@ -187,6 +188,13 @@ const factorsOf = ({ totp, recoveryCodesLeft, trustedDevices }: Gathered['shown'
 const formerEmailLines = ({ formerEmails }: Gathered['shown']) =>
   formerEmails.toReversed().map(({ email, replacedAt }) => ['', `changed ${replacedAt}, before: ${email}`])
 
+/** A passkey works for the host that it was made for, and for no other. */
+const otherHostLines = ({ passkeysOfOtherHosts: hosts }: Gathered['shown']) =>
+  [...new Set(hosts)].map((host) => {
+    const count = hosts.filter((each) => each === host).length
+    return ['', `not with ${counted(count, 'passkey')} made for ${host}`]
+  })
+
 const asLines = (found: Gathered) => {
   const { shown, rows, lastSignIn } = found
   const ways = [
@@ -205,6 +213,7 @@ const asLines = (found: Gathered) => {
     ['created', shown.createdAt],
     ['state', shown.disabled ? 'disabled' : 'enabled'],
     ['signs in with', ways.join(', ') || 'nothing'],
+    ...otherHostLines(shown),
     ['two-step sign-in', factorsOf(shown)],
     ['sessions', newest ? `${shown.sessions.length}, last used ${newest.lastUsedAt} from ${newest.ip}` : 'none'],
     ['last sign-in', lastSignIn ? `${moment(lastSignIn.created_at)} from ${lastSignIn.ip}` : 'none in 90 days'],

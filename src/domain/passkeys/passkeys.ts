@@ -188,6 +188,11 @@ export const createPasskeys = (deps: Dependencies) => {
       const [row] = await store.countUsable(sql, userId, relyingParty.id)
       return row?.count ?? 0
     }),
+    /** The hosts of those that cannot, one for each passkey. */
+    otherHostsOf: async (userId: string) =>
+      (await store.selectOfUser(database, userId))
+        .map((row) => row.relying_party)
+        .filter((host) => host !== relyingParty.id),
     /** Undefined if there is no such passkey of this user. */
     rename: async (sql: Sql, id: string, userId: string, name: string) => {
       const [row] = await store.rename(sql, id, userId, name)
