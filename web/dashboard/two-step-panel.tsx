@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Factors, TotpBegun } from '#contract/schemas.js'
+import type { Factors, RecoveryCodes as RecoveryCodesMade, TotpBegun } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
 import { useSettings, useWords } from '../hooks/settings.js'
@@ -11,11 +11,11 @@ import { fullDate } from './dates.js'
 import { Panel } from './panel.js'
 import { TrustedDevices } from './trusted-devices.js'
 
-type Props = { factors: Factors }
+type Props = { factors: Factors; username: string }
 type Codes = { codes: string[]; isRenewed?: boolean }
 
 /** Two-step sign-in: on with an app, off, new recovery codes, trusted devices. */
-export const TwoStepPanel = ({ factors }: Props) => {
+export const TwoStepPanel = ({ factors, username }: Props) => {
   const words = useWords('two-step')
   const actions = useDashboardActions()
   const [totp, setTotp] = useState<TotpBegun>()
@@ -36,14 +36,18 @@ export const TwoStepPanel = ({ factors }: Props) => {
   if (codes) {
     return (
       <Panel title={words.savedHeading} step="codes">
-        <RecoveryCodes {...codes} onDone={() => setCodes(undefined)} />
+        <RecoveryCodes {...codes} username={username} onDone={() => setCodes(undefined)} />
       </Panel>
     )
   }
   if (totp) {
     return (
       <Panel title={words.title} step="app">
-        <AddingApp totp={totp} onAdded={(made) => changed({ codes: made })} onCancel={() => setTotp(undefined)} />
+        <AddingApp
+          totp={totp}
+          onAdded={({ recoveryCodes }) => changed({ codes: recoveryCodes })}
+          onCancel={() => setTotp(undefined)}
+        />
       </Panel>
     )
   }
@@ -58,7 +62,7 @@ export const TwoStepPanel = ({ factors }: Props) => {
   )
 }
 
-type AddingProps = { totp: TotpBegun; onAdded: (recoveryCodes: string[]) => Promise<void>; onCancel: () => void }
+type AddingProps = { totp: TotpBegun; onAdded: (added: RecoveryCodesMade) => Promise<void>; onCancel: () => void }
 
 const AddingApp = ({ totp, onAdded, onCancel }: AddingProps) => {
   const { cancel } = useWords('dashboard')
@@ -79,7 +83,7 @@ const AddingApp = ({ totp, onAdded, onCancel }: AddingProps) => {
   )
 }
 
-type OnProps = Props & { onChanged: (made?: Codes) => Promise<void> }
+type OnProps = Pick<Props, 'factors'> & { onChanged: (made?: Codes) => Promise<void> }
 
 const SwitchedOn = ({ factors, onChanged }: OnProps) => {
   const words = useWords('two-step')

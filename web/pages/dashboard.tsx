@@ -83,7 +83,11 @@ const Panels = ({ account, sessions, events, factors, reload }: Loaded & { reloa
         {useSettings().providers.length > 0 && <ProvidersPanel account={account} />}
         <PasswordPanel account={account} />
         {factors ? <PasskeysPanel factors={factors} /> : <PanelNotLoaded title={passkeys.title} onTryAgain={reload} />}
-        {factors ? <TwoStepPanel factors={factors} /> : <PanelNotLoaded title={twoStep.title} onTryAgain={reload} />}
+        {factors ? (
+          <TwoStepPanel factors={factors} username={account.username} />
+        ) : (
+          <PanelNotLoaded title={twoStep.title} onTryAgain={reload} />
+        )}
         <DataPanel />
         <DeletePanel account={account} />
       </div>

@@ -29,7 +29,7 @@ export const Enrolment = ({ waiting, returnTo, onExpired }: Props) => {
   const sentenceFor = useSentences()
   const [needsMail, setNeedsMail] = useState(waiting.mailedCodeRequired)
   const [totp, setTotp] = useState<TotpBegun>()
-  const [codes, setCodes] = useState<string[]>()
+  const [saving, setSaving] = useState<{ codes: string[]; username: string }>()
   const { savedHeading } = useWords('two-step')
   /** At the first step the focus stays where the browser has it. */
   const [isFirst, setFirst] = useState(true)
@@ -49,11 +49,11 @@ export const Enrolment = ({ waiting, returnTo, onExpired }: Props) => {
   const problemsOf = useAppProblems()
   const problemsUnlessExpired = (refusal: Refusal) => (endIfExpired(refusal) ? undefined : problemsOf(refusal))
 
-  if (codes) {
+  if (saving) {
     return (
       <Card>
         <Heading text={savedHeading} focused />
-        <RecoveryCodes codes={codes} onDone={() => redirectAfterSignIn(returnTo)} />
+        <RecoveryCodes {...saving} onDone={() => redirectAfterSignIn(returnTo)} />
       </Card>
     )
   }
@@ -69,7 +69,7 @@ export const Enrolment = ({ waiting, returnTo, onExpired }: Props) => {
           <AddApp
             totp={totp}
             confirm={client.confirmTotpToSignIn}
-            onAdded={setCodes}
+            onAdded={({ recoveryCodes, user }) => setSaving({ codes: recoveryCodes, username: user.username })}
             problemsOf={problemsUnlessExpired}
           />
           <Button look="quiet" onPress={() => setTotp(undefined)}>

@@ -7,10 +7,10 @@ import { Form, type Problems, type Values } from '../components/form.js'
 import { useWords } from '../hooks/settings.js'
 import { useProblems } from '../words/refusals.js'
 
-type AddProps = {
+type AddProps<Added> = {
   totp: TotpBegun
-  confirm: (proof: { code: string }) => Promise<Answer<{ recoveryCodes: string[] }>>
-  onAdded: (recoveryCodes: string[]) => void | Promise<void>
+  confirm: (proof: { code: string }) => Promise<Answer<Added>>
+  onAdded: (added: Added) => void | Promise<void>
   /** What the form shows of a refusal. */
   problemsOf: (refusal: Refusal) => Problems | undefined
 }
@@ -18,13 +18,13 @@ type AddProps = {
 export const useAppProblems = () => useProblems({ wrong_second_factor: 'code' })
 
 /** Scan or copy the secret, then prove with a code that the app has it. */
-export const AddApp = ({ totp, confirm, onAdded, problemsOf }: AddProps) => {
+export const AddApp = <Added,>({ totp, confirm, onAdded, problemsOf }: AddProps<Added>) => {
   const words = useWords('two-step')
 
   const submit = async ({ code = '' }: Values): Promise<Problems | undefined> => {
     const answer = await confirm({ code })
     if (answer.refused) return problemsOf(answer)
-    await onAdded(answer.value.recoveryCodes)
+    await onAdded(answer.value)
     return undefined
   }
 
@@ -55,10 +55,10 @@ export const AddApp = ({ totp, confirm, onAdded, problemsOf }: AddProps) => {
   )
 }
 
-type CodesProps = { codes: string[]; isRenewed?: boolean; onDone: () => void }
+type CodesProps = { codes: string[]; username: string; isRenewed?: boolean; onDone: () => void }
 
-/** Shown once. */
-export const RecoveryCodes = ({ codes, isRenewed = false, onDone }: CodesProps) => {
+/** Shown once. On paper they stand alone, under the name of the account. */
+export const RecoveryCodes = ({ codes, username, isRenewed = false, onDone }: CodesProps) => {
   const words = useWords('two-step')
   const [copied, setCopied] = useState(false)
   const copy = async () => {
@@ -70,6 +70,9 @@ export const RecoveryCodes = ({ codes, isRenewed = false, onDone }: CodesProps) 
   return (
     <div role="status">
       <p class="panel-lead">{isRenewed ? words.newCodesLead : words.codesLead}</p>
+      <p class="on-paper">
+        {location.host}: {username}
+      </p>
       <ul class="recovery-codes">
         {codes.map((code) => (
           <li key={code}>
