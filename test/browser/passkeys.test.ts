@@ -75,8 +75,22 @@ it('adds a passkey, signs in and steps up with it, renames and removes it', asyn
   // Signed out, so that nothing but the passkey in the field leads on. First no page that renews its tokens meanwhile.
   await page.goto('/health')
   for (const name of ['access_token', 'refresh_token']) await context.clearCookies({ name })
+  const offers: string[] = []
+  page.on('request', (request) => {
+    if (request.url().endsWith('/api/auth/passkey-login/options')) offers.push(page.url())
+  })
+  // The way to the next page takes a moment, in which another sign-in with the same passkey would end the session of the first.
+  await page.route(
+    '**/dashboard',
+    async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      await route.continue()
+    },
+    { times: 1 },
+  )
   await page.goto('/login?notice=sign_in&autofill')
   await isSignedIn()
+  expect(offers).toHaveLength(1)
 
   // The password is no proof any more, except at a new sign-in: the passkey may be lost.
   latchkey.clock.advance(11 * minutes)

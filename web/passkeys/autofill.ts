@@ -16,30 +16,38 @@ const waitFor = (signal: AbortSignal) =>
     else signal.addEventListener('abort', () => resolve())
   })
 
+/** Returns whether the user is signed in. */
+type SignIn = (credential: PasskeyCredential) => Promise<boolean>
+
 /** One challenge: until a passkey was chosen, or a new challenge is needed. */
-const offerOnce = async (signIn: (credential: PasskeyCredential) => Promise<void>, stop: AbortSignal) => {
+const offerOnce = async (signIn: SignIn, stop: AbortSignal) => {
   const round = new AbortController()
   const end = () => round.abort()
   const timer = setTimeout(end, renewAfter)
   stop.addEventListener('abort', end)
   const options = await client.passkeyLoginOptions()
   const chosen = options.refused || stop.aborted ? 'cancelled' : await getPasskey(options.value, round.signal)
-  if (typeof chosen === 'object') await signIn(chosen)
+  const isSignedIn = typeof chosen === 'object' && (await signIn(chosen))
   // Not at once: a browser that refuses to offer them would be asked without end.
-  else await waitFor(round.signal)
+  if (typeof chosen !== 'object') await waitFor(round.signal)
   clearTimeout(timer)
   stop.removeEventListener('abort', end)
+  return isSignedIn
 }
 
-/** Offers passkeys in the field with `autocomplete="username webauthn"`, as long as it is wanted. */
-export const usePasskeysInAutofill = (wanted: boolean, signIn: (credential: PasskeyCredential) => Promise<void>) => {
+/**
+ * Offers passkeys in the field with `autocomplete="username webauthn"`, as long as it is wanted. Not after a sign-in, while the
+ * page is being left: another sign-in would end the session of the first, and its own tokens would be lost with the page.
+ */
+export const usePasskeysInAutofill = (wanted: boolean, signIn: SignIn) => {
   const chosen = useStableCallback(signIn)
   useEffect(() => {
     if (!wanted) return undefined
     const stop = new AbortController()
     const offer = async () => {
       if (!(await isAvailable())) return
-      while (!stop.signal.aborted) await offerOnce(chosen, stop.signal)
+      let isSignedIn = false
+      while (!isSignedIn && !stop.signal.aborted) isSignedIn = await offerOnce(chosen, stop.signal)
     }
     void offer()
     return () => stop.abort()

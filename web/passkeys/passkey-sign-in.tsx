@@ -20,6 +20,7 @@ export const PasskeySignIn = ({ onSignedIn }: { onSignedIn: () => void }) => {
   usePasskeysInAutofill(!isAsking, async (credential) => {
     const refused = await signIn(credential)
     setProblem(refused && sentenceFor(refused))
+    return refused === undefined
   })
   const ask = (asking: boolean) => {
     setAsking(asking)
