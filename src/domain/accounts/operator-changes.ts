@@ -1,22 +1,15 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
-import type { ProviderId } from '../../contract/providers.js'
 import type { EmailChanges } from '../email-changes/email-changes.js'
-import type { Factors } from '../factors/factors.js'
-import type { PasskeyRecords } from '../passkeys/passkey-records.js'
 import type { Email } from '../users/email.js'
 import type { Users } from '../users/users.js'
-import type { AccountChanges, OperatorContext } from './account-changes.js'
+import type { OperatorContext } from './account-changes.js'
 import type { AccountDeletion } from './account-deletion.js'
-import type { ChangedFactor } from './change-details.js'
+import { createOperatorFactorChanges } from './operator-factor-changes.js'
 
-type Dependencies = {
-  accountChanges: Pick<AccountChanges, 'byOperator'>
-  users: Pick<Users, 'disable' | 'enable' | 'expirePassword' | 'identitiesOf' | 'undoLinks'>
-  factors: Pick<Factors, 'remove'>
-  passkeys: Pick<PasskeyRecords, 'removeAll'>
+type Dependencies = Parameters<typeof createOperatorFactorChanges>[0] & {
+  users: Pick<Users, 'disable' | 'enable'>
   emailChanges: Pick<EmailChanges, 'unlessTaken' | 'apply'>
   deleteAccount: AccountDeletion
-  providerName: (provider: ProviderId) => string
 }
 /** `from`: the address that the account must still have. `isFinal`: no undo link works any more, and the address before gets no mail. */
 type NewEmail = { from: string; email: Email; isFinal: boolean }
@@ -25,10 +18,12 @@ export type OperatorChanges = ReturnType<typeof createOperatorChanges>
 
 /** What operators, and programs with a key, can do to an account of any user. */
 export const createOperatorChanges = (deps: Dependencies) => {
-  const { accountChanges, users, factors, passkeys, emailChanges, deleteAccount, providerName } = deps
+  const { accountChanges, users, emailChanges, deleteAccount } = deps
   const { byOperator } = accountChanges
 
   return {
+    ...createOperatorFactorChanges(deps),
+
     /** The result says whether the user was disabled before. */
     disable: (actor: OperatorContext) =>
       byOperator(actor, 'user_disabled', async (sql, user) => {
@@ -40,38 +35,6 @@ export const createOperatorChanges = (deps: Dependencies) => {
       byOperator(actor, 'user_enabled', async (sql, user) => {
         await users.enable(sql, user.id)
         return { result: user.disabled, changes: { user_enabled: {} } }
-      }),
-
-    /** The result says whether there was a password. */
-    expirePassword: (actor: OperatorContext) =>
-      byOperator(actor, 'password_expired', async (sql, user) => {
-        if (user.passwordHash === undefined) return { result: false, changes: {} }
-        await users.expirePassword(sql, user.id)
-        return { result: true, changes: { password_expired: user.disabled ? { mail: null } : {} } }
-      }),
-
-    /** Removes two-step sign-in and all passkeys. */
-    resetFactors: (actor: OperatorContext) =>
-      byOperator(actor, 'factors_reset', async (sql, { id }) => {
-        const hadTotp = await factors.remove(sql, id)
-        const removedPasskeys = await passkeys.removeAll(sql, id)
-        const removed: ChangedFactor[] = [
-          ...(hadTotp ? (['totp'] as const) : []),
-          ...(removedPasskeys > 0 ? (['passkey'] as const) : []),
-        ]
-        return { result: removedPasskeys, changes: { factors_reset: { factors: removed } } }
-      }),
-
-    /** A sign-in there with the same address does not link it again. */
-    unlinkProvider: (actor: OperatorContext, provider: ProviderId) =>
-      byOperator(actor, 'provider_unlinked', async (sql, { id }) => {
-        const linked = (await users.identitiesOf(sql, id)).filter((identity) => identity.provider === provider)
-        if (linked.length === 0) return refuse('not_linked')
-        const identities = linked.map(({ subject }) => ({ provider, subject }))
-        await users.undoLinks(sql, id, identities)
-        return {
-          changes: { provider_unlinked: { mail: { providerName: providerName(provider) }, event: { provider } } },
-        }
       }),
 
     setEmail: (actor: OperatorContext, { from, email, isFinal }: NewEmail) => {

@@ -1,17 +1,14 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
-import { type Clock, later } from '../../lib/clock.js'
-import { hours } from '../../lib/durations.js'
-import { fingerprint, randomToken } from '../../lib/random.js'
+import type { Clock } from '../../lib/clock.js'
+import { fingerprint } from '../../lib/random.js'
 import { type Database, isUniqueViolation, type Sql, type Transaction } from '../../platform/database/database.js'
 import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
 import type { Mails } from '../mails/mails.js'
-import type { Client } from '../sessions/client.js'
 import type { Undos } from '../undos/undos.js'
 import { type Email, readEmail } from '../users/email.js'
 import type { User, Users } from '../users/users.js'
+import { createAskEmailChange } from './ask-email-change.js'
 import * as store from './email-changes.store.js'
-
-const lifetime = 24 * hours
 
 export type EmailChange = { userId: string; email: Email; askedAt: Date }
 
@@ -31,39 +28,17 @@ type Dependencies = {
   undos: Pick<Undos, 'extend' | 'forgetAll'>
   mails: Pick<Mails, 'queue'>
 }
-/** `withheld`: the mail to the new address is not sent. */
-type Mailing = { client: Client; withheld: boolean }
 
 export type EmailChanges = ReturnType<typeof createEmailChanges>
 
 /** Changes of an email that wait for the proof of the new address. The caller holds a lock on the user's row. */
 export const createEmailChanges = (deps: Dependencies) => {
-  const { database, clock, users, undos, mails } = deps
+  const { database, clock, users, undos } = deps
 
   /** Whether another user has this address, or had it until a short time ago. */
   const isTaken = async (sql: Sql, userId: string, email: Email, owner: User | undefined) => {
     const reservedFor = await users.reservedFor(sql, email.email)
     return [owner?.id, reservedFor].some((id) => id !== undefined && id !== userId)
-  }
-
-  /** The link for the new address; the owner of one that is taken is told. Both write the same rows. */
-  const mailNewAddress = async (sql: Transaction, userId: string, email: Email, token: string, mailing: Mailing) => {
-    const owner = await users.holdByEmail(sql, email.email)
-    const letter = (await isTaken(sql, userId, email, owner))
-      ? ({ template: 'email-taken', values: {} } as const)
-      : ({ template: 'confirm-email', values: { token, validFor: lifetime } } as const)
-    return mails.queue(sql, { to: email.email, userId, ...letter, ...mailing })
-  }
-
-  /**
-   * Mails a link to the new address. The change before it is void in every case, also if the new address has had too many mails:
-   * whether a mail was queued must not show, and the user no longer wants the other address.
-   */
-  const ask = async (sql: Transaction, { id: userId }: User, email: Email, mailing: Mailing) => {
-    const token = randomToken()
-    await mailNewAddress(sql, userId, email, token, mailing)
-    const expiresAt = later(clock.now(), lifetime)
-    await store.replace(sql, { userId, email, hash: fingerprint(token), clockOffset: clock.offset(), expiresAt })
   }
 
   /** For a change with `apply`: it is rolled back if another user has the address, also if they got it a moment ago. */
@@ -88,7 +63,7 @@ export const createEmailChanges = (deps: Dependencies) => {
   }
 
   return {
-    ask,
+    ask: createAskEmailChange({ ...deps, isTaken }),
     unlessTaken,
     apply,
     /** The change that a mailed link confirms. */

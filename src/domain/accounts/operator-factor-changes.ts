@@ -1,0 +1,55 @@
+import { refuse } from '../../contract/outcome.js'
+import type { ProviderId } from '../../contract/providers.js'
+import type { Factors } from '../factors/factors.js'
+import type { PasskeyRecords } from '../passkeys/passkey-records.js'
+import type { Users } from '../users/users.js'
+import type { AccountChanges, OperatorContext } from './account-changes.js'
+import type { ChangedFactor } from './change-details.js'
+
+type Dependencies = {
+  accountChanges: Pick<AccountChanges, 'byOperator'>
+  users: Pick<Users, 'expirePassword' | 'identitiesOf' | 'undoLinks'>
+  factors: Pick<Factors, 'remove'>
+  passkeys: Pick<PasskeyRecords, 'removeAll'>
+  providerName: (provider: ProviderId) => string
+}
+
+/** What operators can take away of what an account signs in with. */
+export const createOperatorFactorChanges = (deps: Dependencies) => {
+  const { accountChanges, users, factors, passkeys, providerName } = deps
+  const { byOperator } = accountChanges
+
+  return {
+    /** The result says whether there was a password. */
+    expirePassword: (actor: OperatorContext) =>
+      byOperator(actor, 'password_expired', async (sql, user) => {
+        if (user.passwordHash === undefined) return { result: false, changes: {} }
+        await users.expirePassword(sql, user.id)
+        return { result: true, changes: { password_expired: user.disabled ? { mail: null } : {} } }
+      }),
+
+    /** Removes two-step sign-in and all passkeys. */
+    resetFactors: (actor: OperatorContext) =>
+      byOperator(actor, 'factors_reset', async (sql, { id }) => {
+        const hadTotp = await factors.remove(sql, id)
+        const removedPasskeys = await passkeys.removeAll(sql, id)
+        const removed: ChangedFactor[] = [
+          ...(hadTotp ? (['totp'] as const) : []),
+          ...(removedPasskeys > 0 ? (['passkey'] as const) : []),
+        ]
+        return { result: removedPasskeys, changes: { factors_reset: { factors: removed } } }
+      }),
+
+    /** A sign-in there with the same address does not link it again. */
+    unlinkProvider: (actor: OperatorContext, provider: ProviderId) =>
+      byOperator(actor, 'provider_unlinked', async (sql, { id }) => {
+        const linked = (await users.identitiesOf(sql, id)).filter((identity) => identity.provider === provider)
+        if (linked.length === 0) return refuse('not_linked')
+        const identities = linked.map(({ subject }) => ({ provider, subject }))
+        await users.undoLinks(sql, id, identities)
+        return {
+          changes: { provider_unlinked: { mail: { providerName: providerName(provider) }, event: { provider } } },
+        }
+      }),
+  }
+}

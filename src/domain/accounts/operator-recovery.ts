@@ -1,0 +1,67 @@
+import type { EmailChanges } from '../email-changes/email-changes.js'
+import type { PasskeyRecords } from '../passkeys/passkey-records.js'
+import type { Client } from '../sessions/client.js'
+import type { Undos } from '../undos/undos.js'
+import type { Email } from '../users/email.js'
+import type { Users } from '../users/users.js'
+import type { AccountChanges } from './account-changes.js'
+import type { AccountClearing } from './account-clearing.js'
+import { clearingOf } from './recent-changes.js'
+import type { RestoredMail } from './restored-mail.js'
+
+type Dependencies = {
+  accountChanges: Pick<AccountChanges, 'byOperator'>
+  users: Pick<Users, 'identitiesOf'>
+  passkeys: Pick<PasskeyRecords, 'list'>
+  undos: Pick<Undos, 'add' | 'openOf' | 'forgetAll'>
+  emailChanges: Pick<EmailChanges, 'unlessTaken' | 'apply'>
+  clear: AccountClearing
+  restoredMail: RestoredMail
+}
+type Recovery = { userId: string; email: Email; operator: Client }
+
+/**
+ * For an operator who knows that the account is to belong to this address. Whatever signs in or undoes a change is gone, also
+ * what is older than seven days. Refused if another user has the address.
+ */
+export const createOperatorRecovery = (deps: Dependencies) => {
+  const { accountChanges, users, passkeys, undos, emailChanges, clear, restoredMail } = deps
+
+  return ({ userId, email, operator }: Recovery) => {
+    const recovering = accountChanges.byOperator(
+      { userId, client: operator },
+      'account_recovered',
+      async (sql, user) => {
+        const recent = clearingOf(user, await undos.openOf(sql, userId))
+        await undos.forgetAll(sql, userId)
+        if (user.email !== email.email) {
+          await emailChanges.apply(sql, user, email, { isFinal: true })
+          // Without a mail: only so that no other user has the address in the next days.
+          await undos.add(sql, user, { kind: 'email' })
+        }
+        const removedPasskeys = await passkeys.list(sql, userId)
+        const identities = await users.identitiesOf(sql, userId)
+        const cleared = await clear(
+          sql,
+          { ...user, email: email.email },
+          {
+            username: recent.username,
+            language: recent.language,
+            totp: true,
+            passkeys: removedPasskeys.map(({ id }) => id),
+            identities: [...identities, ...recent.identities],
+          },
+        )
+        const mail = await restoredMail(sql, cleared.user, { byOperator: true, hasPassword: false })
+        const result = {
+          previousEmail: user.email,
+          totp: cleared.removed.includes('totp'),
+          passkeys: removedPasskeys.length,
+          providers: identities.map(({ provider }) => provider),
+        }
+        return { result, changes: { account_recovered: { mail, factors: cleared.factors } } }
+      },
+    )
+    return emailChanges.unlessTaken(recovering)
+  }
+}

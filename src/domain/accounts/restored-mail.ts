@@ -1,0 +1,26 @@
+import { randomToken } from '../../lib/random.js'
+import type { Transaction } from '../../platform/database/database.js'
+import { type OneTimeTokens, resetLifetime } from '../one-time-tokens/one-time-tokens.js'
+import type { User } from '../users/users.js'
+
+type Dependencies = { oneTimeTokens: Pick<OneTimeTokens, 'replaceRestoreLink' | 'forgetRestoreLinks'> }
+
+/** The mail to the owner who has got an account back, with a link to choose a password if it has none. */
+export const createRestoredMail =
+  ({ oneTimeTokens }: Dependencies) =>
+  async (
+    sql: Transaction,
+    { id, email, username }: User,
+    { byOperator, hasPassword }: { byOperator: boolean; hasPassword: boolean },
+  ) => {
+    const mail = { to: [email], username, byOperator }
+    if (hasPassword) {
+      await oneTimeTokens.forgetRestoreLinks(sql, id)
+      return mail
+    }
+    const token = randomToken()
+    await oneTimeTokens.replaceRestoreLink(sql, id, token)
+    return { ...mail, token, validFor: resetLifetime }
+  }
+
+export type RestoredMail = ReturnType<typeof createRestoredMail>

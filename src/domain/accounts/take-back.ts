@@ -1,0 +1,61 @@
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { UndoOf } from '../../contract/undo-tokens.js'
+import type { Transaction } from '../../platform/database/database.js'
+import type { Client } from '../sessions/client.js'
+import { type Undos, undoOf } from '../undos/undos.js'
+import { readEmail } from '../users/email.js'
+import type { User, Users } from '../users/users.js'
+import type { AccountChanges } from './account-changes.js'
+import type { AccountClearing } from './account-clearing.js'
+import { clearingOf } from './recent-changes.js'
+import type { RestoredMail } from './restored-mail.js'
+
+type Dependencies = {
+  accountChanges: Pick<AccountChanges, 'byLink'>
+  users: Pick<Users, 'setEmail'>
+  undos: Pick<Undos, 'find' | 'openOf' | 'take' | 'forgetFrom'>
+  clear: AccountClearing
+  restoredMail: RestoredMail
+}
+type UsedLink = { token: string; of: UndoOf; passwordHash: string | undefined }
+
+/**
+ * Uses the link up in one transaction with all that follows from it. It holds the user's row: what happens at once is either
+ * before it, and taken back with it, or after it, and finds neither its session nor its proof.
+ */
+export const createTakeBack = ({ accountChanges, users, undos, clear, restoredMail }: Dependencies) => {
+  /** The address is reserved for this user as long as there is an undo of it, so no other user has it. */
+  const putBack = async (sql: Transaction, user: User, given: string) => {
+    const email = readEmail(given)
+    if (isRefused(email) || !(await users.setEmail(sql, user.id, email)))
+      throw new Error('The address of an undo cannot be put back')
+    return { ...user, email: email.email }
+  }
+
+  return async ({ token, of, passwordHash }: UsedLink, client: Client) => {
+    const found = await undos.find(token)
+    if (!found || undoOf(found) !== of) return refuse('invalid_link')
+    const context = { userId: found.userId, client, whileDisabled: 'allowed' } as const
+    const kind = of === 'email' ? 'email_change_undone' : 'factor_undone'
+    const taken = await accountChanges.byLink(context, [kind, 'email_withdrawn'], async (sql, user) => {
+      const open = await undos.openOf(sql, user.id)
+      const undo = await undos.take(sql, token)
+      if (!undo) return refuse('invalid_link')
+      const { email } = undo
+      const isMoved = user.email !== email
+      const moved = isMoved ? await putBack(sql, user, email) : user
+      await undos.forgetFrom(sql, user.id, email, undo.since)
+      const cleared = await clear(sql, moved, { ...clearingOf(user, open), passwordHash })
+      const hasPassword = passwordHash !== undefined
+      const reason = [...(isMoved ? ['email'] : []), ...cleared.removed].join(' ')
+      const restored = {
+        mail: await restoredMail(sql, cleared.user, { byOperator: false, hasPassword }),
+        factors: cleared.factors,
+        event: reason ? { reason } : {},
+      }
+      const withdrawn = isMoved && { email_withdrawn: { mail: { username: cleared.user.username } } }
+      return { changes: { [kind]: restored, ...withdrawn } }
+    })
+    return isRefused(taken) ? refuse('invalid_link') : taken.user
+  }
+}

@@ -1,0 +1,39 @@
+import { refuse } from '../../contract/outcome.js'
+import type { Factors } from '../factors/factors.js'
+import type { PasskeyRecords } from '../passkeys/passkey-records.js'
+import { type Undos, undoLifetime } from '../undos/undos.js'
+import type { Identity, Users } from '../users/users.js'
+import { clearingOf } from './recent-changes.js'
+
+type Dependencies = {
+  users: Pick<Users, 'findById' | 'identitiesOf'>
+  factors: Pick<Factors, 'hasTotp' | 'hasNewRecoveryCodes'>
+  passkeys: Pick<PasskeyRecords, 'list'>
+  undos: Pick<Undos, 'find' | 'openOf'>
+}
+
+/** What an undo link would do now. Changes nothing. */
+export const createUndoPreview =
+  ({ users, factors, passkeys, undos }: Dependencies) =>
+  async (token: string) => {
+    const undo = await undos.find(token)
+    const user = undo && (await users.findById(undo.userId))
+    if (!user) return refuse('invalid_link')
+    const { username, language, ...recent } = clearingOf(user, await undos.openOf(user.id))
+    const totp = recent.totp && (await factors.hasTotp(user.id))
+    const shownPasskeys = (await passkeys.list(user.id)).filter(({ id }) => recent.passkeys.includes(id))
+    const isRecent = ({ provider, subject }: Identity) =>
+      recent.identities.some((identity) => identity.provider === provider && identity.subject === subject)
+    return {
+      undo,
+      user,
+      /** What the account has afterwards. */
+      email: undo.email,
+      username,
+      language,
+      totp,
+      recoveryCodes: !totp && (await factors.hasNewRecoveryCodes(user.id, undoLifetime)),
+      passkeys: shownPasskeys.map(({ name }) => name),
+      providers: (await users.identitiesOf(user.id)).filter(isRecent).map(({ provider }) => provider),
+    }
+  }

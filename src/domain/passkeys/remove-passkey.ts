@@ -1,0 +1,30 @@
+import { refuse } from '../../contract/outcome.js'
+import type { Transaction } from '../../platform/database/database.js'
+import type { Providers } from '../providers/providers.js'
+import { canSignIn } from '../sign-in/ways-to-sign-in.js'
+import type { User } from '../users/users.js'
+import { shownPasskey } from './passkey-records.js'
+import * as store from './passkeys.store.js'
+import type { RelyingParty } from './verification.js'
+
+type Dependencies = { relyingParty: RelyingParty; providers: Providers }
+
+/**
+ * The last way in stays, and with `isNeeded` the last passkey. The caller holds a lock on the user's row: of two removals at
+ * once the second sees the first.
+ */
+export const createRemovePasskey =
+  ({ relyingParty, providers }: Dependencies) =>
+  async (sql: Transaction, user: User, id: string, { isNeeded }: { isNeeded: boolean }) => {
+    const rows = await store.selectOfUser(sql, user.id)
+    const removed = rows.find((row) => row.id === id)
+    if (!removed) return refuse('not_found')
+    const isOtherWay = (row: store.PasskeyRow) => row.id !== id && row.relying_party === relyingParty.id
+    const hasPasskey = rows.some(isOtherWay)
+    if (isNeeded && !hasPasskey && removed.relying_party === relyingParty.id) return refuse('last_factor')
+    const hasProvider = user.providers.some((provider) => providers[provider] !== undefined)
+    if (!canSignIn({ hasPassword: user.passwordHash !== undefined, hasProvider, hasPasskey }))
+      return refuse('last_way_in')
+    await store.remove(sql, id)
+    return shownPasskey(removed)
+  }

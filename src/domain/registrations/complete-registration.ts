@@ -1,0 +1,54 @@
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import { type Clock, later } from '../../lib/clock.js'
+import { hours } from '../../lib/durations.js'
+import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
+import { type Database, isUniqueViolation } from '../../platform/database/database.js'
+import type { Invitations } from '../invitations/invitations.js'
+import type { User, Users } from '../users/users.js'
+import type { Pending } from './pending-registrations.js'
+import type { GateRefusal } from './registration-gate.js'
+import * as store from './registrations.store.js'
+
+export const registrationLifetime = 24 * hours
+
+type Completed =
+  | { user: User; invited: boolean }
+  | Refused<'already_confirmed' | 'already_registered' | 'username_taken_since' | GateRefusal>
+
+type Dependencies = {
+  database: Database
+  users: Pick<Users, 'createWithPassword' | 'findByEmail' | 'reservedFor'>
+  invitations: Pick<Invitations, 'admit'>
+  clock: Clock
+}
+
+/**
+ * Creates the account, once: a second request finds no registration. Registration may have been closed since it began. An
+ * invitation that was open then still counts, unless it was used, withdrawn or replaced by a new one.
+ */
+export const createCompleteRegistration =
+  ({ database, users, invitations, clock }: Dependencies) =>
+  async (pending: Pending): Promise<Completed> => {
+    const completing = commitUnlessRefused(database, async (sql): Promise<Completed> => {
+      const now = clock.now()
+      const [mine] = await store.lockWaiting(sql, pending.id, now)
+      if (!mine) return refuse('already_confirmed')
+      const { user } = pending
+      const openAt = later(mine.expires_at, -registrationLifetime)
+      const invited = { email: user.email, openAt, hash: mine.invitation_hash }
+      const admitted = await invitations.admit(sql, invited, () => users.createWithPassword(sql, user))
+      // Another registration with the same invitation may have been faster.
+      if (isRefused(admitted))
+        return (await users.findByEmail(sql, user.email.email)) ? refuse('already_registered') : admitted
+      const { created } = admitted
+      if (isRefused(created))
+        return refuse(created.refused === 'email_taken' ? 'already_registered' : 'username_taken_since')
+      await store.markConfirmed(sql, pending.id, now)
+      return { user: created, invited: admitted.invited }
+    })
+    return completing.catch(async (error: unknown) => {
+      if (!isUniqueViolation(error)) throw error
+      const isReserved = (await users.reservedFor(pending.user.email.email)) !== undefined
+      return refuse(isReserved ? 'already_registered' : 'username_taken_since')
+    })
+  }

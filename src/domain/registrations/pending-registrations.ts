@@ -1,0 +1,68 @@
+import { isLanguage } from '../../contract/languages.js'
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import type { Clock } from '../../lib/clock.js'
+import { fingerprint } from '../../lib/random.js'
+import type { Database } from '../../platform/database/database.js'
+import type { MailedCodes } from '../mailed-codes/mailed-codes.js'
+import { readEmail } from '../users/email.js'
+import { readUsername } from '../users/username.js'
+import type { NewUser } from '../users/users.js'
+import type { RegistrationRows } from './registration-states.js'
+import * as store from './registrations.store.js'
+import { findOwn } from './waiting-registrations.js'
+
+export type Pending = { id: string; passwordHash: string; user: NewUser }
+
+type CodeRefusal = 'invalid_code' | 'already_confirmed' | 'tries_used_up'
+
+/** The account of its address was deleted. Its browser sees what it saw before, because it may belong to a stranger. */
+export const isForgotten = ({ email }: store.PendingRow) => email === ''
+
+const toPending = (row: store.PendingRow): Pending => {
+  const email = readEmail(row.email)
+  const username = readUsername(row.username)
+  if (isRefused(email) || isRefused(username))
+    throw new Error('A pending registration holds a name that is no longer allowed')
+  const { id, name, password_hash: passwordHash } = row
+  const language = isLanguage(row.language) ? row.language : undefined
+  return { id, passwordHash, user: { email, username, name, passwordHash, language } }
+}
+
+type Dependencies = { database: Database; clock: Clock; mailedCodes: Pick<MailedCodes, 'isCodeOf'> }
+
+/** Registrations that wait for the proof of their address, found by what a browser or a mail has of them. */
+export const createPendingRegistrations = (
+  { database, clock, mailedCodes }: Dependencies,
+  registrationRows: RegistrationRows,
+) => {
+  return {
+    /** The waiting registration that this browser began: what others have registered is never looked at. */
+    findByLogin: async (login: string, browserToken: string | undefined) => {
+      const row = browserToken === undefined ? undefined : await findOwn({ database, clock }, login, browserToken)
+      return row && { passwordHash: row.password_hash }
+    },
+
+    findByBrowser: async (token: string, browserToken: string | undefined) => {
+      const row = await registrationRows.byToken(token, browserToken)
+      if (isRefused(row)) return row
+      return row.bound ? toPending(row) : refuse('password_required')
+    },
+
+    /** The caller must still compare the password. The try is already counted. */
+    findForPassword: async (token: string) => {
+      const [row] = await store.spendTryByToken(database, fingerprint(token), clock.now())
+      return row ? toPending(row) : refuse('invalid_link')
+    },
+
+    findByCode: async (code: string, browserToken: string | undefined): Promise<Pending | Refused<CodeRefusal>> => {
+      const rows = browserToken ? await store.spendTryByBrowser(database, fingerprint(browserToken), clock.now()) : []
+      const meant = rows.find((row) => !isForgotten(row) && mailedCodes.isCodeOf(row.id, code))
+      if (meant) return toPending(meant)
+      const [newest] = rows
+      if (newest) return refuse(newest.code_tries_left > 0 ? 'invalid_code' : 'tries_used_up')
+      const known = await registrationRows.byBrowser(browserToken)
+      if (!known) return refuse('invalid_code')
+      return refuse(known.confirmed ? 'already_confirmed' : 'tries_used_up')
+    },
+  }
+}
