@@ -1,0 +1,85 @@
+import type { Clock } from '../../lib/clock.js'
+import type { Database, Sql } from '../../platform/database/database.js'
+import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import { signingKeyColumn } from '../sealed-values/sealed-columns.js'
+import type { SealedValues } from '../sealed-values/sealed-values.js'
+import { type KeyPair, readKeyPair } from './key-pair.js'
+import { type KeyState, trustedAt } from './schedule.js'
+import * as store from './signing-keys.store.js'
+
+export type SigningKey = { id: string; createdAt: Date; signsFrom: number; pair: KeyPair }
+
+/** Times are those of the database. `unopened` are keys that were sealed with a key that this process does not have. */
+export type KeySet = { now: number; keys: SigningKey[]; unopened: string[] }
+
+export type ListedKey = {
+  id: string
+  state: KeyState | 'unopened'
+  createdAt: Date
+  signsFrom: Date
+  trustedUntil?: Date
+}
+
+type Dependencies = { database: Database; clock: Clock; sealedValues: Pick<SealedValues, 'of'> }
+
+/** Reads and opens the keys of the database. */
+export const createReadKeys = ({ database, clock, sealedValues }: Dependencies) => {
+  const sealed = sealedValues.of(signingKeyColumn)
+  /**
+   * Opened before. The id belongs to the key, so the sealed text need not be opened again: an instance whose SEALING_KEY is a
+   * step behind goes on with what it has.
+   */
+  let opened = new Map<string, KeyPair>()
+
+  const openKey = ({ id, private_key: text }: store.KeyRow) => {
+    const known = opened.get(id)
+    if (known) return known
+    const privateKey = sealed.open(id, text)
+    return privateKey === undefined ? undefined : readKeyPair(privateKey)
+  }
+
+  return createOptionalTransaction(database)(async (sql): Promise<KeySet> => {
+    const { now, keys: rows } = await store.selectAll(sql, clock.offset())
+    const found = rows.map((row) => ({ row, pair: openKey(row) }))
+    const keys = found.flatMap(({ row: { id, created_at: createdAt, signs_from }, pair }) =>
+      pair ? [{ id, createdAt, signsFrom: signs_from.getTime(), pair }] : [],
+    )
+    opened = new Map(found.flatMap(({ row, pair }) => (pair ? [[row.id, pair]] : [])))
+    const unopened = found.flatMap(({ row, pair }) => (pair ? [] : [row.id]))
+    return { now: now.getTime(), keys, unopened }
+  })
+}
+
+/** The first key signs at once. Later ones are published first. */
+export const createAddKey =
+  ({ clock, sealedValues }: Dependencies) =>
+  async (sql: Sql, pair: KeyPair, delay: number) => {
+    const privateKey = sealedValues.of(signingKeyColumn).seal(pair.id, pair.privateKey)
+    const [row] = await store.insert(sql, { id: pair.id, privateKey }, { delay, offset: clock.offset() })
+    if (!row) throw new Error('The database gave no row for a key that was stored')
+    return { id: pair.id, signsFrom: row.signs_from }
+  }
+
+type ReadKeys = ReturnType<typeof createReadKeys>
+
+/** For operators. */
+export const createListKeys =
+  ({ database, clock }: Pick<Dependencies, 'database' | 'clock'>, read: ReadKeys) =>
+  async (): Promise<ListedKey[]> => {
+    const { now, keys, unopened } = await read()
+    const listed = trustedAt(keys, now).map(({ id, state, createdAt, signsFrom, trustedUntil: end }) => ({
+      id,
+      state,
+      createdAt,
+      signsFrom: new Date(signsFrom),
+      ...(end !== undefined && { trustedUntil: new Date(end) }),
+    }))
+    const { keys: rows } = await store.selectAll(database, clock.offset())
+    const others = rows.filter(({ id }) => unopened.includes(id))
+    return [
+      ...listed,
+      ...others.map(({ id, created_at: createdAt, signs_from: signsFrom }) => {
+        return { id, state: 'unopened' as const, createdAt, signsFrom }
+      }),
+    ]
+  }

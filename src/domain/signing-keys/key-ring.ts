@@ -1,0 +1,76 @@
+import type { Clock } from '../../lib/clock.js'
+import { seconds } from '../../lib/durations.js'
+import { createTokenKey, type TokenKey } from '../tokens/token-keys.js'
+import type { KeySet, SigningKey } from './key-records.js'
+import { signerAt, trustedAt } from './schedule.js'
+
+export type Log = {
+  info(details: object, message: string): void
+  warn(details: object, message: string): void
+  error(details: object, message: string): void
+}
+
+type LoadedKey = SigningKey & { tokenKey: TokenKey }
+type Loaded = {
+  keys: readonly LoadedKey[]
+  byHeader: ReadonlyMap<string, TokenKey>
+  /** The time of the database, and when this process read it. */
+  now: number
+  readAt: number
+  offset: number
+}
+
+export type Reading = Pick<Loaded, 'readAt' | 'offset'> & { set: KeySet }
+
+const createTokenKeys = () => {
+  let made = new Map<string, TokenKey>()
+  /** Each key is made once, because reading its text takes longer than a signature. */
+  return (keys: readonly SigningKey[]) => {
+    const before = made
+    made = new Map(
+      keys.map(({ id, pair }) => [
+        id,
+        before.get(id) ?? createTokenKey('at+jwt', { algorithm: 'ES256', kid: id, ...pair }),
+      ]),
+    )
+    return keys.map((key) => ({ ...key, tokenKey: made.get(key.id) as TokenKey }))
+  }
+}
+
+/** The keys that are trusted now, as they were last read, with the time of the database since then. */
+export const createKeyRing = ({ clock, log }: { clock: Clock; log: Pick<Log, 'info'> }) => {
+  const tokenKeysOf = createTokenKeys()
+  let loaded: Loaded | undefined
+  let removals = 0
+
+  /** The time of the database, without asking it. */
+  const databaseTime = ({ now, readAt, offset }: Loaded) =>
+    now + (performance.now() - readAt) + (clock.offset() - offset)
+
+  const signer = () => loaded && signerAt(loaded.keys, databaseTime(loaded))
+
+  return {
+    replace: ({ set, readAt, offset }: Reading) => {
+      const keys = tokenKeysOf(trustedAt(set.keys, set.now))
+      const byHeader = new Map(keys.map(({ tokenKey }) => [tokenKey.header, tokenKey]))
+      const gone = loaded?.keys.filter(({ tokenKey }) => !byHeader.has(tokenKey.header)) ?? []
+      loaded = { keys, byHeader, now: set.now, readAt, offset }
+      if (gone.length === 0) return
+      removals += 1
+      log.info({ keys: gone.map(({ id }) => id) }, 'signing keys are no longer trusted')
+    },
+    isLoaded: () => loaded !== undefined,
+    isEmpty: () => loaded?.keys.length === 0,
+    signer,
+    find: (header: string) => loaded?.byHeader.get(header),
+    /** How often keys were removed. */
+    removals: () => removals,
+    /** For other programs; undefined before the keys were read. */
+    published: () => loaded?.keys.map(({ pair }) => pair.published),
+    /** For how long the current key has signed, in seconds. */
+    signerAge: () => {
+      const key = signer()
+      return loaded && key && (databaseTime(loaded) - key.signsFrom) / seconds
+    },
+  }
+}

@@ -1,0 +1,115 @@
+import { fingerprint } from '../../lib/random.js'
+import { type Database, isUniqueViolation } from '../../platform/database/database.js'
+import type { ImportedUser } from './imported-user.js'
+import type { Usernames } from './usernames.js'
+import * as store from './users-bulk.store.js'
+
+export type Batch = {
+  added: ImportedUser[]
+  /** How many users have an email that already has an account, so that an interrupted import can be run again. */
+  existed: number
+  refused: { user: ImportedUser; reason: string }[]
+}
+
+const nothing: ReadonlySet<string> = new Set()
+/** Between looking and writing, another process may take a value. Then the rest is looked at again. */
+const mostTries = 5
+
+const usernameTaken = 'the username belongs to a user with another email'
+const emailReserved = 'the email is kept for the user who had it until a few days ago'
+const idTaken = 'the id or a provider id belongs to a user with another email'
+
+/** The values that only one user may have, each as one text. */
+const keysOf = ({ id, email, username, identities }: ImportedUser) => ({
+  email: `email ${email.key}`,
+  username: `username ${username.key}`,
+  others: [`id ${id}`, ...identities.map(({ provider, subject }) => `${provider} ${subject}`)],
+})
+
+type Dependencies = { database: Database; usernames: Pick<Usernames, 'release'> }
+
+/** Who of these can be added, in the order of the file. `added` holds the keys of users who count as added before. */
+const createDecide = ({ database, usernames }: Dependencies) => {
+  const takenFor = async (users: readonly ImportedUser[]) => {
+    const identities = users.flatMap((user) => user.identities)
+    const names = users.map(({ username }) => username.key)
+    await usernames.release(database, names)
+    await store.releaseEmails(database, users)
+    const rows = await store.selectTaken(database, users)
+    const reservedEmails = await store.selectReservedEmails(database, users)
+    const linked = identities.length > 0 ? await store.selectTakenIdentities(database, identities) : []
+    const reserved = await store.selectReserved(database, names)
+    return new Set([
+      ...reserved.map((row) => `username ${row.username_key}`),
+      ...rows.flatMap((row) => [`email ${row.email_key}`, `username ${row.username_key}`, `id ${row.id}`]),
+      ...reservedEmails.map((row) => `reserved ${row.email_key}`),
+      ...linked.map(({ provider, subject }) => `${provider} ${subject}`),
+    ])
+  }
+
+  return async (users: readonly ImportedUser[], added: { has(key: string): boolean }): Promise<Batch> => {
+    const taken = await takenFor(users)
+    const isTaken = (key: string) => taken.has(key) || added.has(key)
+    const batch: Batch = { added: [], existed: 0, refused: [] }
+    for (const user of users) {
+      const { email, username, others } = keysOf(user)
+      if (isTaken(email)) batch.existed += 1
+      else if (isTaken(`reserved ${user.email.key}`)) batch.refused.push({ user, reason: emailReserved })
+      else if (isTaken(username)) batch.refused.push({ user, reason: usernameTaken })
+      else if (others.some(isTaken)) batch.refused.push({ user, reason: idTaken })
+      else {
+        batch.added.push(user)
+        for (const key of [email, username, ...others]) taken.add(key)
+      }
+    }
+    return batch
+  }
+}
+
+/** Adds many users, whose values must differ from each other and from those of users who are there. */
+export const createUserImport = (deps: Dependencies) => {
+  const { database } = deps
+  const decide = createDecide(deps)
+
+  /** The emails of the users that were written: all, fewer if a value was taken in the meantime, or none. */
+  const insert = async (users: readonly ImportedUser[]) => {
+    if (users.length === 0) return new Set<string>()
+    try {
+      const rows = await store.insertMany(database, users)
+      return new Set(rows.map((row) => row.email_key))
+    } catch (error) {
+      if (isUniqueViolation(error)) return new Set<string>()
+      throw error
+    }
+  }
+
+  const add = async (users: readonly ImportedUser[]): Promise<Batch> => {
+    const done: ImportedUser[] = []
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const left = users.filter((user) => !done.includes(user))
+      const batch = await decide(left, nothing)
+      const written = await insert(batch.added)
+      const missing = batch.added.filter((user) => !written.has(user.email.key))
+      done.push(...batch.added.filter((user) => written.has(user.email.key)))
+      if (missing.length === 0) return { ...batch, added: done }
+    }
+    throw new Error('Other processes took values of imported users again and again')
+  }
+
+  /**
+   * For a dry run: decides as `add` does, and remembers instead of writing. A digest of each value is kept, so that a file of
+   * a million users fits into memory.
+   */
+  const createTrial = () => {
+    const digests = new Set<string>()
+    const digest = (key: string) => fingerprint(key).toString('latin1', 0, 16)
+    return async (users: readonly ImportedUser[]): Promise<Batch> => {
+      const batch = await decide(users, { has: (key) => digests.has(digest(key)) })
+      for (const { email, username, others } of batch.added.map(keysOf))
+        for (const key of [email, username, ...others]) digests.add(digest(key))
+      return batch
+    }
+  }
+
+  return { add, createTrial }
+}
