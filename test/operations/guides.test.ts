@@ -9,7 +9,7 @@ import { accountChangesGuide } from '../../scripts/account-changes-guide.mjs'
 import { causesIn, withRefusals } from '../../scripts/troubleshooting.mjs'
 import { commandNames } from '../../src/commands/commands.js'
 import { accountChangeTable } from '../../src/domain/accounts/account-change-table.js'
-import { waysToSignIn } from '../../src/domain/sign-in/ways-to-sign-in.js'
+import { waitsAs, waysToSignIn } from '../../src/domain/sign-in/ways-to-sign-in.js'
 import { anchorsIn, knownMetrics, metricsNamedIn, read } from '../support/project.js'
 import { openPostgresStore } from '../support/stores.js'
 
@@ -62,9 +62,9 @@ it.each([...others.filter((name) => name !== 'CHANGELOG.md'), ...guides.map((nam
 )
 
 it('the plan of the house has the table of ways to sign in', async () => {
-  const rows = Object.entries(waysToSignIn).map(([way, { method, waitsAs, freshSince, beforeEnrolment, ...row }]) => {
+  const rows = Object.entries(waysToSignIn).map(([way, { method, freshSince, beforeEnrolment, ...row }]) => {
     const code = (text: string | null) => (text === null ? '–' : `\`${text}\``)
-    const said = [code(way), code(method), methods[method], code(waitsAs), freshSince, beforeEnrolment ?? '–']
+    const said = [code(way), code(method), methods[method], code(waitsAs[method]), freshSince, beforeEnrolment ?? '–']
     return `| ${[...said, code(row.limiter), code(row.event), row.tellsOfUnfinished ? 'yes' : 'no'].join(' | ')} |`
   })
   const table = (await read('ARCHITECTURE.md')).split('\n').filter((line) => /^\| `\w+` \| `\w+` \|/.test(line))

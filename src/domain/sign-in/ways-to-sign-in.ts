@@ -3,9 +3,6 @@ import { builtInProviderIds, type ProviderId } from '../../contract/providers.js
 import type { LimiterName } from '../limiters/limiters.js'
 import { neverProven } from '../sessions/proof.js'
 
-/** What a sign-in can be that waits for its second step. */
-type WaitingWay = 'password' | 'provider'
-
 /** What an account can sign in with, as this service is configured. */
 type Means = { hasPassword: boolean; hasProvider: boolean; hasPasskey: boolean }
 
@@ -14,13 +11,8 @@ type Counting<As extends 'first' | 'both'> = {
   [Name in Method]: (typeof methods)[Name] extends As ? Name : never
 }[Method]
 
-/**
- * `method` is what `amr` says of a session that begins so, and `waitsAs` what the sign-in waits as if a second step is needed: null
- * only for a method that is two factors by itself.
- */
-type Counted =
-  | { method: Counting<'first'>; waitsAs: WaitingWay }
-  | { method: Counting<'both'>; waitsAs: null; beforeEnrolment: null }
+/** `method` is what `amr` says of a session that begins so. */
+type Counted = { method: Counting<'first'> } | { method: Counting<'both'>; beforeEnrolment: null }
 
 /**
  * `freshSince`: since when the session is fresh. A provider may send the browser back without having asked the user. `beforeEnrolment`:
@@ -54,7 +46,6 @@ type Way = Counted &
 export const waysToSignIn = {
   password: {
     method: 'pwd',
-    waitsAs: 'password',
     freshSince: 'the sign-in',
     beforeEnrolment: 'mailed code',
     limiter: 'login',
@@ -65,7 +56,6 @@ export const waysToSignIn = {
   // The link or the code of the mail, with the password that was chosen.
   registration: {
     method: 'pwd',
-    waitsAs: 'password',
     freshSince: 'the sign-in',
     beforeEnrolment: 'mailed code',
     limiter: 'general',
@@ -75,7 +65,6 @@ export const waysToSignIn = {
   },
   provider: {
     method: 'provider',
-    waitsAs: 'provider',
     freshSince: 'what the provider says',
     beforeEnrolment: 'mailed code',
     limiter: 'general',
@@ -85,7 +74,6 @@ export const waysToSignIn = {
   },
   passkey: {
     method: 'passkey',
-    waitsAs: null,
     freshSince: 'the sign-in',
     beforeEnrolment: null,
     limiter: 'general',
@@ -96,9 +84,24 @@ export const waysToSignIn = {
 } as const satisfies Record<string, Way>
 
 type WayToSignIn = keyof typeof waysToSignIn
+type WayBy<Method> = {
+  [Name in WayToSignIn]: (typeof waysToSignIn)[Name]['method'] extends Method ? Name : never
+}[WayToSignIn]
+
+/**
+ * What a sign-in by a method is while it waits for its second step: a way with the same method, because its row says how fresh the
+ * session will be and what opens an enrolment. A method that is two factors by itself waits for nothing.
+ */
+export const waitsAs = {
+  pwd: 'password',
+  provider: 'provider',
+  passkey: null,
+} as const satisfies { [Method in Counting<'first'>]: WayBy<Method> } & Record<Counting<'both'>, null>
+type WaitingWay = NonNullable<(typeof waitsAs)[keyof typeof waitsAs]>
+
 /** Those that can need a second step. */
 type FirstWay = {
-  [Name in WayToSignIn]: (typeof waysToSignIn)[Name]['waitsAs'] extends null ? never : Name
+  [Name in WayToSignIn]: (typeof waitsAs)[(typeof waysToSignIn)[Name]['method']] extends null ? never : Name
 }[WayToSignIn]
 
 type OneOfWays<Name extends WayToSignIn> =
@@ -140,11 +143,11 @@ export const eventOf = (by: SignedInBy) => {
 
 /** What a sign-in is while it waits. */
 export const waitingOf = (by: FirstBy): WaitingBy =>
-  by.way === 'provider' ? by : { way: waysToSignIn[by.way].waitsAs }
+  by.way === 'provider' ? by : { way: waitsAs[waysToSignIn[by.way].method] }
 
 /** As it was stored. Undefined for a way that this release does not know: such a sign-in is over. */
 export const readWaiting = (way: string, provider: ProviderId | undefined): WaitingBy | undefined => {
   if (way === 'provider') return provider && { way, provider }
-  const known = names.map((name) => waysToSignIn[name].waitsAs).find((waitsAs) => waitsAs === way)
+  const known = Object.values(waitsAs).find((each) => each === way)
   return known && known !== 'provider' ? { way: known } : undefined
 }
