@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fillIn, linkIn, openChromium, press, register, signIn, visit } from '../support/chromium.js'
+import { fillIn, linkIn, openChromium, press, registerByRequest, signIn, visit } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
@@ -20,7 +20,7 @@ const newerLink = async (email: string, known: string) => {
 describe('the confirmation of an address', () => {
   it('can be mailed again; the older link says so, and the code stays good', async () => {
     const { page, context } = await visit(browser, latchkey)
-    const email = await register(page, 'nina')
+    const email = await registerByRequest(page, 'nina')
     const first = await latchkey.mailTo(email)
     await press(page, 'Send the email again')
     await page
@@ -45,7 +45,7 @@ describe('the confirmation of an address', () => {
 
   it('points at the link after five wrong codes; a link outlives a reload until it is refused', async () => {
     const { page, context } = await visit(browser, latchkey)
-    const email = await register(page, 'tilda')
+    const email = await registerByRequest(page, 'tilda')
     for (let wrong = 1; wrong <= 5; wrong += 1) {
       await fillIn(page, { 'Code from the email': `AAAAAAA${wrong}` })
       await press(page, 'Confirm')
@@ -84,7 +84,7 @@ describe('the confirmation of an address', () => {
 
   it('is noticed by the first tab when it happens on another device, and the used link leads on', async () => {
     const { page, context } = await visit(browser, latchkey)
-    const link = linkIn(await latchkey.mailTo(await register(page, 'emil')))
+    const link = linkIn(await latchkey.mailTo(await registerByRequest(page, 'emil')))
     const phone = await visit(browser, latchkey)
     await phone.page.goto(link)
     await phone.page.getByText('You registered in another browser').waitFor()
@@ -114,7 +114,7 @@ describe('the confirmation of an address', () => {
 
   it('is what a sign-in with the right password asks for in the browser that registered, and offers to send', async () => {
     const { page, context } = await visit(browser, latchkey)
-    const email = await register(page, 'nora')
+    const email = await registerByRequest(page, 'nora')
     const first = linkIn(await latchkey.mailTo(email))
     const phone = await visit(browser, latchkey)
     await phone.page.goto('/verify-email')

@@ -1,6 +1,16 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fillIn, focusedField, linkIn, openChromium, press, register, signIn, visit } from '../support/chromium.js'
+import {
+  fillIn,
+  focusedField,
+  linkIn,
+  openChromium,
+  press,
+  register,
+  registerByRequest,
+  signIn,
+  visit,
+} from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
@@ -64,7 +74,7 @@ describe('a new user', () => {
 
   it('may type the code of the mail instead', async () => {
     const { page, context } = await visit(browser, latchkey)
-    const { text } = await latchkey.mailTo(await register(page, 'coda'))
+    const { text } = await latchkey.mailTo(await registerByRequest(page, 'coda'))
     const code = /^\s*([A-Z0-9]{4}[ -]?[A-Z0-9]{4})\s*$/m.exec(text)?.[1] ?? ''
     await fillIn(page, { 'Code from the email': 'short' })
     await press(page, 'Confirm')
@@ -80,7 +90,7 @@ describe('a new user', () => {
 
   it('is asked for the password when the link is opened in another browser', async () => {
     const { page, context } = await visit(browser, latchkey)
-    const mail = await latchkey.mailTo(await register(page, 'otto'))
+    const mail = await latchkey.mailTo(await registerByRequest(page, 'otto'))
     const other = await visit(browser, latchkey)
     await other.page.goto(linkIn(mail))
     await other.page.getByText('You registered in another browser').waitFor()
@@ -95,7 +105,7 @@ describe('a new user', () => {
 
   it('changes nothing by opening the link alone, and a used link leads on', async () => {
     const { page, context } = await visit(browser, latchkey)
-    const link = linkIn(await latchkey.mailTo(await register(page, 'vera')))
+    const link = linkIn(await latchkey.mailTo(await registerByRequest(page, 'vera')))
     await page.goto(link)
     await page.getByRole('button', { name: 'Confirm my email' }).waitFor()
     expect(await latchkey.sql.query('select id from users where username = $1', ['vera'])).toEqual([])

@@ -147,8 +147,9 @@ describe('in both schemes', () => {
 })
 
 describe('an accent of the operator', () => {
-  it.each(['#ffe066', '#10204d', '#ff3366'])('%s stays readable', async (accent) => {
-    const theirs = await startLatchkey({ settings: { ACCENT_COLOR: accent, PRODUCT_NAME: 'Acme & Söhne' } })
+  // src/lib/accent.test.ts holds this for every colour.
+  it('stays readable', async () => {
+    const theirs = await startLatchkey({ settings: { ACCENT_COLOR: '#ffe066', PRODUCT_NAME: 'Acme & Söhne' } })
     const { page, context } = await visit(browser, theirs, { colorScheme: 'light' })
     await page.goto('/login')
     await page.getByRole('heading', { level: 1 }).waitFor()

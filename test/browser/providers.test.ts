@@ -16,19 +16,16 @@ afterAll(() => latchkey?.stop())
 const be = (page: Page, name: string) => page.getByRole('button', { name }).click()
 
 describe('signing in with a provider', () => {
-  it.each([
-    ['Google', 'Ben Example'],
-    ['GitHub', 'Ada Example'],
-  ])('works with %s, though the cookies do not come along with the way back', async (provider, person) => {
+  it('works, though the cookies do not come along with the way back', async () => {
     const { page, context, faults } = await visit(browser, latchkey)
     await page.goto('/login')
-    await page.getByRole('link', { name: `Continue with ${provider}` }).click()
-    await be(page, person)
+    await page.getByRole('link', { name: 'Continue with Google' }).click()
+    await be(page, 'Ben Example')
     await page.waitForURL('**/dashboard')
-    await page.getByRole('heading', { name: `Hello, ${person}` }).waitFor()
-    await page.getByText(`Signed in with ${provider}`).first().waitFor()
+    await page.getByRole('heading', { name: 'Hello, Ben Example' }).waitFor()
+    await page.getByText('Signed in with Google').first().waitFor()
     await page.reload()
-    await page.getByRole('heading', { name: `Hello, ${person}` }).waitFor()
+    await page.getByRole('heading', { name: 'Hello, Ben Example' }).waitFor()
     expect(faults).toEqual([])
     await context.close()
   })
@@ -52,21 +49,12 @@ describe('signing in with a provider', () => {
     await context.close()
   })
 
-  it('says in words that no email came, and that a refusal is one', async () => {
+  it('says in words that no email came or that it was refused, and still knows where the visitor was going', async () => {
     const { page, context } = await visit(browser, latchkey)
-    await page.goto('/login')
+    await page.goto('/login?returnTo=%2Fhealth%2Flive%3Fvia%3Drefusal')
     await page.getByRole('link', { name: 'Continue with GitHub' }).click()
     await be(page, 'No Email')
     await page.getByRole('alert').getByText('GitHub did not give us a confirmed email address').waitFor()
-    await page.getByRole('link', { name: 'Continue with Google' }).click()
-    await be(page, 'Refuse to sign in')
-    await page.getByRole('alert').getByText('Signing in with Google did not work.').waitFor()
-    await context.close()
-  })
-
-  it('still knows where the visitor was going after a refusal', async () => {
-    const { page, context } = await visit(browser, latchkey)
-    await page.goto('/login?returnTo=%2Fhealth%2Flive%3Fvia%3Drefusal')
     await page.getByRole('link', { name: 'Continue with Google' }).click()
     await be(page, 'Refuse to sign in')
     await page.getByRole('alert').getByText('Signing in with Google did not work.').waitFor()

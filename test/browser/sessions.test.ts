@@ -157,10 +157,9 @@ describe('a session in the browser', () => {
     const { context, page } = await signedIn('here')
     await page.goto('/login?returnTo=%2Fhealth%2Flive%3Ffrom%3Dlogin')
     await page.waitForURL('**/health/live?from=login')
-    for (const place of ['//evil.test', 'https://evil.test/', '/\\evil.test', 'javascript:alert(1)']) {
-      await page.goto(`/login?returnTo=${encodeURIComponent(place)}`)
-      await page.waitForURL(`${latchkey.url}/dashboard`)
-    }
+    // src/contract/return-to.test.ts has all other spellings.
+    await page.goto(`/login?returnTo=${encodeURIComponent('/\\evil.test')}`)
+    await page.waitForURL(`${latchkey.url}/dashboard`)
     await page.goto('/')
     await page.waitForURL('**/dashboard')
     await context.close()

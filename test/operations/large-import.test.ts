@@ -10,13 +10,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type FreshDatabase, freshPostgres, testPostgres } from '../support/databases.js'
 
 const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
-const users = 50_000
+const users = 25_000
 const heapInMegabytes = 48
 
 function* lines() {
   yield 'email,username,name,password_hash\r\n'
   for (let at = 0; at < users; at += 1)
-    yield `user${at}@example.com,user${at},"Number ""${at}"", of many",$2b$10$${String(at).padStart(53, 'x')}\r\n`
+    yield `user${at}@example.com,user${at},"Number ""${at}"", of ${'very '.repeat(30)}many",$2b$10$${String(at).padStart(53, 'x')}\r\n`
 }
 
 const output = (child: ChildProcess) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { addAuthenticator } from '../support/authenticator.js'
-import { type BrowserName, openBrowser } from '../support/browsers.js'
+import { browserNames, openBrowser } from '../support/browsers.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import {
   signInWith,
@@ -28,15 +28,10 @@ afterAll(async () => {
 
 // The service is at localhost and every provider at 127.0.0.1: two sites, as with real providers. What is tried here is
 // what no request library can try, namely which cookies a browser keeps and sends after it was sent back.
-const ways: [BrowserName, string][] = [
-  ['chromium', 'Google'],
-  ['chromium', 'GitHub'],
-  ['firefox', 'Google'],
-]
-it.each(ways)('in %s, %s sends the browser back at once, to where it was going', async (name, provider) => {
+it.each(browserNames)('in %s, a provider sends the browser back at once, to where it was going', async (name) => {
   const tab = await (await openBrowser(name)).tab()
   await tab.goTo(`${direct.url}/login?returnTo=${encodeURIComponent('/dashboard?from=notes')}`)
-  await tab.press(`Continue with ${provider}`)
+  await tab.press('Continue with Google')
   await tab.see('Hello, Ada Example')
   expect(tab.address()).toBe(`${direct.url}/dashboard?from=notes`)
   await tab.reload()

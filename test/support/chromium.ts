@@ -136,6 +136,14 @@ export const register = async (page: Page, username: string, place = '/register'
   return email
 }
 
+/** The same by a request: the page where the mail is waited for, for a test that is not about the form. */
+export const registerByRequest = async (page: Page, username: string) => {
+  const email = `${username}@example.com`
+  await page.request.post('/api/auth/register', { data: { username, email, password: goodPassword } })
+  await page.goto('/verify-email')
+  return email
+}
+
 export const linkIn = (mail: { text: string }) => {
   const link = /^https?:\S+#token=\S+$/m.exec(mail.text)?.[0]
   if (!link) throw new Error('The mail has no link on a line of its own')
