@@ -60,6 +60,7 @@ import { createUndo } from '../flows/undo/undo.js'
 import { undoRoutes } from '../flows/undo/undo.routes.js'
 import { createVerifyEmail } from '../flows/verify-email/verify-email.js'
 import { verifyEmailRoutes } from '../flows/verify-email/verify-email.routes.js'
+import { createRecoveredAccounts, type RecoveredAccounts } from '../http/recovered-accounts.js'
 import { createReturnToNotes } from '../http/return-to-notes.js'
 import type { Server } from '../http/server.js'
 import { composeAccountData } from './account-data.js'
@@ -67,7 +68,7 @@ import type { HttpParts, Platform } from './http-parts.js'
 import type { Nouns } from './nouns.js'
 
 type Parts = HttpParts & { isClosing: () => boolean }
-type Dependencies = Platform & Nouns & Parts & { secondFactorRequired: boolean }
+type Dependencies = Platform & Nouns & Parts & { secondFactorRequired: boolean; recoveredAccounts: RecoveredAccounts }
 
 /** What users do with their own account. */
 const registerAccountFlows = (server: Server, dependencies: Dependencies) => {
@@ -93,9 +94,32 @@ const registerFactorFlows = (server: Server, dependencies: Dependencies) => {
   passkeyLoginRoutes(server, { ...dependencies, passkeyLogin: createPasskeyLogin(dependencies) })
 }
 
+/** What is done with a session once it has begun. */
+const registerSessionFlows = (server: Server, dependencies: Dependencies) => {
+  refreshRoutes(server, dependencies)
+  logoutRoutes(server, { ...dependencies, logout: createLogout(dependencies) })
+  const proofHandlers = createProofHandlers(dependencies)
+  stepUpRoutes(server, { ...dependencies, stepUp: createStepUp({ ...dependencies, proofHandlers }) })
+  sessionsRoutes(server, { ...dependencies, ownSessions: createOwnSessions(dependencies) })
+  accessCheckRoutes(server, { ...dependencies, renewal: createRenewal(dependencies) })
+}
+
+/** For other programs, with a key of their own. */
+const registerServiceFlows = (server: Server, dependencies: Dependencies) => {
+  userLookupRoutes(server, dependencies)
+  signOutUserRoutes(server, dependencies)
+  revocationsRoutes(server, dependencies)
+}
+
 /** Each routes file names its addresses; docs/openapi.json lists all of them. */
 export const registerFlows = async (server: Server, config: Config, platform: Platform, nouns: Nouns, parts: Parts) => {
-  const dependencies = { ...platform, ...nouns, ...parts, secondFactorRequired: config.secondFactor === 'required' }
+  const dependencies: Dependencies = {
+    ...platform,
+    ...nouns,
+    ...parts,
+    secondFactorRequired: config.secondFactor === 'required',
+    recoveredAccounts: createRecoveredAccounts({ ...nouns, ...parts }),
+  }
   const routes = apiDocumentRoutes(server, { guards: parts.guards, accent: config.accentColor })
   loginRoutes(server, { ...dependencies, login: createLogin(dependencies) })
   registerRoutes(server, { ...dependencies, register: createRegister(dependencies) })
@@ -118,21 +142,14 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
   })
   registerAccountFlows(server, dependencies)
   registerFactorFlows(server, dependencies)
-  refreshRoutes(server, dependencies)
-  logoutRoutes(server, { ...dependencies, logout: createLogout(dependencies) })
-  const proofHandlers = createProofHandlers(dependencies)
-  stepUpRoutes(server, { ...dependencies, stepUp: createStepUp({ ...dependencies, proofHandlers }) })
-  sessionsRoutes(server, { ...dependencies, ownSessions: createOwnSessions(dependencies) })
-  accessCheckRoutes(server, { ...dependencies, renewal: createRenewal(dependencies) })
+  registerSessionFlows(server, dependencies)
   jwksRoutes(server, dependencies)
   eventsRoutes(server, dependencies)
   passwordStrengthRoutes(server, dependencies)
   csrfTokenRoutes(server, dependencies)
   csrfExampleRoutes(server, dependencies)
   contentRoutes(server, dependencies)
-  userLookupRoutes(server, dependencies)
-  signOutUserRoutes(server, dependencies)
-  revocationsRoutes(server, dependencies)
+  registerServiceFlows(server, dependencies)
   if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox, accent: config.accentColor })
   const pages = pagesRoutes(server, {
     assets: await loadAssets(),

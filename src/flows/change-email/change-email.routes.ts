@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
+import { TypedEmail } from '../../contract/request-fields.js'
 import { Accepted, NoContent, Nullable, WaitingEmail } from '../../contract/schemas.js'
 import { readEmail } from '../../domain/users/email.js'
 import { atLeast, minResponseTime } from '../../http/at-least.js'
@@ -23,7 +24,7 @@ const tags = ['account']
 const askSchema = {
   tags,
   summary: "Ask for a new email address; it is the caller's as soon as the link in the mail to it is confirmed",
-  body: Type.Object({ email: Type.String({ minLength: 3, maxLength: 254 }) }),
+  body: Type.Object({ email: TypedEmail }),
   response: { 202: Accepted, ...askRefusals.responses },
 }
 const readSchema = {

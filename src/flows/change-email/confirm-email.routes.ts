@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
+import { LinkToken, TypedPassword } from '../../contract/request-fields.js'
 import { EmailLink, NoContent } from '../../contract/schemas.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
@@ -30,11 +31,10 @@ const confirmRefusals = routeRefusals(
 )
 
 const tags = ['account']
-const token = Type.String({ minLength: 1, maxLength: 128 })
 const checkSchema = {
   tags,
   summary: 'Whether a link still works, the address that it confirms, and what has to be proven; changes nothing',
-  body: Type.Object({ token }),
+  body: Type.Object({ token: LinkToken }),
   response: { 200: EmailLink, ...checkRefusals.responses },
 }
 const confirmSchema = {
@@ -43,8 +43,8 @@ const confirmSchema = {
   description:
     'Needs a session of the user whose address it is, or the password, unless the account has two-step sign-in. Without a session none begins.',
   body: Type.Object({
-    token,
-    password: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
+    token: LinkToken,
+    password: Type.Optional(TypedPassword),
   }),
   response: {
     204: withHeaders(NoContent, { 'Set-Cookie': 'New access_token and refresh_token, with a session' }),

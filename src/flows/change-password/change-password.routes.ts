@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
+import { TypedPassword } from '../../contract/request-fields.js'
 import { NoContent } from '../../contract/schemas.js'
 import type { Factors } from '../../domain/factors/factors.js'
 import type { Callers } from '../../http/caller.js'
@@ -34,8 +35,8 @@ const schema = {
   summary:
     "Change the caller's password; ends the other sessions and sets new tokens for this one; needs a fresh sign-in while TOTP is on",
   body: Type.Object({
-    currentPassword: Type.String({ minLength: 1, maxLength: 1024 }),
-    newPassword: Type.String({ minLength: 1, maxLength: 1024 }),
+    currentPassword: TypedPassword,
+    newPassword: TypedPassword,
   }),
   response: {
     204: withHeaders(NoContent, { 'Set-Cookie': 'New access_token and refresh_token' }),

@@ -90,17 +90,13 @@ export const factorsRoutes = (server: Server, deps: Dependencies) => {
   server.post('/api/auth/totp', { schema: schemas.begin, onRequest: guards.enrol }, async (request, reply) => {
     const by = enrolling.of(request)
     const begun = await ('caller' in by ? ownFactors.begin(by.caller) : totpEnrolment.begin(by.challenge))
-    if (!isRefused(begun)) return reply.send({ ...begun, qr: renderSVG(begun.uri, { border: 4 }) })
-    signInCookies.clearIfOver(reply, begun)
-    return beginRefusals.sendRefusal(reply, begun)
+    if (isRefused(begun)) return beginRefusals.sendRefusal(signInCookies.clearedIfOver(reply, begun), begun)
+    return reply.send({ ...begun, qr: renderSVG(begun.uri, { border: 4 }) })
   })
 
   const confirmAtEnrolment = async (code: string, token: string, request: FastifyRequest, reply: FastifyReply) => {
     const finished = await totpEnrolment.confirm(code, token, signInCookies.visitOf(request))
-    if (isRefused(finished)) {
-      signInCookies.clearIfOver(reply, finished)
-      return confirmRefusals.sendRefusal(reply, finished)
-    }
+    if (isRefused(finished)) return confirmRefusals.sendRefusal(signInCookies.clearedIfOver(reply, finished), finished)
     signInCookies.clearChallenge(reply)
     const { issued, recoveryCodes } = finished
     return sendSignedIn(reply, cookies, issued, { recoveryCodes })

@@ -84,10 +84,7 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
   server.post(`${path}/options`, { schema: schemas.begin, onRequest: guards.enrol }, async (request, reply) => {
     const by = enrolling.of(request)
     const begun = await ('caller' in by ? ownPasskeys.begin(by.caller) : ownPasskeys.beginAtEnrolment(by.challenge))
-    if (isRefused(begun)) {
-      signInCookies.clearIfOver(reply, begun)
-      return beginRefusals.sendRefusal(reply, begun)
-    }
+    if (isRefused(begun)) return beginRefusals.sendRefusal(signInCookies.clearedIfOver(reply, begun), begun)
     ceremonyCookies.keep(request, reply, begun.ceremony)
     return reply.send(begun.options)
   })
@@ -95,10 +92,7 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
   type Made = Parameters<typeof ownPasskeys.add>[1]
   const addAtEnrolment = async (made: Made, token: string, request: FastifyRequest, reply: FastifyReply) => {
     const finished = await ownPasskeys.addAtEnrolment(made, token, signInCookies.visitOf(request))
-    if (isRefused(finished)) {
-      signInCookies.clearIfOver(reply, finished)
-      return addRefusals.sendRefusal(reply, finished)
-    }
+    if (isRefused(finished)) return addRefusals.sendRefusal(signInCookies.clearedIfOver(reply, finished), finished)
     signInCookies.clearChallenge(reply)
     return sendSignedIn(reply.status(201), cookies, finished.issued, finished.added)
   }

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
+import { TypedPassword } from '../../contract/request-fields.js'
 import { SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
@@ -27,7 +28,7 @@ const schema = {
   summary: 'Sign in with a username or an email, and a password',
   body: Type.Object({
     username: Type.String({ minLength: 1, maxLength: 254 }),
-    password: Type.String({ minLength: 1, maxLength: 1024 }),
+    password: TypedPassword,
   }),
   response: {
     200: SignedIn,

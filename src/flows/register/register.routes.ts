@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { longestName } from '../../contract/name-lengths.js'
 import { isRefused } from '../../contract/outcome.js'
+import { TypedPassword } from '../../contract/request-fields.js'
 import { Accepted } from '../../contract/schemas.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
@@ -41,7 +42,7 @@ const schema = {
     // Longer than a name or an email may be: their own rules say what is wrong, each with its code.
     username: Type.String({ maxLength: 1024 }),
     email: Type.String({ maxLength: 1024 }),
-    password: Type.String({ minLength: 1, maxLength: 1024 }),
+    password: TypedPassword,
     name: Type.Optional(Type.String({ maxLength: longestName })),
     invite: Type.Optional(Type.String({ maxLength: 1024, description: 'The token of an invitation for this address' })),
   }),

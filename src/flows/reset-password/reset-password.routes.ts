@@ -1,15 +1,13 @@
 import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
+import { LinkToken, TypedEmail, TypedPassword } from '../../contract/request-fields.js'
 import { Accepted, NoContent } from '../../contract/schemas.js'
-import type { KnownDevices } from '../../domain/known-devices/known-devices.js'
 import { atLeast, minResponseTime } from '../../http/at-least.js'
 import { clientOf } from '../../http/client.js'
-import type { Cookies } from '../../http/cookies/cookies.js'
-import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { Limits } from '../../http/limits/limits.js'
 import type { MailLimits } from '../../http/limits/mail-limits.js'
-import type { SignInLimits } from '../../http/limits/sign-in-limits.js'
+import type { RecoveredAccounts } from '../../http/recovered-accounts.js'
 import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -33,22 +31,21 @@ const confirmRefusals = routeRefusals(
 const requestSchema = {
   tags: ['reset password'],
   summary: 'Request a password reset mail',
-  body: Type.Object({ email: Type.String({ minLength: 3, maxLength: 254 }) }),
+  body: Type.Object({ email: TypedEmail }),
   response: { 202: Accepted, ...requestRefusals.responses },
 }
-const tokenShape = Type.String({ minLength: 1, maxLength: 128 })
 const checkSchema = {
   tags: ['reset password'],
   summary: 'Whether a link still works, and the username that it is for; changes nothing',
-  body: Type.Object({ token: tokenShape }),
+  body: Type.Object({ token: LinkToken }),
   response: { 200: Type.Object({ username: Type.String() }), ...checkRefusals.responses },
 }
 const confirmSchema = {
   tags: ['reset password'],
   summary: 'Choose a new password with the token from the mail; ends every session of the user',
   body: Type.Object({
-    token: tokenShape,
-    password: Type.String({ minLength: 1, maxLength: 1024 }),
+    token: LinkToken,
+    password: TypedPassword,
   }),
   response: {
     204: withHeaders(NoContent, { 'Set-Cookie': 'known_device' }),
@@ -58,18 +55,14 @@ const confirmSchema = {
 
 type Dependencies = {
   resetPassword: ReturnType<typeof createResetPassword>
-  knownDevices: KnownDevices
-  signInCookies: SignInCookies
-  cookies: Cookies
+  recoveredAccounts: RecoveredAccounts
   limits: Limits
   mailLimits: MailLimits
-  signInLimits: SignInLimits
   countedRequests: CountedRequests
 }
 
 export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
-  const { resetPassword, knownDevices, signInCookies, cookies, limits, mailLimits, signInLimits, countedRequests } =
-    deps
+  const { resetPassword, recoveredAccounts, limits, mailLimits, countedRequests } = deps
   const requesting = {
     schema: requestSchema,
     onRequest: limits.sensitive,
@@ -94,10 +87,8 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
     const { token, password } = request.body
     const result = await resetPassword.confirm(token, password, clientOf(request))
     if (isRefused(result)) return confirmRefusals.sendRefusal(reply, result)
-    await mailLimits.forgetMailedCodes(result.id)
-    await signInLimits.forgetSignIns(result, request)
-    // So that the owner of an account that others are guessing at gets in here.
-    cookies.keepKnownDevice(reply, knownDevices.remember(result, signInCookies.knownIn(request)))
+    await recoveredAccounts.forgetLimits(result, request)
+    recoveredAccounts.rememberBrowser(result, request, reply)
     return reply.status(204).send()
   })
 }

@@ -27,10 +27,7 @@ export const enrolmentCodeRoutes = (server: Server, deps: Dependencies) => {
   server.post('/api/auth/second-factor/mail', mailing, async (request, reply) => {
     const token = signInCookies.challengeOf(request)
     const challenge = token === undefined ? refuse('challenge_over') : await enrolments.find(token)
-    if (isRefused(challenge)) {
-      signInCookies.clearIfOver(reply, challenge)
-      return refusals.sendRefusal(reply, challenge)
-    }
+    if (isRefused(challenge)) return refusals.sendRefusal(signInCookies.clearedIfOver(reply, challenge), challenge)
     const limited = await mailLimits.mailedCodesTo(challenge.userId, request, reply)
     if (limited) return reply
     await enrolments.mailCode(challenge, clientOf(request))

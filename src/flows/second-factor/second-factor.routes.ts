@@ -88,9 +88,8 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
     const client = clientOf(request)
     const opened =
       token === undefined ? refuse('challenge_over') : await enrolments.enterMailedCode(token, mailedCode, client)
-    if (!isRefused(opened)) return reply.status(202).send({ next: 'enrolment', methods: enrolmentMethods })
-    signInCookies.clearIfOver(reply, opened)
-    return sendRefusal(reply, opened)
+    if (isRefused(opened)) return sendRefusal(signInCookies.clearedIfOver(reply, opened), opened)
+    return reply.status(202).send({ next: 'enrolment', methods: enrolmentMethods })
   }
 
   server.post(path, { schema, onRequest, config: { countsIn: ['device_codes'] } }, async (request, reply) => {
@@ -104,8 +103,8 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
         ? refuse('challenge_over')
         : await signIns.bySecondFactor({ token, code, trustDevice }, signInCookies.visitOf(request))
     if (isRefused(finished)) {
-      signInCookies.clearIfOver(reply, finished)
-      if (finished.refused !== 'too_many_codes') return sendRefusal(reply, finished)
+      if (finished.refused !== 'too_many_codes')
+        return sendRefusal(signInCookies.clearedIfOver(reply, finished), finished)
       const { retryAfter } = finished
       return sendRefusal(reply, refuse('too_many_requests', { retryAfter }))
     }

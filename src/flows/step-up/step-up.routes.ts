@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { PasskeyCredential, PasskeyRequestOptions } from '../../contract/passkeys.js'
+import { TypedPassword } from '../../contract/request-fields.js'
 import { Accepted, SignedIn, StepUpMethods } from '../../contract/schemas.js'
 import { clientDataOf } from '../../domain/passkeys/verification.js'
 import type { Callers } from '../../http/caller.js'
@@ -47,7 +48,7 @@ const proveSchema = {
   description:
     'Takes exactly one proof. 403 with `methods` if that proof is not enough for this account. Tokens of this session that were issued before are refused afterwards.',
   body: Type.Object({
-    password: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
+    password: Type.Optional(TypedPassword),
     code: Type.Optional(
       Type.String({ minLength: 1, maxLength: 64, description: 'Of the authenticator app, or a recovery code' }),
     ),

@@ -1,16 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
+import { LinkToken, TypedPassword } from '../../contract/request-fields.js'
 import { NoContent, UndoState } from '../../contract/schemas.js'
 import { type UndoOf, undoTokenFor } from '../../contract/undo-tokens.js'
-import type { KnownDevices } from '../../domain/known-devices/known-devices.js'
 import { clientOf } from '../../http/client.js'
-import type { Cookies } from '../../http/cookies/cookies.js'
-import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { Limits } from '../../http/limits/limits.js'
-import type { MailLimits } from '../../http/limits/mail-limits.js'
-import type { SignInLimits } from '../../http/limits/sign-in-limits.js'
+import type { RecoveredAccounts } from '../../http/recovered-accounts.js'
 import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -32,7 +29,7 @@ const tags = ['undo']
 const checkSchema = {
   tags,
   summary: 'Whether a link still works, and all that it takes back; changes nothing',
-  body: Type.Object({ token: Type.String({ minLength: 1, maxLength: 128 }) }),
+  body: Type.Object({ token: LinkToken }),
   response: { 200: UndoState, ...checkRefusals.responses },
 }
 const schemaOf = (of: UndoOf, mail: string) => ({
@@ -41,7 +38,7 @@ const schemaOf = (of: UndoOf, mail: string) => ({
   description: `Puts back the address to which the mail went, removes everything that was added in the last seven days and can still be undone, and ends every session and waiting link. With a password it is the new one; without, no password works, and a reset link is mailed to that address. Tokens that begin with \`${undoTokenFor(of, '')}\` are for this call; any other is refused with invalid_link.`,
   body: Type.Object({
     token: Type.String({ minLength: 1, maxLength: 128, description: `Begins with \`${undoTokenFor(of, '')}\`` }),
-    password: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
+    password: Type.Optional(TypedPassword),
   }),
   response: { 204: withHeaders(NoContent, { 'Set-Cookie': 'known_device, with a password' }), ...responses },
 })
@@ -55,18 +52,14 @@ const schemas = {
 
 type Dependencies = {
   undo: ReturnType<typeof createUndo>
-  knownDevices: KnownDevices
-  signInCookies: SignInCookies
-  cookies: Cookies
+  recoveredAccounts: RecoveredAccounts
   limits: Limits
-  mailLimits: MailLimits
-  signInLimits: SignInLimits
   countedRequests: CountedRequests
 }
 type Link = { token: string; password?: string }
 
 export const undoRoutes = (server: Server, deps: Dependencies) => {
-  const { undo, knownDevices, signInCookies, cookies, limits, mailLimits, signInLimits, countedRequests } = deps
+  const { undo, recoveredAccounts, limits, countedRequests } = deps
   const limited = { onRequest: limits.confirm, onSend: countedRequests.refundSuccess }
 
   server.post('/api/auth/undo/check', { schema: checkSchema, onRequest: limits.byNetwork }, async (request, reply) => {
@@ -76,11 +69,8 @@ export const undoRoutes = (server: Server, deps: Dependencies) => {
   const takeBack = async (of: UndoOf, link: Link, request: FastifyRequest, reply: FastifyReply) => {
     const owner = await undo.takeBack(of, link, clientOf(request))
     if (isRefused(owner)) return sendRefusal(reply, owner)
-    await mailLimits.forgetMailedCodes(owner.id)
-    await signInLimits.forgetSignIns(owner, request)
-    // As after a reset: so that the owner of an account that others are guessing at gets in here.
-    if (link.password !== undefined)
-      cookies.keepKnownDevice(reply, knownDevices.remember(owner, signInCookies.knownIn(request)))
+    await recoveredAccounts.forgetLimits(owner, request)
+    if (link.password !== undefined) recoveredAccounts.rememberBrowser(owner, request, reply)
     return reply.status(204).send()
   }
 

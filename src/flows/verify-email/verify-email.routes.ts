@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { isRefused, refuse } from '../../contract/outcome.js'
+import { LinkToken, TypedPassword } from '../../contract/request-fields.js'
 import { Accepted, LinkState, SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import { atLeast, minResponseTime } from '../../http/at-least.js'
@@ -46,17 +47,15 @@ const resendRefusals = routeRefusals(
   'unavailable',
 )
 
-const token = Type.String({ minLength: 1, maxLength: 128 })
-
 const schema = {
   tags: ['registration'],
   summary:
     'Confirm the email: by the link in the browser that registered, by the link and the password, or by the code',
   description: 'Takes `token`, with `password` in another browser than the one that registered, or `code`.',
   body: Type.Object({
-    token: Type.Optional(token),
+    token: Type.Optional(LinkToken),
     code: Type.Optional(Type.String({ minLength: 1, maxLength: 32 })),
-    password: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
+    password: Type.Optional(TypedPassword),
   }),
   response: {
     200: SignedIn,
@@ -68,7 +67,7 @@ const schema = {
 const checkSchema = {
   tags: ['registration'],
   summary: 'The state of a mailed link or, without one, of the registration that this browser began',
-  body: Type.Object({ token: Type.Optional(token) }),
+  body: Type.Object({ token: Type.Optional(LinkToken) }),
   response: { 200: LinkState, ...checkRefusals.responses },
 }
 const resendSchema = {

@@ -14,16 +14,14 @@ export const comesFromAnotherSite = ({ headers }: FastifyRequest) => headers['se
 
 export type SignInCookies = ReturnType<typeof createSignInCookies>
 
-/** What a browser keeps between the two steps of a sign-in, and after it if it is trusted. */
-export const createSignInCookies = ({
-  cookies,
-  callers,
-  trustedFor = 0,
-}: {
+type Dependencies = {
   cookies: Cookies
   callers: Pick<Callers, 'refreshedSessionOf'>
   trustedFor?: number | undefined
-}) => {
+}
+
+/** What a browser keeps between the two steps of a sign-in, and after it if it is trusted. */
+export const createSignInCookies = ({ cookies, callers, trustedFor = 0 }: Dependencies) => {
   const trustedMaxAge = Math.floor(trustedFor / seconds)
   /** A family computer: each account has its own value, the newest first. */
   const valuesIn = (request: FastifyRequest, name: string) =>
@@ -47,8 +45,10 @@ export const createSignInCookies = ({
     },
     keepChallenge: (reply: FastifyReply, token: string) => cookies.set(reply, 'challenge', token),
     clearChallenge,
-    clearIfOver: (reply: FastifyReply, { refused }: Refused) => {
+    /** The reply to a refusal: the cookie of a sign-in that is over is cleared with it. */
+    clearedIfOver: (reply: FastifyReply, { refused }: Refused) => {
       if (refused === 'challenge_over') clearChallenge(reply)
+      return reply
     },
     trust: (reply: FastifyReply, tokens: readonly string[]) => {
       cookies.set(reply, 'trusted_device', tokens.slice(0, mostAccounts).join('.'), trustedMaxAge)

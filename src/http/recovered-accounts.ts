@@ -1,0 +1,30 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { DeviceOwner, KnownDevices } from '../domain/known-devices/known-devices.js'
+import type { Cookies } from './cookies/cookies.js'
+import type { SignInCookies } from './cookies/sign-in-cookies.js'
+import type { MailLimits } from './limits/mail-limits.js'
+import type { SignInLimits } from './limits/sign-in-limits.js'
+
+type Dependencies = {
+  mailLimits: Pick<MailLimits, 'forgetMailedCodes'>
+  signInLimits: Pick<SignInLimits, 'forgetSignIns'>
+  knownDevices: Pick<KnownDevices, 'remember'>
+  signInCookies: Pick<SignInCookies, 'knownIn'>
+  cookies: Pick<Cookies, 'keepKnownDevice'>
+}
+
+export type RecoveredAccounts = ReturnType<typeof createRecoveredAccounts>
+
+/** An owner who got the account back by a mailed link must be able to sign in, whatever an attacker has used up. */
+export const createRecoveredAccounts = (deps: Dependencies) => {
+  const { mailLimits, signInLimits, knownDevices, signInCookies, cookies } = deps
+  return {
+    forgetLimits: async (owner: DeviceOwner, request: FastifyRequest) => {
+      await mailLimits.forgetMailedCodes(owner.id)
+      await signInLimits.forgetSignIns(owner, request)
+    },
+    /** So that the owner of an account that others are guessing at gets in here. */
+    rememberBrowser: (owner: DeviceOwner, request: FastifyRequest, reply: FastifyReply) =>
+      cookies.keepKnownDevice(reply, knownDevices.remember(owner, signInCookies.knownIn(request))),
+  }
+}
