@@ -5,7 +5,7 @@ import { useStableCallback } from '../hooks/stable-callback.js'
 import { FormContext } from './form.js'
 import { AlertIcon, EyeIcon } from './icons.js'
 
-type Props = {
+export type FieldProps = {
   name: string
   label: string
   type?: 'text' | 'email' | 'password'
@@ -25,7 +25,7 @@ type Props = {
 }
 
 /** The browser keeps the value, so that password managers, pasting and undo work as usual. */
-export const Field = (props: Props) => {
+export const Field = (props: FieldProps) => {
   const { name, label, type = 'text', required = true, hint, focused = false, code = false } = props
   const id = useId()
   const input = useRef<HTMLInputElement>(null)
@@ -84,10 +84,10 @@ export const Field = (props: Props) => {
 }
 
 /** The parts that a screen reader reads with the field. */
-const describedBy = (id: string, { hint, below }: Pick<Props, 'below'> & { hint: string | undefined }) =>
+const describedBy = (id: string, { hint, below }: Pick<FieldProps, 'below'> & { hint: string | undefined }) =>
   [`${id}-errors`, ...(hint ? [`${id}-hint`] : []), ...(below ? [`${id}-below`] : [])].join(' ')
 
-const useFirstFocus = (input: RefObject<HTMLInputElement | null>, focused: Props['focused']) => {
+const useFirstFocus = (input: RefObject<HTMLInputElement | null>, focused: FieldProps['focused']) => {
   const focus = useStableCallback(() => {
     // On a touch screen the focus would open a keyboard over the page before it has been read.
     if (focused !== 'chosen' && !matchMedia('(pointer: fine)').matches) return

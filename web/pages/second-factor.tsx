@@ -6,6 +6,7 @@ import { mount } from '../browser/mount.js'
 import { redirectAfterSignIn, returnToInAddress, withReturnTo } from '../browser/navigation.js'
 import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
+import { CodeField } from '../components/code-field.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
@@ -87,14 +88,11 @@ const Code = ({ waiting, returnTo, onExpired }: CodeProps) => {
         {byRecoveryCode ? (
           <Field name="code" label={words.recoveryCode} autoComplete="off" maxLength={64} code focused="chosen" />
         ) : (
-          <Field
-            name="code"
+          <CodeField
             label={words.code}
-            autoComplete="one-time-code"
             inputMode="numeric"
             // A recovery code that is pasted here works too.
             maxLength={64}
-            code
             focused={byRecoveryCode === undefined ? true : 'chosen'}
           />
         )}

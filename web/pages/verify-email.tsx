@@ -14,6 +14,7 @@ import {
   withReturnTo,
 } from '../browser/navigation.js'
 import { Card } from '../components/card.js'
+import { CodeField } from '../components/code-field.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
@@ -202,15 +203,7 @@ const CodeForm = ({ onSubmit }: { onSubmit: (values: Values) => Promise<Problems
   const words = useWords('verify-email')
   return (
     <Form submitLabel={words.submitCode} onSubmit={onSubmit}>
-      <Field
-        name="code"
-        label={words.code}
-        autoComplete="one-time-code"
-        hint={words.codeHint}
-        maxLength={12}
-        code
-        focused
-      />
+      <CodeField label={words.code} hint={words.codeHint} maxLength={12} focused />
     </Form>
   )
 }

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Answer } from '#client/client.js'
-import { Field } from '../components/field.js'
+import { CodeField } from '../components/code-field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { SendAgain } from '../components/send-again.js'
 import { useWords } from '../hooks/settings.js'
@@ -35,15 +35,7 @@ export const MailedCode = ({ send, enter }: Props) => {
     <>
       <p role="status">{words.mailSent}</p>
       <Form key="code" submitLabel={words.confirm} onSubmit={({ code = '' }: Values) => enter(code)}>
-        <Field
-          name="code"
-          label={words.code}
-          hint={words.codeHint}
-          autoComplete="one-time-code"
-          maxLength={32}
-          code
-          focused="chosen"
-        />
+        <CodeField label={words.code} hint={words.codeHint} maxLength={32} focused="chosen" />
       </Form>
       <SendAgain send={send} sent={words.sentAgain} />
     </>

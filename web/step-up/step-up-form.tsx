@@ -2,6 +2,7 @@ import type { PasskeyCredential, Proof, Refusal } from '#client/client.js'
 import type { ProofMethod } from '#contract/proofs.js'
 import { client } from '../browser/client.js'
 import { queryValue, returnToAfterStepUp, withReturnTo } from '../browser/navigation.js'
+import { CodeField } from '../components/code-field.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { HiddenUsername } from '../components/hidden-username.js'
@@ -103,15 +104,7 @@ const ByCode = ({ prove }: WayProps) => {
   const words = useWords('step-up')
   return (
     <Form submitLabel={words.confirm} onSubmit={({ code = '' }: Values) => prove({ code })}>
-      <Field
-        name="code"
-        label={words.appCode}
-        hint={words.appCodeHint}
-        autoComplete="one-time-code"
-        maxLength={64}
-        code
-        focused
-      />
+      <CodeField label={words.appCode} hint={words.appCodeHint} maxLength={64} focused />
     </Form>
   )
 }

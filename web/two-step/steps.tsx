@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Answer, Refusal } from '#client/client.js'
 import type { TotpBegun } from '#contract/schemas.js'
 import { Button } from '../components/button.js'
-import { Field } from '../components/field.js'
+import { CodeField } from '../components/code-field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { useWords } from '../hooks/settings.js'
 import { useProblems } from '../words/refusals.js'
@@ -41,15 +41,7 @@ export const AddApp = <Added,>({ totp, confirm, onAdded, problemsOf }: AddProps<
         </a>
       </p>
       <Form submitLabel={words.confirm} onSubmit={submit}>
-        <Field
-          name="code"
-          label={words.code}
-          autoComplete="one-time-code"
-          inputMode="numeric"
-          maxLength={12}
-          code
-          focused
-        />
+        <CodeField label={words.code} inputMode="numeric" maxLength={12} focused />
       </Form>
     </>
   )

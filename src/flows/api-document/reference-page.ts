@@ -1,5 +1,5 @@
 import { refusals } from '../../contract/refusals.js'
-import { pagePolicy } from '../../http/headers.js'
+import { pageHead } from '../../http/page-head.js'
 import { designStyle } from '../../lib/design-style.js'
 import { escapeHtml } from '../../lib/escape-html.js'
 import { referenceStyle } from './reference-style.js'
@@ -170,16 +170,7 @@ ${listed.map((each) => operationOf(each, document)).join('\n')}</section>`,
   )
   return `<!doctype html>
 <html lang="en">
-<head>
-<meta charset="utf-8">
-${pagePolicy("'none'")}
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>${escapeHtml(info.title)}: API reference</title>
-<link rel="icon" href="data:,">
-<style>${designStyle(accent)}${referenceStyle}</style>
-</head>
+${pageHead(`${info.title}: API reference`, designStyle(accent) + referenceStyle)}
 <body>
 <a class="skip" href="#content">To the content</a>
 <header><h1>${escapeHtml(info.title)}: API reference</h1><p>For programs: <a href="/api/openapi.json">openapi.json</a></p></header>

@@ -1,4 +1,4 @@
-import { pagePolicy } from '../../http/headers.js'
+import { pageHead } from '../../http/page-head.js'
 import { markSvg } from '../../lib/brand-mark.js'
 import { designStyle } from '../../lib/design-style.js'
 import { escapeHtml } from '../../lib/escape-html.js'
@@ -7,16 +7,7 @@ import { mailboxStyle } from './mailbox-style.js'
 
 const shell = (title: string, main: string, accent: string) => `<!doctype html>
 <html lang="en">
-<head>
-<meta charset="utf-8">
-${pagePolicy("'none'")}
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>${escapeHtml(title)}</title>
-<link rel="icon" href="data:,">
-<style>${designStyle(accent)}${mailboxStyle}</style>
-</head>
+${pageHead(title, designStyle(accent) + mailboxStyle)}
 <body>
 <header class="brand">${markSvg}<span>Development mailbox</span></header>
 <main>${main}</main>
