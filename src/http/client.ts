@@ -23,8 +23,8 @@ const canonical = (text: string) => {
 
 /** The canonical form of a written address; undefined if it is none. */
 export const readAddress = (text: string) => {
-  const given = withoutPort(text)
-  return ipaddr.isValid(given) ? canonical(given).toString() : undefined
+  const address = withoutPort(text)
+  return ipaddr.isValid(address) ? canonical(address).toString() : undefined
 }
 
 /** A network in the notation of CIDR, such as 192.0.2.0/24; undefined if it is none. */
@@ -35,10 +35,10 @@ export const readRange = (text: string) => {
   return Number(bits) <= most ? `${address}/${Number(bits)}` : undefined
 }
 
-/** The client's address in its canonical form. If the given one is invalid, the address of the connection counts. */
+/** The client's address in its canonical form. If the one that a proxy names is invalid, the address of the connection counts. */
 const canonicalAddress = (request: FastifyRequest) => {
-  const given = withoutPort(request.ip)
-  const address = ipaddr.isValid(given) ? given : (request.socket.remoteAddress ?? '')
+  const forwarded = withoutPort(request.ip)
+  const address = ipaddr.isValid(forwarded) ? forwarded : (request.socket.remoteAddress ?? '')
   return ipaddr.isValid(address) ? canonical(address) : undefined
 }
 
@@ -72,18 +72,18 @@ export const networkOf = (text: string) => {
  * one limit.
  */
 export const createProxyWatch = ({ trustsProxy, warn }: { trustsProxy: boolean; warn: () => void }) => {
-  let seen = 0
-  let only: string | undefined
+  let requests = 0
+  let onlyAddress: string | undefined
   let isDone = trustsProxy
   const look = (request: FastifyRequest) => {
     // A health probe connects directly, even if users come through a proxy.
     if (isDone || request.routeOptions.config.probe) return
     const address = request.socket.remoteAddress ?? ''
     const isPrivate = ipaddr.isValid(address) && ipaddr.process(address).range() !== 'unicast'
-    isDone = !request.headers['x-forwarded-for'] || !isPrivate || (only !== undefined && only !== address)
-    only = address
-    seen += 1
-    if (!isDone && seen === 20) {
+    isDone = !request.headers['x-forwarded-for'] || !isPrivate || (onlyAddress !== undefined && onlyAddress !== address)
+    onlyAddress = address
+    requests += 1
+    if (!isDone && requests === 20) {
       isDone = true
       warn()
     }

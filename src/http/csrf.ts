@@ -44,8 +44,8 @@ export const createCsrf = ({ keys, cookies, callers, signInCookies }: Dependenci
     const header = request.headers['x-csrf-token']
     const [, nonce, mac] = tokenShape.exec(typeof header === 'string' ? header : '') ?? []
     if (!secret || !nonce || !mac) return false
-    const given = Buffer.from(mac, 'base64url')
-    return keys.some((key) => sameBytes(signature(key, holder, secret, nonce), given))
+    const macBytes = Buffer.from(mac, 'base64url')
+    return keys.some((key) => sameBytes(signature(key, holder, secret, nonce), macBytes))
   }
 
   return {

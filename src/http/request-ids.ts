@@ -26,8 +26,8 @@ export const createRequestIds = (trustProxy: readonly string[] = []) => {
   const trusted = trustProxy.map(rangeOf)
   const isProxy = (peer = '') => ipaddr.isValid(peer) && trusted.some((range) => isIn(ipaddr.process(peer), range))
   return ({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>) => {
-    const given = headers[requestIdHeader]
-    const isUsable = typeof given === 'string' && wellFormed.test(given) && isProxy(socket.remoteAddress)
-    return isUsable ? given : randomUUID()
+    const ofProxy = headers[requestIdHeader]
+    const isUsable = typeof ofProxy === 'string' && wellFormed.test(ofProxy) && isProxy(socket.remoteAddress)
+    return isUsable ? ofProxy : randomUUID()
   }
 }

@@ -18,10 +18,10 @@ const ajvOptions = {
 
 /** Calls `make` when the value is first asked for. */
 const whenNeeded = <Value>(make: () => Value) => {
-  let made: { value: Value } | undefined
+  let cache: { value: Value } | undefined
   return () => {
-    made ??= { value: make() }
-    return made.value
+    cache ??= { value: make() }
+    return cache.value
   }
 }
 

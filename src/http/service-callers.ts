@@ -57,8 +57,8 @@ export const createServiceCallers = ({ serviceKeys, limits, events, clock }: Dep
   const gateFor = (scope: ServiceScope) => async (request: FastifyRequest, reply: FastifyReply) => {
     if (isOddPath(request)) return sendRefusal(reply, refuse('not_found'))
     // Two such headers count as none, as with cookies.
-    const [given = '', ...more] = request.raw.headersDistinct.authorization ?? []
-    const [, key] = (more.length === 0 && bearer.exec(given)) || []
+    const [authorization = '', ...more] = request.raw.headersDistinct.authorization ?? []
+    const [, key] = (more.length === 0 && bearer.exec(authorization)) || []
     if (key === undefined) return refuseKey(undefined, request, reply)
     const used = serviceKeys.find(key)
     if (isRefused(used))

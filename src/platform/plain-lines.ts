@@ -3,7 +3,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 const inOneLine = (text: string) => text.replaceAll(/\p{Cc}/gu, ' ')
 
 /** Words and numbers as they are. Anything else as JSON, so that what a user sent cannot look like another field. */
-const shown = (value: unknown) =>
+const asText = (value: unknown) =>
   typeof value === 'string' && /^[\w./:@+-]+$/.test(value) ? value : JSON.stringify(value)
 
 /** Indented, so that no line of a message or stack looks like a line of the log. */
@@ -16,7 +16,7 @@ const stackOf = (err: unknown) => {
 /** One readable line from one JSON line of the log: `07:40:12 info  message name=value`. */
 export const plainLine = (line: string) => {
   const { time, level, msg, err, ...fields }: Record<string, unknown> = JSON.parse(line)
-  const rest = Object.entries(fields).map(([name, value]) => ` ${name}=${shown(value)}`)
+  const rest = Object.entries(fields).map(([name, value]) => ` ${name}=${asText(value)}`)
   const said = `${String(level).padEnd(5)} ${inOneLine(String(msg))}${rest.join('')}`
   return `${String(time).slice(11, 19)} ${said}${stackOf(err)}\n`
 }

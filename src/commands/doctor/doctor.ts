@@ -67,12 +67,12 @@ const report = async (env: Environment, json: boolean) => {
   if (config) lines.push(...(await examine(config)))
   const hide = hideSecrets(config ? secretsIn(env) : [])
   const widest = Math.max(...lines.map(({ name }) => name.length))
-  const shown = lines.map(({ level, name, says: found }) => {
+  const texts = lines.map(({ level, name, says: found }) => {
     const says = inOneLine(hide(found))
     return json ? printableJson({ level, name, says }) : `${level.padEnd(7)}  ${name.padEnd(widest)}  ${says}`
   })
   const sums = json ? [] : ['', `${count(lines, 'error')}, ${count(lines, 'warning')}`]
-  return { text: [...shown, ...sums].join('\n'), code: lines.some(({ level }) => level === 'error') ? 1 : 0 }
+  return { text: [...texts, ...sums].join('\n'), code: lines.some(({ level }) => level === 'error') ? 1 : 0 }
 }
 
 export const doctor: Command = {

@@ -111,10 +111,10 @@ const checkPasswords = async ({ bcryptCost }: Config): Promise<Finding> => {
   try {
     // The first hash also starts the thread.
     await workers.hash('a password', cheapestCost)
-    const began = performance.now()
+    const start = performance.now()
     await workers.hash('a password', bcryptCost)
-    const taken = ((performance.now() - began) / seconds).toFixed(1)
-    return ok(`hashed in threads; a hash at cost ${bcryptCost} takes ${taken} s`)
+    const elapsed = ((performance.now() - start) / seconds).toFixed(1)
+    return ok(`hashed in threads; a hash at cost ${bcryptCost} takes ${elapsed} s`)
   } finally {
     await workers.close()
   }

@@ -29,9 +29,9 @@ const checkDiscovery = async (
   outbound: Outbound,
 ): Promise<Finding> => {
   const provider = createOpenIdConnect(id, settings, { outbound, clock: systemClock })
-  const begun = await provider.begin({ state: 'doctor', verifier: 'doctor'.repeat(8), nonce: 'doctor' })
-  return isRefused(begun)
-    ? failure(`${settings.issuer} cannot be discovered: ${begun.cause}`)
+  const location = await provider.begin({ state: 'doctor', verifier: 'doctor'.repeat(8), nonce: 'doctor' })
+  return isRefused(location)
+    ? failure(`${settings.issuer} cannot be discovered: ${location.cause}`)
     : ok(`${settings.issuer} publishes what is needed`)
 }
 

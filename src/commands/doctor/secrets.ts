@@ -1,18 +1,18 @@
 const shortest = 4
 
 /** A password in an address, as it is written there and decoded. */
-const withDecoded = (written: string) => {
+const withDecoded = (password: string) => {
   try {
-    return [written, decodeURIComponent(written)]
+    return [password, decodeURIComponent(password)]
   } catch {
-    return [written]
+    return [password]
   }
 }
 
 /** The value itself, and what is secret inside it: the passwords of addresses, or each secret of a list. */
 const partsOf = (value: string) => {
   const isAddress = value.includes('://')
-  const passwords = [...value.matchAll(/:\/\/[^:@/]*:([^@/]*)@/g)].flatMap(([, written = '']) => withDecoded(written))
+  const passwords = [...value.matchAll(/:\/\/[^:@/]*:([^@/]*)@/g)].flatMap(([, password = '']) => withDecoded(password))
   return [value, ...(isAddress ? passwords : value.split(',').map((part) => part.trim()))]
 }
 

@@ -8,11 +8,11 @@ const pause = 100
 export const createProgress = (stderr: Terminal['stderr'], totalBytes: number | undefined) => {
   const began = performance.now()
   let drawnAt = Number.NEGATIVE_INFINITY
-  let shown = false
+  let isShown = false
 
   const clear = () => {
-    if (shown) stderr.write('\r\u001b[2K')
-    shown = false
+    if (isShown) stderr.write('\r\u001b[2K')
+    isShown = false
   }
 
   const draw = (bytes: number, rows: number) => {
@@ -27,7 +27,7 @@ export const createProgress = (stderr: Terminal['stderr'], totalBytes: number | 
     const perSecond = Math.round(rows / Math.max((now - began) / 1_000, 0.001))
     const line = `${bar}${counted(rows, 'row')}, ${perSecond.toLocaleString('en')} a second`
     stderr.write(`\r\u001b[2K${line.slice(0, (stderr.columns || 80) - 1)}`)
-    shown = true
+    isShown = true
   }
 
   return { draw, clear }

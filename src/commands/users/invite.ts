@@ -21,11 +21,11 @@ type Output = { json: boolean }
 const invite = (context: CommandContext, address: string, language: Language, { json }: Output) => {
   const email = emailFrom(address)
   return withStores(context, 'service', async ({ invitations, addresses, events }) => {
-    const made = await invitations.invite(email, { ...operator(context), language })
-    if (isRefused(made)) throw new CommandFailure(`${email.email} has an account. Nothing was sent.`)
+    const invitation = await invitations.invite(email, { ...operator(context), language })
+    if (isRefused(invitation)) throw new CommandFailure(`${email.email} has an account. Nothing was sent.`)
     await events.record({ kind: 'user_invited' }, { ...operator(context), typedName: email.email })
-    const link = addresses('invite', made.token)
-    const expiresAt = made.expiresAt.toISOString()
+    const link = addresses('invite', invitation.token)
+    const expiresAt = invitation.expiresAt.toISOString()
     await print(
       context.stdout,
       json

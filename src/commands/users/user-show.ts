@@ -119,7 +119,7 @@ const gather = async (stores: Stores, user: User) => {
       hasProvider: providers.some((provider) => stores.configuredProviders.includes(provider)),
       hasPasskey: passkeys > 0,
     }),
-    shown: {
+    details: {
       id,
       username,
       email,
@@ -160,8 +160,8 @@ const whyUnknown: Record<Unknown, string> = {
 }
 
 /** What keeps the user from signing in now, in sentences. */
-const obstacles = ({ shown, hasOtherWay, unknownCounters, mustAddFactor }: Gathered) => {
-  const { disabled, password, username, limits } = shown
+const obstacles = ({ details, hasOtherWay, unknownCounters, mustAddFactor }: Gathered) => {
+  const { disabled, password, username, limits } = details
   return [
     ...(disabled ? [`The account is disabled: ${quoteCommand('user enable', username)}`] : []),
     ...(password || disabled
@@ -179,43 +179,43 @@ const obstacles = ({ shown, hasOtherWay, unknownCounters, mustAddFactor }: Gathe
   ]
 }
 
-const factorsOf = ({ totp, recoveryCodesLeft, trustedDevices }: Gathered['shown']) =>
+const factorsOf = ({ totp, recoveryCodesLeft, trustedDevices }: Gathered['details']) =>
   totp
     ? `on since ${totp.createdAt}; ${counted(recoveryCodesLeft, 'recovery code')} left, ${counted(trustedDevices, 'trusted device')}`
     : 'off'
 
 /** The newest change first: the present address came last. */
-const formerEmailLines = ({ formerEmails }: Gathered['shown']) =>
+const formerEmailLines = ({ formerEmails }: Gathered['details']) =>
   formerEmails.toReversed().map(({ email, replacedAt }) => ['', `changed ${replacedAt}, before: ${email}`])
 
 /** A passkey works for the host that it was made for, and for no other. */
-const otherHostLines = ({ passkeysOfOtherHosts: hosts }: Gathered['shown']) =>
+const otherHostLines = ({ passkeysOfOtherHosts: hosts }: Gathered['details']) =>
   [...new Set(hosts)].map((host) => {
     const count = hosts.filter((each) => each === host).length
     return ['', `not with ${counted(count, 'passkey')} made for ${host}`]
   })
 
 const asLines = (found: Gathered) => {
-  const { shown, rows, lastSignIn } = found
+  const { details, rows, lastSignIn } = found
   const ways = [
-    ...(shown.password ? ['password'] : []),
-    ...(shown.passkeys > 0 ? [counted(shown.passkeys, 'passkey')] : []),
-    ...shown.providers.map((id) => (isProviderId(id) ? providerLabel(id) : id)),
+    ...(details.password ? ['password'] : []),
+    ...(details.passkeys > 0 ? [counted(details.passkeys, 'passkey')] : []),
+    ...details.providers.map((id) => (isProviderId(id) ? providerLabel(id) : id)),
   ]
-  const [newest] = shown.sessions
+  const [newest] = details.sessions
   const facts = asTable([
-    ['username', shown.username],
-    ['id', shown.id],
-    ['email', shown.email],
-    ...formerEmailLines(shown),
-    ['name', shown.name ?? ''],
-    ['language of mails', shown.language ?? 'set at the next sign-in'],
-    ['created', shown.createdAt],
-    ['state', shown.disabled ? 'disabled' : 'enabled'],
+    ['username', details.username],
+    ['id', details.id],
+    ['email', details.email],
+    ...formerEmailLines(details),
+    ['name', details.name ?? ''],
+    ['language of mails', details.language ?? 'set at the next sign-in'],
+    ['created', details.createdAt],
+    ['state', details.disabled ? 'disabled' : 'enabled'],
     ['signs in with', ways.join(', ') || 'nothing'],
-    ...otherHostLines(shown),
-    ['two-step sign-in', factorsOf(shown)],
-    ['sessions', newest ? `${shown.sessions.length}, last used ${newest.lastUsedAt} from ${newest.ip}` : 'none'],
+    ...otherHostLines(details),
+    ['two-step sign-in', factorsOf(details)],
+    ['sessions', newest ? `${details.sessions.length}, last used ${newest.lastUsedAt} from ${newest.ip}` : 'none'],
     ['last sign-in', lastSignIn ? `${moment(lastSignIn.created_at)} from ${lastSignIn.ip}` : 'none in 90 days'],
   ])
   const stops = obstacles(found).map(printableText)
@@ -263,9 +263,9 @@ provider vouched for it.
       const user = await findUser(stores, named)
       if (!user) throw await noSuchUser(stores, named)
       const found = await gather(stores, user)
-      const { shown, rows, lastSignIn } = found
+      const { details, rows, lastSignIn } = found
       const asObject = {
-        ...shown,
+        ...details,
         lastSignIn: lastSignIn ? eventAsObject(lastSignIn) : null,
         obstacles: obstacles(found),
         failures: rows.map(eventAsObject),

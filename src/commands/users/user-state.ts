@@ -21,10 +21,10 @@ tokens within two seconds. USER is a username, an email or an id.${jsonHelp}`,
       const { result: wasDisabled, endedSessions: ended } = unlessDeleted(disabling, username)
       const changed = !wasDisabled
       const done = changed ? `Disabled ${username}` : `${username} was disabled already`
-      const told = values.json
+      const output = values.json
         ? printableJson({ id, username, disabled: true, changed, sessionsEnded: ended })
         : `${done}; ended ${counted(ended, 'session')}.`
-      await print(context.stdout, told)
+      await print(context.stdout, output)
       return 0
     })
   },

@@ -26,20 +26,20 @@ const readings: Readings = {
 }
 
 const stepUpPage = (query: Record<string, unknown>) => {
-  const asked = ['fresh', 'factors'].flatMap((name) => {
+  const conditions = ['fresh', 'factors'].flatMap((name) => {
     const value = query[name]
     return typeof value === 'string' ? [`${name}=${value}`] : []
   })
-  return `/step-up?${asked.join('&')}`
+  return `/step-up?${conditions.join('&')}`
 }
 
 /** A parameter that is misspelt or twice there is refused: a guard that is not understood must let no request through. */
 export const readConditions = (query: Record<string, unknown>) => {
-  const read = Object.entries(query).map(([name, value]) =>
+  const parts = Object.entries(query).map(([name, value]) =>
     typeof value === 'string' && Object.hasOwn(readings, name) ? readings[name]?.(value) : undefined,
   )
-  if (read.includes(undefined)) return refuse('bad_request', { message: 'Use renew=1, fresh=10m and factors=2 only' })
-  const conditions: Conditions = Object.assign({ ...none, stepUp: stepUpPage(query) }, ...read)
+  if (parts.includes(undefined)) return refuse('bad_request', { message: 'Use renew=1, fresh=10m and factors=2 only' })
+  const conditions: Conditions = Object.assign({ ...none, stepUp: stepUpPage(query) }, ...parts)
   return conditions
 }
 

@@ -33,8 +33,8 @@ export const createRenewal = ({ rotate, reserveRotation }: { rotate: Rotations; 
   }
 
   return (token: RefreshToken, request: FastifyRequest) => {
-    const started = underWay.get(token.text) ?? exchange(token, request).finally(() => underWay.delete(token.text))
-    underWay.set(token.text, started)
-    return started
+    const renewal = underWay.get(token.text) ?? exchange(token, request).finally(() => underWay.delete(token.text))
+    underWay.set(token.text, renewal)
+    return renewal
   }
 }

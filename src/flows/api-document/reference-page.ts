@@ -103,8 +103,8 @@ const bodyOf = (content: Record<string, Media> | undefined, caption: string) => 
   return schema.properties ? fields(schema, caption) : `<p>${escapeHtml(caption)}: ${typeOf(schema)}</p>`
 }
 
-const responseOf = (status: string, given: Response | { $ref: string }, { components }: ReferenceDocument) => {
-  const response = '$ref' in given ? components.responses[nameOf(given.$ref)] : given
+const responseOf = (status: string, named: Response | { $ref: string }, { components }: ReferenceDocument) => {
+  const response = '$ref' in named ? components.responses[nameOf(named.$ref)] : named
   if (!response) return ''
   const codes = codesIn(response.description).map(
     (name) => `<li>${code(name)} ${refusals[name].status}: ${escapeHtml(refusals[name].message)}</li>`,
@@ -118,7 +118,7 @@ const responseOf = (status: string, given: Response | { $ref: string }, { compon
 
 const operationOf = ({ method, path, operation }: Listed, document: ReferenceDocument) => {
   const { operationId, summary = '', description, parameters = [], requestBody, responses } = operation
-  const taken = parameters.map((each) => [
+  const rows = parameters.map((each) => [
     code(each.name),
     escapeHtml(each.in),
     typeOf(each.schema),
@@ -130,7 +130,7 @@ const operationOf = ({ method, path, operation }: Listed, document: ReferenceDoc
 <h3><a href="#${anchor(operationId)}"><span class="method ${method}">${method.toUpperCase()}</span> <span class="path">${escapeHtml(path)}</span></a></h3>
 <p><strong>${escapeHtml(summary)}</strong></p>
 ${description ? prose(description) : ''}
-${table('Parameters', ['Name', 'In', 'Type', 'Required', 'About'], taken)}
+${table('Parameters', ['Name', 'In', 'Type', 'Required', 'About'], rows)}
 ${bodyOf(requestBody?.content, 'JSON body')}
 <h4>Answers</h4>
 <dl>${answers.join('\n')}</dl>

@@ -63,8 +63,8 @@ export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
   }
   server.post('/api/auth/email', asking, async (request, reply) => {
     const withheld = !(await mailLimits.mayMailStranger(request))
-    const asked = changeEmail.ask(callers.requestOf(request), { ...request.body, withheld })
-    const refused = await atLeast(minResponseTime, asked)
+    const change = changeEmail.ask(callers.requestOf(request), { ...request.body, withheld })
+    const refused = await atLeast(minResponseTime, change)
     return refused ? askRefusals.sendRefusal(reply, refused) : reply.status(202).send(accepted)
   })
 

@@ -19,12 +19,12 @@ export const createChangeEmail = ({ accountChanges, emailChanges }: Dependencies
   const ask = async (context: CallerContext, { email: typedEmail, withheld }: NewAddress) => {
     const email = readEmail(typedEmail)
     if (isRefused(email)) return email
-    const asked = await accountChanges.byCaller(context, 'email_change_asked', async (sql, user) => {
+    const change = await accountChanges.byCaller(context, 'email_change_asked', async (sql, user) => {
       if (emailKey(user.email) === email.key) return { changes: {} }
       await emailChanges.ask(sql, user, email, { client: context.client, withheld })
       return { changes: { email_change_asked: { mail: { newEmail: email.email } } } }
     })
-    return isRefused(asked) ? asked : undefined
+    return isRefused(change) ? change : undefined
   }
 
   /** The address that waits for its confirmation. */
@@ -35,10 +35,10 @@ export const createChangeEmail = ({ accountChanges, emailChanges }: Dependencies
 
   /** The mailed link does not work any more. The undo link in the other mail still does. */
   const cancel = async (context: CallerContext) => {
-    const cancelled = await accountChanges.byCaller(context, 'email_change_cancelled', async (sql, user) => ({
+    const change = await accountChanges.byCaller(context, 'email_change_cancelled', async (sql, user) => ({
       changes: (await emailChanges.forget(sql, user.id)) ? { email_change_cancelled: {} } : {},
     }))
-    return isRefused(cancelled) ? cancelled : undefined
+    return isRefused(change) ? change : undefined
   }
 
   return { ask, waitingFor, cancel }

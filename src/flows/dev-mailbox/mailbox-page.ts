@@ -44,8 +44,8 @@ const aloneOnItsLine = /^https?:\/\/[^\s<>"]+$/
 export const linksIn = (text: string) => text.split('\n').filter((line) => aloneOnItsLine.test(line))
 
 const lineOf = (line: string) => {
-  const shown = escapeHtml(line)
-  return aloneOnItsLine.test(line) ? `<a href="${shown}">${shown}</a>` : shown
+  const text = escapeHtml(line)
+  return aloneOnItsLine.test(line) ? `<a href="${text}">${text}</a>` : text
 }
 
 /** What the frame around the HTML part allows: opening a link that was clicked, but no scripts. */

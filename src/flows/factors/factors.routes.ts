@@ -89,9 +89,9 @@ export const factorsRoutes = (server: Server, deps: Dependencies) => {
 
   server.post('/api/auth/totp', { schema: schemas.begin, onRequest: guards.enrol }, async (request, reply) => {
     const by = enrolling.of(request)
-    const begun = await ('caller' in by ? ownFactors.begin(by.caller) : totpEnrolment.begin(by.challenge))
-    if (isRefused(begun)) return beginRefusals.sendRefusal(signInCookies.clearedIfOver(reply, begun), begun)
-    return reply.send({ ...begun, qr: renderSVG(begun.uri, { border: 4 }) })
+    const totp = await ('caller' in by ? ownFactors.begin(by.caller) : totpEnrolment.begin(by.challenge))
+    if (isRefused(totp)) return beginRefusals.sendRefusal(signInCookies.clearedIfOver(reply, totp), totp)
+    return reply.send({ ...totp, qr: renderSVG(totp.uri, { border: 4 }) })
   })
 
   const confirmAtEnrolment = async (code: string, token: string, request: FastifyRequest, reply: FastifyReply) => {

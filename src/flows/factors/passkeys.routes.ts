@@ -83,15 +83,20 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
 
   server.post(`${path}/options`, { schema: schemas.begin, onRequest: guards.enrol }, async (request, reply) => {
     const by = enrolling.of(request)
-    const begun = await ('caller' in by ? ownPasskeys.begin(by.caller) : ownPasskeys.beginAtEnrolment(by.challenge))
-    if (isRefused(begun)) return beginRefusals.sendRefusal(signInCookies.clearedIfOver(reply, begun), begun)
-    ceremonyCookies.keep(request, reply, begun.ceremony)
-    return reply.send(begun.options)
+    const challenge = await ('caller' in by ? ownPasskeys.begin(by.caller) : ownPasskeys.beginAtEnrolment(by.challenge))
+    if (isRefused(challenge)) return beginRefusals.sendRefusal(signInCookies.clearedIfOver(reply, challenge), challenge)
+    ceremonyCookies.keep(request, reply, challenge.ceremony)
+    return reply.send(challenge.options)
   })
 
-  type Made = Parameters<typeof ownPasskeys.add>[1]
-  const addAtEnrolment = async (made: Made, token: string, request: FastifyRequest, reply: FastifyReply) => {
-    const finished = await ownPasskeys.addAtEnrolment(made, token, signInCookies.visitOf(request))
+  type NewPasskey = Parameters<typeof ownPasskeys.add>[1]
+  const addAtEnrolment = async (
+    newPasskey: NewPasskey,
+    token: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ) => {
+    const finished = await ownPasskeys.addAtEnrolment(newPasskey, token, signInCookies.visitOf(request))
     if (isRefused(finished)) return addRefusals.sendRefusal(signInCookies.clearedIfOver(reply, finished), finished)
     signInCookies.clearChallenge(reply)
     return sendSignedIn(reply.status(201), cookies, finished.issued, finished.added)
@@ -101,9 +106,9 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
     const { credential, name: given } = request.body
     const sealedChallenge = ceremonyCookies.take(request, reply, clientDataOf(credential)?.challenge)
     const by = enrolling.of(request)
-    const made = { credential, sealedChallenge, name: given }
-    if ('challenge' in by) return addAtEnrolment(made, by.challenge, request, reply)
-    return addRefusals.answer(reply, await ownPasskeys.add(callers.requestOf(request), made), 201)
+    const newPasskey = { credential, sealedChallenge, name: given }
+    if ('challenge' in by) return addAtEnrolment(newPasskey, by.challenge, request, reply)
+    return addRefusals.answer(reply, await ownPasskeys.add(callers.requestOf(request), newPasskey), 201)
   })
 
   server.patch(`${path}/:id`, { schema: schemas.rename, onRequest: guards.change }, async (request, reply) => {

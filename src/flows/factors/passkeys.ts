@@ -32,8 +32,8 @@ const nameFor = (name: string | undefined, { userAgent, language = 'en' }: Clien
 
 const createAddTo =
   ({ passkeys }: Pick<Dependencies, 'passkeys'>) =>
-  async (sql: Transaction, user: User, made: NewPasskey, name: string) => {
-    const added = await passkeys.add(sql, user, made, name)
+  async (sql: Transaction, user: User, newPasskey: NewPasskey, name: string) => {
+    const added = await passkeys.add(sql, user, newPasskey, name)
     if (isRefused(added)) return added
     const details = { mail: { passkeyName: added.name }, undo: { id: added.id } }
     return { result: added, changes: { passkey_added: details } }
@@ -59,11 +59,11 @@ const createAtEnrolment = (deps: EnrolmentDependencies) => {
       const open = await enrolments.findOpen(token)
       if (isRefused(open)) return open
       const binding = sessionBinding({ userId: open.user.id, sessionId: open.challenge.id })
-      const made = await passkeys.verifyNew({ credential, sealedChallenge, binding })
-      if (isRefused(made)) return made
+      const newPasskey = await passkeys.verifyNew({ credential, sealedChallenge, binding })
+      if (isRefused(newPasskey)) return newPasskey
       const { client } = visit
       return signIns.byEnrolment({ token, second: 'passkey' }, visit, (sql, user) =>
-        addTo(sql, user, made, nameFor(name, client)),
+        addTo(sql, user, newPasskey, nameFor(name, client)),
       )
     },
   }
@@ -84,10 +84,10 @@ export const createOwnPasskeys = (deps: Dependencies) => {
 
     add: async (context: CallerContext, { credential, sealedChallenge, name }: Made) => {
       const { caller, client } = context
-      const made = await passkeys.verifyNew({ credential, sealedChallenge, binding: sessionBinding(caller) })
-      if (isRefused(made)) return made
+      const newPasskey = await passkeys.verifyNew({ credential, sealedChallenge, binding: sessionBinding(caller) })
+      if (isRefused(newPasskey)) return newPasskey
       const added = await accountChanges.byCaller(context, 'passkey_added', (sql, user) =>
-        addTo(sql, user, made, nameFor(name, client)),
+        addTo(sql, user, newPasskey, nameFor(name, client)),
       )
       return isRefused(added) ? added : added.result
     },

@@ -100,10 +100,10 @@ export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
   server.post(`${path}/link`, { schema: schemas.link, onRequest: guards.sensitive }, async (request, reply) => {
     const provider = providerByPath(request.params.provider)
     const returnTo = request.body.returnTo ?? '/dashboard'
-    const begun = await link.begin({ provider, caller: callers.of(request), returnTo })
-    if (isRefused(begun)) return linkRefusals.sendRefusal(reply, begun)
-    attemptCookies.keep(request, reply, begun.attempt)
-    return reply.send({ location: begun.location.href })
+    const linking = await link.begin({ provider, caller: callers.of(request), returnTo })
+    if (isRefused(linking)) return linkRefusals.sendRefusal(reply, linking)
+    attemptCookies.keep(request, reply, linking.attempt)
+    return reply.send({ location: linking.location.href })
   })
 
   // Only what a fresh session has begun a few minutes ago can be finished.

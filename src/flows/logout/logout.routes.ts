@@ -32,8 +32,8 @@ type Dependencies = {
 
 export const logoutRoutes = (server: Server, { guards, logout, cookies, callers, csrf, limits }: Dependencies) => {
   server.post('/api/auth/logout', { schema, onRequest: [csrf.required, limits.logout] }, async (request, reply) => {
-    const held = { caller: callers.peek(request), refreshed: callers.refreshedSessionOf(request) }
-    await logout.here(held, clientOf(request))
+    const sessions = { caller: callers.peek(request), refreshed: callers.refreshedSessionOf(request) }
+    await logout.here(sessions, clientOf(request))
     cookies.clearSession(reply)
     return reply.status(204).send()
   })

@@ -6,7 +6,7 @@ import type { Sessions } from '../../domain/sessions/sessions.js'
 
 type Owner = { userId: string; sessionId: string }
 /** The session of the access token, and that of the refresh token, also of an old or expired one. */
-type Held = { caller: Owner | undefined; refreshed: Owner | undefined }
+type BrowserSessions = { caller: Owner | undefined; refreshed: Owner | undefined }
 
 type Dependencies = {
   accountChanges: AccountChanges
@@ -22,7 +22,7 @@ export const createLogout = ({ accountChanges, sessions, events }: Dependencies)
 
   return {
     /** By either cookie, as the access token expires first. If they belong to two sessions, one was planted: both end. */
-    here: async ({ caller, refreshed }: Held, client: Client) => {
+    here: async ({ caller, refreshed }: BrowserSessions, client: Client) => {
       if (caller) await endOne(caller, client)
       if (refreshed && refreshed.sessionId !== caller?.sessionId) await endOne(refreshed, client)
     },

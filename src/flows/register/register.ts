@@ -64,7 +64,7 @@ export const createRegister = (deps: Dependencies) => {
 
     // The same rows are written for an email that has an account, but writing its mail may take a different time.
     const mailing = { ...(invite !== undefined && { invite }), earlier, withheld: !(await mayMail()) }
-    const begun = registrations.begin({ email, username, name, passwordHash }, client, mailing)
-    return { browserToken: await atLeast(minResponseTime, begun) }
+    const registering = registrations.begin({ email, username, name, passwordHash }, client, mailing)
+    return { browserToken: await atLeast(minResponseTime, registering) }
   }
 }

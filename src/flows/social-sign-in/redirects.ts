@@ -20,9 +20,9 @@ export const failedAt = (page: string, provider: ProviderId, reason?: PublicReas
 
 /** The sign-in page with the button of this provider in focus. */
 export const loginWithProvider = (provider: ProviderId, returnTo: string | undefined) => {
-  const asked = new URLSearchParams({ [providerParameter]: providerPath(provider) })
-  if (returnTo !== undefined) asked.set('returnTo', returnTo)
-  return `/login?${asked}`
+  const query = new URLSearchParams({ [providerParameter]: providerPath(provider) })
+  if (returnTo !== undefined) query.set('returnTo', returnTo)
+  return `/login?${query}`
 }
 
 const secondFactorPage = (returnTo: string) => `/second-factor?returnTo=${encodeURIComponent(returnTo)}`

@@ -112,13 +112,13 @@ const begin = async (
 ) => {
   const place = safeReturnTo(returnTo, allowedOrigins) ?? afterSignIn
   const attempt = attempts.begin(id, place, { kind: 'sign_in' }, signInCookies.visitOf(request))
-  const begun = (await providers[id]?.begin(attempt)) ?? refuse('failed', { cause: 'switched_off' })
-  if (isRefused(begun)) {
-    await socialSignIn.noteFailure(id, begun.cause, clientOf(request))
+  const address = (await providers[id]?.begin(attempt)) ?? refuse('failed', { cause: 'switched_off' })
+  if (isRefused(address)) {
+    await socialSignIn.noteFailure(id, address.cause, clientOf(request))
     return goTo(reply, failedAt('/login', id))
   }
   attemptCookies.keep(request, reply, attempt)
-  return goTo(reply, begun.href)
+  return goTo(reply, address.href)
 }
 
 const handleCallback = async (

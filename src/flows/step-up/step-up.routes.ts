@@ -131,10 +131,10 @@ export const stepUpRoutes = (server: Server, deps: Dependencies) => {
 
   const beginning = { schema: passkeySchema, onRequest: guards.change }
   server.post(`${path}/passkey/options`, beginning, async (request, reply) => {
-    const begun = await stepUp.beginPasskey(callers.of(request))
-    if (isRefused(begun)) return askRefusals.sendRefusal(reply, begun)
-    ceremonyCookies.keep(request, reply, begun.ceremony)
-    return reply.send(begun.options)
+    const challenge = await stepUp.beginPasskey(callers.of(request))
+    if (isRefused(challenge)) return askRefusals.sendRefusal(reply, challenge)
+    ceremonyCookies.keep(request, reply, challenge.ceremony)
+    return reply.send(challenge.options)
   })
 
   server.post(

@@ -7,7 +7,7 @@ import type { Cache, Limit, Missed, Reservation } from './cache.js'
  * afterwards what they have counted.
  */
 export type MemoryCache = Cache & {
-  note(key: string, limit: Limit, seen: Reservation): void
+  note(key: string, limit: Limit, reservation: Reservation): void
   /** A refund of an attempt that the shared store had counted. */
   noteRefund(key: string, windowId: string): void
   /** Every counter whose window is open. */

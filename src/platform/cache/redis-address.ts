@@ -26,9 +26,9 @@ class Fault extends Error {}
 const shape = /^(rediss?)(\+sentinel|\+cluster)?:\/\/(?:([^@/]*)@)?([^@/?#]+)(?:\/([^?#]*))?(?:\?(.*))?$/
 
 const addressOf = (text: string, standardPort: number): HostAndPort => {
-  const [, host, written] = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([^:]*))?$/i.exec(text.trim()) ?? []
+  const [, host, portText] = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([^:]*))?$/i.exec(text.trim()) ?? []
   if (host === undefined) throw new Fault(wrongHost)
-  const port = written === undefined ? standardPort : /^\d{1,5}$/.test(written) ? Number(written) : 0
+  const port = portText === undefined ? standardPort : /^\d{1,5}$/.test(portText) ? Number(portText) : 0
   if (port < 1 || port > 65_535) throw new Fault(wrongPort)
   return { host: host.replace(/^\[|\]$/g, ''), port }
 }
@@ -65,11 +65,11 @@ export const readRedisAddress = (url: string): RedisAddress | InvalidAddress => 
 const options = ['tls', 'sentinel_password']
 
 const optionsOf = (query: string | undefined, tls: boolean) => {
-  const given = new URLSearchParams(query)
-  for (const name of given.keys())
+  const parameters = new URLSearchParams(query)
+  for (const name of parameters.keys())
     if (!options.includes(name)) throw new Fault(`may have only these settings: ${options.join(', ')}`)
-  const wanted = given.get('tls')
-  const sentinelPassword = given.get('sentinel_password')
+  const wanted = parameters.get('tls')
+  const sentinelPassword = parameters.get('sentinel_password')
   if (wanted !== null && wanted !== 'off') throw new Fault('tls can only be off; write rediss:// for TLS')
   if (wanted === 'off' && tls) throw new Fault('asks for TLS with rediss:// and switches it off with tls=off')
   return { saysPlain: wanted === 'off', sentinelPassword }

@@ -36,14 +36,14 @@ export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seco
 
   return {
     reserve: async (key, limit) => {
-      const seen = await reachability.attempt(async () => {
+      const reservation = await reachability.attempt(async () => {
         // It was counted here while the other keys were carried over.
         if (local.hasMissed(key)) await carry(key)
         return shared.reserve(key, limit)
       })
-      if (seen === undefined) return local.reserve(key, limit)
-      local.note(key, limit, seen)
-      return seen
+      if (reservation === undefined) return local.reserve(key, limit)
+      local.note(key, limit, reservation)
+      return reservation
     },
     // If the shared store cannot be reached, what it counted stays counted until the window ends.
     refund: async (key, window) => {

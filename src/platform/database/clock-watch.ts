@@ -12,11 +12,11 @@ const tolerated = 60 * seconds
 
 /** How far this machine's clock is ahead of the database's, in milliseconds, and by how much that may be wrong. */
 const measure = async ({ database, clock }: Dependencies) => {
-  const asked = clock.now().getTime() - clock.offset()
+  const askedAt = clock.now().getTime() - clock.offset()
   const began = performance.now()
   const [row] = await database.query<{ now: Date }>('select clock_timestamp() as now')
   const half = (performance.now() - began) / 2
-  return { ahead: asked + half - (row?.now.getTime() ?? Number.NaN), error: half }
+  return { ahead: askedAt + half - (row?.now.getTime() ?? Number.NaN), error: half }
 }
 
 /**
