@@ -1,6 +1,5 @@
 // The rules of ARCHITECTURE.md. Each is a function that takes a module and returns what is wrong with it.
 import { posix } from 'node:path'
-import { largeFactories, longFunctions } from './exceptions.mjs'
 import { aliases } from './modules.mjs'
 
 /** @typedef {import('./modules.mjs').Module} Module */
@@ -171,7 +170,7 @@ const functionsAreShort = ({ path, functions }) =>
     ? []
     : functions
         .map(({ name, line, lines, ownLines }) => ({ name, line, lines: path.startsWith('test/') ? ownLines : lines }))
-        .filter(({ name, lines }) => lines > longestFunction && !longFunctions.has(`${path} ${name}`))
+        .filter(({ lines }) => lines > longestFunction)
         .map(({ name, lines, line }) => ({
           line,
           says: `${name} has ${lines} lines, and a function at most ${longestFunction}: which is its second subject?`,
@@ -182,28 +181,11 @@ const factoriesAreSmall = ({ path, factories }) =>
   isTest(path) || path.startsWith('test/')
     ? []
     : factories
-        .filter(({ name, parts, returned }) => {
-          const isSmall = parts <= mostParts && returned <= mostReturned
-          return !isSmall && !largeFactories.has(`${path} ${name}`)
-        })
+        .filter(({ parts, returned }) => parts > mostParts || returned > mostReturned)
         .map(({ name, parts, returned, line }) => ({
           line,
           says: `${name} takes ${parts} parts and returns ${returned}: at most ${mostParts} and ${mostReturned}`,
         }))
-
-// What is small enough by now must leave the list.
-/** @type {Rule} */
-const exceptionsAreNeeded = ({ path, functions, factories }) => {
-  const long = functions.filter(({ lines }) => lines > longestFunction)
-  const large = factories.filter(({ parts, returned }) => parts > mostParts || returned > mostReturned)
-  return [...unneeded(longFunctions, path, long), ...unneeded(largeFactories, path, large)]
-}
-
-/** @type {(exceptions: Set<string>, path: string, needed: { name: string }[]) => Finding[]} */
-const unneeded = (exceptions, path, needed) =>
-  [...exceptions]
-    .filter((each) => each.startsWith(`${path} `) && !needed.some(({ name }) => each === `${path} ${name}`))
-    .map((each) => ({ line: 1, says: `remove "${each}" from scripts/architecture/exceptions.mjs` }))
 
 /** @type {Rule} */
 const declaresOneByOne = ({ path, tupleDeclarations, literalSpreads }) =>
@@ -238,7 +220,6 @@ const rules = {
   filesAreShort,
   functionsAreShort,
   factoriesAreSmall,
-  exceptionsAreNeeded,
   declaresOneByOne,
 }
 

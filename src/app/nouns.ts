@@ -20,7 +20,10 @@ import { createLoadedKeys } from '../domain/signing-keys/loaded-keys.js'
 import { createSigningKeys } from '../domain/signing-keys/signing-keys.js'
 import { createTokens } from '../domain/tokens/tokens.js'
 import { createUndos } from '../domain/undos/undos.js'
+import { createIdentityLinks } from '../domain/users/identity-links.js'
 import { createNameMarks } from '../domain/users/name-marks.js'
+import { createNewUsers } from '../domain/users/new-users.js'
+import { createUserChanges } from '../domain/users/user-changes.js'
 import { createUsernames } from '../domain/users/usernames.js'
 import { createUsers } from '../domain/users/users.js'
 import type { Receiver } from '../domain/webhooks/webhook-sender.js'
@@ -86,7 +89,10 @@ type TokenNouns = ReturnType<typeof createTokenNouns>
 const createUserNouns = (config: Config, platform: NounPlatform, { keysFor, sealFor }: Keys) => {
   const { database, clock, log, metrics, mailer, webhookReceiver: receiver } = platform
   const usernames = createUsernames({ database, clock, reserved: config.reservedUsernames })
-  const users = createUsers({ database, clock, usernames })
+  const users = createUsers({ database, clock })
+  const newUsers = createNewUsers({ database, clock, usernames })
+  const userChanges = createUserChanges({ database, clock })
+  const identityLinks = createIdentityLinks({ database, clock })
   const webhooks = createWebhooks({ database, clock, receiver, onOutcome: metrics?.countWebhook, log })
   const nameMarks = createNameMarks(keysFor('typed names'))
   const events = createEvents({
@@ -108,7 +114,7 @@ const createUserNouns = (config: Config, platform: NounPlatform, { keysFor, seal
     letterhead: { publicUrl: config.publicUrl, brand: themeOf(config), from: config.mailFrom },
     onOutcome: metrics?.countMail,
   })
-  return { usernames, users, nameMarks, webhooks, events, mails }
+  return { usernames, users, newUsers, userChanges, identityLinks, nameMarks, webhooks, events, mails }
 }
 
 /** Sessions, and what is mailed to prove who asks. */
@@ -118,12 +124,12 @@ const createSessionNouns = (
   { keysFor }: Keys,
   nouns: TokenNouns & ReturnType<typeof createUserNouns>,
 ) => {
-  const { endedSessions, mails, users } = nouns
+  const { endedSessions, mails, users, userChanges } = nouns
   const sessions = createSessions({ ...config, ...nouns, database, clock, onEnded: endedSessions.add })
   const mailedCodes = createMailedCodes({ database, clock, mails, codeKeys: keysFor('mailed code') })
   const oneTimeTokens = createOneTimeTokens({ database, clock })
   const undos = createUndos({ database, clock })
-  const emailChanges = createEmailChanges({ database, clock, users, mails, undos })
+  const emailChanges = createEmailChanges({ database, clock, users, userChanges, mails, undos })
   return { sessions, mailedCodes, oneTimeTokens, undos, emailChanges }
 }
 

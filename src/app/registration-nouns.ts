@@ -4,6 +4,7 @@ import type { MailedCodes } from '../domain/mailed-codes/mailed-codes.js'
 import type { Mails } from '../domain/mails/mails.js'
 import { createRegistrationGate } from '../domain/registrations/registration-gate.js'
 import { createRegistrations } from '../domain/registrations/registrations.js'
+import type { NewUsers } from '../domain/users/new-users.js'
 import type { Users } from '../domain/users/users.js'
 import type { Clock } from '../lib/clock.js'
 import type { Database } from '../platform/database/database.js'
@@ -12,6 +13,7 @@ type Dependencies = {
   database: Database
   clock: Clock
   users: Users
+  newUsers: NewUsers
   mails: Mails
   mailedCodes: MailedCodes
 }

@@ -27,6 +27,9 @@ import { createEnrolments } from '../domain/sign-in/enrolments.js'
 import { createSignIns } from '../domain/sign-in/sign-ins.js'
 import { createUnfinishedSignIns } from '../domain/sign-in/unfinished-sign-ins.js'
 import type { Undos } from '../domain/undos/undos.js'
+import type { IdentityLinks } from '../domain/users/identity-links.js'
+import type { NewUsers } from '../domain/users/new-users.js'
+import type { UserChanges } from '../domain/users/user-changes.js'
 import type { Usernames } from '../domain/users/usernames.js'
 import type { Users } from '../domain/users/users.js'
 import type { Webhooks } from '../domain/webhooks/webhooks.js'
@@ -43,6 +46,9 @@ type Dependencies = {
   metrics: Metrics | undefined
   clock: Clock
   users: Users
+  userChanges: UserChanges
+  newUsers: NewUsers
+  identityLinks: IdentityLinks
   usernames: Usernames
   sessions: Sessions
   endedSessions: EndedSessions
@@ -64,7 +70,7 @@ type Dependencies = {
 /** The nouns that decide who gets a session, and what proves who a user is. */
 export const createSignInNouns = (config: Config, deps: Dependencies) => {
   const { trustedDevices: trusted, productName } = config
-  const { database, clock, users, invitations, metrics } = deps
+  const { database, clock, users, metrics } = deps
   const providerName = (id: ProviderId) => config.providers[id]?.name ?? providerLabel(id)
   const trustedDevices = createTrustedDevices({ database, clock, lifetime: trusted === 'off' ? undefined : trusted })
   const knownDevices = createKnownDevices({ keys: deps.keysFor('known device'), clock })
@@ -82,7 +88,7 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
     ceremonies: createCeremonies({ seal: deps.sealFor('passkey challenge'), clock }),
     relyingParty: { id: hostname, origin, name: productName },
   })
-  const identities = createIdentities({ database, users, accountChanges, nameOf: providerName, invitations })
+  const identities = createIdentities({ ...deps, accountChanges, nameOf: providerName })
   const enrolments = createEnrolments({ ...deps, challenges })
   const secondFactorRequired = config.secondFactor === 'required'
   const nouns = { accountChanges, identities, factors, trustedDevices, knownDevices, passkeys, challenges, enrolments }

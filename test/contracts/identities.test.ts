@@ -3,6 +3,9 @@ import type { ProviderId } from '#contract/providers.js'
 import { loadConfig } from '../../src/config.js'
 import { createStats } from '../../src/domain/stats/stats.js'
 import { readEmail } from '../../src/domain/users/email.js'
+import { createIdentityLinks, type IdentityLinks } from '../../src/domain/users/identity-links.js'
+import { createNewUsers, type NewUsers } from '../../src/domain/users/new-users.js'
+import { createUserChanges, type UserChanges } from '../../src/domain/users/user-changes.js'
 import { readUsername } from '../../src/domain/users/username.js'
 import { createUsernames } from '../../src/domain/users/usernames.js'
 import { createUsers, type Users } from '../../src/domain/users/users.js'
@@ -29,21 +32,27 @@ const createSignal = () => {
 describe.each(testStores)('identities on $name', ({ open }) => {
   let store: TestStore
   let users: Users
+  let newUsers: NewUsers
+  let userChanges: UserChanges
+  let identityLinks: IdentityLinks
 
   beforeAll(async () => {
     store = await open()
     const stores = { database: store.database, clock: systemClock }
-    users = createUsers({ ...stores, usernames: createUsernames(stores) })
+    users = createUsers(stores)
+    newUsers = createNewUsers({ ...stores, usernames: createUsernames(stores) })
+    userChanges = createUserChanges(stores)
+    identityLinks = createIdentityLinks(stores)
   })
   afterAll(() => store.drop())
   beforeEach(() => store.database.query('delete from users'))
 
   const withPassword = async (name: string) => {
     const user = { email: emailOf(name), username: good(readUsername(name)), name: null, passwordHash: 'hash' }
-    return good(await users.createWithPassword(store.database, user))
+    return good(await newUsers.createWithPassword(store.database, user))
   }
   const newcomer = (name: string, identity: ReturnType<typeof google> | ReturnType<typeof github>) =>
-    users.createFromProvider({ email: emailOf(name), username: name, name: null, identity })
+    newUsers.createFromProvider({ email: emailOf(name), username: name, name: null, identity })
   const identities = () =>
     store.database.query<{ username: string; provider: string; subject: string }>(
       'select username, identities.provider, subject from identities join users on id = user_id order by 1, 2',
@@ -68,16 +77,18 @@ describe.each(testStores)('identities on $name', ({ open }) => {
   it('are at most one for each provider, also when two are linked at once', async () => {
     const ada = await withPassword('ada')
     const linked = await Promise.all(
-      ['1', '2'].map((subject) => users.linkProvider(store.database, ada.id, google(subject))),
+      ['1', '2'].map((subject) => identityLinks.linkProvider(store.database, ada.id, google(subject))),
     )
     expect(linked.sort()).toEqual([false, true])
-    expect(await users.linkProvider(store.database, ada.id, github('1'))).toBe(true)
+    expect(await identityLinks.linkProvider(store.database, ada.id, github('1'))).toBe(true)
     expect((await users.findById(ada.id))?.providers).toEqual(['provider_a', 'provider_b'])
   })
 
   it('go to one of two users who want to link them at once', async () => {
     const [ada, eve] = [await withPassword('ada'), await withPassword('eve')]
-    const linked = await Promise.all([ada, eve].map(({ id }) => users.linkProvider(store.database, id, google('1'))))
+    const linked = await Promise.all(
+      [ada, eve].map(({ id }) => identityLinks.linkProvider(store.database, id, google('1'))),
+    )
     expect(linked.sort()).toEqual([false, true])
     expect(await identities()).toHaveLength(1)
   })
@@ -85,36 +96,36 @@ describe.each(testStores)('identities on $name', ({ open }) => {
   it('are not linked to a user who is gone', async () => {
     const ada = await withPassword('ada')
     await store.database.query('delete from users')
-    expect(await users.linkProvider(store.database, ada.id, google('1'))).toBe(false)
+    expect(await identityLinks.linkProvider(store.database, ada.id, google('1'))).toBe(false)
   })
 
   /** As a flow does it, with the user's row locked. */
   const unlink = (id: string, provider: ProviderId, hasPasskey = false, isConfigured = (_: ProviderId) => true) =>
     store.database.transaction(async (sql) => {
       const user = await users.lock(sql, id)
-      return user && users.unlinkProvider(sql, user, provider, { hasPasskey, isConfigured })
+      return user && identityLinks.unlinkProvider(sql, user, provider, { hasPasskey, isConfigured })
     })
 
   it('are removed while another way to sign in remains, and the last way stays', async () => {
     const ada = good(await newcomer('ada', google('1')))
     expect(await unlink(ada.id, 'provider_b')).toMatchObject({ refused: expect.any(String) })
     expect(await unlink(ada.id, 'provider_a')).toMatchObject({ refused: 'last_way_in' })
-    await users.linkProvider(store.database, ada.id, github('1'))
+    await identityLinks.linkProvider(store.database, ada.id, github('1'))
     // One that is no longer configured signs no user in.
     const withoutB = (provider: ProviderId) => provider !== 'provider_b'
     expect(await unlink(ada.id, 'provider_a', false, withoutB)).toMatchObject({ refused: 'last_way_in' })
     expect(await unlink(ada.id, 'provider_a')).toBeUndefined()
     expect(await unlink(ada.id, 'provider_b')).toMatchObject({ refused: 'last_way_in' })
     expect(await unlink(ada.id, 'provider_b', true)).toBeUndefined()
-    await users.linkProvider(store.database, ada.id, github('1'))
-    await users.setPassword(store.database, ada.id, 'hash')
+    await identityLinks.linkProvider(store.database, ada.id, github('1'))
+    await userChanges.setPassword(store.database, ada.id, 'hash')
     await unlink(ada.id, 'provider_b')
     expect(await identities()).toEqual([])
   })
 
   it('are counted after a removal that is under way, so that two at once do not remove the last', async () => {
     const ada = good(await newcomer('ada', google('1')))
-    await users.linkProvider(store.database, ada.id, github('1'))
+    await identityLinks.linkProvider(store.database, ada.id, github('1'))
     const [underWay, mayEnd] = [createSignal(), createSignal()]
     const first = store.database.transaction(async (sql) => {
       await users.lock(sql, ada.id)

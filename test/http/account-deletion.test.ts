@@ -145,7 +145,7 @@ describe('the deletion of an account', () => {
     // All names are free at once.
     const identity = { provider: 'provider_b', subject: `${username}-subject` } as const
     const again = { email: { email, key: email }, username: former, name: null, identity }
-    expect(await latchkey.app.nouns.users.createFromProvider(again)).toMatchObject({ email, username: former })
+    expect(await latchkey.app.nouns.newUsers.createFromProvider(again)).toMatchObject({ email, username: former })
   })
 
   it('takes back the mails that wait, and leaves what others have at these addresses', async () => {
@@ -175,7 +175,7 @@ describe('the deletion of an account', () => {
       await latchkey.app.nouns.users.lockForDeletion(sql, id)
       const request = latchkey.browser().post('/api/auth/register', registration)
       await untilBlocked(outside)
-      await latchkey.app.nouns.users.remove(sql, id)
+      await latchkey.app.nouns.userChanges.remove(sql, id)
       return { registering: request }
     })
     expect((await registering).status).toBe(202)
@@ -211,7 +211,7 @@ describe('the deletion of an account', () => {
     }
     const before = await countAll()
     const dying = latchkey.sql.transaction(async (sql) => {
-      await latchkey.app.nouns.users.remove(sql, id)
+      await latchkey.app.nouns.userChanges.remove(sql, id)
       await sql.query('select pg_terminate_backend(pg_backend_pid())')
     })
     await expect(dying).rejects.toThrow()

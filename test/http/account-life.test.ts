@@ -109,11 +109,11 @@ describe('the owner of an account', () => {
       expect(await register(name)).toBe('username_taken')
       expect((await change(other, { username: name })).body.code).toBe('username_taken')
     }
-    const { users } = latchkey.app.nouns
+    const { newUsers } = latchkey.app.nouns
     const fromProvider = async (username: string, subject = username) => {
       const email = { email: `${subject}@example.org`, key: `${subject}@example.org` }
       const identity = { provider: 'provider_a', subject } as const
-      return users.createFromProvider({ email, username, name: null, identity })
+      return newUsers.createFromProvider({ email, username, name: null, identity })
     }
     expect(await fromProvider('former')).toMatchObject({ username: 'former-2' })
     expect(await fromProvider('admin')).toMatchObject({ username: 'admin-2' })

@@ -113,12 +113,12 @@ describe('removing a passkey', () => {
     await latchkey.sql.query(
       "insert into identities (user_id, provider, subject, linked_at) select id, 'provider_b', '1', now() from users where username = 'uma'",
     )
-    const { users, passkeys } = latchkey.app.nouns
+    const { users, identityLinks, passkeys } = latchkey.app.nouns
     const [user] = await latchkey.sql.query<{ id: string }>("select id from users where username = 'uma'")
     const unlink = latchkey.sql.transaction(async (sql) => {
       const locked = await users.lock(sql, user?.id ?? '')
       const hasPasskey = (await passkeys.countUsable(sql, user?.id ?? '')) > 0
-      return locked && users.unlinkProvider(sql, locked, 'provider_b', { hasPasskey, isConfigured: () => true })
+      return locked && identityLinks.unlinkProvider(sql, locked, 'provider_b', { hasPasskey, isConfigured: () => true })
     })
     const [unlinked, removed] = await Promise.all([unlink, tab.remove(`${ownPath}/${added.id}`)])
     expect([unlinked === undefined, removed.status === 204].filter(Boolean)).toHaveLength(1)

@@ -110,12 +110,12 @@ const createTheft = async () => {
   accounts += 1
   const number = accounts
   const name = `user${number}`
-  const { users, passwords } = slow.app.nouns
+  const { newUsers, passwords } = slow.app.nouns
   const passwordHash = await passwords.hash(goodPassword, { ip: '' })
   if (typeof passwordHash !== 'string') throw new Error('The password could not be hashed')
   const email = `${name}@example.com`
   const created = await slow.sql.transaction((sql) =>
-    users.createWithPassword(sql, {
+    newUsers.createWithPassword(sql, {
       email: { email, key: email },
       username: { username: name, key: name },
       name: null,

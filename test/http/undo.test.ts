@@ -376,7 +376,7 @@ describe('undoing an added factor', () => {
     ['a challenge', 'kay', /passkey/],
   ])('%s does not begin by a proof from before it', async (_, name, undone) => {
     const tab = await latchkey.signedUp(name)
-    const { users, signIns } = latchkey.app.nouns
+    const { users, identityLinks, signIns } = latchkey.app.nouns
     const user = await users.findByLogin(name)
     if (!user) throw new Error(`${name} is missing`)
     await addPasskey(tab, latchkey.url)
@@ -390,7 +390,7 @@ describe('undoing an added factor', () => {
       earlierSession: undefined,
     }
     const identity = { provider: 'provider_a', subject: name } as const
-    await latchkey.sql.transaction((sql) => users.linkProvider(sql, user.id, identity))
+    await latchkey.sql.transaction((sql) => identityLinks.linkProvider(sql, user.id, identity))
     const how = { identity, provenAt: undefined, isNew: false, isLinkWaiting: false }
     await expect(signIns.byProvider(user, how, visit)).rejects.toThrow('changed')
   })

@@ -80,11 +80,11 @@ it('user recover leaves nothing to a thief, also of what is older than the undo 
   const changes = createEmailChanges(latchkey)
   const recover = (...args: string[]) => run(store, ['user', 'recover', ...args])
   const thief = await latchkey.signedUp('eve')
-  const { users } = latchkey.app.nouns
+  const { users, identityLinks } = latchkey.app.nouns
   const id = (await users.findByLogin('eve'))?.id ?? ''
   const { passkey } = await addPasskey(thief, latchkey.url)
   const identity = { provider: 'provider_a', subject: 'thief' } as const
-  await users.linkProvider(latchkey.sql, id, identity)
+  await identityLinks.linkProvider(latchkey.sql, id, identity)
   await changes.change(thief, 'eve1@example.net')
   const ofOwner = await changes.undoToken('eve@example.com', /was changed/)
   // Seven days later.
@@ -145,7 +145,7 @@ it('user recover leaves nothing to a thief, also of what is older than the undo 
   expect((await thief.post('/api/auth/refresh')).status).toBe(401)
   expect((await signInWith(latchkey.browser(), passkey)).status).toBe(401)
   expect(await users.findByIdentity(identity)).toBeUndefined()
-  expect(await users.isUndone(latchkey.sql, id, identity)).toBe(true)
+  expect(await identityLinks.isUndone(latchkey.sql, id, identity)).toBe(true)
   for (const token of [ofOwner, undo]) expect((await changes.undoEmail(token)).body.code).toBe('invalid_link')
   const choose = (token: string) =>
     latchkey.browser().post('/api/auth/reset-password/confirm', { token, password: 'amber-Meadow-27-kettle' })
@@ -172,11 +172,11 @@ it('user recover leaves nothing to a thief, also of what is older than the undo 
 
 it('user providers unlink removes one link for good, and tells the user', async () => {
   const unlink = (...args: string[]) => run(store, ['user', 'providers', 'unlink', 'gil', ...args])
-  const { users } = latchkey.app.nouns
+  const { users, identityLinks } = latchkey.app.nouns
   const tab = await latchkey.signedUp('gil')
   const id = (await users.findByLogin('gil'))?.id ?? ''
   const identity = { provider: 'provider_b', subject: '7' } as const
-  await users.linkProvider(latchkey.sql, id, identity)
+  await identityLinks.linkProvider(latchkey.sql, id, identity)
   expect(await unlink('provider_a', '--yes')).toMatchObject({
     code: 1,
     err: expect.stringContaining('Linked: provider_b'),
@@ -196,7 +196,7 @@ it('user providers unlink removes one link for good, and tells the user', async 
   expect(await latchkey.sql.query('select 1 from refresh_token_records where id = $1', [begun?.id])).toEqual([])
   expect((await tab.post('/api/auth/refresh')).status).toBe(200)
   expect(await users.findByIdentity(identity)).toBeUndefined()
-  expect(await users.isUndone(latchkey.sql, id, identity)).toBe(true)
+  expect(await identityLinks.isUndone(latchkey.sql, id, identity)).toBe(true)
   latchkey.app.nouns.mails.nudge()
   await latchkey.mailTo('gil@example.com', /disconnected from GitHub/)
   expect(

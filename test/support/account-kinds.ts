@@ -41,17 +41,17 @@ export const changeDetails = {
 
 export const client = { ip: '192.0.2.1', userAgent: 'test' }
 
-type AccountNouns = Pick<Nouns, 'users' | 'sessions' | 'oneTimeTokens' | 'trustedDevices' | 'challenges'>
+type AccountNouns = Pick<Nouns, 'newUsers' | 'sessions' | 'oneTimeTokens' | 'trustedDevices' | 'challenges'>
 export type PreparedAccount = Awaited<ReturnType<typeof prepareAccount>>
 
 /** An account with two sessions and everything that a change can void. */
 export const prepareAccount = async (database: Database, nouns: AccountNouns, username: string) => {
   const email = `${username}@example.com`
-  const { users, sessions, oneTimeTokens, trustedDevices, challenges } = nouns
+  const { newUsers, sessions, oneTimeTokens, trustedDevices, challenges } = nouns
   // It is never compared with a password.
   const passwordHash = 'a hash'
   const newUser = { email: { email, key: email }, username: { username, key: username }, name: null, passwordHash }
-  const user = await database.transaction((sql) => users.createWithPassword(sql, newUser))
+  const user = await database.transaction((sql) => newUsers.createWithPassword(sql, newUser))
   if ('refused' in user) throw new Error(user.refused)
   const session = (provider: 'provider_a' | 'provider_b') =>
     database.transaction((sql) => sessions.beginSession(sql, user, { methods: ['provider'], provider }, client))

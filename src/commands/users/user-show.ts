@@ -106,7 +106,7 @@ const gather = async (stores: Stores, user: User) => {
   const passkeys = await stores.passkeys.countUsable(user.id)
   const rows = await recentEvents(stores, user)
   const inForce = await countersInForce(stores, user, rows)
-  const formerEmails = await stores.users.emailHistoryOf(user.id)
+  const formerEmails = await stores.userChanges.emailHistoryOf(user.id)
   const { id, username, email, disabled, createdAt, providers } = user
   const lastSignIn = rows.find((row) => row.user_id === id && beganSession(row))
   return {

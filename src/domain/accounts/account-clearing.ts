@@ -3,13 +3,16 @@ import type { Transaction } from '../../platform/database/database.js'
 import type { Factors } from '../factors/factors.js'
 import type { PasskeyRecords } from '../passkeys/passkey-records.js'
 import { undoLifetime } from '../undos/undos.js'
+import type { IdentityLinks } from '../users/identity-links.js'
+import type { UserChanges } from '../users/user-changes.js'
 import { usernameKey } from '../users/username.js'
 import type { Usernames } from '../users/usernames.js'
-import type { Identity, User, Users } from '../users/users.js'
+import type { Identity, User } from '../users/users.js'
 import type { ChangedFactor } from './change-details.js'
 
 type Dependencies = {
-  users: Pick<Users, 'takeBack' | 'undoLinks' | 'setField'>
+  userChanges: Pick<UserChanges, 'takeBack' | 'setField'>
+  identityLinks: Pick<IdentityLinks, 'undoLinks'>
   usernames: Pick<Usernames, 'isTaken' | 'takeBack'>
   factors: Pick<Factors, 'remove' | 'removeNewRecoveryCodes'>
   passkeys: Pick<PasskeyRecords, 'removeSome'>
@@ -35,7 +38,7 @@ export type AccountClearing = ReturnType<typeof createAccountClearing>
  * Nothing that anyone had of the account works afterwards: neither what is removed here, nor a password, nor what the table of
  * account changes ends and voids. The caller holds the user's row.
  */
-export const createAccountClearing = ({ users, usernames, factors, passkeys }: Dependencies) => {
+export const createAccountClearing = ({ identityLinks, userChanges, usernames, factors, passkeys }: Dependencies) => {
   const removeCodes = async (sql: Transaction, userId: string, totp: boolean) => {
     if (totp && (await factors.remove(sql, userId))) return ['totp'] as const
     // Of an app that stays: a thief may have asked for a new set.
@@ -55,11 +58,11 @@ export const createAccountClearing = ({ users, usernames, factors, passkeys }: D
     const username = await rename(sql, user, clearing.username)
     const { language, identities, passwordHash } = clearing
     const speaks = language !== undefined && language !== user.language
-    if (speaks) await users.setField(sql, user.id, 'language', language)
+    if (speaks) await userChanges.setField(sql, user.id, 'language', language)
     const codes = await removeCodes(sql, user.id, clearing.totp)
     const hasPasskeys = (await passkeys.removeSome(sql, user.id, clearing.passkeys)) > 0
-    if (identities.length > 0) await users.undoLinks(sql, user.id, identities)
-    await users.takeBack(sql, user.id, passwordHash)
+    if (identities.length > 0) await identityLinks.undoLinks(sql, user.id, identities)
+    await userChanges.takeBack(sql, user.id, passwordHash)
     const hasPassword = user.passwordHash !== undefined || passwordHash !== undefined
     const passkey = hasPasskeys ? (['passkey'] as const) : []
     const removed: ClearedKind[] = [

@@ -2,11 +2,12 @@ import type { Transaction } from '../../platform/database/database.js'
 import type { Events } from '../events/events.js'
 import type { Sessions } from '../sessions/sessions.js'
 import type { Undos } from '../undos/undos.js'
+import type { UserChanges } from '../users/user-changes.js'
 import type { Usernames } from '../users/usernames.js'
-import type { User, Users } from '../users/users.js'
+import type { User } from '../users/users.js'
 
 type Dependencies = {
-  users: Pick<Users, 'remove' | 'emailHistoryOf'>
+  userChanges: Pick<UserChanges, 'remove' | 'emailHistoryOf'>
   usernames: Pick<Usernames, 'formerOf'>
   undos: Pick<Undos, 'formerEmailsOf'>
   sessions: Pick<Sessions, 'endAll'>
@@ -20,14 +21,14 @@ export type AccountDeletion = ReturnType<typeof createAccountDeletion>
  * forget the rest. Returns the addresses to tell: one of the last days may be that of the owner, and the present one that of a thief.
  */
 export const createAccountDeletion =
-  ({ users, usernames, undos, sessions, events }: Dependencies) =>
+  ({ userChanges, usernames, undos, sessions, events }: Dependencies) =>
   async (sql: Transaction, { id, email, username }: User, event: 'account_deleted' | 'user_deleted') => {
     const former = (await undos.formerEmailsOf(sql, id)).map((each) => each.email)
-    const earlier = (await users.emailHistoryOf(sql, id)).map((each) => each.email)
+    const earlier = (await userChanges.emailHistoryOf(sql, id)).map((each) => each.email)
     const usernameKeys = (await usernames.formerOf(sql, id)).map((each) => each.username_key)
     // The cascade would end them too. This also tells the instance that it did.
     await sessions.endAll(sql, event, id)
     await events.forgetNames(sql, [email, username, ...former, ...earlier, ...usernameKeys])
-    await users.remove(sql, id)
+    await userChanges.remove(sql, id)
     return { to: [email, ...former] }
   }

@@ -1,13 +1,13 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { EmailChanges } from '../email-changes/email-changes.js'
 import type { Email } from '../users/email.js'
-import type { Users } from '../users/users.js'
+import type { UserChanges } from '../users/user-changes.js'
 import type { OperatorContext } from './account-changes.js'
 import type { AccountDeletion } from './account-deletion.js'
 import { createOperatorFactorChanges } from './operator-factor-changes.js'
 
 type Dependencies = Parameters<typeof createOperatorFactorChanges>[0] & {
-  users: Pick<Users, 'disable' | 'enable'>
+  userChanges: Pick<UserChanges, 'disable' | 'enable'>
   emailChanges: Pick<EmailChanges, 'unlessTaken' | 'apply'>
   deleteAccount: AccountDeletion
 }
@@ -18,7 +18,7 @@ export type OperatorChanges = ReturnType<typeof createOperatorChanges>
 
 /** What operators, and programs with a key, can do to an account of any user. */
 export const createOperatorChanges = (deps: Dependencies) => {
-  const { accountChanges, users, emailChanges, deleteAccount } = deps
+  const { accountChanges, userChanges, emailChanges, deleteAccount } = deps
   const { byOperator } = accountChanges
 
   return {
@@ -27,13 +27,13 @@ export const createOperatorChanges = (deps: Dependencies) => {
     /** The result says whether the user was disabled before. */
     disable: (actor: OperatorContext) =>
       byOperator(actor, 'user_disabled', async (sql, user) => {
-        await users.disable(sql, user.id)
+        await userChanges.disable(sql, user.id)
         return { result: user.disabled, changes: { user_disabled: {} } }
       }),
 
     enable: (actor: OperatorContext) =>
       byOperator(actor, 'user_enabled', async (sql, user) => {
-        await users.enable(sql, user.id)
+        await userChanges.enable(sql, user.id)
         return { result: user.disabled, changes: { user_enabled: {} } }
       }),
 

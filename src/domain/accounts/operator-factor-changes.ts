@@ -2,13 +2,15 @@ import { refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 import type { Factors } from '../factors/factors.js'
 import type { PasskeyRecords } from '../passkeys/passkey-records.js'
-import type { Users } from '../users/users.js'
+import type { IdentityLinks } from '../users/identity-links.js'
+import type { UserChanges } from '../users/user-changes.js'
 import type { AccountChanges, OperatorContext } from './account-changes.js'
 import type { ChangedFactor } from './change-details.js'
 
 type Dependencies = {
   accountChanges: Pick<AccountChanges, 'byOperator'>
-  users: Pick<Users, 'expirePassword' | 'identitiesOf' | 'undoLinks'>
+  userChanges: Pick<UserChanges, 'expirePassword'>
+  identityLinks: Pick<IdentityLinks, 'identitiesOf' | 'undoLinks'>
   factors: Pick<Factors, 'remove'>
   passkeys: Pick<PasskeyRecords, 'removeAll'>
   providerName: (provider: ProviderId) => string
@@ -16,7 +18,7 @@ type Dependencies = {
 
 /** What operators can take away of what an account signs in with. */
 export const createOperatorFactorChanges = (deps: Dependencies) => {
-  const { accountChanges, users, factors, passkeys, providerName } = deps
+  const { accountChanges, identityLinks, userChanges, factors, passkeys, providerName } = deps
   const { byOperator } = accountChanges
 
   return {
@@ -24,7 +26,7 @@ export const createOperatorFactorChanges = (deps: Dependencies) => {
     expirePassword: (actor: OperatorContext) =>
       byOperator(actor, 'password_expired', async (sql, user) => {
         if (user.passwordHash === undefined) return { result: false, changes: {} }
-        await users.expirePassword(sql, user.id)
+        await userChanges.expirePassword(sql, user.id)
         return { result: true, changes: { password_expired: user.disabled ? { mail: null } : {} } }
       }),
 
@@ -43,10 +45,10 @@ export const createOperatorFactorChanges = (deps: Dependencies) => {
     /** A sign-in there with the same address does not link it again. */
     unlinkProvider: (actor: OperatorContext, provider: ProviderId) =>
       byOperator(actor, 'provider_unlinked', async (sql, { id }) => {
-        const linked = (await users.identitiesOf(sql, id)).filter((identity) => identity.provider === provider)
+        const linked = (await identityLinks.identitiesOf(sql, id)).filter((identity) => identity.provider === provider)
         if (linked.length === 0) return refuse('not_linked')
         const identities = linked.map(({ subject }) => ({ provider, subject }))
-        await users.undoLinks(sql, id, identities)
+        await identityLinks.undoLinks(sql, id, identities)
         return {
           changes: { provider_unlinked: { mail: { providerName: providerName(provider) }, event: { provider } } },
         }

@@ -3,7 +3,7 @@ import type { PasskeyRecords } from '../passkeys/passkey-records.js'
 import type { Client } from '../sessions/client.js'
 import type { Undos } from '../undos/undos.js'
 import type { Email } from '../users/email.js'
-import type { Users } from '../users/users.js'
+import type { IdentityLinks } from '../users/identity-links.js'
 import type { AccountChanges } from './account-changes.js'
 import type { AccountClearing } from './account-clearing.js'
 import { clearingOf } from './recent-changes.js'
@@ -11,7 +11,7 @@ import type { RestoredMail } from './restored-mail.js'
 
 type Dependencies = {
   accountChanges: Pick<AccountChanges, 'byOperator'>
-  users: Pick<Users, 'identitiesOf'>
+  identityLinks: Pick<IdentityLinks, 'identitiesOf'>
   passkeys: Pick<PasskeyRecords, 'list'>
   undos: Pick<Undos, 'add' | 'openOf' | 'forgetAll'>
   emailChanges: Pick<EmailChanges, 'unlessTaken' | 'apply'>
@@ -25,7 +25,7 @@ type Recovery = { userId: string; email: Email; operator: Client }
  * what is older than seven days. Refused if another user has the address.
  */
 export const createOperatorRecovery = (deps: Dependencies) => {
-  const { accountChanges, users, passkeys, undos, emailChanges, clear, restoredMail } = deps
+  const { accountChanges, identityLinks, passkeys, undos, emailChanges, clear, restoredMail } = deps
 
   return ({ userId, email, operator }: Recovery) => {
     const recovering = accountChanges.byOperator(
@@ -40,7 +40,7 @@ export const createOperatorRecovery = (deps: Dependencies) => {
           await undos.add(sql, user, { kind: 'email' })
         }
         const removedPasskeys = await passkeys.list(sql, userId)
-        const identities = await users.identitiesOf(sql, userId)
+        const identities = await identityLinks.identitiesOf(sql, userId)
         const cleared = await clear(
           sql,
           { ...user, email: email.email },

@@ -4,7 +4,8 @@ import type { Transaction } from '../../platform/database/database.js'
 import type { Client } from '../sessions/client.js'
 import { type Undos, undoOf } from '../undos/undos.js'
 import { readEmail } from '../users/email.js'
-import type { User, Users } from '../users/users.js'
+import type { UserChanges } from '../users/user-changes.js'
+import type { User } from '../users/users.js'
 import type { AccountChanges } from './account-changes.js'
 import type { AccountClearing } from './account-clearing.js'
 import { clearingOf } from './recent-changes.js'
@@ -12,7 +13,7 @@ import type { RestoredMail } from './restored-mail.js'
 
 type Dependencies = {
   accountChanges: Pick<AccountChanges, 'byLink'>
-  users: Pick<Users, 'setEmail'>
+  userChanges: Pick<UserChanges, 'setEmail'>
   undos: Pick<Undos, 'find' | 'openOf' | 'take' | 'forgetFrom'>
   clear: AccountClearing
   restoredMail: RestoredMail
@@ -23,11 +24,11 @@ type UsedLink = { token: string; of: UndoOf; passwordHash: string | undefined }
  * Uses the link up in one transaction with all that follows from it. It holds the user's row: what happens at once is either
  * before it, and taken back with it, or after it, and finds neither its session nor its proof.
  */
-export const createTakeBack = ({ accountChanges, users, undos, clear, restoredMail }: Dependencies) => {
+export const createTakeBack = ({ accountChanges, userChanges, undos, clear, restoredMail }: Dependencies) => {
   /** The address is reserved for this user as long as there is an undo of it, so no other user has it. */
   const putBack = async (sql: Transaction, user: User, given: string) => {
     const email = readEmail(given)
-    if (isRefused(email) || !(await users.setEmail(sql, user.id, email)))
+    if (isRefused(email) || !(await userChanges.setEmail(sql, user.id, email)))
       throw new Error('The address of an undo cannot be put back')
     return { ...user, email: email.email }
   }

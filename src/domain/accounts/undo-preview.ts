@@ -2,11 +2,13 @@ import { refuse } from '../../contract/outcome.js'
 import type { Factors } from '../factors/factors.js'
 import type { PasskeyRecords } from '../passkeys/passkey-records.js'
 import { type Undos, undoLifetime } from '../undos/undos.js'
+import type { IdentityLinks } from '../users/identity-links.js'
 import type { Identity, Users } from '../users/users.js'
 import { clearingOf } from './recent-changes.js'
 
 type Dependencies = {
-  users: Pick<Users, 'findById' | 'identitiesOf'>
+  users: Pick<Users, 'findById'>
+  identityLinks: Pick<IdentityLinks, 'identitiesOf'>
   factors: Pick<Factors, 'hasTotp' | 'hasNewRecoveryCodes'>
   passkeys: Pick<PasskeyRecords, 'list'>
   undos: Pick<Undos, 'find' | 'openOf'>
@@ -14,7 +16,7 @@ type Dependencies = {
 
 /** What an undo link would do now. Changes nothing. */
 export const createUndoPreview =
-  ({ users, factors, passkeys, undos }: Dependencies) =>
+  ({ users, identityLinks, factors, passkeys, undos }: Dependencies) =>
   async (token: string) => {
     const undo = await undos.find(token)
     const user = undo && (await users.findById(undo.userId))
@@ -34,6 +36,6 @@ export const createUndoPreview =
       totp,
       recoveryCodes: !totp && (await factors.hasNewRecoveryCodes(user.id, undoLifetime)),
       passkeys: shownPasskeys.map(({ name }) => name),
-      providers: (await users.identitiesOf(user.id)).filter(isRecent).map(({ provider }) => provider),
+      providers: (await identityLinks.identitiesOf(user.id)).filter(isRecent).map(({ provider }) => provider),
     }
   }

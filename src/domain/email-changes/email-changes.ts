@@ -6,6 +6,7 @@ import { createOptionalTransaction } from '../../platform/database/optional-tran
 import type { Mails } from '../mails/mails.js'
 import type { Undos } from '../undos/undos.js'
 import { type Email, readEmail } from '../users/email.js'
+import type { UserChanges } from '../users/user-changes.js'
 import type { User, Users } from '../users/users.js'
 import { createAskEmailChange } from './ask-email-change.js'
 import * as store from './email-changes.store.js'
@@ -24,7 +25,8 @@ class AddressTaken extends Error {}
 type Dependencies = {
   database: Database
   clock: Clock
-  users: Pick<Users, 'findByEmail' | 'holdByEmail' | 'reservedFor' | 'setEmail'>
+  users: Pick<Users, 'findByEmail' | 'holdByEmail' | 'reservedFor'>
+  userChanges: Pick<UserChanges, 'setEmail'>
   undos: Pick<Undos, 'extend' | 'forgetAll'>
   mails: Pick<Mails, 'queue'>
 }
@@ -33,7 +35,7 @@ export type EmailChanges = ReturnType<typeof createEmailChanges>
 
 /** Changes of an email that wait for the proof of the new address. The caller holds a lock on the user's row. */
 export const createEmailChanges = (deps: Dependencies) => {
-  const { database, clock, users, undos } = deps
+  const { database, clock, users, userChanges, undos } = deps
 
   /** Whether another user has this address, or had it until a short time ago. */
   const isTaken = async (sql: Sql, userId: string, email: Email, owner: User | undefined) => {
@@ -57,7 +59,7 @@ export const createEmailChanges = (deps: Dependencies) => {
    */
   const apply = async (sql: Transaction, user: User, email: Email, { isFinal = false } = {}) => {
     if (await isTaken(sql, user.id, email, await users.findByEmail(sql, email.email))) throw new AddressTaken()
-    if (!(await users.setEmail(sql, user.id, email))) throw new AddressTaken()
+    if (!(await userChanges.setEmail(sql, user.id, email))) throw new AddressTaken()
     if (isFinal) await undos.forgetAll(sql, user.id)
     else await undos.extend(sql, user.id, user.email)
   }

@@ -2,24 +2,24 @@ import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Invitations } from '../invitations/invitations.js'
 import type { GateRefusal } from '../registrations/registration-gate.js'
 import { readEmail } from '../users/email.js'
-import type { Users } from '../users/users.js'
+import type { NewUsers } from '../users/new-users.js'
 import type { ProvenIdentity, Resolved } from './identities.js'
 
-type Dependencies = { users: Pick<Users, 'createFromProvider'>; invitations: Pick<Invitations, 'admit'> }
+type Dependencies = { newUsers: Pick<NewUsers, 'createFromProvider'>; invitations: Pick<Invitations, 'admit'> }
 
 /**
  * An account for a proven identity. No token is needed: the provider has verified the address, and an invitation of that address is
  * enough. Undefined if the address or the identity got an account in the meantime.
  */
 export const createAccountCreation =
-  ({ users, invitations }: Dependencies) =>
+  ({ newUsers, invitations }: Dependencies) =>
   async ({ provider, profile, client }: ProvenIdentity): Promise<Resolved | Refused<GateRefusal> | undefined> => {
     const email = readEmail(profile.email)
     if (isRefused(email)) throw new Error('A profile has an email that cannot be one')
     const { username, name, subject } = profile
     let invited = false
     const newUser = { email, username, name, identity: { provider, subject }, language: client.language }
-    const created = await users.createFromProvider<GateRefusal>(newUser, async (sql, insert) => {
+    const created = await newUsers.createFromProvider<GateRefusal>(newUser, async (sql, insert) => {
       const admitted = await invitations.admit(sql, { email }, insert)
       if (isRefused(admitted)) return admitted
       invited = admitted.invited

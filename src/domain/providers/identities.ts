@@ -6,6 +6,8 @@ import type { Invitations } from '../invitations/invitations.js'
 import type { GateRefusal } from '../registrations/registration-gate.js'
 import type { Client } from '../sessions/client.js'
 import type { CallerContext } from '../sessions/request-context.js'
+import type { IdentityLinks } from '../users/identity-links.js'
+import type { NewUsers } from '../users/new-users.js'
 import type { Identity, User, Users } from '../users/users.js'
 import { createAccountCreation } from './account-creation.js'
 import { createLinkIdentity } from './link-identity.js'
@@ -39,11 +41,13 @@ export type Identities = ReturnType<typeof createIdentities>
 export const createIdentities = (deps: {
   database: Database
   users: Users
+  newUsers: NewUsers
+  identityLinks: IdentityLinks
   accountChanges: Pick<AccountChanges, 'byCaller' | 'bySignIn'>
   nameOf: (provider: ProviderId) => string
   invitations: Pick<Invitations, 'admit'>
 }) => {
-  const { database, users } = deps
+  const { database, users, identityLinks } = deps
   const createAccount = createAccountCreation(deps)
   const { link, linkByAddress } = createLinkIdentity(deps)
 
@@ -58,7 +62,7 @@ export const createIdentities = (deps: {
     const identity = { provider, subject: profile.subject }
     const owner = await users.findByIdentity(identity)
     const wasRemovedByUndo =
-      accountWithEmail !== undefined && (await users.isUndone(database, accountWithEmail.id, identity))
+      accountWithEmail !== undefined && (await identityLinks.isUndone(database, accountWithEmail.id, identity))
     const decision = decide({ provider, owner, accountWithEmail, wasRemovedByUndo, emailReservedFor, linkingTo })
     if (isRefused(decision)) return decision
     if (decision.action === 'create') return createAccount(request)

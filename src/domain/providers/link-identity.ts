@@ -3,12 +3,14 @@ import type { ProviderId } from '../../contract/providers.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
 import type { AccountChanges, Changes } from '../accounts/account-changes.js'
 import type { CallerContext } from '../sessions/request-context.js'
+import type { IdentityLinks } from '../users/identity-links.js'
 import type { Identity, User, Users } from '../users/users.js'
 import type { ProvenIdentity, Resolved } from './identities.js'
 
 type Dependencies = {
   database: Database
-  users: Pick<Users, 'lock' | 'isUndone' | 'linkProvider' | 'forgetUndone'>
+  users: Pick<Users, 'lock'>
+  identityLinks: Pick<IdentityLinks, 'isUndone' | 'linkProvider' | 'forgetUndone'>
   accountChanges: Pick<AccountChanges, 'byCaller' | 'bySignIn'>
   nameOf: (provider: ProviderId) => string
 }
@@ -18,7 +20,7 @@ const isDecided = (current: User | undefined, { email, undoCount }: User): curre
   current?.email === email && current.undoCount === undoCount
 
 /** Links an identity to an account that the policy has decided about. */
-export const createLinkIdentity = ({ database, users, accountChanges, nameOf }: Dependencies) => {
+export const createLinkIdentity = ({ database, users, identityLinks, accountChanges, nameOf }: Dependencies) => {
   const linkedNow = (identity: Identity): Changes<'provider_linked'> => ({
     provider_linked: {
       mail: { providerName: nameOf(identity.provider) },
@@ -29,8 +31,8 @@ export const createLinkIdentity = ({ database, users, accountChanges, nameOf }: 
 
   /** By the address alone, with the user's row locked. Undefined too if the identity was undone in the meantime. */
   const linkLocked = async (sql: Transaction, user: User, identity: Identity) => {
-    const mayLink = !(await users.isUndone(sql, user.id, identity))
-    return mayLink && (await users.linkProvider(sql, user.id, identity)) ? linkedNow(identity) : undefined
+    const mayLink = !(await identityLinks.isUndone(sql, user.id, identity))
+    return mayLink && (await identityLinks.linkProvider(sql, user.id, identity)) ? linkedNow(identity) : undefined
   }
 
   /** What the caller applies to the account together with the session that begins. Undefined if nothing was linked. */
@@ -42,8 +44,9 @@ export const createLinkIdentity = ({ database, users, accountChanges, nameOf }: 
   /** By a session of the user, who may also want an identity again that was undone. */
   const linkBySession = async (context: CallerContext, user: User, identity: Identity) => {
     const linked = await accountChanges.byCaller(context, 'provider_linked', async (sql, current) => {
-      if (!isDecided(current, user) || !(await users.linkProvider(sql, user.id, identity))) return refuse('undecided')
-      await users.forgetUndone(sql, user.id, identity)
+      if (!isDecided(current, user) || !(await identityLinks.linkProvider(sql, user.id, identity)))
+        return refuse('undecided')
+      await identityLinks.forgetUndone(sql, user.id, identity)
       return { changes: linkedNow(identity) }
     })
     if (!isRefused(linked)) return { user: linked.user, how: 'link' as const }

@@ -4,6 +4,7 @@ import { hours } from '../../lib/durations.js'
 import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
 import { type Database, isUniqueViolation } from '../../platform/database/database.js'
 import type { Invitations } from '../invitations/invitations.js'
+import type { NewUsers } from '../users/new-users.js'
 import type { User, Users } from '../users/users.js'
 import type { Pending } from './pending-registrations.js'
 import type { GateRefusal } from './registration-gate.js'
@@ -17,7 +18,8 @@ type Completed =
 
 type Dependencies = {
   database: Database
-  users: Pick<Users, 'createWithPassword' | 'findByEmail' | 'reservedFor'>
+  users: Pick<Users, 'findByEmail' | 'reservedFor'>
+  newUsers: Pick<NewUsers, 'createWithPassword'>
   invitations: Pick<Invitations, 'admit'>
   clock: Clock
 }
@@ -27,7 +29,7 @@ type Dependencies = {
  * invitation that was open then still counts, unless it was used, withdrawn or replaced by a new one.
  */
 export const createCompleteRegistration =
-  ({ database, users, invitations, clock }: Dependencies) =>
+  ({ database, users, newUsers, invitations, clock }: Dependencies) =>
   async (pending: Pending): Promise<Completed> => {
     const completing = commitUnlessRefused(database, async (sql): Promise<Completed> => {
       const now = clock.now()
@@ -36,7 +38,7 @@ export const createCompleteRegistration =
       const { user } = pending
       const openAt = later(mine.expires_at, -registrationLifetime)
       const invited = { email: user.email, openAt, hash: mine.invitation_hash }
-      const admitted = await invitations.admit(sql, invited, () => users.createWithPassword(sql, user))
+      const admitted = await invitations.admit(sql, invited, () => newUsers.createWithPassword(sql, user))
       // Another registration with the same invitation may have been faster.
       if (isRefused(admitted))
         return (await users.findByEmail(sql, user.email.email)) ? refuse('already_registered') : admitted

@@ -8,7 +8,8 @@ import type { MailedCodes } from '../mailed-codes/mailed-codes.js'
 import type { Mails } from '../mails/mails.js'
 import type { Client } from '../sessions/client.js'
 import { emailKey } from '../users/email.js'
-import type { NewUser, Users } from '../users/users.js'
+import type { NewUser, NewUsers } from '../users/new-users.js'
+import type { Users } from '../users/users.js'
 import { createCompleteRegistration, registrationLifetime } from './complete-registration.js'
 import { createPendingRegistrations } from './pending-registrations.js'
 import { createRegistrationMails, type RegistrationMails, type SentAgain } from './registration-mails.js'
@@ -28,6 +29,7 @@ export type Registrations = ReturnType<typeof createRegistrations>
 type Dependencies = {
   database: Database
   users: Users
+  newUsers: NewUsers
   invitations: Pick<Invitations, 'admit'>
   mails: Pick<Mails, 'queue'>
   clock: Clock

@@ -4,13 +4,14 @@ import type { Events } from '../events/events.js'
 import type { KnownDevices } from '../known-devices/known-devices.js'
 import type { Identities } from '../providers/identities.js'
 import type { FirstProof, Issued, Sessions } from '../sessions/sessions.js'
-import type { Identity, User, Users } from '../users/users.js'
+import type { UserChanges } from '../users/user-changes.js'
+import type { Identity, User } from '../users/users.js'
 import type { Visit } from './sign-ins.js'
 import { eventOf, type SignedInBy } from './ways-to-sign-in.js'
 
 type Dependencies = {
   sessions: Sessions
-  users: Pick<Users, 'noteSignIn'>
+  userChanges: Pick<UserChanges, 'noteSignIn'>
   accountChanges: Pick<AccountChanges, 'bySignIn'>
   knownDevices: KnownDevices
   events: Pick<Events, 'record'>
@@ -25,7 +26,7 @@ export type NewSession = Issued & { knownDevices: readonly string[] | undefined 
  * is there without its mail. The first sign-in of an account needs none.
  */
 const createBegin =
-  ({ sessions, users, accountChanges, knownDevices }: Dependencies) =>
+  ({ sessions, userChanges, accountChanges, knownDevices }: Dependencies) =>
   async (
     sql: Transaction,
     user: User,
@@ -37,7 +38,7 @@ const createBegin =
     const browser = knownDevices.browserIn(account, remembered ?? [])
     const issued = await sessions.beginSession(sql, user, proof, { ...client, browser })
     if (!issued) return undefined
-    const isFirst = await users.noteSignIn(sql, user.id, client.language)
+    const isFirst = await userChanges.noteSignIn(sql, user.id, client.language)
     const isKnown = knownDevices.find(account, values ?? []) !== undefined
     if (!isFirst && !isKnown) {
       // As the locked row has the names: a change of the email may have overtaken this sign-in.

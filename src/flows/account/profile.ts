@@ -4,14 +4,15 @@ import type { AccountChanges, Changes } from '../../domain/accounts/account-chan
 import type { ChangeDetails } from '../../domain/accounts/change-details.js'
 import type { CallerContext } from '../../domain/sessions/request-context.js'
 import { profileReaders } from '../../domain/users/profile-fields.js'
+import type { UserChanges } from '../../domain/users/user-changes.js'
 import { chooseUsername, readUsername } from '../../domain/users/username.js'
 import { type RenameRefusal, type Usernames, usernameReservedFor } from '../../domain/users/usernames.js'
-import type { User, Users } from '../../domain/users/users.js'
+import type { User } from '../../domain/users/users.js'
 import { isUniqueViolation, type Transaction } from '../../platform/database/database.js'
 
 type Dependencies = {
   accountChanges: AccountChanges
-  users: Pick<Users, 'setField'>
+  userChanges: Pick<UserChanges, 'setField'>
   usernames: Pick<Usernames, 'refusalFor' | 'rename'>
 }
 
@@ -36,14 +37,14 @@ type PlainField = {
   [Name in ProfileField]: Record<never, never> extends ChangeDetails<KindOf<Name>> ? Name : never
 }[ProfileField]
 
-const createPlainEdits = ({ users }: Pick<Dependencies, 'users'>) => {
+const createPlainEdits = ({ userChanges }: Pick<Dependencies, 'userChanges'>) => {
   const edit =
     (field: ProfileField) =>
     async (sql: Transaction, user: User, typed: string | null): ReturnType<Edit<PlainField>> => {
       const value = profileReaders[field].typed(typed)
       if (value === user[field]) return undefined
       return async () => {
-        await users.setField(sql, user.id, field, value)
+        await userChanges.setField(sql, user.id, field, value)
         return {}
       }
     }
@@ -52,9 +53,9 @@ const createPlainEdits = ({ users }: Pick<Dependencies, 'users'>) => {
 
 /** A field without an edit here, whose change has a mail or an undo link, does not compile. */
 const createOtherEdits = ({
-  users,
+  userChanges,
   usernames,
-}: Pick<Dependencies, 'users' | 'usernames'>): Omit<Edits, PlainField> => ({
+}: Pick<Dependencies, 'userChanges' | 'usernames'>): Omit<Edits, PlainField> => ({
   username: async (sql, user, typed) => {
     const former = user.username
     const wanted = readUsername(typed)
@@ -74,7 +75,7 @@ const createOtherEdits = ({
   language: async (sql, user, newLanguage) => {
     if (newLanguage === user.language) return undefined
     return async () => {
-      await users.setField(sql, user.id, 'language', newLanguage)
+      await userChanges.setField(sql, user.id, 'language', newLanguage)
       return { mail: { newLanguage }, undo: { former: user.language ?? 'en' } }
     }
   },

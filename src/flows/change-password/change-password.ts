@@ -4,11 +4,13 @@ import type { Events } from '../../domain/events/events.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { CallerContext } from '../../domain/sessions/request-context.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
+import type { UserChanges } from '../../domain/users/user-changes.js'
 import type { Users } from '../../domain/users/users.js'
 
 type Dependencies = {
   accountChanges: AccountChanges
   users: Users
+  userChanges: UserChanges
   passwords: Passwords
   sessions: Pick<Sessions, 'isLive'>
   events: Pick<Events, 'record'>
@@ -17,7 +19,7 @@ type Wanted = { currentPassword: string; newPassword: string }
 
 /** Replaces the password if the current one is right. */
 export const createChangePassword =
-  ({ accountChanges, users, passwords, sessions, events }: Dependencies) =>
+  ({ accountChanges, users, userChanges, passwords, sessions, events }: Dependencies) =>
   async (context: CallerContext, { currentPassword, newPassword }: Wanted) => {
     const { caller, client } = context
     const { userId, sessionId } = caller
@@ -37,7 +39,7 @@ export const createChangePassword =
     if (isRefused(passwordHash)) return passwordHash
     return accountChanges.byCaller(context, 'password_changed', async (sql, current) => {
       if (current.passwordHash !== user.passwordHash) return refuse('wrong_current_password')
-      await users.setPassword(sql, userId, passwordHash)
+      await userChanges.setPassword(sql, userId, passwordHash)
       return { changes: { password_changed: {} } }
     })
   }

@@ -11,13 +11,15 @@ import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
 import type { Undos } from '../../domain/undos/undos.js'
+import type { IdentityLinks } from '../../domain/users/identity-links.js'
+import type { UserChanges } from '../../domain/users/user-changes.js'
 import type { Usernames } from '../../domain/users/usernames.js'
-import type { User, Users } from '../../domain/users/users.js'
+import type { User } from '../../domain/users/users.js'
 import { accountBody } from '../../http/user-bodies.js'
 import type { Clock } from '../../lib/clock.js'
 
 type NamesDependencies = {
-  users: Pick<Users, 'emailHistoryOf'>
+  userChanges: Pick<UserChanges, 'emailHistoryOf'>
   usernames: Pick<Usernames, 'formerOf'>
   emailChanges: Pick<EmailChanges, 'waitingOf'>
   undos: Pick<Undos, 'formerEmailsOf'>
@@ -25,7 +27,7 @@ type NamesDependencies = {
 
 /** Usernames and addresses that the account had, or waits for. */
 export const createNamesData =
-  ({ users, usernames, emailChanges, undos }: NamesDependencies) =>
+  ({ userChanges, usernames, emailChanges, undos }: NamesDependencies) =>
   async (userId: string) => {
     const waiting = await emailChanges.waitingOf(userId)
     return {
@@ -36,7 +38,7 @@ export const createNamesData =
             expiresAt: waiting.expires_at.toISOString(),
           }
         : null,
-      emailHistory: (await users.emailHistoryOf(userId)).map((row) => ({
+      emailHistory: (await userChanges.emailHistoryOf(userId)).map((row) => ({
         email: row.email,
         replacedAt: row.replaced_at.toISOString(),
       })),
@@ -83,7 +85,7 @@ export const createAddressesData =
 const placeOf = ({ ip, user_agent: userAgent }: { ip: string; user_agent: string }) => ({ ip, userAgent })
 
 type WaysInDependencies = {
-  users: Pick<Users, 'identitiesOf' | 'undoneIdentitiesOf'>
+  identityLinks: Pick<IdentityLinks, 'identitiesOf' | 'undoneIdentitiesOf'>
   factors: Pick<Factors, 'describe'>
   passkeys: Pick<Passkeys, 'list'>
   trustedDevices: Pick<TrustedDevices, 'list'>
@@ -91,16 +93,16 @@ type WaysInDependencies = {
 
 /** Providers, factors and trusted devices. */
 export const createWaysInData =
-  ({ users, factors, passkeys, trustedDevices }: WaysInDependencies) =>
+  ({ identityLinks, factors, passkeys, trustedDevices }: WaysInDependencies) =>
   async (id: string) => {
     const { totpCreatedAt: totp, recoveryCodesLeft } = await factors.describe(id)
     return {
-      identities: (await users.identitiesOf(id)).map(({ provider, subject, linkedAt }) => ({
+      identities: (await identityLinks.identitiesOf(id)).map(({ provider, subject, linkedAt }) => ({
         provider,
         subject,
         linkedAt: linkedAt.toISOString(),
       })),
-      undoneIdentities: (await users.undoneIdentitiesOf(id)).map(({ provider, subject, undone_at }) => ({
+      undoneIdentities: (await identityLinks.undoneIdentitiesOf(id)).map(({ provider, subject, undone_at }) => ({
         provider,
         subject,
         undoneAt: undone_at.toISOString(),

@@ -4,24 +4,24 @@ import type { AccountChanges } from '../../domain/accounts/account-changes.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { Providers } from '../../domain/providers/providers.js'
 import type { CallerContext } from '../../domain/sessions/request-context.js'
-import type { Users } from '../../domain/users/users.js'
+import type { IdentityLinks } from '../../domain/users/identity-links.js'
 
 type Dependencies = {
   accountChanges: AccountChanges
-  users: Pick<Users, 'unlinkProvider'>
+  identityLinks: Pick<IdentityLinks, 'unlinkProvider'>
   passkeys: Pick<Passkeys, 'countUsable'>
   providers: Providers
 }
 
 /** Removes a linked provider, unless it is the last way to sign in. */
-export const createUnlink = ({ accountChanges, users, passkeys, providers }: Dependencies) => {
+export const createUnlink = ({ accountChanges, identityLinks, passkeys, providers }: Dependencies) => {
   const isConfigured = (id: ProviderId) => providers[id] !== undefined
 
   return async (context: CallerContext, provider: ProviderId | undefined) => {
     if (!provider) return refuse('not_found')
     return accountChanges.byCaller(context, 'provider_unlinked', async (sql, user) => {
       const hasPasskey = (await passkeys.countUsable(sql, user.id)) > 0
-      const refused = await users.unlinkProvider(sql, user, provider, { hasPasskey, isConfigured })
+      const refused = await identityLinks.unlinkProvider(sql, user, provider, { hasPasskey, isConfigured })
       if (refused) return refused.refused === 'not_linked' ? refuse('not_found') : refused
       const mail = { providerName: providers[provider]?.name ?? provider }
       return { changes: { provider_unlinked: { mail, event: { provider } } } }

@@ -6,6 +6,7 @@ import type { Asker, Busy } from '../../domain/passwords/workers.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
+import type { UserChanges } from '../../domain/users/user-changes.js'
 import type { User, Users } from '../../domain/users/users.js'
 import { atLeast, minResponseTime } from '../../http/at-least.js'
 
@@ -17,6 +18,7 @@ type Owner = Proven | { unconfirmed: true; user: User | undefined } | { wrongPas
 
 type Dependencies = {
   users: Users
+  userChanges: UserChanges
   passwords: Passwords
   registrations: Registrations
   signIns: SignIns
@@ -69,7 +71,7 @@ const createOwnerOf =
 
 /** The session of a user whose password was right, or what is still missing. */
 const createEnter = (deps: Dependencies) => {
-  const { users, passwords, signIns } = deps
+  const { users, userChanges, passwords, signIns } = deps
   const { refuseCredentials } = createFailures(deps)
 
   /**
@@ -79,7 +81,7 @@ const createEnter = (deps: Dependencies) => {
   const strengthened = async (userId: string, password: string, oldHash: string, asker: Asker) => {
     const newHash = await passwords.hash(password, asker)
     if (isRefused(newHash)) return oldHash
-    return (await users.replaceHash(userId, oldHash, newHash)) ? newHash : oldHash
+    return (await userChanges.replaceHash(userId, oldHash, newHash)) ? newHash : oldHash
   }
 
   /** Another sign-in may have strengthened the hash since it was checked. Then the password is compared with the new one. */

@@ -6,11 +6,13 @@ import type { OneTimeTokens } from '../../domain/one-time-tokens/one-time-tokens
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import type { Client } from '../../domain/sessions/client.js'
+import type { UserChanges } from '../../domain/users/user-changes.js'
 import type { Users } from '../../domain/users/users.js'
 
 type Dependencies = {
   accountChanges: AccountChanges
   users: Users
+  userChanges: UserChanges
   passwords: Passwords
   oneTimeTokens: Pick<OneTimeTokens, 'peekReset' | 'takeReset'>
   resetLinks: ResetLinks
@@ -19,7 +21,7 @@ type Dependencies = {
 }
 
 export const createResetPassword = (deps: Dependencies) => {
-  const { accountChanges, users, passwords, oneTimeTokens, resetLinks, registrations, events } = deps
+  const { accountChanges, users, userChanges, passwords, oneTimeTokens, resetLinks, registrations, events } = deps
 
   /**
    * Queues the mail if the email has an account or a registration that is not confirmed yet. The answer must not show
@@ -49,7 +51,7 @@ export const createResetPassword = (deps: Dependencies) => {
 
     const reset = await accountChanges.byLink({ userId: user.id, client }, 'password_reset', async (sql, owner) => {
       if ((await oneTimeTokens.takeReset(sql, token)) === undefined) return refuse('invalid_link')
-      await users.setPassword(sql, owner.id, passwordHash)
+      await userChanges.setPassword(sql, owner.id, passwordHash)
       return { changes: { password_reset: {} } }
     })
     return isRefused(reset) ? refuse('invalid_link') : reset.user

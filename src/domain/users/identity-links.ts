@@ -1,0 +1,46 @@
+import { refuse } from '../../contract/outcome.js'
+import { isProviderId, type ProviderId } from '../../contract/providers.js'
+import type { Clock } from '../../lib/clock.js'
+import type { Database, Sql, Transaction } from '../../platform/database/database.js'
+import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import { canSignIn } from '../sign-in/ways-to-sign-in.js'
+import type { User } from './users.js'
+import * as store from './users.store.js'
+
+export type IdentityLinks = ReturnType<typeof createIdentityLinks>
+
+/** The identities at providers that sign a user in, and those that an undo has taken away. */
+export const createIdentityLinks = ({ database, clock }: { database: Database; clock: Clock }) => ({
+  /** False when the user has an identity at this provider, or the identity a user. */
+  linkProvider: async (sql: Sql, userId: string, identity: store.Identity) =>
+    (await store.insertIdentity(sql, userId, identity, clock.offset())).length > 0,
+  /** The caller holds a lock on the user's row, so that of two removals at once the second sees what the first has left. */
+  unlinkProvider: async (
+    sql: Transaction,
+    { id, providers, passwordHash }: User,
+    provider: ProviderId,
+    others: { hasPasskey: boolean; isConfigured: (provider: ProviderId) => boolean },
+  ) => {
+    if (!providers.includes(provider)) return refuse('not_linked')
+    const { hasPasskey, isConfigured } = others
+    const hasProvider = providers.some((each) => each !== provider && isConfigured(each))
+    if (!canSignIn({ hasPassword: passwordHash !== undefined, hasProvider, hasPasskey })) return refuse('last_way_in')
+    await store.deleteIdentity(sql, id, provider)
+    return undefined
+  },
+  identitiesOf: createOptionalTransaction(database)(async (sql, userId: string) =>
+    (await store.selectIdentities(sql, userId)).flatMap(({ provider, subject, linked_at: linkedAt }) =>
+      isProviderId(provider) ? [{ provider, subject, linkedAt }] : [],
+    ),
+  ),
+  /**
+   * An address does not link them again: only a session of the user does. Also if they were unlinked in the meantime. One may be
+   * the last way in: the caller gives the user another one.
+   */
+  undoLinks: (sql: Sql, userId: string, identities: readonly store.Identity[]) =>
+    store.undoIdentities(sql, userId, identities, clock.now()),
+  isUndone: async (sql: Sql, userId: string, identity: store.Identity) =>
+    (await store.selectUndone(sql, userId, identity)).length > 0,
+  forgetUndone: (sql: Sql, userId: string, identity: store.Identity) => store.forgetUndone(sql, userId, identity),
+  undoneIdentitiesOf: (userId: string) => store.selectAllUndone(database, userId),
+})

@@ -1,0 +1,102 @@
+import type { Language } from '../../contract/languages.js'
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import type { Clock } from '../../lib/clock.js'
+import { uuidv7 } from '../../lib/uuid.js'
+import { type Database, isUniqueViolation, type Sql } from '../../platform/database/database.js'
+import type { Email } from './email.js'
+import { type Username, usernameFrom, withSuffix } from './username.js'
+import type { Usernames } from './usernames.js'
+import { firstUser, ownerOfReserved, type User } from './users.js'
+import * as store from './users.store.js'
+
+export type NewUser = {
+  email: Email
+  username: Username
+  name: string | null
+  passwordHash: string
+  language?: Language | undefined
+}
+
+/** Whether an account may be created, decided in the transaction that inserts it. */
+type Admission<Refusal extends string> = (
+  sql: Sql,
+  insert: () => Promise<User | undefined>,
+) => Promise<User | undefined | Refused<Refusal>>
+/** A new user from a provider. The username is the one at the provider. */
+type ProviderUser = {
+  email: Email
+  username: string
+  name: string | null
+  identity: store.Identity
+  language?: Language | undefined
+}
+
+const unlessTaken = (error: unknown) => {
+  if (isUniqueViolation(error)) return undefined
+  throw error
+}
+
+type Dependencies = {
+  database: Database
+  clock: Clock
+  usernames: Pick<Usernames, 'reservedAlike' | 'isTaken' | 'release'>
+}
+
+export type NewUsers = ReturnType<typeof createNewUsers>
+
+/** How accounts come into being. */
+export const createNewUsers = ({ database, clock, usernames }: Dependencies) => {
+  /** Which unique value is taken; undefined if it is free again. */
+  const obstacle = async (sql: Sql, user: { email: Email; username: Username }) => {
+    if (await firstUser(store.selectByEmail(sql, user.email.key))) return refuse('email_taken')
+    if ((await ownerOfReserved(sql, user.email.email, clock.offset())) !== undefined) return refuse('email_taken')
+    return (await usernames.isTaken(sql, user.username.key)) ? refuse('username_taken') : undefined
+  }
+
+  /** A name that gets reserved for its former owner at this moment is a unique violation. */
+  const createWithPassword = async (sql: Sql, user: NewUser) => {
+    const taken = await obstacle(sql, user)
+    if (taken) return taken
+    const now = clock.now()
+    await usernames.release(sql, [user.username.key])
+    await store.releaseEmail(sql, user.email.key, clock.offset())
+    const insert = () => firstUser(store.insertWithPassword(sql, { ...user, id: uuidv7(now), now }))
+    const created = (await insert()) ?? (await obstacle(sql, user)) ?? (await insert())
+    // Its reservation is over, and is being deleted at this moment.
+    return created ?? refuse('email_taken')
+  }
+
+  /**
+   * Creates an account for a provider's user, with the given username or the first free one with a number. `admit` decides in
+   * the same transaction whether the account may be created.
+   */
+  const createFromProvider = async <Refusal extends string = never>(
+    user: ProviderUser,
+    admit: Admission<Refusal> = (_sql, insert) => insert(),
+  ): Promise<User | Refused<'provider_taken' | 'email_taken' | Refusal>> => {
+    const wanted = usernameFrom(user.username)
+    for (let tries = 0; tries < 20; tries++) {
+      const now = clock.now()
+      const id = uuidv7(now)
+      const [free] = await store.selectFreeSuffix(database, wanted.key, usernames.reservedAlike(wanted.key), now)
+      const username = withSuffix(wanted, free?.suffix ?? id.slice(-6))
+      await usernames.release(database, [username.key])
+      await store.releaseEmail(database, user.email.key, clock.offset())
+      const inserting = database.transaction((sql) =>
+        admit(sql, () =>
+          firstUser(store.insertFromProvider(sql, { ...user, username, id, now, clockOffset: clock.offset() })),
+        ),
+      )
+      const created = await inserting.catch(unlessTaken)
+      if (created && !isRefused(created)) return created
+      if (await firstUser(store.selectByIdentity(database, user.identity))) return refuse('provider_taken')
+      if (await firstUser(store.selectByEmail(database, user.email.key))) return refuse('email_taken')
+      if (created) return created
+      if ((await ownerOfReserved(database, user.email.email, clock.offset())) !== undefined)
+        return refuse('email_taken')
+    }
+    throw new Error('No free username was found')
+  }
+
+  return { createWithPassword, createFromProvider }
+}

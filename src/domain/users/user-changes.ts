@@ -1,0 +1,44 @@
+import type { Language } from '../../contract/languages.js'
+import type { ProfileField } from '../../contract/schemas.js'
+import type { Clock } from '../../lib/clock.js'
+import type { Database, Sql, Transaction } from '../../platform/database/database.js'
+import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import type { Email } from './email.js'
+import type { Profile } from './profile-fields.js'
+import * as store from './users.store.js'
+
+export type UserChanges = ReturnType<typeof createUserChanges>
+
+/** What can be changed in the row of a user, which the caller holds. */
+export const createUserChanges = ({ database, clock }: { database: Database; clock: Clock }) => ({
+  setPassword: (sql: Sql, userId: string, passwordHash: string) => store.updatePassword(sql, userId, passwordHash),
+  /** False if it is reserved for another user. One that another user has is a unique violation. */
+  setEmail: async (sql: Sql, userId: string, email: Email) => {
+    await store.releaseEmail(sql, email.key, clock.offset())
+    return (await store.updateEmail(sql, userId, email, clock.now())).length > 0
+  },
+  /** The addresses that the account had in the last time, the oldest first. */
+  emailHistoryOf: createOptionalTransaction(database)((sql, userId: string) => store.selectFormerEmails(sql, userId)),
+  /** For an account that is taken back: no sign-in that began before gets a session, and without a hash no password works. */
+  takeBack: (sql: Sql, userId: string, passwordHash: string | undefined) =>
+    store.takeBack(sql, userId, passwordHash ?? null),
+  /** No password signs the user in until a reset sets a new one. The caller also ends the user's sessions. */
+  expirePassword: (sql: Sql, userId: string) => store.updatePassword(sql, userId, null),
+  replaceHash: async (userId: string, oldHash: string, newHash: string) =>
+    (await store.replaceHash(database, userId, oldHash, newHash)).length > 0,
+  /** Whether it is the first time that this user signs in. An account that has no language yet gets this one. */
+  noteSignIn: async (sql: Sql, userId: string, language: Language | undefined) => {
+    const [noted] = await store.noteSignIn(sql, userId, clock.now(), language ?? null)
+    return noted?.is_first ?? false
+  },
+  setField: <Name extends ProfileField>(
+    sql: Sql,
+    userId: string,
+    field: Name,
+    value: NonNullable<Profile[Name]> | null,
+  ) => store.updateProfileField(sql, userId, field, value),
+  /** Everything of the user goes with it. */
+  remove: async (sql: Sql, userId: string) => (await store.deleteUser(sql, userId)).length > 0,
+  disable: (sql: Transaction, userId: string) => store.updateDisabled(sql, userId, clock.now()),
+  enable: (sql: Transaction, userId: string) => store.updateDisabled(sql, userId, null),
+})
