@@ -32,10 +32,10 @@ const invisible = new RegExp(`(?!${usefulJoiner})\\p{C}`, 'gu')
  */
 export const displayName = (name: unknown, longest = longestName): string | null => {
   if (typeof name !== 'string') return null
-  const shown = name.toWellFormed().replaceAll(/\s+/g, ' ').replaceAll(invisible, '').trim()
+  const visible = name.toWellFormed().replaceAll(/\s+/g, ' ').replaceAll(invisible, '').trim()
   // Invisible letters alone, such as the Hangul filler, are no name.
-  if (/^\p{Default_Ignorable_Code_Point}*$/u.test(shown)) return null
-  const cut = Array.from(shown).slice(0, longest).join('')
+  if (/^\p{Default_Ignorable_Code_Point}*$/u.test(visible)) return null
+  const cut = Array.from(visible).slice(0, longest).join('')
   // The cut may have separated a joiner from its second letter.
   return cut.replace(/[\s\u200c\u200d]+$/, '')
 }

@@ -88,9 +88,9 @@ export const createUserImport = (deps: Dependencies) => {
     for (let tries = 0; tries < mostTries; tries += 1) {
       const left = users.filter((user) => !done.includes(user))
       const batch = await decide(left, nothing)
-      const written = await insert(batch.added)
-      const missing = batch.added.filter((user) => !written.has(user.email.key))
-      done.push(...batch.added.filter((user) => written.has(user.email.key)))
+      const insertedEmails = await insert(batch.added)
+      const missing = batch.added.filter((user) => !insertedEmails.has(user.email.key))
+      done.push(...batch.added.filter((user) => insertedEmails.has(user.email.key)))
       if (missing.length === 0) return { ...batch, added: done }
     }
     throw new Error('Other processes took values of imported users again and again')

@@ -53,7 +53,7 @@ export const ownerOfReserved = async (sql: Sql, email: string, clockOffset: numb
   return row?.user_id
 }
 
-const held = {
+const locks = {
   /** The user is not deleted before the transaction ends: for a mail that says whose address it is. */
   holdByEmail: (sql: Transaction, email: string) => firstUser(store.holdByEmail(sql, emailKey(email))),
   /** For a transaction that holds rows of this address: a deletion of one of these users takes them in the same order. */
@@ -98,7 +98,7 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
       const user = await findById(sql, id)
       return user?.disabled ? undefined : user
     }),
-    ...held,
+    ...locks,
     /** The same before the user is deleted: it also waits for rows that refer to the user and are not committed yet. */
     lockForDeletion: async (sql: Transaction, id: string) => {
       await store.waitForOtherDeletions(sql)
