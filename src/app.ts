@@ -1,5 +1,5 @@
 import { openMetrics, prepareMetrics } from './app/app-metrics.js'
-import { createBackground, createLoad } from './app/background.js'
+import { createBackground, createDatabaseLoading } from './app/background.js'
 import { withPort } from './app/free-port.js'
 import { createHttpParts } from './app/http-parts.js'
 import { createNouns } from './app/nouns.js'
@@ -34,7 +34,7 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
   const config = await withPort(given)
   const log = givenLog ?? createLog({ level: config.logLevel })
   const serviceKeys = createServiceKeys(await readServiceKeys(config.serviceKeysFile), clock)
-  const opened = await openPlatform({ config, clock, log, givenWorkers: workers, storeTimeouts })
+  const opened = await openPlatform({ config, clock, log, sharedWorkers: workers, storeTimeouts })
   const status: OpenedApp['status'] = { isReady: false, closing: new AbortController() }
   const metrics = await openMetrics(config)
   const unprepared = opened.database
@@ -78,7 +78,7 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
     nouns,
     database: unprepared,
     content,
-    load: createLoad(platform, nouns),
+    load: createDatabaseLoading(platform, nouns),
     background,
     server,
     drainState,

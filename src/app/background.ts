@@ -4,7 +4,7 @@ import { minutes } from '../lib/durations.js'
 import type { NounPlatform, Nouns } from './nouns.js'
 
 /** What requests need from the database before the first of them is answered. */
-export const createLoad =
+export const createDatabaseLoading =
   (
     { unprepared, log }: Pick<NounPlatform, 'unprepared' | 'log'>,
     { sealedValues, loadedKeys, endedSessions, webhooks }: Nouns,
@@ -24,7 +24,7 @@ export const createLoad =
 export const createBackground = ({ database, clock, log }: NounPlatform, nouns: Nouns) => {
   const { mails, webhooks, events, endedSessions, loadedKeys, clockWatch } = nouns
   // What more has to happen when these rows are deleted, or how they are found, is up to their nouns.
-  const purged = {
+  const nounsToPurge = {
     sessions: nouns.sessions,
     endedSessions,
     invitations: nouns.invitations,
@@ -40,7 +40,7 @@ export const createBackground = ({ database, clock, log }: NounPlatform, nouns: 
       { name: 'renew the webhook subscription', run: webhooks.renewSubscription },
       { name: 'log what commands did', run: events.tellOfCommands },
       ...createExpiredRows({ clock }),
-      ...Object.entries(purged).map(([noun, { purge }]) => ({ name: `purge ${noun}`, run: purge })),
+      ...Object.entries(nounsToPurge).map(([noun, { purge }]) => ({ name: `purge ${noun}`, run: purge })),
     ],
     onFailure: (err, job) => log.warn({ err, job }, 'a clean-up failed'),
   })

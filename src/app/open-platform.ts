@@ -21,7 +21,7 @@ type PlatformContext = {
   clock: Clock
   log: Log
   /** Threads for passwords that stay open: services in one process can share them. */
-  givenWorkers: Workers | undefined
+  sharedWorkers: Workers | undefined
   storeTimeouts: StoreTimeouts | undefined
 }
 
@@ -60,20 +60,20 @@ const openMail = (config: Config, clock: Clock, log: Log) => {
 type Closable = { close(): Promise<void> | void }
 
 const openParts = async (
-  { config, clock, log, givenWorkers, storeTimeouts = usualTimeouts }: PlatformContext,
-  keep: <Part extends Closable>(part: Part) => Part,
+  { config, clock, log, sharedWorkers, storeTimeouts = usualTimeouts }: PlatformContext,
+  closeLater: <Part extends Closable>(part: Part) => Part,
 ) => {
   const secrets = config.jwtSecret ?? [await generatedSecret(config.dataDir)]
   const leakedPasswords = await openLeakedPasswords(config, log)
-  if (leakedPasswords) keep(leakedPasswords)
-  const database = keep(await openStore(config, log, storeTimeouts))
+  if (leakedPasswords) closeLater(leakedPasswords)
+  const database = closeLater(await openStore(config, log, storeTimeouts))
   const { redisUrl: url, redisPrefix: prefix } = config
-  const cache = keep(await openCache({ url, prefix, clock, log, commandTimeout: storeTimeouts.counters }))
+  const cache = closeLater(await openCache({ url, prefix, clock, log, commandTimeout: storeTimeouts.counters }))
   const { mailer, mailbox } = openMail(config, clock, log)
-  keep(mailer)
+  closeLater(mailer)
   const { workerThreads: threads, workerQueue: queueLimit, workers: processes } = config
-  const workers = givenWorkers ?? keep(createWorkers({ threads, processes, queueLimit, deadline: 10 * seconds }))
-  const providers = keep(await openProviders(config, log))
+  const workers = sharedWorkers ?? closeLater(createWorkers({ threads, processes, queueLimit, deadline: 10 * seconds }))
+  const providers = closeLater(await openProviders(config, log))
   return {
     secrets,
     sealingSecrets: config.sealingKey ?? secrets,

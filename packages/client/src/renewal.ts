@@ -36,8 +36,8 @@ export const createRenewal = (send: Requests['send'], learn: Presence['learn']) 
   const { mark, setMark } = createMark()
   let running: Promise<Answer<undefined>> | undefined
 
-  const refresh = async (seen: string | null): Promise<Answer<undefined>> => {
-    if (mark() !== seen) return done
+  const refresh = async (markBefore: string | null): Promise<Answer<undefined>> => {
+    if (mark() !== markBefore) return done
     const answer = await send<SignedIn>('POST', 'refresh', {})
     if (!answer.refused) {
       setMark()
@@ -47,14 +47,14 @@ export const createRenewal = (send: Requests['send'], learn: Presence['learn']) 
     // Another 401 is not from the service, and says nothing.
     if (answer.refused !== 'not_authenticated') return answer
     // Another tab may have got newer tokens while this request was under way.
-    if (mark() !== seen) return done
+    if (mark() !== markBefore) return done
     learn(null)
     return answer
   }
 
-  /** For a call that was refused because its tokens had expired. `seen` is the mark from before that call. */
-  const renew = (seen: string | null): Promise<Answer<undefined>> => {
-    running ??= withLock(() => refresh(seen)).finally(() => {
+  /** For a call that was refused because its tokens had expired. `markBefore` is the mark from before that call. */
+  const renew = (markBefore: string | null): Promise<Answer<undefined>> => {
+    running ??= withLock(() => refresh(markBefore)).finally(() => {
       running = undefined
     })
     return running
@@ -73,10 +73,10 @@ export const createRenewal = (send: Requests['send'], learn: Presence['learn']) 
 
   /** Repeats a call once with new tokens when its own have expired. A 401 after that means that the session has ended. */
   const asSignedIn = async <Value>(call: () => Promise<Answer<Value>>): Promise<Answer<Value>> => {
-    const seen = mark()
+    const markBefore = mark()
     const first = await call()
     if (first.refused !== 'not_authenticated') return first
-    const renewal = await renew(seen)
+    const renewal = await renew(markBefore)
     if (renewal.refused) return renewal
     const second = await call()
     if (second.refused === 'not_authenticated') learn(null)

@@ -29,19 +29,19 @@ import { identityHeaders, identityOf } from './identity-headers.js'
  *   debug log, proxy watch, shutdown   `http/server` does not ask the lane then
  */
 
-const name = 'access_token'
+const cookieName = 'access_token'
 
 /**
  * The value of the access cookie, without splitting the header. Nothing if the name is there twice, even as a part of another
  * name or value: the framework's route then finds out whether the cookie was planted.
  */
 const accessTokenIn = (header: string) => {
-  const start = header.indexOf(name)
-  if (start === -1 || header.indexOf(name, start + name.length) !== -1) return undefined
-  const isWholeName = (start === 0 || header.startsWith('; ', start - 2)) && header[start + name.length] === '='
+  const start = header.indexOf(cookieName)
+  if (start === -1 || header.indexOf(cookieName, start + cookieName.length) !== -1) return undefined
+  const isWholeName = (start === 0 || header.startsWith('; ', start - 2)) && header[start + cookieName.length] === '='
   if (!isWholeName) return undefined
   const end = header.indexOf(';', start)
-  return header.slice(start + name.length + 1, end === -1 ? undefined : end)
+  return header.slice(start + cookieName.length + 1, end === -1 ? undefined : end)
 }
 
 const isPlain = (headers: IncomingHttpHeaders) =>
