@@ -116,10 +116,11 @@ describe('the worker threads', () => {
     await lookup('localhost')
     const lookedUp = performance.now() - asked
     const all = await Promise.all([...estimates, ...hashes])
+    const altogether = performance.now() - asked
     delays.disable()
     expect(all.filter((result) => typeof result === 'object' && 'refused' in result)).toEqual([])
     expect((delays.percentile(90) - usual) / 1e6).toBeLessThan(50)
-    // All of them together take several seconds.
-    expect(lookedUp).toBeLessThan(1_000)
+    // It does not wait in the same queue.
+    expect(lookedUp).toBeLessThan(altogether / 2)
   })
 })
