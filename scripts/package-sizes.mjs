@@ -7,12 +7,12 @@ const budgets = {
   '@latchkey/client': { client: 3_000 },
   '@latchkey/verify': {
     verify: 6_000,
-    node: 4_500,
-    express: 4_500,
-    fastify: 4_500,
-    koa: 4_500,
-    hono: 4_500,
-    fetch: 4_500,
+    node: 4_750,
+    express: 4_750,
+    fastify: 4_750,
+    koa: 4_750,
+    hono: 4_750,
+    fetch: 4_750,
   },
 }
 

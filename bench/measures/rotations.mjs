@@ -49,6 +49,7 @@ const createRotations = async (sql, sessions) => {
       usedAt: now,
       live: { now, begun: new Date(0), refreshed: new Date(0) },
       atProxy: false,
+      graces: { refreshGrace: 30_000, renewGrace: 120_000 },
       clockOffset: 0,
       client,
     })

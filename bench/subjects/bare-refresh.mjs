@@ -76,12 +76,13 @@ const refresh = async (cookie, userAgent) => {
     clockOffset: 0,
     client: { ip: '127.0.0.1', userAgent },
     atProxy: false,
+    graces: { refreshGrace: 30_000, renewGrace: 120_000 },
   })
   if (!holder) return undefined
   const { userId, sid, gen, auth_time } = successor
-  const { username, email, name, methods: amr } = holder
+  const { username, email, name, methods: amr, groups } = holder
   const proof = { auth_time, amr }
-  const access = tokens.signAccess({ userId, username, sid, gen, iat, exp: iat + 900, email, name, ...proof })
+  const access = tokens.signAccess({ userId, username, sid, gen, iat, exp: iat + 900, email, name, groups, ...proof })
   const attributes = 'Path=/; HttpOnly; SameSite=Strict; Secure'
   return {
     body: JSON.stringify({

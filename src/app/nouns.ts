@@ -3,6 +3,7 @@ import type { Config } from '../config.js'
 import { createContent } from '../domain/content/content.js'
 import { createEmailChanges } from '../domain/email-changes/email-changes.js'
 import { createEvents } from '../domain/events/events.js'
+import { createGroups } from '../domain/groups/groups.js'
 import { createMailedCodes } from '../domain/mailed-codes/mailed-codes.js'
 import { createMails } from '../domain/mails/mails.js'
 import { createOneTimeTokens } from '../domain/one-time-tokens/one-time-tokens.js'
@@ -114,7 +115,8 @@ const createUserNouns = (config: Config, platform: NounPlatform, { keysFor, seal
     letterhead: { publicUrl: config.publicUrl, brand: themeOf(config), from: config.mailFrom },
     onOutcome: metrics?.countMail,
   })
-  return { usernames, users, newUsers, userChanges, identityLinks, nameMarks, webhooks, events, mails }
+  const groups = createGroups({ database, clock })
+  return { usernames, users, groups, newUsers, userChanges, identityLinks, nameMarks, webhooks, events, mails }
 }
 
 /** Sessions, and what is mailed to prove who asks. */

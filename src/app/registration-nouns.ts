@@ -1,4 +1,5 @@
 import type { Config } from '../config.js'
+import type { Groups } from '../domain/groups/groups.js'
 import { createInvitations } from '../domain/invitations/invitations.js'
 import type { MailedCodes } from '../domain/mailed-codes/mailed-codes.js'
 import type { Mails } from '../domain/mails/mails.js'
@@ -15,6 +16,7 @@ type Dependencies = {
   users: Users
   newUsers: NewUsers
   mails: Mails
+  groups: Groups
   mailedCodes: MailedCodes
 }
 

@@ -3,11 +3,13 @@ import { type ProviderId, providerLabel } from '../contract/providers.js'
 import { createAccountClearing } from '../domain/accounts/account-clearing.js'
 import { createAccountDeletion } from '../domain/accounts/account-deletion.js'
 import { createAccountRecovery } from '../domain/accounts/account-recovery.js'
+import { createGroupChanges } from '../domain/accounts/group-changes.js'
 import { createOperatorChanges } from '../domain/accounts/operator-changes.js'
 import { createResetLinks } from '../domain/accounts/reset-links.js'
 import type { EmailChanges } from '../domain/email-changes/email-changes.js'
 import type { Events } from '../domain/events/events.js'
 import { createTrustedDevices } from '../domain/factors/trusted-devices.js'
+import type { Groups } from '../domain/groups/groups.js'
 import type { Invitations } from '../domain/invitations/invitations.js'
 import { createKnownDevices } from '../domain/known-devices/known-devices.js'
 import type { MailedCodes } from '../domain/mailed-codes/mailed-codes.js'
@@ -26,6 +28,7 @@ import { createChallenges } from '../domain/sign-in/challenges.js'
 import { createEnrolments } from '../domain/sign-in/enrolments.js'
 import { createSignIns } from '../domain/sign-in/sign-ins.js'
 import { createUnfinishedSignIns } from '../domain/sign-in/unfinished-sign-ins.js'
+import type { Tokens } from '../domain/tokens/tokens.js'
 import type { Undos } from '../domain/undos/undos.js'
 import type { IdentityLinks } from '../domain/users/identity-links.js'
 import type { NewUsers } from '../domain/users/new-users.js'
@@ -60,6 +63,8 @@ type Dependencies = {
   invitations: Invitations
   mailedCodes: MailedCodes
   undos: Undos
+  tokens: Tokens
+  groups: Groups
   oneTimeTokens: OneTimeTokens
   emailChanges: EmailChanges
   events: Events
@@ -96,6 +101,7 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
   const deleteAccount = createAccountDeletion(deps)
   const ofOperators = { ...deps, accountChanges, factors, passkeys, deleteAccount, providerName }
   const operatorChanges = createOperatorChanges(ofOperators)
+  const groupChanges = createGroupChanges({ ...deps, accountChanges })
   const resetLinks = createResetLinks(deps)
   const unfinishedSignIns = createUnfinishedSignIns({ ...deps, accountChanges, challenges })
   const clear = createAccountClearing({ ...deps, factors, passkeys })
@@ -107,6 +113,7 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
     unfinishedSignIns,
     deleteAccount,
     operatorChanges,
+    groupChanges,
     resetLinks,
     recovery,
     signIns,

@@ -103,7 +103,9 @@ export const readArguments = <Wanted extends Options>(
     }
   }
   const result = read()
-  const named = result.tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []))
+  const named = result.tokens.flatMap((token) =>
+    token.kind === 'option' && !options[token.name]?.multiple ? [token.name] : [],
+  )
   const twice = named.find((name, at) => named.indexOf(name) !== at)
   if (twice !== undefined) throw new UsageFault(`--${twice} is given twice.`)
   const missing = positionals.find((name, at) => {

@@ -3,6 +3,8 @@ import { OperatorError } from '../lib/operator-error.js'
 import { programVersion } from '../platform/version.js'
 import { type Command, type CommandContext, OutputFailure, print, UsageFault } from './command.js'
 import { doctor } from './doctor/doctor.js'
+import { groupAdd, groupDelete, groupList, groupMembers } from './groups/groups.js'
+import { userGroups } from './groups/user-groups.js'
 import { contentLoad } from './import/content-load.js'
 import { passwordsBuild } from './import/passwords-build.js'
 import { userImport } from './import/user-import.js'
@@ -53,6 +55,11 @@ const commands: Readonly<Record<string, Command>> = {
   'user providers unlink': userProvidersUnlink,
   'user import': userImport,
   'user export': userExport,
+  'user groups': userGroups,
+  'group add': groupAdd,
+  'group list': groupList,
+  'group members': groupMembers,
+  'group delete': groupDelete,
   'sessions end': sessionsEnd,
   'limits clear': limitsClear,
   'passwords build': passwordsBuild,

@@ -46,6 +46,7 @@ export const loginNotices = [
   'signed_out',
   'signed_out_everywhere',
   'sign_in',
+  'other_account',
   'session_ended',
   'password_reset',
   'account_deleted',

@@ -15,6 +15,16 @@ export const refusals = {
   invalid_csrf_token: { status: 403, error: 'Invalid CSRF token', message: 'Reload the page and try again' },
   cross_site: { status: 403, error: 'Cross-site request', message: 'This request must come from our own pages' },
   step_up_required: { status: 403, error: 'Step-up required', message: 'Confirm again that it is you' },
+  group_required: {
+    status: 403,
+    error: 'Group required',
+    message: 'This account has no access to this',
+  },
+  too_many_groups: {
+    status: 409,
+    error: 'Too many groups',
+    message: 'With this, the access tokens of the account would be too long: it is in too many groups',
+  },
   scope_required: {
     status: 403,
     error: 'Scope required',

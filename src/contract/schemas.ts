@@ -1,6 +1,7 @@
 import { type Static, type TOptional, type TSchema, Type } from 'typebox'
 import { accountEventKinds } from './events.js'
 import { nextSteps, type SecondFactorMethod, secondFactorMethods } from './factors.js'
+import { groupPattern } from './groups.js'
 import { languages } from './languages.js'
 import { longestName } from './name-lengths.js'
 import { type ProviderId, providerIdPattern } from './providers.js'
@@ -83,6 +84,7 @@ export type Caller = Static<typeof Caller>
 /** Who a user is, for everyone who is told of one. */
 const identifying = { id: Id, email: Type.String(), username: Type.String() }
 const providersOfUser = { provider: Nullable(Provider), providers: Type.Array(Provider) }
+const groupsOfUser = { groups: Type.Array(Type.String({ pattern: groupPattern })) }
 
 /**
  * What users write about themselves. Each field is a column of the table `users`, and part of the account, of an import and of an
@@ -121,6 +123,7 @@ export const Account = Type.Object(
     ...identifying,
     ...valuesOf(profileFieldNames),
     ...providersOfUser,
+    ...groupsOfUser,
     hasPassword: Type.Boolean(),
     createdAt: Moment,
   },
@@ -145,6 +148,7 @@ export const ServiceUser = Type.Object(
     ...identifying,
     ...valuesOf(profileFieldsForPrograms),
     ...providersOfUser,
+    ...groupsOfUser,
     createdAt: Moment,
     disabled: Type.Boolean(),
   },

@@ -5,6 +5,7 @@
 export const writableTables: readonly string[] = [
   'users',
   'identities',
+  'groups',
   'refresh_token_records',
   'ended_sessions',
   'pending_registrations',

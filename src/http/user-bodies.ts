@@ -3,12 +3,13 @@ import { shownProfile } from '../domain/users/profile-fields.js'
 import type { User } from '../domain/users/users.js'
 
 /** What every body about a user has. A field that the contract names and this leaves out does not compile. */
-const sharedBody = ({ id, email, username, provider, providers, createdAt }: User) => ({
+const sharedBody = ({ id, email, username, provider, providers, groups, createdAt }: User) => ({
   id,
   email,
   username,
   provider,
   providers,
+  groups: [...groups],
   createdAt: createdAt.toISOString(),
 })
 

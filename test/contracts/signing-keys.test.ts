@@ -45,7 +45,15 @@ const processOn = (
     const iat = Math.floor(clock.now().getTime() / 1000)
     return tokens.signAccess({
       ...{ userId: '0190c0de-0000-7000-8000-000000000001', username: 'ada', name: 'Ada', email: 'ada@example.com' },
-      ...{ sid: '0190c0de-0000-7000-8000-000000000002', gen: 0, amr: ['pwd'], auth_time: iat, iat, exp: iat + 900 },
+      ...{
+        sid: '0190c0de-0000-7000-8000-000000000002',
+        gen: 0,
+        amr: ['pwd'],
+        groups: [],
+        auth_time: iat,
+        iat,
+        exp: iat + 900,
+      },
     })
   }
   const published = () => loadedKeys.published()?.map(({ kid }) => kid)

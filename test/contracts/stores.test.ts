@@ -137,6 +137,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       passwordHash: null,
       warning: undefined,
       provider: null,
+      groups: name === 'cy' ? ['staff'] : [],
       identities: name === 'cy' ? [{ provider: 'provider_b' as const, subject: '9' }] : [],
       createdAt: at(index),
       disabledAt: name === 'bea' ? now : null,
@@ -174,13 +175,15 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       proof: { methods: ['pwd'], provenAt: now, secondFactorAt: null },
       ...{ username: 'Ada', secondFactorRequired: false },
     }
-    expect(await sessions.insertRecord(sql, record)).toEqual([{ id }])
+    expect(await sessions.insertRecord(sql, record)).toEqual([{ groups: [] }])
     return { id, record }
   }
+  const graces = { refreshGrace: 30 * seconds, renewGrace: 2 * minutes }
   const rotation = (id: string, generation: number, presented: number, successor: number) => ({
     ...{ id, generation, presented: bytes(presented), successor: bytes(successor) },
     ...{ issuedAt: now, expiresAt: at(30 * days), usedAt: now, live, clockOffset: 0, client },
     atProxy: generation === 1,
+    graces,
   })
 
   it('rotate a session once, even if several ask at the same moment, and never one that has ended', async () => {
@@ -192,9 +195,8 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await sessions.lockUser(sql, { ...checked, undoCount: 1 })).toEqual([])
     const tries = Array.from({ length: 10 }, (_, index) => sessions.rotateRecord(sql, rotation(id, 1, 1, 10 + index)))
     const proof = { methods: ['pwd'], authenticated_at: now, second_factor_at: null }
-    const holder = { username: 'Ada', email: 'Ada@Example.com', name: null, ...proof }
+    const holder = { username: 'Ada', email: 'Ada@Example.com', name: null, groups: [], ...proof }
     expect((await Promise.all(tries)).flat()).toEqual([holder])
-    const graces = { refreshGrace: 30 * seconds, renewGrace: 2 * minutes }
     const [row] = await sessions.selectRecord(sql, id, live, 1 * minutes, graces)
     expect(row).toMatchObject({ ...holder, generation: 1, just_rotated: true, just_voided: false, usable: true })
     expect(Buffer.from(row?.previous_hash ?? [])).toEqual(bytes(1))

@@ -25,6 +25,7 @@ export const forged = {
   'x-auth-session-id': 'forged',
   'x-auth-factors': 'forged',
   'x-auth-time': 'forged',
+  'x-auth-groups': 'forged',
   x_auth_user_id: 'forged',
   'x-auth_user-id': 'forged',
   X_AUTH_EMAIL: 'forged',

@@ -35,6 +35,7 @@ describe('the access check', () => {
       'x-auth-email': 'ada@example.com',
       'x-auth-session-id': sessionId,
       'x-auth-factors': '1',
+      'x-auth-groups': '',
       'x-auth-time': String(Math.floor(latchkey.clock.now().getTime() / 1000)),
     }
     const answer = await tab.get('/api/auth/verify')
@@ -49,6 +50,11 @@ describe('the access check', () => {
     'factors=1',
     'factors=2&factors=2',
     'fresh=10',
+    'group=',
+    'group=Admins',
+    'group=admins,',
+    'group=admins&group=staff',
+    `group=${Array(17).fill('a')}`,
     'fresh=0m',
     'renew=0',
     'renew',

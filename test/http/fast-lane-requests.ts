@@ -10,13 +10,30 @@ const method = mostly(
 )
 
 const target = mostly(
-  fc.constantFrom('/api/auth/verify', '/api/auth/me', '/api/auth/verify?renew=1'),
+  fc.constantFrom(
+    '/api/auth/verify',
+    '/api/auth/me',
+    '/api/auth/verify?renew=1',
+    '/api/auth/verify?group=staff',
+    '/api/auth/verify?renew=1&group=guests,staff',
+    '/api/auth/verify?group=guests&renew=1',
+  ),
   fc.constantFrom(
     ...[
       '/api/auth/verify?',
       '/api/auth/verify?renew=%31',
       '/api/auth/verify?renew=1&renew=1',
       '/api/auth/verify?fresh=10m',
+      '/api/auth/verify?group=',
+      '/api/auth/verify?group=staff,',
+      '/api/auth/verify?group=Staff',
+      '/api/auth/verify?group=%73taff',
+      '/api/auth/verify?group=staff+guests',
+      '/api/auth/verify?group=staff&group=guests',
+      '/api/auth/verify?renew=1&group=staff&renew=1',
+      '/api/auth/verify?group=staff&fresh=10m',
+      '/api/auth/verify?group=-staff',
+      `/api/auth/verify?group=${Array(17).fill('staff')}`,
       '/api/auth/me?a=%00',
       '/api/auth/me?a=%zz',
       '/api/auth/me#a',

@@ -33,6 +33,7 @@ const claimsOf = (username: string, expiresIn = 900) => ({
   name: username,
   auth_time: seconds(),
   amr: ['pwd'],
+  groups: [],
 })
 
 type Options = {
@@ -115,7 +116,10 @@ describe('the fast lane and the framework', () => {
 
   it(`answer ${requests} generated requests with the same bytes, FUZZ_SEED=${seed}`, async () => {
     const names = ['ada', 'Zoë "Z" \\ 5', 'имя', '😀', 'a'.repeat(64)]
-    const good = names.map((name) => signAccess(claimsOf(name)))
+    const staff = { ...claimsOf('ada'), groups: ['admins', 'staff'] }
+    // One of a release that had no groups.
+    const { groups: _, ...withoutGroups } = { ...claimsOf('old'), sub: staff.userId, iss: issuer, aud: issuer }
+    const good = [...names.map((name) => signAccess(claimsOf(name))), signAccess(staff), signAny(withoutGroups)]
     const soonExpired = signAccess(claimsOf('bob', 60))
     const bad = [
       signAccess(claimsOf('eve', -60)),

@@ -24,7 +24,7 @@ const graces = { browser: grace, proxy: 2 * minutes }
 const client = { ip: '192.0.2.1', userAgent: 'a model' }
 
 let latchkey: Latchkey
-let user: { id: string; username: string; email: string; name: string | null }
+let user: { id: string; username: string; email: string; name: string | null; groups: readonly string[] }
 beforeAll(async () => {
   latchkey = await startLatchkey()
   await latchkey.signedUp('model')

@@ -294,7 +294,10 @@ describe('sessions', () => {
     tab.jar.set('refresh_token', tokens.signRefresh(claims))
     expect((await tab.post('/api/auth/refresh')).status).toBe(401)
     if ('gen' in odd || 'auth_time' in odd) return
-    tab.jar.set('access_token', tokens.signAccess({ ...claims, email: 'ada@example.com', name: null, amr: ['pwd'] }))
+    tab.jar.set(
+      'access_token',
+      tokens.signAccess({ ...claims, email: 'ada@example.com', name: null, amr: ['pwd'], groups: [] }),
+    )
     for (const path of ['me', 'account', 'sessions']) expect((await tab.get(`/api/auth/${path}`)).status).toBe(401)
     expect((await tab.get('/api/auth/csrf-token')).status).toBe(200)
   })

@@ -227,7 +227,7 @@ describe('a database that cannot be reached at the start', () => {
     // It does not know yet which sessions have ended.
     const iat = Math.floor(Date.now() / 1000)
     const [userId, sid] = [uuidv7(new Date()), uuidv7(new Date())]
-    const who = { userId, username: 'ada', email: 'ada@example.com', name: null, amr: ['pwd'] }
+    const who = { userId, username: 'ada', email: 'ada@example.com', name: null, amr: ['pwd'], groups: [] }
     const tokens = createTokens({ secrets: [JWT_SECRET], clock: systemClock, issuer: url })
     const token = tokens.signAccess({ ...who, sid, gen: 0, iat, exp: iat + 900, auth_time: iat })
     for (const [cookie, status] of [

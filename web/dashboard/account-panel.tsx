@@ -26,6 +26,12 @@ export const AccountPanel = ({ account }: { account: Account }) => {
           <dt>{words.common.email}</dt>
           <dd>{account.email}</dd>
         </div>
+        {account.groups.length > 0 && (
+          <div>
+            <dt>{words.dashboard.groups}</dt>
+            <dd>{account.groups.join(', ')}</dd>
+          </div>
+        )}
       </dl>
       <div {...containerProps}>
         {isOpen ? (

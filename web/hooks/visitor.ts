@@ -12,7 +12,7 @@ type Visitor = 'unknown' | 'signed-out' | User
 /**
  * For a page that a signed-in user does not need: who is signed in already, here or in another tab. The form
  * is not shown before that is known, because a session may be refreshed first. A visitor who arrives with a notice is known
- * to be signed out.
+ * to be signed out, or wants to use another account.
  */
 export const useVisitor = (onSignedIn: () => void) => {
   const [isKnown] = useState(() => queryValue('notice') !== undefined)

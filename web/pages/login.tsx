@@ -125,7 +125,7 @@ const AddressNotice = ({ asked }: { asked: ProviderButton | undefined }) => {
   if (asked) return <Notice kind="info">{fill(askedProvider, { provider: asked.name })}</Notice>
   const known = loginNotices.find((each) => each === notice)
   if (known === undefined) return null
-  const isSuccess = known !== 'sign_in' && known !== 'session_ended'
+  const isSuccess = known !== 'sign_in' && known !== 'other_account' && known !== 'session_ended'
   return <Notice kind={isSuccess ? 'success' : 'info'}>{notices[known]}</Notice>
 }
 

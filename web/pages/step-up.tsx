@@ -4,6 +4,7 @@ import { type ProofMethod, reachingTwoFactors, secondFactorsAmong } from '#contr
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import { queryValue, redirectAfterSignIn, returnToAfterStepUp, withReturnTo } from '../browser/navigation.js'
+import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
 import { Heading } from '../components/heading.js'
 import { LoadingCard } from '../components/loading-card.js'
@@ -11,7 +12,7 @@ import { Notice } from '../components/notice.js'
 import { PageNotLoaded } from '../components/page-not-loaded.js'
 import { SignOutButton } from '../dashboard/sign-out-button.js'
 import { useAnswer } from '../hooks/answer.js'
-import { useWords } from '../hooks/settings.js'
+import { useSettings, useWords } from '../hooks/settings.js'
 import { StepUpForm } from '../step-up/step-up-form.js'
 import { fill } from '../words/format.js'
 import { useSentences } from '../words/refusals.js'
@@ -23,12 +24,38 @@ type Prover = { methods: readonly ProofMethod[]; username: string }
 const signIn = () => location.replace(withReturnTo('/login?notice=sign_in', returnToAfterStepUp()))
 
 /** An application has sent the user here to prove again who they are. It says in the address what it asks for. */
-const StepUp = () => {
+const StepUp = () => (queryValue('group') === undefined ? <ProveAgain /> : <NoAccess />)
+
+const ProveAgain = () => {
   const words = useWords('step-up')
   const { value: prover, unasked, load } = useAnswer(askProver, signInUnlessTemporary)
   if (unasked) return <PageNotLoaded heading={words.heading} refused={unasked} onTryAgain={load} />
   if (!prover) return <LoadingCard />
   return prover.methods.length === 0 ? <NoSecondFactor username={prover.username} /> : <Prove prover={prover} />
+}
+
+/** The account is in no group that the page is for. To prove it again would not help. */
+const NoAccess = () => {
+  const words = useWords('step-up')
+  const { afterSignIn } = useSettings()
+  const { value: caller, unasked, load } = useAnswer(() => client.me(), signInUnlessTemporary)
+  if (unasked) return <PageNotLoaded heading={words.noAccessHeading} refused={unasked} onTryAgain={load} />
+  if (!caller) return <LoadingCard />
+  const goBack = () => (history.length > 1 ? history.back() : location.replace(afterSignIn))
+  return (
+    <Card>
+      <Heading text={words.noAccessHeading} />
+      <p class="lead">
+        {fill(words.signedInAs, { username: caller.user.username })} {words.noAccess}
+      </p>
+      <div class="other-way">
+        <a class="button primary" href={withReturnTo('/login?notice=other_account', returnToAfterStepUp())}>
+          {words.otherAccount}
+        </a>
+        <Button onPress={goBack}>{words.back}</Button>
+      </div>
+    </Card>
+  )
 }
 
 const NoSecondFactor = ({ username }: { username: string }) => {

@@ -60,6 +60,9 @@ export const de: Words = {
     cross_site:
       'Diese Anfrage kam nicht von unseren eigenen Seiten. Laden Sie die Seite neu und versuchen Sie es noch einmal.',
     step_up_required: 'Bitte bestätigen Sie noch einmal, dass Sie es sind.',
+    group_required: 'Dieses Konto hat dazu keinen Zugang.',
+    too_many_groups:
+      'Das ist zu lang für die Gruppen Ihres Kontos. Wählen Sie etwas Kürzeres, oder fragen Sie Ihre Administration.',
     scope_required: 'Dieser Schlüssel ist dafür nicht vorgesehen.',
     fresh_sign_in_required: 'Bitte bestätigen Sie noch einmal, dass Sie es sind, um das zu ändern.',
     not_found: 'Das gibt es nicht mehr. Laden Sie die Seite neu.',
@@ -225,6 +228,7 @@ export const de: Words = {
       signed_out: 'Sie sind abgemeldet.',
       signed_out_everywhere: 'Sie sind auf allen Geräten abgemeldet.',
       sign_in: 'Melden Sie sich an, um fortzufahren.',
+      other_account: 'Melden Sie sich mit einem anderen Konto an. Es ersetzt das, das jetzt angemeldet ist.',
       session_ended: 'Ihre Sitzung ist beendet. Melden Sie sich an, um dort weiterzumachen, wo Sie waren.',
       password_reset: 'Ihr Passwort wurde geändert. Melden Sie sich mit dem neuen an.',
       account_deleted: 'Ihr Konto wurde gelöscht.',
@@ -334,6 +338,11 @@ export const de: Words = {
     code: 'Code aus der E-Mail',
     codeHint: '8 Zeichen',
     sentAgain: 'Eine neue E-Mail ist unterwegs. Nur der Code in der neuesten E-Mail funktioniert.',
+    noAccessHeading: 'Kein Zugang',
+    noAccess:
+      'Dieses Konto hat keinen Zugang zu dieser Seite. Fragen Sie Ihre Administration, oder verwenden Sie ein anderes Konto.',
+    otherAccount: 'Mit einem anderen Konto anmelden',
+    back: 'Zurück',
     noSecondFactorHeading: 'Ein zweiter Faktor ist nötig',
     noSecondFactor:
       'Diese Seite ist nur für Konten mit einem zweiten Faktor, und Ihres hat keinen. Fügen Sie Ihrem Konto einen hinzu und öffnen Sie die Seite dann noch einmal.',
@@ -350,6 +359,7 @@ export const de: Words = {
     account: 'Konto',
     name: 'Name',
     noName: 'Nicht angegeben',
+    groups: 'Gruppen',
     sessions: 'Wo Sie angemeldet sind',
     sessionsLead: 'Diese Geräte können Ihr Konto nutzen. Melden Sie Geräte ab, die Sie nicht kennen.',
     thisDevice: 'Dieses Gerät',
@@ -424,6 +434,8 @@ export const de: Words = {
       username_changed: 'Benutzername geändert',
       provider_linked: 'Mit {provider} verbunden',
       provider_unlinked: 'Verbindung mit {provider} getrennt',
+      group_joined: 'In die Gruppe {groups} aufgenommen',
+      group_left: 'Aus der Gruppe {groups} entfernt',
       second_factor_asked: 'Anmeldecode verlangt',
       second_factor_failed: 'Falscher Anmeldecode',
       totp_added: 'Anmeldung in zwei Schritten eingeschaltet',

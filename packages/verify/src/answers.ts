@@ -13,24 +13,27 @@ const policy =
 export const escapeHtml = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
-type Refusal = { code: string; error: string; message: string }
-
 /** The same bodies as the service gives. */
 export const refusals = {
-  401: { code: 'not_authenticated', error: 'Not authenticated', message: 'Sign in to continue' },
-  403: { code: 'step_up_required', error: 'Step-up required', message: 'Confirm again that it is you' },
-  503: { code: 'unavailable', error: 'Temporarily unavailable', message: 'Try again in a moment' },
-} as const satisfies Record<number, Refusal>
+  not_authenticated: { status: 401, error: 'Not authenticated', message: 'Sign in to continue' },
+  group_required: { status: 403, error: 'Group required', message: 'This account has no access to this' },
+  step_up_required: { status: 403, error: 'Step-up required', message: 'Confirm again that it is you' },
+  unavailable: { status: 503, error: 'Temporarily unavailable', message: 'Try again in a moment' },
+} as const
+export type RefusalCode = keyof typeof refusals
 
 const retryLater = (status: number): Record<string, string> => (status === 503 ? { 'retry-after': '5' } : {})
 
 /** For programs and scripts. */
-export const jsonAnswer = (status: keyof typeof refusals, headers: Record<string, string> = {}): Answer => ({
-  status,
-  headers: { ...noStore, 'content-type': 'application/json; charset=utf-8', ...retryLater(status), ...headers },
-  setCookies: [],
-  body: JSON.stringify(refusals[status]),
-})
+export const jsonAnswer = (code: RefusalCode, headers: Record<string, string> = {}): Answer => {
+  const { status, ...words } = refusals[code]
+  return {
+    status,
+    headers: { ...noStore, 'content-type': 'application/json; charset=utf-8', ...retryLater(status), ...headers },
+    setCookies: [],
+    body: JSON.stringify({ code, ...words }),
+  }
+}
 
 /** For users. `content` is HTML. */
 export const pageAnswer = (status: number, title: string, content: string): Answer => ({

@@ -1,4 +1,5 @@
 import { factorsOf } from '#contract/factors.js'
+import { isGroupList } from '#contract/groups.js'
 
 /** What an access token says. `sub` is the same as `userId`, and `iss` and `aud` are the address of the service. */
 export type AccessClaims = {
@@ -17,6 +18,7 @@ export type AccessClaims = {
   readonly auth_time: number
   readonly amr: readonly string[]
   readonly mfa_time?: number
+  readonly groups?: readonly string[]
 }
 
 /** The user of a valid access token, and how the session was proven. */
@@ -38,6 +40,8 @@ export type Verified = {
   readonly secondFactorTime: Date | null
   /** How: `pwd`, `otp`, `rec`, `passkey`, `provider`, `mail`. A later version may know more words. */
   readonly amr: readonly string[]
+  /** Sorted. A change counts within two seconds if ended sessions are followed, otherwise with the next token. */
+  readonly groups: readonly string[]
   readonly expiresAt: Date
   readonly claims: AccessClaims
 }
@@ -81,6 +85,7 @@ const checks: Record<keyof AccessClaims, (value: unknown) => boolean> = {
   auth_time: isMoment,
   amr: isMethods,
   mfa_time: optional(isMoment),
+  groups: optional(isGroupList),
 }
 
 /** In seconds. The service signs no access token for longer. */
@@ -92,14 +97,14 @@ export const isAccessClaims = (claims: Payload): claims is AccessClaims =>
   Number(claims.exp) - Number(claims.iat) <= longestLife
 
 const deepFrozen = (verified: Verified): Verified => {
-  const { user, claims, amr } = verified
-  for (const part of [user, claims, amr]) Object.freeze(part)
+  const { user, claims, amr, groups } = verified
+  for (const part of [user, claims, amr, groups]) Object.freeze(part)
   return Object.freeze(verified)
 }
 
 /** Frozen, because several requests with one token share it. */
 export const verifiedOf = (claims: AccessClaims): Verified => {
-  const { userId: id, username, name = null, email, sid, auth_time, mfa_time, exp, amr } = claims
+  const { userId: id, username, name = null, email, sid, auth_time, mfa_time, exp, amr, groups = [] } = claims
   return deepFrozen({
     ok: true,
     user: { id, username, name, email },
@@ -108,6 +113,7 @@ export const verifiedOf = (claims: AccessClaims): Verified => {
     authTime: new Date(auth_time * 1000),
     secondFactorTime: mfa_time === undefined ? null : new Date(mfa_time * 1000),
     amr,
+    groups,
     expiresAt: new Date(exp * 1000),
     claims,
   })

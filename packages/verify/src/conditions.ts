@@ -1,3 +1,4 @@
+import { isGroupList } from '#contract/groups.js'
 import type { Verified } from './claims.js'
 
 export type ConditionOptions = {
@@ -8,7 +9,12 @@ export type ConditionOptions = {
    * `factors: 2` it is the time since they last proved a second factor.
    */
   fresh?: string
+  /** A group that the user must be a member of, or several, of which one is enough. */
+  group?: string | readonly string[]
 }
+
+/** `query` is that of the page /step-up. */
+export type Missing = { readonly code: 'group_required' | 'step_up_required'; readonly query: string }
 
 const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 }
 
@@ -20,17 +26,33 @@ const secondsIn = (fresh: string | undefined) => {
   return seconds
 }
 
+/** An empty list lets no user in. */
+const groupsIn = (group: ConditionOptions['group']) => {
+  if (group === undefined) return undefined
+  const groups = [group].flat()
+  if (!isGroupList(groups)) throw new TypeError('group: must be the name of a group, or a list of up to 16 names')
+  return groups
+}
+
 /** What a part of the application asks for beyond a session. A wrong one is an error at the start. */
-export const conditionsOf = ({ factors, fresh }: ConditionOptions) => {
+export const conditionsOf = ({ factors, fresh, group }: ConditionOptions) => {
   if (factors !== undefined && factors !== 2) throw new TypeError('factors: must be 2')
   const longest = secondsIn(fresh) * 1000
+  const groups = groupsIn(group)
   const query = new URLSearchParams({ ...(fresh && { fresh }), ...(factors && { factors: '2' }) }).toString()
   /** In seconds. A token that says nothing about it is not fresh. */
   const isFresh = (provenAt: number | undefined, now: number) =>
     fresh === undefined || now - (provenAt ?? 0) * 1000 <= longest
+  const isProven = ({ factors: proven, claims }: Verified, now: number) =>
+    proven >= (factors ?? 1) && isFresh(factors === 2 ? claims.mfa_time : claims.auth_time, now)
   return {
-    query,
-    areMet: ({ factors: proven, claims }: Verified, now: number) =>
-      proven >= (factors ?? 1) && isFresh(factors === 2 ? claims.mfa_time : claims.auth_time, now),
+    /** Whether the token is one of a service that knew no groups, and says nothing about them. */
+    isOutdated: ({ claims }: Verified) => groups !== undefined && claims.groups === undefined,
+    /** The group comes first: to prove it again would not help. */
+    missing: (auth: Verified, now: number): Missing | undefined => {
+      if (groups && !auth.groups.some((name) => groups.includes(name)))
+        return { code: 'group_required', query: 'group=1' }
+      return isProven(auth, now) ? undefined : { code: 'step_up_required', query }
+    },
   }
 }

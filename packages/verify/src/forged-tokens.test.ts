@@ -86,6 +86,7 @@ describe.each([
       authTime: new Date(Number(given.auth_time) * 1000),
       secondFactorTime: new Date(Number(given.mfa_time) * 1000),
       amr: ['pwd', 'otp'],
+      groups: [],
       expiresAt: new Date(Number(given.exp) * 1000),
       claims: given,
     })

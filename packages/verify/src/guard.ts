@@ -1,6 +1,6 @@
 import { type Answer, escapeHtml, jsonAnswer, pageAnswer, redirect } from './answers.js'
 import type { Verified } from './claims.js'
-import { type ConditionOptions, conditionsOf } from './conditions.js'
+import { type ConditionOptions, conditionsOf, type Missing } from './conditions.js'
 import { type AnyRequest, headerOf, readCookie } from './cookies.js'
 import { type NamesOf, refuseUnknown } from './option-names.js'
 import { createReturningAddresses } from './redirects.js'
@@ -14,7 +14,7 @@ export type GuardOptions = ConditionOptions & {
   optional?: boolean
 }
 
-const optionNames: NamesOf<GuardOptions> = { factors: true, fresh: true, appUrl: true, optional: true }
+const optionNames: NamesOf<GuardOptions> = { factors: true, fresh: true, group: true, appUrl: true, optional: true }
 
 /** A request in the words that all frameworks share. `path` has the query too. */
 export type Incoming = AnyRequest & {
@@ -45,20 +45,21 @@ const isReading = ({ method }: Incoming) => method === 'GET' || method === 'HEAD
 const unavailable = (request: Incoming) =>
   isNavigation(request)
     ? pageAnswer(503, 'Please try again', '<p>This page is not available at the moment. Try again in a minute.</p>')
-    : jsonAnswer(503)
+    : jsonAnswer('unavailable')
 
 /** The user of the request, with cookies if the tokens were renewed. */
-const createIdentify = (verifier: Verifier) => {
+const createIdentify = (verifier: Verifier, isOutdated: (auth: Verified) => boolean) => {
   const renew = createRenewal(verifier)
   return async (request: Incoming): Promise<Identified> => {
     const verified = request.known ?? (await verifier.verify(request))
-    if (verified.ok) return { outcome: 'known', auth: verified, setCookies: [] }
-    const { code } = verified
-    if (code === 'unavailable') return { outcome: code, setCookies: [] }
+    if (!verified.ok && verified.code === 'unavailable') return { outcome: 'unavailable', setCookies: [] }
+    const withoutRenewal: Identified = verified.ok
+      ? { outcome: 'known', auth: verified, setCookies: [] }
+      : { outcome: 'signed_out', setCookies: [] }
+    if (verified.ok ? !isOutdated(verified) : verified.code === 'doubled') return withoutRenewal
     const refreshToken = readCookie(headerOf(request, 'cookie'), 'refresh_token').value
     // HEAD changes nothing, and a program that sends it may not keep cookies.
-    if (refreshToken === undefined || code === 'doubled' || request.method === 'HEAD')
-      return { outcome: 'signed_out', setCookies: [] }
+    if (refreshToken === undefined || request.method === 'HEAD') return withoutRenewal
     const userAgent = headerOf(request, 'user-agent')
     const renewed = await renew({ refreshToken, userAgent, address: request.address })
     if (renewed.outcome !== 'renewed') return { outcome: renewed.outcome, setCookies: renewed.setCookies }
@@ -74,10 +75,10 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
   const { publicUrl, now, onProblem } = verifier.service
   const addresses = createReturningAddresses(publicUrl, options.appUrl)
   const conditions = conditionsOf(options)
-  const identify = createIdentify(verifier)
+  const identify = createIdentify(verifier, conditions.isOutdated)
 
   const signedOut = (request: Incoming) => {
-    if (!isNavigation(request)) return jsonAnswer(401)
+    if (!isNavigation(request)) return jsonAnswer('not_authenticated')
     const login = addresses.returning('/login', request.path)
     const link = (text: string, target = '') => `<a href="${escapeHtml(login)}"${target}>${text}</a>`
     if (!isReading(request)) {
@@ -96,11 +97,11 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
     )
   }
 
-  const stepUp = (request: Incoming) => {
-    const page = `/step-up?${conditions.query}`
+  const notEnough = (request: Incoming, { code, query }: Missing) => {
+    const page = `/step-up?${query}`
     return isNavigation(request) && isReading(request)
       ? redirect(addresses.returning(page, request.path))
-      : jsonAnswer(403, { 'x-auth-step-up': addresses.returning(page) })
+      : jsonAnswer(code, { 'x-auth-step-up': addresses.returning(page) })
   }
 
   return async (request: Incoming): Promise<Decision> => {
@@ -108,7 +109,8 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
     const answered = (answer: Answer) => ({ answer: { ...answer, setCookies: [...answer.setCookies, ...setCookies] } })
     if (outcome === 'unavailable') return answered(unavailable(request))
     if (outcome === 'signed_out' && !optional) return answered(signedOut(request))
-    if (auth && !conditions.areMet(auth, now())) return answered(stepUp(request))
+    const missing = auth && conditions.missing(auth, now())
+    if (missing) return answered(notEnough(request, missing))
     return { passed: { auth, setCookies } }
   }
 }

@@ -87,7 +87,7 @@ const noteIgnored = (fieldNamed: ImportFieldNamed) => {
 
 /** Collects users into batches and writes each batch with one statement. Remarks are reported in the order of their lines. */
 const createImporter = (
-  { bulkUsers, clock, configuredProviders: providers }: Stores,
+  { bulkUsers, tokens, clock, configuredProviders: providers }: Stores,
   { forms, dryRun }: Plan,
   report: (remark: Remark) => Promise<void>,
 ) => {
@@ -113,12 +113,17 @@ const createImporter = (
     unreadable = []
   }
 
+  const fits = ({ username: { username }, email: { email }, groups }: ImportedUser) =>
+    groups.length === 0 || tokens.fits({ username, email, groups })
+
   const take = async (record: UserRecord) => {
     const read =
       'fault' in record
         ? refuse('unusable_row', { reason: record.fault })
         : readImportedUser(record.row, { forms, providers }, clock.now())
     if (isRefused(read)) unreadable.push({ line: record.line, text: read.reason })
+    else if (!fits(read))
+      unreadable.push({ line: record.line, text: 'with these groups, an access token would be too long' })
     else waiting.push({ line: record.line, user: read })
     if (waiting.length + unreadable.length >= batchSize) await flush()
   }
@@ -199,6 +204,7 @@ its columns, and their names in the first line; a JSON lines file has one object
   password_hash    one of the forms below; without it, the user signs in with a provider, or asks for a reset mail to set
                    a password
   password_salt    (or salt) the user's salt, for hashes of Firebase
+  groups           names with commas between them, or an array; groups that are not there are made
   provider, ${builtInProviderIds.map(identityColumn).join(', ')}, id, created_at, disabled, ${otherFields.join(', ')}
                    as \`latchkey user export\` writes them; for each provider in PROVIDERS there is a field
                    such as provider_microsoft_id

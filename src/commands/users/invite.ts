@@ -1,3 +1,4 @@
+import { mostGroups } from '../../contract/groups.js'
 import type { Language } from '../../contract/languages.js'
 import { isRefused } from '../../contract/outcome.js'
 import type { Invitation } from '../../domain/invitations/invitations.js'
@@ -12,16 +13,28 @@ import {
   UsageFault,
   withStores,
 } from '../command.js'
+import { groupNameFrom } from '../groups/group-name.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
 import { languageCodes, readLanguage } from './language-option.js'
 
 type Output = { json: boolean }
 
-const invite = (context: CommandContext, address: string, language: Language, { json }: Output) => {
+type Invited = { address: string; language: Language; groups: readonly string[] }
+
+/** The longest that a username can be: the account gets its groups, whatever name its owner chooses. */
+const longestUsername = '\u{20000}'.repeat(64)
+
+const invite = (context: CommandContext, { address, language, groups }: Invited, { json }: Output) => {
   const email = emailFrom(address)
-  return withStores(context, 'service', async ({ invitations, addresses, events }) => {
-    const invitation = await invitations.invite(email, { ...operator(context), language })
+  return withStores(context, 'service', async ({ invitations, addresses, events, groups: groupsNoun, tokens }) => {
+    const known = new Set((await groupsNoun.list()).map(({ name }) => name))
+    const unknown = groups.find((name) => !known.has(name))
+    if (unknown !== undefined)
+      throw new CommandFailure(`There is no group ${unknown}. Make it with: latchkey group add ${unknown}`)
+    if (groups.length > mostGroups || !tokens.fits({ username: longestUsername, email: email.email, groups }))
+      throw new CommandFailure('These are too many groups: an access token must stay under 1,800 bytes.')
+    const invitation = await invitations.invite(email, { ...operator(context), language }, groups)
     if (isRefused(invitation)) throw new CommandFailure(`${email.email} has an account. Nothing was sent.`)
     await events.record({ kind: 'user_invited' }, { ...operator(context), typedName: email.email })
     const link = addresses('invite', invitation.token)
@@ -29,7 +42,7 @@ const invite = (context: CommandContext, address: string, language: Language, { 
     await print(
       context.stdout,
       json
-        ? printableJson({ email: email.email, link, expiresAt })
+        ? printableJson({ email: email.email, groups, link, expiresAt })
         : `Invited ${email.email}. A running service sends the mail. The link works once, until ${expiresAt}:\n${link}`,
     )
     return 0
@@ -38,8 +51,13 @@ const invite = (context: CommandContext, address: string, language: Language, { 
 
 const asLines = (open: readonly Invitation[]) =>
   asTable([
-    ['EMAIL', 'INVITED', 'EXPIRES'],
-    ...open.map(({ email, createdAt, expiresAt }) => [email, createdAt.toISOString(), expiresAt.toISOString()]),
+    ['EMAIL', 'INVITED', 'EXPIRES', 'GROUPS'],
+    ...open.map(({ email, groups, createdAt, expiresAt }) => [
+      email,
+      createdAt.toISOString(),
+      expiresAt.toISOString(),
+      groups.join(', '),
+    ]),
   ])
 
 const list = (context: CommandContext, { json }: Output) =>
@@ -63,7 +81,7 @@ const revoke = (context: CommandContext, address: string, { json }: Output) => {
 
 export const inviteCommand: Command = {
   summary: 'Invite an address to create an account',
-  help: `latchkey invite EMAIL [--language ${languageCodes}] [--json]
+  help: `latchkey invite EMAIL [--group NAME]... [--language ${languageCodes}] [--json]
 latchkey invite --list [--json]
 latchkey invite --revoke EMAIL [--json]
 
@@ -72,6 +90,7 @@ REGISTRATION and for every domain. The link works once, for 7 days and for this 
 the mail that confirms it follows as usual. With a provider that has verified the address, the link is not even needed.
 A new invitation replaces the one before it. An invitation is used up when the account is created.
 
+  --group NAME      the account that is created with it is in this group; can be given several times
   --language CODE   language of the mail, by default en
   --list            list the open invitations
   --revoke EMAIL    withdraw the invitation of this address; a registration with it cannot be finished any more
@@ -82,17 +101,24 @@ A new invitation replaces the one before it. An invitation is used up when the a
       args,
       {
         language: { type: 'string' },
+        group: { type: 'string', multiple: true },
         list: { type: 'boolean' },
         revoke: { type: 'string' },
         json: { type: 'boolean' },
       },
       args.some((arg) => /^--(list|revoke)(=|$)/.test(arg)) ? [] : ['EMAIL'],
     )
-    const { language, list: lists, revoke: revoked, json = false } = values
-    if ([lists, revoked, language].filter((each) => each !== undefined).length > 1)
-      throw new UsageFault('--list, --revoke and --language do not go together.')
+    const { language, group, list: lists, revoke: revoked, json = false } = values
+    const isForNew = language !== undefined || group !== undefined
+    if ([lists, revoked, isForNew || undefined].filter((each) => each !== undefined).length > 1)
+      throw new UsageFault('--list and --revoke go with no other option than --json.')
     if (lists) return list(context, { json })
     if (revoked !== undefined) return revoke(context, revoked, { json })
-    return invite(context, positionals[0] ?? '', readLanguage(language ?? 'en'), { json })
+    const groups = [...new Set((group ?? []).map(groupNameFrom))].sort()
+    return invite(
+      context,
+      { address: positionals[0] ?? '', language: readLanguage(language ?? 'en'), groups },
+      { json },
+    )
   },
 }

@@ -18,7 +18,7 @@ import { counted } from '../terminal/counted.js'
 import { printableJson, unprintable } from '../terminal/printable-json.js'
 import { requireUser } from './find-user.js'
 
-type Value = string | boolean | Date | null
+type Value = string | boolean | Date | readonly string[] | null
 type Column = { name: string; of: (user: ListedUser) => Value }
 
 const columnsWith = (providers: readonly ProviderId[]): readonly Column[] => [
@@ -34,6 +34,7 @@ const columnsWith = (providers: readonly ProviderId[]): readonly Column[] => [
     name: identityColumn(provider),
     of: ({ identities }: ListedUser) => identities[provider] ?? null,
   })),
+  { name: 'groups', of: ({ groups }) => groups },
   { name: 'created_at', of: (user) => user.created_at },
   { name: 'disabled', of: ({ disabled }) => disabled },
 ]

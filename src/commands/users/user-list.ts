@@ -5,6 +5,7 @@ import { profileFrom, shownProfile } from '../../domain/users/profile-fields.js'
 import { days } from '../../lib/durations.js'
 import { isUuid } from '../../lib/uuid.js'
 import { type Command, limitFrom, print, readArguments, UsageFault, withStores } from '../command.js'
+import { groupNameFrom } from '../groups/group-name.js'
 import { momentFrom } from '../operations/events.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
@@ -18,14 +19,14 @@ const waysIn = ({ password_hash, identities }: ListedUser) =>
   ].join(', ') || 'none'
 
 const asJson = (user: ListedUser) => {
-  const { id, email, username, provider, created_at, disabled } = user
+  const { id, email, username, provider, groups, created_at, disabled } = user
   const profile = shownProfile(profileFrom(user), profileFieldNames)
   const ways = {
     has_password: user.password_hash !== null,
     ...Object.fromEntries(builtInProviderIds.map((each) => [each, false])),
     ...Object.fromEntries(Object.keys(user.identities).map((each) => [each, true])),
   }
-  return printableJson({ id, email, username, ...profile, provider, ...ways, created_at, disabled })
+  return printableJson({ id, email, username, ...profile, provider, ...ways, groups, created_at, disabled })
 }
 
 const asLines = (users: readonly ListedUser[]) =>
@@ -41,10 +42,11 @@ const asLines = (users: readonly ListedUser[]) =>
     ]),
   ])
 
-const listOptions = {
+export const listOptions = {
   disabled: { type: 'boolean' },
   'no-second-factor': { type: 'boolean' },
   'unused-since': { type: 'string' },
+  group: { type: 'string' },
   limit: { type: 'string', default: '50' },
   after: { type: 'string' },
   json: { type: 'boolean' },
@@ -61,7 +63,8 @@ const unusedFrom = (text: string | undefined) => {
 
 export const userList: Command = {
   summary: 'List users, a page at a time',
-  help: `latchkey user list [--disabled] [--no-second-factor] [--unused-since TIME] [--limit N] [--after ID] [--json]
+  help: `latchkey user list [--disabled] [--no-second-factor] [--unused-since TIME] [--group NAME]
+                   [--limit N] [--after ID] [--json]
 
 Lists users, oldest first. With several filters, those to whom all of them apply.
 
@@ -69,6 +72,7 @@ Lists users, oldest first. With several filters, those to whom all of them apply
   --no-second-factor    only users without an authenticator app and without a passkey
   --unused-since TIME   only users who were added before this time and have used no session since: 2026-11-15T10:00Z, or how
                         long ago: 30d, 90d at most. What was before that is not kept
+  --group NAME          only members of this group
   --limit N             how many, 1 to ${mostAtOnce} (default 50)
   --after ID            continue after this user; if there are more users, the last line says with which id
   --json                one JSON object on each line, for programs`,
@@ -82,6 +86,7 @@ Lists users, oldest first. With several filters, those to whom all of them apply
       disabled: values.disabled ?? false,
       noSecondFactor: values['no-second-factor'] ?? false,
       ...unusedFrom(values['unused-since']),
+      ...(values.group !== undefined && { group: groupNameFrom(values.group) }),
     }
 
     const isFiltered = Object.values(filter).some(Boolean)

@@ -38,9 +38,12 @@ this time. USER is a username, an email or an id.
       const set = await operatorChanges.setEmail(actor, { from: previousEmail, email, isFinal: values.final === true })
       if (isRefused(set))
         throw new CommandFailure(
-          set.refused === 'email_taken'
-            ? `Another user has the address ${email.email}, or had it in the last ${undoLifetime / days} days.`
-            : `${username} was changed in the meantime. Try again.`,
+          {
+            email_taken: `Another user has the address ${email.email}, or had it in the last ${undoLifetime / days} days.`,
+            too_many_groups: `With this address and the groups of ${username}, the access token would be longer than 1,800 bytes.`,
+            no_user: `${username} was deleted in the meantime.`,
+            changed_meanwhile: `${username} was changed in the meantime. Try again.`,
+          }[set.refused],
         )
       const { endedSessions } = set
       await print(

@@ -107,7 +107,7 @@ const gather = async (stores: Stores, user: User) => {
   const rows = await recentEvents(stores, user)
   const inForce = await countersInForce(stores, user, rows)
   const formerEmails = await stores.userChanges.emailHistoryOf(user.id)
-  const { id, username, email, disabled, createdAt, providers } = user
+  const { id, username, email, disabled, createdAt, providers, groups } = user
   const lastSignIn = rows.find((row) => row.user_id === id && beganSession(row))
   return {
     rows: failuresIn(rows, lastSignIn).slice(0, mostFailures).toReversed(),
@@ -129,6 +129,7 @@ const gather = async (stores: Stores, user: User) => {
       formerEmails: formerEmails.map((former) => ({ email: former.email, replacedAt: moment(former.replaced_at) })),
       password: user.passwordHash !== undefined,
       providers,
+      groups,
       totp: totp ? { createdAt: moment(totp) } : null,
       recoveryCodesLeft,
       passkeys,
@@ -210,6 +211,7 @@ const asLines = (found: Gathered) => {
     ...formerEmailLines(details),
     ['name', details.name ?? ''],
     ['language of mails', details.language ?? 'set at the next sign-in'],
+    ['groups', details.groups.join(', ') || 'none'],
     ['created', details.createdAt],
     ['state', details.disabled ? 'disabled' : 'enabled'],
     ['signs in with', ways.join(', ') || 'nothing'],

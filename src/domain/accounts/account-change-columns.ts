@@ -16,10 +16,11 @@ export type Voided =
   | 'waiting sign-ins by provider'
 
 type Event = Exclude<EventKind, 'sign_in_failed'>
-/** Sessions end with an event: it is the reason that is noted with them. */
+/** Sessions end with an event: it is the reason that is noted with them. With new groups, their tokens from before are refused. */
 type SessionsEnd =
   | { otherSessions: 'end' | 'of the provider end'; event: Event }
   | { otherSessions: 'stay'; event: Event | null }
+  | { otherSessions: 'stay with new groups'; event: Event }
 
 /** What follows from a change of an account, in the transaction of the change. */
 export type Consequences = SessionsEnd & {

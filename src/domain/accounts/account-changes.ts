@@ -92,6 +92,16 @@ export const createAccountChanges = (deps: Dependencies) => {
   const { database, sessions, changeHeldAccount } = deps
   const hold = createHold(deps)
 
+  const byOperatorInside = async <Kind extends KindBy<'operator'>, Outcome extends Changed<NoInfer<Kind>> | Refused>(
+    sql: Transaction,
+    { userId, client }: OperatorContext,
+    kind: Kinds<Kind>,
+    work: Work<Outcome>,
+  ) => {
+    const user = await hold(sql, userId, kind)
+    return user ? changeHeldAccount.change(sql, { user, client }, kind, work) : refuse('no_user')
+  }
+
   return {
     ...createByCaller(deps),
 
@@ -110,14 +120,12 @@ export const createAccountChanges = (deps: Dependencies) => {
 
     /** By an operator, or a program with a key. Also of a disabled account. */
     byOperator: <Kind extends KindBy<'operator'>, Outcome extends Changed<NoInfer<Kind>> | Refused>(
-      { userId, client }: OperatorContext,
+      actor: OperatorContext,
       kind: Kinds<Kind>,
       work: Work<Outcome>,
-    ) =>
-      commitUnlessRefused(database, async (sql) => {
-        const user = await hold(sql, userId, kind)
-        return user ? changeHeldAccount.change(sql, { user, client }, kind, work) : refuse('no_user')
-      }),
+    ) => commitUnlessRefused(database, (sql) => byOperatorInside(sql, actor, kind, work)),
+    /** The same in a transaction of several accounts. */
+    byOperatorInside,
 
     /** By a token of a session that is not its newest. */
     byOldToken: <Kind extends KindBy<'old token'>, Outcome extends Changed<NoInfer<Kind>> | Refused>(

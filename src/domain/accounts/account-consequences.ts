@@ -12,7 +12,7 @@ import type { Voiding } from './account-voiding.js'
 import type { AnyDetails, ChangedFactor } from './change-details.js'
 
 type Dependencies = {
-  sessions: Pick<Sessions, 'endAll' | 'endOfProvider'>
+  sessions: Pick<Sessions, 'endAll' | 'endOfProvider' | 'giveGroups'>
   undos: Pick<Undos, 'add'>
   mails: Pick<Mails, 'queue'>
   webhooks: Pick<Webhooks, 'queue'>
@@ -85,6 +85,10 @@ export const createAccountConsequences = (deps: Dependencies) => {
     const { otherSessions, thisSession, event } = row
     if (otherSessions === 'stay') return 0
     const { user, caller } = account
+    if (otherSessions === 'stay with new groups') {
+      await sessions.giveGroups(sql, user.id)
+      return 0
+    }
     const provider = details.event?.provider
     if (otherSessions === 'of the provider end')
       return provider ? sessions.endOfProvider(sql, event, { userId: user.id, provider, own: caller?.sessionId }) : 0

@@ -1,7 +1,8 @@
 import type { Method } from '../../contract/factors.js'
-import { isRefused, type Refused } from '../../contract/outcome.js'
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Transaction } from '../../platform/database/database.js'
 import type { Issued, Sessions } from '../sessions/sessions.js'
+import type { Tokens } from '../tokens/tokens.js'
 import type { User, Users } from '../users/users.js'
 import { type ChangeKind, consequencesOf } from './account-change-table.js'
 import type { AccountConsequences, HeldAccount } from './account-consequences.js'
@@ -27,10 +28,15 @@ type Applied<Result> = {
 }
 type ResultOf<Outcome> = Exclude<Outcome, Refused> extends { result: infer Result } ? Result : undefined
 
+/** What can make the access tokens of a user longer. An undo link can too, and is never refused. */
+const lengthening = ['username_changed', 'email_changed', 'email_set', 'group_joined'] as const satisfies ChangeKind[]
+type TooLong<Kind> = [Extract<Kind, (typeof lengthening)[number]>] extends [never] ? never : Refused<'too_many_groups'>
+
 type Dependencies = {
   users: Pick<Users, 'findById'>
   sessions: Pick<Sessions, 'replaceTokens'>
   applyConsequences: AccountConsequences
+  tokens: Pick<Tokens, 'fits'>
 }
 type Renewal = { kinds: readonly ChangeKind[]; proven: Method | undefined }
 
@@ -39,7 +45,7 @@ export const consequencesOfEach = (kinds: Kinds<ChangeKind>) => [kinds].flat().m
 export type ChangeHeldAccount = ReturnType<typeof createChangeHeldAccount>
 
 /** Lets `work` change an account whose row is held, and applies what the table says follows from it. */
-export const createChangeHeldAccount = ({ users, sessions, applyConsequences }: Dependencies) => {
+export const createChangeHeldAccount = ({ users, sessions, applyConsequences, tokens }: Dependencies) => {
   const renewTokens = async (sql: Transaction, account: HeldAccount, user: User, { kinds, proven }: Renewal) => {
     const { caller, client } = account
     const rows = kinds.map(consequencesOf)
@@ -74,6 +80,8 @@ export const createChangeHeldAccount = ({ users, sessions, applyConsequences }: 
     if (unannounced) throw new Error(`The change ${unannounced} was not announced`)
     const endedSessions = await applyAll(sql, account, changes)
     const user = (await users.findById(sql, account.user.id)) ?? account.user
+    const isLonger = lengthening.some((kind) => changes[kind])
+    if (isLonger && user.groups.length > 0 && !tokens.fits(user)) return refuse('too_many_groups') as TooLong<Kind>
     const issued = await renewTokens(sql, account, user, { kinds, proven: changes.stepped_up?.proven })
     const isMailed = changed.map(consequencesOf).some(({ mail }) => mail !== null)
     return { result, user, issued, endedSessions, isMailed } as Applied<ResultOf<Outcome>>

@@ -1,9 +1,9 @@
 import type { Sql } from '../../platform/database/database.js'
 import { selectList } from '../../platform/database/select-list.js'
 
-export type InvitationRow = { email: string; created_at: Date; expires_at: Date }
+export type InvitationRow = { email: string; groups: string[]; created_at: Date; expires_at: Date }
 
-const invitation = { email: true, created_at: true, expires_at: true } as const
+const invitation = { email: true, groups: true, created_at: true, expires_at: true } as const
 const columns = selectList<InvitationRow>(invitation)
 
 /** An account that came into being in another way, such as an import, leaves an invitation that is of no use any more. */
@@ -12,14 +12,21 @@ const hasAccount = 'exists (select 1 from users where users.email_key = invitati
 /** One row for each address: a new invitation replaces the one before it. */
 export const replace = (
   sql: Sql,
-  given: { email: string; emailKey: string; tokenHash: Uint8Array; now: Date; expiresAt: Date },
+  given: {
+    email: string
+    emailKey: string
+    groups: readonly string[]
+    tokenHash: Uint8Array
+    now: Date
+    expiresAt: Date
+  },
 ) =>
   sql.query(
-    `insert into invitations (email_key, email, token_hash, created_at, expires_at) values ($1, $2, $3, $4, $5)
+    `insert into invitations (email_key, email, token_hash, created_at, expires_at, groups) values ($1, $2, $3, $4, $5, $6)
      on conflict (email_key) do update
      set email = excluded.email, token_hash = excluded.token_hash, created_at = excluded.created_at,
-         expires_at = excluded.expires_at`,
-    [given.emailKey, given.email, given.tokenHash, given.now, given.expiresAt],
+         expires_at = excluded.expires_at, groups = excluded.groups`,
+    [given.emailKey, given.email, given.tokenHash, given.now, given.expiresAt, given.groups],
   )
 
 type KeyedRow = InvitationRow & { email_key: string }
@@ -33,8 +40,8 @@ export const selectByToken = (sql: Sql, tokenHash: Uint8Array, now: Date) =>
 
 /** Locked until the transaction ends: of two accounts at once only one finds the invitation. `tokenHash`: only this one. */
 export const lockByEmail = (sql: Sql, emailKey: string, openAt: Date, tokenHash: Uint8Array | null) =>
-  sql.query<{ email_key: string }>(
-    `select email_key from invitations
+  sql.query<{ groups: string[] }>(
+    `select groups from invitations
      where email_key = $1 and expires_at > $2 and ($3::bytea is null or token_hash = $3) for update`,
     [emailKey, openAt, tokenHash],
   )

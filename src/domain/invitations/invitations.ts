@@ -1,8 +1,9 @@
-import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import { type Refused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
 import type { Database, Sql } from '../../platform/database/database.js'
+import type { Groups } from '../groups/groups.js'
 import type { Mails } from '../mails/mails.js'
 import type { GateRefusal, RegistrationGate } from '../registrations/registration-gate.js'
 import { registrationLifetime } from '../registrations/registrations.js'
@@ -15,10 +16,11 @@ const lifetime = 7 * days
 /** A registration that began in time may be finished later. */
 const retentionAfterExpiry = registrationLifetime
 
-export type Invitation = { email: string; createdAt: Date; expiresAt: Date }
+export type Invitation = { email: string; groups: readonly string[]; createdAt: Date; expiresAt: Date }
 
-const fromRow = ({ email, created_at, expires_at }: store.InvitationRow): Invitation => ({
+const fromRow = ({ email, groups, created_at, expires_at }: store.InvitationRow): Invitation => ({
   email,
+  groups,
   createdAt: created_at,
   expiresAt: expires_at,
 })
@@ -29,16 +31,17 @@ type Dependencies = {
   mails: Pick<Mails, 'queue'>
   clock: Clock
   gate: RegistrationGate
+  groups: Pick<Groups, 'giveTo'>
 }
 
 /** Who may have an account, by the gate of registration or by an invitation. */
-const createAdmission = ({ clock, gate }: Dependencies) => ({
+const createAdmission = ({ clock, gate, groups }: Dependencies) => ({
   /**
    * Creates an account for a proven address if the gate or an invitation of that address allows it. The invitation is used
-   * up together with it, also where the gate is open. `openAt`: when the invitation must have been open. `hash`: which one it
+   * up together with it, also where the gate is open, and its groups are those of the account. `openAt`: when the invitation must have been open. `hash`: which one it
    * must be, if it is known.
    */
-  admit: async <Created>(
+  admit: async <Created extends { id: string } | Refused | undefined>(
     sql: Sql,
     { email, openAt = clock.now(), hash = null }: { email: Email; openAt?: Date; hash?: Uint8Array | null },
     create: () => Promise<Created>,
@@ -47,9 +50,10 @@ const createAdmission = ({ clock, gate }: Dependencies) => ({
     const refused = invitation ? undefined : gate.refusalFor(email)
     if (refused) return refused
     const created = await create()
-    const isNew = created !== undefined && !isRefused(created)
-    if (invitation && isNew) await store.remove(sql, email.key)
-    return { created, invited: invitation !== undefined && isNew }
+    if (!invitation || !created || !('id' in created)) return { created, invited: false }
+    await store.remove(sql, email.key)
+    await groups.giveTo(sql, created.id, invitation.groups)
+    return { created, invited: true }
   },
 
   /** Whether an account that is there may have this address: the gate or an invitation of the address allows it. */
@@ -69,14 +73,14 @@ export const createInvitations = (deps: Dependencies) => {
 
   return {
     /** Invites an address and mails the link; `token` is for the operator. An earlier invitation of the address is void. */
-    invite: (email: Email, client: Client) =>
+    invite: (email: Email, client: Client, groups: readonly string[] = []) =>
       database.transaction(async (sql) => {
         if (await users.findByEmail(sql, email.email)) return refuse('has_account')
         const now = clock.now()
         const token = randomToken()
         const expiresAt = later(now, lifetime)
         const tokenHash = fingerprint(token)
-        await store.replace(sql, { email: email.email, emailKey: email.key, tokenHash, now, expiresAt })
+        await store.replace(sql, { email: email.email, emailKey: email.key, groups, tokenHash, now, expiresAt })
         const values = { token, validFor: lifetime }
         await mails.queue(sql, { to: email.email, userId: null, template: 'invitation', values, client })
         return { email: email.email, token, expiresAt }

@@ -57,7 +57,7 @@ export const createBeginSession =
     const refreshToken = tokens.signRefresh(claims)
     // A trusted device stands for the code at the sign-in only.
     const proven = firstProof(proof.methods, now, trustedDevice === undefined ? proof.provenAt : neverProven)
-    const inserted = await store.insertRecord(sql, {
+    const [inserted] = await store.insertRecord(sql, {
       id: sid,
       userId,
       username,
@@ -71,7 +71,7 @@ export const createBeginSession =
       provider: provider ?? null,
       secondFactorRequired,
     })
-    if (inserted.length === 0) return undefined
+    if (!inserted) return undefined
     await endSurplus(sql, userId, sid)
-    return issue({ id: userId, ...names }, proven, claims, refreshToken)
+    return issue({ id: userId, ...names, ...inserted }, proven, claims, refreshToken)
   }

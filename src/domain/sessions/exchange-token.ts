@@ -31,40 +31,45 @@ type Dependencies = {
   onEnded: (ended: EndedSession) => void
 }
 
+/** Those of the newest token of a session, which is signed again to the same bytes. */
+const newestClaims = (
+  claims: RefreshClaims,
+  { generation, issued_at, expires_at }: { generation: number; issued_at: Date; expires_at: Date },
+): RefreshClaims => ({ ...claims, gen: generation, iat: inSeconds(issued_at), exp: inSeconds(expires_at) })
+
 /** A refresh token is exchanged for the next one of its session. */
 export const createExchangeToken = ({ database, tokens, clock, life, issue, graces, onEnded }: Dependencies) => {
   /**
    * Answers a token that is not the newest one of its session. Another request may have rotated it a moment ago: then it gets
    * the same successor. The session may have ended. Any other old token counts as stolen: the caller ends the session.
    */
-  const answerOldToken = async (claims: RefreshClaims, presented: Uint8Array): Promise<Rotated> => {
+  const answerOldToken = async (
+    claims: RefreshClaims,
+    presented: Uint8Array,
+    exchangeInTurn: (successor: RefreshToken) => Promise<Rotated>,
+  ): Promise<Rotated> => {
     const { userId, sid: sessionId } = claims
     const owner = { userId, sessionId }
     const ended = refuse('ended', owner)
     const [row] = await store.selectRecord(database, sessionId, life.liveNow(), clock.offset(), graces)
     if (!row) onEnded({ sid: sessionId, minGeneration: null })
     if (!row?.usable) return ended
-    const matchesRecent = (hash: Uint8Array | null, recent: boolean) =>
-      recent && hash !== null && sameBytes(hash, presented)
-    if (matchesRecent(row.voided_hash, row.just_voided)) return refuse('replaced', owner)
-    if (matchesRecent(row.previous_hash, row.just_rotated)) {
-      // Its successor was replaced since, so it is no longer the parent of the newest token.
-      if (claims.gen + 1 !== row.generation) return refuse('replaced', owner)
-      const successor = {
-        ...claims,
-        gen: row.generation,
-        iat: inSeconds(row.issued_at),
-        exp: inSeconds(row.expires_at),
-      }
-      const token = tokens.signRefreshWithEach(successor).find((each) => sameBytes(fingerprint(each), row.token_hash))
-      if (!token) return ended
-      const now = inSeconds(clock.now())
-      return { issued: issue({ id: userId, ...row }, proofOf(row), successor, token, now), raced: true }
-    }
-    return refuse('theft', owner)
+    const isPresented = (hash: Uint8Array | null) => hash !== null && sameBytes(hash, presented)
+    if (row.just_voided && isPresented(row.voided_hash)) return refuse('replaced', owner)
+    const ageInRotations = [row.previous_hash, ...(row.earlier_hashes ?? []).toReversed()].findIndex(isPresented) + 1
+    if (!row.just_rotated || ageInRotations === 0) return refuse('theft', owner)
+    // A successor of it was replaced since, so it is no longer an ancestor of the newest token.
+    if (claims.gen + ageInRotations !== row.generation) return refuse('replaced', owner)
+    const successor = newestClaims(claims, row)
+    const text = tokens.signRefreshWithEach(successor).find((each) => sameBytes(fingerprint(each), row.token_hash))
+    if (!text) return ended
+    // The groups have changed since it was made, and its access token would be refused.
+    if (row.oldest_generation > row.generation) return exchangeInTurn({ text, claims: successor })
+    const now = inSeconds(clock.now())
+    return { issued: issue({ id: userId, ...row }, proofOf(row), successor, text, now), raced: true }
   }
 
-  return async ({ text, claims }: RefreshToken, client: Client, by: RotatedBy): Promise<Rotated> => {
+  const exchange = async ({ text, claims }: RefreshToken, client: Client, by: RotatedBy): Promise<Rotated> => {
     const now = clock.now()
     const iat = inSeconds(now)
     const successor = { ...claims, gen: claims.gen + 1, iat, exp: life.expiryFor(claims.auth_time) }
@@ -82,8 +87,11 @@ export const createExchangeToken = ({ database, tokens, clock, life, issue, grac
       clockOffset: clock.offset(),
       client,
       atProxy: by === 'proxy',
+      graces,
     })
-    if (!holder) return answerOldToken(claims, presented)
+    if (!holder) return answerOldToken(claims, presented, (successor) => exchange(successor, client, by))
     return { issued: issue({ id: claims.userId, ...holder }, proofOf(holder), successor, token), raced: false }
   }
+
+  return exchange
 }

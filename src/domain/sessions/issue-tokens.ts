@@ -2,7 +2,14 @@ import { accessTokenLifetime, type RefreshClaims, type Tokens } from '../tokens/
 import { refreshTokenLifetime, type SessionLife } from './live-sessions.js'
 import type { Proof } from './proof.js'
 
-export type SignedInUser = { id: string; username: string; email: string; name: string | null; undoCount?: number }
+export type SignedInUser = {
+  id: string
+  username: string
+  email: string
+  name: string | null
+  groups: readonly string[]
+  undoCount?: number
+}
 
 /** The result of a sign-in or a rotation. */
 export type Issued = {
@@ -28,7 +35,7 @@ export type IssueTokens = ReturnType<typeof createIssueTokens>
 export const createIssueTokens =
   ({ tokens, life }: Dependencies) =>
   (
-    { id, username, email, name }: SignedInUser,
+    { id, username, email, name, groups }: SignedInUser,
     { methods, provenAt, secondFactorAt }: Proof,
     claims: RefreshClaims,
     refreshToken: string,
@@ -44,9 +51,9 @@ export const createIssueTokens =
       ...(secondFactorAt && { mfa_time: inSeconds(secondFactorAt) }),
     }
     return {
-      user: { id, username, email, name },
+      user: { id, username, email, name, groups },
       sessionId: sid,
-      accessToken: tokens.signAccess({ userId: id, username, sid, gen, iat, exp, email, name, ...proof }),
+      accessToken: tokens.signAccess({ userId: id, username, sid, gen, iat, exp, email, name, groups, ...proof }),
       accessTokenExpiresAt: fromSeconds(exp),
       refreshToken,
       accessTokenMaxAge: exp - iat,

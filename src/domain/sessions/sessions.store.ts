@@ -61,7 +61,10 @@ export const lockUser = (
     [userId, passwordHash, undoCount],
   )
 
-/** A trigger inserts nothing if the account needs a second factor and neither the methods nor a trusted device stand for it. */
+/**
+ * A trigger inserts nothing if the account needs a second factor and neither the methods nor a trusted device stand for it. Another
+ * one gives the session the groups of its user.
+ */
 export const insertRecord = (
   sql: Sql,
   record: {
@@ -79,12 +82,12 @@ export const insertRecord = (
     secondFactorRequired: boolean
   },
 ) =>
-  sql.query(
+  sql.query<{ groups: string[] }>(
     `insert into refresh_token_records
        (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at, last_used_at,
         methods, authenticated_at, second_factor_at, trusted_device, provider, second_factor_required, signed_in_as, browser)
      values ($1, $2, $3, 0, $4, ${databaseNow('$5')}, $6, $7, $8, $4, $4, $9, $10, $15, $11, $12, $13, $14, $16)
-     returning id`,
+     returning groups`,
     [
       record.id,
       record.userId,
@@ -112,24 +115,40 @@ const proofColumns = {
 } as const
 
 /** What the claims of an access token are made from, as it is now. */
-type HolderRow = ProofRow & { username: string; email: string; name: string | null }
+type HolderRow = ProofRow & { username: string; email: string; name: string | null; groups: string[] }
 const holderColumns = {
   username: 'u.username',
   email: 'u.email',
   name: 'u.name',
+  // Not those of the user: a statement that has waited for the session still sees the user of before.
+  groups: 'r.groups',
   ...proofColumns,
 } as const
 
+export type Graces = { refreshGrace: number; renewGrace: number }
+
+/**
+ * Whether the newest token is so young that the one before it still gets it. The tokens of a renewal at the proxy travel with the
+ * application's answer, which may be slow or get lost. The parameters are the offset of the clock and both graces.
+ */
+const justRotated = (clockOffset: string, refreshGrace: string, renewGrace: string) =>
+  `r.rotated_at > ${databaseNow(clockOffset)}
+     - case when r.renewed_generation = r.generation then ${milliseconds(renewGrace)} else ${milliseconds(refreshGrace)} end`
+
 /**
  * A valid token that is newer than its record is accepted: the last write was lost in a failover, or the database was
- * restored to an earlier state.
+ * restored to an earlier state. If a change of the groups has made the newest access token invalid, it is replaced while others still
+ * use the token before it: that one stays good for another grace.
  */
-export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean; live: LiveAt }) =>
+export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean; live: LiveAt; graces: Graces }) =>
   sql.query<HolderRow>(
     `update refresh_token_records as r
      set token_hash = $3, previous_hash = $2, generation = $10::int, issued_at = $4, expires_at = $5,
          rotated_at = ${databaseNow('$6')}, last_used_at = $7, ip = $8, user_agent = $9,
-         renewed_generation = case when $11::boolean then $10::int end
+         renewed_generation = case when $11::boolean then $10::int end,
+         earlier_hashes = case when r.oldest_generation > r.generation and r.previous_hash is not null
+           and ${justRotated('$6', '$13', '$14')}
+           then array_append(r.earlier_hashes, r.previous_hash) end
      from users as u
      where r.id = $1 and (r.token_hash = $2 or r.generation < $10::int - 1) and ${liveSession('$12')}
        and u.id = r.user_id and u.disabled_at is null
@@ -147,6 +166,8 @@ export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean; 
       rotation.generation,
       rotation.atProxy,
       momentsOf(rotation.live),
+      rotation.graces.refreshGrace,
+      rotation.graces.renewGrace,
     ],
   )
 
@@ -202,7 +223,10 @@ export const replaceToken = (sql: Sql, { client, ...token }: Omit<Rotation, 'pre
 type RecordRow = HolderRow & {
   token_hash: Uint8Array
   previous_hash: Uint8Array | null
+  /** The newest last. */
+  earlier_hashes: Uint8Array[] | null
   generation: number
+  oldest_generation: number
   issued_at: Date
   expires_at: Date
   voided_hash: Uint8Array | null
@@ -212,22 +236,20 @@ type RecordRow = HolderRow & {
 }
 
 const graceBegan = `${databaseNow('$2')} - ${milliseconds('$3')}`
-/** The tokens of a renewal at the proxy travel with the application's answer, which may be slow or get lost. */
-const renewGraceBegan = `${databaseNow('$2')} - ${milliseconds('$4')}`
 const record = selectList<RecordRow>({
   ...holderColumns,
   token_hash: true,
   previous_hash: true,
+  earlier_hashes: true,
   generation: true,
+  oldest_generation: true,
   issued_at: true,
   expires_at: true,
   voided_hash: true,
-  just_rotated: `rotated_at > case when renewed_generation = generation then ${renewGraceBegan} else ${graceBegan} end`,
+  just_rotated: justRotated('$2', '$3', '$4'),
   just_voided: `coalesce(voided_at > ${graceBegan}, false)`,
   usable: `u.disabled_at is null and ${liveSession('$5')}`,
 })
-
-export type Graces = { refreshGrace: number; renewGrace: number }
 
 export const selectRecord = (
   sql: Sql,
@@ -330,4 +352,12 @@ export const purgeAfter = (sql: Sql, cursor: string, live: LiveAt, limit: number
      )
      select (select id from step order by id desc limit 1) as cursor`,
     [cursor, momentsOf(live), limit],
+  )
+
+/** Tokens from before are refused. No one is signed out: the newest refresh token still gets a successor. */
+export const updateGroups = (sql: Sql, userId: string) =>
+  sql.query<{ id: string; oldest_generation: number }>(
+    `update refresh_token_records as r set groups = u.groups, oldest_generation = r.generation + 1
+     from users as u where r.user_id = $1 and u.id = r.user_id returning r.id, r.oldest_generation`,
+    [userId],
   )

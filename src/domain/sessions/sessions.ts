@@ -59,6 +59,13 @@ export const createSessions = (options: Options) => {
     rotate: createExchangeToken({ ...parts, graces: { refreshGrace, renewGrace } }),
     replaceTokens: createReplaceTokens(parts),
     ...endings,
+    /** Those of the user, whose row is held. Tokens from before are refused, and the next refresh gets new ones. */
+    giveGroups: async (sql: Transaction, userId: string) => {
+      const changed = await store.updateGroups(sql, userId)
+      sql.afterCommit(() => {
+        for (const { id, oldest_generation } of changed) onEnded({ sid: id, minGeneration: oldest_generation })
+      })
+    },
     provenAt,
     /** Whether the session lives and the caller's token is not replaced. It stays so until the transaction ends. */
     lockOfCaller: async (sql: Transaction, caller: SessionCaller) =>

@@ -1,3 +1,4 @@
+import { isGroupList } from '../../contract/groups.js'
 import { isCleanText } from '../../lib/strict-json.js'
 import { isUuid } from '../../lib/uuid.js'
 
@@ -9,7 +10,7 @@ import { isUuid } from '../../lib/uuid.js'
 
 /**
  * `gen` counts the rotations of a session. `auth_time` is when the user last proved who they are, `amr` how, and `mfa_time` when
- * they last did by a second factor, if they have.
+ * they last did by a second factor, if they have. A token without `groups` is one of a release that had none.
  */
 export type AccessClaims = {
   userId: string
@@ -26,10 +27,14 @@ export type AccessClaims = {
   auth_time: number
   amr: readonly string[]
   mfa_time?: number
+  groups?: readonly string[]
 }
 
 /** What a session signs. `sub`, `iss` and `aud` are added to it, and a long name is cut. */
-export type NewAccessClaims = Omit<AccessClaims, 'sub' | 'iss' | 'aud' | 'name'> & { name: string | null }
+export type NewAccessClaims = Omit<AccessClaims, 'sub' | 'iss' | 'aud' | 'name' | 'groups'> & {
+  name: string | null
+  groups: readonly string[]
+}
 
 /** `auth_time` is when the session began: together with `gen` it makes each token unlike any other. */
 export type RefreshClaims = {
@@ -48,11 +53,11 @@ const isWholeUpTo = (value: unknown, most: number): value is number =>
   Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= most
 
 /** Seconds until the end of the year 9999: every database and every format of a date can write it. */
-const lastMoment = 253_402_300_799
+export const lastMoment = 253_402_300_799
 export const isMoment = (value: unknown): value is number => isWholeUpTo(value, lastMoment)
 
 /** The column is a 32-bit integer, and the successor's number must fit in as well. */
-const lastGeneration = 2 ** 31 - 2
+export const lastGeneration = 2 ** 31 - 2
 const isGeneration = (value: unknown): value is number => isWholeUpTo(value, lastGeneration)
 
 const isId = (value: unknown): value is string => typeof value === 'string' && isUuid(value)
@@ -91,7 +96,8 @@ export const isAccessClaims = (claims: Payload, issuer: string): claims is Acces
   isAbsentOr(claims.name, (name) => isText(name, longestNameInToken)) &&
   isMoment(claims.auth_time) &&
   isMethods(claims.amr) &&
-  isAbsentOr(claims.mfa_time, isMoment)
+  isAbsentOr(claims.mfa_time, isMoment) &&
+  isAbsentOr(claims.groups, isGroupList)
 
 export const isRefreshClaims = (claims: Payload): claims is RefreshClaims =>
   isId(claims.userId) &&

@@ -36,6 +36,7 @@ const claims = () => ({
   email: 'ada@example.com',
   name: 'Ada Lovelace',
   amr: ['pwd'],
+  groups: [],
 })
 const payload = () => {
   const { userId, ...rest } = claims()
@@ -87,6 +88,7 @@ describe('access tokens of a key pair', () => {
       name: '😀'.repeat(100),
       gen: 2 ** 31 - 2,
       amr: ['pwd', 'provider', 'otp', 'rec', 'passkey', 'mail'],
+      groups: [],
       mfa_time: now(),
     }
     for (const address of [issuer, `https://${'c'.repeat(longestIssuer - 8)}`]) {

@@ -15,7 +15,7 @@ const userId = '0190c0de-0000-7000-8000-000000000001'
 const sid = '0190c0de-0000-7000-8000-000000000002'
 const claims = () => ({ userId, username: 'ada', sid, iat: now(), exp: now() + 900 })
 const refreshClaims = () => ({ ...claims(), gen: 3, auth_time: now() })
-const ada = { email: 'ada@example.com', name: 'Ada Lovelace', amr: ['pwd'] }
+const ada = { email: 'ada@example.com', name: 'Ada Lovelace', amr: ['pwd'], groups: [] }
 const accessClaims = () => ({ ...refreshClaims(), ...ada })
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -100,6 +100,9 @@ describe('access tokens', () => {
     ['no email', () => forge(genuineHeader(), { ...genuineClaims(), email: undefined })],
     ['methods that are no list', () => forge(genuineHeader(), { ...genuineClaims(), amr: 'pwd' })],
     ['methods that are no words', () => forge(genuineHeader(), { ...genuineClaims(), amr: ['a b'] })],
+    ['groups that are no list', () => forge(genuineHeader(), { ...genuineClaims(), groups: 'admins' })],
+    ['groups that are no names', () => forge(genuineHeader(), { ...genuineClaims(), groups: ['a,b'] })],
+    ['too many groups', () => forge(genuineHeader(), { ...genuineClaims(), groups: Array(17).fill('a') })],
     ['a time of proof as text', () => forge(genuineHeader(), { ...genuineClaims(), auth_time: '1' })],
     ['a NUL in the email', () => forge(genuineHeader(), { ...genuineClaims(), email: 'a\0' })],
     ['a refresh token', () => tokens.signRefresh(refreshClaims())],
@@ -127,6 +130,7 @@ describe('access tokens', () => {
       name: '😀'.repeat(100),
       gen: 2 ** 31 - 2,
       amr: ['pwd', 'provider', 'otp', 'rec', 'passkey', 'mail'],
+      groups: [],
       mfa_time: now(),
     }
     const names = ['https://app.example.com', `https://${'c'.repeat(longestIssuer - 8)}`].map((address) => {

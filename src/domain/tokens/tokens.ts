@@ -11,6 +11,7 @@ import {
   type RefreshClaims,
 } from './claims.js'
 import { createTokenKey, headerOf, type TokenKey, type TokenKind } from './token-keys.js'
+import { createFits, longestAccessToken } from './token-length.js'
 import { createVerifiedTokens } from './verified-tokens.js'
 
 export const accessTokenLifetime = 15 * minutes
@@ -19,9 +20,6 @@ export type { AccessClaims, RefreshClaims } from './claims.js'
 
 /** A refresh token of ours whose signature was checked. `readRefresh` makes it, so that it is checked once. */
 export type RefreshToken = { text: string; claims: RefreshClaims }
-
-/** With it the cookies of a browser stay under 4 KB, which is the most that many proxies take. */
-const longestAccessToken = 1800
 
 /** A longer address of the service would not fit into a token twice, with the longest username and email. */
 export const longestIssuer = 160
@@ -104,6 +102,7 @@ export const createTokens = (options: Options) => {
   return {
     hasExpired,
     signAccess,
+    fits: createFits(signAccess),
     signRefresh: (claims: RefreshClaims) => refresh.first.sign(claims),
 
     /** The same claims under every secret of the ring: one of them is the token that was signed before a secret was added. */

@@ -24,6 +24,7 @@ const claimsOf = (username: string) => ({
   name: 'Ada',
   auth_time: now(),
   amr: ['pwd'],
+  groups: [],
 })
 const names = (count: number) => Array.from({ length: count }, (_, index) => `token-${index}`)
 

@@ -1,3 +1,4 @@
+import { isGroupList, mostGroups } from '../../contract/groups.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 import { refusals } from '../../contract/refusals.js'
@@ -21,6 +22,7 @@ export type ImportedUser = ProfileRow & {
   warning: string | undefined
   provider: ProviderId | null
   identities: Identity[]
+  groups: readonly string[]
   createdAt: Date
   disabledAt: Date | null
 }
@@ -37,6 +39,7 @@ const importFields = [
   'password_hash',
   'password_salt',
   'provider',
+  'groups',
   'created_at',
   'disabled',
 ] as const
@@ -123,6 +126,15 @@ const identitiesOf = (row: ImportRow, providers: readonly ProviderId[]): Identit
     return subject === undefined ? [] : [{ provider, subject }]
   })
 
+/** An array of JSON, or names with commas or spaces between them. */
+const groupsOf = (row: ImportRow): readonly string[] => {
+  const { groups } = row
+  const names = Array.isArray(groups) ? groups : (textOf(row, 'groups', 1024) ?? '').split(/[,\s]+/).filter(Boolean)
+  return isGroupList(names)
+    ? [...new Set(names)].sort()
+    : broken(`groups must be up to ${mostGroups} names of small letters, digits, dots, underscores and hyphens`)
+}
+
 const createdAtOf = (row: ImportRow, now: Date) => {
   const text = textOf(row, 'created_at')
   if (text === undefined) return now
@@ -173,6 +185,7 @@ export const readImportedUser = (
       ...passwordOf(row, forms),
       provider: providerOf(row, providers),
       identities: identitiesOf(row, providers),
+      groups: groupsOf(row),
       createdAt: createdAtOf(row, now),
       disabledAt: disabledAtOf(row, now),
     }

@@ -14,11 +14,18 @@ export type ListedUser = ProfileRow & {
   provider: string | null
   /** By provider, the user's subject there. */
   identities: Readonly<Record<string, string>>
+  groups: string[]
   created_at: Date
   disabled: boolean
 }
 
-type ImportColumn = { name: string; type: 'uuid' | 'text' | 'timestamptz'; of: (user: ImportedUser) => unknown }
+/** `value`: of the column, if it is not the one that is given. */
+type ImportColumn = {
+  name: string
+  type: 'uuid' | 'text' | 'timestamptz'
+  value?: string
+  of: (user: ImportedUser) => unknown
+}
 const importColumns: readonly ImportColumn[] = [
   { name: 'id', type: 'uuid', of: ({ id }) => id },
   { name: 'email', type: 'text', of: ({ email }) => email.email },
@@ -29,8 +36,11 @@ const importColumns: readonly ImportColumn[] = [
   { name: 'provider', type: 'text', of: ({ provider }) => provider },
   { name: 'created_at', type: 'timestamptz', of: ({ createdAt }) => createdAt },
   { name: 'disabled_at', type: 'timestamptz', of: ({ disabledAt }) => disabledAt },
+  // An array of arrays cannot be taken apart by rows.
+  { name: 'groups', type: 'text', value: `string_to_array(given.groups, ',')`, of: ({ groups }) => groups.join(',') },
   ...profileFieldNames.map((name): ImportColumn => ({ name, type: 'text', of: (user) => user[name] })),
 ]
+const importNames = importColumns.map(({ name }) => name).join(', ')
 
 /**
  * One statement for the whole batch, whose values must differ. A user whose id, email or username is taken is skipped. An
@@ -40,14 +50,17 @@ export const insertMany = (sql: Sql, users: readonly ImportedUser[]) => {
   const identities = users.flatMap((user) => user.identities.map((identity) => ({ userId: user.id, ...identity })))
   return sql.query<{ email_key: string }>(
     `with added as (
-       insert into users (${importColumns.map(({ name }) => name).join(', ')})
-       select * from unnest(${importColumns.map(({ type }, index) => `$${index + 4}::${type}[]`).join(', ')})
-       on conflict do nothing returning id, email_key, created_at
+       insert into users (${importNames})
+       select ${importColumns.map(({ name, value }) => value ?? `given.${name}`).join(', ')}
+       from unnest(${importColumns.map(({ type }, index) => `$${index + 4}::${type}[]`).join(', ')}) as given (${importNames})
+       on conflict do nothing returning id, email_key, created_at, groups
      ), linked as (
        insert into identities (user_id, provider, subject, linked_at)
        select added.id, given.provider, given.subject, least(added.created_at, now())
        from unnest($1::uuid[], $2::text[], $3::text[]) as given (user_id, provider, subject)
        join added on added.id = given.user_id
+     ), made as (
+       insert into groups (name, created_at) select distinct unnest(groups), now() from added on conflict do nothing
      )
      select email_key from added`,
     [
@@ -104,6 +117,7 @@ const listed = selectList<ListedUser>({
   password_hash: true,
   provider: true,
   identities: `coalesce((select jsonb_object_agg(identities.provider, subject) from identities where user_id = users.id), '{}')`,
+  groups: true,
   created_at: true,
   disabled: 'disabled_at is not null',
 })
@@ -124,6 +138,8 @@ export const selectProviders = (sql: Sql) =>
 export type Filter = {
   disabled?: boolean
   noSecondFactor?: boolean
+  /** Members of this group. */
+  group?: string
   /** Users who are older than this and had no session in use since then. */
   unusedSince?: Date
 }
@@ -132,11 +148,17 @@ const hasSecondFactor = `(exists (select 1 from totp_secrets where user_id = use
          or exists (select 1 from passkeys where user_id = users.id))`
 
 /** By key and not by offset: every page takes the same time, and no user is listed twice or missed. */
-export const selectPage = (sql: Sql, after: string, limit: number, { disabled, noSecondFactor, unusedSince }: Filter) =>
+export const selectPage = (
+  sql: Sql,
+  after: string,
+  limit: number,
+  { disabled, noSecondFactor, group, unusedSince }: Filter,
+) =>
   sql.query<ListedUser>(
     `select ${listed} from users where id > $1
        and (not $3::boolean or disabled_at is not null)
        and (not $4::boolean or not ${hasSecondFactor})
+       and ($7::text is null or groups @> array[$7])
        and ($5::timestamptz is null or (created_at < $5
          and not exists (select 1 from refresh_token_records where user_id = users.id and last_used_at >= $5)
          and not exists (select 1 from events where user_id = users.id and id >= $6 and session_id is not null)))
@@ -148,6 +170,7 @@ export const selectPage = (sql: Sql, after: string, limit: number, { disabled, n
       noSecondFactor ?? false,
       unusedSince ?? null,
       uuidFloor(unusedSince ?? new Date(0)),
+      group ?? null,
     ],
   )
 

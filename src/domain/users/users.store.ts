@@ -16,6 +16,7 @@ export type UserRow = ProfileRow & {
   provider: string | null
   /** Where the user has an identity. */
   providers: string[]
+  groups: string[]
   created_at: Date
   disabled_at: Date | null
   undo_count: number
@@ -32,6 +33,7 @@ const columns = {
   provider: true,
   providers:
     'array(select identities.provider from identities where identities.user_id = users.id order by identities.provider)',
+  groups: true,
   created_at: true,
   disabled_at: true,
   undo_count: true,

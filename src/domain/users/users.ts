@@ -14,6 +14,8 @@ export type User = Profile & {
   username: string
   provider: ProviderId | null
   providers: ProviderId[]
+  /** Sorted. */
+  groups: readonly string[]
   passwordHash: string | undefined
   createdAt: Date
   disabled: boolean
@@ -30,6 +32,7 @@ const fromRow = (row: store.UserRow): User => ({
   ...profileFrom(row),
   provider: isProviderId(row.provider) ? row.provider : null,
   providers: row.providers.filter(isProviderId),
+  groups: row.groups,
   passwordHash: row.password_hash ?? undefined,
   createdAt: row.created_at,
   disabled: row.disabled_at !== null,

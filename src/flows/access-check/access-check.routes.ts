@@ -2,19 +2,19 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { Caller, NoContent } from '../../contract/schemas.js'
-import type { Tokens } from '../../domain/tokens/tokens.js'
+import type { AccessClaims, Tokens } from '../../domain/tokens/tokens.js'
 import type { Callers } from '../../http/caller.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { Clock } from '../../lib/clock.js'
-import { meets, readConditions } from './conditions.js'
+import { type Conditions, missingOf, readConditions } from './conditions.js'
 import { identityHeaders, identityOf } from './identity-headers.js'
 import type { Renewal } from './renewal.js'
 
 const me = routeRefusals('not_authenticated', 'unavailable')
-const verify = routeRefusals('bad_request', 'not_authenticated', 'step_up_required', 'unavailable')
+const verify = routeRefusals('bad_request', 'not_authenticated', 'group_required', 'step_up_required', 'unavailable')
 
 const meSchema = {
   tags: ['who am I'],
@@ -36,6 +36,7 @@ const verifySchema = {
     renew: Type.Optional(Type.Literal('1')),
     fresh: Type.Optional(Type.String({ description: 'The longest time since the last proof, such as 10m' })),
     factors: Type.Optional(Type.Literal('2')),
+    group: Type.Optional(Type.String({ description: 'Names with commas: the user must be a member of one of them' })),
   }),
   security,
   response: {
@@ -45,7 +46,7 @@ const verifySchema = {
       ...renewedHeaders,
     }),
     403: withHeaders(verify.responses[403], {
-      'X-Auth-Step-Up': 'The page where the user can prove it again',
+      'X-Auth-Step-Up': 'The page where the user can prove it again, or sees that this account has no access',
       ...renewedHeaders,
     }),
   },
@@ -83,10 +84,14 @@ export const accessCheckRoutes = (server: Server, dependencies: Dependencies) =>
     return tokens.readAccess(issued.accessToken) ?? refuse('not_authenticated')
   }
 
-  const caller = async (request: FastifyRequest, reply: FastifyReply, mayRenew: boolean) => {
+  /** Of a release that knew no groups, and asked for one. */
+  const isOutdated = (claims: AccessClaims, { groups }: Conditions) =>
+    groups !== undefined && claims.groups === undefined
+
+  const caller = async (request: FastifyRequest, reply: FastifyReply, conditions: Conditions) => {
     const claims = callers.claimsOf(request)
-    if (claims) return claims
-    return mayRenew ? renewed(request, reply) : refuse('not_authenticated')
+    if (claims && !(conditions.renew && isOutdated(claims, conditions) && renewable(request))) return claims
+    return conditions.renew ? renewed(request, reply) : refuse('not_authenticated')
   }
 
   // For a proxy, a request from another site is one without cookies: the proxy then sends the user to the login page.
@@ -97,10 +102,10 @@ export const accessCheckRoutes = (server: Server, dependencies: Dependencies) =>
   server.get('/api/auth/verify', { schema: verifySchema, config, validatorCompiler }, async (request, reply) => {
     const conditions = readConditions(request.query)
     if (isRefused(conditions)) return verify.sendRefusal(reply, conditions)
-    const claims = await caller(request, reply, conditions.renew)
+    const claims = await caller(request, reply, conditions)
     if (isRefused(claims)) return verify.sendRefusal(reply, claims)
-    if (!meets(claims, conditions, clock.now()))
-      return verify.sendRefusal(reply.header('X-Auth-Step-Up', conditions.stepUp), refuse('step_up_required'))
+    const missing = missingOf(claims, conditions, clock.now())
+    if (missing) return verify.sendRefusal(reply.header('X-Auth-Step-Up', missing.page), missing)
     const identity = identityOf(claims)
     for (const [place, name] of identityHeaders.entries()) reply.header(name, identity[place])
     return reply.status(204).send()

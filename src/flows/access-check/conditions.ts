@@ -1,18 +1,20 @@
 import { factorsOf } from '../../contract/factors.js'
+import { readGroupList } from '../../contract/groups.js'
 import { refuse } from '../../contract/outcome.js'
 import type { AccessClaims } from '../../domain/tokens/tokens.js'
 import { readDuration } from '../../lib/durations.js'
 
-/** What a proxy asks for: `freshFor` in milliseconds, and whether the answer may renew the tokens. */
+/** What a proxy asks for: `freshFor` in milliseconds, any one of `groups`, and whether the answer may renew the tokens. */
 export type Conditions = {
   renew: boolean
   freshFor: number
   factors: 1 | 2
-  /** The page on which the user can meet the conditions. */
+  groups: readonly string[] | undefined
+  /** The page on which the user can prove it again. */
   stepUp: string
 }
 
-const none = { renew: false, freshFor: Number.POSITIVE_INFINITY, factors: 1 } as const
+const none = { renew: false, freshFor: Number.POSITIVE_INFINITY, factors: 1, groups: undefined } as const
 
 type Readings = Record<string, (value: string) => Partial<Conditions> | undefined>
 
@@ -22,6 +24,10 @@ const readings: Readings = {
   fresh: (value) => {
     const freshFor = readDuration(value)
     return freshFor ? { freshFor } : undefined
+  },
+  group: (value) => {
+    const groups = readGroupList(value)
+    return groups && { groups }
   },
 }
 
@@ -38,17 +44,31 @@ export const readConditions = (query: Record<string, unknown>) => {
   const parts = Object.entries(query).map(([name, value]) =>
     typeof value === 'string' && Object.hasOwn(readings, name) ? readings[name]?.(value) : undefined,
   )
-  if (parts.includes(undefined)) return refuse('bad_request', { message: 'Use renew=1, fresh=10m and factors=2 only' })
+  if (parts.includes(undefined))
+    return refuse('bad_request', { message: 'Use renew=1, group=staff, fresh=10m and factors=2 only' })
   const conditions: Conditions = Object.assign({ ...none, stepUp: stepUpPage(query) }, ...parts)
   return conditions
 }
+
+/** The page that says who is signed in, and that this account has no access. */
+const noAccessPage = '/step-up?group=1'
+
+/** A member of one of these groups. A token that names no groups is in none. */
+export const isMember = (groups: readonly string[], { groups: own = [] }: AccessClaims) =>
+  own.some((name) => groups.includes(name))
 
 /**
  * Whether there were enough proofs, and the last one is recent enough: with two factors, the last one by a second factor. A
  * token that does not say when that was is not enough.
  */
-export const meets = ({ auth_time, mfa_time, amr }: AccessClaims, { freshFor, factors }: Conditions, now: Date) => {
+const isProven = ({ auth_time, mfa_time, amr }: AccessClaims, { freshFor, factors }: Conditions, now: Date) => {
   const provenAt = (factors === 2 ? mfa_time : auth_time) ?? 0
   const isFresh = freshFor === none.freshFor || now.getTime() - provenAt * 1000 <= freshFor
   return isFresh && factorsOf(amr) >= factors
+}
+
+/** What is missing, with the page that helps. The group comes first: to prove it again would not help. */
+export const missingOf = (claims: AccessClaims, conditions: Conditions, now: Date) => {
+  if (conditions.groups && !isMember(conditions.groups, claims)) return refuse('group_required', { page: noAccessPage })
+  return isProven(claims, conditions, now) ? undefined : refuse('step_up_required', { page: conditions.stepUp })
 }

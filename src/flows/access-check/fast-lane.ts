@@ -1,9 +1,11 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import { readGroupList } from '../../contract/groups.js'
 import type { AccessClaims, Tokens } from '../../domain/tokens/tokens.js'
 import { type AllowedOrigins, noOtherOrigins } from '../../http/allowed-origins.js'
 import { securityHeaders } from '../../http/headers.js'
 import type { FastLane } from '../../http/limited-server.js'
 import type { RequestSeen } from '../../platform/metrics/metrics.js'
+import { isMember } from './conditions.js'
 import { identityHeaders, identityOf } from './identity-headers.js'
 
 /*
@@ -20,7 +22,8 @@ import { identityHeaders, identityOf } from './identity-headers.js'
  *   another Host, in development   `http/server` does not ask the lane then
  *   request of another site   declined; with GET, `http/cross-site` looks at nothing but `Sec-Fetch-Site` first
  *   allowed origins           declined if the request names one; without any, the framework does not look at it
- *   method, query, body       anything but a GET of exactly one of these addresses without a body is declined
+ *   method, query, body       anything but a GET of exactly one of these addresses without a body is declined; the address may ask
+ *                             for groups, and a token of another user is declined
  *   renewal                   a token that is accepted needs none
  *   access check              the cookie must be there once, and its token must be remembered: the first request with a token
  *                             goes to the framework's route, which checks the signature. What can change from one request to
@@ -51,7 +54,7 @@ const isPlain = (headers: IncomingHttpHeaders) =>
   headers['transfer-encoding'] === undefined
 
 type Route = { status: number; send: (response: ServerResponse, claims: AccessClaims) => void }
-type Address = { path: string; route: Route }
+type Address = { path: string; route: Route; groups?: readonly string[] }
 
 /*
  * Names and values in turn, which Node writes as they are. It has read the list when `writeHead` returns, so each route has one
@@ -104,6 +107,40 @@ const me = (security: readonly string[]): Route => {
   }
 }
 
+/** An application asks with a few addresses. A client that makes up others must not fill the memory. */
+const mostAddresses = 256
+
+/** `group` alone or with `renew=1`, in either order. What needs decoding is declined. */
+const groupQuery = /^\?(?:renew=1&)?group=([a-z\d._,-]+)(?:&renew=1)?$/
+
+/** The addresses that the lane answers. Those that name groups are read once. */
+const createAddresses = (security: readonly string[]) => {
+  const check: Address = { path: '/api/auth/verify', route: verify(security) }
+  const fixed = new Map<string, Address>([
+    [check.path, check],
+    [`${check.path}?renew=1`, check],
+    ['/api/auth/me', { path: '/api/auth/me', route: me(security) }],
+  ])
+  const withGroups = new Map<string, Address | undefined>()
+
+  const readAddress = (url: string): Address | undefined => {
+    const query = url.slice(check.path.length)
+    const groups = readGroupList(groupQuery.exec(query)?.[1] ?? '')
+    // Twice `renew=1` is refused by the framework.
+    return groups && query.indexOf('renew') === query.lastIndexOf('renew') ? { ...check, groups } : undefined
+  }
+
+  const remembered = (url: string) => {
+    if (withGroups.has(url)) return withGroups.get(url)
+    if (withGroups.size >= mostAddresses) withGroups.clear()
+    const address = readAddress(url)
+    withGroups.set(url, address)
+    return address
+  }
+
+  return (url: string) => fixed.get(url) ?? (url.startsWith(`${check.path}?`) ? remembered(url) : undefined)
+}
+
 type Dependencies = {
   tokens: Pick<Tokens, 'recallAccess'>
   production: boolean
@@ -120,12 +157,7 @@ export const createFastLane = ({
 }: Dependencies): FastLane => {
   const security = Object.entries(securityHeaders(production)).flat()
   if (!allowedOrigins.isEmpty) security.push('vary', 'Origin')
-  const check = { path: '/api/auth/verify', route: verify(security) }
-  const addresses = new Map<string, Address>([
-    [check.path, check],
-    [`${check.path}?renew=1`, check],
-    ['/api/auth/me', { path: '/api/auth/me', route: me(security) }],
-  ])
+  const addressOf = createAddresses(security)
 
   const report = (response: ServerResponse, route: string, status: number) => {
     const start = performance.now()
@@ -133,12 +165,12 @@ export const createFastLane = ({
   }
 
   return ({ method, url = '', headers }, response) => {
-    const address = method === 'GET' ? addresses.get(url) : undefined
+    const address = method === 'GET' ? addressOf(url) : undefined
     if (!address || !isPlain(headers) || allowedOrigins.has(headers.origin)) return false
     const token = accessTokenIn(headers.cookie ?? '')
     const claims = token === undefined ? undefined : tokens.recallAccess(token)
-    if (!claims) return false
-    const { path, route } = address
+    const { path, route, groups } = address
+    if (!claims || (groups && !isMember(groups, claims))) return false
     if (onAnswer) report(response, path, route.status)
     route.send(response, claims)
     return true

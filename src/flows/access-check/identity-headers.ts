@@ -10,13 +10,23 @@ export const identityHeaders = [
   'x-auth-session-id',
   'x-auth-factors',
   'x-auth-time',
+  'x-auth-groups',
 ] as const
 
 /** An address of ours has only these characters, and a header can hold no others. */
 const asciiOnly = /^[\x21-\x7e]*$/
 
 /** Names may have any letters, so they are percent-encoded. */
-export const identityOf = ({ userId, username, name, email, sid, amr, auth_time }: AccessClaims): readonly string[] => [
+export const identityOf = ({
+  userId,
+  username,
+  name,
+  email,
+  sid,
+  amr,
+  auth_time,
+  groups = [],
+}: AccessClaims): readonly string[] => [
   userId,
   encodeURIComponent(username),
   encodeURIComponent(name ?? ''),
@@ -24,4 +34,5 @@ export const identityOf = ({ userId, username, name, email, sid, amr, auth_time 
   sid,
   String(factorsOf(amr)),
   String(auth_time),
+  groups.join(','),
 ]

@@ -24,6 +24,7 @@ const changeRefusals = routeRefusals(
   'username_edges',
   'username_alphabets',
   'username_taken',
+  'too_many_groups',
   'too_many_usernames',
 )
 

@@ -23,6 +23,7 @@ const confirmRefusals = routeRefusals(
   'wrong_current_password',
   'email_domain_not_allowed',
   'email_taken',
+  'too_many_groups',
   'cross_site',
   'too_many_requests',
   'too_many_logins',

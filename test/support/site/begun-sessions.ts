@@ -19,7 +19,14 @@ export const beginSessions = async (sql: Database, publicUrl: string, username: 
      from unnest($1::uuid[]) as id`,
     [ids, user?.id, username],
   )
-  const who = { userId: user?.id ?? '', username, email: `${username}@example.com`, name: null, amr: ['pwd'] }
+  const who = {
+    userId: user?.id ?? '',
+    username,
+    email: `${username}@example.com`,
+    name: null,
+    amr: ['pwd'],
+    groups: [],
+  }
   const times = { iat, exp: iat + 900, auth_time: iat }
   return ids.map((sid): BegunSession => ({ sid, token: tokens.signAccess({ ...who, ...times, sid, gen: 0 }) }))
 }

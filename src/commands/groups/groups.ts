@@ -1,0 +1,107 @@
+import { isRefused } from '../../contract/outcome.js'
+import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
+import { counted } from '../terminal/counted.js'
+import { printableJson } from '../terminal/printable-json.js'
+import { asTable } from '../terminal/table.js'
+import { listOptions, userList } from '../users/user-list.js'
+import { groupNameFrom } from './group-name.js'
+
+const json = { json: { type: 'boolean' } } as const
+
+export const groupAdd: Command = {
+  summary: 'Make a group',
+  help: `latchkey group add NAME [--json]
+
+A group is a name and its members. Who may open what is written in the proxy (\`/api/auth/verify?group=NAME\`) or in the
+application (claim \`groups\`, header X-Auth-Groups). NAME has 1 to 32 characters: small letters, digits, dots, underscores and
+hyphens, with a letter or a digit first. Members join with \`latchkey user groups USER --add NAME\`.
+
+  --json    one JSON object, for programs`,
+
+  run: async (args, context) => {
+    const { positionals, values } = readArguments(args, json, ['NAME'])
+    const name = groupNameFrom(positionals[0] ?? '')
+    return withStores(context, 'service', async ({ groups, events }) => {
+      const added = await groups.add(name)
+      if (added) await events.record({ kind: 'group_added', reason: name }, operator(context))
+      const done = added ? `Made the group ${name}.` : `The group ${name} is there already.`
+      await print(context.stdout, values.json ? printableJson({ name, added }) : done)
+      return 0
+    })
+  },
+}
+
+export const groupList: Command = {
+  summary: 'List the groups and how many members each has',
+  help: `latchkey group list [--json]
+
+  --json    one JSON object on each line, for programs`,
+
+  run: async (args, context) => {
+    const { values } = readArguments(args, json, [])
+    return withStores(context, 'service', async ({ groups }) => {
+      const all = await groups.list()
+      const rows = all.map(({ name, members, createdAt }) => [
+        name,
+        String(members),
+        createdAt.toISOString().slice(0, 10),
+      ])
+      if (values.json) for (const group of all) await print(context.stdout, printableJson(group))
+      else
+        await print(
+          context.stdout,
+          all.length > 0 ? asTable([['NAME', 'MEMBERS', 'CREATED'], ...rows]) : 'There are no groups.',
+        )
+      return 0
+    })
+  },
+}
+
+/** The same as `user list --group NAME`, by the name that one looks for. */
+export const groupMembers: Command = {
+  summary: 'List the members of a group, a page at a time',
+  help: `latchkey group members NAME [--limit N] [--after ID] [--json]
+
+The same as \`latchkey user list --group NAME\`, with the same options.`,
+
+  run: async (args, context) => {
+    const { positionals } = readArguments(args, listOptions, ['NAME'])
+    const name = groupNameFrom(positionals[0] ?? '')
+    return userList.run([...args.filter((arg) => arg !== positionals[0]), '--group', name], context)
+  },
+}
+
+/** So many members leave a group that is deleted in one transaction. */
+const membersAtOnce = 500
+
+export const groupDelete: Command = {
+  summary: 'Delete a group, and take it away from its members',
+  help: `latchkey group delete NAME [--yes] [--json]
+
+A group that has members is deleted only with --yes. They lose it within two seconds, and stay signed in. If the command is
+interrupted, some members have lost it; run it again.
+
+  --yes     also with members
+  --json    one JSON object, for programs`,
+
+  run: async (args, context) => {
+    const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, ...json }, ['NAME'])
+    const name = groupNameFrom(positionals[0] ?? '')
+    return withStores(context, 'service', async ({ groups, groupChanges, events }) => {
+      const client = operator(context)
+      let members = 0
+      for (;;) {
+        const removed = await groups.remove(name)
+        if (!isRefused(removed)) break
+        if (removed.refused === 'no_group') throw new CommandFailure(`There is no group ${name}.`)
+        if (!values.yes)
+          throw new CommandFailure(`The group ${name} has members, who would lose it. Add --yes to delete it.`)
+        members += await groupChanges.removeMembers(client, name, membersAtOnce)
+      }
+      await events.record({ kind: 'group_deleted', reason: name }, client)
+      const done = `Deleted the group ${name}; it had ${counted(members, 'member')}.`
+      await print(context.stdout, values.json ? printableJson({ name, deleted: true, members }) : done)
+      return 0
+    })
+  },
+}

@@ -1,0 +1,60 @@
+import { isRefused } from '../../contract/outcome.js'
+import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
+import { printableJson } from '../terminal/printable-json.js'
+import { requireUser, unlessDeleted } from '../users/find-user.js'
+import { groupNameFrom } from './group-name.js'
+
+const options = {
+  add: { type: 'string', multiple: true },
+  remove: { type: 'string', multiple: true },
+  json: { type: 'boolean' },
+} as const
+
+const listed = (groups: readonly string[]) => (groups.length > 0 ? groups.join(', ') : 'no group')
+
+export const userGroups: Command = {
+  summary: 'Show the groups of a user, or change them',
+  help: `latchkey user groups USER [--add GROUP]... [--remove GROUP]... [--json]
+
+Without --add and --remove it changes nothing. A change counts within two seconds, for every instance, and signs nobody out. A user
+can be in 16 groups at most, and in fewer if their names are long: an access token must stay under 1,800 bytes. USER is a
+username, an email or an id.
+
+  --add GROUP       can be given several times; the group must be there (latchkey group add)
+  --remove GROUP    can be given several times
+  --json            one JSON object, for programs`,
+
+  run: async (args, context) => {
+    const { positionals, values } = readArguments(args, options, ['USER'])
+    const add = (values.add ?? []).map(groupNameFrom)
+    const remove = (values.remove ?? []).map(groupNameFrom)
+    const both = add.find((name) => remove.includes(name))
+    if (both !== undefined) throw new CommandFailure(`--add and --remove name the same group: ${both}.`)
+    return withStores(context, 'service', async (stores) => {
+      const user = await requireUser(stores, positionals[0] ?? '')
+      const { id, username } = user
+      const tell = (groups: readonly string[], changed: boolean) =>
+        print(
+          context.stdout,
+          values.json ? printableJson({ id, username, groups, changed }) : `${username} is in ${listed(groups)}.`,
+        )
+      if (add.length + remove.length === 0) {
+        await tell(user.groups, false)
+        return 0
+      }
+      const change = await stores.groupChanges.change({ userId: id, client: operator(context) }, { add, remove })
+      const changed = unlessDeleted(change, username)
+      if (isRefused(changed)) throw new CommandFailure(whyRefused(changed, username))
+      await tell(changed.user.groups, changed.result)
+      return 0
+    })
+  },
+}
+
+const whyRefused = (
+  refusal: { refused: 'no_group'; group: string } | { refused: 'too_many_groups' },
+  username: string,
+) =>
+  refusal.refused === 'no_group'
+    ? `There is no group ${refusal.group}. Make it with: latchkey group add ${refusal.group}`
+    : `${username} would be in more than 16 groups, or the access token would be longer than 1,800 bytes. Nothing was changed.`

@@ -1,0 +1,47 @@
+import { isRefused } from '../../contract/outcome.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
+import type { GroupChange, Groups } from '../groups/groups.js'
+import type { Client } from '../sessions/client.js'
+import type { User } from '../users/users.js'
+import type { AccountChanges, OperatorContext } from './account-changes.js'
+
+type Dependencies = {
+  database: Database
+  accountChanges: Pick<AccountChanges, 'byOperator' | 'byOperatorInside'>
+  groups: Pick<Groups, 'change' | 'lockMembers'>
+}
+
+export type GroupChanges = ReturnType<typeof createGroupChanges>
+
+const kinds = ['group_joined', 'group_left'] as const
+
+/** Which users are in a group. A change counts within two seconds at every instance, and signs no user out. */
+export const createGroupChanges = ({ database, accountChanges, groups }: Dependencies) => {
+  const changeGroups = (wanted: GroupChange) => async (sql: Transaction, user: User) => {
+    const changed = await groups.change(sql, user, wanted)
+    if (isRefused(changed)) return changed
+    const { joined, left } = changed
+    return {
+      /** Whether anything has changed. */
+      result: joined.length + left.length > 0,
+      changes: {
+        ...(joined.length > 0 && { group_joined: { event: { reason: joined.join(',') } } }),
+        ...(left.length > 0 && { group_left: { event: { reason: left.join(',') } } }),
+      },
+    }
+  }
+
+  return {
+    change: (actor: OperatorContext, wanted: GroupChange) =>
+      accountChanges.byOperator(actor, kinds, changeGroups(wanted)),
+
+    /** Some members lose the group, in one transaction. Returns how many. */
+    removeMembers: (client: Client, name: string, limit: number) =>
+      database.transaction(async (sql) => {
+        const members = await groups.lockMembers(sql, name, limit)
+        for (const userId of members)
+          await accountChanges.byOperatorInside(sql, { userId, client }, kinds, changeGroups({ remove: [name] }))
+        return members.length
+      }),
+  }
+}
