@@ -129,11 +129,12 @@ it('the command lists and withdraws invitations, and says what it did not do', a
   const made = await invite('Cy@example.com', '--json')
   expect(JSON.parse(made.out)).toEqual({
     email: 'Cy@example.com',
+    groups: [],
     link: expect.stringMatching(new RegExp(`^${latchkey.url}/invite#token=[\\w-]{43}$`)),
     expiresAt: expect.any(String),
   })
   expect(JSON.parse((await invite('--list', '--json')).out)).toMatchObject({ email: 'Cy@example.com' })
-  expect((await invite('--list')).out).toMatch(/^EMAIL +INVITED +EXPIRES\nCy@example\.com +2/)
+  expect((await invite('--list')).out).toMatch(/^EMAIL +INVITED +EXPIRES +GROUPS\nCy@example\.com +2/)
   expect(await invite('--revoke', 'cy@EXAMPLE.com')).toMatchObject({ code: 0 })
   expect(await invite('--revoke', 'cy@example.com')).toMatchObject({ code: 1, out: '' })
   const recorded = await latchkey.sql.query<{ kind: string; marked: boolean }>(

@@ -29,6 +29,7 @@ describe('access tokens', () => {
       aud: latchkey.url,
       email: 'ada@example.com',
       amr: ['pwd'],
+      groups: [],
     })
   })
 

@@ -43,10 +43,13 @@ const open: Record<string, string> = {
 
 it('every route that is sent a name or an address hides accounts, or says why it need not', async () => {
   const { body } = await latchkey.browser().get('/api/openapi.json')
-  type Body = { content?: Record<string, { schema: { properties?: object } }> }
+  type Schema = { $ref?: string; properties?: object }
+  type Body = { content?: Record<string, { schema: Schema }> }
+  const { schemas } = body.components as { schemas: Record<string, Schema> }
   const operations = documentedOperations(body) as { method: string; path: string; requestBody?: Body }[]
   const named = operations.filter(({ requestBody }) => {
-    const fields = Object.keys(requestBody?.content?.['application/json']?.schema.properties ?? {})
+    const { $ref, properties } = requestBody?.content?.['application/json']?.schema ?? {}
+    const fields = Object.keys(properties ?? schemas[$ref?.split('/').at(-1) ?? '']?.properties ?? {})
     return fields.some((field) => ['email', 'username', 'login'].includes(field))
   })
   const listed = [...Object.keys(hiding), ...Object.keys(open)]

@@ -52,6 +52,7 @@ describe('another program with a service key', () => {
       name: null,
       provider: null,
       providers: [],
+      groups: [],
       disabled: false,
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
     }

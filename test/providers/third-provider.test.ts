@@ -136,7 +136,7 @@ describe('a service with two further providers', () => {
     expect((await command(['user', 'import', '-'], JSON.stringify(edsger))).code).toBe(0)
     const exported = await command(['user', 'export', '--format', 'csv'])
     expect(exported.out).toMatch(
-      /^id,.*,provider,provider_a_id,provider_b_id,provider_okta2_id,created_at,disabled\r?\n/,
+      /^id,.*,provider,provider_a_id,provider_b_id,provider_okta2_id,groups,created_at,disabled\r?\n/,
     )
     expect(exported.out).toMatch(/,edsger@example\.com,.*,provider_okta2,,,subject-3,/)
     expect((await command(['user', 'list'])).out).toMatch(/edsger@example\.com +provider okta2/)

@@ -11,8 +11,6 @@ type Dependencies = {
   groups: Pick<Groups, 'change' | 'lockMembers'>
 }
 
-export type GroupChanges = ReturnType<typeof createGroupChanges>
-
 const kinds = ['group_joined', 'group_left'] as const
 
 /** Which users are in a group. A change counts within two seconds at every instance, and signs no user out. */

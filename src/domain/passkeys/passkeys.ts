@@ -16,7 +16,7 @@ import * as store from './passkeys.store.js'
 import { createRemovePasskey } from './remove-passkey.js'
 import type { RelyingParty } from './verification.js'
 
-export type { NewPasskey, ProvenPasskey, RejectedReason } from './passkey-answers.js'
+export type { NewPasskey, ProvenPasskey } from './passkey-answers.js'
 
 const mostPasskeys = 25
 

@@ -13,7 +13,7 @@ export type Profile = {
 }
 
 /** The values of an attempt that the provider's answer must match. */
-export type Checks = { state: string; verifier: string; nonce: string }
+type Checks = { state: string; verifier: string; nonce: string }
 
 /** `cause` is a fixed word for the log and the event; it never contains text from the provider. */
 export type ProviderRefusal = Refused<'failed' | 'cancelled' | 'no_email'> & { cause: string }

@@ -18,7 +18,6 @@ import * as store from './registrations.store.js'
 import { createWaitingRegistrations } from './waiting-registrations.js'
 
 export { registrationLifetime } from './complete-registration.js'
-export type { Pending } from './pending-registrations.js'
 
 /** For a whole registration: a new mail gives no new tries, which would allow more guesses. */
 const tries = 5

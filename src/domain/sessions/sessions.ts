@@ -13,8 +13,8 @@ import type { SessionCaller } from './request-context.js'
 import * as store from './sessions.store.js'
 
 export type { FirstProof } from './begin-session.js'
-export type { Rotated, RotatedBy } from './exchange-token.js'
-export type { Issued, SignedInUser } from './issue-tokens.js'
+export type { RotatedBy } from './exchange-token.js'
+export type { Issued } from './issue-tokens.js'
 export type { SessionCaller } from './request-context.js'
 
 export type Sessions = ReturnType<typeof createSessions>

@@ -1,7 +1,6 @@
 import { createUserImport } from './user-import.js'
 import { createUserLists } from './user-lists.js'
 
-export type { Batch } from './user-import.js'
 export type { ListedUser } from './users-bulk.store.js'
 
 export type BulkUsers = ReturnType<typeof createBulkUsers>

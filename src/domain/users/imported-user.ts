@@ -131,7 +131,7 @@ const groupsOf = (row: ImportRow): readonly string[] => {
   const { groups } = row
   const names = Array.isArray(groups) ? groups : (textOf(row, 'groups', 1024) ?? '').split(/[,\s]+/).filter(Boolean)
   return isGroupList(names)
-    ? [...new Set(names)].sort()
+    ? Array.from(new Set<string>(names)).sort()
     : broken(`groups must be up to ${mostGroups} names of small letters, digits, dots, underscores and hyphens`)
 }
 

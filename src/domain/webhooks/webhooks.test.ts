@@ -100,6 +100,7 @@ describe('webhooks', () => {
           ...Object.fromEntries(profileFieldsForPrograms.map((field) => [field, null])),
           provider: null,
           providers: ['provider_a'],
+          groups: [],
           disabled: false,
           createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
         },
