@@ -126,7 +126,7 @@ const gather = async (stores: Stores, user: User) => {
       ...shownProfile(user, profileFieldNames),
       createdAt: moment(createdAt),
       disabled,
-      formerEmails: formerEmails.map((former) => ({ email: former.email, replacedAt: moment(former.replaced_at) })),
+      formerEmails: formerEmails.map((former) => ({ email: former.email, replacedAt: moment(former.replacedAt) })),
       password: user.passwordHash !== undefined,
       providers,
       groups,

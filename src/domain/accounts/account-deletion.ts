@@ -25,7 +25,7 @@ export const createAccountDeletion =
   async (sql: Transaction, { id, email, username }: User, event: 'account_deleted' | 'user_deleted') => {
     const former = (await undos.formerEmailsOf(sql, id)).map((each) => each.email)
     const earlier = (await userChanges.emailHistoryOf(sql, id)).map((each) => each.email)
-    const usernameKeys = (await usernames.formerOf(sql, id)).map((each) => each.username_key)
+    const usernameKeys = (await usernames.formerOf(sql, id)).map((each) => each.key)
     // The cascade would end them too. This also tells the instance that it did.
     await sessions.endAll(sql, event, id)
     await events.forgetNames(sql, [email, username, ...former, ...earlier, ...usernameKeys])

@@ -19,6 +19,9 @@ const fromRow = (row: store.EmailChangeRow): EmailChange => {
   return { userId: row.user_id, email, askedAt: row.asked_at }
 }
 
+/** One that is not confirmed yet. */
+type WaitingEmailChange = { email: string; askedAt: Date; expiresAt: Date }
+
 /** Thrown to roll back: nothing of a change is kept. */
 class AddressTaken extends Error {}
 
@@ -74,7 +77,10 @@ export const createEmailChanges = (deps: Dependencies) => {
       return row && fromRow(row)
     }),
     /** The address that the user wants to have, if it is not confirmed yet. */
-    waitingOf: async (userId: string) => (await store.selectWaiting(database, userId, clock.now()))[0],
+    waitingOf: async (userId: string): Promise<WaitingEmailChange | undefined> => {
+      const [row] = await store.selectWaiting(database, userId, clock.now())
+      return row && { email: row.email, askedAt: row.asked_at, expiresAt: row.expires_at }
+    },
     /** Whether there was one. */
     forget: async (sql: Sql, userId: string) => (await store.remove(sql, userId)).length > 0,
   }

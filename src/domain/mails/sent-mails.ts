@@ -6,15 +6,23 @@ import * as store from './mails.store.js'
 /** Sent to an address that a user has asked for. Which of them it was shows whether the address has an account. */
 export const kindsHiddenFromUsers: readonly MailKind[] = ['confirm-email', 'email-taken']
 
+/** `to` is null for a mail whose address is forgotten, `sentAt` for one that waits. */
+type SentMail = { to: string | null; kind: string; createdAt: Date; sentAt: Date | null }
+
 /** What is stored about mails to a user, for those who send none. */
 export const createSentMails = ({ database }: { database: Database }) => ({
   /**
    * What was mailed to a user in the last day or waits to be sent, to these addresses of the user or to others. Of the mails to
    * an address that the user asked for, nothing is said: their kind shows whether it has an account.
    */
-  sentTo: (userId: string, emails: readonly string[]) =>
-    store.selectOfUser(database, userId, {
-      recipients: emails.map(emailKey),
-      hidden: kindsHiddenFromUsers,
-    }),
+  sentTo: async (userId: string, emails: readonly string[]): Promise<SentMail[]> => {
+    const which = { recipients: emails.map(emailKey), hidden: kindsHiddenFromUsers }
+    const rows = await store.selectOfUser(database, userId, which)
+    return rows.map(({ recipient, kind, created_at, sent_at }) => ({
+      to: recipient,
+      kind,
+      createdAt: created_at,
+      sentAt: sent_at,
+    }))
+  },
 })

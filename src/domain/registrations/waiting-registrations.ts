@@ -16,6 +16,9 @@ export const findOwn = async ({ database, clock }: Dependencies, login: string, 
   return row
 }
 
+/** What is told of a registration without its names: anyone may have typed them. */
+type StoredRegistration = { email: string; confirmedAt: Date | null; expiresAt: Date }
+
 /** What is stored of registrations, for those who begin and confirm none. */
 export const createWaitingRegistrations = ({ database, clock }: Dependencies) => ({
   /** Whether a registration waits under an email or a name. */
@@ -26,5 +29,8 @@ export const createWaitingRegistrations = ({ database, clock }: Dependencies) =>
     return rows.length > 0
   },
   /** All that is stored under these addresses, also confirmed registrations. */
-  ofEmails: (emails: readonly string[]) => store.selectOfEmails(database, emails.map(emailKey), clock.now()),
+  ofEmails: async (emails: readonly string[]): Promise<StoredRegistration[]> => {
+    const rows = await store.selectOfEmails(database, emails.map(emailKey), clock.now())
+    return rows.map((row) => ({ email: row.email, confirmedAt: row.confirmed_at, expiresAt: row.expires_at }))
+  },
 })

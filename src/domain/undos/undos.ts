@@ -57,6 +57,9 @@ const fromRow = (row: store.UndoRow): Undo => ({
   since: row.since,
 })
 
+/** An earlier address of a user, and how long no other user gets it. */
+type ReservedEmail = { email: string; reservedUntil: Date }
+
 export type Undos = ReturnType<typeof createUndos>
 
 /**
@@ -65,9 +68,10 @@ export type Undos = ReturnType<typeof createUndos>
  */
 export const createUndos = ({ database, clock }: { database: Database; clock: Clock }) => ({
   /** The earlier addresses that an undo link can still put back. */
-  formerEmailsOf: createOptionalTransaction(database)((sql, userId: string) =>
-    store.selectFormerEmails(sql, userId, clock.offset()),
-  ),
+  formerEmailsOf: createOptionalTransaction(database)(async (sql, userId: string): Promise<ReservedEmail[]> => {
+    const rows = await store.selectFormerEmails(sql, userId, clock.offset())
+    return rows.map(({ email, reserved_until }) => ({ email, reservedUntil: reserved_until }))
+  }),
   /** The token for the mail to the user's present address. */
   add: async (sql: Sql, user: { id: string; email: string }, undoable: Undoable) => {
     const token = undoTokenFor(undoOf(undoable), randomToken())

@@ -7,6 +7,9 @@ import { canSignIn } from '../sign-in/ways-to-sign-in.js'
 import type { User } from './users.js'
 import * as store from './users.store.js'
 
+/** At a provider that may be configured no longer, or is unknown to this program. */
+type UndoneIdentity = { provider: string; subject: string; undoneAt: Date }
+
 export type IdentityLinks = ReturnType<typeof createIdentityLinks>
 
 /** The identities at providers that sign a user in, and those that an undo has taken away. */
@@ -42,5 +45,10 @@ export const createIdentityLinks = ({ database, clock }: { database: Database; c
   isUndone: async (sql: Sql, userId: string, identity: store.Identity) =>
     (await store.selectUndone(sql, userId, identity)).length > 0,
   forgetUndone: (sql: Sql, userId: string, identity: store.Identity) => store.forgetUndone(sql, userId, identity),
-  undoneIdentitiesOf: (userId: string) => store.selectAllUndone(database, userId),
+  undoneIdentitiesOf: async (userId: string): Promise<UndoneIdentity[]> =>
+    (await store.selectAllUndone(database, userId)).map(({ provider, subject, undone_at: undoneAt }) => ({
+      provider,
+      subject,
+      undoneAt,
+    })),
 })

@@ -7,6 +7,8 @@ import type { Email } from './email.js'
 import type { Profile } from './profile-fields.js'
 import * as store from './users.store.js'
 
+type FormerEmail = { email: string; replacedAt: Date }
+
 export type UserChanges = ReturnType<typeof createUserChanges>
 
 /** What can be changed in the row of a user, which the caller holds. */
@@ -18,7 +20,10 @@ export const createUserChanges = ({ database, clock }: { database: Database; clo
     return (await store.updateEmail(sql, userId, email, clock.now())).length > 0
   },
   /** The addresses that the account had in the last time, the oldest first. */
-  emailHistoryOf: createOptionalTransaction(database)((sql, userId: string) => store.selectFormerEmails(sql, userId)),
+  emailHistoryOf: createOptionalTransaction(database)(async (sql, userId: string): Promise<FormerEmail[]> => {
+    const rows = await store.selectFormerEmails(sql, userId)
+    return rows.map(({ email, replaced_at }) => ({ email, replacedAt: replaced_at }))
+  }),
   /** For an account that is taken back: no sign-in that began before gets a session, and without a hash no password works. */
   takeBack: (sql: Sql, userId: string, passwordHash: string | undefined) =>
     store.takeBack(sql, userId, passwordHash ?? null),

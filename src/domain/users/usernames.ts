@@ -14,6 +14,20 @@ const mostFormerNames = 5
 type Named = { id: string; username: string }
 export type RenameRefusal = Refused<'username_taken'> | (Refused<'too_many_usernames'> & { freeFrom: string })
 
+/** `counts`: it is one of the names that the user may leave behind. */
+type FormerUsername = { username: string; key: string; reservedUntil: Date; counts: boolean }
+
+const fromRow = ({ username, username_key, reserved_until, counts }: store.ReservedRow): FormerUsername => ({
+  username,
+  key: username_key,
+  reservedUntil: reserved_until,
+  counts,
+})
+
+/** Those that are still reserved for the user, the oldest first. */
+const formerNames = async (sql: Sql, userId: string, now: Date) =>
+  (await store.selectOfUser(sql, userId, now)).map(fromRow)
+
 type Dependencies = { database: Database; clock: Clock; reserved?: readonly string[] | undefined }
 
 export type Usernames = ReturnType<typeof createUsernames>
@@ -32,14 +46,14 @@ export const createUsernames = ({ database, clock, reserved = [] }: Dependencies
   /** Why this user cannot have the name; undefined for another spelling of the same name. */
   const refusalFor = async (sql: Transaction, user: Named, next: Username): Promise<RenameRefusal | undefined> => {
     if (next.key === usernameKey(user.username)) return undefined
-    const former = await store.selectOfUser(sql, user.id, clock.now())
-    const others = former.filter((row) => row.username_key !== next.key)
+    const former = await formerNames(sql, user.id, clock.now())
+    const others = former.filter(({ key }) => key !== next.key)
     const wasMine = others.length < former.length
     if ((!wasMine && isReserved(next.key)) || (await isTaken(sql, next.key, user.id))) return refuse('username_taken')
     const counted = others.filter(({ counts }) => counts)
     const [oldest] = counted
     return oldest && counted.length >= mostFormerNames
-      ? refuse('too_many_usernames', { freeFrom: oldest.reserved_until.toISOString() })
+      ? refuse('too_many_usernames', { freeFrom: oldest.reservedUntil.toISOString() })
       : undefined
   }
 
@@ -56,10 +70,10 @@ export const createUsernames = ({ database, clock, reserved = [] }: Dependencies
 
   /** For an account that is taken back: the names that were chosen in between stay reserved, and do not count against its owner. */
   const takeBack = async (sql: Transaction, user: Named, next: Username) => {
-    const former = await store.selectOfUser(sql, user.id, clock.now())
-    const own = former.find((row) => row.username_key === next.key)
+    const former = await formerNames(sql, user.id, clock.now())
+    const own = former.find(({ key }) => key === next.key)
     await rename(sql, user, next)
-    if (own) await store.stopCounting(sql, user.id, own.reserved_until)
+    if (own) await store.stopCounting(sql, user.id, own.reservedUntil)
   }
 
   return {
@@ -76,6 +90,6 @@ export const createUsernames = ({ database, clock, reserved = [] }: Dependencies
       const [row] = await store.selectFormerOwner(database, usernameKey(name), clock.now())
       return row?.user_id
     },
-    formerOf: optionalTransaction((sql, userId: string) => store.selectOfUser(sql, userId, clock.now())),
+    formerOf: optionalTransaction((sql, userId: string) => formerNames(sql, userId, clock.now())),
   }
 }

@@ -220,7 +220,7 @@ export const updateEmail = (sql: Sql, userId: string, { email, key }: Email, now
     [userId, email, key, now],
   )
 
-export type FormerEmailRow = { email: string; replaced_at: Date }
+type FormerEmailRow = { email: string; replaced_at: Date }
 export const selectFormerEmails = (sql: Sql, userId: string) =>
   sql.query<FormerEmailRow>(
     `select ${selectList<FormerEmailRow>({ email: true, replaced_at: true })} from former_emails
@@ -263,7 +263,7 @@ export const updateProfileField = (sql: Sql, userId: string, field: ProfileField
 export const deleteUser = (sql: Sql, userId: string) =>
   sql.query('delete from users where id = $1 returning id', [userId])
 
-export type IdentityRow = { provider: string; subject: string; linked_at: Date }
+type IdentityRow = { provider: string; subject: string; linked_at: Date }
 
 export const selectIdentities = (sql: Sql, userId: string) =>
   sql.query<IdentityRow>(

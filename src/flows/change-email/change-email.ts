@@ -30,7 +30,7 @@ export const createChangeEmail = ({ accountChanges, emailChanges }: Dependencies
   /** The address that waits for its confirmation. */
   const waitingFor = async ({ userId }: SessionCaller) => {
     const waiting = await emailChanges.waitingOf(userId)
-    return waiting ? { email: waiting.email, expiresAt: waiting.expires_at.toISOString() } : null
+    return waiting ? { email: waiting.email, expiresAt: waiting.expiresAt.toISOString() } : null
   }
 
   /** The mailed link does not work any more. The undo link in the other mail still does. */

@@ -34,21 +34,21 @@ export const createNamesData =
       emailChange: waiting
         ? {
             email: waiting.email,
-            askedAt: waiting.asked_at.toISOString(),
-            expiresAt: waiting.expires_at.toISOString(),
+            askedAt: waiting.askedAt.toISOString(),
+            expiresAt: waiting.expiresAt.toISOString(),
           }
         : null,
-      emailHistory: (await userChanges.emailHistoryOf(userId)).map((row) => ({
-        email: row.email,
-        replacedAt: row.replaced_at.toISOString(),
+      emailHistory: (await userChanges.emailHistoryOf(userId)).map(({ email, replacedAt }) => ({
+        email,
+        replacedAt: replacedAt.toISOString(),
       })),
-      formerEmails: (await undos.formerEmailsOf(userId)).map((row) => ({
-        email: row.email,
-        reservedUntil: row.reserved_until.toISOString(),
+      formerEmails: (await undos.formerEmailsOf(userId)).map(({ email, reservedUntil }) => ({
+        email,
+        reservedUntil: reservedUntil.toISOString(),
       })),
-      formerUsernames: (await usernames.formerOf(userId)).map((row) => ({
-        username: row.username,
-        reservedUntil: row.reserved_until.toISOString(),
+      formerUsernames: (await usernames.formerOf(userId)).map(({ username, reservedUntil }) => ({
+        username,
+        reservedUntil: reservedUntil.toISOString(),
       })),
     }
   }
@@ -63,22 +63,21 @@ type AddressesDependencies = {
 export const createAddressesData =
   ({ registrations, invitations, mails }: AddressesDependencies) =>
   async (userId: string, emails: readonly string[]) => ({
-    // Without the names: anyone may have typed them.
-    registrations: (await registrations.ofEmails(emails)).map((row) => ({
-      email: row.email,
-      confirmedAt: row.confirmed_at?.toISOString() ?? null,
-      expiresAt: row.expires_at.toISOString(),
+    registrations: (await registrations.ofEmails(emails)).map(({ email, confirmedAt, expiresAt }) => ({
+      email,
+      confirmedAt: confirmedAt?.toISOString() ?? null,
+      expiresAt: expiresAt.toISOString(),
     })),
     invitations: (await invitations.ofEmails(emails)).map(({ email, createdAt, expiresAt }) => ({
       email,
       createdAt: createdAt.toISOString(),
       expiresAt: expiresAt.toISOString(),
     })),
-    mails: (await mails.sentTo(userId, emails)).map((row) => ({
-      to: row.recipient ?? '',
-      kind: row.kind,
-      createdAt: row.created_at.toISOString(),
-      sentAt: row.sent_at?.toISOString() ?? null,
+    mails: (await mails.sentTo(userId, emails)).map(({ to, kind, createdAt, sentAt }) => ({
+      to: to ?? '',
+      kind,
+      createdAt: createdAt.toISOString(),
+      sentAt: sentAt?.toISOString() ?? null,
     })),
   })
 
@@ -102,10 +101,10 @@ export const createWaysInData =
         subject,
         linkedAt: linkedAt.toISOString(),
       })),
-      undoneIdentities: (await identityLinks.undoneIdentitiesOf(id)).map(({ provider, subject, undone_at }) => ({
+      undoneIdentities: (await identityLinks.undoneIdentitiesOf(id)).map(({ provider, subject, undoneAt }) => ({
         provider,
         subject,
-        undoneAt: undone_at.toISOString(),
+        undoneAt: undoneAt.toISOString(),
       })),
       factors: {
         totp: totp ? { createdAt: totp.toISOString() } : null,
