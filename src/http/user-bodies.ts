@@ -1,4 +1,11 @@
-import { type Account, profileFieldNames, profileFieldsForPrograms, type ServiceUser } from '../contract/schemas.js'
+import {
+  type Account,
+  type Passkey as PasskeyBody,
+  profileFieldNames,
+  profileFieldsForPrograms,
+  type ServiceUser,
+} from '../contract/schemas.js'
+import type { Passkey } from '../domain/passkeys/passkey-records.js'
 import { shownProfile } from '../domain/users/profile-fields.js'
 import type { User } from '../domain/users/users.js'
 
@@ -18,6 +25,14 @@ export const accountBody = (user: User): Account => ({
   ...sharedBody(user),
   ...shownProfile(user, profileFieldNames),
   hasPassword: user.passwordHash !== undefined,
+})
+
+export const passkeyBody = ({ id, name, createdAt, lastUsedAt, synced }: Passkey): PasskeyBody => ({
+  id,
+  name,
+  createdAt: createdAt.toISOString(),
+  lastUsedAt: lastUsedAt?.toISOString() ?? null,
+  synced,
 })
 
 /** A user as other programs see them. */

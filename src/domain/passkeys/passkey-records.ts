@@ -2,11 +2,14 @@ import type { Database, Sql, Transaction } from '../../platform/database/databas
 import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
 import * as store from './passkeys.store.js'
 
-export const shownPasskey = (row: store.PasskeyRow) => ({
+/** What its owner sees of it. */
+export type Passkey = { id: string; name: string; createdAt: Date; lastUsedAt: Date | null; synced: boolean }
+
+export const fromRow = (row: store.PasskeyRow): Passkey => ({
   id: row.id,
   name: row.name,
-  createdAt: row.created_at.toISOString(),
-  lastUsedAt: row.last_used_at?.toISOString() ?? null,
+  createdAt: row.created_at,
+  lastUsedAt: row.last_used_at,
   synced: row.synced,
 })
 
@@ -15,7 +18,7 @@ export type PasskeyRecords = ReturnType<typeof createPasskeyRecords>
 /** What is stored of passkeys, for those who begin no ceremony with them. */
 export const createPasskeyRecords = ({ database }: { database: Database }) => ({
   list: createOptionalTransaction(database)(async (sql, userId: string) =>
-    (await store.selectOfUser(sql, userId)).map(shownPasskey),
+    (await store.selectOfUser(sql, userId)).map(fromRow),
   ),
   /** For an undo, also the last way in: the user gets another one. How many there were. The caller tells the user. */
   removeSome: async (sql: Transaction, userId: string, ids: readonly string[]) =>

@@ -11,7 +11,7 @@ import type { User } from '../users/users.js'
 import type { Ceremonies } from './ceremonies.js'
 import { createPasskeyAnswers, type NewPasskey, type ProvenPasskey, reject } from './passkey-answers.js'
 import { createPasskeyOptions } from './passkey-options.js'
-import { createPasskeyRecords, shownPasskey } from './passkey-records.js'
+import { createPasskeyRecords, fromRow } from './passkey-records.js'
 import * as store from './passkeys.store.js'
 import { createRemovePasskey } from './remove-passkey.js'
 import type { RelyingParty } from './verification.js'
@@ -58,7 +58,7 @@ export const createPasskeys = (deps: Dependencies) => {
       synced: made.synced,
       clockOffset: clock.offset(),
     })
-    return row ? shownPasskey(row) : reject('wrong_passkey', user.id)
+    return row ? fromRow(row) : reject('wrong_passkey', user.id)
   }
 
   return {
@@ -82,7 +82,7 @@ export const createPasskeys = (deps: Dependencies) => {
     /** Undefined if there is no such passkey of this user. */
     rename: async (sql: Sql, id: string, userId: string, name: string) => {
       const [row] = await store.rename(sql, id, userId, name)
-      return row && shownPasskey(row)
+      return row && fromRow(row)
     },
     remove: createRemovePasskey(deps),
   }

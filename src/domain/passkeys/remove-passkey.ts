@@ -3,7 +3,7 @@ import type { Transaction } from '../../platform/database/database.js'
 import type { Providers } from '../providers/providers.js'
 import { canSignIn } from '../sign-in/ways-to-sign-in.js'
 import type { User } from '../users/users.js'
-import { shownPasskey } from './passkey-records.js'
+import { fromRow } from './passkey-records.js'
 import * as store from './passkeys.store.js'
 import type { RelyingParty } from './verification.js'
 
@@ -26,5 +26,5 @@ export const createRemovePasskey =
     if (!canSignIn({ hasPassword: user.passwordHash !== undefined, hasProvider, hasPasskey }))
       return refuse('last_way_in')
     await store.remove(sql, id)
-    return shownPasskey(removed)
+    return fromRow(removed)
   }

@@ -15,7 +15,7 @@ import type { IdentityLinks } from '../../domain/users/identity-links.js'
 import type { UserChanges } from '../../domain/users/user-changes.js'
 import type { Usernames } from '../../domain/users/usernames.js'
 import type { User } from '../../domain/users/users.js'
-import { accountBody } from '../../http/user-bodies.js'
+import { accountBody, passkeyBody } from '../../http/user-bodies.js'
 import type { Clock } from '../../lib/clock.js'
 
 type NamesDependencies = {
@@ -109,7 +109,7 @@ export const createWaysInData =
       factors: {
         totp: totp ? { createdAt: totp.toISOString() } : null,
         recoveryCodes: { left: recoveryCodesLeft },
-        passkeys: await passkeys.list(id),
+        passkeys: (await passkeys.list(id)).map(passkeyBody),
       },
       trustedDevices: (await trustedDevices.list(id)).map((row) => ({
         id: row.id,

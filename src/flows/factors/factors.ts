@@ -9,6 +9,7 @@ import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import type { Enrolments } from '../../domain/sign-in/enrolments.js'
 import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import type { User, Users } from '../../domain/users/users.js'
+import { passkeyBody } from '../../http/user-bodies.js'
 import type { Transaction } from '../../platform/database/database.js'
 
 type Dependencies = {
@@ -80,7 +81,7 @@ export const createOwnFactors = (deps: Dependencies) => {
         password: user.passwordHash !== undefined,
         totp: totp ? { createdAt: totp.toISOString() } : null,
         recoveryCodes: { left: recoveryCodesLeft },
-        passkeys: await passkeys.list(userId),
+        passkeys: (await passkeys.list(userId)).map(passkeyBody),
         trustedDevices: devices.map(deviceBody),
       }
     },

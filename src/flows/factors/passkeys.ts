@@ -11,6 +11,7 @@ import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 import type { Enrolments } from '../../domain/sign-in/enrolments.js'
 import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import type { User, Users } from '../../domain/users/users.js'
+import { passkeyBody } from '../../http/user-bodies.js'
 import type { Transaction } from '../../platform/database/database.js'
 
 type Dependencies = {
@@ -36,7 +37,7 @@ const createAddTo =
     const added = await passkeys.add(sql, user, newPasskey, name)
     if (isRefused(added)) return added
     const details = { mail: { passkeyName: added.name }, undo: { id: added.id } }
-    return { result: added, changes: { passkey_added: details } }
+    return { result: passkeyBody(added), changes: { passkey_added: details } }
   }
 
 type EnrolmentDependencies = Pick<Dependencies, 'passkeys' | 'signIns' | 'enrolments'>
@@ -96,8 +97,8 @@ export const createOwnPasskeys = (deps: Dependencies) => {
       const name = passkeyName(typedName)
       if (name === null) return refuse('bad_request', { message: 'Choose a name that can be seen' })
       const renamed = await accountChanges.byCaller(context, 'passkey_renamed', async (sql, user) => {
-        const result = await passkeys.rename(sql, id, user.id, name)
-        return result ? { result, changes: { passkey_renamed: {} } } : refuse('not_found')
+        const passkey = await passkeys.rename(sql, id, user.id, name)
+        return passkey ? { result: passkeyBody(passkey), changes: { passkey_renamed: {} } } : refuse('not_found')
       })
       return isRefused(renamed) ? renamed : renamed.result
     },
