@@ -1,23 +1,21 @@
 import { describeDevice } from '../../contract/device-names.js'
 import { isProviderId, providerLabel } from '../../contract/providers.js'
-import type { Sessions } from '../../domain/sessions/sessions.js'
+import type { Session } from '../../domain/sessions/sessions.js'
 import { type Command, CommandFailure, operator, print, readArguments, UsageFault, withStores } from '../command.js'
 import { counted } from '../terminal/counted.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
 import { requireUser, unlessDeleted } from './find-user.js'
 
-type Session = Awaited<ReturnType<Sessions['list']>>[number]
-
 /** So many are ended by one statement: each also writes down that it has ended. */
 const atOnce = 2_000
 
-export const sessionAsJson = ({ id, ip, user_agent, created_at, last_used_at, methods, provider }: Session) => ({
+export const sessionAsJson = ({ id, ip, userAgent, createdAt, lastUsedAt, methods, provider }: Session) => ({
   id,
   ip,
-  userAgent: user_agent,
-  createdAt: created_at.toISOString(),
-  lastUsedAt: last_used_at.toISOString(),
+  userAgent,
+  createdAt: createdAt.toISOString(),
+  lastUsedAt: lastUsedAt.toISOString(),
   methods,
   provider,
 })
@@ -50,10 +48,10 @@ last used first: 200 at most. USER is a username, an email or an id.
       }
       const rows = sessions.map((session) => [
         session.id,
-        session.created_at.toISOString(),
-        session.last_used_at.toISOString(),
+        session.createdAt.toISOString(),
+        session.lastUsedAt.toISOString(),
         session.ip,
-        describeDevice(session.user_agent).device,
+        describeDevice(session.userAgent).device,
         proofsOf(session),
       ])
       const table = asTable([['ID', 'BEGAN', 'LAST USED', 'ADDRESS', 'DEVICE', 'PROVEN BY'], ...rows])

@@ -8,6 +8,16 @@ import * as store from './trusted-devices.store.js'
 /** Who asks, and the values of trusted devices that this browser has. */
 type Browser = { client: Client; trustedDevices: readonly string[] }
 
+export type TrustedDevice = { id: string; ip: string; userAgent: string; createdAt: Date; expiresAt: Date }
+
+const fromRow = ({ id, ip, user_agent, created_at, expires_at }: store.TrustedDeviceRow): TrustedDevice => ({
+  id,
+  ip,
+  userAgent: user_agent,
+  createdAt: created_at,
+  expiresAt: expires_at,
+})
+
 export type TrustedDevices = ReturnType<typeof createTrustedDevices>
 
 /**
@@ -52,7 +62,7 @@ export const createTrustedDevices = ({
     const rows = await store.selectHashes(database, userId, tokens.map(fingerprint))
     return tokens.filter((token) => rows.some(({ hash }) => sameBytes(hash, fingerprint(token))))
   },
-  list: (userId: string) => store.selectOfUser(database, userId, clock.now()),
+  list: async (userId: string) => (await store.selectOfUser(database, userId, clock.now())).map(fromRow),
   remove: async (sql: Sql, id: string, userId: string) => (await store.deleteOfUser(sql, id, userId)).length > 0,
   removeAll: (sql: Sql, userId: string) => store.deleteAllOfUser(sql, userId),
 })

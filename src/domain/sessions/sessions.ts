@@ -17,6 +17,31 @@ export type { RotatedBy } from './exchange-token.js'
 export type { Issued } from './issue-tokens.js'
 export type { SessionCaller } from './request-context.js'
 
+/** A session as its user and operators see it. `username`: the name that the user had at the sign-in. */
+export type Session = {
+  id: string
+  username: string
+  methods: string[]
+  provider: string | null
+  ip: string
+  userAgent: string
+  createdAt: Date
+  lastUsedAt: Date
+  expiresAt: Date
+}
+
+const fromRow = (row: store.SessionRow): Session => ({
+  id: row.id,
+  username: row.signed_in_as,
+  methods: row.methods,
+  provider: row.provider,
+  ip: row.ip,
+  userAgent: row.user_agent,
+  createdAt: row.created_at,
+  lastUsedAt: row.last_used_at,
+  expiresAt: row.expires_at,
+})
+
 export type Sessions = ReturnType<typeof createSessions>
 
 type Options = SessionLimits & {
@@ -71,7 +96,7 @@ export const createSessions = (options: Options) => {
     lockOfCaller: async (sql: Transaction, caller: SessionCaller) =>
       (await store.lockRecord(sql, caller, liveNow())).length > 0,
     isLive: async (caller: SessionCaller) => (await provenAt(caller)) !== undefined,
-    list: (userId: string) => store.selectOfUser(database, userId, liveNow()),
+    list: async (userId: string) => (await store.selectOfUser(database, userId, liveNow())).map(fromRow),
     purge: createPurge({ clock, liveNow }),
   }
 }

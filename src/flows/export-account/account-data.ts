@@ -81,8 +81,6 @@ export const createAddressesData =
     })),
   })
 
-const placeOf = ({ ip, user_agent: userAgent }: { ip: string; user_agent: string }) => ({ ip, userAgent })
-
 type WaysInDependencies = {
   identityLinks: Pick<IdentityLinks, 'identitiesOf' | 'undoneIdentitiesOf'>
   factors: Pick<Factors, 'describe'>
@@ -111,11 +109,12 @@ export const createWaysInData =
         recoveryCodes: { left: recoveryCodesLeft },
         passkeys: (await passkeys.list(id)).map(passkeyBody),
       },
-      trustedDevices: (await trustedDevices.list(id)).map((row) => ({
-        id: row.id,
-        ...placeOf(row),
-        createdAt: row.created_at.toISOString(),
-        expiresAt: row.expires_at.toISOString(),
+      trustedDevices: (await trustedDevices.list(id)).map((device) => ({
+        id: device.id,
+        ip: device.ip,
+        userAgent: device.userAgent,
+        createdAt: device.createdAt.toISOString(),
+        expiresAt: device.expiresAt.toISOString(),
       })),
     }
   }
@@ -139,7 +138,8 @@ const recordedEvents = async (events: Pick<Events, 'allOf'>, id: string) => {
         id: row.id,
         kind: row.kind,
         reason: row.reason,
-        ...placeOf(row),
+        ip: row.ip,
+        userAgent: row.user_agent,
         createdAt: row.created_at.toISOString(),
       })),
     eventsComplete: newest.length <= mostEvents,
@@ -149,15 +149,16 @@ const recordedEvents = async (events: Pick<Events, 'allOf'>, id: string) => {
 export const createActivityData =
   ({ sessions, events }: ActivityDependencies) =>
   async (id: string) => ({
-    sessions: (await sessions.list(id)).map((row) => ({
-      id: row.id,
-      ...placeOf(row),
-      username: row.signed_in_as,
-      methods: row.methods,
-      provider: row.provider,
-      createdAt: row.created_at.toISOString(),
-      lastUsedAt: row.last_used_at.toISOString(),
-      expiresAt: row.expires_at.toISOString(),
+    sessions: (await sessions.list(id)).map((session) => ({
+      id: session.id,
+      ip: session.ip,
+      userAgent: session.userAgent,
+      username: session.username,
+      methods: session.methods,
+      provider: session.provider,
+      createdAt: session.createdAt.toISOString(),
+      lastUsedAt: session.lastUsedAt.toISOString(),
+      expiresAt: session.expiresAt.toISOString(),
     })),
     ...(await recordedEvents(events, id)),
   })

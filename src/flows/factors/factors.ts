@@ -2,7 +2,7 @@ import { describeDevice } from '../../contract/device-names.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { AccountChanges } from '../../domain/accounts/account-changes.js'
 import type { Factors } from '../../domain/factors/factors.js'
-import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
+import type { TrustedDevice, TrustedDevices } from '../../domain/factors/trusted-devices.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { CallerContext } from '../../domain/sessions/request-context.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
@@ -59,12 +59,12 @@ export const createTotpEnrolment = ({ factors, signIns, enrolments }: EnrolmentD
   },
 })
 
-const deviceBody = (device: Awaited<ReturnType<TrustedDevices['list']>>[number]) => ({
-  id: device.id,
-  ip: device.ip,
-  ...describeDevice(device.user_agent),
-  createdAt: device.created_at.toISOString(),
-  expiresAt: device.expires_at.toISOString(),
+const deviceBody = ({ id, ip, userAgent, createdAt, expiresAt }: TrustedDevice) => ({
+  id,
+  ip,
+  ...describeDevice(userAgent),
+  createdAt: createdAt.toISOString(),
+  expiresAt: expiresAt.toISOString(),
 })
 
 /** The factors of the caller's account. A route lets only fresh sessions change them. */

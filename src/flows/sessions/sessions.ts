@@ -11,17 +11,17 @@ type Dependencies = { accountChanges: AccountChanges; sessions: Pick<Sessions, '
 export const createOwnSessions = ({ accountChanges, sessions }: Dependencies) => {
   return {
     list: async ({ userId, sessionId }: SessionCaller): Promise<Session[]> => {
-      const rows = await sessions.list(userId)
-      return rows.map((row) => ({
-        id: row.id,
-        ip: row.ip,
-        userAgent: row.user_agent,
-        ...describeDevice(row.user_agent),
-        createdAt: row.created_at.toISOString(),
-        lastUsedAt: row.last_used_at.toISOString(),
-        current: row.id === sessionId,
-        methods: row.methods,
-        provider: row.provider,
+      const own = await sessions.list(userId)
+      return own.map(({ id, ip, userAgent, createdAt, lastUsedAt, methods, provider }) => ({
+        id,
+        ip,
+        userAgent,
+        ...describeDevice(userAgent),
+        createdAt: createdAt.toISOString(),
+        lastUsedAt: lastUsedAt.toISOString(),
+        current: id === sessionId,
+        methods,
+        provider,
       }))
     },
     /** A session that ended at another instance a moment ago ends no other one. */
