@@ -29,14 +29,14 @@ const states: Record<string, string> = {
 } satisfies Record<(typeof mailEventKinds)[number], string>
 
 const ofWaiting = (mail: WaitingMail): Listed => ({
-  time: mail.created_at,
+  time: mail.createdAt,
   state: 'waits',
   kind: mail.kind,
-  userId: mail.user_id,
+  userId: mail.userId,
   username: mail.username,
   attempts: mail.attempts,
-  nextAttempt: mail.next_attempt_at,
-  reason: mail.last_error,
+  nextAttempt: mail.nextAttemptAt,
+  reason: mail.failure,
 })
 
 /** The reason of the event is the kind of the mail, and after a colon why it was not sent. */

@@ -7,7 +7,7 @@ import { asTable } from '../terminal/table.js'
 const mostAtOnce = 10_000
 
 const asJson = (webhook: WaitingWebhook) => {
-  const { id, type, user_id: userId, created_at: time, attempts, next_attempt_at: nextAttempt, failure } = webhook
+  const { id, type, userId, createdAt: time, attempts, nextAttemptAt: nextAttempt, failure } = webhook
   return printableJson({ id, type, userId, time, attempts, nextAttempt, failure })
 }
 
@@ -17,9 +17,9 @@ const asLines = (webhooks: readonly WaitingWebhook[]) =>
     ...webhooks.map((webhook) => [
       webhook.id,
       webhook.type,
-      webhook.created_at.toISOString(),
+      webhook.createdAt.toISOString(),
       String(webhook.attempts),
-      webhook.next_attempt_at?.toISOString() ?? 'given up',
+      webhook.nextAttemptAt?.toISOString() ?? 'given up',
       webhook.failure ?? '',
     ]),
   ])

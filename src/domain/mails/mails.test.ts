@@ -201,7 +201,7 @@ describe('outgoing mail', () => {
     const waiting = createWaitingMails({ database })
     expect(await waiting.list(9)).toHaveLength(2)
     expect(await waiting.list(9, { email: 'grace@Example.com' })).toMatchObject([
-      { kind: 'password-changed', attempts: 1, last_error: expect.stringContaining('127.0.0.1:9 did not take') },
+      { kind: 'password-changed', attempts: 1, failure: expect.stringContaining('127.0.0.1:9 did not take') },
     ])
     expect(await waiting.list(9, { email: 'nobody@example.com', userId: randomUUID() })).toEqual([])
   })

@@ -5,7 +5,7 @@ import { selectList } from '../../platform/database/select-list.js'
 
 export type DueWebhook = { id: string; type: string; data: unknown; attempts: number; created_at: Date }
 
-export type WaitingWebhook = {
+export type WaitingRow = {
   id: string
   type: string
   user_id: string
@@ -87,7 +87,7 @@ export const count = (sql: Sql) =>
     [countedUpTo],
   )
 
-const waiting = selectList<WaitingWebhook>({
+const waiting = selectList<WaitingRow>({
   id: true,
   type: true,
   user_id: true,
@@ -98,7 +98,7 @@ const waiting = selectList<WaitingWebhook>({
 })
 
 export const selectOldest = (sql: Sql, limit: number) =>
-  sql.query<WaitingWebhook>(`select ${waiting} from outgoing_webhooks order by created_at, id limit $1`, [limit])
+  sql.query<WaitingRow>(`select ${waiting} from outgoing_webhooks order by created_at, id limit $1`, [limit])
 
 /** Also if sending is stopped. Those that a sender has just now, whose lease runs, stay as they are. */
 export const retryAll = (sql: Sql, offset: number, lease: number) =>

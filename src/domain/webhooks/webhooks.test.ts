@@ -166,7 +166,7 @@ describe('webhooks', () => {
     await webhooksTo(receiver).queue(database, 'factor.changed', { user: { id }, factor: 'password' })
     expect(await waiting()).toHaveLength(2)
     await database.query('delete from users where id = $1', [id])
-    expect(await waiting()).toMatchObject([{ type: 'user.deleted', user_id: id }])
+    expect(await waiting()).toMatchObject([{ type: 'user.deleted', userId: id }])
   })
 
   it('are tried again with the same id and body until the receiver takes them', async () => {
@@ -242,7 +242,7 @@ describe('webhooks', () => {
     webhooks.start()
     await expect.poll(() => outcomes).toEqual(['given_up'])
     await expect.poll(() => lines.join()).toContain('webhook given up')
-    expect(await waiting()).toMatchObject([{ next_attempt_at: null, failure: 'answered 503' }])
+    expect(await waiting()).toMatchObject([{ nextAttemptAt: null, failure: 'answered 503' }])
     expect(await webhooks.count()).toEqual({ waiting: 0, givenUp: 1 })
     receiver.answerWith()
     expect(await webhooks.retryAll()).toBe(1)

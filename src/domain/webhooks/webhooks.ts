@@ -10,7 +10,27 @@ import * as store from './webhooks.store.js'
 /** Without a running service that has WEBHOOK_URL, events are written for this long: as long as they would be tried. */
 const subscriptionLifetime = 3 * days
 
-export type { WaitingWebhook } from './webhooks.store.js'
+export type WaitingWebhook = {
+  id: string
+  type: string
+  userId: string
+  createdAt: Date
+  attempts: number
+  /** Null when it was given up. */
+  nextAttemptAt: Date | null
+  failure: string | null
+}
+
+const fromRow = (row: store.WaitingRow): WaitingWebhook => ({
+  id: row.id,
+  type: row.type,
+  userId: row.user_id,
+  createdAt: row.created_at,
+  attempts: row.attempts,
+  nextAttemptAt: row.next_attempt_at,
+  failure: row.failure,
+})
+
 export type Webhooks = ReturnType<typeof createWebhooks>
 
 /** Without a receiver nothing is sent. Commands have none: a running service sends what they cause. */
@@ -47,7 +67,7 @@ export const createWebhooks = (options: {
     stop: async () => sender?.stop(),
     count,
     countWaiting: async () => (await count()).waiting,
-    oldest: (limit: number) => store.selectOldest(database, limit),
+    oldest: async (limit: number) => (await store.selectOldest(database, limit)).map(fromRow),
     /** Since when nothing is sent, because the receiver answered 410. */
     stoppedSince: async () => (await store.selectStopped(database))[0]?.stopped_at,
     /** Everything is due at once, also what was given up, and is sent, also after a 410. Returns how many. */
