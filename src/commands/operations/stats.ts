@@ -7,24 +7,24 @@ import { momentFrom } from './events.js'
 
 type Counts = Awaited<ReturnType<Stats['since']>>
 
-const asObject = ({ providers, events, active, ...row }: Counts, since: Date) => ({
+const asObject = ({ providers, events, active, ...counts }: Counts, since: Date) => ({
   users: {
-    all: row.users,
-    new: row.new_users,
-    disabled: row.disabled,
-    withoutPassword: row.without_password,
-    withTotp: row.with_totp,
-    withPasskeys: row.with_passkeys,
-    withSessions: row.users_with_sessions,
+    all: counts.users,
+    new: counts.newUsers,
+    disabled: counts.disabled,
+    withoutPassword: counts.withoutPassword,
+    withTotp: counts.withTotp,
+    withPasskeys: counts.withPasskeys,
+    withSessions: counts.usersWithSessions,
     active: { days1: active.day, days7: active.week, days30: active.month },
     providers: Object.fromEntries(providers.map((each) => [each.provider, each.users])),
   },
-  sessions: row.sessions,
+  sessions: counts.sessions,
   waiting: {
-    registrations: row.registrations_waiting,
-    mails: row.mails_waiting,
-    webhooks: row.webhooks_waiting,
-    webhooksGivenUp: row.webhooks_given_up,
+    registrations: counts.registrationsWaiting,
+    mails: counts.mailsWaiting,
+    webhooks: counts.webhooksWaiting,
+    webhooksGivenUp: counts.webhooksGivenUp,
   },
   events: events.map(({ kind, reason, events: count }) => ({ kind, reason, count })),
   since: since.toISOString(),

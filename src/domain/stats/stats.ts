@@ -5,6 +5,36 @@ import { createSessionLife, type SessionLimits } from '../sessions/live-sessions
 import { createActiveUsers } from './active-users.js'
 import * as store from './stats.store.js'
 
+type Counts = {
+  users: number
+  newUsers: number
+  disabled: number
+  withoutPassword: number
+  withTotp: number
+  withPasskeys: number
+  usersWithSessions: number
+  sessions: number
+  registrationsWaiting: number
+  mailsWaiting: number
+  webhooksWaiting: number
+  webhooksGivenUp: number
+}
+
+const fromRow = (row: store.StatsRow): Counts => ({
+  users: row.users,
+  newUsers: row.new_users,
+  disabled: row.disabled,
+  withoutPassword: row.without_password,
+  withTotp: row.with_totp,
+  withPasskeys: row.with_passkeys,
+  usersWithSessions: row.users_with_sessions,
+  sessions: row.sessions,
+  registrationsWaiting: row.registrations_waiting,
+  mailsWaiting: row.mails_waiting,
+  webhooksWaiting: row.webhooks_waiting,
+  webhooksGivenUp: row.webhooks_given_up,
+})
+
 export type Stats = ReturnType<typeof createStats>
 
 /** How much there is of everything, for an operator. No request uses this. */
@@ -17,6 +47,6 @@ export const createStats = ({ database, clock, ...limits }: SessionLimits & { da
     if (!row) throw new Error('Counting gave no row')
     const providers = await store.countIdentities(database)
     const active = await createActiveUsers({ database, clock }).count()
-    return { ...row, providers, active, events: await store.countEvents(database, uuidFloor(since)) }
+    return { ...fromRow(row), providers, active, events: await store.countEvents(database, uuidFloor(since)) }
   },
 })
