@@ -8,7 +8,7 @@ import * as tokens from '../../src/domain/one-time-tokens/one-time-tokens.store.
 import * as registrations from '../../src/domain/registrations/registrations.store.js'
 import { createSessionLife } from '../../src/domain/sessions/live-sessions.js'
 import * as sessions from '../../src/domain/sessions/sessions.store.js'
-import type { ProfileRow } from '../../src/domain/users/profile-fields.js'
+import type { StoredProfile } from '../../src/domain/users/profile-fields.js'
 import * as users from '../../src/domain/users/users.store.js'
 import * as bulk from '../../src/domain/users/users-bulk.store.js'
 import { days, minutes, seconds } from '../../src/lib/durations.js'
@@ -127,7 +127,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect([await users.selectById(sql, id), await bulk.selectReserved(sql, ['ada'])]).toEqual([[], []])
   })
 
-  const noProfile = Object.fromEntries(profileFieldNames.map((field) => [field, null])) as ProfileRow
+  const noProfile = Object.fromEntries(profileFieldNames.map((field) => [field, null])) as StoredProfile
   it('keep many users at once, and list them page by page', async () => {
     await addUser('Ada')
     const imported = ['ada', 'bea', 'cy'].map((name, index) => ({

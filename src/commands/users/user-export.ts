@@ -35,10 +35,10 @@ const columnsWith = (providers: readonly ProviderId[]): readonly Column[] => [
     of: ({ identities }: ListedUser) => identities[provider] ?? null,
   })),
   { name: 'groups', of: ({ groups }) => groups },
-  { name: 'created_at', of: (user) => user.created_at },
+  { name: 'created_at', of: ({ createdAt }) => createdAt },
   { name: 'disabled', of: ({ disabled }) => disabled },
 ]
-const hashColumn: Column = { name: 'password_hash', of: (user) => user.password_hash }
+const hashColumn: Column = { name: 'password_hash', of: ({ passwordHash }) => passwordHash ?? null }
 
 const asText = (value: Value) => (value instanceof Date ? value.toISOString() : value === null ? '' : String(value))
 

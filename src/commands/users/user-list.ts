@@ -12,21 +12,21 @@ import { asTable } from '../terminal/table.js'
 
 const mostAtOnce = 1_000
 
-const waysIn = ({ password_hash, identities }: ListedUser) =>
+const waysIn = ({ passwordHash, identities }: ListedUser) =>
   [
-    ...(password_hash === null ? [] : ['password']),
+    ...(passwordHash === undefined ? [] : ['password']),
     ...Object.keys(identities).filter(isProviderId).sort().map(providerLabel),
   ].join(', ') || 'none'
 
 const asJson = (user: ListedUser) => {
-  const { id, email, username, provider, groups, created_at, disabled } = user
+  const { id, email, username, provider, groups, createdAt, disabled } = user
   const profile = shownProfile(profileFrom(user), profileFieldNames)
   const ways = {
-    has_password: user.password_hash !== null,
+    has_password: user.passwordHash !== undefined,
     ...Object.fromEntries(builtInProviderIds.map((each) => [each, false])),
     ...Object.fromEntries(Object.keys(user.identities).map((each) => [each, true])),
   }
-  return printableJson({ id, email, username, ...profile, provider, ...ways, groups, created_at, disabled })
+  return printableJson({ id, email, username, ...profile, provider, ...ways, groups, created_at: createdAt, disabled })
 }
 
 const asLines = (users: readonly ListedUser[]) =>
@@ -37,7 +37,7 @@ const asLines = (users: readonly ListedUser[]) =>
       user.username,
       user.email,
       waysIn(user),
-      user.created_at.toISOString().slice(0, 10),
+      user.createdAt.toISOString().slice(0, 10),
       user.disabled ? 'disabled' : '',
     ]),
   ])

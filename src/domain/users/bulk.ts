@@ -1,7 +1,7 @@
 import { createUserImport } from './user-import.js'
 import { createUserLists } from './user-lists.js'
 
-export type { ListedUser } from './users-bulk.store.js'
+export type { ListedUser } from './user-lists.js'
 
 export type BulkUsers = ReturnType<typeof createBulkUsers>
 

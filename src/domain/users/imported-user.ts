@@ -8,12 +8,12 @@ import { parseDate } from '../../lib/parse-date.js'
 import { isUuid, uuidv7 } from '../../lib/uuid.js'
 import { type HashForms, hashToStore } from '../passwords/hash-to-store.js'
 import { type Email, readEmail } from './email.js'
-import { type ProfileRow, profileReaders, type Reader } from './profile-fields.js'
+import { profileReaders, type Reader, type StoredProfile } from './profile-fields.js'
 import { readUsername, type Username, usernameFrom } from './username.js'
 import type { Identity } from './users.js'
 
 /** A user from another system, ready for the table. */
-export type ImportedUser = ProfileRow & {
+export type ImportedUser = StoredProfile & {
   id: string
   email: Email
   username: Username
@@ -158,7 +158,7 @@ const profileOf = (row: ImportRow) => {
     const read = text === undefined ? null : imported(text)
     return typeof read === 'object' && read !== null ? broken(read.broken) : read
   }
-  return Object.fromEntries(profileFieldNames.map((field) => [field, readField(field)])) as ProfileRow
+  return Object.fromEntries(profileFieldNames.map((field) => [field, readField(field)])) as StoredProfile
 }
 
 const idOf = (row: ImportRow, now: Date) => {

@@ -4,7 +4,7 @@ import { type ProfileField, profileFieldNames } from '../../contract/schemas.js'
 import { displayName } from './display-name.js'
 
 /** As the table `users` has them. */
-export type ProfileRow = Record<ProfileField, string | null>
+export type StoredProfile = Record<ProfileField, string | null>
 export const profileColumns = Object.fromEntries(profileFieldNames.map((name) => [name, true])) as Record<
   ProfileField,
   true
@@ -48,7 +48,7 @@ export const profileReaders = {
 /** The fields of a user, as this program knows them. */
 export type Profile = { [Name in ProfileField]: ReturnType<(typeof profileReaders)[Name]['stored']> }
 
-export const profileFrom = (row: ProfileRow) =>
+export const profileFrom = (row: StoredProfile) =>
   Object.fromEntries(profileFieldNames.map((name) => [name, profileReaders[name].stored(row[name])])) as Profile
 
 /** Of these fields, as bodies have them: null for what is not known. */

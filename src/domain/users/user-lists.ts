@@ -1,15 +1,36 @@
 import { nilUuid } from '../../lib/uuid.js'
 import type { Database } from '../../platform/database/database.js'
 import { emailKey } from './email.js'
+import type { StoredProfile } from './profile-fields.js'
 import { usernameKey } from './username.js'
 import * as store from './users-bulk.store.js'
+
+/** With everything that an export writes: it must not lose what this program does not know. */
+export type ListedUser = StoredProfile & {
+  id: string
+  email: string
+  username: string
+  passwordHash: string | undefined
+  provider: string | null
+  /** By provider, the user's subject there. */
+  identities: Readonly<Record<string, string>>
+  groups: readonly string[]
+  createdAt: Date
+  disabled: boolean
+}
+
+const fromRow = ({ password_hash, created_at, ...row }: store.ListedRow): ListedUser => ({
+  ...row,
+  passwordHash: password_hash ?? undefined,
+  createdAt: created_at,
+})
 
 const exportPage = 1_000
 
 /** Lists of many users, for the command line. */
 export const createUserLists = ({ database }: { database: Database }) => {
-  const page = (after: string | undefined, limit: number, filter: store.Filter = {}) =>
-    store.selectPage(database, after ?? nilUuid, limit, filter)
+  const page = async (after: string | undefined, limit: number, filter: store.Filter = {}) =>
+    (await store.selectPage(database, after ?? nilUuid, limit, filter)).map(fromRow)
 
   /** How many users have an authenticator app or a passkey. */
   const withSecondFactor = async () => (await store.countWithSecondFactor(database))[0]?.users ?? 0
@@ -25,8 +46,10 @@ export const createUserLists = ({ database }: { database: Database }) => {
     }
   }
 
-  const search = (text: string, limit: number) =>
-    store.selectMatching(database, { username: usernameKey(text), email: emailKey(text), name: text }, limit)
+  const search = async (text: string, limit: number) => {
+    const part = { username: usernameKey(text), email: emailKey(text), name: text }
+    return (await store.selectMatching(database, part, limit)).map(fromRow)
+  }
 
   const providers = async () => (await store.selectProviders(database)).map(({ provider }) => provider)
 

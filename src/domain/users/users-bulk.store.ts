@@ -3,10 +3,10 @@ import { uuidFloor } from '../../lib/uuid.js'
 import type { Sql } from '../../platform/database/database.js'
 import { selectList } from '../../platform/database/select-list.js'
 import type { ImportedUser } from './imported-user.js'
-import { type ProfileRow, profileColumns } from './profile-fields.js'
+import { profileColumns, type StoredProfile } from './profile-fields.js'
 import type { Identity } from './users.store.js'
 
-export type ListedUser = ProfileRow & {
+export type ListedRow = StoredProfile & {
   id: string
   email: string
   username: string
@@ -109,7 +109,7 @@ export const selectTakenIdentities = (sql: Sql, identities: readonly Identity[])
     [identities.map(({ provider }) => provider), identities.map(({ subject }) => subject)],
   )
 
-const listed = selectList<ListedUser>({
+const listed = selectList<ListedRow>({
   id: true,
   email: true,
   username: true,
@@ -154,7 +154,7 @@ export const selectPage = (
   limit: number,
   { disabled, noSecondFactor, group, unusedSince }: Filter,
 ) =>
-  sql.query<ListedUser>(
+  sql.query<ListedRow>(
     `select ${listed} from users where id > $1
        and (not $3::boolean or disabled_at is not null)
        and (not $4::boolean or not ${hasSecondFactor})
@@ -179,7 +179,7 @@ export const countWithSecondFactor = (sql: Sql) =>
 
 /** Any part of the username, the email or the name; whole matches first. Reads the whole table. */
 export const selectMatching = (sql: Sql, part: { username: string; email: string; name: string }, limit: number) =>
-  sql.query<ListedUser>(
+  sql.query<ListedRow>(
     `select ${listed} from users
      where strpos(username_key, nullif($1, '')) > 0 or strpos(email_key, nullif($2, '')) > 0 or strpos(lower(name), lower($3)) > 0
      order by username_key <> $1 and email_key <> $2, id limit $4`,

@@ -5,10 +5,10 @@ import type { Sql } from '../../platform/database/database.js'
 import { databaseMoment } from '../../platform/database/database-now.js'
 import { selectList } from '../../platform/database/select-list.js'
 import type { Email } from './email.js'
-import { type ProfileRow, profileColumns } from './profile-fields.js'
+import { profileColumns, type StoredProfile } from './profile-fields.js'
 import type { Username } from './username.js'
 
-export type UserRow = ProfileRow & {
+export type UserRow = StoredProfile & {
   id: string
   email: string
   username: string
