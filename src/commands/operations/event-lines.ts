@@ -1,38 +1,38 @@
-import type { EventRow } from '../../domain/events/events.js'
+import type { StoredEvent } from '../../domain/events/events.js'
 import { commandLine } from '../../domain/sessions/client.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
 
 const eventHeading = ['TIME', 'KIND', 'REASON', 'USER', 'ADDRESS', 'REQUEST']
 
-export const eventAsObject = (row: EventRow) => ({
-  time: row.created_at.toISOString(),
-  kind: row.kind,
-  reason: row.reason,
-  userId: row.user_id,
-  username: row.username,
-  nameMark: row.name_mark,
-  sessionId: row.session_id,
-  requestId: row.request_id,
-  ip: row.ip,
-  userAgent: row.user_agent,
+export const eventAsObject = (event: StoredEvent) => ({
+  time: event.createdAt.toISOString(),
+  kind: event.kind,
+  reason: event.reason,
+  userId: event.userId,
+  username: event.username,
+  nameMark: event.nameMark,
+  sessionId: event.sessionId,
+  requestId: event.requestId,
+  ip: event.ip,
+  userAgent: event.userAgent,
 })
 
-export const eventAsJson = (row: EventRow) => printableJson(eventAsObject(row))
+export const eventAsJson = (event: StoredEvent) => printableJson(eventAsObject(event))
 
 /** What a command did came from no address: the account of the operator says more. */
-const originOf = ({ ip, user_agent }: EventRow) => (ip === commandLine ? `${ip} (${user_agent})` : ip)
+const originOf = ({ ip, userAgent }: StoredEvent) => (ip === commandLine ? `${ip} (${userAgent})` : ip)
 
-const cellsOf = (row: EventRow) => [
-  row.created_at.toISOString(),
-  row.kind,
-  row.reason ?? '',
-  row.username ?? (row.name_mark === null ? '' : `unknown (${row.name_mark})`),
-  originOf(row),
-  row.request_id ?? '',
+const cellsOf = (event: StoredEvent) => [
+  event.createdAt.toISOString(),
+  event.kind,
+  event.reason ?? '',
+  event.username ?? (event.nameMark === null ? '' : `unknown (${event.nameMark})`),
+  originOf(event),
+  event.requestId ?? '',
 ]
 
-export const eventsAsTable = (rows: readonly EventRow[]) => asTable([eventHeading, ...rows.map(cellsOf)])
+export const eventsAsTable = (events: readonly StoredEvent[]) => asTable([eventHeading, ...events.map(cellsOf)])
 
 /** For lines that come one after another: wide enough for almost all cells. */
 const widths = [24, 20, 16, 16, 15, 0]
@@ -44,4 +44,4 @@ const padded = (cells: readonly string[]) =>
     .trimEnd()
 
 export const followedHeading = padded(eventHeading)
-export const followedLine = (row: EventRow) => padded(cellsOf(row))
+export const followedLine = (event: StoredEvent) => padded(cellsOf(event))

@@ -1,6 +1,6 @@
 import { duration, InvalidValue } from '../../config/setting-values.js'
 import { eventKinds } from '../../contract/events.js'
-import type { EventQuery, EventRow } from '../../domain/events/events.js'
+import type { EventQuery, StoredEvent } from '../../domain/events/events.js'
 import { commandLine } from '../../domain/sessions/client.js'
 import { readAddress, readRange } from '../../http/client.js'
 import { parseDate } from '../../lib/parse-date.js'
@@ -74,11 +74,11 @@ type Found = Awaited<ReturnType<typeof search>>['find']
 type Shown = { query: EventQuery; find: Found; json: boolean }
 
 const show = async ({ query, find, json }: Shown, { stdout, stderr }: CommandContext) => {
-  const rows = await find({ ...query, limit: query.limit + 1 })
-  const shown = rows.slice(0, query.limit).reverse()
-  if (json) for (const row of shown) await print(stdout, eventAsJson(row))
+  const found = await find({ ...query, limit: query.limit + 1 })
+  const shown = found.slice(0, query.limit).reverse()
+  if (json) for (const event of shown) await print(stdout, eventAsJson(event))
   else await print(stdout, shown.length > 0 ? eventsAsTable(shown) : 'There are no such events.')
-  if (rows.length > query.limit) await print(stderr, 'Older events are not shown: use --limit, or an earlier --until.')
+  if (found.length > query.limit) await print(stderr, 'Older events are not shown: use --limit, or an earlier --until.')
   return 0
 }
 
@@ -87,7 +87,7 @@ const follow = async ({ query, find, json }: Shown, since: Date | undefined, con
   return followEvents(context, {
     since,
     find: (span) => find({ ...query, ...span }),
-    show: (row: EventRow) => print(context.stdout, json ? eventAsJson(row) : followedLine(row)),
+    show: (event: StoredEvent) => print(context.stdout, json ? eventAsJson(event) : followedLine(event)),
   })
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { EventQuery, EventRow } from '../../domain/events/events.js'
+import type { EventQuery, StoredEvent } from '../../domain/events/events.js'
 import { days, seconds } from '../../lib/durations.js'
 import { StoreUnavailable } from '../../platform/database/database.js'
 import { type CommandContext, print } from '../command.js'
@@ -17,8 +17,8 @@ type Follow = {
   /** Undefined: only what comes from now on. */
   since: Date | undefined
   /** Newest first. */
-  find(span: Span): Promise<readonly EventRow[]>
-  show(row: EventRow): Promise<void>
+  find(span: Span): Promise<readonly StoredEvent[]>
+  show(event: StoredEvent): Promise<void>
 }
 
 /** Goes by the times of the events and not by the clock of this machine. */
@@ -27,20 +27,20 @@ const createReader = ({ since, find, show }: Follow) => {
   let newest = since === undefined ? undefined : since.getTime() + overlap
 
   const read = (from: number) => find({ since: new Date(from), until: new Date(Date.now() + ahead), limit: mostAtOnce })
-  const note = ({ id, created_at }: EventRow) => {
-    newest = Math.max(newest ?? 0, created_at.getTime())
-    shown.set(id, created_at.getTime())
+  const note = ({ id, createdAt }: StoredEvent) => {
+    newest = Math.max(newest ?? 0, createdAt.getTime())
+    shown.set(id, createdAt.getTime())
   }
 
   return async () => {
     if (newest === undefined) {
-      for (const row of await read(Date.now() - ahead)) note(row)
+      for (const event of await read(Date.now() - ahead)) note(event)
       newest ??= Date.now() - ahead
     }
-    for (const row of (await read(newest - overlap)).toReversed()) {
-      if (shown.has(row.id)) continue
-      await show(row)
-      note(row)
+    for (const event of (await read(newest - overlap)).toReversed()) {
+      if (shown.has(event.id)) continue
+      await show(event)
+      note(event)
     }
     for (const [id, time] of shown) if (time < newest - 2 * overlap) shown.delete(id)
   }

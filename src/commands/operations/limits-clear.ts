@@ -83,8 +83,8 @@ const refusedNetworks = async (stores: Stores, user: { id: string; username: str
     kind: 'rate_limited',
     limit: 100,
   } as const
-  const rows = await stores.events.about({ userId: user.id, name: user.username }, query)
-  return networksOf(rows.filter((row) => row.user_id === null).map((row) => row.ip))
+  const events = await stores.events.about({ userId: user.id, name: user.username }, query)
+  return networksOf(events.filter(({ userId }) => userId === null).map(({ ip }) => ip))
 }
 
 const clearUser = async (stores: Stores, named: string): Promise<Outcome> => {

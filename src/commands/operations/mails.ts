@@ -1,5 +1,5 @@
 import { mailEventKinds } from '../../contract/events.js'
-import type { EventQuery, EventRow } from '../../domain/events/events.js'
+import type { EventQuery, StoredEvent } from '../../domain/events/events.js'
 import type { MailOwner, WaitingMail } from '../../domain/mails/waiting-mails.js'
 import { days } from '../../lib/durations.js'
 import { type Command, limitFrom, print, readArguments, type Stores, withStores } from '../command.js'
@@ -40,14 +40,14 @@ const ofWaiting = (mail: WaitingMail): Listed => ({
 })
 
 /** The reason of the event is the kind of the mail, and after a colon why it was not sent. */
-const ofEvent = (row: EventRow): Listed => {
-  const [kind = '', ...why] = (row.reason ?? '').split(': ')
+const ofEvent = (event: StoredEvent): Listed => {
+  const [kind = '', ...why] = (event.reason ?? '').split(': ')
   return {
-    time: row.created_at,
-    state: states[row.kind] ?? row.kind,
+    time: event.createdAt,
+    state: states[event.kind] ?? event.kind,
     kind,
-    userId: row.user_id,
-    username: row.username,
+    userId: event.userId,
+    username: event.username,
     attempts: null,
     nextAttempt: null,
     reason: why.join(': ') || null,

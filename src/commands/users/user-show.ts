@@ -1,6 +1,6 @@
 import { isProviderId, providerLabel } from '../../contract/providers.js'
 import { profileFieldNames } from '../../contract/schemas.js'
-import type { EventRow } from '../../domain/events/events.js'
+import type { StoredEvent } from '../../domain/events/events.js'
 import { canSignIn } from '../../domain/sign-in/ways-to-sign-in.js'
 import { shownProfile } from '../../domain/users/profile-fields.js'
 import type { User } from '../../domain/users/users.js'
@@ -25,16 +25,16 @@ const mostNetworks = 20
 type InForce = { limit: string; subject: string; until: string }
 
 /** Newest first. A sign-in that waits for its second step has failed too, unless a later one did not. */
-const failuresIn = (rows: readonly EventRow[], lastSignIn: EventRow | undefined) => {
-  const unfinished = lastSignIn ? rows.slice(0, rows.indexOf(lastSignIn)) : rows
-  return rows.filter(
-    (row) => failures.has(row.kind) || (row.kind === 'second_factor_asked' && unfinished.includes(row)),
+const failuresIn = (events: readonly StoredEvent[], lastSignIn: StoredEvent | undefined) => {
+  const unfinished = lastSignIn ? events.slice(0, events.indexOf(lastSignIn)) : events
+  return events.filter(
+    (event) => failures.has(event.kind) || (event.kind === 'second_factor_asked' && unfinished.includes(event)),
   )
 }
 
 /** A registration begins a session, too. */
-const beganSession = ({ kind, session_id }: EventRow) =>
-  kind === 'signed_in' || (kind === 'registered' && session_id !== null)
+const beganSession = ({ kind, sessionId }: StoredEvent) =>
+  kind === 'signed_in' || (kind === 'registered' && sessionId !== null)
 
 const moment = (date: Date) => date.toISOString()
 
@@ -69,13 +69,13 @@ type Unknown = 'in_memory' | 'unreachable'
 const countersInForce = async (
   { limits }: Stores,
   user: User,
-  rows: readonly EventRow[],
+  events: readonly StoredEvent[],
 ): Promise<InForce[] | Unknown> => {
   const counters = await limits.openCounters().catch(() => 'unreachable' as const)
   if (counters === undefined) return 'in_memory'
   if (counters === 'unreachable') return counters
   try {
-    const networks = networksOf(rows.map((row) => row.ip)).slice(0, mostNetworks)
+    const networks = networksOf(events.map(({ ip }) => ip)).slice(0, mostNetworks)
     const maxima = new Map<string, number>(Object.entries(limits.ofNetworks))
     const ofNetworks = networks.flatMap((network) => [...maxima.keys()].map((limit) => `${limit}:${network}`))
     const ofNames = await fullNames(limits, counters, user)
@@ -104,13 +104,13 @@ const gather = async (stores: Stores, user: User) => {
   const sessions = await stores.sessions.list(user.id)
   const devices = await stores.trustedDevices.list(user.id)
   const passkeys = await stores.passkeys.countUsable(user.id)
-  const rows = await recentEvents(stores, user)
-  const inForce = await countersInForce(stores, user, rows)
+  const events = await recentEvents(stores, user)
+  const inForce = await countersInForce(stores, user, events)
   const formerEmails = await stores.userChanges.emailHistoryOf(user.id)
   const { id, username, email, disabled, createdAt, providers, groups } = user
-  const lastSignIn = rows.find((row) => row.user_id === id && beganSession(row))
+  const lastSignIn = events.find((event) => event.userId === id && beganSession(event))
   return {
-    rows: failuresIn(rows, lastSignIn).slice(0, mostFailures).toReversed(),
+    lastFailures: failuresIn(events, lastSignIn).slice(0, mostFailures).toReversed(),
     lastSignIn,
     mustAddFactor: stores.secondFactor === 'required' && !totp && passkeys === 0,
     unknownCounters: typeof inForce === 'string' ? inForce : undefined,
@@ -197,7 +197,7 @@ const otherHostLines = ({ passkeysOfOtherHosts: hosts }: Gathered['details']) =>
   })
 
 const asLines = (found: Gathered) => {
-  const { details, rows, lastSignIn } = found
+  const { details, lastFailures, lastSignIn } = found
   const ways = [
     ...(details.password ? ['password'] : []),
     ...(details.passkeys > 0 ? [counted(details.passkeys, 'passkey')] : []),
@@ -218,10 +218,10 @@ const asLines = (found: Gathered) => {
     ...otherHostLines(details),
     ['two-step sign-in', factorsOf(details)],
     ['sessions', newest ? `${details.sessions.length}, last used ${newest.lastUsedAt} from ${newest.ip}` : 'none'],
-    ['last sign-in', lastSignIn ? `${moment(lastSignIn.created_at)} from ${lastSignIn.ip}` : 'none in 90 days'],
+    ['last sign-in', lastSignIn ? `${moment(lastSignIn.createdAt)} from ${lastSignIn.ip}` : 'none in 90 days'],
   ])
   const stops = obstacles(found).map(printableText)
-  const failed = rows.length > 0 ? `Last failures:\n${eventsAsTable(rows)}` : 'No failures in 90 days.'
+  const failed = lastFailures.length > 0 ? `Last failures:\n${eventsAsTable(lastFailures)}` : 'No failures in 90 days.'
   return [facts, ...(stops.length > 0 ? [stops.join('\n')] : []), failed].join('\n\n')
 }
 
@@ -265,12 +265,12 @@ provider vouched for it.
       const user = await findUser(stores, named)
       if (!user) throw await noSuchUser(stores, named)
       const found = await gather(stores, user)
-      const { details, rows, lastSignIn } = found
+      const { details, lastFailures, lastSignIn } = found
       const asObject = {
         ...details,
         lastSignIn: lastSignIn ? eventAsObject(lastSignIn) : null,
         obstacles: obstacles(found),
-        failures: rows.map(eventAsObject),
+        failures: lastFailures.map(eventAsObject),
       }
       await print(context.stdout, values.json ? printableJson(asObject) : asLines(found))
       return 0

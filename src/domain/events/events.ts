@@ -55,6 +55,38 @@ const recordedIn = (row: store.EventRow): RecordedEvent => ({
   at: row.created_at.toISOString(),
 })
 
+/** Its kind may be one that only a newer program knows. */
+export type StoredEvent = {
+  id: string
+  kind: string
+  userId: string | null
+  username: string | null
+  nameMark: string | null
+  sessionId: string | null
+  reason: string | null
+  requestId: string | null
+  ip: string
+  userAgent: string
+  createdAt: Date
+}
+
+const fromRow = (row: store.EventRow): StoredEvent => ({
+  id: row.id,
+  kind: row.kind,
+  userId: row.user_id,
+  username: row.username,
+  nameMark: row.name_mark,
+  sessionId: row.session_id,
+  reason: row.reason,
+  requestId: row.request_id,
+  ip: row.ip,
+  userAgent: row.user_agent,
+  createdAt: row.created_at,
+})
+
+const isOfAccount = (event: StoredEvent): event is StoredEvent & { kind: AccountEventKind } =>
+  accountEventKinds.some((kind) => kind === event.kind)
+
 export type EventQuery = {
   since: Date
   until: Date
@@ -68,7 +100,6 @@ export type EventQuery = {
 const retention = 90 * days
 
 export type Events = ReturnType<typeof createEvents>
-export type { EventRow } from './events.store.js'
 
 type Options = {
   database: Database
@@ -157,25 +188,23 @@ export const createEvents = (options: Options) => {
       return rows.length
     },
     /** What a user sees of the account. */
-    recent: async (userId: string) => {
-      const rows = await store.selectRecentOfUser(database, userId, accountEventKinds, 50)
-      return rows.map((row) => ({ ...row, kind: row.kind as AccountEventKind }))
-    },
+    recent: async (userId: string) =>
+      (await store.selectRecentOfUser(database, userId, accountEventKinds, 50)).map(fromRow).filter(isOfAccount),
     /** Everything that is kept of a user. */
-    allOf: (userId: string, limit: number) => store.selectRecentOfUser(database, userId, null, limit),
+    allOf: async (userId: string, limit: number) =>
+      (await store.selectRecentOfUser(database, userId, null, limit)).map(fromRow),
     /** Whether a browser that looks like this one has signed in since then. */
     hasSignedIn: async (sql: Sql, userId: string, client: Client, since: Date) =>
       (await store.selectSignIn(sql, userId, uuidFloor(since), client)).length > 0,
     /** For names that no longer belong to anyone. */
     forgetNames: (sql: Sql, names: readonly string[]) => store.forgetNames(sql, names.flatMap(nameMarks.all)),
     /** Newest first, as are those below. */
-    between: (query: EventQuery) => store.selectSpan(database, spanOf(query)),
+    between: async (query: EventQuery) => (await store.selectSpan(database, spanOf(query))).map(fromRow),
     /** About a user, about a name without an account, or both. */
-    about: (who: { userId?: string; name: string }, query: EventQuery) =>
-      store.selectAbout(database, spanOf(query), {
-        userId: who.userId ?? null,
-        nameMarks: nameMarks.all(who.name),
-      }),
+    about: async ({ userId, name }: { userId?: string; name: string }, query: EventQuery) => {
+      const who = { userId: userId ?? null, nameMarks: nameMarks.all(name) }
+      return (await store.selectAbout(database, spanOf(query), who)).map(fromRow)
+    },
     purge: async (sql: Sql, limit: number) =>
       (await store.purgeBefore(sql, uuidFloor(later(clock.now(), -retention)), limit)).length,
   }

@@ -19,15 +19,15 @@ type Dependencies = { guards: Guards; events: Events; callers: Callers }
 
 export const eventsRoutes = (server: Server, { guards, events, callers }: Dependencies) => {
   server.get('/api/auth/events', { schema, onRequest: guards.read }, async (request) => {
-    const rows = await events.recent(callers.of(request).userId)
+    const recent = await events.recent(callers.of(request).userId)
     return {
-      events: rows.map(({ id, kind, reason, ip, user_agent, created_at }) => ({
+      events: recent.map(({ id, kind, reason, ip, userAgent, createdAt }) => ({
         id,
         kind,
         reason,
         ip,
-        ...describeDevice(user_agent),
-        createdAt: created_at.toISOString(),
+        ...describeDevice(userAgent),
+        createdAt: createdAt.toISOString(),
       })),
     }
   })

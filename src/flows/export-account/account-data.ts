@@ -1,7 +1,7 @@
 import type { AccountExport } from '../../contract/account-export.js'
 import { mailEventKinds } from '../../contract/events.js'
 import type { EmailChanges } from '../../domain/email-changes/email-changes.js'
-import type { EventRow, Events } from '../../domain/events/events.js'
+import type { Events, StoredEvent } from '../../domain/events/events.js'
 import type { Factors } from '../../domain/factors/factors.js'
 import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
 import type { Invitations } from '../../domain/invitations/invitations.js'
@@ -123,24 +123,24 @@ export const createWaysInData =
 const mostEvents = 10_000
 
 /** As in the list of mails: what became of a mail to an address that the user asked for is not said. */
-const isShown = ({ kind, reason }: EventRow) =>
+const isShown = ({ kind, reason }: StoredEvent) =>
   !(mailEventKinds.some((each) => each === kind) && kindsHiddenFromUsers.some((each) => reason?.startsWith(each)))
 
 type ActivityDependencies = { sessions: Pick<Sessions, 'list'>; events: Pick<Events, 'allOf'> }
 
-const recordedEvents = async (events: Pick<Events, 'allOf'>, id: string) => {
-  const newest = await events.allOf(id, mostEvents + 1)
+const recordedEvents = async (events: Pick<Events, 'allOf'>, userId: string) => {
+  const newest = await events.allOf(userId, mostEvents + 1)
   return {
     events: newest
       .filter(isShown)
       .slice(0, mostEvents)
-      .map((row) => ({
-        id: row.id,
-        kind: row.kind,
-        reason: row.reason,
-        ip: row.ip,
-        userAgent: row.user_agent,
-        createdAt: row.created_at.toISOString(),
+      .map(({ id, kind, reason, ip, userAgent, createdAt }) => ({
+        id,
+        kind,
+        reason,
+        ip,
+        userAgent,
+        createdAt: createdAt.toISOString(),
       })),
     eventsComplete: newest.length <= mostEvents,
   }
