@@ -1,13 +1,13 @@
 import type { Sql } from '../../platform/database/database.js'
 import { selectList } from '../../platform/database/select-list.js'
 
-type Heading = { slug: string; title: string; updated_at: Date }
-export type ContentRow = Heading & { body: string }
+export type HeadingRow = { slug: string; title: string; updated_at: Date }
+type ContentRow = HeadingRow & { body: string }
 
-const heading = selectList<Heading>({ slug: true, title: true, updated_at: true })
+const heading = selectList<HeadingRow>({ slug: true, title: true, updated_at: true })
 const content = selectList<ContentRow>({ slug: true, title: true, body: true, updated_at: true })
 
-export const selectAll = (sql: Sql) => sql.query<Heading>(`select ${heading} from content order by slug limit 1000`)
+export const selectAll = (sql: Sql) => sql.query<HeadingRow>(`select ${heading} from content order by slug limit 1000`)
 
 export const selectBySlug = (sql: Sql, slug: string) =>
   sql.query<ContentRow>(`select ${content} from content where slug = $1`, [slug])

@@ -4,6 +4,10 @@ import * as store from './content.store.js'
 
 export type NewContent = { slug: string; title: string; body: string }
 
+type Heading = { slug: string; title: string; updatedAt: Date }
+
+const headingFrom = ({ slug, title, updated_at }: store.HeadingRow): Heading => ({ slug, title, updatedAt: updated_at })
+
 /** Example pages, until an operator loads others. */
 const samples: readonly NewContent[] = [
   { slug: 'welcome', title: 'Welcome', body: 'You are signed in, so you may read this.' },
@@ -22,8 +26,11 @@ const samples: readonly NewContent[] = [
 export type Content = ReturnType<typeof createContent>
 
 export const createContent = ({ database, clock }: { database: Database; clock: Clock }) => ({
-  list: () => store.selectAll(database),
-  find: async (slug: string) => (await store.selectBySlug(database, slug))[0],
+  list: async () => (await store.selectAll(database)).map(headingFrom),
+  find: async (slug: string): Promise<(Heading & { body: string }) | undefined> => {
+    const [row] = await store.selectBySlug(database, slug)
+    return row && { ...headingFrom(row), body: row.body }
+  },
   /** For the owner of the tables: the service's own role may only read. */
   load: (sql: Sql, content: NewContent) => store.upsert(sql, { ...content, now: clock.now() }),
   seed: async () => {

@@ -33,16 +33,16 @@ export const contentRoutes = (server: Server, { guards, content }: Dependencies)
   const onRequest = guards.read
 
   server.get('/api/content', { schema: listSchema, onRequest }, async () => {
-    const rows = await content.list()
+    const pages = await content.list()
     return {
-      content: rows.map(({ slug, title, updated_at }) => ({ slug, title, updatedAt: updated_at.toISOString() })),
+      content: pages.map(({ slug, title, updatedAt }) => ({ slug, title, updatedAt: updatedAt.toISOString() })),
     }
   })
 
   server.get('/api/content/:slug', { schema: pageSchema, onRequest }, async (request, reply) => {
     const found = await content.find(request.params.slug)
     if (!found) return page.sendRefusal(reply, refuse('not_found'))
-    const { slug, title, body, updated_at } = found
-    return reply.send({ slug, title, body, updatedAt: updated_at.toISOString() })
+    const { slug, title, body, updatedAt } = found
+    return reply.send({ slug, title, body, updatedAt: updatedAt.toISOString() })
   })
 }
