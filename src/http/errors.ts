@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type Refused, refuse } from '../contract/outcome.js'
-import type { FreshSignInRequired, PasswordRejected, TooManyUsernames } from '../contract/refusal-bodies.js'
+import type { FreshSignInRequired, PasswordRejected } from '../contract/refusal-bodies.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
 import { isForeignKeyViolation, StoreUnavailable } from '../platform/database/database.js'
 import { requestIdHeader } from './request-ids.js'
@@ -9,11 +9,10 @@ import { requestIdHeader } from './request-ids.js'
  * A refusal with what its body may add to the table: a more exact message, what is wrong with a password, how to prove it, or
  * from when on it works.
  */
-type Answered = Refused<RefusalCode> & { message?: string; retryAfter?: number } & Partial<
+type Answered = Refused<RefusalCode> & { message?: string; retryAfter?: number; freeFrom?: Date } & Partial<
     Pick<PasswordRejected, 'errors' | 'ids'>
   > &
-  Partial<Pick<FreshSignInRequired, 'methods'>> &
-  Partial<Pick<TooManyUsernames, 'freeFrom'>>
+  Partial<Pick<FreshSignInRequired, 'methods'>>
 
 /** A failure on our side has the id of the request, which leads to its lines in the log. */
 export const bodyOf = ({ refused, message, errors, ids, methods, freeFrom }: Answered, requestId?: string) => {
@@ -21,7 +20,7 @@ export const bodyOf = ({ refused, message, errors, ids, methods, freeFrom }: Ans
   const body = { error, message: message ?? errors?.[0] ?? usual, code: refused }
   if (status >= 500 && requestId !== undefined) return { ...body, requestId }
   if (methods) return { ...body, methods }
-  if (freeFrom) return { ...body, freeFrom }
+  if (freeFrom) return { ...body, freeFrom: freeFrom.toISOString() }
   return errors ? { ...body, valid: false, errors, ids } : body
 }
 

@@ -12,7 +12,7 @@ export const usernameReservedFor = 30 * days
 const mostFormerNames = 5
 
 type Named = { id: string; username: string }
-export type RenameRefusal = Refused<'username_taken'> | (Refused<'too_many_usernames'> & { freeFrom: string })
+export type RenameRefusal = Refused<'username_taken'> | (Refused<'too_many_usernames'> & { freeFrom: Date })
 
 /** `counts`: it is one of the names that the user may leave behind. */
 type FormerUsername = { username: string; key: string; reservedUntil: Date; counts: boolean }
@@ -53,7 +53,7 @@ export const createUsernames = ({ database, clock, reserved = [] }: Dependencies
     const counted = others.filter(({ counts }) => counts)
     const [oldest] = counted
     return oldest && counted.length >= mostFormerNames
-      ? refuse('too_many_usernames', { freeFrom: oldest.reservedUntil.toISOString() })
+      ? refuse('too_many_usernames', { freeFrom: oldest.reservedUntil })
       : undefined
   }
 
