@@ -7,7 +7,7 @@ import { parseSync } from 'vite'
 /** `ownLines` leaves out the functions inside. @typedef {{ name: string, line: number, lines: number, ownLines: number }} FunctionSize */
 /** A module of Node, or of a package. @typedef {{ name: string, line: number }} OutsideImport */
 /** What a factory takes, and how many functions it returns. @typedef {{ name: string, line: number, parts: number, returned: number }} Factory */
-/** @typedef {{ path: string, lines: number, imports: Import[], outsideImports: OutsideImport[], functions: FunctionSize[], defaultExports: number[], environmentReads: number[], requests: number[], sessionBegins: number[], factories: Factory[], tupleDeclarations: number[], literalSpreads: number[] }} Module */
+/** @typedef {{ path: string, lines: number, imports: Import[], outsideImports: OutsideImport[], functions: FunctionSize[], defaultExports: number[], environmentReads: number[], requests: number[], sessionBegins: number[], rowsGivenAway: number[], factories: Factory[], tupleDeclarations: number[], literalSpreads: number[] }} Module */
 /** @typedef {{ type: string, start: number, end: number, [key: string]: unknown }} Node */
 
 /**
@@ -29,6 +29,7 @@ export const readModule = (path, text) => {
     environmentReads: [],
     requests: [],
     sessionBegins: [],
+    rowsGivenAway: [],
     factories: [],
     tupleDeclarations: [],
     literalSpreads: [],
@@ -44,6 +45,7 @@ export const readModule = (path, text) => {
     if (readsEnvironment(node)) module.environmentReads.push(lineAt(node.start))
     if (sendsRequest(node)) module.requests.push(lineAt(node.start))
     if (beginsSession(node)) module.sessionBegins.push(lineAt(node.start))
+    if (givesRowsAway(node)) module.rowsGivenAway.push(lineAt(node.start))
     if (isFunction(node)) module.functions.push(measure(node, parent, lineAt))
     if (isFactory(node)) module.factories.push(measureFactory(node, typesIn(program), lineAt))
     if (isTupleDeclaration(node)) module.tupleDeclarations.push(lineAt(node.start))
@@ -194,6 +196,31 @@ const beginsSession = (node) => {
   if (node.type === 'MemberExpression') return nameIn(node.property) === 'beginSession'
   return node.type === 'ObjectPattern' && hasKey(node, 'beginSession')
 }
+
+// () => store.selectAll(sql), return store.selectAll(sql), export type { NoteRow } from './notes.store.js' and type Note = store.NoteRow.
+/** @type {(node: Node) => boolean} */
+const givesRowsAway = (node) => {
+  if (node.type === 'ArrowFunctionExpression') return areRows(node.body)
+  if (node.type === 'ReturnStatement') return areRows(node.argument)
+  if (node.type === 'TSTypeAliasDeclaration') return isNode(node.typeAnnotation) && isTypeOfStore(node.typeAnnotation)
+  if (node.type !== 'ExportNamedDeclaration' || !/\.store\.js$/.test(nameIn(node.source) ?? '')) return false
+  return listIn(node.specifiers).some(({ local }) => /Row$/.test(nameIn(local) ?? ''))
+}
+
+/** What a statement has selected, or one row of it. @type {(value: unknown) => boolean} */
+const areRows = (value) => {
+  if (!isNode(value)) return false
+  if (value.type === 'AwaitExpression') return areRows(value.argument)
+  if (value.type === 'ConditionalExpression') return areRows(value.consequent) || areRows(value.alternate)
+  if (value.type === 'MemberExpression') return value.computed === true && areRows(value.object)
+  if (value.type === 'ParenthesizedExpression') return areRows(value.expression)
+  if (value.type !== 'CallExpression' || !isNode(value.callee)) return false
+  return nameIn(value.callee.object) === 'store' && /^select/.test(nameIn(value.callee.property) ?? '')
+}
+
+/** @type {(type: Node) => boolean} */
+const isTypeOfStore = ({ typeName }) =>
+  isNode(typeName) && nameIn(typeName.left) === 'store' && /Row$/.test(nameIn(typeName.right) ?? '')
 
 /** @type {(pattern: unknown, name: string) => boolean} */
 const hasKey = (pattern, name) =>

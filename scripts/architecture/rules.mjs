@@ -107,6 +107,13 @@ const storesStayHome = ({ path, imports }) =>
     .filter(() => !path.startsWith('test/contracts/'))
     .map(({ target, line }) => ({ line, says: `a store is imported only from its own folder: ${target}` }))
 
+// Columns are known to the folder of their table only.
+/** @type {Rule} */
+const nounsKeepTheirRows = ({ path, rowsGivenAway }) =>
+  inSourceAndNoTest(path) && partOf(path) === 'domain' && !path.endsWith('.store.ts')
+    ? rowsGivenAway.map((line) => ({ line, says: 'a noun returns objects of its own, not rows of its store' }))
+    : []
+
 // A production process must not even load the files of the development providers.
 /** @type {Rule} */
 const devProvidersAreOptional = ({ path, imports }) =>
@@ -212,6 +219,7 @@ const rules = {
   importsWhatIsThere,
   flowsStandAlone,
   storesStayHome,
+  nounsKeepTheirRows,
   devProvidersAreOptional,
   oneWayIntoASession,
   configReadsTheEnvironment,

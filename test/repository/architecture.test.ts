@@ -66,6 +66,15 @@ const planted: [rule: string, mistake: string, files: Record<string, string>][] 
   ['flowsStandAlone', 'login leans on logout', { 'src/flows/login/l.ts': `import { b } from '../logout/b.js'` }],
   ['storesStayHome', 'a stranger at a store', { 'src/domain/a/a.ts': `import { b } from '../b/b.store.js'` }],
   ['storesStayHome', 'a test at a store', { 'test/a.test.ts': `import { b } from '../src/domain/b/b.store.js'` }],
+  ['nounsKeepTheirRows', 'a list', { 'src/domain/a/a.ts': 'const list = (sql) => store.selectAll(sql)' }],
+  [
+    'nounsKeepTheirRows',
+    'by a return',
+    { 'src/domain/a/a.ts': 'const a = () => { return b ? c : store.selectAll() }' },
+  ],
+  ['nounsKeepTheirRows', 'one row', { 'src/domain/a/a.ts': 'const a = async () => (await store.selectAll())[0]' }],
+  ['nounsKeepTheirRows', 'its type', { 'src/domain/a/a.ts': `export type { NoteRow } from './a.store.js'` }],
+  ['nounsKeepTheirRows', 'renamed', { 'src/domain/a/a.ts': 'export type Note = store.NoteRow' }],
   ['devProvidersAreOptional', 'loaded always', { 'src/app.ts': `import { d } from './dev-providers/d.js'` }],
   ['devProvidersAreOptional', 'loaded by a flow', { 'src/flows/a/a.ts': `void import('../../dev-providers/d.js')` }],
   ['pagesKnowTheContract', 'a page at the domain', { 'web/a.ts': `import { b } from '../src/domain/a/b.js'` }],
@@ -146,6 +155,16 @@ describe('what is allowed', () => {
     })
 
     expect(found).toEqual([])
+  })
+
+  it('is a noun that makes objects, numbers or answers of its rows', () => {
+    const noun = `import * as store from './notes.store.js'
+      export type { Note } from './notes.store.js'
+      const fromRow = (row: store.NoteRow) => row.title
+      export const list = async () => (await store.selectAll()).map(fromRow)
+      export const since = async () => (await store.selectAll())[0]?.since
+      export const isThere = async () => (await store.selectAll()).length > 0`
+    expect(judge({ 'src/domain/notes/notes.ts': noun, 'src/domain/notes/notes.store.ts': '' })).toEqual([])
   })
 
   it('is a long list of the words of a language', () => {
