@@ -62,7 +62,9 @@ const createAdmission = ({ clock, gate, groups }: Dependencies) => ({
     return invitation ? undefined : gate.refusalForAddress(email)
   },
   /** The address belongs to an account from now on. */
-  useUp: (sql: Sql, email: Email) => store.remove(sql, email.key),
+  useUp: async (sql: Sql, email: Email) => {
+    await store.remove(sql, email.key)
+  },
 })
 
 export type Invitations = ReturnType<typeof createInvitations>
