@@ -7,12 +7,12 @@ const budgets = {
   '@latchkey/client': { client: 3_000 },
   '@latchkey/verify': {
     verify: 6_000,
-    node: 4_750,
-    express: 4_750,
-    fastify: 4_750,
-    koa: 4_750,
-    hono: 4_750,
-    fetch: 4_750,
+    node: 5_000,
+    express: 5_000,
+    fastify: 5_000,
+    koa: 5_000,
+    hono: 5_000,
+    fetch: 5_000,
   },
 }
 

@@ -115,7 +115,7 @@ const createUserNouns = (config: Config, platform: NounPlatform, { keysFor, seal
     letterhead: { publicUrl: config.publicUrl, brand: themeOf(config), from: config.mailFrom },
     onOutcome: metrics?.countMail,
   })
-  const groups = createGroups({ database, clock })
+  const groups = createGroups({ database, clock, events })
   return { usernames, users, groups, newUsers, userChanges, identityLinks, nameMarks, webhooks, events, mails }
 }
 

@@ -18,7 +18,7 @@ const startExamples = async () => {
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (output += text.toString()))
   const isReady = () => ['Express', 'Hono'].every((name) => output.includes(`${name} is ready`))
-  await until('both examples are ready', () => isReady() || child.exitCode !== null)
+  await until('both examples are ready', () => isReady() || child.exitCode !== null, 200_000)
   if (!isReady()) throw new Error(`The examples did not start: ${output}`)
   const stop = async () => {
     child.kill('SIGTERM')

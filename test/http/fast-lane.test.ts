@@ -152,7 +152,7 @@ describe('the fast lane and the framework', () => {
     // Some of the tokens expire now, while they are remembered.
     clock.advance(2 * minutes)
     expect(await compareAll(texts.slice(requests / 2))).toEqual([])
-    expect(withLane.count.answered).toBeGreaterThan(requests / 8)
+    expect(withLane.count.answered).toBeGreaterThan(requests / 12)
     expect(withLane.count.answered).toBeLessThan(requests * 0.9)
   }, 120_000)
 

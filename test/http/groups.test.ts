@@ -11,7 +11,7 @@ const client = operatorClient('root')
 let latchkey: Latchkey
 beforeAll(async () => {
   latchkey = await startLatchkey({ settings: { GENERAL_LIMIT: '10000/15m', REFRESH_GRACE: '30s' } })
-  for (const name of ['admins', 'staff']) await latchkey.app.nouns.groups.add(name)
+  for (const name of ['admins', 'staff']) await latchkey.app.nouns.groups.add(name, client)
 })
 afterAll(() => latchkey.stop())
 
@@ -88,6 +88,22 @@ describe('a group', () => {
     expect((await verify(other, 'group=staff')).status).toBe(204)
   })
 
+  it('does not come between a user and signing out everywhere: the browser renews its token and asks again', async () => {
+    const tab = await latchkey.signedUp('wes')
+    const other = latchkey.browser()
+    await other.post('/login', { username: 'wes', password: goodPassword })
+    // Another instance, which has not read of it yet, lets the token pass.
+    await latchkey.sql.query('update refresh_token_records set oldest_generation = generation + 1 where user_id = $1', [
+      await idOf('wes'),
+    ])
+    const refused = await tab.act('/api/auth/logout-all')
+    expect([refused.status, refused.setCookies]).toEqual([401, []])
+    expect((await other.post('/api/auth/refresh')).status).toBe(200)
+    expect((await tab.post('/api/auth/refresh')).status).toBe(200)
+    expect((await tab.act('/api/auth/logout-all')).status).toBe(204)
+    expect((await other.post('/api/auth/refresh')).status).toBe(401)
+  })
+
   it('does not make a stolen token good: after its grace an old one ends the session', async () => {
     const tab = await latchkey.signedUp('dan')
     const old = tab.copy()
@@ -132,7 +148,7 @@ describe('a group', () => {
     await latchkey.signedUp('fay', { email })
     expect(await change('fay', { add: ['nothing'] })).toMatchObject({ refused: 'no_group', group: 'nothing' })
     const long = Array.from({ length: 17 }, (_, index) => `group-${index}-`.padEnd(32, 'x'))
-    for (const name of long) await latchkey.app.nouns.groups.add(name)
+    for (const name of long) await latchkey.app.nouns.groups.add(name, client)
     expect(await change('fay', { add: long })).toEqual({ refused: 'too_many_groups' })
     expect(await change('fay', { add: long.slice(0, 16) })).toMatchObject({ result: true })
     const tab = latchkey.browser()
@@ -146,19 +162,90 @@ describe('a group', () => {
 
   it('is deleted only without members, who lose it a part at a time', async () => {
     const { groups, groupChanges } = latchkey.app.nouns
-    await groups.add('beta')
+    await groups.add('beta', client)
     for (const name of ['gil', 'hal', 'ivy']) await latchkey.signedUp(name).then(() => change(name, { add: ['beta'] }))
-    expect(await groups.remove('beta')).toEqual({ refused: 'has_members' })
+    expect(await groups.remove('beta', client)).toEqual({ refused: 'has_members' })
     expect(await groupChanges.removeMembers(client, 'beta', 2)).toBe(2)
     expect(await groupChanges.removeMembers(client, 'beta', 2)).toBe(1)
-    expect(await groups.remove('beta')).toBeUndefined()
-    expect(await groups.remove('beta')).toEqual({ refused: 'no_group' })
+    expect(await groups.remove('beta', client)).toBeUndefined()
+    expect(await groups.remove('beta', client)).toEqual({ refused: 'no_group' })
     expect(await change('gil', { add: ['beta'] })).toMatchObject({ refused: 'no_group' })
+  })
+
+  it('can be left by users while it is being deleted: no two wait for each other', async () => {
+    const { groups, groupChanges } = latchkey.app.nouns
+    await groups.add('gamma', client)
+    const names = ['pia', 'quin', 'rob', 'sue']
+    for (const name of names) await latchkey.signedUp(name).then(() => change(name, { add: ['gamma'] }))
+    const deleteIt = async () => {
+      while ((await groups.remove('gamma', client))?.refused === 'has_members')
+        await groupChanges.removeMembers(client, 'gamma', 2)
+    }
+    const leave = async (name: string) => change(name, { remove: ['gamma'] })
+    await Promise.all([deleteIt(), deleteIt(), ...names.map(leave), ...names.map(leave)])
+    expect(await latchkey.sql.query(`select 1 from users where groups @> '{gamma}'`)).toEqual([])
+  })
+
+  it('is left by a user and joined by the same one in one change, with two events and one webhook', async () => {
+    await latchkey.signedUp('tom')
+    await change('tom', { add: ['staff'] })
+    await latchkey.sql.query(
+      "insert into webhooks_wanted (until) values (now() + interval '1 hour') on conflict do nothing",
+    )
+    await change('tom', { add: ['admins'], remove: ['staff'] })
+    const id = await idOf('tom')
+    const queued = await latchkey.sql.query<{ type: string; groups: string[] }>(
+      `select type, data -> 'user' -> 'groups' as groups from outgoing_webhooks where user_id = $1`,
+      [id],
+    )
+    await latchkey.sql.query('delete from webhooks_wanted')
+    await latchkey.sql.query('delete from outgoing_webhooks')
+    expect(queued).toEqual([{ type: 'user.updated', groups: ['admins'] }])
+    const recorded = await latchkey.sql.query<{ kind: string; reason: string }>(
+      "select kind, reason from events where user_id = $1 and kind like 'group_%' order by id",
+      [id],
+    )
+    expect(recorded.slice(1)).toEqual([
+      { kind: 'group_joined', reason: 'admins' },
+      { kind: 'group_left', reason: 'staff' },
+    ])
+  })
+
+  it('changes twice within one grace: the tokens of both times still get the newest', async () => {
+    const tab = await latchkey.signedUp('uma')
+    const [first, second] = [tab.copy(), tab.copy()]
+    await tab.post('/api/auth/refresh')
+    await change('uma', { add: ['staff'] })
+    expect((await first.post('/api/auth/refresh')).status).toBe(200)
+    await change('uma', { add: ['admins'] })
+    expect((await second.post('/api/auth/refresh')).status).toBe(200)
+    expect(groupsIn(second)).toEqual(['admins', 'staff'])
+    for (const each of [tab, first]) expect((await each.post('/api/auth/refresh')).status).toBe(200)
+    expect(new Set([tab, first, second].map(({ jar }) => jar.get('refresh_token'))).size).toBe(1)
+  })
+
+  it('does not shorten the longer grace of tokens that were renewed at the proxy', async () => {
+    const tab = await latchkey.signedUp('val')
+    const page = tab.copy()
+    tab.jar.delete('access_token')
+    expect((await verify(tab, 'renew=1')).status).toBe(204)
+    await change('val', { add: ['staff'] })
+    expect((await tab.copy().post('/api/auth/refresh')).status).toBe(200)
+    await latchkey.sql.query(`update refresh_token_records set rotated_at = rotated_at - interval '60 seconds'`)
+    // The answer of the application was slow: the browser has the tokens of the renewal only now.
+    expect((await tab.post('/api/auth/refresh')).status).toBe(200)
+    expect((await page.post('/api/auth/refresh')).status).toBe(200)
   })
 
   it('of an invitation is that of the account which is created with it', async () => {
     const email = 'jon@example.com'
-    await latchkey.app.nouns.invitations.invite({ email, key: email }, client, ['staff', 'deleted-since'])
+    const { groups, invitations } = latchkey.app.nouns
+    await groups.add('renewed', client)
+    await invitations.invite({ email, key: email }, client, ['staff', 'renewed', 'deleted-since'])
+    // Another group of the same name, made later: it was not meant.
+    await groups.remove('renewed', client)
+    latchkey.clock.advance(1 * minutes)
+    await groups.add('renewed', client)
     const tab = await latchkey.signedUp('jon')
     expect(groupsIn(tab)).toEqual(['staff'])
   })

@@ -55,6 +55,17 @@ it('groups are made, listed, given to users and deleted', async () => {
   ])
 })
 
+it('groups are given where tokens are signed by a key pair, too', async () => {
+  await command('group', 'add', 'pilots')
+  const config = { ...latchkey.config, accessTokenAlgorithm: 'ES256' as const }
+  const elsewhere = { openStores: (role: 'service' | 'owner') => openStores(config, role) }
+  expect(await run(elsewhere, ['user', 'groups', 'ada', '--add', 'pilots,admins'])).toMatchObject({
+    code: 0,
+    out: 'ada is in admins, pilots.\n',
+  })
+  await command('group', 'delete', 'pilots', '--yes')
+})
+
 it('groups are in an invitation, in an export, and in an import that makes them', async () => {
   await command('group', 'add', 'staff')
   expect(await command('invite', 'ben@example.com', '--group', 'guests')).toMatchObject({
@@ -71,6 +82,7 @@ it('groups are in an invitation, in an export, and in an import that makes them'
   const rows = ['cam@example.com,"staff, sailors"', 'dan@example.com,Staff', 'eve@example.com,']
   const imported = await run(store, ['user', 'import', '-'], { input: `email,groups\n${rows.join('\n')}\n` })
   expect(imported).toMatchObject({ code: 1, err: expect.stringContaining('line 3: groups must be') })
+  expect(imported.out).toContain('Groups: sailors, staff.\nMade the groups sailors.')
   const asJson = '{"email":"fay@example.com","groups":["sailors"]}'
   expect((await run(store, ['user', 'import', '-'], { input: asJson })).code).toBe(0)
   expect((await command('group', 'list')).out).toMatch(/^sailors +2/m)

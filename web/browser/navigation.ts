@@ -22,9 +22,12 @@ export const returnToInAddress = () => {
   return accepted(asked === undefined ? undefined : asked + fragment) ?? accepted(asked)
 }
 
+/** Whether a proxy shows the step-up page at the address of the application, whose query is not for us. */
+export const isInPlace = () => location.pathname !== '/step-up'
+
 /** Where a step-up leads back to. A proxy may show that page in the place of the application's: then it is this address. */
 export const returnToAfterStepUp = () =>
-  location.pathname === '/step-up' ? returnToInAddress() : location.pathname + location.search + location.hash
+  isInPlace() ? accepted(location.pathname + location.search + location.hash) : returnToInAddress()
 
 /** The address of one of our pages, with the page that the visitor wanted. */
 export const withReturnTo = (path: string, returnTo: string | undefined) =>
@@ -34,9 +37,21 @@ export const withReturnTo = (path: string, returnTo: string | undefined) =>
 export const setPasswordPath = '/forgot-password?set'
 export const isSetPasswordInAddress = () => queryValue('set') !== undefined
 
+const otherAccountKey = 'latchkey.other-account'
+const otherAccountLifetime = 15 * 60 * 1_000
+
+/** The visitor is signed in, and has asked for a form to use another account: for the next pages of this tab, too. */
+export const wantsOtherAccount = () => {
+  if (queryValue('notice') === ('other_account' satisfies LoginNotice))
+    tabStorage.write(otherAccountKey, `${Date.now()}`)
+  return Date.now() - Number(tabStorage.read(otherAccountKey) ?? 0) < otherAccountLifetime
+}
+
 /** Goes to the page that the visitor wanted, or else to the operator's `AFTER_SIGN_IN`. */
-export const redirectAfterSignIn = (returnTo: string | undefined) =>
+export const redirectAfterSignIn = (returnTo: string | undefined) => {
+  tabStorage.write(otherAccountKey, undefined)
   location.replace(returnTo ?? readSettings().afterSignIn)
+}
 
 /** Goes to the login page, which leads back to this page. */
 export const redirectToLogin = (notice: LoginNotice) =>

@@ -29,7 +29,9 @@ export const AccountPanel = ({ account }: { account: Account }) => {
         {account.groups.length > 0 && (
           <div>
             <dt>{words.dashboard.groups}</dt>
-            <dd>{account.groups.join(', ')}</dd>
+            {account.groups.map((name) => (
+              <dd key={name}>{name}</dd>
+            ))}
           </div>
         )}
       </dl>

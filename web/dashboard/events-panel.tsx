@@ -10,18 +10,24 @@ import { fullDate, timeAgo } from './dates.js'
 import { Panel } from './panel.js'
 
 const shownAtFirst = 6
+/** In the place of an address, of what an operator did by a command. */
+const operatorsPlace = 'command line'
 const warnings: readonly AccountEventKind[] = [
   'sign_in_failed',
   'second_factor_failed',
   'refresh_theft',
   'password_change_failed',
   'email_change_failed',
+  'step_up_failed',
+  'rate_limited',
 ]
 
 export const EventsPanel = ({ events }: { events: AccountEvent[] }) => {
   const words = useWords('dashboard')
   const { locale } = useSettings()
   const titleOf = useEventTitle()
+  const whereOf = (event: AccountEvent) =>
+    event.ip === '' || event.ip === operatorsPlace ? words.byOperator : `${deviceName(event, words)} · ${event.ip}`
   const [all, setAll] = useState(false)
   const list = useRef<HTMLOListElement>(null)
   useEffect(() => {
@@ -38,9 +44,7 @@ export const EventsPanel = ({ events }: { events: AccountEvent[] }) => {
             <span class="event-dot" aria-hidden="true" />
             <div class="row-text">
               <strong>{titleOf(event)}</strong>
-              <span>
-                {deviceName(event, words)} · {event.ip}
-              </span>
+              <span>{whereOf(event)}</span>
             </div>
             <time dateTime={event.createdAt} title={fullDate(event.createdAt, locale)}>
               {timeAgo(event.createdAt, locale)}

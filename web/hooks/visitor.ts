@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { User } from '#client/client.js'
 import { client } from '../browser/client.js'
-import { queryValue } from '../browser/navigation.js'
+import { queryValue, wantsOtherAccount } from '../browser/navigation.js'
 import { useStableCallback } from './stable-callback.js'
 
 /** How long a slow answer may hide the form. */
@@ -15,7 +15,7 @@ type Visitor = 'unknown' | 'signed-out' | User
  * to be signed out, or wants to use another account.
  */
 export const useVisitor = (onSignedIn: () => void) => {
-  const [isKnown] = useState(() => queryValue('notice') !== undefined)
+  const [isKnown] = useState(() => wantsOtherAccount() || queryValue('notice') !== undefined)
   const [visitor, setVisitor] = useState<Visitor>(isKnown ? 'signed-out' : 'unknown')
   const signedIn = useStableCallback((user: User) => {
     setVisitor(user)

@@ -3,7 +3,8 @@ import { type Answer, isTemporary, type Refusal } from '#client/client.js'
 import { type ProofMethod, reachingTwoFactors, secondFactorsAmong } from '#contract/proofs.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
-import { queryValue, redirectAfterSignIn, returnToAfterStepUp, withReturnTo } from '../browser/navigation.js'
+import { isInPlace, queryValue, redirectAfterSignIn, returnToAfterStepUp, withReturnTo } from '../browser/navigation.js'
+import { tabStorage } from '../browser/storage.js'
 import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
 import { Heading } from '../components/heading.js'
@@ -24,7 +25,25 @@ type Prover = { methods: readonly ProofMethod[]; username: string }
 const signIn = () => location.replace(withReturnTo('/login?notice=sign_in', returnToAfterStepUp()))
 
 /** An application has sent the user here to prove again who they are. It says in the address what it asks for. */
-const StepUp = () => (queryValue('group') === undefined ? <ProveAgain /> : <NoAccess />)
+const StepUp = () => (asked('group') === undefined && !wasProvenHere() ? <ProveAgain /> : <NoAccess />)
+
+/** What the application asks for. */
+const asked = (name: string) => (isInPlace() ? undefined : queryValue(name))
+
+/**
+ * Shown in the place of the application, the page cannot know why it refuses. If the user has just proven it here in vain, it is not
+ * for the lack of a proof.
+ */
+const provenKey = 'latchkey.proven-in-place'
+const provenFor = 30_000
+const wasProvenHere = () => {
+  const [at, path] = (tabStorage.read(provenKey) ?? '').split(' ')
+  return isInPlace() && path === location.pathname && Date.now() - Number(at) < provenFor
+}
+const returnProven = () => {
+  tabStorage.write(provenKey, isInPlace() ? `${Date.now()} ${location.pathname}` : undefined)
+  redirectAfterSignIn(returnToAfterStepUp())
+}
 
 const ProveAgain = () => {
   const words = useWords('step-up')
@@ -37,23 +56,38 @@ const ProveAgain = () => {
 /** The account is in no group that the page is for. To prove it again would not help. */
 const NoAccess = () => {
   const words = useWords('step-up')
+  const { tryAgain } = useWords('common')
   const { afterSignIn } = useSettings()
   const { value: caller, unasked, load } = useAnswer(() => client.me(), signInUnlessTemporary)
   if (unasked) return <PageNotLoaded heading={words.noAccessHeading} refused={unasked} onTryAgain={load} />
   if (!caller) return <LoadingCard />
-  const goBack = () => (history.length > 1 ? history.back() : location.replace(afterSignIn))
+  const returnTo = returnToAfterStepUp()
+  // A new tab begins with an empty page, which counts.
+  const goBack = () => (history.length > 2 ? history.back() : location.replace(afterSignIn))
+  const otherAccount = withReturnTo('/login?notice=other_account', returnTo)
+  // In the place of this page: "back" must not lead to it again.
+  const toOtherAccount = (event: Event) => {
+    event.preventDefault()
+    location.replace(otherAccount)
+  }
   return (
     <Card>
       <Heading text={words.noAccessHeading} />
       <p class="lead">
-        {fill(words.signedInAs, { username: caller.user.username })} {words.noAccess}
+        <strong>{fill(words.signedInAs, { username: caller.user.username })}</strong> {words.noAccess}
       </p>
       <div class="other-way">
-        <a class="button primary" href={withReturnTo('/login?notice=other_account', returnToAfterStepUp())}>
+        <a class="button primary" href={otherAccount} onClick={toOtherAccount}>
           {words.otherAccount}
         </a>
+        {returnTo !== undefined && (
+          <a class="button plain" href={returnTo}>
+            {tryAgain}
+          </a>
+        )}
         <Button onPress={goBack}>{words.back}</Button>
       </div>
+      <OtherWays />
     </Card>
   )
 }
@@ -78,7 +112,7 @@ const Prove = ({ prover }: { prover: Prover }) => {
       <p class="lead">
         {words.lead} {fill(words.signedInAs, { username: prover.username })}
       </p>
-      <StepUpForm {...prover} onProven={() => redirectAfterSignIn(returnToAfterStepUp())} onSignedOut={signIn} />
+      <StepUpForm {...prover} onProven={returnProven} onSignedOut={signIn} />
       <p class="divider">{useWords('common').or}</p>
       <OtherWays />
     </Card>
@@ -117,7 +151,7 @@ const askProver = async (): Promise<Answer<Prover>> => {
   const answer = await client.stepUpMethods()
   if (answer.refused) return answer
   const { methods } = answer.value
-  if (queryValue('factors') !== '2') return { value: { methods, username } }
+  if (asked('factors') !== '2') return { value: { methods, username } }
   const secondFactors = secondFactorsAmong(methods)
   if (secondFactors.length === 0) return { value: { methods: [], username } }
   const listed = await client.sessions()

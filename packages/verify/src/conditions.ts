@@ -35,7 +35,11 @@ const groupsIn = (group: ConditionOptions['group']) => {
 }
 
 /** What a part of the application asks for beyond a session. A wrong one is an error at the start. */
-export const conditionsOf = ({ factors, fresh, group }: ConditionOptions) => {
+export const conditionsOf = (options: ConditionOptions) => {
+  const { factors, fresh, group } = options
+  // Such as from a variable of the environment that is not set: the part would be open.
+  for (const name of ['group', 'fresh', 'factors'] as const)
+    if (name in options && options[name] === undefined) throw new TypeError(`${name}: is undefined; leave it out`)
   if (factors !== undefined && factors !== 2) throw new TypeError('factors: must be 2')
   const longest = secondsIn(fresh) * 1000
   const groups = groupsIn(group)

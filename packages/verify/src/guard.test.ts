@@ -253,6 +253,13 @@ describe('a part for a group', () => {
     }
   })
 
+  it('says that a form was not sent', async () => {
+    const headers = { ...navigation, cookie: `access_token=${tokenFor('ada')}` }
+    const answer = await guardWith(neverAsked, options).ask({ path: '/admin', method: 'POST', headers })
+    expect(answer).toMatchObject({ status: 403, body: expect.stringContaining('Your entries were not sent') })
+    expect(answer).toMatchObject({ body: expect.stringContaining(`${publicUrl}/step-up?group=1`) })
+  })
+
   it('renews a token of a service that had no groups', async () => {
     const old = tokenFor('ada', { groups: undefined as unknown as string[] })
     expect(await askWith(old)).toMatchObject({ body: expect.stringContaining('group_required') })
@@ -261,7 +268,23 @@ describe('a part for a group', () => {
     expect(answer).toMatchObject({ status: 'passed', setCookies: { length: 3 } })
   })
 
-  it.each(['Admins', 'a b', ['admins', ''], 7, null])('does not start with %o', (group) => {
+  it('goes on with such a token if it cannot be renewed, and does not ask a service without groups again and again', async () => {
+    const old = tokenFor('ada', { groups: undefined as unknown as string[] })
+    const headers = { cookie: `access_token=${old}; refresh_token=one` }
+    const refused = { status: 403, body: expect.stringContaining('group_required') }
+    for (const status of [401, 503])
+      expect(await guardWith(() => new Response('', { status }), options).ask({ headers })).toMatchObject(refused)
+    let renewals = 0
+    const { ask } = guardWith(() => {
+      renewals += 1
+      return renewed(tokenFor('ada', { groups: undefined as unknown as string[] }))
+    }, options)
+    for (let round = 0; round < 3; round += 1) expect(await ask({ headers })).toMatchObject(refused)
+    expect(renewals).toBe(1)
+    expect(await ask({ headers, method: 'HEAD' })).toMatchObject(refused)
+  })
+
+  it.each(['Admins', 'a b', ['admins', ''], 7, null, undefined])('does not start with %o', (group) => {
     expect(() => guardWith(neverAsked, { group } as GuardOptions)).toThrow(TypeError)
   })
 })

@@ -1,4 +1,4 @@
-import { type Answer, escapeHtml, jsonAnswer, pageAnswer, redirect } from './answers.js'
+import { type Answer, escapeHtml, jsonAnswer, pageAnswer, redirect, refusals } from './answers.js'
 import type { Verified } from './claims.js'
 import { type ConditionOptions, conditionsOf, type Missing } from './conditions.js'
 import { type AnyRequest, headerOf, readCookie } from './cookies.js'
@@ -47,22 +47,30 @@ const unavailable = (request: Incoming) =>
     ? pageAnswer(503, 'Please try again', '<p>This page is not available at the moment. Try again in a minute.</p>')
     : jsonAnswer('unavailable')
 
+/** How long a service is not asked for better tokens, in milliseconds. */
+const pauseWhileOutdated = 60_000
+
 /** The user of the request, with cookies if the tokens were renewed. */
 const createIdentify = (verifier: Verifier, isOutdated: (auth: Verified) => boolean) => {
   const renew = createRenewal(verifier)
+  let outdatedUntil = 0
   return async (request: Incoming): Promise<Identified> => {
     const verified = request.known ?? (await verifier.verify(request))
     if (!verified.ok && verified.code === 'unavailable') return { outcome: 'unavailable', setCookies: [] }
     const withoutRenewal: Identified = verified.ok
       ? { outcome: 'known', auth: verified, setCookies: [] }
       : { outcome: 'signed_out', setCookies: [] }
-    if (verified.ok ? !isOutdated(verified) : verified.code === 'doubled') return withoutRenewal
+    const isGood = verified.ok && (!isOutdated(verified) || verifier.service.now() < outdatedUntil)
+    if (isGood || (!verified.ok && verified.code === 'doubled')) return withoutRenewal
     const refreshToken = readCookie(headerOf(request, 'cookie'), 'refresh_token').value
     // HEAD changes nothing, and a program that sends it may not keep cookies.
     if (refreshToken === undefined || request.method === 'HEAD') return withoutRenewal
     const userAgent = headerOf(request, 'user-agent')
     const renewed = await renew({ refreshToken, userAgent, address: request.address })
-    if (renewed.outcome !== 'renewed') return { outcome: renewed.outcome, setCookies: renewed.setCookies }
+    if (renewed.outcome !== 'renewed')
+      return verified.ok ? withoutRenewal : { outcome: renewed.outcome, setCookies: renewed.setCookies }
+    // The service knows no groups itself. To ask it again with each request would not help.
+    if (isOutdated(renewed.verified)) outdatedUntil = verifier.service.now() + pauseWhileOutdated
     return { outcome: 'known', auth: renewed.verified, setCookies: renewed.setCookies }
   }
 }
@@ -99,9 +107,13 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
 
   const notEnough = (request: Incoming, { code, query }: Missing) => {
     const page = `/step-up?${query}`
-    return isNavigation(request) && isReading(request)
-      ? redirect(addresses.returning(page, request.path))
-      : jsonAnswer(code, { 'x-auth-step-up': addresses.returning(page) })
+    const headers = { 'x-auth-step-up': addresses.returning(page) }
+    if (!isNavigation(request)) return jsonAnswer(code, headers)
+    if (isReading(request)) return redirect(addresses.returning(page, request.path))
+    const { message } = refusals[code]
+    const link = `<a href="${escapeHtml(addresses.returning(page))}" target="_blank">Continue in a new tab</a>`
+    const text = `<p>${message}. ${link}, then go back to this form and send it again.</p>`
+    return pageAnswer(403, 'Your entries were not sent', text)
   }
 
   return async (request: Incoming): Promise<Decision> => {

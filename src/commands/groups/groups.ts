@@ -3,7 +3,7 @@ import { type Command, CommandFailure, operator, print, readArguments, withStore
 import { counted } from '../terminal/counted.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
-import { listOptions, userList } from '../users/user-list.js'
+import { listOptions, listUsers } from '../users/user-list.js'
 import { groupNameFrom } from './group-name.js'
 
 const json = { json: { type: 'boolean' } } as const
@@ -21,9 +21,8 @@ hyphens, with a letter or a digit first. Members join with \`latchkey user group
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, json, ['NAME'])
     const name = groupNameFrom(positionals[0] ?? '')
-    return withStores(context, 'service', async ({ groups, events }) => {
-      const added = await groups.add(name)
-      if (added) await events.record({ kind: 'group_added', reason: name }, operator(context))
+    return withStores(context, 'service', async ({ groups }) => {
+      const added = await groups.add(name, operator(context))
       const done = added ? `Made the group ${name}.` : `The group ${name} is there already.`
       await print(context.stdout, values.json ? printableJson({ name, added }) : done)
       return 0
@@ -65,9 +64,9 @@ export const groupMembers: Command = {
 The same as \`latchkey user list --group NAME\`, with the same options.`,
 
   run: async (args, context) => {
-    const { positionals } = readArguments(args, listOptions, ['NAME'])
-    const name = groupNameFrom(positionals[0] ?? '')
-    return userList.run([...args.filter((arg) => arg !== positionals[0]), '--group', name], context)
+    const { group: _, ...options } = listOptions
+    const { positionals, values } = readArguments(args, options, ['NAME'])
+    return listUsers({ ...values, group: positionals[0] ?? '' }, context)
   },
 }
 
@@ -87,18 +86,17 @@ interrupted, some members have lost it; run it again.
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, ...json }, ['NAME'])
     const name = groupNameFrom(positionals[0] ?? '')
-    return withStores(context, 'service', async ({ groups, groupChanges, events }) => {
+    return withStores(context, 'service', async ({ groups, groupChanges }) => {
       const client = operator(context)
       let members = 0
       for (;;) {
-        const removed = await groups.remove(name)
+        const removed = await groups.remove(name, client)
         if (!isRefused(removed)) break
         if (removed.refused === 'no_group') throw new CommandFailure(`There is no group ${name}.`)
         if (!values.yes)
           throw new CommandFailure(`The group ${name} has members, who would lose it. Add --yes to delete it.`)
         members += await groupChanges.removeMembers(client, name, membersAtOnce)
       }
-      await events.record({ kind: 'group_deleted', reason: name }, client)
       const done = `Deleted the group ${name}; it had ${counted(members, 'member')}.`
       await print(context.stdout, values.json ? printableJson({ name, deleted: true, members }) : done)
       return 0

@@ -1,4 +1,6 @@
+import { mostGroups } from '../../contract/groups.js'
 import { isRefused } from '../../contract/outcome.js'
+import { longestAccessToken } from '../../domain/tokens/token-length.js'
 import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { requireUser, unlessDeleted } from '../users/find-user.js'
@@ -10,6 +12,8 @@ const options = {
   json: { type: 'boolean' },
 } as const
 
+const namesFrom = (given: readonly string[] = []) => given.flatMap((text) => text.split(',')).map(groupNameFrom)
+
 const listed = (groups: readonly string[]) => (groups.length > 0 ? groups.join(', ') : 'no group')
 
 export const userGroups: Command = {
@@ -17,17 +21,17 @@ export const userGroups: Command = {
   help: `latchkey user groups USER [--add GROUP]... [--remove GROUP]... [--json]
 
 Without --add and --remove it changes nothing. A change counts within two seconds, for every instance, and signs nobody out. A user
-can be in 16 groups at most, and in fewer if their names are long: an access token must stay under 1,800 bytes. USER is a
+can be in ${mostGroups} groups at most, and in fewer if their names are long: an access token must stay under ${longestAccessToken} bytes. USER is a
 username, an email or an id.
 
-  --add GROUP       can be given several times; the group must be there (latchkey group add)
-  --remove GROUP    can be given several times
+  --add GROUP       or several with commas; they must be there (latchkey group add)
+  --remove GROUP    or several with commas
   --json            one JSON object, for programs`,
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, options, ['USER'])
-    const add = (values.add ?? []).map(groupNameFrom)
-    const remove = (values.remove ?? []).map(groupNameFrom)
+    const add = namesFrom(values.add)
+    const remove = namesFrom(values.remove)
     const both = add.find((name) => remove.includes(name))
     if (both !== undefined) throw new CommandFailure(`--add and --remove name the same group: ${both}.`)
     return withStores(context, 'service', async (stores) => {
@@ -57,4 +61,4 @@ const whyRefused = (
 ) =>
   refusal.refused === 'no_group'
     ? `There is no group ${refusal.group}. Make it with: latchkey group add ${refusal.group}`
-    : `${username} would be in more than 16 groups, or the access token would be longer than 1,800 bytes. Nothing was changed.`
+    : `${username} would be in more than ${mostGroups} groups, or the access token would be longer than ${longestAccessToken} bytes. Nothing was changed.`

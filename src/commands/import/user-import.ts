@@ -31,7 +31,16 @@ import type { UserFormat, UserRecord } from './user-records.js'
 
 const batchSize = 1_000
 
-type Counts = { added: number; existed: number; refused: number; withPassword: number; unknownHashes: number }
+/** `groups`: of the users who were added. `newGroups`: those that were not there before. */
+type Counts = {
+  added: number
+  existed: number
+  refused: number
+  withPassword: number
+  unknownHashes: number
+  groups: string[]
+  newGroups: string[]
+}
 /** A row that was refused, or a warning about one that was not. */
 type Remark = { line: number; text: string }
 type Plan = { format: UserFormat | undefined; forms: HashForms; dryRun: boolean; json: boolean }
@@ -59,7 +68,7 @@ const passwordsOf = ({ added, withPassword, unknownHashes }: Counts) => {
 }
 
 const summary = (counts: Counts, ignored: ReadonlySet<string>, dryRun: boolean) => {
-  const { added, existed, refused } = counts
+  const { added, existed, refused, groups, newGroups } = counts
   const first = [
     `${dryRun ? 'Would add' : 'Added'} ${counted(added, 'user')}`,
     `${existed.toLocaleString('en')} existed already`,
@@ -68,6 +77,8 @@ const summary = (counts: Counts, ignored: ReadonlySet<string>, dryRun: boolean) 
   return [
     first,
     ...(added > 0 ? [passwordsOf(counts)] : []),
+    ...(groups.length > 0 ? [`Groups: ${groups.join(', ')}.`] : []),
+    ...(newGroups.length > 0 ? [`${dryRun ? 'Would make' : 'Made'} the groups ${newGroups.join(', ')}.`] : []),
     ...(ignored.size > 0 ? [`Ignored columns: ${[...ignored].join(', ')}.`] : []),
   ].join('\n')
 }
@@ -89,10 +100,19 @@ const noteIgnored = (fieldNamed: ImportFieldNamed) => {
 const createImporter = (
   { bulkUsers, tokens, clock, configuredProviders: providers }: Stores,
   { forms, dryRun }: Plan,
+  knownGroups: ReadonlySet<string>,
   report: (remark: Remark) => Promise<void>,
 ) => {
   const write = dryRun ? bulkUsers.createTrial() : bulkUsers.add
-  const counts: Counts = { added: 0, existed: 0, refused: 0, withPassword: 0, unknownHashes: 0 }
+  const counts: Counts = {
+    added: 0,
+    existed: 0,
+    refused: 0,
+    withPassword: 0,
+    unknownHashes: 0,
+    groups: [],
+    newGroups: [],
+  }
   let waiting: Waiting[] = []
   let unreadable: Remark[] = []
 
@@ -109,6 +129,9 @@ const createImporter = (
     counts.refused += unreadable.length + refused.length
     counts.withPassword += added.filter(({ passwordHash }) => passwordHash !== null).length
     counts.unknownHashes += warnings.length
+    const named = new Set([...counts.groups, ...added.flatMap(({ groups }) => groups)])
+    counts.groups = [...named].sort()
+    counts.newGroups = counts.groups.filter((name) => !knownGroups.has(name))
     waiting = []
     unreadable = []
   }
@@ -137,8 +160,9 @@ const reportCounts = async (
   { events }: Stores,
   context: CommandContext,
 ) => {
-  const { added, existed, refused } = counts
-  const what = `${added} added, ${existed} existed, ${refused} refused`
+  const { added, existed, refused, groups } = counts
+  const inGroups = groups.length > 0 ? `, groups ${groups.join(',')}` : ''
+  const what = `${added} added, ${existed} existed, ${refused} refused${inGroups}`
   if (!dryRun) await events.record({ kind: 'users_imported', reason: what }, operator(context))
   const asJson = () => printableJson({ ...counts, ignoredColumns: [...ignored], dryRun })
   await print(context.stdout, json ? asJson() : summary(counts, ignored, dryRun))
@@ -147,7 +171,8 @@ const reportCounts = async (
 const importAll = async (stores: Stores, input: Input, plan: Plan, context: CommandContext) => {
   const { readUserRecords } = await import('./user-records.js')
   const progress = createProgress(context.stderr, input.size)
-  const importer = createImporter(stores, plan, async ({ line, text }) => {
+  const knownGroups = new Set((await stores.groups.list()).map(({ name }) => name))
+  const importer = createImporter(stores, plan, knownGroups, async ({ line, text }) => {
     progress.clear()
     await print(context.stderr, `line ${line}: ${text}`)
   })

@@ -2,6 +2,7 @@ import { mostGroups } from '../../contract/groups.js'
 import type { Language } from '../../contract/languages.js'
 import { isRefused } from '../../contract/outcome.js'
 import type { Invitation } from '../../domain/invitations/invitations.js'
+import { longestAccessToken } from '../../domain/tokens/token-length.js'
 import {
   type Command,
   type CommandContext,
@@ -33,10 +34,15 @@ const invite = (context: CommandContext, { address, language, groups }: Invited,
     if (unknown !== undefined)
       throw new CommandFailure(`There is no group ${unknown}. Make it with: latchkey group add ${unknown}`)
     if (groups.length > mostGroups || !tokens.fits({ username: longestUsername, email: email.email, groups }))
-      throw new CommandFailure('These are too many groups: an access token must stay under 1,800 bytes.')
+      throw new CommandFailure(
+        `These are too many groups: an access token must stay under ${longestAccessToken} bytes.`,
+      )
     const invitation = await invitations.invite(email, { ...operator(context), language }, groups)
     if (isRefused(invitation)) throw new CommandFailure(`${email.email} has an account. Nothing was sent.`)
-    await events.record({ kind: 'user_invited' }, { ...operator(context), typedName: email.email })
+    await events.record(
+      { kind: 'user_invited', ...(groups.length > 0 && { reason: `groups ${groups.join(',')}` }) },
+      { ...operator(context), typedName: email.email },
+    )
     const link = addresses('invite', invitation.token)
     const expiresAt = invitation.expiresAt.toISOString()
     await print(

@@ -4,7 +4,15 @@ import type { ListedUser } from '../../domain/users/bulk.js'
 import { profileFrom, shownProfile } from '../../domain/users/profile-fields.js'
 import { days } from '../../lib/durations.js'
 import { isUuid } from '../../lib/uuid.js'
-import { type Command, limitFrom, print, readArguments, UsageFault, withStores } from '../command.js'
+import {
+  type Command,
+  type CommandContext,
+  limitFrom,
+  print,
+  readArguments,
+  UsageFault,
+  withStores,
+} from '../command.js'
 import { groupNameFrom } from '../groups/group-name.js'
 import { momentFrom } from '../operations/events.js'
 import { printableJson } from '../terminal/printable-json.js'
@@ -61,6 +69,36 @@ const unusedFrom = (text: string | undefined) => {
   return { unusedSince }
 }
 
+type ListValues = ReturnType<typeof readArguments<typeof listOptions>>['values']
+
+export const listUsers = async (values: ListValues, context: CommandContext) => {
+  const limit = limitFrom(values.limit, mostAtOnce)
+  const after = values.after?.toLowerCase()
+  if (after !== undefined && !isUuid(after)) throw new UsageFault('--after takes the id of a user.')
+  const filter = {
+    disabled: values.disabled ?? false,
+    noSecondFactor: values['no-second-factor'] ?? false,
+    ...unusedFrom(values['unused-since']),
+    ...(values.group !== undefined && { group: groupNameFrom(values.group) }),
+  }
+
+  const isFiltered = Object.values(filter).some(Boolean)
+
+  return withStores(context, 'service', async ({ bulkUsers }) => {
+    const found = await bulkUsers.page(after, limit + 1, filter)
+    const users = found.slice(0, limit)
+    if (values.json) for (const user of users) await print(context.stdout, asJson(user))
+    else
+      await print(
+        context.stdout,
+        users.length > 0 ? asLines(users) : isFiltered ? 'No user matches.' : 'There are no users.',
+      )
+    if (found.length > limit)
+      await print(context.stderr, `There are more users: continue with --after ${users.at(-1)?.id}`)
+    return 0
+  })
+}
+
 export const userList: Command = {
   summary: 'List users, a page at a time',
   help: `latchkey user list [--disabled] [--no-second-factor] [--unused-since TIME] [--group NAME]
@@ -79,31 +117,7 @@ Lists users, oldest first. With several filters, those to whom all of them apply
 
   run: async (args, context) => {
     const { values } = readArguments(args, listOptions, [])
-    const limit = limitFrom(values.limit, mostAtOnce)
-    const after = values.after?.toLowerCase()
-    if (after !== undefined && !isUuid(after)) throw new UsageFault('--after takes the id of a user.')
-    const filter = {
-      disabled: values.disabled ?? false,
-      noSecondFactor: values['no-second-factor'] ?? false,
-      ...unusedFrom(values['unused-since']),
-      ...(values.group !== undefined && { group: groupNameFrom(values.group) }),
-    }
-
-    const isFiltered = Object.values(filter).some(Boolean)
-
-    return withStores(context, 'service', async ({ bulkUsers }) => {
-      const found = await bulkUsers.page(after, limit + 1, filter)
-      const users = found.slice(0, limit)
-      if (values.json) for (const user of users) await print(context.stdout, asJson(user))
-      else
-        await print(
-          context.stdout,
-          users.length > 0 ? asLines(users) : isFiltered ? 'No user matches.' : 'There are no users.',
-        )
-      if (found.length > limit)
-        await print(context.stderr, `There are more users: continue with --after ${users.at(-1)?.id}`)
-      return 0
-    })
+    return listUsers(values, context)
   },
 }
 

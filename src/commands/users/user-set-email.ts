@@ -1,4 +1,5 @@
 import { isRefused } from '../../contract/outcome.js'
+import { longestAccessToken } from '../../domain/tokens/token-length.js'
 import { undoLifetime } from '../../domain/undos/undos.js'
 import { days } from '../../lib/durations.js'
 import { type Command, CommandFailure, emailFrom, operator, print, readArguments, withStores } from '../command.js'
@@ -40,7 +41,7 @@ this time. USER is a username, an email or an id.
         throw new CommandFailure(
           {
             email_taken: `Another user has the address ${email.email}, or had it in the last ${undoLifetime / days} days.`,
-            too_many_groups: `With this address and the groups of ${username}, the access token would be longer than 1,800 bytes.`,
+            too_many_groups: `With this address and the groups of ${username}, the access token would be longer than ${longestAccessToken} bytes.`,
             no_user: `${username} was deleted in the meantime.`,
             changed_meanwhile: `${username} was changed in the meantime. Try again.`,
           }[set.refused],

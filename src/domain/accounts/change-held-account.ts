@@ -80,8 +80,8 @@ export const createChangeHeldAccount = ({ users, sessions, applyConsequences, to
     if (unannounced) throw new Error(`The change ${unannounced} was not announced`)
     const endedSessions = await applyAll(sql, account, changes)
     const user = (await users.findById(sql, account.user.id)) ?? account.user
-    const isLonger = lengthening.some((kind) => changes[kind])
-    if (isLonger && user.groups.length > 0 && !tokens.fits(user)) return refuse('too_many_groups') as TooLong<Kind>
+    const mayBeLonger = lengthening.some((kind) => changes[kind])
+    if (mayBeLonger && user.groups.length > 0 && !tokens.fits(user)) return refuse('too_many_groups') as TooLong<Kind>
     const issued = await renewTokens(sql, account, user, { kinds, proven: changes.stepped_up?.proven })
     const isMailed = changed.map(consequencesOf).some(({ mail }) => mail !== null)
     return { result, user, issued, endedSessions, isMailed } as Applied<ResultOf<Outcome>>

@@ -37,8 +37,11 @@ export const createGroupChanges = ({ database, accountChanges, groups }: Depende
     removeMembers: (client: Client, name: string, limit: number) =>
       database.transaction(async (sql) => {
         const members = await groups.lockMembers(sql, name, limit)
-        for (const userId of members)
-          await accountChanges.byOperatorInside(sql, { userId, client }, kinds, changeGroups({ remove: [name] }))
+        for (const userId of members) {
+          const change = changeGroups({ remove: [name] })
+          const changed = await accountChanges.byOperatorInside(sql, { userId, client }, kinds, change)
+          if (isRefused(changed)) throw new Error(`A member whose row is held could not leave: ${changed.refused}`)
+        }
         return members.length
       }),
   }

@@ -1,42 +1,47 @@
 import type { Sql } from '../../platform/database/database.js'
 import { selectList } from '../../platform/database/select-list.js'
 
-export type GroupRow = { name: string; created_at: Date; members: number }
+type GroupRow = { name: string; created_at: Date; members: number }
+
+/** The second part is that of the index, which has only users who are in a group. */
+const isIn = (group: string) => `(users.groups @> array[${group}] and users.groups <> '{}')`
 
 /** No row if it is there already. */
 export const insertGroup = (sql: Sql, name: string, now: Date) =>
-  sql.query<{ name: string }>(
-    'insert into groups (name, created_at) values ($1, $2) on conflict do nothing returning name',
-    [name, now],
-  )
+  sql.query('insert into groups (name, created_at) values ($1, $2) on conflict do nothing returning name', [name, now])
 
 export const selectGroups = (sql: Sql) =>
   sql.query<GroupRow>(
     `select ${selectList<GroupRow>({
       name: true,
       created_at: true,
-      members: '(select count(*) from users where users.groups @> array[groups.name])::int',
+      members: `(select count(*) from users where ${isIn('groups.name')})::int`,
     })} from groups order by name`,
   )
 
-/** Those of the names that are there. They are not deleted before the transaction ends. */
-export const holdGroups = (sql: Sql, names: readonly string[]) =>
-  sql.query<{ name: string }>('select name from groups where name = any($1::text[]) order by name for key share', [
-    names,
-  ])
+/** Those of the names that were there at that time. They are not deleted before the transaction ends. */
+export const holdGroups = (sql: Sql, names: readonly string[], at: Date) =>
+  sql.query<{ name: string }>(
+    'select name from groups where name = any($1::text[]) and created_at <= $2 order by name for key share',
+    [names, at],
+  )
 
 /** No user joins it before the transaction ends. */
 export const lockGroup = (sql: Sql, name: string) =>
-  sql.query<{ name: string }>('select name from groups where name = $1 for update', [name])
+  sql.query('select name from groups where name = $1 for update', [name])
 
 export const deleteGroup = (sql: Sql, name: string) => sql.query('delete from groups where name = $1', [name])
 
+/** Without a lock: who joins needs the row of the group, and who leaves must not be waited for. */
+export const selectMember = (sql: Sql, name: string) =>
+  sql.query(`select id from users where ${isIn('$1::text')} limit 1`, [name])
+
 /** Always in the same order, so that two who do this do not wait for each other. */
 export const lockMembers = (sql: Sql, name: string, limit: number) =>
-  sql.query<{ id: string }>(
-    'select id from users where groups @> array[$1::text] order by id limit $2 for no key update',
-    [name, limit],
-  )
+  sql.query<{ id: string }>(`select id from users where ${isIn('$1::text')} order by id limit $2 for no key update`, [
+    name,
+    limit,
+  ])
 
 export const updateGroupsOfUser = (sql: Sql, userId: string, groups: readonly string[]) =>
   sql.query('update users set groups = $2 where id = $1', [userId, groups])

@@ -1,22 +1,31 @@
 import { mostGroups } from '../../contract/groups.js'
 import { refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
-import type { Database, Sql, Transaction } from '../../platform/database/database.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
+import type { Events } from '../events/events.js'
+import type { Client } from '../sessions/client.js'
 import * as store from './groups.store.js'
 
 export type Group = { name: string; createdAt: Date; members: number }
-/** Names that are there already are not added, and those that are not there are not removed. */
+/** A group that the user is in is not added again, and one that the user is not in is not removed. */
 export type GroupChange = { add?: readonly string[]; remove?: readonly string[] }
+
+type Dependencies = { database: Database; clock: Clock; events: Pick<Events, 'recordInside'> }
 
 export type Groups = ReturnType<typeof createGroups>
 
 /**
  * A group is a name and its members. The names stand in the row of each member: a sign-in that waits for that row sees them as
- * they are then, and the token is made from one row.
+ * they are then, and the token is made from one row. Who holds a user's row may take that of a group, and never the other way round.
  */
-export const createGroups = ({ database, clock }: { database: Database; clock: Clock }) => ({
+export const createGroups = ({ database, clock, events }: Dependencies) => ({
   /** False if it is there already. */
-  add: async (name: string) => (await store.insertGroup(database, name, clock.now())).length > 0,
+  add: (name: string, client: Client) =>
+    database.transaction(async (sql) => {
+      const isNew = (await store.insertGroup(sql, name, clock.now())).length > 0
+      if (isNew) await events.recordInside(sql, { kind: 'group_added', reason: name }, client)
+      return isNew
+    }),
 
   list: async (): Promise<Group[]> =>
     (await store.selectGroups(database)).map(({ name, created_at, members }) => ({
@@ -31,8 +40,8 @@ export const createGroups = ({ database, clock }: { database: Database; clock: C
     user: { id: string; groups: readonly string[] },
     { add = [], remove = [] }: GroupChange,
   ) => {
-    const held = (await store.holdGroups(sql, [...add, ...remove])).map(({ name }) => name)
-    const unknown = [...add, ...remove].find((name) => !held.includes(name))
+    const existing = (await store.holdGroups(sql, add, clock.now())).map(({ name }) => name)
+    const unknown = add.find((name) => !existing.includes(name))
     if (unknown !== undefined) return refuse('no_group', { group: unknown })
     const joined = [...new Set(add)].filter((name) => !user.groups.includes(name)).sort()
     const left = [...new Set(remove)].filter((name) => user.groups.includes(name)).sort()
@@ -42,10 +51,13 @@ export const createGroups = ({ database, clock }: { database: Database; clock: C
     return { joined, left, groups }
   },
 
-  /** To a new user, those that are still there. */
-  giveTo: async (sql: Sql, userId: string, names: readonly string[]) => {
-    const held = (await store.holdGroups(sql, names)).map(({ name }) => name)
-    if (held.length > 0) await store.updateGroupsOfUser(sql, userId, held)
+  /** To a new user. Only those that were there when they were promised, and still are: another one may have got the name of one. */
+  giveTo: async (sql: Transaction, userId: string, names: readonly string[], promisedAt: Date) => {
+    const existing = (await store.holdGroups(sql, names, promisedAt)).map(({ name }) => name)
+    if (existing.length === 0) return
+    await store.updateGroupsOfUser(sql, userId, existing)
+    const event = { kind: 'group_joined', userId, reason: existing.join(',') } as const
+    await events.recordInside(sql, event, { ip: '', userAgent: 'invitation' })
   },
 
   /** Ids of some members, who stay as they are until the transaction ends. */
@@ -53,11 +65,12 @@ export const createGroups = ({ database, clock }: { database: Database; clock: C
     (await store.lockMembers(sql, name, limit)).map(({ id }) => id),
 
   /** Refused while it has members. */
-  remove: (name: string) =>
+  remove: (name: string, client: Client) =>
     database.transaction(async (sql) => {
       if ((await store.lockGroup(sql, name)).length === 0) return refuse('no_group')
-      if ((await store.lockMembers(sql, name, 1)).length > 0) return refuse('has_members')
+      if ((await store.selectMember(sql, name)).length > 0) return refuse('has_members')
       await store.deleteGroup(sql, name)
+      await events.recordInside(sql, { kind: 'group_deleted', reason: name }, client)
       return undefined
     }),
 })

@@ -40,8 +40,8 @@ export const selectByToken = (sql: Sql, tokenHash: Uint8Array, now: Date) =>
 
 /** Locked until the transaction ends: of two accounts at once only one finds the invitation. `tokenHash`: only this one. */
 export const lockByEmail = (sql: Sql, emailKey: string, openAt: Date, tokenHash: Uint8Array | null) =>
-  sql.query<{ groups: string[] }>(
-    `select groups from invitations
+  sql.query<{ groups: string[]; created_at: Date }>(
+    `select groups, created_at from invitations
      where email_key = $1 and expires_at > $2 and ($3::bytea is null or token_hash = $3) for update`,
     [emailKey, openAt, tokenHash],
   )

@@ -2,7 +2,7 @@ import { type Refused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
-import type { Database, Sql } from '../../platform/database/database.js'
+import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import type { Groups } from '../groups/groups.js'
 import type { Mails } from '../mails/mails.js'
 import type { GateRefusal, RegistrationGate } from '../registrations/registration-gate.js'
@@ -42,7 +42,7 @@ const createAdmission = ({ clock, gate, groups }: Dependencies) => ({
    * must be, if it is known.
    */
   admit: async <Created extends { id: string } | Refused | undefined>(
-    sql: Sql,
+    sql: Transaction,
     { email, openAt = clock.now(), hash = null }: { email: Email; openAt?: Date; hash?: Uint8Array | null },
     create: () => Promise<Created>,
   ): Promise<{ created: Created; invited: boolean } | Refused<GateRefusal>> => {
@@ -52,7 +52,7 @@ const createAdmission = ({ clock, gate, groups }: Dependencies) => ({
     const created = await create()
     if (!invitation || !created || !('id' in created)) return { created, invited: false }
     await store.remove(sql, email.key)
-    await groups.giveTo(sql, created.id, invitation.groups)
+    await groups.giveTo(sql, created.id, invitation.groups, invitation.created_at)
     return { created, invited: true }
   },
 

@@ -12,7 +12,7 @@ import * as store from './sessions.store.js'
 
 /**
  * `raced`: the token had just been rotated by another request, and this one got the same successor. `replaced`: it lost
- * the race against a change of the password, and the session goes on with newer tokens.
+ * the race against a step-up or a change such as of the password, and the session goes on with newer tokens.
  */
 export type Rotated =
   | { issued: Issued; raced: boolean }
@@ -46,7 +46,7 @@ export const createExchangeToken = ({ database, tokens, clock, life, issue, grac
   const answerOldToken = async (
     claims: RefreshClaims,
     presented: Uint8Array,
-    exchangeInTurn: (successor: RefreshToken) => Promise<Rotated>,
+    exchangeNewest: (newest: RefreshToken) => Promise<Rotated>,
   ): Promise<Rotated> => {
     const { userId, sid: sessionId } = claims
     const owner = { userId, sessionId }
@@ -56,6 +56,7 @@ export const createExchangeToken = ({ database, tokens, clock, life, issue, grac
     if (!row?.usable) return ended
     const isPresented = (hash: Uint8Array | null) => hash !== null && sameBytes(hash, presented)
     if (row.just_voided && isPresented(row.voided_hash)) return refuse('replaced', owner)
+    // Usually 1. After T5 → T6, a change of the groups and T6 → T7 at once, T5 is 2 rotations old, and gets T7 too.
     const ageInRotations = [row.previous_hash, ...(row.earlier_hashes ?? []).toReversed()].findIndex(isPresented) + 1
     if (!row.just_rotated || ageInRotations === 0) return refuse('theft', owner)
     // A successor of it was replaced since, so it is no longer an ancestor of the newest token.
@@ -64,7 +65,7 @@ export const createExchangeToken = ({ database, tokens, clock, life, issue, grac
     const text = tokens.signRefreshWithEach(successor).find((each) => sameBytes(fingerprint(each), row.token_hash))
     if (!text) return ended
     // The groups have changed since it was made, and its access token would be refused.
-    if (row.oldest_generation > row.generation) return exchangeInTurn({ text, claims: successor })
+    if (row.oldest_generation > row.generation) return exchangeNewest({ text, claims: successor })
     const now = inSeconds(clock.now())
     return { issued: issue({ id: userId, ...row }, proofOf(row), successor, text, now), raced: true }
   }
@@ -89,7 +90,7 @@ export const createExchangeToken = ({ database, tokens, clock, life, issue, grac
       atProxy: by === 'proxy',
       graces,
     })
-    if (!holder) return answerOldToken(claims, presented, (successor) => exchange(successor, client, by))
+    if (!holder) return answerOldToken(claims, presented, (newest) => exchange(newest, client, by))
     return { issued: issue({ id: claims.userId, ...holder }, proofOf(holder), successor, token), raced: false }
   }
 

@@ -138,14 +138,15 @@ const justRotated = (clockOffset: string, refreshGrace: string, renewGrace: stri
 /**
  * A valid token that is newer than its record is accepted: the last write was lost in a failover, or the database was
  * restored to an earlier state. If a change of the groups has made the newest access token invalid, it is replaced while others still
- * use the token before it: that one stays good for another grace.
+ * use the token before it: that one stays good for another grace, and a longer grace stays as long.
  */
 export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean; live: LiveAt; graces: Graces }) =>
   sql.query<HolderRow>(
     `update refresh_token_records as r
      set token_hash = $3, previous_hash = $2, generation = $10::int, issued_at = $4, expires_at = $5,
          rotated_at = ${databaseNow('$6')}, last_used_at = $7, ip = $8, user_agent = $9,
-         renewed_generation = case when $11::boolean then $10::int end,
+         renewed_generation = case
+           when $11::boolean or (r.oldest_generation > r.generation and r.renewed_generation = r.generation) then $10::int end,
          earlier_hashes = case when r.oldest_generation > r.generation and r.previous_hash is not null
            and ${justRotated('$6', '$13', '$14')}
            then array_append(r.earlier_hashes, r.previous_hash) end
@@ -270,6 +271,13 @@ export const selectProof = (sql: Sql, caller: Caller, live: LiveAt) =>
     callerValues(caller, live),
   )
 
+export const selectLive = (sql: Sql, id: string, userId: string, live: LiveAt) =>
+  sql.query(`select 1 from refresh_token_records as r where r.id = $1 and r.user_id = $2 and ${liveSession('$3')}`, [
+    id,
+    userId,
+    momentsOf(live),
+  ])
+
 export const selectOfUser = (sql: Sql, userId: string, live: LiveAt) =>
   sql.query<SessionRow>(
     `select ${session} from refresh_token_records as r
@@ -355,9 +363,10 @@ export const purgeAfter = (sql: Sql, cursor: string, live: LiveAt, limit: number
   )
 
 /** Tokens from before are refused. No one is signed out: the newest refresh token still gets a successor. */
-export const updateGroups = (sql: Sql, userId: string) =>
+export const updateGroups = (sql: Sql, userId: string, live: LiveAt) =>
   sql.query<{ id: string; oldest_generation: number }>(
     `update refresh_token_records as r set groups = u.groups, oldest_generation = r.generation + 1
-     from users as u where r.user_id = $1 and u.id = r.user_id returning r.id, r.oldest_generation`,
-    [userId],
+     from users as u where r.user_id = $1 and u.id = r.user_id and ${liveSession('$2')}
+     returning r.id, r.oldest_generation`,
+    [userId, momentsOf(live)],
   )

@@ -86,7 +86,7 @@ export const createSessions = (options: Options) => {
     ...endings,
     /** Those of the user, whose row is held. Tokens from before are refused, and the next refresh gets new ones. */
     giveGroups: async (sql: Transaction, userId: string) => {
-      const changed = await store.updateGroups(sql, userId)
+      const changed = await store.updateGroups(sql, userId, liveNow())
       sql.afterCommit(() => {
         for (const { id, oldest_generation } of changed) onEnded({ sid: id, minGeneration: oldest_generation })
       })
@@ -95,6 +95,9 @@ export const createSessions = (options: Options) => {
     /** Whether the session lives and the caller's token is not replaced. It stays so until the transaction ends. */
     lockOfCaller: async (sql: Transaction, caller: SessionCaller) =>
       (await store.lockRecord(sql, caller, liveNow())).length > 0,
+    /** Whether the session lives, whichever of its tokens is asked for. */
+    lives: async ({ sessionId, userId }: Pick<SessionCaller, 'sessionId' | 'userId'>) =>
+      (await store.selectLive(database, sessionId, userId, liveNow())).length > 0,
     isLive: async (caller: SessionCaller) => (await provenAt(caller)) !== undefined,
     list: async (userId: string) => (await store.selectOfUser(database, userId, liveNow())).map(fromRow),
     purge: createPurge({ clock, liveNow }),

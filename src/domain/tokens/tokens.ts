@@ -102,7 +102,7 @@ export const createTokens = (options: Options) => {
   return {
     hasExpired,
     signAccess,
-    fits: createFits(signAccess),
+    fits: createFits(issuer),
     signRefresh: (claims: RefreshClaims) => refresh.first.sign(claims),
 
     /** The same claims under every secret of the ring: one of them is the token that was signed before a secret was added. */

@@ -2,7 +2,7 @@ import type { Language } from '../../contract/languages.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
 import { uuidv7 } from '../../lib/uuid.js'
-import { type Database, isUniqueViolation, type Sql } from '../../platform/database/database.js'
+import { type Database, isUniqueViolation, type Sql, type Transaction } from '../../platform/database/database.js'
 import type { Email } from './email.js'
 import { type Username, usernameFrom, withSuffix } from './username.js'
 import type { Usernames } from './usernames.js'
@@ -19,7 +19,7 @@ export type NewUser = {
 
 /** Whether an account may be created, decided in the transaction that inserts it. */
 type Admission<Refusal extends string> = (
-  sql: Sql,
+  sql: Transaction,
   insert: () => Promise<User | undefined>,
 ) => Promise<User | undefined | Refused<Refusal>>
 /** A new user from a provider. The username is the one at the provider. */

@@ -60,7 +60,8 @@ export const insertMany = (sql: Sql, users: readonly ImportedUser[]) => {
        from unnest($1::uuid[], $2::text[], $3::text[]) as given (user_id, provider, subject)
        join added on added.id = given.user_id
      ), made as (
-       insert into groups (name, created_at) select distinct unnest(groups), now() from added on conflict do nothing
+       insert into groups (name, created_at) select distinct unnest(groups), now() from added order by 1
+       on conflict (name) do update set name = excluded.name
      )
      select email_key from added`,
     [
@@ -158,7 +159,7 @@ export const selectPage = (
     `select ${listed} from users where id > $1
        and (not $3::boolean or disabled_at is not null)
        and (not $4::boolean or not ${hasSecondFactor})
-       and ($7::text is null or groups @> array[$7])
+       and ($7::text is null or (groups @> array[$7] and groups <> '{}'))
        and ($5::timestamptz is null or (created_at < $5
          and not exists (select 1 from refresh_token_records where user_id = users.id and last_used_at >= $5)
          and not exists (select 1 from events where user_id = users.id and id >= $6 and session_id is not null)))

@@ -84,7 +84,7 @@ export const accessCheckRoutes = (server: Server, dependencies: Dependencies) =>
     return tokens.readAccess(issued.accessToken) ?? refuse('not_authenticated')
   }
 
-  /** Of a release that knew no groups, and asked for one. */
+  /** The token is of a release that knew no groups, and the proxy asks for one. */
   const isOutdated = (claims: AccessClaims, { groups }: Conditions) =>
     groups !== undefined && claims.groups === undefined
 

@@ -1,4 +1,4 @@
-import { isRefused } from '../../contract/outcome.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
 import { NoContent } from '../../contract/schemas.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
@@ -41,6 +41,7 @@ export const logoutRoutes = (server: Server, { guards, logout, cookies, callers,
   const everywhere = { schema: everywhereSchema, onRequest: guards.changeWith(limits.logout) }
   server.post('/api/auth/logout-all', everywhere, async (request, reply) => {
     const ended = await logout.everywhere(callers.requestOf(request), callers.refreshedSessionOf(request))
+    if (isRefused(ended) && ended.refused === 'outdated') return sendRefusal(reply, refuse('not_authenticated'))
     cookies.clearSession(reply)
     if (isRefused(ended)) return sendRefusal(reply, ended)
     return reply.status(204).send()

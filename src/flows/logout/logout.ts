@@ -1,3 +1,4 @@
+import { isRefused, refuse } from '../../contract/outcome.js'
 import type { AccountChanges } from '../../domain/accounts/account-changes.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Client } from '../../domain/sessions/client.js'
@@ -10,7 +11,7 @@ type BrowserSessions = { caller: Owner | undefined; refreshed: Owner | undefined
 
 type Dependencies = {
   accountChanges: AccountChanges
-  sessions: Pick<Sessions, 'end'>
+  sessions: Pick<Sessions, 'end' | 'lives'>
   events: Pick<Events, 'record'>
 }
 
@@ -31,6 +32,8 @@ export const createLogout = ({ accountChanges, sessions, events }: Dependencies)
       const ended = await accountChanges.byCaller(context, 'signed_out_everywhere', async () => ({
         changes: { signed_out_everywhere: {} },
       }))
+      // A token that a change of the groups has replaced a moment ago: the browser renews it, and asks again.
+      if (isRefused(ended) && (await sessions.lives(context.caller))) return refuse('outdated')
       if (refreshed) await endOne(refreshed, context.client)
       return ended
     },
