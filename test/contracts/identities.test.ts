@@ -161,8 +161,8 @@ describe.each(testStores)('identities on $name', ({ open }) => {
     await newcomer('eve', google('1'))
     const stats = createStats({ ...loadConfig({ NODE_ENV: 'test' }), database: store.database, clock: systemClock })
     expect(await stats.since(new Date(0))).toMatchObject({
-      ...{ users: 2, new_users: 2, disabled: 0, without_password: 1, with_totp: 0, with_passkeys: 0, sessions: 0 },
-      ...{ mails_waiting: 0, providers: [{ provider: 'provider_a', users: 1 }], events: [] },
+      ...{ users: 2, newUsers: 2, disabled: 0, withoutPassword: 1, withTotp: 0, withPasskeys: 0, sessions: 0 },
+      ...{ mailsWaiting: 0, providers: [{ provider: 'provider_a', users: 1 }], events: [] },
     })
   })
 })
