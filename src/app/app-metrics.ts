@@ -21,8 +21,8 @@ export const prepareMetrics = (config: Config, metrics: Metrics | undefined, wat
   if (port === undefined || !metrics) return async () => undefined
   metrics.watch(watched)
   countRequests(server, metrics)
-  // One of several processes: the supervisor has the port, and asks all of them.
   if (config.workers === 1) return () => startMetricsServer({ host, port, metrics })
+  // One of several processes: the supervisor has the port, and asks all of them.
   metrics.share()
   return async () => undefined
 }

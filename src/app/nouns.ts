@@ -47,7 +47,7 @@ export type NounPlatform = {
   clock: Clock
   log: Log
   database: Database
-  /** The same database without the gate that refuses statements until it is prepared. */
+  /** The same database, for statements before the migrations are done. */
   unprepared: Database
   cache: Cache
   secrets: readonly string[]
@@ -100,7 +100,7 @@ const createUserNouns = (config: Config, platform: NounPlatform, { keysFor, seal
     database,
     clock,
     nameMarks,
-    // Listeners are told after the commit, and webhooks are written with the change: so there may be one to send.
+    // They are told after the commit, with which a webhook may have been written: it can be sent now.
     listeners: [(recorded) => log.info(recorded, 'event'), (_, event) => metrics?.countEvent(event), webhooks.wake],
     leftToService: platform.leavesEventsToService,
     onLost: (err) => log.error({ err }, 'an event could not be written to the database'),
@@ -135,7 +135,7 @@ const createSessionNouns = (
   return { sessions, mailedCodes, oneTimeTokens, undos, emailChanges }
 }
 
-/** The nouns: things with rules and a table. The service and every command have them from here. */
+/** Things with rules, most of them with a table. The service and every command have them from here. */
 export const createNouns = (config: Config, platform: NounPlatform) => {
   const { database, clock, log, outbound, workers, leakedPasswords: leaked } = platform
   const keys = createKeys(platform.secrets)

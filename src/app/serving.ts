@@ -15,7 +15,7 @@ const drainLimit = 10 * seconds
 const closeLimit = 5 * seconds
 
 /**
- * The longest that a shutdown takes: `/health/ready` says no, kept connections go on for as long again, requests finish,
+ * The longest that a shutdown takes: `/health/ready` says no, open connections stay for another such delay, requests finish,
  * stores close. What supervises the process must wait longer before killing it; a test compares the shipped files.
  */
 export const shutdownBudget = (drainDelay: number) => 2 * drainDelay + drainLimit + closeLimit
@@ -54,6 +54,7 @@ const prepare = async ({ config, database, log, status, content, load, backgroun
   background.start()
 }
 
+/** Never, without a signal. */
 const aborted = async (signal: AbortSignal | undefined) => {
   if (!signal) return new Promise<never>(() => undefined)
   if (!signal.aborted) await once(signal, 'abort')

@@ -9,7 +9,7 @@ const lockTimeout = 4_000
 
 const done: Answer<undefined> = { value: undefined }
 
-/** Changes whenever a tab gets new tokens. Without storage each tab refreshes for itself, which the service tolerates. */
+/** A random value that changes whenever a tab gets new tokens. Without storage each tab refreshes for itself, which the service tolerates. */
 const createMark = () => {
   let ownMark: string | null = null
   return {
@@ -44,7 +44,7 @@ export const createRenewal = (send: Requests['send'], learn: Presence['learn']) 
       learn(answer.value.user)
       return done
     }
-    // Another 401 is not from the service, and says nothing.
+    // Any other refusal says nothing about the session.
     if (answer.refused !== 'not_authenticated') return answer
     // Another tab may have got newer tokens while this request was under way.
     if (mark() !== markBefore) return done

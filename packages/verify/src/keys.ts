@@ -5,7 +5,7 @@ export type VerifyingKey = { readonly id: string; readonly key: CryptoKey }
 
 type KeyRefusal = 'bad_signature' | 'unknown_key' | 'unavailable'
 
-/** The keys of one algorithm. There is one kind for secrets and one for published keys, and a verifier has one of the two. */
+/** The keys of one algorithm: by a secret (`secret-keys`), or published ones (`published-keys`). */
 export type Keys = {
   /** The key that has signed the token, or why it is refused. */
   check(token: TokenText): Promise<VerifyingKey | KeyRefusal>

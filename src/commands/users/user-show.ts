@@ -24,7 +24,7 @@ const mostNetworks = 20
 /** A limit that refuses now. */
 type InForce = { limit: string; subject: string; until: string }
 
-/** Newest first. A sign-in that waits for its second step has failed too, unless a later one did not. */
+/** Newest first. A sign-in that waits for its second step counts as failed, unless a later sign-in succeeded. */
 const failuresIn = (events: readonly StoredEvent[], lastSignIn: StoredEvent | undefined) => {
   const unfinished = lastSignIn ? events.slice(0, events.indexOf(lastSignIn)) : events
   return events.filter(
@@ -44,7 +44,7 @@ const recentEvents = (stores: Stores, { id, username }: User) => {
   return stores.events.about({ userId: id, name: username }, span)
 }
 
-/** The subject of a browser in which the user has signed in: nothing else is known about it. */
+/** Shown for a browser in which the user has signed in: no name of it is stored. */
 const ofKnownBrowser = 'known browser'
 
 /** With LOGIN_LIMIT_KNOWN_DEVICES=own: browsers that have used up their own attempts. */
@@ -65,7 +65,7 @@ const fullNames = async ({ keysOfName, ofNames }: Stores['limits'], counters: Sh
 /** Why the counters are not known: they are in the memory of the service, or Redis does not answer. */
 type Unknown = 'in_memory' | 'unreachable'
 
-/** Of the names of this account, and of networks from which it was used. */
+/** The limits in force for the names of this account, and for networks from which it was used. */
 const countersInForce = async (
   { limits }: Stores,
   user: User,
