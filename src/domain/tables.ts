@@ -29,6 +29,17 @@ export const writableTables: readonly string[] = [
   'undos',
   'undone_identities',
   'former_emails',
+  'applications',
+  'application_secrets',
+  'application_errors',
+  'application_keys',
+  'authorization_requests',
+  'consents',
+  'application_sessions',
+  'authorization_codes',
+  'application_tokens',
+  'application_access_tokens',
+  'logout_notices',
 ]
 export const readableTables: readonly string[] = ['content', 'schema_migrations']
 

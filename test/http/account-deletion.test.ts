@@ -194,9 +194,9 @@ describe('the deletion of an account', () => {
        where contype = 'f' and confrelid = 'users'::regclass and confdeltype = 'c'`,
     )
     const known = new Set(cascading.map(({ name }) => name))
-    // `user.deleted` outlives its user; triggers delete the other webhooks and mails.
+    // `user.deleted` and logout notices outlive their user; triggers delete the other webhooks, mails and uses of applications.
     const missing = referring.filter(({ name }) => !known.has(name)).map(({ name }) => name)
-    expect(missing.sort()).toEqual(['outgoing_mail', 'outgoing_webhooks'])
+    expect(missing.sort()).toEqual(['application_sessions', 'logout_notices', 'outgoing_mail', 'outgoing_webhooks'])
   })
 
   it('is all or nothing: a process that dies before the commit has deleted nothing', async () => {
