@@ -27,10 +27,13 @@ type Options = ServeOptions & {
   workers?: Workers
   /** Longer ones, for tests on a machine that is busy with other programs. */
   storeTimeouts?: StoreTimeouts
+  /** Another one for tests: a sweep by a clock that a test has moved deletes rows that the test still asks for. */
+  housekeepingInterval?: number
 }
 
 /** Opens the stores and registers every route. No port is open yet, and the database may still be out of reach. */
-const openApp = async (given: Config, { clock = systemClock, log: givenLog, workers, storeTimeouts }: Options) => {
+const openApp = async (given: Config, options: Options) => {
+  const { clock = systemClock, log: givenLog, workers, storeTimeouts, housekeepingInterval } = options
   const config = await withPort(given)
   const log = givenLog ?? createLog({ level: config.logLevel })
   const serviceKeys = createServiceKeys(await readServiceKeys(config.serviceKeysFile), clock)
@@ -69,7 +72,7 @@ const openApp = async (given: Config, { clock = systemClock, log: givenLog, work
   const isDraining = () => drainState.isDraining
   healthRoutes(server, { health: createHealth({ clock, deadline, log, database, cache, isStarting, isDraining }) })
   answerUnknown(pages.notFound)
-  const background = createBackground(platform, nouns)
+  const background = createBackground(platform, nouns, housekeepingInterval)
   const { content } = nouns
   return {
     config,

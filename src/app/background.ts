@@ -21,7 +21,11 @@ export const createDatabaseLoading =
  * Runs in the background once the database is ready: the purge, the senders of mails and webhooks, the readers of ended
  * sessions and signing keys.
  */
-export const createBackground = ({ database, clock, log }: NounPlatform, nouns: Nouns) => {
+export const createBackground = (
+  { database, clock, log }: NounPlatform,
+  nouns: Nouns,
+  housekeepingInterval = 1 * minutes,
+) => {
   const { mails, webhooks, events, endedSessions, loadedKeys, clockWatch } = nouns
   // What more has to happen when these rows are deleted, or how they are found, is up to their nouns.
   const nounsToPurge = {
@@ -35,7 +39,7 @@ export const createBackground = ({ database, clock, log }: NounPlatform, nouns: 
   }
   const housekeeping = createHousekeeping({
     database,
-    interval: 1 * minutes,
+    interval: housekeepingInterval,
     jobs: [
       { name: 'renew the webhook subscription', run: webhooks.renewSubscription },
       { name: 'log what commands did', run: events.tellOfCommands },

@@ -1,49 +1,24 @@
-import { EventEmitter, once } from 'node:events'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createGuard } from '#verify/guard.js'
 import { createVerifier } from '#verify/verifier.js'
-import { advisoryLock } from '../../src/domain/housekeeping/housekeeping.js'
 import { createStats } from '../../src/domain/stats/stats.js'
 import { days, hours, minutes } from '../../src/lib/durations.js'
 import { type Browser, createBrowser } from '../support/client.js'
-import { testPostgres } from '../support/databases.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 const secret = '7e4f3a1c9e07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c'
 let latchkey: Latchkey
 /** The same service, started again with a lower SESSION_MAX_AGE. */
 let lowered: Latchkey
-let resumeHousekeeping: () => Promise<void>
-
-/** Holds its lock until the returned function is called: it would delete the sessions about which the tests ask. */
-const pauseHousekeeping = async (databaseUrl: string) => {
-  const database = testPostgres(databaseUrl, { statementTimeoutMs: 600_000 })
-  const events = new EventEmitter()
-  const resumed = once(events, 'resume')
-  const paused = once(events, 'pause')
-  const holding = database.transaction(async (sql) => {
-    await sql.query('select pg_advisory_xact_lock($1)', [advisoryLock])
-    events.emit('pause')
-    await resumed
-  })
-  await paused
-  return async () => {
-    events.emit('resume')
-    await holding
-    await database.close()
-  }
-}
 
 beforeAll(async () => {
   latchkey = await startLatchkey({ settings: { JWT_SECRET: secret } })
   const { databaseUrl = '', redisUrl = '', redisPrefix } = latchkey.config
   const stores = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix }
   const settings = { ...stores, JWT_SECRET: secret, PUBLIC_URL: latchkey.url, SESSION_MAX_AGE: '1d' }
-  resumeHousekeeping = await pauseHousekeeping(databaseUrl)
   lowered = await startLatchkey({ settings, clock: latchkey.clock })
 })
 afterAll(async () => {
-  await resumeHousekeeping?.()
   await lowered?.stop()
   await latchkey?.stop()
 })

@@ -308,9 +308,8 @@ describe('sessions', () => {
     const tab = await signedIn('oz')
     latchkey.clock.advance(11 * days)
     const { sessions } = latchkey.app.nouns
-    // The service purges by itself as well: wherever it stands and however it rests, two more passes see everything.
-    for (const pass of [1, 2]) {
-      while ((await latchkey.sql.transaction((sql) => sessions.purge(sql, pass))) > 0);
+    for (const limit of [1, 2]) {
+      while ((await latchkey.sql.transaction((sql) => sessions.purge(sql, limit))) > 0);
       latchkey.clock.advance(61 * minutes)
     }
     const rows = await latchkey.sql.query('select 1 from refresh_token_records where expires_at <= $1', [

@@ -5,7 +5,7 @@ import { Writable } from 'node:stream'
 import { startApp } from '../../src/app.js'
 import { loadConfig } from '../../src/config.js'
 import { createWorkers, type Workers } from '../../src/domain/passwords/workers.js'
-import { minutes, seconds } from '../../src/lib/durations.js'
+import { days, minutes, seconds } from '../../src/lib/durations.js'
 import { createLog } from '../../src/platform/log.js'
 import type { DeliveredMail } from '../../src/platform/mail/development.js'
 import { createBrowser } from './client.js'
@@ -85,6 +85,8 @@ export const startLatchkey = async (
     clock?: MovableClock
     /** For a test about stores that do not answer: as long as the service usually waits for them. */
     hasUsualTimeouts?: boolean
+    /** For a test about the service's own clean-ups: how often they run. In the other tests they never run. */
+    housekeepingInterval?: number
   } = {},
 ) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'latchkey-test-'))
@@ -105,6 +107,7 @@ export const startLatchkey = async (
     clock,
     log,
     workers,
+    housekeepingInterval: options.housekeepingInterval ?? 1 * days,
     ...(options.hasUsualTimeouts ? {} : { storeTimeouts: longTimeouts }),
     onFatal: (error) => {
       throw error

@@ -1,7 +1,7 @@
 import { type Database, type Sql, StoreUnavailable } from '../../platform/database/database.js'
 
 /** Any number that nothing else locks. With it, only one instance runs a job at a time. */
-export const advisoryLock = 7_210_451
+const advisoryLock = 7_210_451
 
 const batch = 500
 
