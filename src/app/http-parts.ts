@@ -29,8 +29,8 @@ export const createHttpParts = (config: Config, platform: Platform, nouns: Nouns
   const trustedFor = config.trustedDevices === 'off' ? undefined : config.trustedDevices
   const signInCookies = createSignInCookies({ cookies, callers, trustedFor })
   const csrf = createCsrf({ keys: keysFor('csrf'), cookies, callers, signInCookies })
-  const ofLimits = createLimitParts(config, platform, nouns, { callers, signInCookies })
-  const { limits } = ofLimits
+  const limitParts = createLimitParts(config, platform, nouns, { callers, signInCookies })
+  const { limits } = limitParts
   const freshness = createFreshness({ callers, sessions, proofs, clock, freshFor: config.freshFor })
   const attemptCookies = createAttemptCookies({ cookies, attempts })
   const enrolling = createEnrolling({ callers, csrf, signInCookies, freshness })
@@ -43,7 +43,7 @@ export const createHttpParts = (config: Config, platform: Platform, nouns: Nouns
     cookies,
     callers,
     csrf,
-    ...ofLimits,
+    ...limitParts,
     freshness,
     enrolling,
     signInCookies,

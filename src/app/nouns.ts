@@ -59,7 +59,7 @@ export type NounPlatform = {
   providerSettings: ProviderSettings
   webhookReceiver: Receiver | undefined
   metrics: Metrics | undefined
-  /** For commands, which have no log that anyone collects: a running service logs their events. */
+  /** True for commands: nobody collects their log, so a running service logs their events. */
   leavesEventsToService: boolean
 }
 
@@ -77,10 +77,15 @@ const createTokenNouns = (config: Config, platform: NounPlatform) => {
   const endedSessions = createEndedSessions({ database, clock, log })
   const sealedValues = createSealedValues(sealingSecrets, sealedColumns)
   const signingKeys = createSigningKeys({ database, clock, sealedValues })
-  const signs = config.accessTokenAlgorithm === 'ES256'
-  const loadedKeys = createLoadedKeys({ signingKeys, clock, log, signs })
-  const { refuses: hasEnded } = endedSessions
-  const tokens = createTokens({ secrets, clock, issuer: config.publicUrl, publicKeys: loadedKeys, hasEnded })
+  const signsWithKeyPair = config.accessTokenAlgorithm === 'ES256'
+  const loadedKeys = createLoadedKeys({ signingKeys, clock, log, signsWithKeyPair })
+  const tokens = createTokens({
+    secrets,
+    clock,
+    issuer: config.publicUrl,
+    publicKeys: loadedKeys,
+    hasEnded: endedSessions.refusesToken,
+  })
   return { endedSessions, sealedValues, signingKeys, loadedKeys, tokens }
 }
 
@@ -139,17 +144,17 @@ const createSessionNouns = (
 export const createNouns = (config: Config, platform: NounPlatform) => {
   const { database, clock, log, outbound, workers, leakedPasswords: leaked } = platform
   const keys = createKeys(platform.secrets)
-  const ofTokens = createTokenNouns(config, platform)
-  const ofUsers = { ...ofTokens, ...createUserNouns(config, platform, keys) }
-  const ofSessions = { ...ofUsers, ...createSessionNouns(config, platform, keys, ofUsers) }
+  const tokenNouns = createTokenNouns(config, platform)
+  const userNouns = { ...tokenNouns, ...createUserNouns(config, platform, keys) }
+  const sessionNouns = { ...userNouns, ...createSessionNouns(config, platform, keys, userNouns) }
   const { keysFor, sealFor } = keys
-  const ofRegistrations = createRegistrationNouns(config, { ...platform, ...ofSessions })
+  const registrationNouns = createRegistrationNouns(config, { ...platform, ...sessionNouns })
   const providers = createProviders(platform.providerSettings, { outbound, clock })
   const words = [config.productName, ...config.passwordWords]
   return {
-    ...ofSessions,
-    ...ofRegistrations,
-    ...createSignInNouns(config, { ...platform, ...ofSessions, ...ofRegistrations, ...keys, providers }),
+    ...sessionNouns,
+    ...registrationNouns,
+    ...createSignInNouns(config, { ...platform, ...sessionNouns, ...registrationNouns, ...keys, providers }),
     keysFor,
     providers,
     passwords: createPasswords({ workers, cost: config.bcryptCost, words, leaked }),

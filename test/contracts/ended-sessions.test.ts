@@ -17,7 +17,7 @@ const toolsFor = (sql: Database) => {
     const clock = createMovableClock()
     const ended = createEndedSessions({ database: sql, clock, log })
     await ended.load()
-    return { ...ended, clock, read: ended.load, has: (sid: string, gen = 0) => ended.refuses({ sid, gen }) }
+    return { ...ended, clock, read: ended.load, has: (sid: string, gen = 0) => ended.refusesToken({ sid, gen }) }
   }
 
   const addUser = async () => {

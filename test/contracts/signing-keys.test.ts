@@ -15,12 +15,12 @@ import { openPostgresStore, type TestStore } from '../support/stores.js'
 const issuer = 'https://app.example.com'
 const secret = secretOf('s')
 
-type Given = { clock?: MovableClock; signs?: boolean; sealing?: string[] }
+type Given = { clock?: MovableClock; signsWithKeyPair?: boolean; sealing?: string[] }
 
 /** The keys and tokens of one process, read when the test says so; and what it logged. */
 const processOn = (
   database: Database,
-  { clock = createMovableClock(), signs = true, sealing = [secret] }: Given = {},
+  { clock = createMovableClock(), signsWithKeyPair = true, sealing = [secret] }: Given = {},
 ) => {
   const logged: string[] = []
   const note = (_details: object, message: string) => void logged.push(message)
@@ -38,7 +38,7 @@ const processOn = (
     signingKeys: counting,
     clock,
     log: { info: note, warn: note, error: note },
-    signs,
+    signsWithKeyPair,
   })
   const tokens = createTokens({ secrets: [secret], clock, issuer, publicKeys: loadedKeys })
   const sign = () => {
@@ -110,7 +110,7 @@ describe('signing keys', () => {
 
   it('the next is made after 90 days, in time to be published, by a process that signs', async () => {
     const process = processOn(at.sql)
-    const verifier = processOn(at.sql, { clock: process.clock, signs: false })
+    const verifier = processOn(at.sql, { clock: process.clock, signsWithKeyPair: false })
     await process.load()
     process.clock.advance(90 * days - 22 * minutes)
     await process.load()
@@ -270,7 +270,7 @@ describe('signing keys of several processes', () => {
   })
 
   it('a token of a key that another made a moment ago waits for one reading, and made-up keys cause no more than that', async () => {
-    const verifier = processOn(await at.store.another(), { signs: false })
+    const verifier = processOn(await at.store.another(), { signsWithKeyPair: false })
     await verifier.load()
     const signer = processOn(at.sql)
     await signer.load()

@@ -54,11 +54,11 @@ const createEmailCalls = (sending: Sending) => ({
   waitingEmail: () => sending.read<{ waiting: WaitingEmail | null }>('email'),
   cancelEmailChange: () => sending.change('DELETE', 'email'),
   checkEmailLink: (link: { token: string }) =>
-    sending.withoutRenewal(() => sending.post<EmailLink>('email/check', link)),
+    sending.whileNoRenewal(() => sending.post<EmailLink>('email/check', link)),
   checkUndo: (link: UndoLink) => sending.post<UndoState>('undo/check', link),
   changeEmail: (account: { email: string }) => sending.change<Accepted>('POST', 'email', account),
   confirmEmail: (link: EmailConfirmation) =>
-    sending.withoutRenewal(() => sending.post<undefined>('email/confirm', link)),
+    sending.whileNoRenewal(() => sending.post<undefined>('email/confirm', link)),
   undoEmail: (link: TakeBack) => sending.post<undefined>('email/undo', link),
   undoFactor: (link: TakeBack) => sending.post<undefined>('factors/undo', link),
 })

@@ -64,7 +64,7 @@ export const createRenewal = (send: Requests['send'], learn: Presence['learn']) 
    * For a call whose answer sets new tokens itself. No refresh may run beside it: the older tokens of that refresh could
    * arrive later and replace the new ones.
    */
-  const withoutRenewal = <Value>(call: () => Promise<Answer<Value>>) =>
+  const whileNoRenewal = <Value>(call: () => Promise<Answer<Value>>) =>
     withLock(async () => {
       const answer = await call()
       if (!answer.refused) setMark()
@@ -83,7 +83,7 @@ export const createRenewal = (send: Requests['send'], learn: Presence['learn']) 
     return second
   }
 
-  return { mark, renew, withoutRenewal, asSignedIn }
+  return { mark, renew, whileNoRenewal, asSignedIn }
 }
 
 /** Waits for other tabs, but not for long: a frozen tab may hold the lock. The service tolerates two refreshes at once. */

@@ -6,20 +6,20 @@ import type { Method, Requests } from './requests.js'
 
 /** Ways to send a call: by anyone, by a signed-in user, to change something, to sign in and to sign out. */
 export const createSending = (deps: Requests & Renewal & Presence) => {
-  const { send, sendWithCsrfToken, asSignedIn, withoutRenewal, learn } = deps
+  const { send, sendWithCsrfToken, asSignedIn, whileNoRenewal, learn } = deps
   const post = <Value>(path: string, body?: object) => send<Value>('POST', path, body)
   const read = <Value>(path: string) => asSignedIn(() => send<Value>('GET', path))
   const change = <Value = undefined>(method: Method, path: string, body?: object) =>
     asSignedIn(() => sendWithCsrfToken<Value>(method, path, body))
   const replaceTokens = <Value = undefined>(method: Method, path: string, body: object) =>
-    asSignedIn(() => withoutRenewal(() => sendWithCsrfToken<Value>(method, path, body)))
+    asSignedIn(() => whileNoRenewal(() => sendWithCsrfToken<Value>(method, path, body)))
 
   const signIn = async <Value extends SignedIn | SecondFactorNeeded = SignedIn>(
     path: string,
     body: object,
     sendIt = post,
   ) => {
-    const answer = await withoutRenewal(() => sendIt<Value>(path, body))
+    const answer = await whileNoRenewal(() => sendIt<Value>(path, body))
     if (!answer.refused && 'user' in answer.value) learn(answer.value.user, 'this_tab')
     return answer
   }

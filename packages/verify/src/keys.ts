@@ -13,5 +13,5 @@ export type Keys = {
   holds(key: VerifyingKey): boolean
   /** Asks for the current keys if those that are known are too old. */
   refresh(): Promise<void>
-  isKnown(): boolean
+  areLoaded(): boolean
 }

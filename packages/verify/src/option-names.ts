@@ -2,7 +2,7 @@
 export type NamesOf<Options> = Record<keyof Options, true>
 
 /** A misspelt option would be left out without a word, and with it the condition that a program relies on. */
-export const refuseUnknown = (options: object, known: object, of: string) => {
+export const refuseUnknown = (options: object, known: object, owner: string) => {
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name))
-  if (unknown !== undefined) throw new TypeError(`${unknown}: is no option of ${of}`)
+  if (unknown !== undefined) throw new TypeError(`${unknown}: is no option of ${owner}`)
 }

@@ -128,7 +128,7 @@ describe('published keys', () => {
     const { service, published, check, pass } = publish([first.jwk])
     service.answer = away
     expect(await check(first)).toBe('unavailable')
-    expect(published.isKnown()).toBe(false)
+    expect(published.areLoaded()).toBe(false)
     service.answer = undefined
     pass(1)
     expect(await check(first)).toBe('good')
@@ -167,7 +167,7 @@ describe('published keys', () => {
   it('may be none: then no token is good, until there is one', async () => {
     const { service, published, check, pass } = publish([])
     expect(await check(first)).toBe('unknown_key')
-    expect(published.isKnown()).toBe(true)
+    expect(published.areLoaded()).toBe(true)
     service.keys = [first.jwk]
     pass(1)
     expect(await check(first)).toBe('good')

@@ -115,7 +115,7 @@ export const createPublishedKeys = ({ url, fetch, now, onProblem }: Options): Ke
     },
     holds: (key) => known?.keys.get(key.id) === key,
     refresh,
-    isKnown: () => known !== undefined,
+    areLoaded: () => known !== undefined,
   }
 }
 

@@ -33,7 +33,7 @@ export const createRevocationList = (now: () => number) => {
       if (minGenerationOf(sid) < least) newest().set(sid, least)
     },
     /** Whether a token of this session and generation is refused. */
-    refuses: (sid: string, generation: number) => generation < minGenerationOf(sid),
+    refusesToken: (sid: string, generation: number) => generation < minGenerationOf(sid),
     size: () => slices.reduce((sum, { entries }) => sum + entries.size, 0),
   }
 }

@@ -62,8 +62,8 @@ describe('the list of ended sessions', () => {
     second.answer(page(entries.slice(10_000), 'two'))
     expect(await question(2)).toMatchObject({ after: 'two', wait: '25' })
     expect(list.state()).toEqual({ loaded: true, age: 0, entries: 10_500 })
-    expect(entries.every(({ sid }) => list.refuses(sid, 5))).toBe(true)
-    expect(list.refuses(randomUUID(), 0)).toBe(false)
+    expect(entries.every(({ sid }) => list.refusesToken(sid, 5))).toBe(true)
+    expect(list.refusesToken(randomUUID(), 0)).toBe(false)
   })
 
   it('goes on with what it knows while the service is away, and says how old that is', async () => {
@@ -75,12 +75,12 @@ describe('the list of ended sessions', () => {
     time.now += 90_000
     ;(await question(2)).answer(new Response('', { status: 503 }))
     expect(list.state()).toEqual({ loaded: true, age: 90, entries: 1 })
-    expect(list.refuses(known.sid, 0)).toBe(true)
+    expect(list.refusesToken(known.sid, 0)).toBe(true)
     const back = await question(3)
     expect(back).toMatchObject({ after: 'one', wait: '25' })
     back.answer(page([news], 'two', true))
     await question(4)
-    expect([known, news].map(({ sid }) => list.refuses(sid, 0))).toEqual([true, true])
+    expect([known, news].map(({ sid }) => list.refusesToken(sid, 0))).toEqual([true, true])
     expect(list.state().age).toBe(0)
     expect(problems).toEqual([expect.stringContaining('ended sessions cannot be read')])
   })
@@ -127,13 +127,13 @@ describe('an entry', () => {
     const list = createRevocationList(() => 0)
     const [sid, other] = [randomUUID(), randomUUID()]
     list.add({ sid, minGeneration: 4 })
-    expect([3, 4].map((generation) => list.refuses(sid, generation))).toEqual([true, false])
+    expect([3, 4].map((generation) => list.refusesToken(sid, generation))).toEqual([true, false])
     list.add({ sid, minGeneration: 2 })
-    expect(list.refuses(sid, 3)).toBe(true)
+    expect(list.refusesToken(sid, 3)).toBe(true)
     list.add({ sid, minGeneration: null })
     list.add({ sid, minGeneration: 5 })
-    expect(list.refuses(sid, 2 ** 31)).toBe(true)
-    expect(list.refuses(other, 0)).toBe(false)
+    expect(list.refusesToken(sid, 2 ** 31)).toBe(true)
+    expect(list.refusesToken(other, 0)).toBe(false)
   })
 
   it('is kept for at least 20 minutes, and not much longer', () => {
@@ -145,10 +145,10 @@ describe('an entry', () => {
     list.add({ sid: late, minGeneration: null })
     minutes = 24
     list.add({ sid: randomUUID(), minGeneration: null })
-    expect(list.refuses(late, 0)).toBe(true)
+    expect(list.refusesToken(late, 0)).toBe(true)
     minutes = 30
     list.add({ sid: randomUUID(), minGeneration: null })
-    expect([early, late].map((sid) => list.refuses(sid, 0))).toEqual([false, false])
+    expect([early, late].map((sid) => list.refusesToken(sid, 0))).toEqual([false, false])
     for (; minutes < 600; minutes += 1) for (const { sid } of ended(10)) list.add({ sid, minGeneration: null })
     expect(list.size()).toBeLessThanOrEqual(300)
   })

@@ -129,7 +129,7 @@ export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Op
   void follow()
 
   return {
-    refuses: (sid: string, generation: number) => list.refuses(sid, generation),
+    refusesToken: (sid: string, generation: number) => list.refusesToken(sid, generation),
     state: (): RevocationState => ({
       loaded: isLoaded,
       age: answeredAt === undefined ? undefined : (now() - answeredAt) / 1000,

@@ -52,6 +52,6 @@ export const createSecretKeys = (given: string | readonly string[]): Keys => {
     },
     holds: () => true,
     refresh: async () => {},
-    isKnown: () => true,
+    areLoaded: () => true,
   }
 }

@@ -52,7 +52,7 @@ const createCurrentCheck = (settings: Settings, list: ReturnType<typeof listFor>
     const seconds = now() / 1000
     if (exp <= seconds) return 'expired'
     if (Math.max(iat, nbf) > seconds + leeway) return 'not_yet_valid'
-    if (list?.refuses(sid, gen)) return 'ended'
+    if (list?.refusesToken(sid, gen)) return 'ended'
     return isListUsable() ? undefined : 'unavailable'
   }
 }
@@ -125,7 +125,7 @@ export const createVerifier = (options: VerifierOptions) => {
         if (isClosed) throw new Error('The verifier was closed')
         await keys.refresh()
         const isListRead = list?.state().loaded ?? true
-        if (keys.isKnown() && isListRead) return
+        if (keys.areLoaded() && isListRead) return
         const problem = isListRead ? undefined : list?.lastingProblem()
         if (problem !== undefined) throw new Error(problem)
         await new Promise((resolve) => setTimeout(resolve, lookAgain))

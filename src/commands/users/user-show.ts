@@ -16,19 +16,25 @@ import { asTable } from '../terminal/table.js'
 import { findUser } from './find-user.js'
 import { sessionAsJson } from './sessions.js'
 
-const failures = new Set(['sign_in_failed', 'second_factor_failed', 'rate_limited', 'step_up_failed', 'refresh_theft'])
+const failureKinds = new Set([
+  'sign_in_failed',
+  'second_factor_failed',
+  'rate_limited',
+  'step_up_failed',
+  'refresh_theft',
+])
 const mostFailures = 10
 const mostEvents = 200
 const mostNetworks = 20
 
-/** A limit that refuses now. */
-type InForce = { limit: string; subject: string; until: string }
+/** A limit that is used up: it refuses until then. */
+type ReachedLimit = { limit: string; subject: string; until: string }
 
 /** Newest first. A sign-in that waits for its second step counts as failed, unless a later sign-in succeeded. */
 const failuresIn = (events: readonly StoredEvent[], lastSignIn: StoredEvent | undefined) => {
   const unfinished = lastSignIn ? events.slice(0, events.indexOf(lastSignIn)) : events
   return events.filter(
-    (event) => failures.has(event.kind) || (event.kind === 'second_factor_asked' && unfinished.includes(event)),
+    (event) => failureKinds.has(event.kind) || (event.kind === 'second_factor_asked' && unfinished.includes(event)),
   )
 }
 
@@ -44,18 +50,18 @@ const recentEvents = (stores: Stores, { id, username }: User) => {
   return stores.events.about({ userId: id, name: username }, span)
 }
 
-/** Shown for a browser in which the user has signed in: no name of it is stored. */
-const ofKnownBrowser = 'known browser'
+/** Shown instead of a name, because none is stored for browsers. */
+const knownBrowser = 'known browser'
 
 /** With LOGIN_LIMIT_KNOWN_DEVICES=own: browsers that have used up their own attempts. */
-const fullDevices = async ({ ofDevices }: Stores['limits'], counters: SharedCounters, userId: string) => {
+const devicesAtLimit = async ({ ofDevices }: Stores['limits'], counters: SharedCounters, userId: string) => {
   if (ofDevices === undefined) return []
   const found = await counters.read(await keysOfDevices(counters, userId))
   return found.filter(({ key, used }) => readLimitKey(key).limit === 'login' && used >= ofDevices)
 }
 
 /** The names of the account that were typed too often with a wrong password. */
-const fullNames = async ({ keysOfName, ofNames }: Stores['limits'], counters: SharedCounters, user: User) => {
+const namesAtLimit = async ({ keysOfName, ofNames }: Stores['limits'], counters: SharedCounters, user: User) => {
   const found = [user.username, user.email].map(async (name) =>
     (await counters.read(keysOfName(name))).map((counter) => ({ ...counter, name })),
   )
@@ -63,27 +69,27 @@ const fullNames = async ({ keysOfName, ofNames }: Stores['limits'], counters: Sh
 }
 
 /** Why the counters are not known: they are in the memory of the service, or Redis does not answer. */
-type Unknown = 'in_memory' | 'unreachable'
+type WhyUnknown = 'in_memory' | 'unreachable'
 
-/** The limits in force for the names of this account, and for networks from which it was used. */
-const countersInForce = async (
+/** The limits that are used up for this account's names and known browsers, and for networks from which it was used. */
+const reachedLimits = async (
   { limits }: Stores,
   user: User,
   events: readonly StoredEvent[],
-): Promise<InForce[] | Unknown> => {
+): Promise<ReachedLimit[] | WhyUnknown> => {
   const counters = await limits.openCounters().catch(() => 'unreachable' as const)
   if (counters === undefined) return 'in_memory'
   if (counters === 'unreachable') return counters
   try {
     const networks = networksOf(events.map(({ ip }) => ip)).slice(0, mostNetworks)
     const maxima = new Map<string, number>(Object.entries(limits.ofNetworks))
-    const ofNetworks = networks.flatMap((network) => [...maxima.keys()].map((limit) => `${limit}:${network}`))
-    const ofNames = await fullNames(limits, counters, user)
-    const ofDevices = await fullDevices(limits, counters, user.id)
+    const networkKeys = networks.flatMap((network) => [...maxima.keys()].map((limit) => `${limit}:${network}`))
+    const names = await namesAtLimit(limits, counters, user)
+    const devices = await devicesAtLimit(limits, counters, user.id)
     return [
-      ...ofDevices.map(({ ends }) => ({ limit: 'login', subject: ofKnownBrowser, until: moment(ends) })),
-      ...ofNames.map(({ name, ends }) => ({ limit: 'account', subject: name, until: moment(ends) })),
-      ...(await counters.read(ofNetworks)).flatMap(({ key, used, ends }) => {
+      ...devices.map(({ ends }) => ({ limit: 'login', subject: knownBrowser, until: moment(ends) })),
+      ...names.map(({ name, ends }) => ({ limit: 'account', subject: name, until: moment(ends) })),
+      ...(await counters.read(networkKeys)).flatMap(({ key, used, ends }) => {
         const { limit, subject } = readLimitKey(key)
         return used >= (maxima.get(limit) ?? Number.POSITIVE_INFINITY) ? [{ limit, subject, until: moment(ends) }] : []
       }),
@@ -93,19 +99,19 @@ const countersInForce = async (
   }
 }
 
-const codesInForce = async ({ codeWaits, clock }: Stores, { id }: User): Promise<InForce[]> => {
+const reachedCodeLimit = async ({ codeWaits, clock }: Stores, { id }: User): Promise<ReachedLimit[]> => {
   const left = await codeWaits.secondsLeft(id)
   if (left === 0) return []
   return [{ limit: 'codes', subject: `user:${id}`, until: moment(new Date(clock.now().getTime() + left * seconds)) }]
 }
 
-const gather = async (stores: Stores, user: User) => {
+const readReport = async (stores: Stores, user: User) => {
   const { totpCreatedAt: totp, recoveryCodesLeft } = await stores.factors.describe(user.id)
   const sessions = await stores.sessions.list(user.id)
   const devices = await stores.trustedDevices.list(user.id)
   const passkeys = await stores.passkeys.countUsable(user.id)
   const events = await recentEvents(stores, user)
-  const inForce = await countersInForce(stores, user, events)
+  const reached = await reachedLimits(stores, user, events)
   const formerEmails = await stores.userChanges.emailHistoryOf(user.id)
   const { id, username, email, disabled, createdAt, providers, groups } = user
   const lastSignIn = events.find((event) => event.userId === id && beganSession(event))
@@ -113,7 +119,7 @@ const gather = async (stores: Stores, user: User) => {
     lastFailures: failuresIn(events, lastSignIn).slice(0, mostFailures).toReversed(),
     lastSignIn,
     mustAddFactor: stores.secondFactor === 'required' && !totp && passkeys === 0,
-    unknownCounters: typeof inForce === 'string' ? inForce : undefined,
+    unknownCounters: typeof reached === 'string' ? reached : undefined,
     hasOtherWay: canSignIn({
       hasPassword: false,
       hasProvider: providers.some((provider) => stores.configuredProviders.includes(provider)),
@@ -136,68 +142,69 @@ const gather = async (stores: Stores, user: User) => {
       passkeysOfOtherHosts: await stores.passkeys.otherHostsOf(user.id),
       trustedDevices: devices.length,
       sessions: sessions.map(sessionAsJson),
-      limits: [...(await codesInForce(stores, user)), ...(typeof inForce === 'string' ? [] : inForce)],
+      limits: [...(await reachedCodeLimit(stores, user)), ...(typeof reached === 'string' ? [] : reached)],
     },
   }
 }
 
-type Gathered = Awaited<ReturnType<typeof gather>>
+type Report = Awaited<ReturnType<typeof readReport>>
 
-const stopOf =
+/** A sentence about a limit, with the command that lifts it. */
+const limitObstacle =
   (username: string) =>
-  ({ limit, subject, until }: InForce) => {
+  ({ limit, subject, until }: ReachedLimit) => {
     const ofUser = quoteCommandWith('limits clear', '--user', username)
     if (limit === 'codes') return `Too many wrong codes: no code works until ${until}, a recovery code does. ${ofUser}`
     if (limit === 'account')
       return `Too many wrong passwords for “${subject}”: until ${until}, that name is refused in browsers that never signed in here. ${ofUser}`
-    if (subject === ofKnownBrowser)
+    if (subject === knownBrowser)
       return `Too many wrong passwords in a browser that the user has signed in with before: it is refused until ${until}. ${ofUser}`
     return `The limit "${limit}" refuses ${subject} until ${until}: ${quoteCommandWith('limits clear', '--network', subject)}`
   }
 
-const whyUnknown: Record<Unknown, string> = {
+const whyUnknown: Record<WhyUnknown, string> = {
   in_memory: 'Which limits refuse now is known only to the running service, which counts them in its memory.',
   unreachable: 'Which limits refuse now is not known here: the counters in Redis could not be read.',
 }
 
 /** What keeps the user from signing in now, in sentences. */
-const obstacles = ({ details, hasOtherWay, unknownCounters, mustAddFactor }: Gathered) => {
+const obstacles = ({ details, hasOtherWay, unknownCounters, mustAddFactor }: Report) => {
   const { disabled, password, username, limits } = details
   return [
     ...(disabled ? [`The account is disabled: ${quoteCommand('user enable', username)}`] : []),
     ...(password || disabled
       ? []
       : [
-          `There is no password${hasOtherWay ? ', but another way to sign in' : ''}. “Forgot password?” on the sign-in page sets one.`,
+          `There is no password.${hasOtherWay ? ' The user can sign in with a passkey or a provider.' : ''} “Forgot password?” on the sign-in page sets one.`,
         ]),
     ...(mustAddFactor && !disabled
       ? [
           'SECOND_FACTOR=required: at the next sign-in the user must add a second step, after a code that is mailed to them.',
         ]
       : []),
-    ...limits.map(stopOf(username)),
+    ...limits.map(limitObstacle(username)),
     ...(unknownCounters ? [whyUnknown[unknownCounters]] : []),
   ]
 }
 
-const factorsOf = ({ totp, recoveryCodesLeft, trustedDevices }: Gathered['details']) =>
+const factorsOf = ({ totp, recoveryCodesLeft, trustedDevices }: Report['details']) =>
   totp
     ? `on since ${totp.createdAt}; ${counted(recoveryCodesLeft, 'recovery code')} left, ${counted(trustedDevices, 'trusted device')}`
     : 'off'
 
 /** The newest change first: the present address came last. */
-const formerEmailLines = ({ formerEmails }: Gathered['details']) =>
+const formerEmailLines = ({ formerEmails }: Report['details']) =>
   formerEmails.toReversed().map(({ email, replacedAt }) => ['', `changed ${replacedAt}, before: ${email}`])
 
 /** A passkey works for the host that it was made for, and for no other. */
-const otherHostLines = ({ passkeysOfOtherHosts: hosts }: Gathered['details']) =>
+const otherHostLines = ({ passkeysOfOtherHosts: hosts }: Report['details']) =>
   [...new Set(hosts)].map((host) => {
     const count = hosts.filter((each) => each === host).length
     return ['', `not with ${counted(count, 'passkey')} made for ${host}`]
   })
 
-const asLines = (found: Gathered) => {
-  const { details, lastFailures, lastSignIn } = found
+const asLines = (report: Report) => {
+  const { details, lastFailures, lastSignIn } = report
   const ways = [
     ...(details.password ? ['password'] : []),
     ...(details.passkeys > 0 ? [counted(details.passkeys, 'passkey')] : []),
@@ -220,12 +227,12 @@ const asLines = (found: Gathered) => {
     ['sessions', newest ? `${details.sessions.length}, last used ${newest.lastUsedAt} from ${newest.ip}` : 'none'],
     ['last sign-in', lastSignIn ? `${moment(lastSignIn.createdAt)} from ${lastSignIn.ip}` : 'none in 90 days'],
   ])
-  const stops = obstacles(found).map(printableText)
+  const sentences = obstacles(report).map(printableText)
   const failed = lastFailures.length > 0 ? `Last failures:\n${eventsAsTable(lastFailures)}` : 'No failures in 90 days.'
-  return [facts, ...(stops.length > 0 ? [stops.join('\n')] : []), failed].join('\n\n')
+  return [facts, ...(sentences.length > 0 ? [sentences.join('\n')] : []), failed].join('\n\n')
 }
 
-/** Of a name that is still reserved for the user who had it. */
+/** The user who had this name or address before, while it is still reserved for them. */
 const formerOwner = async ({ users, usernames }: Stores, named: string) => {
   const id = (await usernames.formerOwner(named)) ?? (await users.reservedFor(named))
   return id === undefined ? undefined : users.findById(id)
@@ -251,10 +258,10 @@ export const userShow: Command = {
   summary: 'Show everything about a user: why can they not sign in?',
   help: `latchkey user show USER [--json]
 
-Shows the account, the addresses that it had in the last 90 days, how the user signs in, two-step sign-in, sessions, what
-keeps the user from signing in now, and the last ${mostFailures} failures with their reasons, also refusals of addresses that the account was
-used from. USER is a username, an email or an id. An account exists only when its email was confirmed, or when an operator or a
-provider vouched for it.
+Shows the account, the email addresses that it had in the last 90 days, how the user signs in, two-step sign-in, sessions, what
+keeps the user from signing in now, and the last ${mostFailures} failures with their reasons, also refusals of IP addresses from which
+the account was used. USER is a username, an email or an id. An account exists only when its email was confirmed, or when an
+operator or a provider vouched for it.
 
   --json    one JSON object, for programs`,
 
@@ -264,15 +271,15 @@ provider vouched for it.
     return withStores(context, 'service', async (stores) => {
       const user = await findUser(stores, named)
       if (!user) throw await noSuchUser(stores, named)
-      const found = await gather(stores, user)
-      const { details, lastFailures, lastSignIn } = found
+      const report = await readReport(stores, user)
+      const { details, lastFailures, lastSignIn } = report
       const asObject = {
         ...details,
         lastSignIn: lastSignIn ? eventAsObject(lastSignIn) : null,
-        obstacles: obstacles(found),
+        obstacles: obstacles(report),
         failures: lastFailures.map(eventAsObject),
       }
-      await print(context.stdout, values.json ? printableJson(asObject) : asLines(found))
+      await print(context.stdout, values.json ? printableJson(asObject) : asLines(report))
       return 0
     })
   },

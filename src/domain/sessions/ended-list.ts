@@ -171,7 +171,7 @@ export const createEndedList = (now: () => number) => {
   return {
     has: (sid: string, generation: number) => generation < minGenerationOf(sid),
     /** Whether the session itself has ended, and not only its earlier tokens. */
-    isOver: (sid: string) => minGenerationOf(sid) === everything,
+    hasEnded: (sid: string) => minGenerationOf(sid) === everything,
     /** False if it was known already. */
     add: ({ sid, minGeneration }: EndedSession) => {
       const least = minGeneration ?? everything

@@ -111,12 +111,12 @@ export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
     load: read,
     ...createReadingRounds({ read, interval, messages, log }),
     /** For the access check: asks no store. */
-    refuses: ({ sid, gen }: Pick<AccessClaims, 'sid' | 'gen'>) => {
+    refusesToken: ({ sid, gen }: Pick<AccessClaims, 'sid' | 'gen'>) => {
       if (readAt === undefined) throw new StoreUnavailable('The ended sessions have not been read yet')
       return list.has(sid, gen)
     },
     /** For refresh tokens, which a browser may go on sending after its session has ended. */
-    isOver: list.isOver,
+    hasEnded: list.hasEnded,
     /** What this instance has ended itself is refused at once. Only for what is committed. */
     add,
     /** For verifiers in other programs: what ended since the last answer, and a way to wait for the next end. */

@@ -7,7 +7,7 @@ import type { RotatedBy, SessionCaller, Sessions } from './sessions.js'
 
 type Dependencies = {
   sessions: Pick<Sessions, 'rotate' | 'end'>
-  endedSessions: Pick<EndedSessions, 'isOver'>
+  endedSessions: Pick<EndedSessions, 'hasEnded'>
   accountChanges: Pick<AccountChanges, 'byOldToken'>
   onRotation: (outcome: 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft') => void
 }
@@ -22,7 +22,7 @@ export type Rotations = ReturnType<typeof createRotations>
 export const createRotations = ({ sessions, endedSessions, accountChanges, onRotation }: Dependencies) => {
   const exchange = async (refreshToken: RefreshToken, client: Client, by: RotatedBy) => {
     const { userId, sid: sessionId } = refreshToken.claims
-    return endedSessions.isOver(sessionId)
+    return endedSessions.hasEnded(sessionId)
       ? refuse('ended', { userId, sessionId })
       : sessions.rotate(refreshToken, client, by)
   }

@@ -22,7 +22,7 @@ type Dependencies = {
   clock: Clock
   log: Log
   /** Whether this instance signs access tokens with these keys, and makes them. It verifies with them in any case. */
-  signs: boolean
+  signsWithKeyPair: boolean
 }
 
 /** Tells the operator once of keys that this instance cannot open. */
@@ -35,7 +35,7 @@ const createReportUnopened = (log: Log) => {
 }
 
 /** The keys in the memory of this process, which signs and checks access tokens with them and asks no store. */
-export const createLoadedKeys = ({ signingKeys, clock, log, signs }: Dependencies) => {
+export const createLoadedKeys = ({ signingKeys, clock, log, signsWithKeyPair }: Dependencies) => {
   const inOwnContext = createDetachedContext('signing keys')
   const keyRing = createKeyRing({ clock, log })
   const reportUnopened = createReportUnopened(log)
@@ -55,8 +55,8 @@ export const createLoadedKeys = ({ signingKeys, clock, log, signs }: Dependencie
     if (!keyRing.isLoaded() && unopened.length > 0) throw new OperatorError(`${unopenedKeys}. ${wayOut}`)
     reportUnopened(reading.set)
     // An empty set is not taken while the first key is being made: it would be published.
-    if (!signs || keys.length > 0) keyRing.replace(reading)
-    if (!signs || !isNextDue(keys, now)) return
+    if (!signsWithKeyPair || keys.length > 0) keyRing.replace(reading)
+    if (!signsWithKeyPair || !isNextDue(keys, now)) return
     const made = await signingKeys.makeIfDue()
     if (made) log.info({ key: made.id, signsFrom: made.signsFrom.toISOString() }, 'signing key made')
     keyRing.replace(await read())
@@ -68,7 +68,7 @@ export const createLoadedKeys = ({ signingKeys, clock, log, signs }: Dependencie
     return loading
   }
 
-  const isDue = () => signs || !keyRing.isEmpty() || performance.now() - lastRead >= intervalWithoutKeys
+  const isDue = () => signsWithKeyPair || !keyRing.isEmpty() || performance.now() - lastRead >= intervalWithoutKeys
 
   const isKnown = (header: string) => keyRing.find(header) !== undefined
   const learn = createEarlyLoad({ load, lastRead: () => lastRead, isKnown })
@@ -77,7 +77,7 @@ export const createLoadedKeys = ({ signingKeys, clock, log, signs }: Dependencie
     load,
     ...createReadingRounds({ read: load, interval, isDue, messages, log }),
     signer: () => {
-      if (!signs) return undefined
+      if (!signsWithKeyPair) return undefined
       const key = keyRing.signer()
       if (!key) throw new StoreUnavailable('There is no signing key that this instance can open')
       return key.tokenKey
@@ -92,7 +92,7 @@ export const createLoadedKeys = ({ signingKeys, clock, log, signs }: Dependencie
     learn: (token: string) => (keyRing.isLoaded() ? learn(token) : undefined),
     published: keyRing.published,
     /** Undefined if a secret signs. */
-    age: () => (signs ? keyRing.signerAge() : undefined),
+    age: () => (signsWithKeyPair ? keyRing.signerAge() : undefined),
   }
 }
 
