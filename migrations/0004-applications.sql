@@ -21,6 +21,8 @@ create table applications (
   algorithm text not null check (algorithm in ('RS256', 'ES256')),
   created_at timestamptz not null
 );
+-- Users see the name when they are asked to continue to it, and operators type it.
+create unique index applications_name on applications (lower(name));
 
 -- One, or two while the old one is being replaced.
 create table application_secrets (
