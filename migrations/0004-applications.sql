@@ -157,6 +157,14 @@ create index logout_notices_due on logout_notices (application_id, next_attempt_
 create index logout_notices_age on logout_notices (created_at);
 create index logout_notices_of_user on logout_notices (user_id);
 
+-- An application that could not be told waits as a whole, at every instance. The row goes with the next success.
+create table logout_pauses (
+  application_id text primary key references applications on delete cascade,
+  -- In a row.
+  failures integer not null,
+  paused_until timestamptz not null
+);
+
 select set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);
 
 -- Guards the ending of a session: it ends at every application too, in the same transaction.

@@ -40,6 +40,7 @@ export const writableTables: readonly string[] = [
   'application_tokens',
   'application_access_tokens',
   'logout_notices',
+  'logout_pauses',
 ]
 export const readableTables: readonly string[] = ['content', 'schema_migrations']
 
