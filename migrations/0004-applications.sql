@@ -135,6 +135,8 @@ create index application_tokens_expiry on application_tokens (expires_at);
 create table application_access_tokens (
   hash bytea primary key,
   application_tokens_id uuid not null references application_tokens on delete cascade,
+  -- Fewer than those of the code, if a refresh asked for fewer. Null: all of them.
+  scopes text[],
   expires_at timestamptz not null
 );
 create index application_access_tokens_of_tokens on application_access_tokens (application_tokens_id);
