@@ -4,6 +4,7 @@ import { withPort } from './app/free-port.js'
 import { createHttpParts } from './app/http-parts.js'
 import { createNouns } from './app/nouns.js'
 import { openPlatform, type StoreTimeouts } from './app/open-platform.js'
+import { createOpenidProvider } from './app/openid-provider.js'
 import { refusingUntilReady } from './app/prepare-database.js'
 import { registerFlows } from './app/register-flows.js'
 import { readServiceKeys } from './app/service-keys-file.js'
@@ -53,6 +54,7 @@ const openApp = async (given: Config, options: Options) => {
     leavesEventsToService: false,
   }
   const nouns = createNouns(config, platform)
+  const openidProvider = createOpenidProvider(config, platform, nouns)
   const httpParts = createHttpParts(config, platform, nouns)
   const { production, publicUrl, trustProxy, developmentHosts, healthTimeout: deadline } = config
   const allowedOrigins = createAllowedOrigins(config.allowedOrigins)
@@ -64,6 +66,7 @@ const openApp = async (given: Config, options: Options) => {
   const startMetrics = prepareMetrics(config, metrics, { ...platform, ...nouns, activeUsers }, server)
   const { pages, routes } = await registerFlows(server, config, platform, nouns, {
     ...httpParts,
+    openidProvider,
     isClosing: () => drainState.isClosing,
   })
   const database = platform.database.ping
@@ -72,15 +75,14 @@ const openApp = async (given: Config, options: Options) => {
   const isDraining = () => drainState.isDraining
   healthRoutes(server, { health: createHealth({ clock, deadline, log, database, cache, isStarting, isDraining }) })
   answerUnknown(pages.notFound)
-  const background = createBackground(platform, nouns, housekeepingInterval)
-  const { content } = nouns
+  const background = createBackground(platform, nouns, openidProvider, housekeepingInterval)
   return {
     config,
     log,
     platform,
     nouns,
     database: unprepared,
-    content,
+    content: nouns.content,
     load: createDatabaseLoading(platform, nouns),
     background,
     server,

@@ -2,6 +2,7 @@ import { createExpiredRows } from '../domain/housekeeping/expired-rows.js'
 import { createHousekeeping } from '../domain/housekeeping/housekeeping.js'
 import { minutes } from '../lib/durations.js'
 import type { NounPlatform, Nouns } from './nouns.js'
+import type { OpenidProvider } from './openid-provider.js'
 
 /** What requests need from the database before the first of them is answered. */
 export const createDatabaseLoading =
@@ -24,6 +25,7 @@ export const createDatabaseLoading =
 export const createBackground = (
   { database, clock, log }: NounPlatform,
   nouns: Nouns,
+  openidProvider: OpenidProvider,
   housekeepingInterval = 1 * minutes,
 ) => {
   const { mails, webhooks, events, endedSessions, loadedKeys, clockWatch } = nouns
@@ -46,10 +48,11 @@ export const createBackground = (
       ...createExpiredRows({ clock }),
       ...Object.entries(nounsToPurge).map(([noun, { purge }]) => ({ name: `purge ${noun}`, run: purge })),
     ],
+    laterJobs: openidProvider.jobs,
     onFailure: (err, job) => log.warn({ err, job }, 'a clean-up failed'),
   })
   // Stopped in the order of the list: what cleans up first, then what sends and reads.
-  const parts = [housekeeping, clockWatch, mails, webhooks, endedSessions, loadedKeys]
+  const parts = [housekeeping, openidProvider, clockWatch, mails, webhooks, endedSessions, loadedKeys]
   return {
     start: () => {
       for (const part of parts.toReversed()) part.start()

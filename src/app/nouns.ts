@@ -1,5 +1,6 @@
 import { themeOf } from '../config/theme.js'
 import type { Config } from '../config.js'
+import { createApplications } from '../domain/applications/applications.js'
 import { createContent } from '../domain/content/content.js'
 import { createEmailChanges } from '../domain/email-changes/email-changes.js'
 import { createEvents } from '../domain/events/events.js'
@@ -159,6 +160,7 @@ export const createNouns = (config: Config, platform: NounPlatform) => {
     providers,
     passwords: createPasswords({ workers, cost: config.bcryptCost, words, leaked }),
     content: createContent({ database, clock }),
+    applications: createApplications({ database }),
     clockWatch: createClockWatch({ database, clock, log }),
     attempts: createAttempts({ seal: sealFor('provider attempt'), clock }),
     links: createPendingLinks({ seal: sealFor('pending link'), clock }),

@@ -66,8 +66,9 @@ import type { Server } from '../http/server.js'
 import { composeAccountData } from './account-data.js'
 import type { HttpParts, Platform } from './http-parts.js'
 import type { Nouns } from './nouns.js'
+import type { OpenidProvider } from './openid-provider.js'
 
-type Parts = HttpParts & { isClosing: () => boolean }
+type Parts = HttpParts & { openidProvider: OpenidProvider; isClosing: () => boolean }
 type Dependencies = Platform & Nouns & Parts & { secondFactorRequired: boolean; recoveredAccounts: RecoveredAccounts }
 
 /** What users do with their own account. */

@@ -8,14 +8,28 @@ const batch = 500
 /** `run` is mostly a purge, which deletes some expired rows of one noun. It returns `limit` or more if there is more to do. */
 export type Job = { name: string; run(sql: Sql, limit: number): Promise<number> }
 
-/** Runs the jobs again and again: they delete what has expired, in small batches, in one instance at a time. */
-export const createHousekeeping = (options: {
+type Options = {
   database: Database
   interval: number
   jobs: readonly Job[]
+  /** Jobs of what is loaded while the service runs: asked for in each round. */
+  laterJobs?: () => Promise<readonly Job[]>
   onFailure: (error: unknown, job: string) => void
-}) => {
-  const { database, interval, jobs, onFailure } = options
+}
+
+const jobsOfRound = async ({ jobs, laterJobs, onFailure }: Options) => {
+  if (!laterJobs) return jobs
+  try {
+    return [...jobs, ...(await laterJobs())]
+  } catch (error) {
+    onFailure(error, 'find further jobs')
+    return jobs
+  }
+}
+
+/** Runs the jobs again and again: they delete what has expired, in small batches, in one instance at a time. */
+export const createHousekeeping = (options: Options) => {
+  const { database, interval, onFailure } = options
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
   let isStopped = false
@@ -29,7 +43,7 @@ export const createHousekeeping = (options: {
   /** Each job has its own transaction: one that fails every time does not stop the others, a database that is away does. */
   const sweep = async () => {
     let done = 0
-    for (const job of jobs) {
+    for (const job of await jobsOfRound(options)) {
       if (isStopped) break
       try {
         done += await runAlone(job)

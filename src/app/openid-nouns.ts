@@ -1,0 +1,23 @@
+import type { Config } from '../config.js'
+import { createApplicationErrors } from '../domain/applications/application-errors.js'
+import { createApplicationSecrets } from '../domain/applications/application-secrets.js'
+import type { Job } from '../domain/housekeeping/housekeeping.js'
+import type { NounPlatform, Nouns } from './nouns.js'
+
+/** The nouns of the OpenID provider. This file is loaded when there is an application (`openid-provider`). */
+export const createOpenidNouns = (_config: Config, platform: NounPlatform, { applications }: Nouns) => {
+  const { database, clock, log } = platform
+  const applicationSecrets = createApplicationSecrets({ database, clock })
+  const applicationErrors = createApplicationErrors({ database, clock, log })
+  return { applications, applicationSecrets, applicationErrors }
+}
+
+export type OpenidNouns = ReturnType<typeof createOpenidNouns>
+
+type BackgroundPart = { start(): void; stop(): Promise<unknown> }
+
+/** What runs while the provider is open. Parts are stopped in the order of the list; jobs are those of the housekeeping. */
+export const backgroundOf = (_openid: OpenidNouns): { parts: readonly BackgroundPart[]; jobs: readonly Job[] } => ({
+  parts: [],
+  jobs: [],
+})

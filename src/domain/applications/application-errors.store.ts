@@ -1,0 +1,29 @@
+import type { Sql } from '../../platform/database/database.js'
+import { selectList } from '../../platform/database/select-list.js'
+
+type ErrorRow = { message: string; count: number; seen_at: Date }
+const columns = selectList<ErrorRow>({ message: true, count: true, seen_at: true })
+
+/** Nothing if the application is gone. */
+export const upsertError = (sql: Sql, applicationId: string, message: string, count: number, now: Date) =>
+  sql.query(
+    `insert into application_errors (application_id, message, count, seen_at)
+     select id, $2, $3, $4 from applications where id = $1
+     on conflict (application_id, message) do update
+     set count = least(application_errors.count::bigint + excluded.count, 2147483647)::int,
+         seen_at = greatest(application_errors.seen_at, excluded.seen_at)`,
+    [applicationId, message, count, now],
+  )
+
+export const deleteOldErrors = (sql: Sql, applicationId: string, kept: number) =>
+  sql.query(
+    `delete from application_errors where application_id = $1 and message in (
+       select message from application_errors where application_id = $1 order by seen_at desc, message offset $2)`,
+    [applicationId, kept],
+  )
+
+export const selectErrors = (sql: Sql, applicationId: string) =>
+  sql.query<ErrorRow>(
+    `select ${columns} from application_errors where application_id = $1 order by seen_at desc, message`,
+    [applicationId],
+  )

@@ -1,0 +1,24 @@
+import type { Sql } from '../../platform/database/database.js'
+import { selectList } from '../../platform/database/select-list.js'
+
+type SecretRow = { id: string; hash: Buffer; created_at: Date }
+const columns = selectList<SecretRow>({ id: true, hash: true, created_at: true })
+
+export const selectSecrets = (sql: Sql, applicationId: string) =>
+  sql.query<SecretRow>(`select ${columns} from application_secrets where application_id = $1 order by created_at, id`, [
+    applicationId,
+  ])
+
+export const insertSecret = (
+  sql: Sql,
+  { id, applicationId, hash, now }: { id: string; applicationId: string; hash: Buffer; now: Date },
+) =>
+  sql.query('insert into application_secrets (id, application_id, hash, created_at) values ($1, $2, $3, $4)', [
+    id,
+    applicationId,
+    hash,
+    now,
+  ])
+
+export const deleteSecret = (sql: Sql, applicationId: string, id: string) =>
+  sql.query('delete from application_secrets where application_id = $1 and id = $2 returning id', [applicationId, id])

@@ -1,0 +1,45 @@
+import { refuse } from '../../contract/outcome.js'
+import type { Clock } from '../../lib/clock.js'
+import { fingerprint, randomToken, sameBytes } from '../../lib/random.js'
+import { uuidv7 } from '../../lib/uuid.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
+import * as store from './application-secrets.store.js'
+
+/** One, or two while the old one is being replaced. */
+export const mostSecrets = 2
+
+export type ApplicationSecret = { id: string; createdAt: Date }
+
+export type ApplicationSecrets = ReturnType<typeof createApplicationSecrets>
+
+/** What applications of the kind `web` prove themselves with. Only hashes are kept. */
+export const createApplicationSecrets = ({ database, clock }: { database: Database; clock: Clock }) => ({
+  /** Of an application whose row the caller holds. The secret is shown once. */
+  add: async (sql: Transaction, applicationId: string) => {
+    if ((await store.selectSecrets(sql, applicationId)).length >= mostSecrets) return refuse('too_many_secrets')
+    const secret = randomToken()
+    const now = clock.now()
+    const id = uuidv7(now)
+    await store.insertSecret(sql, { id, applicationId, hash: fingerprint(secret), now })
+    return { id, secret }
+  },
+
+  /** Of an application whose row the caller holds. The last one stays: without it the application could not sign anyone in. */
+  remove: async (sql: Transaction, applicationId: string, id: string) => {
+    const secrets = await store.selectSecrets(sql, applicationId)
+    if (!secrets.some((secret) => secret.id === id)) return refuse('no_secret')
+    if (secrets.length === 1) return refuse('last_secret')
+    await store.deleteSecret(sql, applicationId, id)
+    return undefined
+  },
+
+  list: async (applicationId: string): Promise<ApplicationSecret[]> =>
+    (await store.selectSecrets(database, applicationId)).map(({ id, created_at }) => ({ id, createdAt: created_at })),
+
+  /** Compares with each of them, in the same time for a wrong one. */
+  isRight: async (applicationId: string, secret: string) => {
+    const given = fingerprint(secret)
+    const matches = (await store.selectSecrets(database, applicationId)).map(({ hash }) => sameBytes(hash, given))
+    return matches.includes(true)
+  },
+})

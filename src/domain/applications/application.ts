@@ -1,0 +1,28 @@
+/** `web` keeps a secret on its server; `browser` and `native` run where no secret can be kept. */
+export type ApplicationKind = 'web' | 'browser' | 'native'
+
+/** A program that signs its users in here. Its `id` is the `client_id` of the protocol. */
+export type Application = {
+  id: string
+  name: string
+  /** Where users start again when a request has expired. */
+  home: string
+  kind: ApplicationKind
+  redirectAddresses: readonly string[]
+  logoutAddresses: readonly string[]
+  backchannelLogout: string | undefined
+  /** A word of its own: with `groups` an empty list lets no user in. */
+  access: 'everyone' | 'groups'
+  groups: readonly string[]
+  factors: 1 | 2
+  /** In milliseconds. Undefined: a sign-in of any age will do. */
+  maxAge: number | undefined
+  consent: 'none' | 'ask'
+  pkce: boolean
+  algorithm: 'RS256' | 'ES256'
+  createdAt: Date
+}
+
+/** Whether a user who is in these groups may use it. */
+export const mayUse = ({ access, groups }: Pick<Application, 'access' | 'groups'>, ofUser: readonly string[]) =>
+  access === 'everyone' || groups.some((group) => ofUser.includes(group))
