@@ -1,0 +1,57 @@
+/** What an application is told about a user. */
+export type Subject = {
+  id: string
+  username: string
+  name: string | null
+  email: string
+  /** Whether the address was proven by our mail or a provider's word. */
+  emailProven: boolean
+  groups: readonly string[]
+}
+
+/** What the tokens of a code say besides who the user is, as it was when the code was made. */
+export type TokenContent = {
+  nonce?: string
+  /** When the user last proved who they are, in seconds. Never 0. */
+  authTime: number
+  /** As `amr` of a session names them. */
+  methods: string[]
+  secondFactor: boolean
+  scopes: string[]
+  /** The names in the parameter `claims` (OpenID Connect Core 5.5), of those that `userClaims` has. */
+  claims?: { idToken: string[]; userinfo: string[] }
+}
+
+/** Each claim about a user: the scope that asks for it, and its value. One without a value is left out. */
+const table = {
+  name: { scope: 'profile', of: ({ name }: Subject) => name ?? undefined },
+  preferred_username: { scope: 'profile', of: ({ username }: Subject) => username },
+  email: { scope: 'email', of: ({ email }: Subject) => email },
+  email_verified: { scope: 'email', of: ({ emailProven }: Subject) => emailProven },
+  groups: { scope: 'groups', of: ({ groups }: Subject) => groups.toSorted() },
+} as const
+
+type UserClaim = keyof typeof table
+
+/** The claims that a scope or the parameter `claims` can ask for. */
+export const userClaims = Object.keys(table) as readonly UserClaim[]
+
+/** Every scope that means something here. Others are ignored. */
+export const supportedScopes: readonly string[] = ['openid', ...new Set(userClaims.map((name) => table[name].scope))]
+
+type UserClaims = { sub: string } & { [Name in UserClaim]?: string | boolean | readonly string[] }
+
+const claimsOf = (subject: Subject, scopes: readonly string[], requested: readonly string[] = []): UserClaims => {
+  const claims = userClaims
+    .filter((name) => scopes.includes(table[name].scope) || requested.includes(name))
+    .map((name) => [name, table[name].of(subject)] as const)
+    .filter(([, value]) => value !== undefined)
+  return { sub: subject.id, ...Object.fromEntries(claims) }
+}
+
+export const userInfoOf = (subject: Subject, content: Pick<TokenContent, 'scopes' | 'claims'>) =>
+  claimsOf(subject, content.scopes, content.claims?.userinfo)
+
+/** The same in an ID token: scopes ask for both, the parameter `claims` for each by itself. */
+export const idTokenClaimsOf = (subject: Subject, content: Pick<TokenContent, 'scopes' | 'claims'>) =>
+  claimsOf(subject, content.scopes, content.claims?.idToken)
