@@ -1,6 +1,8 @@
 import type { Config } from '../config.js'
 import { createApplicationErrors } from '../domain/applications/application-errors.js'
 import { createApplicationSecrets } from '../domain/applications/application-secrets.js'
+import { createAuthorizationRequests } from '../domain/authorization-requests/authorization-requests.js'
+import { createConsents } from '../domain/consents/consents.js'
 import type { Job } from '../domain/housekeeping/housekeeping.js'
 import type { NounPlatform, Nouns } from './nouns.js'
 
@@ -9,7 +11,9 @@ export const createOpenidNouns = (_config: Config, platform: NounPlatform, { app
   const { database, clock, log } = platform
   const applicationSecrets = createApplicationSecrets({ database, clock })
   const applicationErrors = createApplicationErrors({ database, clock, log })
-  return { applications, applicationSecrets, applicationErrors }
+  const authorizationRequests = createAuthorizationRequests({ database, clock })
+  const consents = createConsents({ database, clock })
+  return { applications, applicationSecrets, applicationErrors, authorizationRequests, consents }
 }
 
 export type OpenidNouns = ReturnType<typeof createOpenidNouns>

@@ -19,6 +19,7 @@ export const expiringTables: readonly ExpiringTable[] = [
   { table: 'trusted_devices', expires: 'expires_at' },
   { table: 'email_changes', expires: 'expires_at' },
   { table: 'undos', expires: 'expires_at' },
+  { table: 'authorization_requests', expires: 'expires_at' },
   { table: 'reserved_usernames', expires: 'reserved_until' },
   { table: 'former_emails', expires: 'replaced_at', keptFor: 90 * days },
   // A wait lasts a day at most, and so does the count.

@@ -1,0 +1,67 @@
+import { type Static, Type } from 'typebox'
+import { OneOf } from './refusal-bodies.js'
+import { Id, StepUpMethods } from './schemas.js'
+
+/** What an application may ask for with `scope`. Others are ignored (OpenID Connect Core 1.0, 3.1.2.1). */
+export const openidScopes = ['openid', 'profile', 'email', 'groups'] as const
+export type OpenidScope = (typeof openidScopes)[number]
+
+/** What the page does next for a request of an application. */
+export const authorizationSteps = [
+  'sign_in',
+  'choose',
+  'no_access',
+  'enrol',
+  'prove',
+  'consent',
+  'done',
+  'start_again',
+] as const
+export type AuthorizationStep = (typeof authorizationSteps)[number]
+
+/** The parameters as they came, so that one that is there twice is seen. */
+export const longestAuthorizationRequest = 8_192
+
+export const AuthorizationQuestion = Type.Object({
+  parameters: Type.Optional(
+    Type.String({
+      maxLength: longestAuthorizationRequest,
+      description: 'Those of the application, as a form writes them: a new request is stored',
+    }),
+  ),
+  request: Type.Optional(Type.String({ maxLength: 200, description: 'The id of a stored request' })),
+})
+
+export const authorizationAnswers = ['continue', 'deny'] as const
+
+export const AuthorizationAnswer = Type.Object({
+  request: Type.String({ maxLength: 200 }),
+  user: Type.String({
+    maxLength: 64,
+    description: 'The user whom the page has shown: of another one nothing is decided',
+  }),
+  answer: OneOf(authorizationAnswers),
+})
+
+export const Authorization = Type.Object(
+  {
+    request: Type.Optional(Type.String({ description: 'The id of the stored request' })),
+    next: OneOf(authorizationSteps),
+    application: Type.Optional(
+      Type.Object(
+        { name: Type.String(), home: Type.String() },
+        { description: 'Missing if the request is unknown, and so is its application' },
+      ),
+    ),
+    user: Type.Optional(Type.Object({ id: Id, username: Type.String() }, { description: 'Who is signed in' })),
+    scopes: Type.Optional(Type.Array(OneOf(openidScopes), { description: 'What the user is asked to share' })),
+    methods: Type.Optional({ ...StepUpMethods.properties.methods, description: 'With `prove`: what is enough' }),
+    location: Type.Optional(
+      Type.String({
+        description: 'With `done`: where the browser goes, an address that the application has registered',
+      }),
+    ),
+  },
+  { title: 'Authorization' },
+)
+export type Authorization = Static<typeof Authorization>

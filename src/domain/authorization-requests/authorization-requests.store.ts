@@ -1,0 +1,56 @@
+import type { Sql } from '../../platform/database/database.js'
+import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
+import { selectList } from '../../platform/database/select-list.js'
+
+type RequestRow = {
+  application_id: string
+  parameters: unknown
+  user_id: string | null
+  created_at: Date
+}
+const columns = selectList<RequestRow>({ application_id: true, parameters: true, user_id: true, created_at: true })
+
+/** One that waits for its user, in the browser that began it. Parameters 1 to 3. */
+const isOpen = `hash = $1 and browser_hash = $2 and used_at is null and expires_at > ${databaseNow('$3')}`
+export type OpenRequest = { hash: Uint8Array; browser: Uint8Array; clockOffset: number }
+const valuesOf = ({ hash, browser, clockOffset }: OpenRequest) => [hash, browser, clockOffset]
+
+export const insertRequest = (
+  sql: Sql,
+  request: OpenRequest & { applicationId: string; parameters: object; now: Date; lifetime: number },
+) =>
+  sql.query(
+    `insert into authorization_requests (hash, browser_hash, application_id, parameters, created_at, expires_at)
+     values ($1, $2, $4, $5, $6, ${databaseNow('$3')} + ${milliseconds('$7')})`,
+    [...valuesOf(request), request.applicationId, request.parameters, request.now, request.lifetime],
+  )
+
+export const deleteSurplus = (sql: Sql, browser: Uint8Array, most: number) =>
+  sql.query(
+    `delete from authorization_requests where hash in (
+       select hash from authorization_requests where browser_hash = $1 and used_at is null
+       order by expires_at desc, hash offset $2)`,
+    [browser, most],
+  )
+
+export const selectOpen = (sql: Sql, request: OpenRequest) =>
+  sql.query<RequestRow>(`select ${columns} from authorization_requests where ${isOpen}`, valuesOf(request))
+
+/** `replaces`: also if it belongs to another user. */
+export const setUser = (sql: Sql, request: OpenRequest, userId: string, replaces: boolean) =>
+  sql.query(
+    `update authorization_requests set user_id = $4
+     where ${isOpen} and ($5 or user_id is null) returning user_id`,
+    [...valuesOf(request), userId, replaces],
+  )
+
+/** Of many at once, one succeeds. Null: for a request that belongs to no user. */
+export const setUsed = (sql: Sql, request: OpenRequest, userId: string | null) =>
+  sql.query(
+    `update authorization_requests set used_at = ${databaseNow('$3')}
+     where ${isOpen} and (user_id is null or user_id is not distinct from $4::uuid) returning hash`,
+    [...valuesOf(request), userId],
+  )
+
+export const setUnused = (sql: Sql, hash: Uint8Array) =>
+  sql.query('update authorization_requests set used_at = null where hash = $1', [hash])

@@ -1,0 +1,73 @@
+import type { Clock } from '../../lib/clock.js'
+import { hours } from '../../lib/durations.js'
+import { fingerprint, randomToken } from '../../lib/random.js'
+import type { Database } from '../../platform/database/database.js'
+import * as store from './authorization-requests.store.js'
+import type { CheckedRequest } from './request-steps.js'
+
+export const authorizationRequestLifetime = 1 * hours
+/** In one browser. One more, and the oldest is over: a page of another site can open as many as it likes. */
+const mostOpen = 20
+
+type Stored = Omit<CheckedRequest, 'hint'> & { redirectAddress: string }
+
+/** A request of an application that waits for its user. */
+export type AuthorizationRequest = Stored & {
+  id: string
+  applicationId: string
+  /** Whom it belongs to, from the first proof or consent on. */
+  userId: string | undefined
+  createdAt: Date
+}
+
+/** A request is known by its id only in the browser that began it. */
+export type RequestKey = { id: string; browser: string }
+
+export type AuthorizationRequests = ReturnType<typeof createAuthorizationRequests>
+
+/** The id begins with that of the application, so that a request that is over still has a name. */
+export const applicationOf = (requestId: string) => requestId.slice(0, Math.max(requestId.lastIndexOf('.'), 0))
+
+export const createAuthorizationRequests = ({ database, clock }: { database: Database; clock: Clock }) => {
+  const openOf = ({ id, browser }: RequestKey): store.OpenRequest => ({
+    hash: fingerprint(id),
+    browser: fingerprint(browser),
+    clockOffset: clock.offset(),
+  })
+
+  return {
+    /** Stores a request that was checked. */
+    begin: async (applicationId: string, browser: string, parameters: Stored): Promise<AuthorizationRequest> => {
+      const id = `${applicationId}.${randomToken()}`
+      const now = clock.now()
+      const open = openOf({ id, browser })
+      const lifetime = authorizationRequestLifetime
+      await store.insertRequest(database, { ...open, applicationId, parameters, now, lifetime })
+      await store.deleteSurplus(database, open.browser, mostOpen)
+      return { ...parameters, id, applicationId, userId: undefined, createdAt: now }
+    },
+
+    /** Undefined if it was used, has expired or belongs to another browser. */
+    find: async (key: RequestKey): Promise<AuthorizationRequest | undefined> => {
+      const [row] = await store.selectOpen(database, openOf(key))
+      if (!row) return undefined
+      const { application_id: applicationId, user_id: userId, created_at: createdAt } = row
+      return { ...(row.parameters as Stored), id: key.id, applicationId, userId: userId ?? undefined, createdAt }
+    },
+
+    /** The user has proven who they are for it. False if it is over, or another user was first. */
+    belongTo: async (key: RequestKey, userId: string) =>
+      (await store.setUser(database, openOf(key), userId, false)).length > 0,
+
+    /** The user continues a request that another one may have begun. */
+    handOver: async (key: RequestKey, userId: string) =>
+      (await store.setUser(database, openOf(key), userId, true)).length > 0,
+
+    /** Uses it up. False if another answer was first. */
+    take: async (key: RequestKey, userId: string | undefined) =>
+      (await store.setUsed(database, openOf(key), userId ?? null)).length > 0,
+
+    /** What it was taken for did not happen. */
+    giveBack: (key: RequestKey) => store.setUnused(database, openOf(key).hash),
+  }
+}

@@ -1,0 +1,102 @@
+import type { AuthorizationStep } from '../../contract/authorization.js'
+import { factorsOf } from '../../contract/factors.js'
+import { type ProofMethod, reachingTwoFactors, secondFactorsAmong } from '../../contract/proofs.js'
+import { type Application, mayUse } from '../applications/application.js'
+import type { Proof } from '../sessions/proof.js'
+import type { AuthorizationRequest } from './authorization-requests.js'
+import type { AuthorizationError } from './request-steps.js'
+
+/** The user of the session that asks. */
+export type SignedInUser = {
+  id: string
+  username: string
+  groups: readonly string[]
+  /** What was proven in this session. */
+  proof: Proof
+  /** What the account can prove with. */
+  methods: readonly ProofMethod[]
+  /** What the user has agreed to before; undefined: nothing. */
+  agreedTo: readonly string[] | undefined
+}
+
+type Asking = { application: Application; request: AuthorizationRequest }
+type Situation = Asking & { user: SignedInUser }
+
+/** A proof after the request was stored meets whatever it asks for, so that no user is asked twice. */
+export const hasProvenSince = ({ request, user }: Situation) => user.proof.provenAt > request.createdAt
+
+const longestAge = ({ application, request }: Situation) => {
+  const limits = [request.maxAge, application.maxAge].filter((each) => each !== undefined)
+  return limits.length === 0 ? undefined : Math.min(...limits)
+}
+
+/** By the moment at which the request was stored: an answer that comes later is not too old because of that. */
+const isTooOld = (situation: Situation) => {
+  const { request, user } = situation
+  if (hasProvenSince(situation)) return false
+  const limit = longestAge(situation)
+  const age = request.createdAt.getTime() - user.proof.provenAt.getTime()
+  return request.prompts.includes('login') || (limit !== undefined && age > limit)
+}
+
+const needsTwoFactors = ({ application, request }: Situation) => application.factors === 2 || request.needsTwoFactors
+const hasSecondFactor = ({ user }: Situation) => secondFactorsAmong(user.methods).length > 0
+
+const lacksFactor = (situation: Situation) =>
+  factorsOf(situation.user.proof.methods) < 2 &&
+  (needsTwoFactors(situation) || (situation.request.prefersTwoFactors && hasSecondFactor(situation)))
+
+/** The request names a user: with `id_token_hint`, or by `sub` among the claims (OpenID Connect Core 1.0, 3.1.2.2). */
+export const isOtherThanNamed = ({ request, user }: Situation) => request.user !== undefined && request.user !== user.id
+
+const isUnsure = (situation: Situation) => {
+  const { request, user } = situation
+  if (request.userId !== undefined) return request.userId !== user.id
+  return request.prompts.includes('select_account') || isOtherThanNamed(situation)
+}
+
+const lacksConsent = ({ application, request, user }: Situation) => {
+  // Any program on the user's machine can pose as a native one.
+  if (application.kind === 'native' || request.prompts.includes('consent')) return true
+  return application.consent === 'ask' && !request.scopes.every((scope) => user.agreedTo?.includes(scope))
+}
+
+type Question = {
+  next: AuthorizationStep
+  isAsked: (situation: Situation) => boolean
+  /** What `prompt=none` is answered with instead. */
+  silently: AuthorizationError
+}
+
+/** In this order: an account that has no access proves nothing, and nothing is shared before it is proven. */
+export const questions: readonly Question[] = [
+  { next: 'choose', isAsked: isUnsure, silently: 'login_required' },
+  {
+    next: 'no_access',
+    isAsked: ({ application, user }) => !mayUse(application, user.groups),
+    silently: 'access_denied',
+  },
+  { next: 'enrol', isAsked: (each) => lacksFactor(each) && !hasSecondFactor(each), silently: 'interaction_required' },
+  { next: 'prove', isAsked: (each) => lacksFactor(each) || isTooOld(each), silently: 'interaction_required' },
+  { next: 'consent', isAsked: lacksConsent, silently: 'consent_required' },
+]
+
+/** What is enough for `prove`. Nothing, if only a new sign-in leads to two factors. */
+export const enoughToProve = (situation: Situation) => {
+  const { methods, proof } = situation.user
+  return lacksFactor(situation) ? reachingTwoFactors(methods, proof.methods) : methods
+}
+
+/** The first question that is open. */
+export const nextQuestion = (asking: Asking, user: SignedInUser | undefined): AuthorizationStep => {
+  if (!user) return 'sign_in'
+  const situation = { ...asking, user }
+  const next = questions.find(({ isAsked }) => isAsked(situation))?.next ?? 'done'
+  return next === 'prove' && enoughToProve(situation).length === 0 ? 'sign_in' : next
+}
+
+/** With `prompt=none` no question may be asked (OpenID Connect Core 1.0, 3.1.2.6). */
+export const silentError = ({ application }: Asking, next: AuthorizationStep): AuthorizationError => {
+  if (next === 'consent' && application.kind === 'native') return 'interaction_required'
+  return questions.find((each) => each.next === next)?.silently ?? 'login_required'
+}

@@ -1,0 +1,13 @@
+/** The parameters of a request, each at most once, and the names of those that came more often. */
+export type Parameters = { values: ReadonlyMap<string, string>; repeated: readonly string[] }
+
+/** RFC 6749, 3.1: a parameter without a value counts as left out. */
+export const readParameters = (text: string): Parameters => {
+  const sent = [...new URLSearchParams(text)].filter(([, value]) => value !== '')
+  const names = sent.map(([name]) => name)
+  const repeated = [...new Set(names.filter((name, place) => names.indexOf(name) !== place))]
+  return { values: new Map(sent.filter(([name]) => !repeated.includes(name))), repeated }
+}
+
+/** Values that are separated by spaces. */
+export const listOf = (value: string | undefined) => (value ?? '').split(' ').filter((each) => each !== '')

@@ -1,0 +1,153 @@
+import { type OpenidScope, openidScopes } from '../../contract/authorization.js'
+import { seconds } from '../../lib/durations.js'
+import type { Application } from '../applications/application.js'
+import { listOf, type Parameters } from './parameters.js'
+import { type RequestedClaims, readClaims } from './requested-claims.js'
+
+/** RFC 6749, 4.1.2.1; OpenID Connect Core 1.0, 3.1.2.6. */
+export type AuthorizationError =
+  | 'invalid_request'
+  | 'unsupported_response_type'
+  | 'invalid_scope'
+  | 'access_denied'
+  | 'temporarily_unavailable'
+  | 'login_required'
+  | 'consent_required'
+  | 'interaction_required'
+  | 'request_not_supported'
+  | 'request_uri_not_supported'
+  | 'registration_not_supported'
+
+/** For the developer of the application: English ASCII without quotes and backslashes. */
+export type StepError = { error: AuthorizationError; description: string }
+
+const prompts = ['none', 'login', 'consent', 'select_account'] as const
+export type Prompt = (typeof prompts)[number]
+const isPrompt = (value: string): value is Prompt => prompts.some((known) => known === value)
+
+/** A request that has passed every step. */
+export type CheckedRequest = {
+  state: string | undefined
+  nonce: string | undefined
+  scopes: OpenidScope[]
+  challenge: string | undefined
+  prompts: Prompt[]
+  /** In milliseconds. */
+  maxAge: number | undefined
+  hint: string | undefined
+  claims: RequestedClaims['claims']
+  /** Only this user may be signed in. */
+  user: string | undefined
+  needsTwoFactors: boolean
+  /** Two factors are preferred, and one is enough (`acr_values` is voluntary). */
+  prefersTwoFactors: boolean
+}
+
+type Checked = {
+  application: Pick<Application, 'pkce'>
+  parameters: Parameters
+  get: (name: string) => string | undefined
+}
+type Step = { paragraph: string; check: (request: Checked) => StepError | undefined }
+
+const invalid = (description: string): StepError => ({ error: 'invalid_request', description })
+
+const s256 = /^[\w-]{43}$/
+
+const responseType: Step['check'] = ({ get }) => {
+  if (get('response_type') === undefined) return invalid('response_type is missing')
+  return get('response_type') === 'code'
+    ? undefined
+    : { error: 'unsupported_response_type', description: 'response_type must be code' }
+}
+
+const challenge: Step['check'] = ({ application, get }) => {
+  const value = get('code_challenge')
+  const method = get('code_challenge_method')
+  if (value === undefined && method !== undefined) return invalid('code_challenge is missing')
+  if (value === undefined) return application.pkce ? invalid('code_challenge is missing: PKCE is required') : undefined
+  if (method !== 'S256') return invalid('code_challenge_method must be S256')
+  return s256.test(value) ? undefined : invalid('code_challenge must have 43 characters of base64url')
+}
+
+const prompt: Step['check'] = ({ get }) => {
+  const values = listOf(get('prompt'))
+  if (!values.every(isPrompt)) return invalid('prompt has a value that is not supported')
+  return values.includes('none') && values.length > 1 ? invalid('prompt none must stand alone') : undefined
+}
+
+const maxAge: Step['check'] = ({ get }) =>
+  /^\d{1,9}$/.test(get('max_age') ?? '0') ? undefined : invalid('max_age must be a number of seconds')
+
+const notSupported = (name: 'request' | 'request_uri' | 'registration'): Step => ({
+  paragraph: 'OpenID Connect Core 1.0, 3.1.2.6',
+  check: ({ get, parameters }) =>
+    get(name) === undefined && !parameters.repeated.includes(name)
+      ? undefined
+      : { error: `${name}_not_supported`, description: `${name} is not supported` },
+})
+
+/** In this order. Client and redirect address come before: what is wrong with them is told to the user only. */
+export const requestSteps: readonly Step[] = [
+  {
+    paragraph: 'RFC 6749, 3.1',
+    check: ({ parameters: { repeated } }) =>
+      repeated.length > 0 ? invalid('a parameter is there more than once') : undefined,
+  },
+  notSupported('request'),
+  notSupported('request_uri'),
+  notSupported('registration'),
+  { paragraph: 'RFC 6749, 3.1.1', check: responseType },
+  {
+    paragraph: 'OAuth 2.0 Multiple Response Types, 2.1',
+    check: ({ get }) =>
+      (get('response_mode') ?? 'query') === 'query' ? undefined : invalid('response_mode must be query'),
+  },
+  {
+    paragraph: 'OpenID Connect Core 1.0, 3.1.2.1',
+    check: ({ get }) =>
+      listOf(get('scope')).includes('openid')
+        ? undefined
+        : { error: 'invalid_scope', description: 'scope must contain openid' },
+  },
+  { paragraph: 'RFC 7636, 4.4.1; RFC 9700, 2.1.1', check: challenge },
+  { paragraph: 'OpenID Connect Core 1.0, 3.1.2.1', check: prompt },
+  { paragraph: 'OpenID Connect Core 1.0, 3.1.2.1', check: maxAge },
+  {
+    paragraph: 'OpenID Connect Core 1.0, 5.5',
+    check: ({ get }) => (readClaims(get('claims')) ? undefined : invalid('claims is not valid')),
+  },
+]
+
+/** The first known value says what is preferred. */
+const prefersTwo = (acrValues: readonly string[]) => acrValues.find((value) => ['1', '2'].includes(value)) === '2'
+
+/** Every other parameter is ignored (OpenID Connect Core 1.0, 3.1.2.1), `offline_access` like any unknown scope. */
+export const checkRequest = (
+  application: Pick<Application, 'pkce'>,
+  parameters: Parameters,
+): CheckedRequest | StepError => {
+  const get = (name: string) => parameters.values.get(name)
+  for (const { check } of requestSteps) {
+    const error = check({ application, parameters, get })
+    if (error) return error
+  }
+  const asked = listOf(get('scope'))
+  const age = get('max_age')
+  const { claims, user, needsTwoFactors = false } = readClaims(get('claims')) ?? {}
+  return {
+    state: get('state'),
+    nonce: get('nonce'),
+    scopes: openidScopes.filter((scope) => asked.includes(scope)),
+    challenge: get('code_challenge'),
+    prompts: listOf(get('prompt')).filter(isPrompt),
+    maxAge: age === undefined ? undefined : Number(age) * seconds,
+    hint: get('id_token_hint'),
+    claims,
+    user,
+    needsTwoFactors,
+    prefersTwoFactors: prefersTwo(listOf(get('acr_values'))),
+  }
+}
+
+export const isStepError = (checked: CheckedRequest | StepError): checked is StepError => 'error' in checked

@@ -1,0 +1,16 @@
+import type { Clock } from '../../lib/clock.js'
+import type { Database } from '../../platform/database/database.js'
+import * as store from './consents.store.js'
+
+export type Consents = ReturnType<typeof createConsents>
+
+/** What users have agreed to share with an application. It never stands in for the group that the application asks for. */
+export const createConsents = ({ database, clock }: { database: Database; clock: Clock }) => ({
+  /** Undefined if the user has never agreed. */
+  scopesOf: async (userId: string, applicationId: string): Promise<readonly string[] | undefined> => {
+    const [row] = await store.selectScopes(database, userId, applicationId)
+    return row?.scopes
+  },
+  give: (userId: string, applicationId: string, scopes: readonly string[]) =>
+    store.addScopes(database, { userId, applicationId, scopes, now: clock.now() }),
+})
