@@ -26,7 +26,8 @@ const createOpening = <Loaded>(clock: Clock, load: () => Promise<Loaded | undefi
     }
   }
 
-  const now = () => {
+  const now = async () => {
+    if (loaded) return loaded
     loading ??= loadOnce()
     return loading
   }

@@ -1,7 +1,8 @@
 import { isRefused } from '../../contract/outcome.js'
 import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
 import { counted } from '../terminal/counted.js'
-import { printableJson } from '../terminal/printable-json.js'
+import { printableJson, printableText } from '../terminal/printable-json.js'
+import { quoteCommand } from '../terminal/quote-command.js'
 import { asTable } from '../terminal/table.js'
 import { listOptions, listUsers } from '../users/user-list.js'
 import { groupNameFrom } from './group-name.js'
@@ -77,7 +78,7 @@ export const groupDelete: Command = {
   summary: 'Delete a group, and take it away from its members',
   help: `latchkey group delete NAME [--yes] [--json]
 
-A group that has members is deleted only with --yes. They lose it within two seconds, and stay signed in. If the command is
+A group that an application lets in (latchkey application list) is not deleted. One that has members only with --yes. They lose it within two seconds, and stay signed in. If the command is
 interrupted, some members have lost it; run it again.
 
   --yes     also with members
@@ -93,6 +94,10 @@ interrupted, some members have lost it; run it again.
         const removed = await groups.remove(name, client)
         if (!isRefused(removed)) break
         if (removed.refused === 'no_group') throw new CommandFailure(`There is no group ${name}.`)
+        if (removed.refused === 'group_in_use')
+          throw new CommandFailure(
+            `The application ${printableText(removed.application)} lets the group ${name} in. Change that first: ${quoteCommand('application change', removed.application)} --group ANOTHER`,
+          )
         if (!values.yes)
           throw new CommandFailure(`The group ${name} has members, who would lose it. Add --yes to delete it.`)
         members += await groupChanges.removeMembers(client, name, membersAtOnce)

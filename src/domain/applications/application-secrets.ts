@@ -15,22 +15,25 @@ export type ApplicationSecrets = ReturnType<typeof createApplicationSecrets>
 /** What applications of the kind `web` prove themselves with. Only hashes are kept. */
 export const createApplicationSecrets = ({ database, clock }: { database: Database; clock: Clock }) => ({
   /** Of an application whose row the caller holds. The secret is shown once. */
-  add: async (sql: Transaction, applicationId: string) => {
+  add: async (sql: Transaction, applicationId: string, secret = randomToken()) => {
     if ((await store.selectSecrets(sql, applicationId)).length >= mostSecrets) return refuse('too_many_secrets')
-    const secret = randomToken()
     const now = clock.now()
     const id = uuidv7(now)
     await store.insertSecret(sql, { id, applicationId, hash: fingerprint(secret), now })
     return { id, secret }
   },
 
-  /** Of an application whose row the caller holds. The last one stays: without it the application could not sign anyone in. */
-  remove: async (sql: Transaction, applicationId: string, id: string) => {
+  /**
+   * Of an application whose row the caller holds: the older one, if no other is named. The last one stays, because the
+   * application could sign nobody in without it.
+   */
+  remove: async (sql: Transaction, applicationId: string, id?: string) => {
     const secrets = await store.selectSecrets(sql, applicationId)
-    if (!secrets.some((secret) => secret.id === id)) return refuse('no_secret')
+    const removed = id === undefined ? secrets[0] : secrets.find((secret) => secret.id === id)
+    if (!removed) return refuse('no_secret')
     if (secrets.length === 1) return refuse('last_secret')
-    await store.deleteSecret(sql, applicationId, id)
-    return undefined
+    await store.deleteSecret(sql, applicationId, removed.id)
+    return { id: removed.id }
   },
 
   list: async (applicationId: string): Promise<ApplicationSecret[]> =>

@@ -12,6 +12,18 @@ export type GroupChange = { add?: readonly string[]; remove?: readonly string[] 
 
 type Dependencies = { database: Database; clock: Clock; events: Pick<Events, 'recordInside'> }
 
+/** Refused while an application names it, and while it has members. */
+const removeGroup = ({ database, events }: Omit<Dependencies, 'clock'>, name: string, client: Client) =>
+  database.transaction(async (sql) => {
+    if ((await store.lockGroup(sql, name)).length === 0) return refuse('no_group')
+    const [application] = await store.selectApplication(sql, name)
+    if (application) return refuse('group_in_use', { application: application.name })
+    if ((await store.selectMember(sql, name)).length > 0) return refuse('has_members')
+    await store.deleteGroup(sql, name)
+    await events.recordInside(sql, { kind: 'group_deleted', reason: name }, client)
+    return undefined
+  })
+
 export type Groups = ReturnType<typeof createGroups>
 
 /**
@@ -33,6 +45,10 @@ export const createGroups = ({ database, clock, events }: Dependencies) => ({
       createdAt: created_at,
       members,
     })),
+
+  /** Those of the names that are there. They are not deleted before the transaction ends. */
+  hold: async (sql: Transaction, names: readonly string[]) =>
+    (await store.holdGroups(sql, names, clock.now())).map(({ name }) => name),
 
   /** Of a user whose row the caller holds. `joined` and `left` are what has really changed. */
   change: async (
@@ -64,13 +80,5 @@ export const createGroups = ({ database, clock, events }: Dependencies) => ({
   lockMembers: async (sql: Transaction, name: string, limit: number) =>
     (await store.lockMembers(sql, name, limit)).map(({ id }) => id),
 
-  /** Refused while it has members. */
-  remove: (name: string, client: Client) =>
-    database.transaction(async (sql) => {
-      if ((await store.lockGroup(sql, name)).length === 0) return refuse('no_group')
-      if ((await store.selectMember(sql, name)).length > 0) return refuse('has_members')
-      await store.deleteGroup(sql, name)
-      await events.recordInside(sql, { kind: 'group_deleted', reason: name }, client)
-      return undefined
-    }),
+  remove: (name: string, client: Client) => removeGroup({ database, events }, name, client),
 })

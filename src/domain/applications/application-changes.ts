@@ -1,0 +1,126 @@
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import type { Clock } from '../../lib/clock.js'
+import { uuidv7 } from '../../lib/uuid.js'
+import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
+import { type Database, isUniqueViolation, type Transaction } from '../../platform/database/database.js'
+import type { Events } from '../events/events.js'
+import type { Groups } from '../groups/groups.js'
+import type { Client } from '../sessions/client.js'
+import type { Application } from './application.js'
+import { applicationFrom, rowFrom } from './application-rows.js'
+import { type ApplicationChange, applicationFault, type NewApplication } from './application-rules.js'
+import type { ApplicationSecrets } from './application-secrets.js'
+import * as store from './applications.store.js'
+
+type Dependencies = {
+  database: Database
+  clock: Clock
+  events: Pick<Events, 'recordInside'>
+  groups: Pick<Groups, 'hold'>
+  applicationSecrets: Pick<ApplicationSecrets, 'add' | 'remove'>
+  production: boolean
+}
+
+/** The names of the columns that differ, for events. */
+const changedColumns = (before: Application, after: Application) => {
+  const old = rowFrom(before)
+  const columns = Object.entries(rowFrom(after)) as [keyof typeof old, unknown][]
+  return columns.flatMap(([column, value]) => (JSON.stringify(old[column]) === JSON.stringify(value) ? [] : [column]))
+}
+
+/** A group that an application names cannot be deleted: both hold the row of the group. */
+const faultOf = async (sql: Transaction, application: Application, { groups, production }: Dependencies) => {
+  const fault = applicationFault(application, production)
+  if (fault) return fault
+  const existing = await groups.hold(sql, application.groups)
+  const unknown = application.groups.find((name) => !existing.includes(name))
+  return unknown === undefined ? undefined : refuse('no_group', { group: unknown })
+}
+
+/** `fixed`: an id and a secret that are known before, for a seed file. */
+const createAdd =
+  (parts: Dependencies) =>
+  (given: NewApplication, client: Client, fixed: { id?: string | undefined; secret?: string | undefined } = {}) =>
+    commitUnlessRefused(parts.database, async (sql) => {
+      const now = parts.clock.now()
+      const application: Application = { ...given, id: fixed.id ?? uuidv7(now), createdAt: now }
+      const fault = await faultOf(sql, application, parts)
+      if (fault) return fault
+      if ((await store.insert(sql, rowFrom(application))).length === 0) return refuse('name_taken')
+      const { kind, id } = application
+      const secret = kind === 'web' ? await parts.applicationSecrets.add(sql, id, fixed.secret) : undefined
+      if (isRefused(secret)) return secret
+      await parts.events.recordInside(sql, { kind: 'application_added', reason: given.name }, client)
+      return { application, secret: secret?.secret }
+    })
+
+/** Runs the work while it holds the application's row. `what` is for the event; empty if nothing has changed. */
+const createChangeHeld =
+  ({ database, events }: Dependencies) =>
+  <Outcome extends { what: string } | Refused>(
+    id: string,
+    client: Client,
+    work: (sql: Transaction, application: Application) => Promise<Outcome>,
+  ) =>
+    commitUnlessRefused(database, async (sql) => {
+      const [row] = await store.lockById(sql, id)
+      if (!row) return refuse('no_application')
+      const outcome = await work(sql, applicationFrom(row))
+      if ('what' in outcome && outcome.what !== '')
+        await events.recordInside(sql, { kind: 'application_changed', reason: `${row.name}: ${outcome.what}` }, client)
+      return outcome
+    })
+
+export type ApplicationChanges = ReturnType<typeof createApplicationChanges>
+
+/** What operators do with applications. Each is one transaction, with its event. */
+export const createApplicationChanges = (parts: Dependencies) => {
+  const { database, events, applicationSecrets } = parts
+  const changeHeld = createChangeHeld(parts)
+
+  return {
+    add: createAdd(parts),
+
+    /** Users who may not use it any more lose it at once, and the application is told. */
+    change: async (id: string, change: ApplicationChange, client: Client) => {
+      try {
+        return await changeHeld(id, client, async (sql, before) => {
+          const application = { ...before, ...change }
+          const fault = await faultOf(sql, application, parts)
+          if (fault) return fault
+          const what = changedColumns(before, application).join(', ')
+          if (what !== '') await store.update(sql, rowFrom(application))
+          if (application.access === 'groups') await store.endWithoutGroup(sql, id, application.groups)
+          return { application, what }
+        })
+      } catch (error) {
+        if (isUniqueViolation(error)) return refuse('name_taken')
+        throw error
+      }
+    },
+
+    addSecret: (id: string, client: Client) =>
+      changeHeld(id, client, async (sql, { kind }) => {
+        if (kind !== 'web') return refuse('has_no_secret')
+        const added = await applicationSecrets.add(sql, id)
+        return isRefused(added) ? added : { ...added, what: 'secret added' }
+      }),
+
+    /** The older one, if no other is named. */
+    removeSecret: (id: string, secretId: string | undefined, client: Client) =>
+      changeHeld(id, client, async (sql) => {
+        const removed = await applicationSecrets.remove(sql, id, secretId)
+        return isRefused(removed) ? removed : { ...removed, what: 'secret removed' }
+      }),
+
+    /** Its sessions, codes and tokens go with it, and nothing is told any more. */
+    delete: (id: string, client: Client) =>
+      database.transaction(async (sql) => {
+        const [row] = await store.lockById(sql, id)
+        if (!row) return refuse('no_application')
+        await store.remove(sql, id)
+        await events.recordInside(sql, { kind: 'application_deleted', reason: row.name }, client)
+        return undefined
+      }),
+  }
+}

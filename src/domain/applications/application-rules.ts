@@ -1,0 +1,45 @@
+import { type Refused, refuse } from '../../contract/outcome.js'
+import { displayName } from '../users/display-name.js'
+import type { Application } from './application.js'
+import { type AddressFault, addressFault, backchannelFault } from './application-addresses.js'
+
+export const longestApplicationName = 60
+
+export type NewApplication = Omit<Application, 'id' | 'createdAt'>
+/** The kind stays: it decides which addresses are allowed, and whether there is a secret. */
+export type ApplicationChange = Partial<Omit<NewApplication, 'kind'>>
+
+export type ApplicationRefusal =
+  | Refused<'bad_name'>
+  | Refused<'no_redirect_address'>
+  | Refused<'pkce_needed'>
+  | Refused<'consent_needed'>
+  | (Refused<'bad_address'> & { address: string; fault: AddressFault })
+
+type Rule = (application: NewApplication, production: boolean) => ApplicationRefusal | undefined
+
+const addressRule: Rule = (application, production) => {
+  const { kind, home, redirectAddresses, logoutAddresses, backchannelLogout } = application
+  for (const address of [...redirectAddresses, ...logoutAddresses, home]) {
+    const fault = addressFault(address, { kind, production })
+    if (fault) return refuse('bad_address', { address, fault })
+  }
+  const fault = backchannelLogout === undefined ? undefined : backchannelFault(backchannelLogout, production)
+  return backchannelLogout !== undefined && fault
+    ? refuse('bad_address', { address: backchannelLogout, fault })
+    : undefined
+}
+
+const rules: readonly Rule[] = [
+  ({ name }) => (displayName(name, longestApplicationName) === name ? undefined : refuse('bad_name')),
+  ({ redirectAddresses }) => (redirectAddresses.length > 0 ? undefined : refuse('no_redirect_address')),
+  addressRule,
+  // Without a secret, the verifier alone says that the code comes from who asked for it.
+  ({ kind, pkce }) => (kind === 'web' || pkce ? undefined : refuse('pkce_needed')),
+  // Any program on the user's machine can pose as a native one.
+  ({ kind, consent }) => (kind !== 'native' || consent === 'ask' ? undefined : refuse('consent_needed')),
+]
+
+/** What is wrong with an application, before anything is written. */
+export const applicationFault = (application: NewApplication, production: boolean) =>
+  rules.map((rule) => rule(application, production)).find((refusal) => refusal !== undefined)
