@@ -2,18 +2,21 @@ import type { Config } from '../config.js'
 import { createApplicationErrors } from '../domain/applications/application-errors.js'
 import { createApplicationSecrets } from '../domain/applications/application-secrets.js'
 import { createAuthorizationRequests } from '../domain/authorization-requests/authorization-requests.js'
+import { createAuthorizations } from '../domain/authorizations/authorizations.js'
 import { createConsents } from '../domain/consents/consents.js'
 import type { Job } from '../domain/housekeeping/housekeeping.js'
 import type { NounPlatform, Nouns } from './nouns.js'
 
 /** The nouns of the OpenID provider. This file is loaded when there is an application (`openid-provider`). */
-export const createOpenidNouns = (_config: Config, platform: NounPlatform, { applications }: Nouns) => {
+export const createOpenidNouns = (config: Config, platform: NounPlatform, nouns: Nouns) => {
   const { database, clock, log } = platform
+  const { applications } = nouns
   const applicationSecrets = createApplicationSecrets({ database, clock })
   const applicationErrors = createApplicationErrors({ database, clock, log })
   const authorizationRequests = createAuthorizationRequests({ database, clock })
   const consents = createConsents({ database, clock })
-  return { applications, applicationSecrets, applicationErrors, authorizationRequests, consents }
+  const authorizations = createAuthorizations({ ...config, ...nouns, database, clock })
+  return { applications, applicationSecrets, applicationErrors, authorizationRequests, consents, authorizations }
 }
 
 export type OpenidNouns = ReturnType<typeof createOpenidNouns>

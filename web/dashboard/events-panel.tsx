@@ -68,6 +68,10 @@ const useEventTitle = () => {
   return ({ kind, reason }: AccountEvent) => {
     const provider = providers.find(({ id }) => id === reason)?.name
     if (kind === 'signed_in' && provider !== undefined) return fill(kinds.signed_in_with, { provider })
-    return fill(kinds[kind], { provider: provider ?? reason ?? '', groups: (reason ?? '').replaceAll(',', ', ') })
+    return fill(kinds[kind], {
+      provider: provider ?? reason ?? '',
+      groups: (reason ?? '').replaceAll(',', ', '),
+      application: reason ?? '',
+    })
   }
 }

@@ -437,6 +437,10 @@ export const de: Words = {
       provider_unlinked: 'Verbindung mit {provider} getrennt',
       group_joined: 'Gruppen hinzugefügt: {groups}',
       group_left: 'Gruppen entfernt: {groups}',
+      application_used: 'Angemeldet bei {application}',
+      application_access_ended: 'Zugriff von {application} beendet',
+      application_token_reused:
+        'Ein alter Code oder Token von {application} wurde noch einmal verwendet; der Zugriff wurde beendet',
       second_factor_asked: 'Anmeldecode verlangt',
       second_factor_failed: 'Falscher Anmeldecode',
       totp_added: 'Anmeldung in zwei Schritten eingeschaltet',

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.js'
-import { days } from '../../lib/durations.js'
+import { days, minutes } from '../../lib/durations.js'
 import { deleteExpired } from './expired-rows.store.js'
 import type { Job } from './housekeeping.js'
 
@@ -22,6 +22,10 @@ export const expiringTables: readonly ExpiringTable[] = [
   { table: 'authorization_requests', expires: 'expires_at' },
   { table: 'reserved_usernames', expires: 'reserved_until' },
   { table: 'former_emails', expires: 'replaced_at', keptFor: 90 * days },
+  // A code that was used is kept: a second use is a sign of theft.
+  { table: 'authorization_codes', expires: 'expires_at', keptFor: 10 * minutes },
+  { table: 'application_tokens', expires: 'expires_at' },
+  { table: 'application_access_tokens', expires: 'expires_at' },
   // A wait lasts a day at most, and so does the count.
   { table: 'wrong_codes', expires: 'last_wrong_at', keptFor: 2 * days },
   // Also those that were given up, so that an operator can retry them.

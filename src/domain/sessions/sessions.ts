@@ -7,6 +7,7 @@ import { createEndings } from './endings.js'
 import { createExchangeToken } from './exchange-token.js'
 import { createIssueTokens } from './issue-tokens.js'
 import { createSessionLife, type SessionLimits } from './live-sessions.js'
+import { type Proof, proofOf } from './proof.js'
 import { createPurge } from './purge.js'
 import { createReplaceTokens } from './replace-tokens.js'
 import type { SessionCaller } from './request-context.js'
@@ -29,6 +30,8 @@ export type Session = {
   lastUsedAt: Date
   expiresAt: Date
 }
+
+export type SessionProof = Proof & { begunAt: Date }
 
 const fromRow = (row: store.SessionRow): Session => ({
   id: row.id,
@@ -92,9 +95,11 @@ export const createSessions = (options: Options) => {
       })
     },
     provenAt,
-    /** Whether the session lives and the caller's token is not replaced. It stays so until the transaction ends. */
-    lockOfCaller: async (sql: Transaction, caller: SessionCaller) =>
-      (await store.lockRecord(sql, caller, liveNow())).length > 0,
+    /** Undefined if the session has ended or the caller's token was replaced. Otherwise it lives until the transaction ends. */
+    lockOfCaller: async (sql: Transaction, caller: SessionCaller): Promise<SessionProof | undefined> => {
+      const [row] = await store.lockRecord(sql, caller, liveNow())
+      return row && { ...proofOf(row), begunAt: row.created_at }
+    },
     /** Whether the session lives, whichever of its tokens is asked for. */
     lives: async ({ sessionId, userId }: Pick<SessionCaller, 'sessionId' | 'userId'>) =>
       (await store.selectLive(database, sessionId, userId, liveNow())).length > 0,

@@ -1,0 +1,120 @@
+import type { Sql } from '../../platform/database/database.js'
+import { databaseMoment, milliseconds } from '../../platform/database/database-now.js'
+import { selectList } from '../../platform/database/select-list.js'
+import type { Application } from '../applications/application.js'
+import type { TokenContent } from '../id-tokens/user-claims.js'
+import { type LiveAt, liveSession, momentsOf } from '../sessions/live-sessions.js'
+import { hasRight } from './still-authorized.js'
+
+/** Who may use it, as it is now. An operator who changes it waits until the transaction ends. */
+export const holdApplication = (sql: Sql, id: string) =>
+  sql.query<Pick<Application, 'access' | 'groups'>>('select access, groups from applications where id = $1 for share', [
+    id,
+  ])
+
+type NewAuthorization = {
+  id: string
+  sid: string
+  applicationId: string
+  userId: string
+  scopes: readonly string[]
+  now: Date
+}
+
+/** One for a session and an application. `is_first`: this statement has made it. */
+export const upsertAuthorization = (sql: Sql, authorization: NewAuthorization) =>
+  sql.query<{ id: string; is_first: boolean }>(
+    `insert into application_sessions as s (id, sid, application_id, user_id, scopes, created_at, last_used_at)
+     values ($1, $2, $3, $4, $5, $6, $6)
+     on conflict (sid, application_id) do update set scopes = excluded.scopes, last_used_at = excluded.last_used_at
+     returning s.id, s.id = $1 as is_first`,
+    [
+      authorization.id,
+      authorization.sid,
+      authorization.applicationId,
+      authorization.userId,
+      authorization.scopes,
+      authorization.now,
+    ],
+  )
+
+type NewCode = {
+  hash: Uint8Array
+  authorizationId: string
+  redirectAddress: string
+  challenge: string | null
+  content: TokenContent
+  lifetime: number
+  clockOffset: number
+}
+
+export const insertCode = (sql: Sql, code: NewCode) =>
+  sql.query(
+    `insert into authorization_codes
+       (hash, application_session_id, redirect_address, challenge, token_content, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, ${databaseMoment('$6')}, ${databaseMoment('$6')} + ${milliseconds('$7')})`,
+    [
+      code.hash,
+      code.authorizationId,
+      code.redirectAddress,
+      code.challenge,
+      code.content,
+      code.clockOffset,
+      code.lifetime,
+    ],
+  )
+
+type UsedApplicationRow = { id: string; name: string; home: string; since: Date; last_used_at: Date }
+const usedApplication = selectList<UsedApplicationRow>({
+  id: 'a.id',
+  name: 'a.name',
+  home: 'a.home',
+  since: 'min(s.created_at)',
+  last_used_at: 'max(greatest(s.last_used_at, t.rotated_at))',
+})
+
+export const selectOfUser = (sql: Sql, userId: string, live: LiveAt) =>
+  sql.query<UsedApplicationRow>(
+    `select ${usedApplication}
+     from application_sessions as s
+     join refresh_token_records as r on r.id = s.sid
+     join applications as a on a.id = s.application_id
+     left join application_tokens as t on t.application_session_id = s.id
+     where s.user_id = $1 and ${liveSession('$2')}
+     group by a.id order by last_used_at desc, a.id`,
+    [userId, momentsOf(live)],
+  )
+
+/** Every transaction that ends authorizations locks them in this order. */
+const inOrder = 'order by s.sid, s.application_id for update of s'
+
+type EndedRow = { sid: string; user_id: string; application_name: string }
+const ended = selectList<EndedRow>({ sid: 's.sid', user_id: 's.user_id', application_name: 'a.name' })
+
+/** Ends the authorizations of a condition. Their codes and tokens go with them, and the applications are told (a trigger). */
+const endAuthorizations = (sql: Sql, condition: string, values: readonly unknown[]) =>
+  sql.query<EndedRow>(
+    `delete from application_sessions as s using applications as a
+     where a.id = s.application_id and s.id = any(array(
+       select s.id from application_sessions as s
+       join users as u on u.id = s.user_id join applications as a on a.id = s.application_id
+       where ${condition} ${inOrder}
+     )) returning ${ended}`,
+    values,
+  )
+
+export const deleteOfUser = (sql: Sql, userId: string, applicationId: string) =>
+  endAuthorizations(sql, 's.user_id = $1 and s.application_id = $2', [userId, applicationId])
+
+export const deleteWithoutRight = (sql: Sql, of: { userId?: string; applicationId?: string }) =>
+  endAuthorizations(
+    sql,
+    `($1::uuid is null or s.user_id = $1) and ($2::text is null or s.application_id = $2) and not ${hasRight}`,
+    [of.userId ?? null, of.applicationId ?? null],
+  )
+
+export const deleteById = (sql: Sql, id: string) => endAuthorizations(sql, 's.id = $1', [id])
+
+/** Before its authorizations, as everything that ends sessions takes them. */
+export const holdUser = (sql: Sql, userId: string) =>
+  sql.query('select 1 from users where id = $1 for key share', [userId])

@@ -1,0 +1,80 @@
+import { factorsOf } from '../../contract/factors.js'
+import { refuse } from '../../contract/outcome.js'
+import type { Clock } from '../../lib/clock.js'
+import { seconds } from '../../lib/durations.js'
+import { fingerprint, randomToken } from '../../lib/random.js'
+import { uuidv7 } from '../../lib/uuid.js'
+import type { Transaction } from '../../platform/database/database.js'
+import { type Application, mayUse } from '../applications/application.js'
+import type { Events } from '../events/events.js'
+import type { TokenContent } from '../id-tokens/user-claims.js'
+import type { Client } from '../sessions/client.js'
+import { inSeconds } from '../sessions/issue-tokens.js'
+import type { SessionCaller, SessionProof, Sessions } from '../sessions/sessions.js'
+import type { Users } from '../users/users.js'
+import * as store from './authorizations.store.js'
+
+const codeLifetime = 60 * seconds
+
+/** What the application has asked for. The rest of the content of its tokens is how the session was proven. */
+export type Requested = {
+  application: Pick<Application, 'id' | 'name'>
+  redirectAddress: string
+  /** PKCE, S256. */
+  challenge?: string | undefined
+  content: Omit<TokenContent, 'authTime' | 'methods' | 'secondFactor'>
+  client: Client
+}
+
+type Dependencies = {
+  clock: Clock
+  users: Pick<Users, 'lockEnabled'>
+  sessions: Pick<Sessions, 'lockOfCaller'>
+  events: Pick<Events, 'recordInside'>
+}
+
+/** A session whose proof does not count as one (a provider that signed in silently) was at least signed in when it began. */
+const authTimeOf = ({ provenAt, begunAt }: SessionProof) => inSeconds(provenAt) || inSeconds(begunAt)
+
+/**
+ * A code for the session of the caller. The rows are taken in the order of every ending, user before session before application, so
+ * that one that ends at the same moment leaves no code behind. A refusal has written nothing.
+ */
+export const createIssueCode =
+  ({ clock, users, sessions, events }: Dependencies) =>
+  async (sql: Transaction, caller: SessionCaller, requested: Requested) => {
+    const { application, redirectAddress, challenge, client } = requested
+    const { userId, sessionId: sid } = caller
+    const user = await users.lockEnabled(sql, userId)
+    const proof = user && (await sessions.lockOfCaller(sql, caller))
+    if (!user || !proof) return refuse('not_authenticated')
+    const [access] = await store.holdApplication(sql, application.id)
+    if (!access || !mayUse(access, user.groups)) return refuse('no_access')
+    const now = clock.now()
+    const { scopes } = requested.content
+    const applicationId = application.id
+    const [held] = await store.upsertAuthorization(sql, { id: uuidv7(now), sid, applicationId, userId, scopes, now })
+    if (!held) throw new Error('An authorization was neither made nor found')
+    if (held.is_first)
+      await events.recordInside(
+        sql,
+        { kind: 'application_used', userId, sessionId: sid, reason: application.name },
+        client,
+      )
+    const code = randomToken()
+    await store.insertCode(sql, {
+      hash: fingerprint(code),
+      authorizationId: held.id,
+      redirectAddress,
+      challenge: challenge ?? null,
+      content: {
+        ...requested.content,
+        authTime: authTimeOf(proof),
+        methods: [...proof.methods],
+        secondFactor: factorsOf(proof.methods) === 2,
+      },
+      lifetime: codeLifetime,
+      clockOffset: clock.offset(),
+    })
+    return { code, sid }
+  }
