@@ -42,7 +42,8 @@ const runGate = async ({ name, command: [program = '', ...args] }, priority) => 
 const run = (program, args, priority) =>
   new Promise((resolve) => {
     const file = program === 'node' ? process.execPath : `${home}/node_modules/.bin/${program}`
-    const env = { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' }
+    // The type checker is written in Go: a fifth of its time went into collecting garbage.
+    const env = { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0', GOGC: '1000' }
     const child = spawn(file, args, { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] })
     if (child.pid && priority !== 0) setPriority(child.pid, priority)
     let output = ''
