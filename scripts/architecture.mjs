@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { readModule } from './architecture/modules.mjs'
-import { findings } from './architecture/rules.mjs'
+import { emptyRings, findings } from './architecture/rules.mjs'
 import { filesBelow } from './publish.mjs'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 const folders = ['src', 'web', 'test', 'scripts', 'bench', 'packages', 'examples']
 
-export const readModules = async () => {
+const readModules = async () => {
   const paths = await Promise.all(
     folders.map(async (folder) => (await filesBelow(join(home, folder))).map((path) => `${folder}/${path}`)),
   )
@@ -26,5 +26,7 @@ if (argv[1] && realpathSync(argv[1]) === fileURLToPath(import.meta.url)) {
   const found = findings(modules)
   for (const line of found) console.log(line)
   console.log(`${modules.length} files, ${found.length} findings`)
-  process.exitCode = found.length === 0 && modules.length > 0 ? 0 : 1
+  const unseen = emptyRings(modules)
+  if (unseen.length > 0) console.log(`No file was found in: ${unseen.join(', ')}`)
+  process.exitCode = found.length === 0 && unseen.length === 0 ? 0 : 1
 }

@@ -246,6 +246,10 @@ export const findings = (modules) => {
 
 export const ruleNames = Object.keys(rules)
 
+/** Rings without a file: a check that looks at nothing finds nothing. @param {Module[]} modules */
+export const emptyRings = (modules) =>
+  rings.filter((ring) => !modules.some(({ path }) => ring.includes(partOf(path)))).map(([name]) => name)
+
 /** @type {(path: string) => boolean} */
 const isSource = (path) => path.startsWith('src/')
 
