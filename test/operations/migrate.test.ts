@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { emptyPostgres, type FreshDatabase, migrationNames, testPostgres, urlFor } from '../support/databases.js'
 import { noStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
@@ -129,5 +132,37 @@ describe('latchkey migrate in production, with nothing but the address of the ow
     const answer = await latchkey(noStore, ['migrate'], { environment: { NODE_ENV: 'production' } })
     const err = 'DATABASE_OWNER_URL or DATABASE_URL: one of them must be set in production\n'
     expect(answer).toMatchObject({ code: 1, err })
+  })
+})
+
+describe('latchkey migrate on the embedded database', () => {
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'latchkey-migrate-'))
+  })
+  afterEach(() => rm(folder, { recursive: true, force: true }))
+
+  const run = (...args: string[]) => latchkey(noStore, args, { environment: { DATA_DIR: folder } })
+
+  it('changes nothing when asked for help or for what it would do, and neither does serve --help', async () => {
+    for (const command of ['migrate', 'serve']) expect(await run(command, '--help')).toMatchObject({ code: 0, err: '' })
+    const would = await run('migrate', '--dry-run')
+    expect(would).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('Would create the tables of the embedded database in '),
+    })
+    const status = await run('migrate', '--status')
+    expect([status.code, status.out.match(/^\S+ {2}not applied(?=;|$)/gm)?.length]).toEqual([
+      0,
+      (await migrationNames()).length,
+    ])
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it('applies what is missing once, and says so', async () => {
+    const created = /^Created the tables of the embedded database in .*\/database\.\n$/
+    expect(await run('migrate')).toMatchObject({ code: 0, out: expect.stringMatching(created) })
+    const upToDate = /^Nothing to apply: the embedded database in .*\/database is up to date\.\n$/
+    expect(await run('migrate')).toMatchObject({ code: 0, out: expect.stringMatching(upToDate) })
   })
 })

@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -7,7 +6,6 @@ import { createTokens } from '../../src/domain/tokens/tokens.js'
 import { systemClock } from '../../src/lib/clock.js'
 import { uuidv7 } from '../../src/lib/uuid.js'
 import { createBrowser } from '../support/client.js'
-import { freshPostgres, migrationNames, testPostgres } from '../support/databases.js'
 import { goodPassword } from '../support/latchkey.js'
 import { runLatchkey } from '../support/program.js'
 import { freePort } from '../support/servers/server.js'
@@ -32,26 +30,6 @@ const run = (settings: Record<string, string> = {}, args?: string[]) => {
   running.push(program)
   return program
 }
-
-/** Loaded before the program: reading package.json fails, which the program does not expect. */
-const fault = `
-  import fs from 'node:fs'
-  import { syncBuiltinESMExports } from 'node:module'
-  const { readFileSync } = fs
-  fs.readFileSync = (file, ...rest) => {
-    if (String(file).endsWith('/package.json')) throw new Error('broken on purpose')
-    return readFileSync(file, ...rest)
-  }
-  syncBuiltinESMExports()`
-
-it('names the lines of the sources when something fails that it does not expect', async () => {
-  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(fault)}`
-  const program = run({ NODE_OPTIONS }, ['--version'])
-  expect(await program.exited).toBe(1)
-  expect(program.output.stderr).toMatch(
-    /^Error: broken on purpose\n.* at programVersion \(\S+\/src\/platform\/version\.ts:\d+:\d+\)/s,
-  )
-})
 
 // One program for all of these, because the embedded database takes seconds to start.
 describe('a start on the embedded defaults', () => {
@@ -123,91 +101,6 @@ describe('a start on the embedded defaults', () => {
   })
 })
 
-describe('a start that cannot succeed says why in one sentence and changes nothing', () => {
-  const refusal = async (settings: Record<string, string>, args?: string[]) => {
-    const program = run(settings, args)
-    expect(await program.exited).not.toBe(0)
-    return program.output.stderr.trim()
-  }
-
-  it('for each wrong setting a line, without its value', async () => {
-    const said = await refusal({ PORT: 'seventy', JWT_SECRET: 'hunter2', LOGIN_LIMIT: 'lots' })
-    expect(said.split('\n').map((line) => line.split(':')[0])).toEqual(['PORT', 'JWT_SECRET', 'LOGIN_LIMIT'])
-    expect(said).not.toMatch(/seventy|hunter2|lots/)
-    expect(await readdir(folder)).toEqual([])
-  })
-
-  it('for production on embedded defaults', async () => {
-    const said = await refusal({ NODE_ENV: 'production' })
-    expect(said).toContain('DATABASE_URL: must be set in production')
-    expect(said).toContain('JWT_SECRET: must be set in production')
-  })
-
-  it('for a port in use', async () => {
-    const { url, drop } = await freshPostgres()
-    const port = await freePort()
-    const other = createServer().listen(port, '127.0.0.1')
-    expect(await refusal({ PORT: String(port), DATABASE_URL: url })).toBe(
-      `127.0.0.1:${port} is in use: set PORT to another port, or stop the program that has it.`,
-    )
-    other.close()
-    await drop()
-  })
-
-  it('for a HOST that is no address of this machine', async () => {
-    const { url, drop } = await freshPostgres()
-    for (const host of ['nohost.invalid', '192.0.2.1'])
-      expect(await refusal({ HOST: host, DEVELOPMENT_ON_NETWORK: 'true', DATABASE_URL: url })).toBe(
-        'HOST cannot be listened on: it must be an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them.',
-      )
-    await drop()
-  })
-
-  it('for a data directory that is a file', async () => {
-    const file = join(folder, 'file')
-    await writeFile(file, 'precious')
-    const said = await refusal({ DATA_DIR: file })
-    expect(said.split('\n')).toHaveLength(1)
-    expect(await readFile(file, 'utf8')).toBe('precious')
-  })
-
-  it('for a database at a newer schema', async () => {
-    const { url, drop } = await freshPostgres()
-    const database = testPostgres(url)
-    await database.query(
-      "insert into schema_migrations (name, checksum, applied_at) values ('9999-future.sql', 'x', now())",
-    )
-    await database.close()
-    const said = await refusal({ DATABASE_URL: url })
-    expect(said.split('\n')).toHaveLength(1)
-    expect(said).toMatch(/newer/)
-    const several = { NODE_ENV: 'test', WORKERS: '4', PORT: String(await freePort()) }
-    expect(await refusal({ ...several, DATABASE_URL: url, REDIS_URL: process.env.TEST_REDIS_URL ?? '' })).toBe(said)
-    await drop()
-  })
-
-  it('for an unknown command', async () => {
-    expect(await refusal({}, ['frobnicate'])).toMatch(/There is no command "frobnicate"/)
-  })
-})
-
-describe('a database at a newer schema that lets this program run', () => {
-  it('is served, with a warning', async () => {
-    const { url, drop } = await freshPostgres()
-    const database = testPostgres(url)
-    await database.query(
-      `insert into schema_migrations (name, checksum, applied_at, oldest_program)
-       values ('9999-future.sql', 'x', now(), (select count(*) from schema_migrations))`,
-    )
-    await database.close()
-    const program = run({ DATABASE_URL: url })
-    await program.says(/the database schema is newer than this program, and compatible with it/)
-    expect((await fetch(`${await program.ready()}/health`)).status).toBe(200)
-    await program.stop()
-    await drop()
-  })
-})
-
 describe('a database that cannot be reached at the start', () => {
   it('is waited for: the log says so, health is 503, and access goes on once it is there', async () => {
     const port = await freePort()
@@ -248,31 +141,5 @@ describe('a database that cannot be reached at the start', () => {
     program.signal('SIGTERM')
     expect(await program.exited).toBe(0)
     expect(program.output.stdout).not.toMatch(/listening at|ready at/)
-  })
-})
-
-describe('the migrate command', () => {
-  it('changes nothing when asked for help or for what it would do, and neither does serve --help', async () => {
-    const asked = [
-      ['migrate', '--help'],
-      ['migrate', '--dry-run'],
-      ['migrate', '--status'],
-      ['serve', '--help'],
-    ]
-    const programs = asked.map((args) => run({}, args))
-    expect(await Promise.all(programs.map(({ exited }) => exited))).toEqual([0, 0, 0, 0])
-    const names = await migrationNames()
-    expect(programs[1]?.output.stdout).toContain('Would create the tables of the embedded database in ')
-    expect(programs[2]?.output.stdout.match(/^\S+ {2}not applied(?=;|$)/gm)).toHaveLength(names.length)
-    expect(await readdir(folder)).toEqual([])
-  })
-
-  it('applies what is missing once, and says so', async () => {
-    const first = run({}, ['migrate'])
-    expect(await first.exited).toBe(0)
-    expect(first.output.stdout).toMatch(/^Created the tables of the embedded database in .*\/database\.\n$/)
-    const second = run({}, ['migrate'])
-    expect(await second.exited).toBe(0)
-    expect(second.output.stdout).toMatch(/^Nothing to apply: the embedded database in .*\/database is up to date\.\n$/)
   })
 })

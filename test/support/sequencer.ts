@@ -2,8 +2,10 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Where files take long: they start first, so that none of them is left over when the others are done. */
 const longest = [
-  'test/resilience/start.test.ts',
   'test/resilience/instances.test.ts',
+  'test/resilience/start.test.ts',
+  'test/resilience/killed-changes.test.ts',
+  'test/resilience/several-processes.test.ts',
   'test/resilience/embedded-faults.test.ts',
   'test/deployment/forward-auth.test.ts',
   'test/http/slow-clients.test.ts',

@@ -1,0 +1,132 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { freshPostgres, testPostgres } from '../support/databases.js'
+import { runLatchkey } from '../support/program.js'
+import { freePort } from '../support/servers/server.js'
+
+// Each of these starts whole processes, one after another.
+vi.setConfig({ testTimeout: 120_000 })
+
+let folder: string
+const running: { stop(): Promise<void> }[] = []
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'latchkey-refused-'))
+})
+afterEach(async () => {
+  for (const each of running.splice(0)) await each.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const run = (settings: Record<string, string> = {}, args?: string[]) => {
+  const program = runLatchkey(folder, settings, args)
+  running.push(program)
+  return program
+}
+
+/** Loaded before the program: reading package.json fails, which the program does not expect. */
+const fault = `
+  import fs from 'node:fs'
+  import { syncBuiltinESMExports } from 'node:module'
+  const { readFileSync } = fs
+  fs.readFileSync = (file, ...rest) => {
+    if (String(file).endsWith('/package.json')) throw new Error('broken on purpose')
+    return readFileSync(file, ...rest)
+  }
+  syncBuiltinESMExports()`
+
+it('names the lines of the sources when something fails that it does not expect', async () => {
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(fault)}`
+  const program = run({ NODE_OPTIONS }, ['--version'])
+  expect(await program.exited).toBe(1)
+  expect(program.output.stderr).toMatch(
+    /^Error: broken on purpose\n.* at programVersion \(\S+\/src\/platform\/version\.ts:\d+:\d+\)/s,
+  )
+})
+
+describe('a start that cannot succeed says why in one sentence and changes nothing', () => {
+  const refusal = async (settings: Record<string, string>, args?: string[]) => {
+    const program = run(settings, args)
+    expect(await program.exited).not.toBe(0)
+    return program.output.stderr.trim()
+  }
+
+  it('for each wrong setting a line, without its value', async () => {
+    const said = await refusal({ PORT: 'seventy', JWT_SECRET: 'hunter2', LOGIN_LIMIT: 'lots' })
+    expect(said.split('\n').map((line) => line.split(':')[0])).toEqual(['PORT', 'JWT_SECRET', 'LOGIN_LIMIT'])
+    expect(said).not.toMatch(/seventy|hunter2|lots/)
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it('for production on embedded defaults', async () => {
+    const said = await refusal({ NODE_ENV: 'production' })
+    expect(said).toContain('DATABASE_URL: must be set in production')
+    expect(said).toContain('JWT_SECRET: must be set in production')
+  })
+
+  it('for a port in use', async () => {
+    const { url, drop } = await freshPostgres()
+    const port = await freePort()
+    const other = createServer().listen(port, '127.0.0.1')
+    expect(await refusal({ PORT: String(port), DATABASE_URL: url })).toBe(
+      `127.0.0.1:${port} is in use: set PORT to another port, or stop the program that has it.`,
+    )
+    other.close()
+    await drop()
+  })
+
+  it('for a HOST that is no address of this machine', async () => {
+    const { url, drop } = await freshPostgres()
+    for (const host of ['nohost.invalid', '192.0.2.1'])
+      expect(await refusal({ HOST: host, DEVELOPMENT_ON_NETWORK: 'true', DATABASE_URL: url })).toBe(
+        'HOST cannot be listened on: it must be an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them.',
+      )
+    await drop()
+  })
+
+  it('for a data directory that is a file', async () => {
+    const file = join(folder, 'file')
+    await writeFile(file, 'precious')
+    const said = await refusal({ DATA_DIR: file })
+    expect(said.split('\n')).toHaveLength(1)
+    expect(await readFile(file, 'utf8')).toBe('precious')
+  })
+
+  it('for a database at a newer schema', async () => {
+    const { url, drop } = await freshPostgres()
+    const database = testPostgres(url)
+    await database.query(
+      "insert into schema_migrations (name, checksum, applied_at) values ('9999-future.sql', 'x', now())",
+    )
+    await database.close()
+    const said = await refusal({ DATABASE_URL: url })
+    expect(said.split('\n')).toHaveLength(1)
+    expect(said).toMatch(/newer/)
+    const several = { NODE_ENV: 'test', WORKERS: '2', PORT: String(await freePort()) }
+    expect(await refusal({ ...several, DATABASE_URL: url, REDIS_URL: process.env.TEST_REDIS_URL ?? '' })).toBe(said)
+    await drop()
+  })
+
+  it('for an unknown command', async () => {
+    expect(await refusal({}, ['frobnicate'])).toMatch(/There is no command "frobnicate"/)
+  })
+})
+
+describe('a database at a newer schema that lets this program run', () => {
+  it('is served, with a warning', async () => {
+    const { url, drop } = await freshPostgres()
+    const database = testPostgres(url)
+    await database.query(
+      `insert into schema_migrations (name, checksum, applied_at, oldest_program)
+       values ('9999-future.sql', 'x', now(), (select count(*) from schema_migrations))`,
+    )
+    await database.close()
+    const program = run({ DATABASE_URL: url })
+    await program.says(/the database schema is newer than this program, and compatible with it/)
+    expect((await fetch(`${await program.ready()}/health`)).status).toBe(200)
+    await program.stop()
+    await drop()
+  })
+})
