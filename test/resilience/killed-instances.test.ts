@@ -8,8 +8,8 @@ import { pauseMs } from './load.js'
 
 const names = Array.from({ length: 6 }, (_, index) => `person-${index}`)
 
-/** docs/reliability.md says how many were made by hand; a few are enough to notice a mistake. */
-const rounds = Number(process.env.KILL_ROUNDS ?? inLongRun(20, 2))
+/** docs/reliability.md says how many were made by hand; one is enough to notice a mistake. */
+const rounds = Number(process.env.KILL_ROUNDS ?? inLongRun(20, 1))
 
 it(
   `an instance killed in the middle of rotations leaves the client with a token that works, ${rounds} times`,
