@@ -51,13 +51,15 @@ const tails = [
 const heads = ['!', '1!', '!1', '@123', '#1', '2024!', '123!', '1987_']
 
 /**
- * Every usual mutation of the `count` most used passwords that keeps the five rules of composition.
+ * Every usual mutation of the `count` most used passwords, or of each `step`th of them, that keeps the five rules of composition.
  * @param {number} count
+ * @param {number} step
  */
-export const mutations = (count) => {
+export const mutations = (count, step = 1) => {
   const made = new Set(
     dictionary['passwords-common']
       .slice(0, count)
+      .filter((_, at) => at % step === 0)
       .flatMap((word) =>
         disguises
           .map((disguise) => disguise(word))

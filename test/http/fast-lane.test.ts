@@ -14,6 +14,7 @@ import { createServer } from '../../src/http/server.js'
 import { minutes } from '../../src/lib/durations.js'
 import type { RequestSeen } from '../../src/platform/metrics/metrics.js'
 import { createMovableClock } from '../support/clock.js'
+import { inLongRun } from '../support/long-run.js'
 import { openRawConnection, type RawConnection } from '../support/raw-connection.js'
 import { requestsFrom } from './fast-lane-requests.js'
 
@@ -96,7 +97,7 @@ const ask = async ({ port }: Service, ...texts: string[]) => {
   }
 }
 
-const requests = 4_000
+const requests = inLongRun(8_000, 1_000)
 const connections = 8
 const seed = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31 - 1))
 

