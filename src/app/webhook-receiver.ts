@@ -1,6 +1,7 @@
 import type { Config } from '../config.js'
 import { seconds } from '../lib/durations.js'
 import { createOutbound, type OutboundOptions } from '../platform/outbound/outbound.js'
+import { isPublicAddress } from '../platform/outbound/public-addresses.js'
 
 /** Where webhooks are sent, and how: of the answer only the status matters. Undefined if webhooks are off. */
 export const openWebhookReceiver = (config: Config, options: OutboundOptions = {}) => {
@@ -12,7 +13,7 @@ export const openWebhookReceiver = (config: Config, options: OutboundOptions = {
     totalTimeout: 15 * seconds,
     maximumBytes: 4096,
     cutBody: true,
-    publicOnly: !allowPrivate,
+    mayReach: allowPrivate ? undefined : isPublicAddress,
     allowPlainHttp: allowPrivate || !production,
     ...options,
   })

@@ -3,7 +3,7 @@ import https from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { seconds } from '../../lib/durations.js'
 import { OutboundFailed, type OutboundFailure } from './outbound-failed.js'
-import { addressIn, isPublicAddress, PrivateAddress } from './public-addresses.js'
+import { addressIn, PrivateAddress } from './public-addresses.js'
 
 export type OutboundRequest = {
   method?: string
@@ -20,15 +20,15 @@ export type Bounds = {
    * away. Otherwise it fails the request.
    */
   cutBody?: boolean
-  /** Finds public addresses only. Without it every address may be connected to. */
-  publicLookup?: LookupFunction | undefined
+  /** Which addresses may be connected to, and a lookup that gives no others. Without it all of them. */
+  network?: { mayReach: (address: string) => boolean; lookup: LookupFunction } | undefined
 }
 type Running = Bounds & { signal: AbortSignal }
 
 /** One request and its answer, whole and in memory, or `OutboundFailed`. */
 export const exchange = async (url: URL, request: OutboundRequest, bounds: Running): Promise<Response> => {
   const literal = addressIn(url)
-  if (bounds.publicLookup && literal !== undefined && !isPublicAddress(literal))
+  if (bounds.network && literal !== undefined && !bounds.network.mayReach(literal))
     throw new OutboundFailed('private_address', url.host)
   const body = await bytesOf(request.body)
   const answer = await requestOnce(url, request, body, bounds)
@@ -61,7 +61,7 @@ const requestOnce = (url: URL, request: OutboundRequest, body: Buffer | undefine
         'accept-encoding': 'identity',
       },
       agent: false,
-      ...(bounds.publicLookup && { lookup: bounds.publicLookup }),
+      ...(bounds.network && { lookup: bounds.network.lookup }),
       signal: bounds.signal,
     })
     const connectTimer = setTimeout(() => fail('connect_timeout'), bounds.connectTimeout)

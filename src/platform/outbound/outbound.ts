@@ -4,7 +4,7 @@ import { isLoopback } from '../../lib/loopback.js'
 import { type BoundedQueue, createBoundedQueue } from '../bounded-queue.js'
 import { type Bounds, exchange, type OutboundRequest } from './exchange.js'
 import { OutboundFailed } from './outbound-failed.js'
-import { publicLookup, type Resolve } from './public-addresses.js'
+import { lookupOf, type Resolve } from './public-addresses.js'
 
 export type Fetch = (url: string, request?: OutboundRequest) => Promise<Response>
 
@@ -16,8 +16,8 @@ export type OutboundOptions = Partial<Pick<Bounds, 'connectTimeout' | 'maximumBy
   allowLoopbackHttp?: boolean
   /** Plain HTTP to any machine. */
   allowPlainHttp?: boolean
-  /** Refuses to connect to private networks and to this machine. */
-  publicOnly?: boolean
+  /** Refuses to connect to other addresses, such as those of private networks and of this machine. */
+  mayReach?: ((address: string) => boolean) | undefined
   resolve?: Resolve
 }
 
@@ -30,8 +30,9 @@ export type Outbound = ReturnType<typeof createOutbound>
 export const createOutbound = (options: OutboundOptions = {}) => {
   const { connectTimeout = 3 * seconds, totalTimeout = 10 * seconds, maximumBytes = 256 * 1024 } = options
   const { concurrency = 32, allowLoopbackHttp = false, allowPlainHttp = false, cutBody = false } = options
-  const onlyPublic = options.publicOnly ? publicLookup(options.resolve) : undefined
-  const bounds = { connectTimeout, maximumBytes, cutBody, publicLookup: onlyPublic }
+  const { mayReach, resolve } = options
+  const network = mayReach && { mayReach, lookup: lookupOf(mayReach, resolve) }
+  const bounds = { connectTimeout, maximumBytes, cutBody, network }
   const queues = new Map<string, BoundedQueue>()
 
   /** Each host has its own, so that requests to a host that hangs delay no request to another. */

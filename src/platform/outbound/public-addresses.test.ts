@@ -3,7 +3,12 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createOutbound, type OutboundOptions } from './outbound.js'
 import { OutboundFailed } from './outbound-failed.js'
-import { isPublicAddress, type Resolve } from './public-addresses.js'
+import {
+  isPublicAddress,
+  isPublicOrLoopbackAddress,
+  isPublicOrPrivateAddress,
+  type Resolve,
+} from './public-addresses.js'
 
 describe('a public address', () => {
   it.each(['8.8.8.8', '1.1.1.1', '2606:4700:4700::1111', '::ffff:8.8.8.8', '64:ff9b::8.8.8.8'])('is %s', (address) => {
@@ -48,6 +53,24 @@ describe('a public address', () => {
   })
 })
 
+describe('a private address that may be allowed', () => {
+  const internal = ['127.0.0.1', '10.0.0.1', '192.168.1.1', '100.64.0.1', '::1', '::ffff:10.0.0.1', 'fd12::1']
+  it.each(['8.8.8.8', ...internal])('is %s', (address) => {
+    expect(isPublicOrPrivateAddress(address)).toBe(true)
+  })
+
+  const metadata = ['169.254.169.254', '::ffff:a9fe:a9fe', 'fe80::1', 'fe80::1%eth0', 'fd00:ec2::254', 'fd20:ce::254']
+  const more = ['100.100.100.200', '168.63.129.16', '64:ff9b::169.254.169.254', '64:ff9b::10.0.0.1', '0.0.0.0', '::']
+  it.each([...metadata, ...more, '224.0.0.1', '255.255.255.255', 'localhost'])('is not %s', (address) => {
+    expect(isPublicOrPrivateAddress(address)).toBe(false)
+    expect(isPublicOrLoopbackAddress(address)).toBe(false)
+  })
+
+  it('is for development this machine only', () => {
+    expect(['8.8.8.8', ...internal].filter(isPublicOrLoopbackAddress)).toEqual(['8.8.8.8', '127.0.0.1', '::1'])
+  })
+})
+
 describe('requests to public addresses only', () => {
   const ends: (() => void)[] = []
   afterEach(() => {
@@ -66,7 +89,12 @@ describe('requests to public addresses only', () => {
   }
 
   const outcome = async (url: string, options: OutboundOptions) => {
-    const outbound = createOutbound({ publicOnly: true, allowPlainHttp: true, totalTimeout: 5_000, ...options })
+    const outbound = createOutbound({
+      mayReach: isPublicAddress,
+      allowPlainHttp: true,
+      totalTimeout: 5_000,
+      ...options,
+    })
     return outbound
       .withDeadline()(url)
       .then(
@@ -112,7 +140,7 @@ describe('requests to public addresses only', () => {
   it('take the status of an answer of 10 MB, and leave the rest', async () => {
     const { port } = await serve(10 * 1024 * 1024)
     const url = `http://127.0.0.1:${port}/`
-    expect(await outcome(url, { publicOnly: false, maximumBytes: 4096, cutBody: true })).toBe(200)
-    expect(await outcome(url, { publicOnly: false, maximumBytes: 4096 })).toBe('too_large')
+    expect(await outcome(url, { mayReach: undefined, maximumBytes: 4096, cutBody: true })).toBe(200)
+    expect(await outcome(url, { mayReach: undefined, maximumBytes: 4096 })).toBe('too_large')
   })
 })

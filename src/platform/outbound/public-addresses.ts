@@ -29,6 +29,21 @@ export const isPublicAddress = (text: string): boolean => {
   return address.match(globalUnicast) && address.range() === 'unicast'
 }
 
+/** Each cloud answers its machines at an address of its own. The others are link-local. */
+const cloudMetadata = new Set([azurePlatform, '100.100.100.200', 'fd00:ec2::254', 'fd20:ce::254'])
+const privateRanges = new Set(['private', 'loopback', 'uniqueLocal', 'carrierGradeNat'])
+
+/** Also private networks and this machine, but never what a cloud tells its machines: it may have credentials in it. */
+export const isPublicOrPrivateAddress = (text: string): boolean => {
+  if (isPublicAddress(text)) return true
+  if (!isIP(text)) return false
+  const address = ipaddr.process(text)
+  return privateRanges.has(address.range()) && !cloudMetadata.has(address.toString())
+}
+
+export const isPublicOrLoopbackAddress = (text: string) =>
+  isPublicAddress(text) || (isIP(text) > 0 && ipaddr.process(text).range() === 'loopback')
+
 /** The address in a URL, if its host is one. A connection to it asks no lookup. */
 export const addressIn = ({ hostname }: URL) => {
   const bare = hostname.replace(/^\[(.*)\]$/, '$1')
@@ -36,17 +51,17 @@ export const addressIn = ({ hostname }: URL) => {
 }
 
 /**
- * A lookup for connections that gives only public addresses. The connection uses exactly what it gives, so a name that
+ * A lookup for connections that gives only addresses that may be reached. The connection uses exactly what it gives, so a name that
  * changes its address between a check and the connection gains nothing.
  */
-export const publicLookup =
-  (resolve: Resolve = lookup): LookupFunction =>
+export const lookupOf =
+  (mayReach: (address: string) => boolean, resolve: Resolve = lookup): LookupFunction =>
   (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, [])
-      const usable = addresses.filter(({ address }) => isPublicAddress(address))
+      const usable = addresses.filter(({ address }) => mayReach(address))
       const [first] = usable
-      if (!first) return callback(new PrivateAddress('The name has no public address'), [])
+      if (!first) return callback(new PrivateAddress('The name has no address that may be reached'), [])
       return options.all ? callback(null, usable) : callback(null, first.address, first.family)
     })
   }
