@@ -36,7 +36,7 @@ type Deliveries<Item> = {
 }
 
 /** All that waits, a few at a time. The other lanes ask only if the first has found something. */
-const deliverInLanes = async <Item>({ claim, deliver }: Pick<Deliveries<Item>, 'claim' | 'deliver'>) => {
+export const deliverInLanes = async <Item>({ claim, deliver }: Pick<Deliveries<Item>, 'claim' | 'deliver'>) => {
   const drain = async (claimed: Item | undefined) => {
     let item = claimed
     while (item && (await deliver(item))) item = await claim()
@@ -73,60 +73,72 @@ const createAlarm = (ring: () => void) => {
   }
 }
 
-/**
- * Delivers what waits in a table to another server, outside of requests, a few items at a time. Several instances may do this at
- * the same time: `claim` gives each item to one of them. `deliver` says whether to continue with the next one: not if the other
- * server cannot be reached.
- */
-export const createDeliveryRounds = <Item>({ claim, deliver, onFailure }: Deliveries<Item>) => {
+/** Runs again and again, outside of requests, and at once when it is woken. Told of a failure, it goes on. */
+export const createRounds = (options: {
+  run: () => Promise<void>
+  interval: number
+  /** Told when the database could not be asked. */
+  onFailure: (reason: string) => void
+}) => {
+  const { run, interval, onFailure } = options
   const inOwnContext = createDetachedContext('deliveries')
   let running = false
   let round: Promise<void> | undefined
   let again = false
 
-  const claimWhileRunning = async () => (running ? claim() : undefined)
-
-  const deliverAll = async () => {
+  const runUntilQuiet = async () => {
     do {
       again = false
-      await deliverInLanes({ claim: claimWhileRunning, deliver })
+      await run()
     } while (again && running)
   }
 
-  /** Looks for items now instead of at the next round. */
+  /** Runs now instead of at the next round. */
   const nudge = () => {
     if (!running) return
     if (round) {
       again = true
       return
     }
-    round = deliverAll()
+    round = runUntilQuiet()
       .catch((error: unknown) => onFailure(reasonOf(error)))
       .finally(() => {
         round = undefined
-        wake(poll)
+        wake(interval)
       })
   }
 
   const alarm = createAlarm(nudge)
 
-  /** Looks for items after this delay, or earlier if that is already planned. */
+  /** Runs after this delay, or earlier if that is already planned. */
   const wake = (delay: number) => {
     if (running) alarm.set(delay)
   }
 
   return {
+    isRunning: () => running,
     start: () => {
       running = true
       inOwnContext(nudge)
     },
     /** Lets deliveries under way finish: one that is cut off after the other server took it would be repeated. */
-    stop: async () => {
+    stop: async (underWay: readonly Promise<unknown>[] = []) => {
       running = false
       alarm.clear()
-      if (round) await withTimeout(round, stopTimeout, () => undefined)
+      await withTimeout(Promise.all([round, ...underWay]), stopTimeout, () => undefined)
     },
     nudge: () => inOwnContext(nudge),
     wake: () => inOwnContext(() => wake(usualCommit)),
   }
+}
+
+/**
+ * Delivers what waits in a table to another server, a few items at a time. Several instances may do this at the same time: `claim`
+ * gives each item to one of them. `deliver` says whether to continue with the next one: not if the other server cannot be reached.
+ */
+export const createDeliveryRounds = <Item>({ claim, deliver, onFailure }: Deliveries<Item>) => {
+  const claimWhileRunning = async () => (rounds.isRunning() ? claim() : undefined)
+  const run = () => deliverInLanes({ claim: claimWhileRunning, deliver })
+  const rounds = createRounds({ run, interval: poll, onFailure })
+  return rounds
 }

@@ -30,6 +30,8 @@ export const expiringTables: readonly ExpiringTable[] = [
   { table: 'wrong_codes', expires: 'last_wrong_at', keptFor: 2 * days },
   // Also those that were given up, so that an operator can retry them.
   { table: 'outgoing_webhooks', expires: 'created_at', keptFor: 30 * days },
+  // They are tried for a day. The rest of the time is for operators who look why.
+  { table: 'logout_notices', expires: 'created_at', keptFor: 7 * days },
 ]
 
 /** One clean-up for each table whose rows expire and are deleted without further consequences. */

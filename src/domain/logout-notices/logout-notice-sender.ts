@@ -1,0 +1,153 @@
+import type { BaseLogger } from 'pino'
+import type { Clock } from '../../lib/clock.js'
+import { days, minutes, seconds } from '../../lib/durations.js'
+import type { Database } from '../../platform/database/database.js'
+import {
+  createRounds,
+  deliverInLanes,
+  lease,
+  reasonOf,
+  recordDelivery,
+  scattered,
+} from '../../platform/delivery-rounds.js'
+import type { Outbound } from '../../platform/outbound/outbound.js'
+import { OutboundFailed, type OutboundFailure } from '../../platform/outbound/outbound-failed.js'
+import * as store from './logout-notices.store.js'
+
+/** Before the second attempt at a notice, the third, and so on; the last one repeats. */
+const noticePauses = [5 * seconds, 30 * seconds, 2 * minutes, 5 * minutes, 10 * minutes]
+/** The same for everything that one application is told: the server that is away is not asked for each of its notices. */
+const applicationPauses = [5 * seconds, 15 * seconds, 30 * seconds, 1 * minutes]
+const triedFor = 1 * days
+/** How soon a notice is seen that no event of this process has announced: one by another program, or after a pause. */
+const interval = 1 * seconds
+
+export type NoticeOutcome = 'delivered' | 'refused' | 'failed' | 'given_up'
+
+type Told = { id: string; name: string; algorithm: 'RS256' | 'ES256'; backchannelLogout: string | undefined }
+
+export type SenderParts = {
+  database: Database
+  clock: Clock
+  applications: { find(id: string): Promise<Told | undefined> }
+  logoutTokens: { issue(about: { application: Told; sid: string; userId: string }): Promise<string> }
+  applicationErrors: { note(applicationId: string, sentence: string): void }
+  outbound: Outbound
+  onOutcome: (outcome: NoticeOutcome) => void
+  log: Pick<BaseLogger, 'warn' | 'error'>
+}
+
+/** What an operator reads in the errors of the application. */
+const inWords: Record<OutboundFailure, string> = {
+  busy: 'has too many requests under way',
+  connect_timeout: 'did not accept the connection in time',
+  encoded: 'sent a compressed answer',
+  forbidden: 'does not use https',
+  private_address:
+    'is in a private network or on this machine (BACKCHANNEL_ALLOW_PRIVATE=true allows that, but never link-local addresses)',
+  timeout: 'did not answer in time',
+  tls: 'has a certificate that is not accepted',
+  too_large: 'sent an answer that is too large',
+  unreachable: 'cannot be reached',
+}
+
+/** `status` is 0 if there was no answer. */
+type Attempt = { status: number; failure: string; sentence: string }
+
+/** Signs the notice and posts it (OpenID Connect Back-Channel Logout 1.0, 2.5). Redirects are not followed. */
+const createAttempt =
+  ({ logoutTokens, outbound }: Pick<SenderParts, 'logoutTokens' | 'outbound'>) =>
+  async (application: Told, address: string, { sid, user_id: userId }: store.DueNotice): Promise<Attempt> => {
+    try {
+      const token = await logoutTokens.issue({ application, sid, userId })
+      const { status } = await outbound.withDeadline()(address, {
+        method: 'POST',
+        headers: { 'user-agent': 'latchkey' },
+        body: new URLSearchParams({ logout_token: token }),
+      })
+      return { status, failure: `answered ${status}`, sentence: `answered ${status}` }
+    } catch (error) {
+      if (!(error instanceof OutboundFailed))
+        return { status: 0, failure: reasonOf(error), sentence: 'was not asked, as the notice could not be signed' }
+      return { status: 0, failure: error.code, sentence: inWords[error.code] }
+    }
+  }
+
+/** Tells one application of one ended session. Says whether to continue with the next notice to it. */
+const createDeliver = (parts: SenderParts) => {
+  const { database, clock, applications, applicationErrors, onOutcome, log } = parts
+  const attempt = createAttempt(parts)
+
+  const finish = async (notice: store.DueNotice, outcome: NoticeOutcome) => {
+    await recordDelivery(() => store.deleteNotice(database, notice.id))
+    await store.endPause(database, notice.application_id)
+    onOutcome(outcome)
+    return true
+  }
+
+  const fail = async (notice: store.DueNotice, { failure }: Attempt) => {
+    const offset = clock.offset()
+    const base = noticePauses[Math.min(notice.attempts, noticePauses.length) - 1] ?? 0
+    const pause = scattered(base, Math.random())
+    const [failed] = await store.markFailed(database, notice, { failure, pause, triedFor, offset })
+    await store.pause(database, notice.application_id, applicationPauses, offset)
+    onOutcome(failed?.given_up ? 'given_up' : 'failed')
+    const { id, application_id: application, attempts } = notice
+    const details = { notice: id, application, attempts, reason: failure }
+    if (failed?.given_up) log.error(details, 'logout notice given up')
+    else log.warn(details, 'logout notice could not be delivered yet')
+    return false
+  }
+
+  return async (notice: store.DueNotice) => {
+    const application = await applications.find(notice.application_id)
+    const address = application?.backchannelLogout
+    // The application does not want to be told any more.
+    if (!application || address === undefined) {
+      await store.deleteNotice(database, notice.id)
+      return true
+    }
+    const attempted = await attempt(application, address, notice)
+    const { status, failure, sentence } = attempted
+    if (status >= 200 && status < 300) return finish(notice, 'delivered')
+    applicationErrors.note(application.id, `logout notice: ${new URL(address).origin} ${sentence}`)
+    if (status !== 400) return fail(notice, attempted)
+    // The application has understood the notice and refuses it: it would refuse the next one about this session too.
+    log.warn({ notice: notice.id, application: application.id, reason: failure }, 'logout notice refused')
+    return finish(notice, 'refused')
+  }
+}
+
+/**
+ * Sends the notices of each application by themselves: one that is away or slow delays no other. Its timeout is 15 seconds, which
+ * is shorter than the lease.
+ */
+export const createLogoutNoticeSender = (parts: SenderParts) => {
+  const { database, clock, log } = parts
+  const deliver = createDeliver(parts)
+  const queues = new Map<string, Promise<void>>()
+
+  const claimOf = (applicationId: string) => async () => {
+    if (!rounds.isRunning()) return undefined
+    const [notice] = await store.claim(database, applicationId, lease, clock.offset())
+    return notice
+  }
+
+  const onFailure = (reason: string) => log.warn({ reason }, 'logout notices wait for the database')
+
+  const sendTo = (applicationId: string) => {
+    if (queues.has(applicationId)) return
+    const queue = deliverInLanes({ claim: claimOf(applicationId), deliver })
+      .catch((error: unknown) => onFailure(reasonOf(error)))
+      .finally(() => queues.delete(applicationId))
+    queues.set(applicationId, queue)
+  }
+
+  /** Does not wait for the queues: each goes on by itself. */
+  const run = async () => {
+    for (const { id } of await store.selectDue(database, clock.offset())) sendTo(id)
+  }
+
+  const rounds = createRounds({ run, interval, onFailure })
+  return { start: rounds.start, wake: rounds.wake, stop: () => rounds.stop([...queues.values()]) }
+}

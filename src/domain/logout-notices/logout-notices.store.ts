@@ -1,0 +1,108 @@
+import type { Sql } from '../../platform/database/database.js'
+import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
+import { selectList } from '../../platform/database/select-list.js'
+
+export type DueNotice = { id: string; application_id: string; sid: string; user_id: string; attempts: number }
+
+export type WaitingRow = {
+  id: string
+  application_id: string
+  user_id: string
+  created_at: Date
+  attempts: number
+  /** Null when it was given up. */
+  next_attempt_at: Date | null
+  failure: string | null
+}
+
+const isPaused = (application: string, offset: string) =>
+  `exists (select 1 from logout_pauses as p where p.application_id = ${application} and p.paused_until > ${databaseNow(offset)})`
+
+/** Which applications have something to be told now. */
+export const selectDue = (sql: Sql, offset: number) =>
+  sql.query<{ id: string }>(
+    `select a.id from applications as a
+     where exists (
+       select 1 from logout_notices as n where n.application_id = a.id and n.next_attempt_at <= ${databaseNow('$1')}
+     ) and not ${isPaused('a.id', '$1')}`,
+    [offset],
+  )
+
+/** As for mails: takes the one that has waited longest, and no other sender takes it until the lease ends. */
+export const claim = (sql: Sql, applicationId: string, lease: number, offset: number) =>
+  sql.query<DueNotice>(
+    `update logout_notices
+     set attempts = attempts + 1, next_attempt_at = ${databaseNow('$1')} + ${milliseconds('$2')}
+     where id = (
+       select id from logout_notices
+       where application_id = $3 and next_attempt_at <= ${databaseNow('$1')} and not ${isPaused('$3', '$1')}
+       order by next_attempt_at limit 1 for update skip locked
+     )
+     returning ${selectList<DueNotice>({ id: true, application_id: true, sid: true, user_id: true, attempts: true })}`,
+    [offset, lease, applicationId],
+  )
+
+/** The application was told, or is not to be told any more. */
+export const deleteNotice = (sql: Sql, id: string) => sql.query('delete from logout_notices where id = $1', [id])
+
+/**
+ * The next attempt after a pause, or none if the notice is older than `triedFor`. Only the sender that holds the lease may write
+ * this.
+ */
+export const markFailed = (
+  sql: Sql,
+  { id, attempts }: DueNotice,
+  { failure, pause, triedFor, offset }: { failure: string; pause: number; triedFor: number; offset: number },
+) =>
+  sql.query<{ given_up: boolean }>(
+    `update logout_notices set failure = $3, next_attempt_at =
+       case when created_at > ${databaseNow('$4')} - ${milliseconds('$6')} then ${databaseNow('$4')} + ${milliseconds('$5')} end
+     where id = $1 and attempts = $2 and next_attempt_at is not null
+     returning next_attempt_at is null as given_up`,
+    [id, attempts, failure, offset, pause, triedFor],
+  )
+
+/**
+ * The longer the more attempts failed in a row: `pauses` are in milliseconds, and the last one repeats. Attempts that ran at the
+ * same time count once.
+ */
+export const pause = (sql: Sql, applicationId: string, pauses: readonly number[], offset: number) =>
+  sql.query(
+    `insert into logout_pauses as p (application_id, failures, paused_until)
+     select id, 1, ${databaseNow('$2')} + ${milliseconds('($3::float8[])[1]')} from applications where id = $1
+     on conflict (application_id) do update set failures = p.failures + 1, paused_until =
+       ${databaseNow('$2')} + ${milliseconds('($3::float8[])[least(p.failures + 1, array_length($3::float8[], 1))]')}
+     where p.paused_until <= ${databaseNow('$2')}`,
+    [applicationId, offset, pauses],
+  )
+
+export const endPause = (sql: Sql, applicationId: string) =>
+  sql.query('delete from logout_pauses where application_id = $1', [applicationId])
+
+/** Above this number the exact count does not matter. */
+const countedUpTo = 10_000
+
+const countOf = (state: 'is null' | 'is not null') =>
+  `(select count(*) from (select 1 from logout_notices where next_attempt_at ${state} limit $1) as counted)`
+
+export const count = (sql: Sql) =>
+  sql.query<{ waiting: number; given_up: number }>(
+    `select ${countOf('is not null')} as waiting, ${countOf('is null')} as given_up`,
+    [countedUpTo],
+  )
+
+const waiting = selectList<WaitingRow>({
+  id: true,
+  application_id: true,
+  user_id: true,
+  created_at: true,
+  attempts: true,
+  next_attempt_at: true,
+  failure: true,
+})
+
+export const selectOldest = (sql: Sql, applicationId: string, limit: number) =>
+  sql.query<WaitingRow>(
+    `select ${waiting} from logout_notices where application_id = $1 order by created_at, id limit $2`,
+    [applicationId, limit],
+  )
