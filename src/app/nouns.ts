@@ -5,6 +5,7 @@ import { createContent } from '../domain/content/content.js'
 import { createEmailChanges } from '../domain/email-changes/email-changes.js'
 import { createEvents } from '../domain/events/events.js'
 import { createGroups } from '../domain/groups/groups.js'
+import { createLogoutNotices } from '../domain/logout-notices/logout-notices.js'
 import { createMailedCodes } from '../domain/mailed-codes/mailed-codes.js'
 import { createMails } from '../domain/mails/mails.js'
 import { createOneTimeTokens } from '../domain/one-time-tokens/one-time-tokens.js'
@@ -159,6 +160,7 @@ export const createNouns = (config: Config, platform: NounPlatform) => {
     keysFor,
     providers,
     passwords: createPasswords({ workers, cost: config.bcryptCost, words, leaked }),
+    logoutNotices: createLogoutNotices({ database }),
     content: createContent({ database, clock }),
     applications: createApplications({ database }),
     clockWatch: createClockWatch({ database, clock, log }),

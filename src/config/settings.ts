@@ -148,6 +148,7 @@ export const settings = {
   WEBHOOK_URL: { read: webhookAddress, otherwise: 'off', secret: true, meaning: 'Address to which events are sent: see docs/webhooks.md. Production needs `https`, unless private addresses are allowed.' },
   WEBHOOK_SECRET: { read: webhookSecrets, otherwise: 'none', secret: true, meaning: 'Signs webhooks: `whsec_` and 24 to 64 random bytes in base64. Several, separated by commas, sign at the same time while you replace a secret. Required with `WEBHOOK_URL`.' },
   WEBHOOK_ALLOW_PRIVATE: { read: oneOf('true', 'false'), fallback: 'false', meaning: '`true` allows a receiver in a private network or on this machine, and plain `http` to it.' },
+  BACKCHANNEL_ALLOW_PRIVATE: { read: oneOf('true', 'false'), fallback: 'false', meaning: '`true` allows that applications are told of ended sessions (back-channel logout) at addresses in a private network or on this machine. Link-local addresses, where clouds answer their machines, are never allowed.' },
   REFRESH_GRACE: { read: duration, fallback: '30s', meaning: 'How long a refresh token that was just replaced still gets the same new token again.' },
   RENEW_GRACE: { read: duration, fallback: '2m', meaning: 'The same for a refresh token that was replaced by an access check with `renew=1`. The new token travels with the answer of the application, so this is longer than the slowest of its answers.' },
   SESSION_MAX_AGE: { read: someDuration, fallback: '365d', meaning: "Longest duration of a session. A refresh does not extend it. A lower value also ends the sessions that are older." },

@@ -89,7 +89,7 @@ describe('on a healthy set-up', () => {
       ...['settings', 'proxy', 'secrets', 'data directory', 'threads', 'passwords'],
       ...['database', 'database encryption', 'database role', 'database owner', 'database schema'],
       ...['sealed values', 'signing keys', 'passkeys', 'database space'],
-      ...['durability', 'database clock', 'webhooks', 'registration'],
+      ...['durability', 'database clock', 'webhooks', 'logout notices', 'registration'],
       ...['redis', 'redis encryption', 'redis policy', 'redis clock'],
       ...['mail', 'mail encryption', 'provider A', 'provider B'],
     ])

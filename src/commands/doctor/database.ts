@@ -9,6 +9,7 @@ import { type CheckGroup, type Finding, failure, graveInProduction, judgeClock, 
 import { checkDatabaseEncryption } from './encryption.js'
 import { hostChecks } from './hosts.js'
 import { checkSigningKeys } from './keys.js'
+import { checkLogoutNotices } from './logout-notices.js'
 import { openForChecks, ownerChecks, readOnly } from './owner.js'
 import { checkPasskeys } from './passkeys.js'
 import { checkRegistration } from './registration.js'
@@ -200,6 +201,7 @@ export const databaseChecks = (config: Config): CheckGroup => {
       { name: 'durability', run: onceReached(() => checkDurability(database, config.production)) },
       { name: 'database clock', run: onceReached(() => checkClock(database)) },
       { name: 'webhooks', run: onceReached(() => checkWebhooks(config, database)) },
+      { name: 'logout notices', run: onceMigrated(() => checkLogoutNotices(database)) },
       { name: 'registration', run: onceMigrated(() => checkRegistration(config, database)) },
     ],
     close: async () => {

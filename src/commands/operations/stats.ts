@@ -25,6 +25,8 @@ const asObject = ({ providers, events, active, ...counts }: Counts, since: Date)
     mails: counts.mailsWaiting,
     webhooks: counts.webhooksWaiting,
     webhooksGivenUp: counts.webhooksGivenUp,
+    logoutNotices: counts.logoutNoticesWaiting,
+    logoutNoticesGivenUp: counts.logoutNoticesGivenUp,
   },
   events: events.map(({ kind, reason, events: count }) => ({ kind, reason, count })),
   since: since.toISOString(),
@@ -52,6 +54,8 @@ const asLines = ({ users, sessions, waiting, events, since }: ReturnType<typeof 
     ['mails that wait', waiting.mails],
     ['webhooks that wait', waiting.webhooks],
     ['webhooks given up', waiting.webhooksGivenUp],
+    ['logout notices that wait', waiting.logoutNotices],
+    ['logout notices given up', waiting.logoutNoticesGivenUp],
   ]
   const happened = events.map(({ kind, reason, count }) => [kind, reason ?? '', number(count)])
   const table = asTable([['NUMBER OF', ''], ...counts.map(([name, count]) => [name, number(count)])])

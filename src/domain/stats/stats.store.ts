@@ -14,6 +14,8 @@ export type StatsRow = {
   mails_waiting: number
   webhooks_waiting: number
   webhooks_given_up: number
+  logout_notices_waiting: number
+  logout_notices_given_up: number
 }
 
 /** Numbers of rows; `since` is for what is new. */
@@ -25,7 +27,9 @@ export const selectStats = (sql: Sql, live: LiveAt, { now, since }: { now: Date;
        (select count(*) from pending_registrations where confirmed_at is null and expires_at > $1) as registrations_waiting,
        (select count(*) from outgoing_mail where next_attempt_at is not null) as mails_waiting,
        (select count(*) from outgoing_webhooks where next_attempt_at is not null) as webhooks_waiting,
-       (select count(*) from outgoing_webhooks where next_attempt_at is null) as webhooks_given_up
+       (select count(*) from outgoing_webhooks where next_attempt_at is null) as webhooks_given_up,
+       (select count(*) from logout_notices where next_attempt_at is not null) as logout_notices_waiting,
+       (select count(*) from logout_notices where next_attempt_at is null) as logout_notices_given_up
      from (
        select count(*) as users,
          count(*) filter (where disabled_at is not null) as disabled,

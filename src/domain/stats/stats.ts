@@ -18,6 +18,8 @@ type Counts = {
   mailsWaiting: number
   webhooksWaiting: number
   webhooksGivenUp: number
+  logoutNoticesWaiting: number
+  logoutNoticesGivenUp: number
 }
 
 const fromRow = (row: store.StatsRow): Counts => ({
@@ -33,6 +35,8 @@ const fromRow = (row: store.StatsRow): Counts => ({
   mailsWaiting: row.mails_waiting,
   webhooksWaiting: row.webhooks_waiting,
   webhooksGivenUp: row.webhooks_given_up,
+  logoutNoticesWaiting: row.logout_notices_waiting,
+  logoutNoticesGivenUp: row.logout_notices_given_up,
 })
 
 export type Stats = ReturnType<typeof createStats>

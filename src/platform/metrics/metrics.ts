@@ -28,6 +28,7 @@ const usualMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', '
 const secondFactorOutcomes = ['accepted', 'wrong', 'limited'] as const
 
 const webhookOutcomes = ['delivered', 'failed', 'given_up'] as const
+const noticeOutcomes = ['delivered', 'refused', 'failed', 'given_up'] as const
 const mailOutcomes = ['accepted', 'failed', 'refused', 'given_up'] as const
 
 const createOwnGauges = (registers: Registry[]) => ({
@@ -105,6 +106,12 @@ const createInstruments = (registers: Registry[], ways: readonly string[]) => ({
     labelNames: ['outcome'] as const,
     registers,
   }),
+  logoutNotices: new Counter({
+    name: 'latchkey_logout_notices_total',
+    help: 'Attempts to tell an application that a session has ended, by outcome: delivered, refused (with 400, for good), failed (tried again later), given_up.',
+    labelNames: ['outcome'] as const,
+    registers,
+  }),
   mails: new Counter({
     name: 'latchkey_mails_total',
     help: 'Attempts to send a mail, by outcome: accepted, failed (tried again later), refused (for good), given_up.',
@@ -130,9 +137,10 @@ const refusalStatuses = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431, 
  * alert would miss the first event.
  */
 const startAtZero = (
-  { secondFactors: factors, refreshes, refusals, signIns, rejections, webhooks, mails, processes, build }: Instruments,
+  instruments: Instruments,
   { ways, limiters }: { ways: readonly string[]; limiters: readonly string[] },
 ) => {
+  const { secondFactors: factors, refreshes, refusals, signIns, rejections, processes, build } = instruments
   processes.set(1)
   build.set({ version: programVersion() }, 1)
   for (const outcome of outcomes) refreshes.inc({ outcome }, 0)
@@ -140,8 +148,9 @@ const startAtZero = (
   for (const way of ways) signIns.inc({ way }, 0)
   for (const limiter of limiters) rejections.inc({ limiter }, 0)
   for (const method of codeMethods) for (const outcome of secondFactorOutcomes) factors.inc({ method, outcome }, 0)
-  for (const outcome of webhookOutcomes) webhooks.inc({ outcome }, 0)
-  for (const outcome of mailOutcomes) mails.inc({ outcome }, 0)
+  for (const outcome of webhookOutcomes) instruments.webhooks.inc({ outcome }, 0)
+  for (const outcome of noticeOutcomes) instruments.logoutNotices.inc({ outcome }, 0)
+  for (const outcome of mailOutcomes) instruments.mails.inc({ outcome }, 0)
 }
 
 /** Gauges with the name of a counter: Prometheus warns of them, and the same numbers exist by type. */
@@ -175,6 +184,7 @@ export const createMetrics = ({ ways, limiters }: { ways: readonly string[]; lim
       instruments.secondFactors.inc({ method, outcome }),
     countRejection: (limiter: string) => instruments.rejections.inc({ limiter }),
     countWebhook: (outcome: (typeof webhookOutcomes)[number]) => instruments.webhooks.inc({ outcome }),
+    countLogoutNotice: (outcome: (typeof noticeOutcomes)[number]) => instruments.logoutNotices.inc({ outcome }),
     countMail: (outcome: (typeof mailOutcomes)[number]) => instruments.mails.inc({ outcome }),
     countRequest: ({ route = 'unmatched', method, status, milliseconds, refused }: RequestSeen) => {
       const labels = {

@@ -14,6 +14,7 @@ export type Watched = {
   database: { stats?(): PoolStats }
   mails: Waiting & { oldestWaiting(): Promise<number> }
   webhooks: Waiting
+  logoutNotices: Waiting
   endedSessions: { age(): number | undefined; held(): { entries: number } }
   loadedKeys: { age(): number | undefined }
   clockWatch: { offset(): number | undefined }
@@ -96,7 +97,7 @@ const watchDatabase = (database: Watched['database'], add: AddGauge) => {
   })
 }
 
-const watchOutboxes = ({ mails, webhooks }: Watched, add: AddGauge) => {
+const watchOutboxes = ({ mails, webhooks, logoutNotices }: Watched, add: AddGauge) => {
   add({
     name: 'latchkey_mails_waiting',
     help: 'Mails that no mail server has accepted yet, up to 10000.',
@@ -114,6 +115,12 @@ const watchOutboxes = ({ mails, webhooks }: Watched, add: AddGauge) => {
     help: 'Webhooks that the receiver has not taken yet, up to 10000.',
     aggregator: 'max',
     collect: watchStored(webhooks.countWaiting),
+  })
+  add({
+    name: 'latchkey_logout_notices_waiting',
+    help: 'Ended sessions that applications have not been told of yet, up to 10000.',
+    aggregator: 'max',
+    collect: watchStored(logoutNotices.countWaiting),
   })
 }
 

@@ -1,0 +1,24 @@
+import type { Config } from '../config.js'
+import { seconds } from '../lib/durations.js'
+import { createOutbound } from '../platform/outbound/outbound.js'
+import {
+  isPublicAddress,
+  isPublicOrLoopbackAddress,
+  isPublicOrPrivateAddress,
+} from '../platform/outbound/public-addresses.js'
+
+const addressesOf = ({ backchannelAllowPrivate, production }: Config) => {
+  if (backchannelAllowPrivate === 'true') return isPublicOrPrivateAddress
+  return production ? isPublicAddress : isPublicOrLoopbackAddress
+}
+
+/** How applications are told that a session has ended: of the answer only the status matters. */
+export const openBackchannel = (config: Config) =>
+  createOutbound({
+    connectTimeout: 10 * seconds,
+    totalTimeout: 15 * seconds,
+    maximumBytes: 4096,
+    cutBody: true,
+    mayReach: addressesOf(config),
+    allowLoopbackHttp: !config.production,
+  })
