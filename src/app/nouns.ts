@@ -101,7 +101,7 @@ const createUserNouns = (config: Config, platform: NounPlatform, { keysFor, seal
   const newUsers = createNewUsers({ database, clock, usernames })
   const userChanges = createUserChanges({ database, clock })
   const identityLinks = createIdentityLinks({ database, clock })
-  const webhooks = createWebhooks({ database, clock, receiver, onOutcome: metrics?.countWebhook, log })
+  const webhooks = createWebhooks({ database, clock, receiver, onOutcome: metrics?.countAttempt.webhook, log })
   const nameMarks = createNameMarks(keysFor('typed names'))
   const events = createEvents({
     database,
@@ -120,7 +120,7 @@ const createUserNouns = (config: Config, platform: NounPlatform, { keysFor, seal
     mailer,
     seal: sealFor('outgoing mail'),
     letterhead: { publicUrl: config.publicUrl, brand: themeOf(config), from: config.mailFrom },
-    onOutcome: metrics?.countMail,
+    onOutcome: metrics?.countAttempt.mail,
   })
   const groups = createGroups({ database, clock, events })
   return { usernames, users, groups, newUsers, userChanges, identityLinks, nameMarks, webhooks, events, mails }

@@ -183,9 +183,12 @@ export const createMetrics = ({ ways, limiters }: { ways: readonly string[]; lim
     countSecondFactor: (method: CodeMethod, outcome: (typeof secondFactorOutcomes)[number]) =>
       instruments.secondFactors.inc({ method, outcome }),
     countRejection: (limiter: string) => instruments.rejections.inc({ limiter }),
-    countWebhook: (outcome: (typeof webhookOutcomes)[number]) => instruments.webhooks.inc({ outcome }),
-    countLogoutNotice: (outcome: (typeof noticeOutcomes)[number]) => instruments.logoutNotices.inc({ outcome }),
-    countMail: (outcome: (typeof mailOutcomes)[number]) => instruments.mails.inc({ outcome }),
+    /** Attempts to reach another server, outside of requests. */
+    countAttempt: {
+      webhook: (outcome: (typeof webhookOutcomes)[number]) => instruments.webhooks.inc({ outcome }),
+      logoutNotice: (outcome: (typeof noticeOutcomes)[number]) => instruments.logoutNotices.inc({ outcome }),
+      mail: (outcome: (typeof mailOutcomes)[number]) => instruments.mails.inc({ outcome }),
+    },
     countRequest: ({ route = 'unmatched', method, status, milliseconds, refused }: RequestSeen) => {
       const labels = {
         route,
