@@ -8,6 +8,7 @@ import {
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { inLongRun } from '../support/long-run.js'
 
 type Heard = { method: string; url: string; headers: IncomingHttpHeaders; body: string }
 
@@ -59,7 +60,10 @@ const sendPart = (response: ServerResponse) => {
 
 const manyParts = `<p>0 parts</p>${Array.from({ length: 30 }, (_, index) => `<script src=/part/${index}></script>`).join('')}`
 
-/** Answers that are unlike the others: with many parts, for caches, none at all, none yet, and one after a minute. */
+/** How long an application may take. In every run, longer than the short `REFRESH_GRACE` that the tests set. */
+const lateAnswer = inLongRun(60_000, 12_000)
+
+/** Answers that are unlike the others: with many parts, for caches, none at all, none yet, and a late one. */
 const oddPaths: Record<string, (response: ServerResponse) => void> = {
   '/many': (response) => sendPage(response, 'page of many parts', manyParts),
   '/cached': (response) => {
@@ -69,7 +73,7 @@ const oddPaths: Record<string, (response: ServerResponse) => void> = {
   },
   '/broken': (response) => void response.destroy(),
   '/slow': () => undefined,
-  '/minute': (response) => void setTimeout(() => sendPage(response, 'page of a minute'), 60_000),
+  '/late': (response) => void setTimeout(() => sendPage(response, 'late page'), lateAnswer),
 }
 
 /** Another team's application: a page that names whom it was told about, and a list of all that it was told. */

@@ -185,7 +185,7 @@ describe('an application behind Caddy and the access check', () => {
   })
 
   if (isLongRun)
-    it('signs no user out by an answer that takes a minute', async () => {
+    it('signs no user out by an answer that comes late', async () => {
       const expectSlowAnswer = await beginSlowAnswer(await signedInAnew(), application)
       await expectSlowAnswer()
     })

@@ -156,17 +156,17 @@ const expectRenewedAnswers = async (visitor: Visitor, place: Place) => {
 }
 
 /**
- * Asks for a page that takes a minute, without an access token. The tokens come with that page, when the same browser
+ * Asks for a page that comes late, without an access token. The tokens come with that page, when the same browser
  * has long gone on with others. The returned function waits for the page, and expects that no user is signed out by it.
  */
 export const beginSlowAnswer = async (visitor: Visitor, application: Application) => {
   visitor.jar.delete('access_token')
-  const slow = visitor.get('/minute')
-  await until('the application is asked', () => application.heard.some(({ url }) => url === '/minute'))
+  const slow = visitor.get('/late')
+  await until('the application is asked', () => application.heard.some(({ url }) => url === '/late'))
   return async () => {
     expect((await visitor.get('/reports')).status).toBe(200)
     const { status, text } = await slow
-    expect([status, text]).toEqual([200, expect.stringContaining('page of a minute')])
+    expect([status, text]).toEqual([200, expect.stringContaining('late page')])
     expect((await visitor.get('/reports')).status).toBe(200)
     visitor.jar.delete('access_token')
     expect((await visitor.get('/reports')).status).toBe(200)
