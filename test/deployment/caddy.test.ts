@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { identityHeaders } from '../../src/flows/access-check/identity-headers.js'
+import { type BrowserName, browserNames } from '../support/browsers.js'
 import { freshPostgres } from '../support/databases.js'
-import { isLongRun } from '../support/long-run.js'
+import { inLongRun, isLongRun } from '../support/long-run.js'
 import { freePort } from '../support/servers/server.js'
 import { createVisitor, type FrontEnd, type Visitor } from '../support/site/https-client.js'
 import { type Instance, startInstance } from '../support/site/instance.js'
@@ -190,7 +191,8 @@ describe('an application behind Caddy and the access check', () => {
       await expectSlowAnswer()
     })
 
-  itRenewsSessions(() => ({
+  // In every run, Firefox is behind Caddy in local.test.ts, and Chromium does all of this behind nginx.
+  itRenewsSessions(inLongRun<readonly BrowserName[]>(browserNames, []), () => ({
     front: door,
     signedIn: signedInAnew,
     place: { application, databaseUrl, username: 'ada' },

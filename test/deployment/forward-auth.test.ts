@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type BrowserName, browserNames } from '../support/browsers.js'
 import { openChromium } from '../support/chromium.js'
 import { freshPostgres } from '../support/databases.js'
 import { inLongRun } from '../support/long-run.js'
@@ -285,7 +286,11 @@ describe('in a browser, an application behind the access check', () => {
 })
 
 describe('a session', () => {
-  itRenewsSessions(() => ({ front, signedIn, place: { application, databaseUrl, username: 'zoë' } }))
+  itRenewsSessions(inLongRun<readonly BrowserName[]>(browserNames, ['chromium']), () => ({
+    front,
+    signedIn,
+    place: { application, databaseUrl, username: 'zoë' },
+  }))
 
   it('is not ended by an answer that comes late', () => expectSlowAnswer())
 

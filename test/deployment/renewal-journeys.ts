@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type BrowserName, browserNames, openBrowser, type Tab, type TestBrowser } from '../support/browsers.js'
+import { type BrowserName, openBrowser, type Tab, type TestBrowser } from '../support/browsers.js'
 import { testPostgres } from '../support/databases.js'
 import { inLongRun } from '../support/long-run.js'
 import type { FrontEnd, Visitor } from '../support/site/https-client.js'
@@ -214,8 +214,11 @@ const expectOutageOfDatabase = async (visitor: Visitor, place: Place) => {
 }
 
 /** What a proxy in front of an application keeps to when it renews a session. */
-export const itRenewsSessions = (at: () => { front: FrontEnd; place: Place; signedIn: () => Promise<Visitor> }) => {
-  describe.each(inLongRun<readonly BrowserName[]>(browserNames, ['chromium']))('in %s', (name) => {
+export const itRenewsSessions = (
+  browsers: readonly BrowserName[],
+  at: () => { front: FrontEnd; place: Place; signedIn: () => Promise<Visitor> },
+) => {
+  describe.each(browsers)('in %s', (name) => {
     it('is reached from other sites with query and fragment, and renews a session for all that it does', async () => {
       const { front, place } = at()
       const browser = await openBrowser(name)
