@@ -1,6 +1,10 @@
 import { whyUnwritable } from '../lib/file-faults.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { programVersion } from '../platform/version.js'
+import { applicationAdd } from './applications/application-add.js'
+import { applicationChange } from './applications/application-change.js'
+import { applicationSecretAdd, applicationSecretRemove } from './applications/application-secret.js'
+import { applicationDelete, applicationList, applicationShow } from './applications/applications.js'
 import { type Command, type CommandContext, OutputFailure, print, UsageFault } from './command.js'
 import { doctor } from './doctor/doctor.js'
 import { groupAdd, groupDelete, groupList, groupMembers } from './groups/groups.js'
@@ -60,6 +64,13 @@ const commands: Readonly<Record<string, Command>> = {
   'group list': groupList,
   'group members': groupMembers,
   'group delete': groupDelete,
+  'application add': applicationAdd,
+  'application list': applicationList,
+  'application show': applicationShow,
+  'application change': applicationChange,
+  'application secret add': applicationSecretAdd,
+  'application secret remove': applicationSecretRemove,
+  'application delete': applicationDelete,
   'sessions end': sessionsEnd,
   'limits clear': limitsClear,
   'passwords build': passwordsBuild,

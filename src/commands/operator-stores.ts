@@ -1,5 +1,11 @@
 import type { Config } from '../config.js'
+import { createApplicationChanges } from '../domain/applications/application-changes.js'
+import { createApplicationErrors } from '../domain/applications/application-errors.js'
+import { createApplicationSecrets } from '../domain/applications/application-secrets.js'
+import type { Events } from '../domain/events/events.js'
 import { createCodeWaits } from '../domain/factors/code-waits.js'
+import type { Groups } from '../domain/groups/groups.js'
+import { applicationIssuer } from '../domain/id-tokens/id-tokens.js'
 import { limiterKey } from '../domain/limiters/limiters.js'
 import { createWaitingMails } from '../domain/mails/waiting-mails.js'
 import { createWaitingRegistrations } from '../domain/registrations/waiting-registrations.js'
@@ -7,13 +13,36 @@ import { createStats } from '../domain/stats/stats.js'
 import type { NameMarks } from '../domain/users/name-marks.js'
 import type { Clock } from '../lib/clock.js'
 import type { Database } from '../platform/database/database.js'
+import type { Log } from '../platform/log.js'
 
 export type OperatorStores = ReturnType<typeof operatorStores>
 
-type Dependencies = { database: Database; clock: Clock; nameMarks: Pick<NameMarks, 'all'> }
+type Dependencies = {
+  database: Database
+  clock: Clock
+  log: Log
+  events: Events
+  groups: Groups
+  nameMarks: Pick<NameMarks, 'all'>
+}
+
+const applicationStores = (
+  { production, publicUrl }: Config,
+  { database, clock, log, events, groups }: Dependencies,
+) => {
+  const applicationSecrets = createApplicationSecrets({ database, clock })
+  return {
+    applicationSecrets,
+    applicationErrors: createApplicationErrors({ database, clock, log }),
+    applicationChanges: createApplicationChanges({ database, clock, events, groups, applicationSecrets, production }),
+    /** Of ID tokens. */
+    issuer: applicationIssuer(publicUrl),
+  }
+}
 
 /** What only commands ask for: why a user cannot sign in, and how much there is of everything. */
-export const operatorStores = (config: Config, { database, clock, nameMarks }: Dependencies) => {
+export const operatorStores = (config: Config, dependencies: Dependencies) => {
+  const { database, clock, nameMarks } = dependencies
   const { redisUrl, redisPrefix, loginLimit, loginLimitKnownDevices, sensitiveLimit, accountLimit } = config
   return {
     limits: {
@@ -32,6 +61,7 @@ export const operatorStores = (config: Config, { database, clock, nameMarks }: D
         return openSharedCounters(redisUrl, redisPrefix)
       },
     },
+    ...applicationStores(config, dependencies),
     /** The wait of an account after wrong codes. */
     codeWaits: createCodeWaits({ database, clock }),
     waitingRegistrations: createWaitingRegistrations({ database, clock }),

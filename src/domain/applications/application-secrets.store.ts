@@ -1,4 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
+import { databaseMoment } from '../../platform/database/database-now.js'
 import { selectList } from '../../platform/database/select-list.js'
 
 type SecretRow = { id: string; hash: Buffer; created_at: Date }
@@ -9,16 +10,15 @@ export const selectSecrets = (sql: Sql, applicationId: string) =>
     applicationId,
   ])
 
+/** By the clock of the database: commands on two machines must agree on which is the older one. */
 export const insertSecret = (
   sql: Sql,
-  { id, applicationId, hash, now }: { id: string; applicationId: string; hash: Buffer; now: Date },
+  secret: { id: string; applicationId: string; hash: Buffer; clockOffset: number },
 ) =>
-  sql.query('insert into application_secrets (id, application_id, hash, created_at) values ($1, $2, $3, $4)', [
-    id,
-    applicationId,
-    hash,
-    now,
-  ])
+  sql.query(
+    `insert into application_secrets (id, application_id, hash, created_at) values ($1, $2, $3, ${databaseMoment('$4')})`,
+    [secret.id, secret.applicationId, secret.hash, secret.clockOffset],
+  )
 
 export const deleteSecret = (sql: Sql, applicationId: string, id: string) =>
   sql.query('delete from application_secrets where application_id = $1 and id = $2 returning id', [applicationId, id])

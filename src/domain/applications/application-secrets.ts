@@ -17,9 +17,8 @@ export const createApplicationSecrets = ({ database, clock }: { database: Databa
   /** Of an application whose row the caller holds. The secret is shown once. */
   add: async (sql: Transaction, applicationId: string, secret = randomToken()) => {
     if ((await store.selectSecrets(sql, applicationId)).length >= mostSecrets) return refuse('too_many_secrets')
-    const now = clock.now()
-    const id = uuidv7(now)
-    await store.insertSecret(sql, { id, applicationId, hash: fingerprint(secret), now })
+    const id = uuidv7(clock.now())
+    await store.insertSecret(sql, { id, applicationId, hash: fingerprint(secret), clockOffset: clock.offset() })
     return { id, secret }
   },
 

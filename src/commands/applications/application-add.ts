@@ -1,0 +1,56 @@
+import { type Command, operator, print, readArguments, withStores } from '../command.js'
+import { printableJson, printableText } from '../terminal/printable-json.js'
+import { unlessRefused } from './application-faults.js'
+import { newApplicationOptions, readNewApplication } from './application-options.js'
+import { generalSettings, programs } from './program-settings.js'
+
+/** Of `add` and `change`. */
+export const optionsHelp = `  --redirect URL       to which users come back after they have signed in here. Several are possible. It is compared byte for
+                       byte, without wildcards. https only; outside production also http to this machine
+  --everyone           every user may use it
+  --group GROUP        only members of this group, or of one of several (--group a --group b)
+  --home URL           where users start again; otherwise the origin of the first --redirect
+  --after-logout URL   to which the application may lead back when it signs a user out here. Several are possible
+  --backchannel-logout URL
+                       is told of every session that ends, by whatever way
+  --consent ask        asks each user once before the application gets name, email and groups (none: does not ask)
+  --factors 2          lets users in only with two factors (1: with any sign-in)
+  --max-age 10m        lets users in only with a proof that is not older (none: of any age)
+  --no-pkce            for programs that send no PKCE challenge, as some older ones with a secret do
+  --algorithm ES256    signs ID tokens with it instead of RS256`
+
+export const applicationAdd: Command = {
+  summary: 'Let an application sign its users in here (OpenID Connect)',
+  help: `latchkey application add NAME --redirect URL... (--everyone | --group GROUP...) [--public | --native] [options] [--json]
+latchkey application add NAME --for PROGRAM --home URL (--everyone | --group GROUP...) [options] [--json]
+
+Prints the id of the application, its secret and the lines to paste. The secret is not kept here and cannot be printed again.
+Users see NAME when they sign in. A running service knows the application within a second. docs/applications.md explains more.
+
+${optionsHelp}
+  --public             a page in the browser that has no server to keep a secret
+  --native             a program on the user's machine: --redirect http://127.0.0.1/callback (any port) or com.example.app:/callback.
+                       It always asks the user
+  --for PROGRAM        grafana, gitea (also Forgejo) or nextcloud: knows its addresses below --home and the names of its settings
+  --json               {"id": …, "secret": … or null, "issuer": …}`,
+
+  printsOnce: true,
+  run: async (args, context) => {
+    const { positionals, values } = readArguments(args, newApplicationOptions, ['NAME'])
+    const { application, program } = readNewApplication(positionals[0] ?? '', values)
+    return withStores(context, 'service', async ({ applicationChanges, issuer }) => {
+      const added = unlessRefused(await applicationChanges.add(application, operator(context)))
+      const { id, name, home } = added.application
+      const { secret } = added
+      if (values.json) {
+        await print(context.stdout, printableJson({ id, secret: secret ?? null, issuer }))
+        return 0
+      }
+      const once = secret === undefined ? '' : ' The secret is shown only now.'
+      const lines = [`Added ${printableText(name)}.${once}`, '', generalSettings(id, secret, issuer)]
+      if (program) lines.push('', programs[program].settings({ id, secret: secret ?? '', issuer, name, home }))
+      await print(context.stdout, lines.join('\n'))
+      return 0
+    })
+  },
+}

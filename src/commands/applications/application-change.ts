@@ -1,0 +1,34 @@
+import { type Command, operator, print, readArguments, withStores } from '../command.js'
+import { printableJson, printableText } from '../terminal/printable-json.js'
+import { optionsHelp } from './application-add.js'
+import { unlessRefused } from './application-faults.js'
+import { changeOptions, readChange } from './application-options.js'
+import { requireApplication } from './find-application.js'
+
+export const applicationChange: Command = {
+  summary: 'Change an application',
+  help: `latchkey application change APPLICATION [options] [--json]
+
+APPLICATION is a name or an id. What is not named stays as it is. Addresses and groups that are given replace all earlier ones
+of their kind; \`--after-logout none\` and \`--backchannel-logout none\` remove them. Users who may not use it any more lose it at
+once. The kind of an application cannot be changed: delete it and add it anew.
+
+  --name NAME          another name
+${optionsHelp}
+  --pkce               needs a PKCE challenge again
+  --json               one JSON object, for programs`,
+
+  run: async (args, context) => {
+    const { positionals, values } = readArguments(args, changeOptions, ['APPLICATION'])
+    const change = readChange(values)
+    return withStores(context, 'service', async (stores) => {
+      const { id } = await requireApplication(stores, positionals[0] ?? '')
+      const changed = unlessRefused(await stores.applicationChanges.change(id, change, operator(context)))
+      const { application, what } = changed
+      const name = printableText(application.name)
+      const done = what === '' ? `${name} is like this already.` : `Changed ${name}: ${what.replaceAll('_', ' ')}.`
+      await print(context.stdout, values.json ? printableJson({ ...application, changed: what !== '' }) : done)
+      return 0
+    })
+  },
+}

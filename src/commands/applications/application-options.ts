@@ -1,0 +1,154 @@
+import type { Application } from '../../domain/applications/application.js'
+import { homeOf } from '../../domain/applications/application-addresses.js'
+import type { ApplicationChange, NewApplication } from '../../domain/applications/application-rules.js'
+import { days, readDuration, seconds } from '../../lib/durations.js'
+import { UsageFault } from '../command.js'
+import { groupNameFrom } from '../groups/group-name.js'
+import { type ProgramName, programNames, programs } from './program-settings.js'
+
+/** Of `add` and `change` alike. */
+export const applicationOptions = {
+  redirect: { type: 'string', multiple: true },
+  everyone: { type: 'boolean' },
+  group: { type: 'string', multiple: true },
+  home: { type: 'string' },
+  'after-logout': { type: 'string', multiple: true },
+  'backchannel-logout': { type: 'string' },
+  consent: { type: 'string' },
+  factors: { type: 'string' },
+  'max-age': { type: 'string' },
+  'no-pkce': { type: 'boolean' },
+  algorithm: { type: 'string' },
+  json: { type: 'boolean' },
+} as const
+
+export const newApplicationOptions = {
+  ...applicationOptions,
+  public: { type: 'boolean' },
+  native: { type: 'boolean' },
+  for: { type: 'string' },
+} as const
+
+export const changeOptions = {
+  ...applicationOptions,
+  name: { type: 'string' },
+  pkce: { type: 'boolean' },
+} as const
+
+type Given<Options> = {
+  [Name in keyof Options]?:
+    | (Options[Name] extends { multiple: true }
+        ? string[]
+        : Options[Name] extends { type: 'boolean' }
+          ? boolean
+          : string)
+    | undefined
+}
+
+const oneOf = <const Choice extends string>(option: string, choices: readonly Choice[], text: string) => {
+  const choice = choices.find((each) => each === text)
+  if (choice === undefined) throw new UsageFault(`--${option} takes ${choices.join(' or ')}.`)
+  return choice
+}
+
+const maxAgeFrom = (text: string) => {
+  if (text === 'none') return undefined
+  const age = readDuration(text)
+  if (age === undefined || age % seconds !== 0 || age > 365 * days)
+    throw new UsageFault('--max-age takes a time in whole seconds such as 10m or 8h, or none.')
+  return age
+}
+
+/** `none` alone empties a list. */
+const listFrom = (addresses: readonly string[]) => (addresses.join() === 'none' ? [] : [...new Set(addresses)])
+
+const accessFrom = ({
+  everyone,
+  group,
+}: Given<typeof applicationOptions>): Pick<Application, 'access' | 'groups'> | undefined => {
+  if (everyone && group) throw new UsageFault('Give --everyone or --group, and not both.')
+  if (everyone) return { access: 'everyone', groups: [] }
+  if (!group) return undefined
+  const groups = [...new Set(group.flatMap((text) => text.split(',')).map(groupNameFrom))].sort()
+  return { access: 'groups', groups }
+}
+
+/** What the options say, each by itself. */
+const given = (values: Given<typeof applicationOptions>): ApplicationChange => ({
+  ...accessFrom(values),
+  ...(values.redirect && { redirectAddresses: [...new Set(values.redirect)] }),
+  ...(values.home !== undefined && { home: values.home }),
+  ...(values['after-logout'] && { logoutAddresses: listFrom(values['after-logout']) }),
+  ...(values['backchannel-logout'] !== undefined && {
+    backchannelLogout: values['backchannel-logout'] === 'none' ? undefined : values['backchannel-logout'],
+  }),
+  ...(values.consent !== undefined && { consent: oneOf('consent', ['ask', 'none'], values.consent) }),
+  ...(values.factors !== undefined && { factors: oneOf('factors', ['1', '2'], values.factors) === '2' ? 2 : 1 }),
+  ...(values['max-age'] !== undefined && { maxAge: maxAgeFrom(values['max-age']) }),
+  ...(values['no-pkce'] && { pkce: false }),
+  ...(values.algorithm !== undefined && { algorithm: oneOf('algorithm', ['RS256', 'ES256'], values.algorithm) }),
+})
+
+const kindFrom = (values: Given<typeof newApplicationOptions>): Application['kind'] => {
+  if (values.public && values.native) throw new UsageFault('Give --public or --native, and not both.')
+  if (values.native) return 'native'
+  return values.public ? 'browser' : 'web'
+}
+
+/** The addresses of a program whose paths are known. */
+const fromProgram = (name: ProgramName | undefined, values: Given<typeof newApplicationOptions>): ApplicationChange => {
+  if (name === undefined) return {}
+  if (values.public || values.native) throw new UsageFault(`${name} keeps a secret: leave out --public and --native.`)
+  if (values.home === undefined)
+    throw new UsageFault(`--for ${name} needs the address at which users open it: --home https://${name}.example.com`)
+  const home = values.home.replace(/\/+$/, '')
+  const { redirectPath, backchannelPath, differs } = programs[name]
+  return {
+    home,
+    redirectAddresses: [home + redirectPath],
+    ...(backchannelPath !== undefined && { backchannelLogout: home + backchannelPath }),
+    ...differs,
+  }
+}
+
+/** The program is undefined for one that is not known here. */
+export const readNewApplication = (name: string, values: Given<typeof newApplicationOptions>) => {
+  const program = values.for === undefined ? undefined : oneOf('for', programNames, values.for)
+  const kind = kindFrom(values)
+  const known = fromProgram(program, values)
+  const { home = known.home, ...options } = given(values)
+  const redirectAddresses = options.redirectAddresses ?? known.redirectAddresses
+  if (!redirectAddresses) throw new UsageFault('--redirect is missing: the address to which users come back.')
+  if (options.access === undefined)
+    throw new UsageFault('Say who may use it: --everyone, or --group GROUP for its members only.')
+  const [first = ''] = redirectAddresses
+  const application: NewApplication = {
+    logoutAddresses: [],
+    backchannelLogout: undefined,
+    access: options.access,
+    groups: [],
+    factors: 1,
+    maxAge: undefined,
+    consent: kind === 'native' ? 'ask' : 'none',
+    pkce: true,
+    algorithm: 'RS256',
+    ...known,
+    ...options,
+    name,
+    kind,
+    redirectAddresses,
+    home: known.home ?? home ?? (URL.canParse(first) ? homeOf(first) : first),
+  }
+  return { application, program }
+}
+
+export const readChange = (values: Given<typeof changeOptions>): ApplicationChange => {
+  if (values.pkce && values['no-pkce']) throw new UsageFault('Give --pkce or --no-pkce, and not both.')
+  const change = {
+    ...given(values),
+    ...(values.name !== undefined && { name: values.name }),
+    ...(values.pkce && { pkce: true }),
+  }
+  if (Object.keys(change).length === 0) throw new UsageFault('Say what to change, for example --redirect URL.')
+  return change
+}

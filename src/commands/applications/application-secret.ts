@@ -1,0 +1,53 @@
+import { type Command, operator, print, readArguments, withStores } from '../command.js'
+import { printableJson, printableText } from '../terminal/printable-json.js'
+import { quoteCommand } from '../terminal/quote-command.js'
+import { unlessRefused } from './application-faults.js'
+import { requireApplication } from './find-application.js'
+
+const json = { json: { type: 'boolean' } } as const
+
+export const applicationSecretAdd: Command = {
+  summary: 'Make a second secret for an application, to replace the first',
+  help: `latchkey application secret add APPLICATION [--json]
+
+Prints the new secret, once. Both secrets work until the older one is removed, so that nobody is stopped: add, put the new one
+into the application, then \`latchkey application secret remove APPLICATION\`.
+
+  --json    {"id": …, "secret": …}; the id is that of the secret`,
+
+  printsOnce: true,
+  run: async (args, context) => {
+    const { positionals, values } = readArguments(args, json, ['APPLICATION'])
+    return withStores(context, 'service', async (stores) => {
+      const { id: applicationId, name } = await requireApplication(stores, positionals[0] ?? '')
+      const added = unlessRefused(await stores.applicationChanges.addSecret(applicationId, operator(context)))
+      const { id, secret } = added
+      const next = quoteCommand('application secret remove', name)
+      const told = `${secret}\nThe secret is shown only now. When ${printableText(name)} uses it: ${next}`
+      await print(context.stdout, values.json ? printableJson({ id, secret }) : told)
+      return 0
+    })
+  },
+}
+
+export const applicationSecretRemove: Command = {
+  summary: 'Remove the older secret of an application',
+  help: `latchkey application secret remove APPLICATION [SECRET] [--json]
+
+The older of two, or the one whose id \`latchkey application show\` prints. It stops working at once. The only one stays.
+
+  --json    {"id": …}`,
+
+  run: async (args, context) => {
+    const { positionals, values } = readArguments(args, json, ['APPLICATION', '[SECRET]'])
+    return withStores(context, 'service', async (stores) => {
+      const { id: applicationId, name } = await requireApplication(stores, positionals[0] ?? '')
+      const { applicationChanges } = stores
+      const { id } = unlessRefused(
+        await applicationChanges.removeSecret(applicationId, positionals[1], operator(context)),
+      )
+      await print(context.stdout, values.json ? printableJson({ id }) : `Removed a secret of ${printableText(name)}.`)
+      return 0
+    })
+  },
+}

@@ -1,0 +1,107 @@
+import type { Application } from '../../domain/applications/application.js'
+import { seconds } from '../../lib/durations.js'
+import { type Command, operator, print, readArguments, type Stores, withStores } from '../command.js'
+import { printableJson, printableText } from '../terminal/printable-json.js'
+import { asTable } from '../terminal/table.js'
+import { unlessRefused } from './application-faults.js'
+import { requireApplication } from './find-application.js'
+
+const json = { json: { type: 'boolean' } } as const
+
+const whoMay = ({ access, groups }: Application) =>
+  access === 'everyone' ? 'everyone' : `members of ${groups.join(', ')}`
+
+export const applicationList: Command = {
+  summary: 'List the applications that sign their users in here',
+  help: `latchkey application list [--json]
+
+  --json    one JSON object on each line, for programs`,
+
+  run: async (args, context) => {
+    const { values } = readArguments(args, json, [])
+    return withStores(context, 'service', async ({ applications }) => {
+      const all = await applications.list()
+      if (values.json) for (const application of all) await print(context.stdout, printableJson(application))
+      else if (all.length === 0)
+        await print(context.stdout, 'There are no applications. Add one with: latchkey application add')
+      else {
+        const rows = all.map((each) => [each.name, each.kind, whoMay(each), each.home, each.id])
+        await print(context.stdout, asTable([['NAME', 'KIND', 'FOR', 'HOME', 'ID'], ...rows]))
+      }
+      return 0
+    })
+  },
+}
+
+const lines = (name: string, values: readonly string[]) =>
+  values.length > 0 ? values.map((value, at) => [at === 0 ? name : '', value]) : [[name, 'none']]
+
+const fieldsOf = (application: Application, issuer: string) => [
+  ['name', application.name],
+  ['id', application.id],
+  ['issuer', issuer],
+  ['kind', application.kind],
+  ['for', whoMay(application)],
+  ['home', application.home],
+  ...lines('redirect', application.redirectAddresses),
+  ...lines('after logout', application.logoutAddresses),
+  ['back-channel logout', application.backchannelLogout ?? 'none'],
+  ['consent', application.consent],
+  ['factors', String(application.factors)],
+  ['max age', application.maxAge === undefined ? 'any' : `${application.maxAge / seconds} s`],
+  ['PKCE', application.pkce ? 'required' : 'not required'],
+  ['algorithm', application.algorithm],
+  ['created', application.createdAt.toISOString()],
+]
+
+const details = async ({ applicationSecrets, applicationErrors }: Stores, { id }: Application) => ({
+  secrets: await applicationSecrets.list(id),
+  errors: await applicationErrors.list(id),
+})
+
+export const applicationShow: Command = {
+  summary: 'Show an application, and what went wrong with it lately',
+  help: `latchkey application show APPLICATION [--json]
+
+APPLICATION is a name or an id. Of each application the last 20 different errors are kept.
+
+  --json    one JSON object, for programs`,
+
+  run: async (args, context) => {
+    const { positionals, values } = readArguments(args, json, ['APPLICATION'])
+    return withStores(context, 'service', async (stores) => {
+      const application = await requireApplication(stores, positionals[0] ?? '')
+      const { secrets, errors } = await details(stores, application)
+      if (values.json) {
+        await print(context.stdout, printableJson({ ...application, issuer: stores.issuer, secrets, errors }))
+        return 0
+      }
+      const made = secrets.map(({ id, createdAt }) => `${id} of ${createdAt.toISOString().slice(0, 10)}`)
+      const fields = [...fieldsOf(application, stores.issuer), ...lines('secret', made)]
+      const seen = errors.map(({ seenAt, count, message }) => [seenAt.toISOString(), `${count}x`, message])
+      const errorLines = seen.length > 0 ? `Last errors:\n${asTable(seen)}` : 'No errors are known.'
+      await print(context.stdout, `${asTable(fields)}\n\n${errorLines}`)
+      return 0
+    })
+  },
+}
+
+export const applicationDelete: Command = {
+  summary: 'Delete an application: users cannot sign in to it any more',
+  help: `latchkey application delete APPLICATION [--json]
+
+Its codes, tokens and consents are deleted with it, and its address gets no logout notice any more. APPLICATION is a name or an id.
+
+  --json    one JSON object, for programs`,
+
+  run: async (args, context) => {
+    const { positionals, values } = readArguments(args, json, ['APPLICATION'])
+    return withStores(context, 'service', async (stores) => {
+      const { id, name } = await requireApplication(stores, positionals[0] ?? '')
+      unlessRefused(await stores.applicationChanges.delete(id, operator(context)))
+      const done = `Deleted ${printableText(name)}.`
+      await print(context.stdout, values.json ? printableJson({ id, name, deleted: true }) : done)
+      return 0
+    })
+  },
+}

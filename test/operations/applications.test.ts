@@ -1,0 +1,317 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createOpenidProvider } from '../../src/app/openid-provider.js'
+import { openStores } from '../../src/commands/open-stores.js'
+import { createApplicationErrors } from '../../src/domain/applications/application-errors.js'
+import { createApplicationSecrets } from '../../src/domain/applications/application-secrets.js'
+import { quoted } from '../../src/domain/applications/quoted.js'
+import { minutes } from '../../src/lib/durations.js'
+import { addApplication, applicationChangesOf } from '../support/applications.js'
+import { createMovableClock } from '../support/clock.js'
+import { testPostgres } from '../support/databases.js'
+import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { latchkey as run } from '../support/terminal.js'
+import { until } from '../support/until.js'
+import { untilBlocked } from '../support/waits-for-lock.js'
+
+let latchkey: Latchkey
+const store = { openStores: (role: 'service' | 'owner') => openStores(latchkey.config, role) }
+const command = (...args: string[]) => run(store, args)
+const add = (...args: string[]) => command('application', 'add', ...args)
+const shown = async (name: string) => JSON.parse((await command('application', 'show', name, '--json')).out)
+const eventsOf = async () => {
+  const events = await latchkey.sql.query(
+    "select kind, reason, ip from events where kind like 'application_%' order by id",
+  )
+  return events.map((event) => Object.values(event))
+}
+
+const redirect = ['--redirect', 'https://wiki.example.com/callback']
+
+beforeAll(async () => {
+  latchkey = await startLatchkey({
+    settings: { JWT_SECRET: 'c6M0xkq2Vw9nYb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxO' },
+  })
+})
+afterAll(() => latchkey.stop())
+
+it('nothing of the provider is opened before there is an application; then the running service opens it', async () => {
+  const clock = createMovableClock()
+  const openidProvider = createOpenidProvider(latchkey.config, { ...latchkey.app.platform, clock }, latchkey.app.nouns)
+  expect(await openidProvider.open()).toBeUndefined()
+  expect((await command('application', 'list')).out).toContain('There are no applications')
+  await add('First', ...redirect, '--everyone')
+  // The database is asked once a second at most.
+  expect(await openidProvider.open()).toBeUndefined()
+  clock.advance(1_000)
+  const opened = await openidProvider.open()
+  expect((await opened?.applications.list())?.map(({ name }) => name)).toEqual(['First'])
+  expect(await openidProvider.open()).toBe(opened)
+  await command('application', 'delete', 'First')
+})
+
+it('an application is added with an id, a secret that is shown once, and what to paste', async () => {
+  const added = await add('Wiki', ...redirect, '--everyone')
+  expect(added).toMatchObject({ code: 0, err: '' })
+  const [, secret = ''] = /^client_secret +([\w-]{43})$/m.exec(added.out) ?? []
+  const [, id = ''] = /^client_id +(\S+)$/m.exec(added.out) ?? []
+  expect(added.out).toContain(`${latchkey.url}/api/auth/.well-known/openid-configuration`)
+  expect(await shown('wiki')).toMatchObject({
+    id,
+    name: 'Wiki',
+    home: 'https://wiki.example.com',
+    kind: 'web',
+    redirectAddresses: ['https://wiki.example.com/callback'],
+    access: 'everyone',
+    groups: [],
+    factors: 1,
+    consent: 'none',
+    pkce: true,
+    algorithm: 'RS256',
+    issuer: `${latchkey.url}/api/auth`,
+  })
+  const secrets = createApplicationSecrets({ database: latchkey.sql, clock: latchkey.clock })
+  expect(await secrets.isRight(id, secret)).toBe(true)
+  expect(await secrets.isRight(id, `${secret}x`)).toBe(false)
+  expect(await secrets.isRight('another', secret)).toBe(false)
+  const everything = await latchkey.sql.query<{ row: string }>('select s::text as row from application_secrets as s')
+  expect(JSON.stringify(everything)).not.toContain(secret)
+  await command('application', 'delete', id)
+})
+
+it('every option is stored', async () => {
+  await command('group', 'add', 'staff')
+  const { code, out } = await add(
+    ...['Books', ...redirect, '--redirect', 'https://books.example.com/callback', '--group', 'staff'],
+    ...['--home', 'https://books.example.com/start', '--after-logout', 'https://books.example.com/bye'],
+    ...['--backchannel-logout', 'https://books.example.com/logout', '--consent', 'ask', '--factors', '2'],
+    ...['--max-age', '10m', '--no-pkce', '--algorithm', 'ES256', '--json'],
+  )
+  expect(code).toBe(0)
+  expect(JSON.parse(out)).toEqual({
+    id: expect.any(String),
+    secret: expect.stringMatching(/^[\w-]{43}$/),
+    issuer: `${latchkey.url}/api/auth`,
+  })
+  expect(await shown('Books')).toMatchObject({
+    home: 'https://books.example.com/start',
+    redirectAddresses: ['https://wiki.example.com/callback', 'https://books.example.com/callback'],
+    logoutAddresses: ['https://books.example.com/bye'],
+    backchannelLogout: 'https://books.example.com/logout',
+    access: 'groups',
+    groups: ['staff'],
+    factors: 2,
+    maxAge: 600_000,
+    consent: 'ask',
+    pkce: false,
+    algorithm: 'ES256',
+  })
+  await command('application', 'delete', 'Books')
+  await command('group', 'delete', 'staff')
+})
+
+it.each([
+  [[], 'NAME is missing'],
+  [['Wrong', '--everyone'], '--redirect is missing'],
+  [['Wrong', ...redirect], '--everyone, or --group'],
+  [['Wrong', ...redirect, '--everyone', '--group', 'staff'], 'not both'],
+  [['Wrong', ...redirect, '--everyone', '--public', '--native'], 'not both'],
+  [['Wrong', ...redirect, '--group', 'Staff'], 'small letters'],
+  [['Wrong', ...redirect, '--everyone', '--factors', '3'], '--factors takes 1 or 2'],
+  [['Wrong', ...redirect, '--everyone', '--consent', 'yes'], '--consent takes ask or none'],
+  [['Wrong', ...redirect, '--everyone', '--max-age', '10'], '--max-age takes'],
+  [['Wrong', ...redirect, '--everyone', '--algorithm', 'HS256'], '--algorithm takes RS256 or ES256'],
+  [['Wrong', '--everyone', '--for', 'jenkins'], '--for takes grafana or gitea or nextcloud'],
+  [['Wrong', '--everyone', '--for', 'grafana'], '--home https://grafana.example.com'],
+  [['Wrong', '--everyone', '--for', 'grafana', '--home', 'https://g.example.com', '--public'], 'leave out --public'],
+])('application add %j is a wrong call', async (args, sentence) => {
+  expect(await add(...args)).toMatchObject({ code: 2, err: expect.stringContaining(sentence) })
+})
+
+it.each([
+  [['Wrong', ...redirect, '--group', 'nobodies'], 'latchkey group add nobodies'],
+  [['Wrong', '--redirect', 'http://wiki.example.com/', '--everyone'], 'does not begin with https://'],
+  [['Wrong', '--redirect', 'wiki', '--everyone'], 'is no address'],
+  [['Wrong', ...redirect, '--everyone', '--home', 'javascript:alert(1)'], 'does not begin with https://'],
+  [['Wrong', ...redirect, '--everyone', '--after-logout', 'https://a.example/#x'], 'has a fragment'],
+  [['Wrong', ...redirect, '--everyone', '--backchannel-logout', 'http://a.example/'], 'does not begin with https://'],
+  [['Wrong', ...redirect, '--everyone', '--native'], 'scheme with a dot'],
+  [['Wrong', ...redirect, '--everyone', '--public', '--no-pkce'], 'always needs PKCE'],
+  [['Wrong', '--redirect', 'http://127.0.0.1/', '--everyone', '--native', '--consent', 'none'], 'always asks'],
+  [['\u202eWrong', ...redirect, '--everyone'], 'A name has 1 to 60 characters'],
+  [['x'.repeat(61), ...redirect, '--everyone'], 'A name has 1 to 60 characters'],
+])('application add %j is refused and leaves nothing', async (args, sentence) => {
+  const refused = await add(...args)
+  expect(refused).toMatchObject({ code: 1, out: '', err: expect.stringContaining(sentence) })
+  expect(refused.err).toContain('Nothing was changed.')
+  expect((await command('application', 'list')).out).not.toContain('Wrong')
+})
+
+it('a public and a native application have no secret', async () => {
+  const page = await add('Page', '--redirect', 'https://page.example.com/', '--everyone', '--public', '--json')
+  expect(JSON.parse(page.out)).toMatchObject({ secret: null })
+  const native = await add('Tool', '--redirect', 'com.example.tool:/callback', '--everyone', '--native')
+  expect(native.out).not.toContain('secret')
+  expect(await shown('Tool')).toMatchObject({ kind: 'native', consent: 'ask', pkce: true, secrets: [] })
+  expect(await command('application', 'secret', 'add', 'Tool')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('kind web'),
+  })
+  for (const name of ['Page', 'Tool']) await command('application', 'delete', name)
+})
+
+it.each([
+  ['grafana', '/login/generic_oauth', undefined, true, 'client_id = '],
+  ['gitea', '/user/oauth2/latchkey/callback', undefined, false, '--auto-discover-url '],
+  ['nextcloud', '/apps/user_oidc/code', '/apps/user_oidc/backchannel-logout/latchkey', true, '--discoveryuri='],
+])('%s gets its addresses and settings', async (program, path, backchannel, pkce, setting) => {
+  const home = `https://${program}.example.com`
+  const { code, out } = await add(program, '--for', program, '--home', `${home}/`, '--everyone')
+  expect(code).toBe(0)
+  expect(out).toContain(setting)
+  expect(out).toContain('by sub')
+  const application = await shown(program)
+  expect(application).toMatchObject({ home, redirectAddresses: [home + path], pkce })
+  expect(application.backchannelLogout).toBe(backchannel === undefined ? undefined : home + backchannel)
+  await command('application', 'delete', program)
+})
+
+it('an application is changed, and only what is named', async () => {
+  await command('group', 'add', 'editors')
+  const { id } = await addApplication(latchkey, { name: 'Docs', backchannelLogout: 'https://docs.example.com/logout' })
+  const before = await shown('Docs')
+  const changed = await command('application', 'change', 'docs', '--group', 'editors', '--max-age', '8h')
+  expect(changed.out).toBe('Changed Docs: access, groups, max age.\n')
+  expect(await shown(id)).toEqual({ ...before, access: 'groups', groups: ['editors'], maxAge: 8 * 60 * minutes })
+  expect((await command('application', 'change', 'Docs', '--group', 'editors')).out).toBe(
+    'Docs is like this already.\n',
+  )
+  await command('application', 'change', 'Docs', '--everyone', '--max-age', 'none', '--backchannel-logout', 'none')
+  const { backchannelLogout: _, ...rest } = before
+  expect(await shown('Docs')).toEqual(rest)
+  expect((await command('application', 'change', 'Docs', '--name', 'Papers')).out).toBe('Changed Papers: name.\n')
+  await addApplication(latchkey, { name: 'Docs' })
+  expect(await command('application', 'change', 'Papers', '--name', 'docs')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('Another application has this name'),
+  })
+  expect(await add('PAPERS', ...redirect, '--everyone')).toMatchObject({ code: 1 })
+  expect(await command('application', 'change', 'Papers')).toMatchObject({ code: 2 })
+  expect(await command('application', 'change', 'Papers', '--no-pkce', '--pkce')).toMatchObject({ code: 2 })
+  expect(await command('application', 'change', 'nothing', '--everyone')).toMatchObject({ code: 1 })
+  for (const name of ['Docs', 'Papers']) await command('application', 'delete', name)
+  expect((await eventsOf()).filter(([, reason]) => String(reason).startsWith('Docs'))).toEqual([
+    ['application_added', 'Docs', 'command line'],
+    ['application_changed', 'Docs: access, groups, max_age', 'command line'],
+    ['application_changed', 'Docs: backchannel_logout, access, groups, max_age', 'command line'],
+    ['application_changed', 'Docs: name', 'command line'],
+    ['application_added', 'Docs', 'command line'],
+    ['application_deleted', 'Docs', 'command line'],
+  ])
+})
+
+it('a secret is replaced while both work', async () => {
+  const { id, secret: first } = await addApplication(latchkey, { name: 'Mail' })
+  const secrets = createApplicationSecrets({ database: latchkey.sql, clock: latchkey.clock })
+  expect(await command('application', 'secret', 'remove', 'Mail')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('only secret'),
+  })
+  const { secret: second } = JSON.parse((await command('application', 'secret', 'add', 'Mail', '--json')).out)
+  expect([await secrets.isRight(id, first), await secrets.isRight(id, second)]).toEqual([true, true])
+  expect(await command('application', 'secret', 'add', 'Mail')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('has 2 secrets already'),
+  })
+  expect((await command('application', 'secret', 'remove', 'Mail')).code).toBe(0)
+  expect([await secrets.isRight(id, first), await secrets.isRight(id, second)]).toEqual([false, true])
+  await command('application', 'delete', 'Mail')
+  expect(await secrets.isRight(id, second)).toBe(false)
+})
+
+it('a group that an application lets in cannot be deleted, also if both happen at once', async () => {
+  await command('group', 'add', 'writers')
+  const { id } = await addApplication(latchkey, { name: 'Press' })
+  const changes = applicationChangesOf(latchkey)
+  const client = { ip: 'command line', userAgent: 'test' }
+  const { groups } = latchkey.app.nouns
+  let removal: ReturnType<typeof groups.remove> | undefined
+  const other = testPostgres(String(latchkey.config.databaseUrl), { statementTimeoutMs: 120_000 })
+  await other.transaction(async (sql) => {
+    await groups.hold(sql, ['writers'])
+    removal = groups.remove('writers', client)
+    await untilBlocked(latchkey.sql)
+    await sql.query("update applications set access = 'groups', groups = '{writers}' where id = $1", [id])
+  })
+  await other.close()
+  expect(await removal).toMatchObject({ refused: 'group_in_use', application: 'Press' })
+  expect(await command('group', 'delete', 'writers', '--yes')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('The application Press lets the group writers in.'),
+  })
+  await changes.change(id, { access: 'everyone', groups: [] }, client)
+  expect((await command('group', 'delete', 'writers')).code).toBe(0)
+  expect(await changes.change(id, { access: 'groups', groups: ['writers'] }, client)).toMatchObject({
+    refused: 'no_group',
+  })
+  await command('application', 'delete', 'Press')
+})
+
+it('who loses the right by a change of the application loses its use, and the application is told', async () => {
+  await latchkey.signedUp('ada')
+  await latchkey.signedUp('ben')
+  await command('group', 'add', 'pilots')
+  await command('user', 'groups', 'ada', '--add', 'pilots')
+  const { id } = await addApplication(latchkey, {
+    name: 'Flights',
+    backchannelLogout: 'https://flights.example.com/bye',
+  })
+  await latchkey.sql.query(
+    `insert into application_sessions (id, sid, application_id, user_id, scopes, created_at, last_used_at)
+     select gen_random_uuid(), r.id, $1, r.user_id, '{openid}', now(), now() from refresh_token_records as r`,
+    [id],
+  )
+  await command('application', 'change', 'Flights', '--group', 'pilots')
+  const left = await latchkey.sql.query(
+    'select username from application_sessions as s join users as u on u.id = s.user_id where application_id = $1',
+    [id],
+  )
+  expect(left).toEqual([{ username: 'ada' }])
+  const told = await latchkey.sql.query(
+    'select username from logout_notices as n join users as u on u.id = n.user_id where application_id = $1',
+    [id],
+  )
+  expect(told).toEqual([{ username: 'ben' }])
+  await command('application', 'delete', 'Flights')
+})
+
+it('the last 20 different errors are kept, each written once a minute at most', async () => {
+  const { id } = await addApplication(latchkey, { name: 'Clumsy' })
+  const { clock, sql: database } = latchkey
+  const errors = createApplicationErrors({ database, clock, log: latchkey.app.log })
+  const count = async () => (await errors.list(id)).length
+  errors.note(id, 'first')
+  errors.note(id, 'first')
+  await until('the error is written', async () => (await count()) === 1)
+  expect(await errors.list(id)).toMatchObject([{ message: 'first', count: 1 }])
+  clock.advance(1 * minutes)
+  errors.note(id, 'first')
+  await until('the others are counted', async () => (await errors.list(id))[0]?.count === 3)
+  for (let at = 1; at <= 21; at += 1) {
+    clock.advance(1_000)
+    errors.note(id, `error ${at}`)
+    await until('it is written', async () => (await errors.list(id))[0]?.message === `error ${at}`)
+  }
+  await until('the oldest are gone', async () => (await count()) === 20)
+  expect((await errors.list(id)).map(({ message }) => message)).not.toContain('error 1')
+  const { out } = await command('application', 'show', 'Clumsy')
+  expect(out).toMatch(/^Last errors:$/m)
+  expect(out).toMatch(/ 1x +error 21$/m)
+  errors.note('no such application', 'is not written and harms nobody')
+  await command('application', 'delete', 'Clumsy')
+})
+
+it('values in errors are cut, and nothing in them can be obeyed', () => {
+  expect(quoted('https://a.example/')).toBe('`https://a.example/`')
+  expect(quoted('a\u001b[2J`\u202eé\n')).toBe('`a?[2J????`')
+  expect(quoted('x'.repeat(300))).toBe(`\`${'x'.repeat(200)}…\``)
+})

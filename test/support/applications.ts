@@ -1,0 +1,41 @@
+import { createApplicationChanges } from '../../src/domain/applications/application-changes.js'
+import type { NewApplication } from '../../src/domain/applications/application-rules.js'
+import { createApplicationSecrets } from '../../src/domain/applications/application-secrets.js'
+import type { Latchkey } from './latchkey.js'
+
+/** What operators do with applications, in the process of the service. */
+export const applicationChangesOf = ({ app, clock, config, sql: database }: Latchkey) => {
+  const applicationSecrets = createApplicationSecrets({ database, clock })
+  const { events, groups } = app.nouns
+  return createApplicationChanges({
+    database,
+    clock,
+    events,
+    groups,
+    applicationSecrets,
+    production: config.production,
+  })
+}
+
+/** A new application for everyone, of the kind `web` and with a secret if nothing else is said. */
+export const addApplication = async (latchkey: Latchkey, given: Partial<NewApplication> = {}) => {
+  const application: NewApplication = {
+    name: 'Notes',
+    home: 'https://notes.example.com',
+    kind: 'web',
+    redirectAddresses: ['https://notes.example.com/callback'],
+    logoutAddresses: [],
+    backchannelLogout: undefined,
+    access: 'everyone',
+    groups: [],
+    factors: 1,
+    maxAge: undefined,
+    consent: given.kind === 'native' ? 'ask' : 'none',
+    pkce: true,
+    algorithm: 'RS256',
+    ...given,
+  }
+  const added = await applicationChangesOf(latchkey).add(application, { ip: 'command line', userAgent: 'test' })
+  if ('refused' in added) throw new Error(`The application ${application.name} was refused: ${added.refused}`)
+  return { ...added.application, secret: added.secret ?? '' }
+}
