@@ -3,8 +3,9 @@ import type { Database, Sql } from '../../platform/database/database.js'
 import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
 import { signingKeyColumn } from '../sealed-values/sealed-columns.js'
 import type { SealedValues } from '../sealed-values/sealed-values.js'
+import { accessTokenSchedule } from './access-token-schedule.js'
 import { type KeyPair, readKeyPair } from './key-pair.js'
-import { type KeyState, trustedAt } from './schedule.js'
+import type { KeyState } from './schedule.js'
 import * as store from './signing-keys.store.js'
 
 export type SigningKey = { id: string; createdAt: Date; signsFrom: number; pair: KeyPair }
@@ -67,13 +68,15 @@ export const createListKeys =
   ({ database, clock }: Pick<Dependencies, 'database' | 'clock'>, read: ReadKeys) =>
   async (): Promise<ListedKey[]> => {
     const { now, keys, unopened } = await read()
-    const listed = trustedAt(keys, now).map(({ id, state, createdAt, signsFrom, trustedUntil: end }) => ({
-      id,
-      state,
-      createdAt,
-      signsFrom: new Date(signsFrom),
-      ...(end !== undefined && { trustedUntil: new Date(end) }),
-    }))
+    const listed = accessTokenSchedule
+      .trustedAt(keys, now)
+      .map(({ id, state, createdAt, signsFrom, trustedUntil: end }) => ({
+        id,
+        state,
+        createdAt,
+        signsFrom: new Date(signsFrom),
+        ...(end !== undefined && { trustedUntil: new Date(end) }),
+      }))
     const { keys: rows } = await store.selectAll(database, clock.offset())
     const others = rows.filter(({ id }) => unopened.includes(id))
     return [

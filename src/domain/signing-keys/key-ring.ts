@@ -1,8 +1,9 @@
 import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
 import { createTokenKey, type TokenKey } from '../tokens/token-keys.js'
+import { accessTokenSchedule } from './access-token-schedule.js'
 import type { KeySet, SigningKey } from './key-records.js'
-import { signerAt, trustedAt } from './schedule.js'
+import { signerAt } from './schedule.js'
 
 export type Log = {
   info(details: object, message: string): void
@@ -51,7 +52,7 @@ export const createKeyRing = ({ clock, log }: { clock: Clock; log: Pick<Log, 'in
 
   return {
     replace: ({ set, readAt, offset }: Reading) => {
-      const keys = tokenKeysOf(trustedAt(set.keys, set.now))
+      const keys = tokenKeysOf(accessTokenSchedule.trustedAt(set.keys, set.now))
       const byHeader = new Map(keys.map(({ tokenKey }) => [tokenKey.header, tokenKey]))
       const gone = loaded?.keys.filter(({ tokenKey }) => !byHeader.has(tokenKey.header)) ?? []
       loaded = { keys, byHeader, now: set.now, readAt, offset }

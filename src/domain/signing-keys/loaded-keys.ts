@@ -4,10 +4,10 @@ import { OperatorError } from '../../lib/operator-error.js'
 import { StoreUnavailable } from '../../platform/database/database.js'
 import { createDetachedContext } from '../../platform/detached-context.js'
 import { createReadingRounds } from '../../platform/reading-rounds.js'
+import { accessTokenSchedule } from './access-token-schedule.js'
 import { createEarlyLoad } from './early-load.js'
 import { mayBeOurs } from './key-pair.js'
 import { createKeyRing, type Log, type Reading } from './key-ring.js'
-import { isNextDue } from './schedule.js'
 import type { KeySet, SigningKeys } from './signing-keys.js'
 
 /** A key that was withdrawn is refused so soon. */
@@ -56,7 +56,7 @@ export const createLoadedKeys = ({ signingKeys, clock, log, signsWithKeyPair }: 
     reportUnopened(reading.set)
     // An empty set is not taken while the first key is being made: it would be published.
     if (!signsWithKeyPair || keys.length > 0) keyRing.replace(reading)
-    if (!signsWithKeyPair || !isNextDue(keys, now)) return
+    if (!signsWithKeyPair || !accessTokenSchedule.isNextDue(keys, now)) return
     const made = await signingKeys.makeIfDue()
     if (made) log.info({ key: made.id, signsFrom: made.signsFrom.toISOString() }, 'signing key made')
     keyRing.replace(await read())

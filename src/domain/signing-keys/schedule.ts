@@ -1,47 +1,61 @@
-import { days, minutes } from '../../lib/durations.js'
-import { accessTokenLifetime } from '../tokens/tokens.js'
+import { days } from '../../lib/durations.js'
 
 /*
  * When a key does what, by the clock of the database. A key is published as soon as it exists, signs from its time until that of
  * the next key, and is trusted and published until its last token has expired.
  */
 
+export const signsFor = 90 * days
+
 /** In the order of `signsFrom`; times in milliseconds. */
 type Scheduled = { signsFrom: number }
 
-/** Programs that check tokens know a key for 20 minutes before it signs: every instance publishes it within a minute. */
-export const announcedFor = 20 * minutes + 1 * minutes
-
-export const signsFor = 90 * days
-
-/** The clocks of instances may be so far apart. Expiry is written and checked by their clocks. */
-const clockMargin = 5 * minutes
+export type KeyState = 'waiting' | 'current' | 'retired'
 
 /** The key that signs. If the database's clock went back before the first key, that one goes on. */
 export const signerAt = <Key extends Scheduled>(keys: readonly Key[], now: number) =>
   keys.findLast(({ signsFrom }) => signsFrom <= now) ?? keys[0]
 
-/** Undefined while there is no later key. */
-const trustedUntil = (keys: readonly Scheduled[], place: number) => {
-  const next = keys[place + 1]
-  return next && next.signsFrom + accessTokenLifetime + clockMargin
+type Durations = {
+  /** How long a key is published before it signs. */
+  announcedFor: number
+  /** How long a key is trusted after the next one signs. */
+  trustedAfterwards: number
 }
 
-export type KeyState = 'waiting' | 'current' | 'retired'
+/** The schedule of the keys for one kind of token and one algorithm. */
+export const createSchedule = ({ announcedFor, trustedAfterwards }: Durations) => {
+  /** Undefined while there is no later key. */
+  const trustedUntil = (keys: readonly Scheduled[], place: number) => {
+    const next = keys[place + 1]
+    return next && next.signsFrom + trustedAfterwards
+  }
 
-/** Each key with its state, and until when it is trusted. Without those whose last token has expired. */
-export const trustedAt = <Key extends Scheduled>(keys: readonly Key[], now: number) => {
-  const current = signerAt(keys, now)
-  return keys
-    .map((key, place) => {
-      const state: KeyState = key === current ? 'current' : key.signsFrom > now ? 'waiting' : 'retired'
-      return { ...key, state, trustedUntil: trustedUntil(keys, place) }
-    })
-    .filter(({ trustedUntil: end }) => end === undefined || end > now)
+  return {
+    /** The first key signs at once: nobody knows an earlier one. */
+    delayAfter: (keys: readonly Scheduled[]) => (keys.length === 0 ? 0 : announcedFor),
+
+    /** Each key with its state, and until when it is trusted. Without those whose last token has expired. */
+    trustedAt: <Key extends Scheduled>(keys: readonly Key[], now: number) => {
+      const current = signerAt(keys, now)
+      return keys
+        .map((key, place) => {
+          const state: KeyState = key === current ? 'current' : key.signsFrom > now ? 'waiting' : 'retired'
+          return { ...key, state, trustedUntil: trustedUntil(keys, place) }
+        })
+        .filter(({ trustedUntil: end }) => end === undefined || end > now)
+    },
+
+    /** Whether it is time to make the next key, so that it can be published before it signs. */
+    isNextDue: (keys: readonly Scheduled[], now: number) => {
+      const newest = keys.at(-1)
+      return newest === undefined || newest.signsFrom + signsFor - announcedFor <= now
+    },
+
+    /** A key that is published and does not sign yet. */
+    waitingAt: <Key extends Scheduled>(keys: readonly Key[], now: number) =>
+      keys.find((key) => key.signsFrom > now && key !== signerAt(keys, now)),
+  }
 }
 
-/** Whether it is time to make the next key, so that it can be published before it signs. */
-export const isNextDue = (keys: readonly Scheduled[], now: number) => {
-  const newest = keys.at(-1)
-  return newest === undefined || newest.signsFrom + signsFor - announcedFor <= now
-}
+export type Schedule = ReturnType<typeof createSchedule>

@@ -1,12 +1,15 @@
 import type { Clock } from '../../lib/clock.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import type { SealedValues } from '../sealed-values/sealed-values.js'
+import { accessTokenSchedule } from './access-token-schedule.js'
 import { newKeyPair } from './key-pair.js'
-import { createAddKey, createListKeys, createReadKeys, type KeySet, type SigningKey } from './key-records.js'
-import { announcedFor, isNextDue, signerAt, trustedAt } from './schedule.js'
+import { createAddKey, createListKeys, createReadKeys, type KeySet } from './key-records.js'
 import * as store from './signing-keys.store.js'
 
 export type { KeySet, ListedKey, SigningKey } from './key-records.js'
+
+const { delayAfter, isNextDue, trustedAt, waitingAt } = accessTokenSchedule
+
 export type SigningKeys = ReturnType<typeof createSigningKeys>
 
 type Dependencies = { database: Database; clock: Clock; sealedValues: Pick<SealedValues, 'of'> }
@@ -23,8 +26,6 @@ export const createSigningKeys = (deps: Dependencies) => {
       await store.lock(sql)
       return work(sql, await read(sql))
     })
-
-  const delayAfter = (keys: readonly SigningKey[]) => (keys.length === 0 ? 0 : announcedFor)
 
   return {
     read,
@@ -43,7 +44,7 @@ export const createSigningKeys = (deps: Dependencies) => {
       const pair = newKeyPair()
       return alone(async (sql, { now, keys, unopened }) => {
         if (unopened.length > 0) return undefined
-        const waiting = keys.find((key) => key.signsFrom > now && key !== signerAt(keys, now))
+        const waiting = waitingAt(keys, now)
         if (waiting) return { id: waiting.id, signsFrom: new Date(waiting.signsFrom), isNew: false, now: new Date(now) }
         return { ...(await add(sql, pair, delayAfter(keys))), isNew: true, now: new Date(now) }
       })
