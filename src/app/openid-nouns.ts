@@ -1,11 +1,30 @@
 import type { Config } from '../config.js'
+import { createApplicationKeys } from '../domain/application-keys/application-keys.js'
+import { createKeyThreads } from '../domain/application-keys/key-threads.js'
+import { createLoadedApplicationKeys } from '../domain/application-keys/loaded-application-keys.js'
 import { createApplicationErrors } from '../domain/applications/application-errors.js'
 import { createApplicationSecrets } from '../domain/applications/application-secrets.js'
 import { createAuthorizationRequests } from '../domain/authorization-requests/authorization-requests.js'
 import { createAuthorizations } from '../domain/authorizations/authorizations.js'
 import { createConsents } from '../domain/consents/consents.js'
 import type { Job } from '../domain/housekeeping/housekeeping.js'
+import { applicationIssuer, createIdTokens } from '../domain/id-tokens/id-tokens.js'
+import { createLogoutTokens } from '../domain/id-tokens/logout-tokens.js'
 import type { NounPlatform, Nouns } from './nouns.js'
+
+/** What signs for applications. */
+const createTokenNouns = ({ publicUrl }: Config, { database, clock, log }: NounPlatform, { sealedValues }: Nouns) => {
+  const keyThreads = createKeyThreads()
+  const applicationKeys = createApplicationKeys({ database, clock, sealedValues, keyThreads })
+  const loadedApplicationKeys = createLoadedApplicationKeys({ applicationKeys, keyThreads, clock, log })
+  const signing = { applicationKeys: loadedApplicationKeys, clock, issuer: applicationIssuer(publicUrl) }
+  return {
+    applicationKeys,
+    loadedApplicationKeys,
+    idTokens: createIdTokens(signing),
+    logoutTokens: createLogoutTokens(signing),
+  }
+}
 
 /** The nouns of the OpenID provider. This file is loaded when there is an application (`openid-provider`). */
 export const createOpenidNouns = (config: Config, platform: NounPlatform, nouns: Nouns) => {
@@ -16,7 +35,15 @@ export const createOpenidNouns = (config: Config, platform: NounPlatform, nouns:
   const authorizationRequests = createAuthorizationRequests({ database, clock })
   const consents = createConsents({ database, clock })
   const authorizations = createAuthorizations({ ...config, ...nouns, database, clock })
-  return { applications, applicationSecrets, applicationErrors, authorizationRequests, consents, authorizations }
+  return {
+    ...createTokenNouns(config, platform, nouns),
+    applications,
+    applicationSecrets,
+    applicationErrors,
+    authorizationRequests,
+    consents,
+    authorizations,
+  }
 }
 
 export type OpenidNouns = ReturnType<typeof createOpenidNouns>
@@ -24,7 +51,10 @@ export type OpenidNouns = ReturnType<typeof createOpenidNouns>
 type BackgroundPart = { start(): void; stop(): Promise<unknown> }
 
 /** What runs while the provider is open. Parts are stopped in the order of the list; jobs are those of the housekeeping. */
-export const backgroundOf = (_openid: OpenidNouns): { parts: readonly BackgroundPart[]; jobs: readonly Job[] } => ({
-  parts: [],
-  jobs: [],
+export const backgroundOf = ({
+  applicationKeys,
+  loadedApplicationKeys,
+}: OpenidNouns): { parts: readonly BackgroundPart[]; jobs: readonly Job[] } => ({
+  parts: [loadedApplicationKeys],
+  jobs: [{ name: 'purge applicationKeys', run: applicationKeys.purge }],
 })

@@ -16,7 +16,13 @@ export const signingKeyColumn: SealedColumn = {
   id: { column: 'id', type: 'text' },
   what: 'signing keys',
   wayOut:
-    'If the key that sealed them is lost, or something else wrote them, run `latchkey keys rotate --compromised --yes`: it replaces all signing keys, and signs no user out.',
+    'If the key that sealed them is lost, or something else wrote them, run `latchkey keys rotate --compromised --yes`: it replaces all keys, and signs no user out.',
+}
+
+export const applicationKeyColumn: SealedColumn = {
+  ...signingKeyColumn,
+  table: 'application_keys',
+  what: 'keys of ID tokens',
 }
 
 export const totpColumn: SealedColumn = {
@@ -33,4 +39,9 @@ export const pendingTotpColumn: SealedColumn = {
 }
 
 /** Every one there is: the start re-seals their values, and `latchkey doctor` counts them. */
-export const sealedColumns: readonly SealedColumn[] = [signingKeyColumn, totpColumn, pendingTotpColumn]
+export const sealedColumns: readonly SealedColumn[] = [
+  signingKeyColumn,
+  applicationKeyColumn,
+  totpColumn,
+  pendingTotpColumn,
+]

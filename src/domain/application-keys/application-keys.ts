@@ -1,0 +1,111 @@
+import type { Clock } from '../../lib/clock.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
+import type { SealedValues } from '../sealed-values/sealed-values.js'
+import * as store from './application-keys.store.js'
+import { newKeyPair } from './key-pair.js'
+import {
+  type ApplicationKeySet,
+  applicationKeySchedule,
+  createAddKey,
+  createReadKeys,
+  isUnopened,
+  keysFor,
+  type ReadKeys,
+} from './key-records.js'
+import type { KeyThreads } from './key-threads.js'
+import { createListKeys } from './list-keys.js'
+import { createPurgeKeys } from './purge-keys.js'
+import type { ApplicationAlgorithm } from './signed-token.js'
+
+export type ApplicationKeys = ReturnType<typeof createApplicationKeys>
+
+type Dependencies = {
+  database: Database
+  clock: Clock
+  sealedValues: Pick<SealedValues, 'of'>
+  keyThreads: Pick<KeyThreads, 'makeRsaKey'>
+}
+
+const { delayAfter, isNextDue, waitingAt } = applicationKeySchedule
+
+/** The algorithms whose next key it is time to make. Keys that cannot be opened belong to instances with another SEALING_KEY. */
+export const dueAlgorithms = ({ now, keys, inUse }: ApplicationKeySet) =>
+  inUse.filter((algorithm) => {
+    const own = keysFor(keys, algorithm)
+    return isNextDue(own, now) && !own.some(isUnopened)
+  })
+
+/** Makes a key, and stores it unless another process was first. The key is made before the transaction: it awaits statements only. */
+const createMaking = (deps: Dependencies, read: ReadKeys) => {
+  const { database, keyThreads } = deps
+  const add = createAddKey(deps)
+
+  /** One process at a time, and with the keys as they are then: two that start at once make one key. */
+  const alone = <Result>(work: (sql: Transaction, found: ApplicationKeySet) => Promise<Result>) =>
+    database.transaction(async (sql) => {
+      await store.lock(sql)
+      return work(sql, await read(sql))
+    })
+
+  const makeNext = async (algorithm: ApplicationAlgorithm) => {
+    const pair = await newKeyPair(algorithm, keyThreads)
+    return alone(async (sql, found) =>
+      dueAlgorithms(found).includes(algorithm) ? add(sql, pair, delayAfter(keysFor(found.keys, algorithm))) : undefined,
+    )
+  }
+
+  const rotateOne = async (algorithm: ApplicationAlgorithm) => {
+    const pair = await newKeyPair(algorithm, keyThreads)
+    return alone(async (sql, { now: moment, keys }) => {
+      const own = keysFor(keys, algorithm)
+      const now = new Date(moment)
+      if (own.some(isUnopened)) return undefined
+      const waiting = waitingAt(own, moment)
+      if (waiting) return { id: waiting.id, algorithm, signsFrom: new Date(waiting.signsFrom), isNew: false, now }
+      return { ...(await add(sql, pair, delayAfter(own))), isNew: true, now }
+    })
+  }
+
+  return { alone, add, makeNext, rotateOne }
+}
+
+/** The key pairs of ID tokens and logout tokens in the database: reading, making and removing them. */
+export const createApplicationKeys = (deps: Dependencies) => {
+  const read = createReadKeys(deps)
+  const { alone, add, makeNext, rotateOne } = createMaking(deps, read)
+
+  return {
+    read,
+
+    /** The next key of each algorithm in use, if it is time for it; the first one if there is none. */
+    makeIfDue: async () => {
+      const made = []
+      for (const algorithm of dueAlgorithms(await read())) made.push(await makeNext(algorithm))
+      return made.filter((key) => key !== undefined)
+    },
+
+    /** Makes the next key of each algorithm in use now, unless one is waiting already. Undefined if the keys cannot be opened. */
+    rotate: async () => {
+      const { keys, inUse } = await read()
+      if (keys.some(isUnopened)) return undefined
+      const rotated = []
+      for (const algorithm of inUse) rotated.push(await rotateOne(algorithm))
+      return rotated.filter((key) => key !== undefined)
+    },
+
+    /** Removes every key, also those for hints, and makes one for each algorithm in use that signs at once. */
+    replaceAll: async () => {
+      const { inUse } = await read()
+      const pairs = await Promise.all(inUse.map((algorithm) => newKeyPair(algorithm, deps.keyThreads)))
+      return alone(async (sql) => {
+        const removed = await store.deleteAll(sql)
+        const made = []
+        for (const pair of pairs) made.push(await add(sql, pair, 0))
+        return { made, removed: removed.map(({ id }) => id) }
+      })
+    },
+
+    list: createListKeys(read),
+    purge: createPurgeKeys(read),
+  }
+}

@@ -1,0 +1,58 @@
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import type { KeyThreads } from './key-threads.js'
+import type { ApplicationAlgorithm } from './signed-token.js'
+
+/** As it is published (RFC 7517). */
+export type PublishedKey = { kid: string; alg: ApplicationAlgorithm; use: 'sig' } & (
+  | { kty: 'RSA'; n: string; e: string }
+  | { kty: 'EC'; crv: string; x: string; y: string }
+)
+
+/** The private key as it is stored, in the PKCS#8 form, and what is computed from it. */
+export type KeyPair = {
+  id: string
+  algorithm: ApplicationAlgorithm
+  privateKey: string
+  signingKey: KeyObject
+  publicKey: KeyObject
+  published: PublishedKey
+}
+
+const idLength = 16
+
+/** The first characters of the thumbprint (RFC 7638): the same key always has the same id. Names are in the order of the alphabet. */
+const idOf = (members: object) =>
+  createHash('sha256').update(JSON.stringify(members)).digest('base64url').slice(0, idLength)
+
+/** What a key set says of a key, and its id. */
+const membersOf = (publicKey: KeyObject) => {
+  const { kty, crv, x, y, n, e } = publicKey.export({ format: 'jwk' })
+  if (kty === 'RSA' && n !== undefined && e !== undefined)
+    return { id: idOf({ e, kty, n }), algorithm: 'RS256', members: { kty, n, e } } as const
+  if (kty === 'EC' && crv === 'P-256' && x !== undefined && y !== undefined)
+    return { id: idOf({ crv, kty, x, y }), algorithm: 'ES256', members: { kty, crv, x, y } } as const
+  throw new Error('A key of ID tokens is neither of RSA nor of the curve P-256')
+}
+
+export const readPublicKey = (text: string) => createPublicKey(text)
+
+/** The public half always comes from the private one: whoever can write into the table has no key published. */
+export const readKeyPair = (privateKey: string): KeyPair => {
+  const signingKey = createPrivateKey(privateKey)
+  const publicKey = createPublicKey(signingKey)
+  const { id, algorithm, members } = membersOf(publicKey)
+  return {
+    id,
+    algorithm,
+    privateKey,
+    signingKey,
+    publicKey,
+    published: { ...members, kid: id, alg: algorithm, use: 'sig' },
+  }
+}
+
+const newEcKey = () =>
+  generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+
+export const newKeyPair = async (algorithm: ApplicationAlgorithm, threads: Pick<KeyThreads, 'makeRsaKey'>) =>
+  readKeyPair(algorithm === 'ES256' ? newEcKey() : await threads.makeRsaKey())

@@ -1,0 +1,175 @@
+import { type KeyObject, sign } from 'node:crypto'
+import type { Clock } from '../../lib/clock.js'
+import { seconds } from '../../lib/durations.js'
+import { StoreUnavailable } from '../../platform/database/database.js'
+import { createDetachedContext } from '../../platform/detached-context.js'
+import { createReadingRounds } from '../../platform/reading-rounds.js'
+import type { Log } from '../signing-keys/key-ring.js'
+import { signerAt } from '../signing-keys/schedule.js'
+import { type ApplicationKeys, dueAlgorithms } from './application-keys.js'
+import { type KeyPair, readPublicKey } from './key-pair.js'
+import { type ApplicationKeySet, isUnopened, keysFor, publishedAt } from './key-records.js'
+import type { KeyThreads } from './key-threads.js'
+import {
+  type ApplicationAlgorithm,
+  headerFor,
+  type SignToken,
+  tokenParts,
+  unsignedToken,
+  verifiedClaims,
+  withEncoding,
+} from './signed-token.js'
+
+/** A new key is published, and one that was withdrawn is forgotten, so soon. */
+const interval = 2 * seconds
+
+export type LoadedApplicationKeys = ReturnType<typeof createLoadedApplicationKeys>
+
+type Dependencies = {
+  applicationKeys: Pick<ApplicationKeys, 'read' | 'makeIfDue'>
+  keyThreads: Pick<KeyThreads, 'signWithRsa' | 'close'>
+  clock: Clock
+  log: Log
+}
+
+type Loaded = { set: ApplicationKeySet; byHeader: ReadonlyMap<string, KeyObject>; readAt: number; offset: number }
+
+/** Hints are ID tokens only. A logout token has another header, and is none. */
+const headersOf = ({ keys }: ApplicationKeySet, before: ReadonlyMap<string, KeyObject> | undefined) =>
+  new Map(
+    keys
+      .filter((key) => !isUnopened(key))
+      .map((key) => {
+        const header = headerFor(key, 'JWT')
+        return [header, key.pair?.publicKey ?? before?.get(header) ?? readPublicKey(key.publicKey)]
+      }),
+  )
+
+/** The keys in the memory of this process: what they publish and check asks no store. */
+const createKeyMemory = (clock: Clock) => {
+  let loaded: Loaded | undefined
+
+  /** The time of the database, without asking it. */
+  const databaseTime = ({ set, readAt, offset }: Loaded) =>
+    set.now + (performance.now() - readAt) + (clock.offset() - offset)
+
+  const signer = (algorithm: ApplicationAlgorithm) =>
+    loaded && signerAt(keysFor(loaded.set.keys, algorithm), databaseTime(loaded))
+
+  return {
+    replace: (reading: Omit<Loaded, 'byHeader'>) => {
+      loaded = { ...reading, byHeader: headersOf(reading.set, loaded?.byHeader) }
+    },
+    current: () => loaded,
+    signer: (algorithm: ApplicationAlgorithm) => signer(algorithm)?.pair,
+    /** For how long the current key of an algorithm has signed, in seconds. */
+    age: (algorithm: ApplicationAlgorithm) => {
+      const key = signer(algorithm)
+      return loaded && key && (databaseTime(loaded) - key.signsFrom) / seconds
+    },
+  }
+}
+
+/** Reads the keys, and makes those that are missing. */
+const createLoading = (
+  { applicationKeys, clock, log }: Dependencies,
+  replace: ReturnType<typeof createKeyMemory>['replace'],
+) => {
+  const inOwnContext = createDetachedContext('application keys')
+  let loading: Promise<void> = Promise.resolve()
+  let isUnopenedReported = false
+
+  const read = async () => {
+    const readAt = performance.now()
+    const offset = clock.offset()
+    return { set: await applicationKeys.read(), readAt, offset }
+  }
+
+  const report = ({ keys }: ApplicationKeySet) => {
+    const unopened = keys.filter(isUnopened).map(({ id }) => id)
+    if (unopened.length > 0 && !isUnopenedReported) log.error({ keys: unopened }, messages.unopened)
+    isUnopenedReported = unopened.length > 0
+  }
+
+  const loadNow = async () => {
+    let reading = await read()
+    report(reading.set)
+    if (dueAlgorithms(reading.set).length > 0) {
+      for (const { id, algorithm, signsFrom } of await applicationKeys.makeIfDue())
+        log.info({ key: id, algorithm, signsFrom: signsFrom.toISOString() }, 'key of ID tokens made')
+      reading = await read()
+    }
+    replace(reading)
+  }
+
+  /** One after the other: an older reading never replaces a newer one, and each call sees what was there when it began. */
+  return () => {
+    loading = inOwnContext(() => loading.catch(() => undefined).then(loadNow))
+    return loading
+  }
+}
+
+/** Signs ID tokens and logout tokens, publishes their keys, and reads tokens that come back. */
+export const createLoadedApplicationKeys = (deps: Dependencies) => {
+  const { keyThreads, clock, log } = deps
+  const memory = createKeyMemory(clock)
+  const load = createLoading(deps, memory.replace)
+
+  const loadedKeys = async () => {
+    if (!memory.current()) await load()
+    return memory.current() as Loaded
+  }
+
+  /** An application may have been added a moment ago: the first key of its algorithm is made for its first token. */
+  const signerOf = async (algorithm: ApplicationAlgorithm) => {
+    const known = memory.signer(algorithm)
+    if (known) return known
+    await load()
+    const pair = memory.signer(algorithm)
+    if (!pair) throw new StoreUnavailable(`There is no key for ${algorithm} that this instance can open`)
+    return pair
+  }
+
+  const signatureOf = async ({ algorithm, signingKey }: KeyPair, text: string) =>
+    algorithm === 'RS256'
+      ? keyThreads.signWithRsa(signingKey, text)
+      : sign('sha256', Buffer.from(text), withEncoding(signingKey)).toString('base64url')
+
+  const signToken: SignToken = async (algorithm, { typ, claims }) => {
+    const pair = await signerOf(algorithm)
+    const text = unsignedToken(headerFor(pair, typ), claims)
+    return `${text}.${await signatureOf(pair, text)}`
+  }
+
+  const rounds = createReadingRounds({ read: load, interval, messages, log })
+
+  return {
+    load,
+    start: rounds.start,
+    stop: async () => {
+      await rounds.stop()
+      await keyThreads.close()
+    },
+    sign: signToken,
+    /** The key set (RFC 7517, 5). */
+    published: async () => {
+      const { set } = await loadedKeys()
+      return { keys: publishedAt(set).flatMap(({ pair }) => (pair ? [pair.published] : [])) }
+    },
+    /** The claims of an ID token of ours that any key has signed that was not withdrawn. Whether it has expired is not judged. */
+    readSigned: async (token: string) => {
+      const parts = tokenParts(token)
+      if (!parts) return undefined
+      const key = (await loadedKeys()).byHeader.get(parts.header)
+      return key && verifiedClaims(parts, key)
+    },
+    /** In seconds; undefined while the algorithm has no key. */
+    age: memory.age,
+  }
+}
+
+const messages = {
+  failing: 'the keys of ID tokens cannot be read: going on with those that are known',
+  recovered: 'the keys of ID tokens are read again',
+  unopened: 'a key of ID tokens cannot be opened: SEALING_KEY must be the same at every instance',
+}
