@@ -40,7 +40,14 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
 
   const addUser = async (name: string) => {
     const id = uuidv7(now)
-    const [row] = await users.insertWithPassword(sql, { id, ...namesOf(name), name: null, passwordHash: 'hash', now })
+    const [row] = await users.insertWithPassword(sql, {
+      id,
+      ...namesOf(name),
+      name: null,
+      passwordHash: 'hash',
+      emailProven: false,
+      now,
+    })
     expect(row).toMatchObject({ id, username: name, password_hash: 'hash', providers: [], disabled_at: null })
     return id
   }
@@ -76,14 +83,14 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     ]
     for (const rows of found) expect(rows).toMatchObject([{ id, email: 'Ada@Example.com', created_at: now }])
     expect(await sql.transaction((inside) => users.lockById(inside, id))).toHaveLength(1)
-    const again = { id: uuidv7(now), ...namesOf('ADA'), name: null, passwordHash: 'other', now }
+    const again = { id: uuidv7(now), ...namesOf('ADA'), name: null, passwordHash: 'other', emailProven: false, now }
     expect([await users.insertWithPassword(sql, again), await users.lockUsersOfAddress(sql, 'x')]).toEqual([[], []])
     expect(await users.selectFreeSuffix(sql, 'ada', [], new Date())).toEqual([{ suffix: 2 }])
     await addUser('ada-2')
     expect(await users.replaceHash(sql, id, 'not it', 'new')).toEqual([])
     expect(await users.replaceHash(sql, id, 'hash', 'new')).toEqual([{ id }])
-    expect(await users.updateEmail(sql, id, { email: 'ada@x.com', key: 'ada@x.com' }, now)).toEqual([{ id }])
-    expect(await users.updateEmail(sql, id, namesOf('Ada').email, at(1))).toEqual([{ id }])
+    expect(await users.updateEmail(sql, id, { email: 'ada@x.com', key: 'ada@x.com' }, true, now)).toEqual([{ id }])
+    expect(await users.updateEmail(sql, id, namesOf('Ada').email, true, at(1))).toEqual([{ id }])
     const formerEmails = ['Ada@Example.com', 'ada@x.com'].map((email, index) => ({ email, replaced_at: at(index) }))
     expect(await users.selectFormerEmails(sql, id)).toEqual(formerEmails)
     expect(await purgeAt(at(90 * days), 'former_emails')).toBe(1)

@@ -40,7 +40,7 @@ export const createOperatorChanges = (deps: Dependencies) => {
     setEmail: (actor: OperatorContext, { from, email, isFinal }: NewEmail) => {
       const setting = byOperator(actor, 'email_set', async (sql, user) => {
         if (user.email !== from) return refuse('changed_meanwhile')
-        await emailChanges.apply(sql, user, email, { isFinal })
+        await emailChanges.apply(sql, user, email, { isProven: false, isFinal })
         return { changes: { email_set: { mail: isFinal ? null : { newEmail: email.email } } } }
       })
       return emailChanges.unlessTaken(setting)

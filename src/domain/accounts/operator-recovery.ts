@@ -35,7 +35,7 @@ export const createOperatorRecovery = (deps: Dependencies) => {
         const recent = clearingOf(user, await undos.openOf(sql, userId))
         await undos.forgetAll(sql, userId)
         if (user.email !== email.email) {
-          await emailChanges.apply(sql, user, email, { isFinal: true })
+          await emailChanges.apply(sql, user, email, { isProven: false, isFinal: true })
           // Without a mail: only so that no other user has the address in the next days.
           await undos.add(sql, user, { kind: 'email' })
         }

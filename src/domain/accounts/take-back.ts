@@ -25,10 +25,10 @@ type UsedLink = { token: string; of: UndoOf; passwordHash: string | undefined }
  * before it, and taken back with it, or after it, and finds neither its session nor its proof.
  */
 export const createTakeBack = ({ accountChanges, userChanges, undos, clear, restoredMail }: Dependencies) => {
-  /** The address is reserved for this user as long as there is an undo of it, so no other user has it. */
+  /** The address is reserved for this user as long as there is an undo of it, so no other user has it. The link was mailed to it. */
   const putBack = async (sql: Transaction, user: User, given: string) => {
     const email = readEmail(given)
-    if (isRefused(email) || !(await userChanges.setEmail(sql, user.id, email)))
+    if (isRefused(email) || !(await userChanges.setEmail(sql, user.id, email, { isProven: true })))
       throw new Error('The address of an undo cannot be put back')
     return { ...user, email: email.email }
   }

@@ -22,6 +22,8 @@ const fromRow = (row: store.EmailChangeRow): EmailChange => {
 /** One that is not confirmed yet. */
 type WaitingEmailChange = { email: string; askedAt: Date; expiresAt: Date }
 
+type AppliedChange = { isProven: boolean; isFinal?: boolean }
+
 /** Thrown to roll back: nothing of a change is kept. */
 class AddressTaken extends Error {}
 
@@ -60,9 +62,9 @@ export const createEmailChanges = (deps: Dependencies) => {
    * The user has the new address from now on. The address before is reserved in the same transaction: a trigger refuses it to a
    * request that waited for the moment at which it becomes free. `isFinal`: no undo link works any more.
    */
-  const apply = async (sql: Transaction, user: User, email: Email, { isFinal = false } = {}) => {
+  const apply = async (sql: Transaction, user: User, email: Email, { isProven, isFinal = false }: AppliedChange) => {
     if (await isTaken(sql, user.id, email, await users.findByEmail(sql, email.email))) throw new AddressTaken()
-    if (!(await userChanges.setEmail(sql, user.id, email))) throw new AddressTaken()
+    if (!(await userChanges.setEmail(sql, user.id, email, { isProven }))) throw new AddressTaken()
     if (isFinal) await undos.forgetAll(sql, user.id)
     else await undos.extend(sql, user.id, user.email)
   }

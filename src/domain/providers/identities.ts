@@ -8,6 +8,7 @@ import type { Client } from '../sessions/client.js'
 import type { CallerContext } from '../sessions/request-context.js'
 import type { IdentityLinks } from '../users/identity-links.js'
 import type { NewUsers } from '../users/new-users.js'
+import type { UserChanges } from '../users/user-changes.js'
 import type { Identity, User, Users } from '../users/users.js'
 import { createAccountCreation } from './account-creation.js'
 import { createLinkIdentity } from './link-identity.js'
@@ -43,6 +44,7 @@ export const createIdentities = (deps: {
   users: Users
   newUsers: NewUsers
   identityLinks: IdentityLinks
+  userChanges: Pick<UserChanges, 'proveEmail'>
   accountChanges: Pick<AccountChanges, 'byCaller' | 'bySignIn'>
   nameOf: (provider: ProviderId) => string
   invitations: Pick<Invitations, 'admit'>

@@ -4,6 +4,7 @@ import type { Database, Transaction } from '../../platform/database/database.js'
 import type { AccountChanges, Changes } from '../accounts/account-changes.js'
 import type { CallerContext } from '../sessions/request-context.js'
 import type { IdentityLinks } from '../users/identity-links.js'
+import type { UserChanges } from '../users/user-changes.js'
 import type { Identity, User, Users } from '../users/users.js'
 import type { ProvenIdentity, Resolved } from './identities.js'
 
@@ -12,6 +13,7 @@ type Dependencies = {
   users: Pick<Users, 'lock'>
   identityLinks: Pick<IdentityLinks, 'isUndone' | 'linkProvider' | 'forgetUndone'>
   accountChanges: Pick<AccountChanges, 'byCaller' | 'bySignIn'>
+  userChanges: Pick<UserChanges, 'proveEmail'>
   nameOf: (provider: ProviderId) => string
 }
 
@@ -20,7 +22,14 @@ const isDecided = (current: User | undefined, { email, undoCount }: User): curre
   current?.email === email && current.undoCount === undoCount
 
 /** Links an identity to an account that the policy has decided about. */
-export const createLinkIdentity = ({ database, users, identityLinks, accountChanges, nameOf }: Dependencies) => {
+export const createLinkIdentity = ({
+  database,
+  users,
+  identityLinks,
+  userChanges,
+  accountChanges,
+  nameOf,
+}: Dependencies) => {
   const linkedNow = (identity: Identity): Changes<'provider_linked'> => ({
     provider_linked: {
       mail: { providerName: nameOf(identity.provider) },
@@ -31,8 +40,10 @@ export const createLinkIdentity = ({ database, users, identityLinks, accountChan
 
   /** By the address alone, with the user's row locked. Undefined too if the identity was undone in the meantime. */
   const linkLocked = async (sql: Transaction, user: User, identity: Identity) => {
-    const mayLink = !(await identityLinks.isUndone(sql, user.id, identity))
-    return mayLink && (await identityLinks.linkProvider(sql, user.id, identity)) ? linkedNow(identity) : undefined
+    if (await identityLinks.isUndone(sql, user.id, identity)) return undefined
+    if (!(await identityLinks.linkProvider(sql, user.id, identity))) return undefined
+    await userChanges.proveEmail(sql, user.id)
+    return linkedNow(identity)
   }
 
   /** What the caller applies to the account together with the session that begins. Undefined if nothing was linked. */

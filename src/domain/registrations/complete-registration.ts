@@ -38,7 +38,9 @@ export const createCompleteRegistration =
       const { user } = pending
       const openAt = later(mine.expires_at, -registrationLifetime)
       const invited = { email: user.email, openAt, hash: mine.invitation_hash }
-      const admitted = await invitations.admit(sql, invited, () => newUsers.createWithPassword(sql, user))
+      const admitted = await invitations.admit(sql, invited, () =>
+        newUsers.createWithPassword(sql, { ...user, emailProven: true }),
+      )
       // Another registration with the same invitation may have been faster.
       if (isRefused(admitted))
         return (await users.findByEmail(sql, user.email.email)) ? refuse('already_registered') : admitted

@@ -14,6 +14,8 @@ export type NewUser = {
   username: Username
   name: string | null
   passwordHash: string
+  /** By our mail. */
+  emailProven?: boolean
   language?: Language | undefined
 }
 
@@ -22,7 +24,7 @@ type Admission<Refusal extends string> = (
   sql: Transaction,
   insert: () => Promise<User | undefined>,
 ) => Promise<User | undefined | Refused<Refusal>>
-/** A new user from a provider. The username is the one at the provider. */
+/** A new user from a provider, which has verified the address. The username is the one at the provider. */
 type ProviderUser = {
   email: Email
   username: string
@@ -60,7 +62,7 @@ export const createNewUsers = ({ database, clock, usernames }: Dependencies) => 
     const now = clock.now()
     await usernames.release(sql, [user.username.key])
     await store.releaseEmail(sql, user.email.key, clock.offset())
-    const insert = () => firstUser(store.insertWithPassword(sql, { ...user, id: uuidv7(now), now }))
+    const insert = () => firstUser(store.insertWithPassword(sql, { emailProven: false, ...user, id: uuidv7(now), now }))
     const created = (await insert()) ?? (await obstacle(sql, user)) ?? (await insert())
     // Its reservation is over, and is being deleted at this moment.
     return created ?? refuse('email_taken')

@@ -14,11 +14,13 @@ export type UserChanges = ReturnType<typeof createUserChanges>
 /** What can be changed in the row of a user, which the caller holds. */
 export const createUserChanges = ({ database, clock }: { database: Database; clock: Clock }) => ({
   setPassword: (sql: Sql, userId: string, passwordHash: string) => store.updatePassword(sql, userId, passwordHash),
-  /** False if it is reserved for another user. One that another user has is a unique violation. */
-  setEmail: async (sql: Sql, userId: string, email: Email) => {
+  /** `isProven`: by our mail or a provider's word. False if it is reserved for another user. One that another user has is a unique violation. */
+  setEmail: async (sql: Sql, userId: string, email: Email, { isProven }: { isProven: boolean }) => {
     await store.releaseEmail(sql, email.key, clock.offset())
-    return (await store.updateEmail(sql, userId, email, clock.now())).length > 0
+    return (await store.updateEmail(sql, userId, email, isProven, clock.now())).length > 0
   },
+  /** A link in our mail to the present address was used, or a provider has verified it. */
+  proveEmail: (sql: Sql, userId: string) => store.proveEmail(sql, userId),
   /** The addresses that the account had in the last time, the oldest first. */
   emailHistoryOf: createOptionalTransaction(database)(async (sql, userId: string): Promise<FormerEmail[]> => {
     const rows = await store.selectFormerEmails(sql, userId)

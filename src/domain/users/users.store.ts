@@ -115,13 +115,16 @@ type Inserted = {
   now: Date
 }
 
-export const insertWithPassword = (sql: Sql, { id, email, username, ...rest }: Inserted & { passwordHash: string }) =>
+export const insertWithPassword = (
+  sql: Sql,
+  { id, email, username, ...rest }: Inserted & { passwordHash: string; emailProven: boolean },
+) =>
   sql.query<UserRow>(
-    `insert into users (id, email, email_key, username, username_key, name, password_hash, created_at, language)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing returning ${user}`,
+    `insert into users (id, email, email_key, username, username_key, name, password_hash, created_at, language, email_proven)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict do nothing returning ${user}`,
     [
       ...[id, email.email, email.key, username.username, username.key],
-      ...[rest.name, rest.passwordHash, rest.now, rest.language ?? null],
+      ...[rest.name, rest.passwordHash, rest.now, rest.language ?? null, rest.emailProven],
     ],
   )
 
@@ -144,8 +147,8 @@ export const insertFromProvider = (
 ) =>
   sql.query<UserRow>(
     `with account as (
-       insert into users (id, email, email_key, username, username_key, name, provider, created_at, language)
-       values ($1, $2, $3, $4, $5, $6, $7, $9, $11) on conflict do nothing
+       insert into users (id, email, email_key, username, username_key, name, provider, created_at, language, email_proven)
+       values ($1, $2, $3, $4, $5, $6, $7, $9, $11, true) on conflict do nothing
        returning ${selectList<UserRow>({ ...columns, providers: 'array[provider]' })}
      ), identity as (
        insert into identities (user_id, provider, subject, linked_at) select id, $7, $8, ${databaseMoment('$10')} from account
@@ -206,19 +209,22 @@ export const selectAllUndone = (sql: Sql, userId: string) =>
   )
 
 /** No row if a trigger refuses it, because the address is reserved for another user. The address before is noted. */
-export const updateEmail = (sql: Sql, userId: string, { email, key }: Email, now: Date) =>
+export const updateEmail = (sql: Sql, userId: string, { email, key }: Email, isProven: boolean, now: Date) =>
   sql.query(
     `with before as (
        select id, email, email_key from users where id = $1
      ), changed as (
-       update users set email = $2, email_key = $3 from before where users.id = before.id
+       update users set email = $2, email_key = $3, email_proven = $5 from before where users.id = before.id
        returning users.id, before.email as former, before.email_key as former_key
      ), noted as (
        insert into former_emails (user_id, email, replaced_at) select id, former, $4 from changed where former_key <> $3
      )
      select id from changed`,
-    [userId, email, key, now],
+    [userId, email, key, now, isProven],
   )
+
+export const proveEmail = (sql: Sql, userId: string) =>
+  sql.query('update users set email_proven = true where id = $1 and not email_proven', [userId])
 
 type FormerEmailRow = { email: string; replaced_at: Date }
 export const selectFormerEmails = (sql: Sql, userId: string) =>

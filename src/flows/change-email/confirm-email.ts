@@ -92,7 +92,7 @@ export const createConfirmEmail = (deps: Dependencies) => {
       const refused = await invitations.refusalForAddress(sql, email, askedAt)
       if (refused) return refused
       if (!(await stillValid(sql, user, proof))) return refuse('not_authenticated')
-      await emailChanges.apply(sql, user, email)
+      await emailChanges.apply(sql, user, email, { isProven: true })
       await invitations.useUp(sql, email)
       return { changes: { email_changed: { mail: { newEmail: email.email } } } }
     })

@@ -52,6 +52,7 @@ export const createResetPassword = (deps: Dependencies) => {
     const reset = await accountChanges.byLink({ userId: user.id, client }, 'password_reset', async (sql, owner) => {
       if ((await oneTimeTokens.takeReset(sql, token)) === undefined) return refuse('invalid_link')
       await userChanges.setPassword(sql, owner.id, passwordHash)
+      await userChanges.proveEmail(sql, owner.id)
       return { changes: { password_reset: {} } }
     })
     return isRefused(reset) ? refuse('invalid_link') : reset.user
