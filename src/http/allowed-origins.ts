@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isForPrograms } from './protocol/protocol-routes.js'
 
 export type AllowedOrigins = ReturnType<typeof createAllowedOrigins>
 
@@ -21,7 +22,8 @@ export const createAllowedOrigins = (origins: readonly string[]) => {
     isEmpty: allowed.size === 0,
     /** Grants the page of an allowed site what it asks for, and answers its question before the request. */
     grant: async (request: FastifyRequest, reply: FastifyReply) => {
-      if (allowed.size === 0 || !request.url.startsWith('/api/auth/')) return undefined
+      // Those have a list of their own, without credentials.
+      if (allowed.size === 0 || !request.url.startsWith('/api/auth/') || isForPrograms(request)) return undefined
       reply.header('vary', 'Origin')
       const { origin, 'access-control-request-method': asked } = request.headers
       if (!has(origin)) return undefined

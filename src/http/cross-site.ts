@@ -2,6 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
 import type { AllowedOrigins } from './allowed-origins.js'
 import { sendRefusal } from './errors.js'
+import { formType } from './protocol/forms.js'
+import { passesFromOtherSites, takesForm } from './protocol/protocol-routes.js'
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
 const json = /^application\/json(?:; ?charset=utf-8)?$/i
@@ -30,18 +32,21 @@ const hasBody = (request: FastifyRequest) =>
 
 /**
  * Refuses every unsafe request from another site's page, before anything is counted. A body must be JSON: content types
- * that a form can send without a preflight reach no handler.
+ * that a form can send without a preflight reach no handler. The routes of a closed list (`protocol-routes`) are for other sites, and
+ * take forms only.
  */
 export const refuseCrossSite =
   ({ publicUrl, allowedOrigins }: { publicUrl: string; allowedOrigins: AllowedOrigins }) =>
   async (request: FastifyRequest, reply: FastifyReply) => {
-    const isAllowed = allowedOrigins.has(request.headers.origin) && isOfAuthentication(request)
+    const isAllowed =
+      passesFromOtherSites(request) || (allowedOrigins.has(request.headers.origin) && isOfAuthentication(request))
     if (!isAllowed && isForeignSubresource(request))
       return sendRefusal(reply, request.routeOptions.config.crossSite ?? refuse('cross_site'))
     if (safeMethods.has(request.method)) return undefined
     if (isCrossSite(request, publicUrl, isAllowed)) return sendRefusal(reply, refuse('cross_site'))
     const { 'content-type': type } = request.headers
-    if ((hasBody(request) || type !== undefined) && !json.test(type ?? ''))
+    const accepted = takesForm(request) ? formType : json
+    if ((hasBody(request) || type !== undefined) && !accepted.test(type ?? ''))
       return sendRefusal(reply, refuse('unsupported_media_type'))
     return undefined
   }

@@ -3,6 +3,8 @@ import { type Refused, refuse } from '../contract/outcome.js'
 import type { FreshSignInRequired, PasswordRejected } from '../contract/refusal-bodies.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
 import { isForeignKeyViolation, StoreUnavailable } from '../platform/database/database.js'
+import { protocolBodyOf } from './protocol/protocol-errors.js'
+import { isForPrograms } from './protocol/protocol-routes.js'
 import { requestIdHeader } from './request-ids.js'
 
 /**
@@ -35,7 +37,11 @@ export const sendRefusal = (reply: FastifyReply, refusal: Answered) => {
   if (refusal.retryAfter !== undefined) for (const name of limitHeaders) reply.removeHeader(name)
   reply.refused = refusal.refused
   const requestId = reply.request.id
-  return reply.header(requestIdHeader, requestId).status(status).send(bodyOf(refusal, requestId))
+  const body =
+    isForPrograms(reply.request) && refusal.refused !== 'not_found'
+      ? protocolBodyOf(refusal.refused, refusal.message ?? rest.message)
+      : bodyOf(refusal, requestId)
+  return reply.header(requestIdHeader, requestId).status(status).send(body)
 }
 
 /** What refuses a request before any handler of ours sees it, by Fastify's own codes. */

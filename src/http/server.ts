@@ -15,6 +15,7 @@ import { handleError, sendRefusal } from './errors.js'
 import { securityHeaders } from './headers.js'
 import { createDrain, createLimitedServer, type FastLane } from './limited-server.js'
 import { createOwnHosts } from './own-hosts.js'
+import { acceptForms } from './protocol/forms.js'
 import { answerOnSocket, refuseExpectations } from './raw-answers.js'
 import { createRequestIds, requestIdHeader } from './request-ids.js'
 import { logRequests } from './request-log.js'
@@ -71,7 +72,7 @@ const createInstance = (
     },
   }).withTypeProvider<TypeBoxTypeProvider>()
 
-/** And no other type of body. */
+/** And no other type of body, but for the forms of a closed list. */
 const acceptStrictJson = (server: FastifyInstance) => {
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
@@ -118,6 +119,7 @@ export const createServer = (options: ServerOptions) => {
   compileSchemasWhenNeeded(server)
   refuseExpectations(server.server, headers)
   acceptStrictJson(server)
+  acceptForms(server)
   const answerUnknown = createUnknownAddresses(server)
   // The fast lane (flows/access-check) passes by these hooks: what a new one does, it must do too, or decline.
   server.addHook('onRequest', async (request, reply) => {

@@ -2,6 +2,8 @@ import type { FastifyReply } from 'fastify'
 import type { LimitCode } from '../../contract/limits.js'
 import { refusals } from '../../contract/refusals.js'
 import type { Reservation } from '../../platform/cache/cache.js'
+import { protocolBodyOf } from '../protocol/protocol-errors.js'
+import { isForPrograms } from '../protocol/protocol-routes.js'
 import type { Limiter } from './limiter.js'
 
 /** The bodies of docs/specification.md, 7, word for word: they carry no code. */
@@ -31,5 +33,6 @@ export const sendLimited = (reply: FastifyReply, limiter: Limiter, reservation: 
   const wait = setLimitHeaders(reply, limiter, reservation)
   // The ceiling of a name is answered like the login limiter, whose wait is part of its body.
   const retryAfter = limiter.silent && !limiter.tellsWait && 'retryAfter' in body ? body.retryAfter : wait
-  reply.header('Retry-After', retryAfter).status(429).send(body)
+  const answer = isForPrograms(reply.request) ? protocolBodyOf(limiter.code, body.message) : body
+  reply.header('Retry-After', retryAfter).status(429).send(answer)
 }

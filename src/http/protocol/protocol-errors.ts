@@ -1,0 +1,54 @@
+import type { FastifyReply } from 'fastify'
+import { Type } from 'typebox'
+import type { RefusalCode } from '../../contract/refusals.js'
+
+/** The words of RFC 6749 (5.2), RFC 6750 (3.1) and RFC 7009 (2.2.1). */
+export type ProtocolErrorCode =
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'invalid_grant'
+  | 'invalid_scope'
+  | 'unsupported_grant_type'
+  | 'invalid_token'
+  | 'insufficient_scope'
+  | 'temporarily_unavailable'
+  | 'server_error'
+
+export const ProtocolErrorBody = Type.Object({ error: Type.String(), error_description: Type.String() })
+
+/** `description` is ASCII without quotes and backslashes (RFC 6749, 5.2), and says nothing that the sender does not know. */
+export type ProtocolError = {
+  error: ProtocolErrorCode
+  description: string
+  status?: 400 | 401 | 403 | 429 | 500 | 503
+}
+
+const challenges = {
+  basic: () => 'Basic realm="latchkey"',
+  bearer: ({ error, description }: ProtocolError) => `Bearer error="${error}", error_description="${description}"`,
+  /** For a request without a token: it did nothing wrong (RFC 6750, 3.1). */
+  bare: () => 'Bearer',
+}
+
+/** `scheme`: how the sender could prove itself, for the answers that have `WWW-Authenticate`. */
+export const sendProtocolError = (reply: FastifyReply, fault: ProtocolError, scheme?: keyof typeof challenges) => {
+  const { error, description, status = 400 } = fault
+  if (scheme) reply.header('WWW-Authenticate', challenges[scheme](fault))
+  return reply.status(status).send({ error, error_description: description })
+}
+
+/** What our own refusals are called there. */
+const words: Partial<Record<RefusalCode, ProtocolErrorCode>> = {
+  unavailable: 'temporarily_unavailable',
+  internal: 'server_error',
+  too_many_requests: 'temporarily_unavailable',
+  too_many_logins: 'temporarily_unavailable',
+}
+
+const plain = (text: string) => text.replaceAll(/["\\]|[^\x20-\x7e]/g, '')
+
+/** The body of a refusal that a hook or a failure gives on such a route. */
+export const protocolBodyOf = (refused: RefusalCode, message: string) => ({
+  error: words[refused] ?? 'invalid_request',
+  error_description: plain(message),
+})

@@ -1,0 +1,44 @@
+import type { FastifyRequest } from 'fastify'
+
+/**
+ * Who sends a request that passes the checks for other sites and for JSON. `program`: a server, or a page of another site by CORS
+ * without credentials. `navigation`: a form of another site that the whole window follows. None of these routes reads a cookie.
+ */
+type SentBy = 'program' | 'navigation'
+
+/** The closed list. A test walks over all routes: every other one refuses forms and other sites. */
+export const protocolRoutes: Readonly<Record<string, SentBy>> = {
+  'POST /api/auth/token': 'program',
+  'OPTIONS /api/auth/token': 'program',
+  'POST /api/auth/revoke': 'program',
+  'OPTIONS /api/auth/revoke': 'program',
+  'GET /api/auth/userinfo': 'program',
+  'POST /api/auth/userinfo': 'program',
+  'OPTIONS /api/auth/userinfo': 'program',
+  'GET /api/auth/.well-known/openid-configuration': 'program',
+  'GET /api/auth/keys': 'program',
+  'POST /api/auth/authorize': 'navigation',
+  'POST /api/auth/end-session': 'navigation',
+}
+
+/** The route and not the address, which may be written in other ways (`/%61pi/`). `HEAD` is answered by the route of `GET`. */
+const senderOf = ({ method, routeOptions }: FastifyRequest): SentBy | undefined => {
+  const route = `${method === 'HEAD' ? 'GET' : method} ${routeOptions.url}`
+  return Object.hasOwn(protocolRoutes, route) ? protocolRoutes[route] : undefined
+}
+
+/** Its errors are in the words of the protocol. */
+export const isForPrograms = (request: FastifyRequest) => senderOf(request) === 'program'
+
+/** Whether it takes a form instead of JSON. */
+export const takesForm = (request: FastifyRequest) => request.method === 'POST' && senderOf(request) !== undefined
+
+/** Older browsers send no `Sec-Fetch-Mode`: then it may be one. */
+const isNavigation = ({ headers }: FastifyRequest) =>
+  (headers['sec-fetch-mode'] ?? 'navigate') === 'navigate' && (headers['sec-fetch-dest'] ?? 'document') === 'document'
+
+/** Whether another site may send it. */
+export const passesFromOtherSites = (request: FastifyRequest) => {
+  const sender = senderOf(request)
+  return sender === 'program' || (sender === 'navigation' && isNavigation(request))
+}
