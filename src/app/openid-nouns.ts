@@ -34,7 +34,13 @@ export const createOpenidNouns = (config: Config, platform: NounPlatform, nouns:
   const applicationErrors = createApplicationErrors({ database, clock, log })
   const authorizationRequests = createAuthorizationRequests({ database, clock })
   const consents = createConsents({ database, clock })
-  const authorizations = createAuthorizations({ ...config, ...nouns, database, clock })
+  const authorizations = createAuthorizations({
+    ...config,
+    ...nouns,
+    database,
+    clock,
+    refreshTokenKeys: nouns.keysFor('refresh tokens of applications'),
+  })
   return {
     ...createTokenNouns(config, platform, nouns),
     applications,

@@ -118,3 +118,6 @@ export const deleteById = (sql: Sql, id: string) => endAuthorizations(sql, 's.id
 /** Before its authorizations, as everything that ends sessions takes them. */
 export const holdUser = (sql: Sql, userId: string) =>
   sql.query('select 1 from users where id = $1 for key share', [userId])
+
+export const selectOwner = (sql: Sql, id: string) =>
+  sql.query<{ user_id: string }>('select user_id from application_sessions where id = $1', [id])

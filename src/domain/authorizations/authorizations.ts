@@ -1,15 +1,24 @@
 import type { Clock } from '../../lib/clock.js'
-import type { Database, Transaction } from '../../platform/database/database.js'
+import { fingerprint } from '../../lib/random.js'
+import type { Database } from '../../platform/database/database.js'
 import type { Application } from '../applications/application.js'
 import type { Events } from '../events/events.js'
-import type { Client } from '../sessions/client.js'
 import { createSessionLife, type SessionLimits } from '../sessions/live-sessions.js'
 import type { SessionCaller, Sessions } from '../sessions/sessions.js'
 import type { Users } from '../users/users.js'
 import * as store from './authorizations.store.js'
+import { createEndAuthorizations } from './end-authorizations.js'
+import { createExchangeRefreshToken } from './exchange-refresh-token.js'
+import { grantOf } from './grant.js'
 import { createIssueCode, type Requested } from './issue-code.js'
+import { createRedeemCode } from './redeem-code.js'
+import { createRefreshTokenTexts } from './refresh-token-texts.js'
+import * as tokenStore from './tokens.store.js'
 
+export type { RefreshFault } from './exchange-refresh-token.js'
+export { accessTokenLifetime, type Grant } from './grant.js'
 export type { Requested } from './issue-code.js'
+export type { CodeFault } from './judge-code.js'
 
 /** An application that the user has used in a session that lives. */
 export type UsedApplication = {
@@ -26,30 +35,42 @@ type Options = SessionLimits & {
   events: Pick<Events, 'recordInside'>
   users: Pick<Users, 'lockEnabled'>
   sessions: Pick<Sessions, 'lockOfCaller'>
+  /** The first signs refresh tokens, all of them verify. */
+  refreshTokenKeys: readonly Buffer[]
 }
 
 /** Which application may act for which session, and the codes and tokens of that. To end one, its row is deleted. */
 export const createAuthorizations = (options: Options) => {
-  const { database, events } = options
+  const { database, clock } = options
   const issueCodeInside = createIssueCode(options)
   const { liveNow } = createSessionLife(options)
+  const moments = () => ({ live: liveNow(), clockOffset: clock.offset() })
+  const texts = createRefreshTokenTexts(options.refreshTokenKeys)
 
-  const recordEnded = async (
-    sql: Transaction,
-    ended: Awaited<ReturnType<typeof store.deleteById>>,
-    client: Client,
-    kind: 'application_access_ended' | 'application_token_reused' = 'application_access_ended',
-  ) => {
-    for (const { sid: sessionId, user_id: userId, application_name: reason } of ended)
-      await events.recordInside(sql, { kind, userId, sessionId, reason }, client)
-    return ended.length
-  }
+  const { endReused, ...endings } = createEndAuthorizations(options)
+  const parts = { database, clock, texts, moments, endReused }
 
   return {
     issueCode: (caller: SessionCaller, requested: Requested) =>
       database.transaction((sql) => issueCodeInside(sql, caller, requested)),
     /** In a transaction that holds no row but the user's. */
     issueCodeInside,
+
+    redeem: createRedeemCode(parts),
+    refresh: createExchangeRefreshToken(parts),
+
+    /** What UserInfo answers; undefined if the access token has expired or what it stands for has ended. */
+    subjectOf: async (accessToken: string) => {
+      const [row] = await tokenStore.selectByAccessToken(database, fingerprint(accessToken), moments())
+      return row && grantOf(row, accessToken, row.scopes)
+    },
+
+    /** A refresh token with all access tokens that came with it, or one access token. That of another application stays. */
+    revoke: async (application: Pick<Application, 'id'>, token: string) => {
+      const claims = texts.read(token)
+      if (claims) await tokenStore.deleteTokens(database, claims.tid, application.id)
+      else await tokenStore.deleteAccessToken(database, fingerprint(token), application.id)
+    },
 
     listOfUser: async (userId: string): Promise<UsedApplication[]> =>
       (await store.selectOfUser(database, userId, liveNow())).map(({ since, last_used_at, ...application }) => ({
@@ -58,17 +79,6 @@ export const createAuthorizations = (options: Options) => {
         lastUsedAt: last_used_at,
       })),
 
-    /** In all sessions of the user. Returns how many had used the application. */
-    endOfUser: async (sql: Transaction, userId: string, applicationId: string, client: Client) => {
-      await store.holdUser(sql, userId)
-      return recordEnded(sql, await store.deleteOfUser(sql, userId, applicationId), client)
-    },
-
-    /**
-     * After a change of the groups of a user, whose row is held, or of who may use an application, whose row is held: ends what it no
-     * longer allows. Returns how many.
-     */
-    endWithoutRight: async (sql: Transaction, of: { userId: string } | { applicationId: string }, client: Client) =>
-      recordEnded(sql, await store.deleteWithoutRight(sql, of), client),
+    ...endings,
   }
 }

@@ -1,6 +1,7 @@
 import { createSigner, createVerifier } from 'fast-jwt'
 
-export type TokenKind = 'at+jwt' | 'rt+jwt'
+/** Access and refresh tokens of sessions, and refresh tokens of applications. */
+export type TokenKind = 'at+jwt' | 'rt+jwt' | 'art+jwt'
 
 /** Longer than any token of ours; a longer text is refused unread. */
 const maximumLength = 2048

@@ -1,0 +1,43 @@
+import type { Database, Transaction } from '../../platform/database/database.js'
+import type { Events } from '../events/events.js'
+import type { Client } from '../sessions/client.js'
+import * as store from './authorizations.store.js'
+
+type EndKind = 'application_access_ended' | 'application_token_reused'
+type Ended = Awaited<ReturnType<typeof store.deleteById>>
+
+type Dependencies = { database: Database; events: Pick<Events, 'recordInside'> }
+
+/** How authorizations end before their session does. Codes and tokens go with them, and the applications are told. */
+export const createEndAuthorizations = ({ database, events }: Dependencies) => {
+  const record = async (sql: Transaction, kind: EndKind, ended: Ended, client: Client) => {
+    for (const { sid: sessionId, user_id: userId, application_name: reason } of ended)
+      await events.recordInside(sql, { kind, userId, sessionId, reason }, client)
+    return ended.length
+  }
+
+  return {
+    /** In all sessions of the user. Returns how many had used the application. */
+    endOfUser: async (sql: Transaction, userId: string, applicationId: string, client: Client) => {
+      await store.holdUser(sql, userId)
+      return record(sql, 'application_access_ended', await store.deleteOfUser(sql, userId, applicationId), client)
+    },
+
+    /**
+     * After a change of the groups of a user, whose row is held, or of who may use an application, whose row is held: ends what it no
+     * longer allows. Returns how many.
+     */
+    endWithoutRight: async (sql: Transaction, of: { userId: string } | { applicationId: string }, client: Client) =>
+      record(sql, 'application_access_ended', await store.deleteWithoutRight(sql, of), client),
+
+    /** Of several old codes or tokens at once, the first ends the authorization and is recorded. */
+    endReused: async (authorizationId: string, client: Client) => {
+      const [owner] = await store.selectOwner(database, authorizationId)
+      if (!owner) return
+      await database.transaction(async (sql) => {
+        await store.holdUser(sql, owner.user_id)
+        await record(sql, 'application_token_reused', await store.deleteById(sql, authorizationId), client)
+      })
+    },
+  }
+}

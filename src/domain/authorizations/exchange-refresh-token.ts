@@ -1,0 +1,85 @@
+import { type Refused, refuse } from '../../contract/outcome.js'
+import type { Clock } from '../../lib/clock.js'
+import { seconds } from '../../lib/durations.js'
+import { fingerprint, randomToken, sameBytes } from '../../lib/random.js'
+import type { Database } from '../../platform/database/database.js'
+import type { Application } from '../applications/application.js'
+import type { Client } from '../sessions/client.js'
+import { accessTokenLifetime, type Grant, grantOf } from './grant.js'
+import type { RefreshTokenClaims, RefreshTokenTexts } from './refresh-token-texts.js'
+import type { Moments, NewAccessToken } from './tokens.store.js'
+import * as store from './tokens.store.js'
+
+/** For this long the token before the newest one gets that again: an answer may be lost, and two processes may refresh at once. */
+const grace = 30 * seconds
+
+export type RefreshFault = 'unknown_token' | 'reused_token' | 'more_scopes' | 'ended'
+
+type Refresh = {
+  application: Pick<Application, 'id'>
+  token: string
+  /** Fewer than those of the code, for this access token. */
+  scopes?: readonly string[] | undefined
+  client: Client
+}
+
+type Dependencies = {
+  database: Database
+  clock: Clock
+  texts: RefreshTokenTexts
+  moments: () => Moments
+  endReused: (authorizationId: string, client: Client) => Promise<void>
+}
+
+/** A refresh token for the next one and an access token, as sessions do it. */
+export const createExchangeRefreshToken = ({ database, clock, texts, moments, endReused }: Dependencies) => {
+  /** Its successor again, if it was replaced a moment ago; otherwise it counts as stolen, and the authorization ends. */
+  const answerOldToken = async (
+    { application, token, client }: Refresh,
+    claims: RefreshTokenClaims,
+    accessToken: string,
+    issued: NewAccessToken,
+  ): Promise<{ grant: Grant; refreshToken: string } | Refused<RefreshFault>> => {
+    const { scopes } = issued
+    const of = { id: claims.tid, applicationId: application.id, grace, scopes }
+    const [row] = await store.selectTokens(database, of, moments())
+    if (!row) return refuse('unknown_token')
+    const presented = fingerprint(token)
+    // Newer than its row: the database has lost a write.
+    const isNewest = sameBytes(row.refresh_hash, presented) || claims.gen > row.generation
+    const isPrevious = row.previous_hash !== null && sameBytes(row.previous_hash, presented)
+    if (!isNewest && !(isPrevious && row.is_just_rotated)) {
+      await endReused(row.authorization_id, client)
+      return refuse('reused_token')
+    }
+    if (!row.is_authorized) return refuse('ended')
+    if (!row.has_scopes) return refuse('more_scopes')
+    const newest = { tid: claims.tid, gen: row.generation }
+    const refreshToken = texts.signWithEach(newest).find((text) => sameBytes(fingerprint(text), row.refresh_hash))
+    if (refreshToken === undefined) return refuse('unknown_token')
+    const inserted = await store.insertAccessToken(database, claims.tid, issued, moments())
+    return inserted.length > 0 ? { grant: grantOf(row, accessToken, scopes), refreshToken } : refuse('ended')
+  }
+
+  return async (refresh: Refresh): Promise<{ grant: Grant; refreshToken: string } | Refused<RefreshFault>> => {
+    const claims = texts.read(refresh.token)
+    if (!claims) return refuse('unknown_token')
+    const accessToken = randomToken()
+    const scopes = refresh.scopes ?? null
+    const issued = { hash: fingerprint(accessToken), scopes, lifetime: accessTokenLifetime }
+    const successor = { tid: claims.tid, gen: claims.gen + 1 }
+    const refreshToken = texts.sign(successor)
+    const rotation = {
+      id: claims.tid,
+      applicationId: refresh.application.id,
+      presented: fingerprint(refresh.token),
+      successor: fingerprint(refreshToken),
+      generation: successor.gen,
+      accessToken: issued,
+      now: clock.now(),
+    }
+    const [row] = await store.rotateTokens(database, rotation, moments())
+    if (row) return { grant: grantOf(row, accessToken, scopes), refreshToken }
+    return answerOldToken(refresh, claims, accessToken, issued)
+  }
+}

@@ -1,0 +1,30 @@
+import { minutes } from '../../lib/durations.js'
+import type { Subject, TokenContent } from '../id-tokens/user-claims.js'
+import type { HolderRow } from './tokens.store.js'
+
+export const accessTokenLifetime = 15 * minutes
+
+/** What an application is given: an access token, and what an ID token or UserInfo says with it. */
+export type Grant = {
+  accessToken: string
+  authorizationId: string
+  sid: string
+  subject: Subject
+  content: TokenContent
+}
+
+/** With fewer scopes than the code had, if a refresh asked for fewer. */
+export const grantOf = (row: HolderRow, accessToken: string, scopes?: readonly string[] | null): Grant => ({
+  accessToken,
+  authorizationId: row.authorization_id,
+  sid: row.sid,
+  subject: {
+    id: row.user_id,
+    username: row.username,
+    name: row.name,
+    email: row.email,
+    emailProven: row.email_proven,
+    groups: row.groups,
+  },
+  content: scopes ? { ...row.token_content, scopes: [...scopes] } : row.token_content,
+})

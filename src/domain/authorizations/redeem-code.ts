@@ -1,0 +1,85 @@
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import type { Clock } from '../../lib/clock.js'
+import { seconds } from '../../lib/durations.js'
+import { fingerprint, randomToken } from '../../lib/random.js'
+import { uuidv7 } from '../../lib/uuid.js'
+import type { Database } from '../../platform/database/database.js'
+import type { Application } from '../applications/application.js'
+import type { TokenContent } from '../id-tokens/user-claims.js'
+import type { Client } from '../sessions/client.js'
+import { accessTokenLifetime, type Grant, grantOf } from './grant.js'
+import { type CodeFault, type CodeUse, judgeCode } from './judge-code.js'
+import type { RefreshTokenTexts } from './refresh-token-texts.js'
+import type { CodeRow, Moments } from './tokens.store.js'
+import * as store from './tokens.store.js'
+
+/** A second use with the right verifier within this time is a retry. */
+const retry = 10 * seconds
+
+/** Of one authorization. A browser has no use for more. */
+const mostTokens = 50
+
+export type Redemption<Signed> = CodeUse & {
+  application: Pick<Application, 'id' | 'pkce'>
+  code: string
+  client: Client
+  /**
+   * What is made of the grant before the code is used up, such as the ID token: if it cannot be made, the code is still good and the
+   * program tries again.
+   */
+  sign: (grant: Grant) => Promise<Signed>
+}
+
+export type Redeemed<Signed> = { grant: Grant; refreshToken: string; signed: Signed }
+
+type Dependencies = {
+  database: Database
+  clock: Clock
+  texts: RefreshTokenTexts
+  moments: () => Moments
+  endReused: (authorizationId: string, client: Client) => Promise<void>
+}
+
+/** OpenID Connect Core 12.2: the ID token of a refresh has no `nonce`. */
+const withoutNonce = ({ nonce: _, ...content }: TokenContent): TokenContent => content
+
+/** A code for tokens, once. */
+export const createRedeemCode = ({ database, clock, texts, moments, endReused }: Dependencies) => {
+  /** False if the code was used, or the authorization has ended, since the code was read. */
+  const useCode = (hash: Uint8Array, row: CodeRow, accessToken: string, tokens: { id: string; refresh: string }) =>
+    database.transaction(async (sql) => {
+      const { authorization_id: authorizationId, token_content } = row
+      const now = clock.now()
+      const at = moments()
+      if ((await store.holdAuthorization(sql, authorizationId, now, at)).length === 0) return false
+      if ((await store.useCode(sql, hash, at)).length === 0) return false
+      const content = withoutNonce(token_content)
+      const refreshHash = fingerprint(tokens.refresh)
+      await store.insertTokens(sql, { id: tokens.id, authorizationId, codeHash: hash, refreshHash, content, now }, at)
+      const token = { hash: fingerprint(accessToken), scopes: null, lifetime: accessTokenLifetime }
+      await store.insertAccessToken(sql, tokens.id, token, at)
+      await store.deleteSurplus(sql, authorizationId, mostTokens)
+      return true
+    })
+
+  return async <Signed>(redemption: Redemption<Signed>): Promise<Redeemed<Signed> | Refused<CodeFault>> => {
+    const { application, code, client, sign } = redemption
+    const hash = fingerprint(code)
+    const find = async () => {
+      const [row] = await store.selectCode(database, { hash, applicationId: application.id, retry }, moments())
+      const judged = judgeCode(row, redemption, application)
+      if (row && isRefused(judged) && judged.refused === 'reused_code') await endReused(row.authorization_id, client)
+      return judged
+    }
+    const row = await find()
+    if (isRefused(row)) return row
+    const accessToken = randomToken()
+    const grant = grantOf(row, accessToken)
+    const signed = await sign(grant)
+    const id = uuidv7(clock.now())
+    const refreshToken = texts.sign({ tid: id, gen: 0 })
+    if (await useCode(hash, row, accessToken, { id, refresh: refreshToken })) return { grant, refreshToken, signed }
+    const since = await find()
+    return isRefused(since) ? since : refuse('ended')
+  }
+}

@@ -1,0 +1,36 @@
+import { deriveKey } from '../../lib/keys.js'
+import { isUuid } from '../../lib/uuid.js'
+import { lastGeneration } from '../tokens/claims.js'
+import { createTokenKey, headerOf } from '../tokens/token-keys.js'
+
+/** The row of the tokens, and how often they were rotated: the same claims are signed to the same bytes again. */
+export type RefreshTokenClaims = { tid: string; gen: number }
+
+const isClaims = (claims: Record<string, unknown>): claims is RefreshTokenClaims =>
+  typeof claims.tid === 'string' &&
+  isUuid(claims.tid) &&
+  Number.isSafeInteger(claims.gen) &&
+  Number(claims.gen) >= 0 &&
+  Number(claims.gen) <= lastGeneration
+
+/** Signed with keys of their own and a `typ` of their own, so that no token of a session passes for one, or the reverse. */
+export const createRefreshTokenTexts = (keys: readonly Buffer[]) => {
+  const rings = keys.map((key) => {
+    const secret = key.toString('base64url')
+    const kid = deriveKey(secret, 'key id').toString('base64url').slice(0, 8)
+    return createTokenKey('art+jwt', { algorithm: 'HS256', kid, secret })
+  })
+  const [first] = rings
+  if (!first) throw new Error('There is no key for refresh tokens of applications')
+  return {
+    sign: (claims: RefreshTokenClaims) => first.sign(claims),
+    /** Under every key: one of them is the token that was signed before a secret was added. */
+    signWithEach: (claims: RefreshTokenClaims) => rings.map(({ sign }) => sign(claims)),
+    read: (text: string): RefreshTokenClaims | undefined => {
+      const claims = rings.find(({ header }) => header === headerOf(text))?.verified(text)
+      return claims && isClaims(claims) ? { tid: claims.tid, gen: claims.gen } : undefined
+    },
+  }
+}
+
+export type RefreshTokenTexts = ReturnType<typeof createRefreshTokenTexts>

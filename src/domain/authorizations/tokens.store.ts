@@ -1,0 +1,238 @@
+import type { Sql } from '../../platform/database/database.js'
+import { databaseMoment, milliseconds } from '../../platform/database/database-now.js'
+import { selectList } from '../../platform/database/select-list.js'
+import type { TokenContent } from '../id-tokens/user-claims.js'
+import { type LiveAt, momentsOf } from '../sessions/live-sessions.js'
+import { authorization, stillAuthorized } from './still-authorized.js'
+
+/** The moments that a statement compares: by the clock of the database, which tests move by the offset. */
+export type Moments = { live: LiveAt; clockOffset: number }
+
+/** Of whom a token is, as the user is now. */
+export type HolderRow = {
+  authorization_id: string
+  sid: string
+  token_content: TokenContent
+  user_id: string
+  username: string
+  name: string | null
+  email: string
+  email_proven: boolean
+  groups: string[]
+}
+const holderOf = (tokens: string) => ({
+  authorization_id: 's.id',
+  sid: 's.sid',
+  token_content: `${tokens}.token_content`,
+  user_id: 'u.id',
+  username: 'u.username',
+  name: 'u.name',
+  email: 'u.email',
+  email_proven: 'u.email_proven',
+  groups: 'u.groups',
+})
+
+// ── Codes
+
+export type CodeRow = HolderRow & {
+  redirect_address: string
+  challenge: string | null
+  has_expired: boolean
+  is_used: boolean
+  is_just_used: boolean
+  is_authorized: boolean
+}
+
+const code = selectList<CodeRow>({
+  ...holderOf('c'),
+  redirect_address: 'c.redirect_address',
+  challenge: 'c.challenge',
+  has_expired: `c.expires_at <= ${databaseMoment('$3')}`,
+  is_used: 'c.used_at is not null',
+  is_just_used: `coalesce(c.used_at > ${databaseMoment('$3')} - ${milliseconds('$4')}, false)`,
+  is_authorized: stillAuthorized('$5'),
+})
+
+/** `retry` is for how long a second use counts as a retry of the first. */
+export const selectCode = (
+  sql: Sql,
+  { hash, applicationId, retry }: { hash: Uint8Array; applicationId: string; retry: number },
+  { live, clockOffset }: Moments,
+) =>
+  sql.query<CodeRow>(
+    `select ${code} from authorization_codes as c
+     join (${authorization}) on s.id = c.application_session_id
+     where c.hash = $1 and s.application_id = $2`,
+    [hash, applicationId, clockOffset, retry, momentsOf(live)],
+  )
+
+/** The authorization, until the transaction ends. Before its code and tokens: every ending takes them in this order. */
+export const holdAuthorization = (sql: Sql, id: string, now: Date, { live }: Moments) =>
+  sql.query(
+    `update application_sessions as s set last_used_at = $2
+     from refresh_token_records as r, users as u, applications as a
+     where s.id = $1 and r.id = s.sid and u.id = s.user_id and a.id = s.application_id and ${stillAuthorized('$3')}
+     returning 1`,
+    [id, now, momentsOf(live)],
+  )
+
+/** Check and change in one statement: of several at once, one gets a row. */
+export const useCode = (sql: Sql, hash: Uint8Array, { clockOffset }: Moments) =>
+  sql.query(
+    `update authorization_codes set used_at = ${databaseMoment('$2')}
+     where hash = $1 and used_at is null and expires_at > ${databaseMoment('$2')} returning 1`,
+    [hash, clockOffset],
+  )
+
+// ── Refresh tokens
+
+type NewTokens = {
+  id: string
+  authorizationId: string
+  codeHash: Uint8Array
+  refreshHash: Uint8Array
+  content: TokenContent
+  now: Date
+}
+
+/** They expire with the session, as it would end if it were not used again. */
+export const insertTokens = (sql: Sql, tokens: NewTokens, { clockOffset }: Moments) =>
+  sql.query(
+    `insert into application_tokens
+       (id, application_session_id, code_hash, refresh_hash, token_content, issued_at, rotated_at, expires_at)
+     select $1, s.id, $3, $4, $5, $6, ${databaseMoment('$7')}, r.expires_at
+     from application_sessions as s join refresh_token_records as r on r.id = s.sid where s.id = $2`,
+    [tokens.id, tokens.authorizationId, tokens.codeHash, tokens.refreshHash, tokens.content, tokens.now, clockOffset],
+  )
+
+/** An application that signs its user in at every page would fill the table: the tokens that were used longest ago go. */
+export const deleteSurplus = (sql: Sql, authorizationId: string, most: number) =>
+  sql.query(
+    `delete from application_tokens where id in (
+       select id from application_tokens where application_session_id = $1 order by rotated_at desc, id desc offset $2
+     )`,
+    [authorizationId, most],
+  )
+
+export type NewAccessToken = { hash: Uint8Array; scopes: readonly string[] | null; lifetime: number }
+
+type Rotation = {
+  id: string
+  applicationId: string
+  presented: Uint8Array
+  successor: Uint8Array
+  generation: number
+  accessToken: NewAccessToken
+  now: Date
+}
+
+const hasScopes = (tokens: string, scopes: string) =>
+  `(${scopes}::text[] is null or ${tokens}.token_content->'scopes' @> to_jsonb(${scopes}::text[]))`
+
+const rotated = selectList<HolderRow>(holderOf('t'))
+
+/**
+ * One refresh token for the next, with an access token. One that is newer than its row is accepted, as in sessions: the database has
+ * lost a write.
+ */
+export const rotateTokens = (sql: Sql, rotation: Rotation, { live, clockOffset }: Moments) =>
+  sql.query<HolderRow>(
+    `with rotated as (
+       update application_tokens as t
+       set refresh_hash = $3, previous_hash = $2, generation = $4::int, rotated_at = ${databaseMoment('$6')}, issued_at = $7,
+           expires_at = r.expires_at
+       from application_sessions as s, refresh_token_records as r, users as u, applications as a
+       where t.id = $1 and (t.refresh_hash = $2 or t.generation < $4::int - 1) and t.expires_at > ${databaseMoment('$6')}
+         and s.id = t.application_session_id and s.application_id = $5
+         and r.id = s.sid and u.id = s.user_id and a.id = s.application_id
+         and ${stillAuthorized('$8')} and ${hasScopes('t', '$10')}
+       returning t.id as tokens_id, ${rotated}
+     ), issued as (
+       insert into application_access_tokens (hash, application_tokens_id, scopes, expires_at)
+       select $9, tokens_id, $10, ${databaseMoment('$6')} + ${milliseconds('$11')} from rotated
+     )
+     select * from rotated`,
+    [
+      rotation.id,
+      rotation.presented,
+      rotation.successor,
+      rotation.generation,
+      rotation.applicationId,
+      clockOffset,
+      rotation.now,
+      momentsOf(live),
+      rotation.accessToken.hash,
+      rotation.accessToken.scopes,
+      rotation.accessToken.lifetime,
+    ],
+  )
+
+export type TokensRow = HolderRow & {
+  refresh_hash: Uint8Array
+  previous_hash: Uint8Array | null
+  generation: number
+  is_just_rotated: boolean
+  is_authorized: boolean
+  has_scopes: boolean
+}
+
+const tokens = selectList<TokensRow>({
+  ...holderOf('t'),
+  refresh_hash: 't.refresh_hash',
+  previous_hash: 't.previous_hash',
+  generation: 't.generation',
+  is_just_rotated: `t.rotated_at > ${databaseMoment('$3')} - ${milliseconds('$4')}`,
+  is_authorized: `(t.expires_at > ${databaseMoment('$3')} and ${stillAuthorized('$5')})`,
+  has_scopes: hasScopes('t', '$6'),
+})
+
+/** `grace` is for how long the token before the newest one gets that again. */
+export const selectTokens = (
+  sql: Sql,
+  of: { id: string; applicationId: string; grace: number; scopes: readonly string[] | null },
+  { live, clockOffset }: Moments,
+) =>
+  sql.query<TokensRow>(
+    `select ${tokens} from application_tokens as t
+     join (${authorization}) on s.id = t.application_session_id
+     where t.id = $1 and s.application_id = $2`,
+    [of.id, of.applicationId, clockOffset, of.grace, momentsOf(live), of.scopes],
+  )
+
+// ── Access tokens
+
+/** For tokens that are there. No row if they have ended since. */
+export const insertAccessToken = (sql: Sql, tokensId: string, token: NewAccessToken, { clockOffset }: Moments) =>
+  sql.query(
+    `insert into application_access_tokens (hash, application_tokens_id, scopes, expires_at)
+     select $2, id, $3, ${databaseMoment('$4')} + ${milliseconds('$5')} from application_tokens where id = $1 returning 1`,
+    [tokensId, token.hash, token.scopes, clockOffset, token.lifetime],
+  )
+
+export type AccessTokenRow = HolderRow & { scopes: string[] | null }
+const accessToken = selectList<AccessTokenRow>({ ...holderOf('t'), scopes: 'x.scopes' })
+
+export const selectByAccessToken = (sql: Sql, hash: Uint8Array, { live, clockOffset }: Moments) =>
+  sql.query<AccessTokenRow>(
+    `select ${accessToken} from application_access_tokens as x
+     join application_tokens as t on t.id = x.application_tokens_id
+     join (${authorization}) on s.id = t.application_session_id
+     where x.hash = $1 and x.expires_at > ${databaseMoment('$2')} and ${stillAuthorized('$3')}`,
+    [hash, clockOffset, momentsOf(live)],
+  )
+
+// ── Revocation: only of the application that asks
+
+export const deleteTokens = (sql: Sql, id: string, applicationId: string) =>
+  sql.query(
+    `delete from application_tokens as t using application_sessions as s
+     where t.id = $1 and s.id = t.application_session_id and s.application_id = $2`,
+    [id, applicationId],
+  )
+
+export const deleteAccessToken = (sql: Sql, hash: Uint8Array, applicationId: string) =>
+  sql.query(
+    `delete from application_access_tokens as x using application_tokens as t, application_sessions as s
+     where x.hash = $1 and t.id = x.application_tokens_id and s.id = t.application_session_id and s.application_id = $2`,
+    [hash, applicationId],
+  )
