@@ -1,6 +1,7 @@
 import { themeOf } from '../config/theme.js'
 import type { Config } from '../config.js'
 import { createApplications } from '../domain/applications/applications.js'
+import { createUsedApplications } from '../domain/authorizations/used-applications.js'
 import { createContent } from '../domain/content/content.js'
 import { createEmailChanges } from '../domain/email-changes/email-changes.js'
 import { createEvents } from '../domain/events/events.js'
@@ -139,7 +140,8 @@ const createSessionNouns = (
   const oneTimeTokens = createOneTimeTokens({ database, clock })
   const undos = createUndos({ database, clock })
   const emailChanges = createEmailChanges({ database, clock, users, userChanges, mails, undos })
-  return { sessions, mailedCodes, oneTimeTokens, undos, emailChanges }
+  const usedApplications = createUsedApplications({ ...config, ...nouns, database, clock, sessions })
+  return { sessions, usedApplications, mailedCodes, oneTimeTokens, undos, emailChanges }
 }
 
 /** Things with rules, most of them with a table. The service and every command have them from here. */

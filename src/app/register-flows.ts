@@ -58,6 +58,7 @@ import { createStepUp } from '../flows/step-up/step-up.js'
 import { stepUpRoutes } from '../flows/step-up/step-up.routes.js'
 import { createUndo } from '../flows/undo/undo.js'
 import { undoRoutes } from '../flows/undo/undo.routes.js'
+import { usedApplicationsRoutes } from '../flows/used-applications/used-applications.routes.js'
 import { createVerifyEmail } from '../flows/verify-email/verify-email.js'
 import { verifyEmailRoutes } from '../flows/verify-email/verify-email.routes.js'
 import { createRecoveredAccounts, type RecoveredAccounts } from '../http/recovered-accounts.js'
@@ -146,6 +147,7 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
   registerSessionFlows(server, dependencies)
   jwksRoutes(server, dependencies)
   eventsRoutes(server, dependencies)
+  usedApplicationsRoutes(server, dependencies)
   passwordStrengthRoutes(server, dependencies)
   csrfTokenRoutes(server, dependencies)
   csrfExampleRoutes(server, dependencies)

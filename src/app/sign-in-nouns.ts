@@ -6,6 +6,7 @@ import { createAccountRecovery } from '../domain/accounts/account-recovery.js'
 import { createGroupChanges } from '../domain/accounts/group-changes.js'
 import { createOperatorChanges } from '../domain/accounts/operator-changes.js'
 import { createResetLinks } from '../domain/accounts/reset-links.js'
+import type { UsedApplications } from '../domain/authorizations/used-applications.js'
 import type { EmailChanges } from '../domain/email-changes/email-changes.js'
 import type { Events } from '../domain/events/events.js'
 import { createTrustedDevices } from '../domain/factors/trusted-devices.js'
@@ -54,6 +55,7 @@ type Dependencies = {
   identityLinks: IdentityLinks
   usernames: Usernames
   sessions: Sessions
+  usedApplications: UsedApplications
   endedSessions: EndedSessions
   providers: ReturnType<typeof createProviders>
   sealedValues: SealedValues

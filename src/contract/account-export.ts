@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Account, Factors, Id, Moment } from './schemas.js'
+import { Account, Factors, Id, Moment, UsedApplication } from './schemas.js'
 
 const Null = Type.Null()
 const Place = { ip: Type.String(), userAgent: Type.String() }
@@ -50,6 +50,11 @@ export const AccountExport = Type.Object(
         lastUsedAt: Moment,
         expiresAt: Moment,
       }),
+    ),
+    applications: Type.Array(UsedApplication, { description: 'That have access in a session of the user' }),
+    consents: Type.Array(
+      Type.Object({ application: Type.String(), scopes: Type.Array(Type.String()), givenAt: Moment }),
+      { description: 'What the user has agreed to share with an application' },
     ),
     factors: Type.Object({
       totp: Factors.properties.totp,

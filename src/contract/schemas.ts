@@ -189,6 +189,18 @@ export const Session = Type.Object(
 )
 export type Session = Static<typeof Session>
 
+export const UsedApplication = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    home: Type.String({ description: 'Where users of the application begin' }),
+    since: Moment,
+    lastUsedAt: Moment,
+  },
+  { title: 'UsedApplication' },
+)
+export type UsedApplication = Static<typeof UsedApplication>
+
 export const Passkey = Type.Object(
   {
     id: Id,

@@ -4,7 +4,9 @@ import {
   profileFieldNames,
   profileFieldsForPrograms,
   type ServiceUser,
+  type UsedApplication as UsedApplicationBody,
 } from '../contract/schemas.js'
+import type { UsedApplication } from '../domain/authorizations/used-applications.js'
 import type { Passkey } from '../domain/passkeys/passkey-records.js'
 import { shownProfile } from '../domain/users/profile-fields.js'
 import type { User } from '../domain/users/users.js'
@@ -33,6 +35,12 @@ export const passkeyBody = ({ id, name, createdAt, lastUsedAt, synced }: Passkey
   createdAt: createdAt.toISOString(),
   lastUsedAt: lastUsedAt?.toISOString() ?? null,
   synced,
+})
+
+export const usedApplicationBody = ({ application, since, lastUsedAt }: UsedApplication): UsedApplicationBody => ({
+  ...application,
+  since: since.toISOString(),
+  lastUsedAt: lastUsedAt.toISOString(),
 })
 
 /** A user as other programs see them. */

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type Answer, isTemporary, type Refusal } from '#client/client.js'
-import type { Account, AccountEvent, Factors, Session } from '#contract/schemas.js'
+import type { Account, AccountEvent, Factors, Session, UsedApplication } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
 
@@ -10,6 +10,7 @@ export type Loaded = {
   sessions: Session[] | undefined
   events: AccountEvent[] | undefined
   factors: Factors | undefined
+  applications: UsedApplication[] | undefined
 }
 
 type Leave = (notice: 'sign_in' | 'session_ended') => void
@@ -59,26 +60,30 @@ const keepKnown = (known: Loaded | undefined, newest: Loaded): Loaded => ({
   sessions: newest.sessions ?? known?.sessions,
   events: newest.events ?? known?.events,
   factors: newest.factors ?? known?.factors,
+  applications: newest.applications ?? known?.applications,
 })
 
 const askForEverything = async (): Promise<Answer<Loaded>> => {
   // The access check reads no store, so it is the cheapest way to learn that the tokens must be refreshed first.
   const me = await client.me()
   if (me.refused) return me
-  const [account, sessions, events, factors] = await Promise.all([
+  const [account, sessions, events, factors, applications] = await Promise.all([
     client.account(),
     client.sessions(),
     client.events(),
     client.factors(),
+    client.applications(),
   ])
   if (account.refused) return account
-  for (const part of [sessions, events, factors]) if (part.refused && part.refused === 'not_authenticated') return part
+  for (const part of [sessions, events, factors, applications])
+    if (part.refused && part.refused === 'not_authenticated') return part
   return {
     value: {
       account: account.value.user,
       sessions: sessions.refused ? undefined : sessions.value.sessions,
       events: events.refused ? undefined : events.value.events,
       factors: factors.refused ? undefined : factors.value,
+      applications: applications.refused ? undefined : applications.value.applications,
     },
   }
 }

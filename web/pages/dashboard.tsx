@@ -1,6 +1,7 @@
 import type { Account } from '#contract/schemas.js'
 import { mount } from '../browser/mount.js'
 import { AccountPanel } from '../dashboard/account-panel.js'
+import { ApplicationsPanel } from '../dashboard/applications-panel.js'
 import { type DashboardActions, DashboardActionsContext } from '../dashboard/dashboard-actions.js'
 import { DataPanel, DeletePanel } from '../dashboard/data-panel.js'
 import { EventsPanel } from '../dashboard/events-panel.js'
@@ -63,7 +64,14 @@ const PageTitle = ({ account, actions }: { account: Account; actions: DashboardA
   </div>
 )
 
-const Panels = ({ account, sessions, events, factors, reload }: Loaded & { reload: () => Promise<void> }) => {
+const Panels = ({
+  account,
+  sessions,
+  events,
+  factors,
+  applications,
+  reload,
+}: Loaded & { reload: () => Promise<void> }) => {
   const words = useWords('dashboard')
   const twoStep = useWords('two-step')
   const passkeys = useWords('passkeys')
@@ -76,6 +84,7 @@ const Panels = ({ account, sessions, events, factors, reload }: Loaded & { reloa
           <PanelNotLoaded title={words.sessions} onTryAgain={reload} />
         )}
         <SignOutEverywherePanel />
+        {applications && <ApplicationsPanel applications={applications} />}
         {events ? <EventsPanel events={events} /> : <PanelNotLoaded title={words.events} onTryAgain={reload} />}
       </div>
       <div>

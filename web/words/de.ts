@@ -361,6 +361,13 @@ export const de: Words = {
     noName: 'Nicht angegeben',
     byOperator: 'Die Administration',
     groups: 'Gruppen',
+    applications: 'Anwendungen mit Zugriff',
+    applicationsLead:
+      'Bei diesen haben Sie sich mit Ihrem Konto angemeldet. Um eine danach wieder zu nutzen, melden Sie sich dort neu an.',
+    noApplications: 'Keine Anwendung hat Zugriff.',
+    endApplication: 'Zugriff beenden',
+    endApplicationOf: 'Zugriff von {name} beenden',
+    applicationEnded: '{name} hat keinen Zugriff mehr.',
     sessions: 'Wo Sie angemeldet sind',
     sessionsLead: 'Diese Geräte können Ihr Konto nutzen. Melden Sie Geräte ab, die Sie nicht kennen.',
     thisDevice: 'Dieses Gerät',

@@ -346,6 +346,13 @@ export const en = {
     noName: 'Not given',
     byOperator: 'The administrator',
     groups: 'Groups',
+    applications: 'Applications with access',
+    applicationsLead:
+      'You signed in to these with your account here. To use one again after this, sign in to it again.',
+    noApplications: 'No application has access.',
+    endApplication: 'End access',
+    endApplicationOf: 'End the access of {name}',
+    applicationEnded: '{name} has no access any more.',
     sessions: 'Where you are signed in',
     sessionsLead: 'These devices can use your account. Sign out any you do not know.',
     thisDevice: 'This device',

@@ -349,6 +349,13 @@ export const fr: Words = {
     noName: 'Non renseigné',
     byOperator: 'L’administrateur',
     groups: 'Groupes',
+    applications: 'Applications ayant accès',
+    applicationsLead:
+      'Vous vous y êtes connecté avec ce compte. Pour en réutiliser une ensuite, reconnectez-vous à celle-ci.',
+    noApplications: 'Aucune application n’a accès.',
+    endApplication: 'Retirer l’accès',
+    endApplicationOf: 'Retirer l’accès de {name}',
+    applicationEnded: '{name} n’a plus accès.',
     sessions: 'Appareils connectés',
     sessionsLead: 'Ces appareils peuvent utiliser votre compte. Déconnectez ceux que vous ne connaissez pas.',
     thisDevice: 'Cet appareil',

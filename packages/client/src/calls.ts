@@ -15,6 +15,7 @@ import type {
   Strength,
   TotpBegun,
   UndoState,
+  UsedApplication,
   WaitingEmail,
 } from '#contract/schemas.js'
 import { createAccountCalls } from './account-calls.js'
@@ -77,6 +78,10 @@ const createSignInCalls = (sending: Sending) => ({
   events: () => sending.read<{ events: AccountEvent[] }>('events'),
   sessions: () => sending.read<{ sessions: Session[] }>('sessions'),
   endSession: (id: string) => sending.change('DELETE', `sessions/${encodeURIComponent(id)}`),
+  /** Programs that sign their users in here, and that this user has used. */
+  applications: () => sending.read<{ applications: UsedApplication[] }>('applications'),
+  /** Ends its access in all sessions. It can ask again. */
+  endApplication: (id: string) => sending.change('DELETE', `applications/${encodeURIComponent(id)}`),
   // No new tokens for signing out: if the session has ended already, there is nothing left to do.
   logout: () => sending.signOut(sending.sendWithCsrfToken('POST', 'logout', {})),
   logoutAll: () => sending.signOut(sending.change('POST', 'logout-all', {})),

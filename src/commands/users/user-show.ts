@@ -109,6 +109,7 @@ const readReport = async (stores: Stores, user: User) => {
   const { totpCreatedAt: totp, recoveryCodesLeft } = await stores.factors.describe(user.id)
   const sessions = await stores.sessions.list(user.id)
   const devices = await stores.trustedDevices.list(user.id)
+  const applications = await stores.usedApplications.listOfUser(user.id)
   const passkeys = await stores.passkeys.countUsable(user.id)
   const events = await recentEvents(stores, user)
   const reached = await reachedLimits(stores, user, events)
@@ -142,6 +143,12 @@ const readReport = async (stores: Stores, user: User) => {
       passkeysOfOtherHosts: await stores.passkeys.otherHostsOf(user.id),
       trustedDevices: devices.length,
       sessions: sessions.map(sessionAsJson),
+      applications: applications.map(({ application: { id, name }, since, lastUsedAt }) => ({
+        id,
+        name,
+        since: moment(since),
+        lastUsedAt: moment(lastUsedAt),
+      })),
       limits: [...(await reachedCodeLimit(stores, user)), ...(typeof reached === 'string' ? [] : reached)],
     },
   }
@@ -225,6 +232,10 @@ const asLines = (report: Report) => {
     ...otherHostLines(details),
     ['two-step sign-in', factorsOf(details)],
     ['sessions', newest ? `${details.sessions.length}, last used ${newest.lastUsedAt} from ${newest.ip}` : 'none'],
+    ...details.applications.map(({ name, lastUsedAt }, at) => [
+      at === 0 ? 'applications' : '',
+      `${name}, last used ${lastUsedAt}`,
+    ]),
     ['last sign-in', lastSignIn ? `${moment(lastSignIn.createdAt)} from ${lastSignIn.ip}` : 'none in 90 days'],
   ])
   const sentences = obstacles(report).map(printableText)

@@ -1,4 +1,5 @@
 import type { Transaction } from '../../platform/database/database.js'
+import type { UsedApplications } from '../authorizations/used-applications.js'
 import type { Events } from '../events/events.js'
 import type { MailRequest, Mails } from '../mails/mails.js'
 import type { Client } from '../sessions/client.js'
@@ -17,6 +18,7 @@ type Dependencies = {
   mails: Pick<Mails, 'queue'>
   webhooks: Pick<Webhooks, 'queue'>
   events: Pick<Events, 'recordInside'>
+  usedApplications: Pick<UsedApplications, 'endWithoutRight'>
   voiding: Voiding
 }
 
@@ -77,16 +79,17 @@ export type AccountConsequences = ReturnType<typeof createAccountConsequences>
 
 /** Applies a row of the table, in the transaction of the change. */
 export const createAccountConsequences = (deps: Dependencies) => {
-  const { sessions, events, voiding } = deps
+  const { sessions, events, usedApplications, voiding } = deps
   const tellOwner = createOwnerNotices(deps)
   const tellPrograms = createProgramNotices(deps)
 
   const endSessions = async (sql: Transaction, account: HeldAccount, row: Consequences, details: AnyDetails) => {
     const { otherSessions, thisSession, event } = row
     if (otherSessions === 'stay') return 0
-    const { user, caller } = account
+    const { user, caller, client } = account
     if (otherSessions === 'stay with new groups') {
       await sessions.giveGroups(sql, user.id)
+      await usedApplications.endWithoutRight(sql, { userId: user.id }, client)
       return 0
     }
     const provider = details.event?.provider

@@ -115,6 +115,17 @@ export const deleteWithoutRight = (sql: Sql, of: { userId?: string; applicationI
 
 export const deleteById = (sql: Sql, id: string) => endAuthorizations(sql, 's.id = $1', [id])
 
+export const selectConsents = (sql: Sql, userId: string) =>
+  sql.query<{ application: string; scopes: string[]; given_at: Date }>(
+    `select a.name as application, c.scopes, c.given_at from consents as c join applications as a on a.id = c.application_id
+     where c.user_id = $1 order by c.given_at, a.id`,
+    [userId],
+  )
+
+/** What the user has agreed to. */
+export const deleteConsent = (sql: Sql, userId: string, applicationId: string) =>
+  sql.query('delete from consents where user_id = $1 and application_id = $2 returning 1', [userId, applicationId])
+
 /** Before its authorizations, as everything that ends sessions takes them. */
 export const holdUser = (sql: Sql, userId: string) =>
   sql.query('select 1 from users where id = $1 for key share', [userId])

@@ -1,5 +1,6 @@
 import type { AccountExport } from '../../contract/account-export.js'
 import { mailEventKinds } from '../../contract/events.js'
+import type { UsedApplications } from '../../domain/authorizations/used-applications.js'
 import type { EmailChanges } from '../../domain/email-changes/email-changes.js'
 import type { Events, StoredEvent } from '../../domain/events/events.js'
 import type { Factors } from '../../domain/factors/factors.js'
@@ -15,7 +16,7 @@ import type { IdentityLinks } from '../../domain/users/identity-links.js'
 import type { UserChanges } from '../../domain/users/user-changes.js'
 import type { Usernames } from '../../domain/users/usernames.js'
 import type { User } from '../../domain/users/users.js'
-import { accountBody, passkeyBody } from '../../http/user-bodies.js'
+import { accountBody, passkeyBody, usedApplicationBody } from '../../http/user-bodies.js'
 import type { Clock } from '../../lib/clock.js'
 
 type NamesDependencies = {
@@ -126,7 +127,11 @@ const mostEvents = 10_000
 const isShown = ({ kind, reason }: StoredEvent) =>
   !(mailEventKinds.some((each) => each === kind) && kindsHiddenFromUsers.some((each) => reason?.startsWith(each)))
 
-type ActivityDependencies = { sessions: Pick<Sessions, 'list'>; events: Pick<Events, 'allOf'> }
+type ActivityDependencies = {
+  sessions: Pick<Sessions, 'list'>
+  usedApplications: Pick<UsedApplications, 'listOfUser' | 'consentsOf'>
+  events: Pick<Events, 'allOf'>
+}
 
 const recordedEvents = async (events: Pick<Events, 'allOf'>, userId: string) => {
   const newest = await events.allOf(userId, mostEvents + 1)
@@ -147,7 +152,7 @@ const recordedEvents = async (events: Pick<Events, 'allOf'>, userId: string) => 
 }
 
 export const createActivityData =
-  ({ sessions, events }: ActivityDependencies) =>
+  ({ sessions, usedApplications, events }: ActivityDependencies) =>
   async (id: string) => ({
     sessions: (await sessions.list(id)).map((session) => ({
       id: session.id,
@@ -159,6 +164,12 @@ export const createActivityData =
       createdAt: session.createdAt.toISOString(),
       lastUsedAt: session.lastUsedAt.toISOString(),
       expiresAt: session.expiresAt.toISOString(),
+    })),
+    applications: (await usedApplications.listOfUser(id)).map(usedApplicationBody),
+    consents: (await usedApplications.consentsOf(id)).map(({ application, scopes, givenAt }) => ({
+      application,
+      scopes,
+      givenAt: givenAt.toISOString(),
     })),
     ...(await recordedEvents(events, id)),
   })

@@ -1,0 +1,70 @@
+import { useEffect, useRef } from 'preact/hooks'
+import type { UsedApplication } from '#contract/schemas.js'
+import { client } from '../browser/client.js'
+import { isFocusLost, moveFocusTo } from '../browser/focus.js'
+import { Button } from '../components/button.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { fill } from '../words/format.js'
+import { useDashboardActions } from './dashboard-actions.js'
+import { fullDate, isNow, timeAgo } from './dates.js'
+import { Panel } from './panel.js'
+
+/** Programs that sign their users in here, and that this user has used. */
+export const ApplicationsPanel = ({ applications }: { applications: UsedApplication[] }) => {
+  const words = useWords('dashboard')
+  const actions = useDashboardActions()
+  const list = useRef<HTMLUListElement>(null)
+  const ended = useRef<string | undefined>(undefined)
+  // Most installations have no application. Once the list was there it stays: the focus must not get lost with it.
+  const isShown = useRef(false)
+  if (applications.length > 0) isShown.current = true
+  useEffect(() => {
+    const isGone = ended.current !== undefined && !applications.some(({ id }) => id === ended.current)
+    // The pressed button is gone, and a second press must not reach the next one.
+    if (isGone && isFocusLost()) moveFocusTo(list.current)
+    if (isGone) ended.current = undefined
+  }, [applications])
+
+  const end = async ({ id, name }: UsedApplication) => {
+    ended.current = id
+    const answer = await client.endApplication(id)
+    await actions.reload()
+    // An access that had ended before is what the user wanted.
+    if (answer.refused && answer.refused !== 'not_found') actions.showRefusal(answer)
+    else actions.showSuccess(fill(words.applicationEnded, { name }))
+  }
+
+  if (!isShown.current) return null
+  return (
+    <Panel title={words.applications} lead={words.applicationsLead}>
+      <ul class="row-list" ref={list} aria-label={words.applications}>
+        {applications.map((application) => (
+          <ApplicationRow key={application.id} application={application} onEnd={() => end(application)} />
+        ))}
+        {applications.length === 0 && <li>{words.noApplications}</li>}
+      </ul>
+    </Panel>
+  )
+}
+
+const ApplicationRow = ({ application, onEnd }: { application: UsedApplication; onEnd: () => Promise<void> }) => {
+  const words = useWords('dashboard')
+  const { locale } = useSettings()
+  const { name, since, lastUsedAt } = application
+  return (
+    <li>
+      <div class="row-body">
+        <div class="row-text">
+          <strong>{name}</strong>
+          <span>
+            {isNow(lastUsedAt) ? words.activeNow : fill(words.lastUsed, { when: timeAgo(lastUsedAt, locale) })}
+          </span>
+          <span>{fill(words.sessionSince, { date: fullDate(since, locale) })}</span>
+        </div>
+        <Button label={fill(words.endApplicationOf, { name })} onPress={onEnd}>
+          {words.endApplication}
+        </Button>
+      </div>
+    </li>
+  )
+}
