@@ -7,7 +7,8 @@ import {
   isPublicOrPrivateAddress,
 } from '../platform/outbound/public-addresses.js'
 
-const addressesOf = ({ backchannelAllowPrivate, production }: Config) => {
+/** Which IP addresses logout notices may be sent to. */
+export const backchannelMayReach = ({ backchannelAllowPrivate, production }: Config) => {
   if (backchannelAllowPrivate === 'true') return isPublicOrPrivateAddress
   return production ? isPublicAddress : isPublicOrLoopbackAddress
 }
@@ -19,6 +20,6 @@ export const openBackchannel = (config: Config) =>
     totalTimeout: 15 * seconds,
     maximumBytes: 4096,
     cutBody: true,
-    mayReach: addressesOf(config),
+    mayReach: backchannelMayReach(config),
     allowLoopbackHttp: !config.production,
   })

@@ -5,6 +5,7 @@ import { readableTables, writableTables } from '../../domain/tables.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import { schemaStatus } from '../../platform/database/migrate.js'
 import { counted } from '../terminal/counted.js'
+import { checkApplications } from './applications.js'
 import { type CheckGroup, type Finding, failure, graveInProduction, judgeClock, ok, warning, worstOf } from './check.js'
 import { checkDatabaseEncryption } from './encryption.js'
 import { hostChecks } from './hosts.js'
@@ -197,6 +198,7 @@ export const databaseChecks = (config: Config): CheckGroup => {
       { name: 'sealed values', run: onceMigrated(() => checkSealedValues(database, config)) },
       { name: 'signing keys', run: onceMigrated(() => checkSigningKeys(database, config)) },
       { name: 'passkeys', run: onceMigrated(() => checkPasskeys(database, config)) },
+      { name: 'applications', run: onceMigrated(() => checkApplications(database, config)) },
       { name: 'database space', run: onceReached(() => checkDatabaseSpace(database, databaseUrl)) },
       { name: 'durability', run: onceReached(() => checkDurability(database, config.production)) },
       { name: 'database clock', run: onceReached(() => checkClock(database)) },

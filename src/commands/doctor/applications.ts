@@ -1,0 +1,80 @@
+import { lookup } from 'node:dns/promises'
+import { backchannelMayReach } from '../../app/backchannel.js'
+import type { Config } from '../../config.js'
+import type { Application } from '../../domain/applications/application.js'
+import {
+  type AddressFault,
+  addressFault,
+  addressFaults,
+  backchannelFault,
+} from '../../domain/applications/application-addresses.js'
+import { createApplications } from '../../domain/applications/applications.js'
+import { seconds } from '../../lib/durations.js'
+import { isThisMachine } from '../../lib/loopback.js'
+import { withTimeout } from '../../lib/with-timeout.js'
+import type { Database } from '../../platform/database/database.js'
+import { counted } from '../terminal/counted.js'
+import { type Finding, failure, ok, warning, worstOf } from './check.js'
+
+const dnsTimeout = 5 * seconds
+
+/** The addresses of a host; none if its name is not known here. */
+const resolve = (host: string) => {
+  const found = lookup(host.replace(/^\[|\]$/g, ''), { all: true }).then(
+    (all) => all.map(({ address }) => address),
+    () => [],
+  )
+  return withTimeout(found, dnsTimeout, () => [])
+}
+
+const hostOf = (address: string) => {
+  const { protocol, hostname } = new URL(address)
+  return /^https?:$/.test(protocol) ? hostname : undefined
+}
+
+/** Registered before a rule was stricter, in development, or by plain SQL. */
+const faulty = (name: string, address: string, fault: AddressFault) =>
+  failure(`${name}: ${address} ${addressFaults[fault]}`)
+
+const checkAddress = async ({ name, kind }: Application, address: string, { production }: Config): Promise<Finding> => {
+  const fault = addressFault(address, { kind, production })
+  if (fault) return faulty(name, address, fault)
+  const host = hostOf(address)
+  if (host === undefined || isThisMachine(host) || (await resolve(host)).length > 0) return ok('')
+  // Users may know a name that this machine does not.
+  return warning(`${name}: the host ${host} is not known on this machine`)
+}
+
+const checkBackchannel = async (
+  { name, backchannelLogout: address }: Application,
+  config: Config,
+): Promise<Finding> => {
+  if (address === undefined) return ok('')
+  const fault = backchannelFault(address, config.production)
+  if (fault) return faulty(name, address, fault)
+  const { hostname } = new URL(address)
+  const found = await resolve(hostname)
+  if (found.length === 0) return failure(`${name}: the host ${hostname} of --backchannel-logout cannot be found`)
+  if (found.some(backchannelMayReach(config))) return ok('')
+  return failure(
+    `${name}: ${hostname} of --backchannel-logout has no public address: set BACKCHANNEL_ALLOW_PRIVATE=true if that is meant`,
+  )
+}
+
+const checkApplication = (application: Application, config: Config) => {
+  const { home, redirectAddresses, logoutAddresses } = application
+  const addresses = [...new Set([...redirectAddresses, ...logoutAddresses, home])]
+  return Promise.all([
+    ...addresses.map((address) => checkAddress(application, address, config)),
+    checkBackchannel(application, config),
+  ])
+}
+
+/** The addresses that users are led to, and those that are told of logouts. */
+export const checkApplications = async (database: Database, config: Config): Promise<Finding> => {
+  const applications = await createApplications({ database }).list()
+  if (applications.length === 0) return ok('there are none')
+  const findings = await Promise.all(applications.map((application) => checkApplication(application, config)))
+  const told = new Map(findings.flat().map((finding) => [finding.says, finding]))
+  return worstOf(`${counted(applications.length, 'application')}, whose addresses can be used`, [...told.values()])
+}
