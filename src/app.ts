@@ -7,6 +7,7 @@ import { openPlatform, type StoreTimeouts } from './app/open-platform.js'
 import { createOpenidProvider } from './app/openid-provider.js'
 import { refusingUntilReady } from './app/prepare-database.js'
 import { registerFlows } from './app/register-flows.js'
+import { createSeeding } from './app/seeding.js'
 import { readServiceKeys } from './app/service-keys-file.js'
 import { closeApp, type OpenedApp, type ServeOptions, serveApp } from './app/serving.js'
 import type { Config } from './config.js'
@@ -82,7 +83,7 @@ const openApp = async (given: Config, options: Options) => {
     platform,
     nouns,
     database: unprepared,
-    content: nouns.content,
+    seed: createSeeding(config, platform, nouns),
     load: createDatabaseLoading(platform, nouns),
     background,
     server,

@@ -109,6 +109,10 @@ const productionFaults = (absent: ReadonlySet<string>, values: Readonly<Record<s
   const { PUBLIC_URL: publicUrl } = values
   if (typeof publicUrl === 'string' && !publicUrl.startsWith('https:'))
     faults.push('PUBLIC_URL: must begin with https:// in production')
+  if (!absent.has('SEED_FILE'))
+    faults.push(
+      'SEED_FILE: is for development, and must not be set in production: its secrets and its password are in a file',
+    )
   // The client secret and the profiles of users go there.
   const plain = providerAddresses(furtherProviders(values.PROVIDERS)).filter((name) => isPlainElsewhere(values[name]))
   return [...faults, ...plain.map((name) => `${name}: must begin with https:// in production`)]

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '../config.js'
-import type { Content } from '../domain/content/content.js'
 import { requireWorkerPackages } from '../domain/passwords/worker-packages.js'
 import type { DrainState, Server } from '../http/server.js'
 import { seconds } from '../lib/durations.js'
@@ -32,7 +31,8 @@ export type OpenedApp = {
   platform: { close(): Promise<void> }
   /** The database itself; what routes use waits until `status.isReady`. */
   database: Database
-  content: Pick<Content, 'seed'>
+  /** What development starts with. */
+  seed(): Promise<void>
   /** What requests need from the database before the first of them is answered. */
   load(): Promise<void>
   background: { start(): void; stop(): Promise<unknown> }
@@ -44,13 +44,12 @@ export type OpenedApp = {
 }
 
 /** Waits for the database and migrates it, and makes sure that passwords can be checked. From then on requests may use it. */
-const prepare = async ({ config, database, log, status, content, load, background }: OpenedApp) => {
+const prepare = async ({ config, database, log, status, seed, load, background }: OpenedApp) => {
   const { signal } = status.closing
   await Promise.all([prepareDatabase({ config, database, log, signal, load }), requireWorkerPackages()])
   if (signal.aborted) return
   status.isReady = true
-  // With an owner of the tables, the service's own role may only read the content.
-  if (!config.production && config.databaseOwnerUrl === undefined) await content.seed()
+  await seed()
   background.start()
 }
 

@@ -1,6 +1,12 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createOpenidProvider } from '../../src/app/openid-provider.js'
+import { applySeedFile } from '../../src/app/seed-file.js'
+import { checkApplications } from '../../src/commands/doctor/applications.js'
 import { openStores } from '../../src/commands/open-stores.js'
+import { loadConfig } from '../../src/config.js'
 import { createApplicationErrors } from '../../src/domain/applications/application-errors.js'
 import { createApplicationSecrets } from '../../src/domain/applications/application-secrets.js'
 import { quoted } from '../../src/domain/applications/quoted.js'
@@ -9,6 +15,7 @@ import { addApplication, applicationChangesOf } from '../support/applications.js
 import { createMovableClock } from '../support/clock.js'
 import { testPostgres } from '../support/databases.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { read } from '../support/project.js'
 import { latchkey as run } from '../support/terminal.js'
 import { until } from '../support/until.js'
 import { untilBlocked } from '../support/waits-for-lock.js'
@@ -314,4 +321,71 @@ it('values in errors are cut, and nothing in them can be obeyed', () => {
   expect(quoted('https://a.example/')).toBe('`https://a.example/`')
   expect(quoted('a\u001b[2J`\u202eé\n')).toBe('`a?[2J????`')
   expect(quoted('x'.repeat(300))).toBe(`\`${'x'.repeat(200)}…\``)
+})
+
+it('SEED_FILE makes groups, applications and an administrator, once', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'latchkey-seed-'))
+  const path = join(folder, 'seed.json')
+  const [, example = ''] = /```json\n([\s\S]+?)```/.exec(await read('docs/applications.md')) ?? []
+  await writeFile(path, example)
+  const seeded = await startLatchkey({ settings: { SEED_FILE: path } })
+  try {
+    const { platform, nouns } = seeded.app
+    const wiki = await nouns.applications.find('wiki')
+    expect(wiki).toMatchObject({ name: 'Wiki', home: 'http://localhost:8080', access: 'groups', groups: ['admins'] })
+    const secrets = createApplicationSecrets({ database: seeded.sql, clock: seeded.clock })
+    expect(await secrets.isRight('wiki', JSON.parse(example).applications[0].secret)).toBe(true)
+    const tab = seeded.browser()
+    const { username, password } = JSON.parse(example).administrator
+    expect((await tab.post('/api/auth/login', { username, password })).status).toBe(200)
+    expect((await tab.get('/api/auth/verify?group=admins')).status).toBe(204)
+    const events = async () => (await seeded.sql.query('select id from events')).length
+    const before = await events()
+    await applySeedFile(path, platform, nouns)
+    expect(await events()).toBe(before)
+    for (const [text, sentence] of [
+      ['{', 'is no JSON object'],
+      ['{"users": []}', 'is no JSON object'],
+      ['{"applications": [{"id": "x"}]}', 'applications[0] needs an id, a name and redirectAddresses'],
+      ['{"applications": [{"id": "x", "name": "X", "redirectAddresses": ["https://x.example"]}]}', 'needs a secret'],
+      ['{"administrator": {"username": "ben"}}', 'administrator needs a username, an email and a password'],
+    ] as const) {
+      await writeFile(path, text)
+      await expect(applySeedFile(path, platform, nouns)).rejects.toThrow(sentence)
+    }
+  } finally {
+    await seeded.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+})
+
+it('production refuses SEED_FILE', () => {
+  expect(() => loadConfig({ NODE_ENV: 'production', SEED_FILE: '/seed.json' })).toThrow('SEED_FILE: is for development')
+})
+
+it('doctor checks the registered addresses', async () => {
+  const { sql, config } = latchkey
+  expect(await checkApplications(sql, config)).toEqual({ level: 'ok', says: 'there are none' })
+  const { id } = await addApplication(latchkey, {
+    name: 'Here',
+    home: 'http://localhost:8080',
+    redirectAddresses: ['http://127.0.0.1:8080/callback'],
+    backchannelLogout: 'http://127.0.0.1:8080/logout',
+  })
+  expect(await checkApplications(sql, config)).toEqual({
+    level: 'ok',
+    says: '1 application, whose addresses can be used',
+  })
+  const live = { ...config, production: true }
+  expect(await checkApplications(sql, live)).toMatchObject({
+    level: 'error',
+    says: expect.stringContaining('Here: http://127.0.0.1:8080/callback does not begin with https://'),
+  })
+  await sql.query("update applications set backchannel_logout = 'https://127.0.0.1/' where id = $1", [id])
+  expect((await checkApplications(sql, live)).says).toContain('set BACKCHANNEL_ALLOW_PRIVATE=true')
+  const allowed = { ...live, backchannelAllowPrivate: 'true' as const }
+  expect((await checkApplications(sql, allowed)).says).not.toContain('BACKCHANNEL_ALLOW_PRIVATE')
+  await sql.query("update applications set home = 'https://nowhere.invalid' where id = $1", [id])
+  expect((await checkApplications(sql, config)).says).toContain('the host nowhere.invalid is not known')
+  await command('application', 'delete', 'Here')
 })
