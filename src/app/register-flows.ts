@@ -1,6 +1,7 @@
 import { themeOf } from '../config/theme.js'
 import type { Config } from '../config.js'
 import { signInPath } from '../contract/provider-paths.js'
+import { applicationIssuer } from '../domain/id-tokens/id-tokens.js'
 import { accessCheckRoutes } from '../flows/access-check/access-check.routes.js'
 import { createRenewal } from '../flows/access-check/renewal.js'
 import { accountRoutes } from '../flows/account/account.routes.js'
@@ -34,6 +35,7 @@ import { createLogin } from '../flows/login/login.js'
 import { loginRoutes } from '../flows/login/login.routes.js'
 import { createLogout } from '../flows/logout/logout.js'
 import { logoutRoutes } from '../flows/logout/logout.routes.js'
+import { openidDiscoveryRoutes } from '../flows/openid-discovery/openid-discovery.routes.js'
 import { loadAssets } from '../flows/pages/assets.js'
 import { pagesRoutes } from '../flows/pages/pages.routes.js'
 import { createPasskeyLogin } from '../flows/passkey-login/passkey-login.js'
@@ -146,6 +148,7 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
   registerFactorFlows(server, dependencies)
   registerSessionFlows(server, dependencies)
   jwksRoutes(server, dependencies)
+  openidDiscoveryRoutes(server, { ...parts, issuer: applicationIssuer(config.publicUrl) })
   eventsRoutes(server, dependencies)
   usedApplicationsRoutes(server, dependencies)
   passwordStrengthRoutes(server, dependencies)

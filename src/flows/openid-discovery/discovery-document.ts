@@ -1,0 +1,78 @@
+import { type Static, Type } from 'typebox'
+import { languages } from '../../contract/languages.js'
+import { applicationAlgorithms } from '../../domain/application-keys/signed-token.js'
+import { supportedScopes, userClaims } from '../../domain/id-tokens/user-claims.js'
+
+const Texts = Type.Array(Type.String())
+
+export const DiscoveryDocument = Type.Object(
+  {
+    issuer: Type.String(),
+    authorization_endpoint: Type.String(),
+    token_endpoint: Type.String(),
+    userinfo_endpoint: Type.String(),
+    jwks_uri: Type.String(),
+    revocation_endpoint: Type.String(),
+    end_session_endpoint: Type.String(),
+    scopes_supported: Texts,
+    response_types_supported: Texts,
+    response_modes_supported: Texts,
+    grant_types_supported: Texts,
+    subject_types_supported: Texts,
+    acr_values_supported: Texts,
+    id_token_signing_alg_values_supported: Texts,
+    token_endpoint_auth_methods_supported: Texts,
+    revocation_endpoint_auth_methods_supported: Texts,
+    code_challenge_methods_supported: Texts,
+    claim_types_supported: Texts,
+    claims_supported: Texts,
+    prompt_values_supported: Texts,
+    ui_locales_supported: Texts,
+    claims_parameter_supported: Type.Boolean(),
+    request_parameter_supported: Type.Boolean(),
+    request_uri_parameter_supported: Type.Boolean(),
+    authorization_response_iss_parameter_supported: Type.Boolean(),
+    backchannel_logout_supported: Type.Boolean(),
+    backchannel_logout_session_supported: Type.Boolean(),
+  },
+  { title: 'OpenIdConfiguration' },
+)
+
+const clientAuthentication = ['client_secret_basic', 'client_secret_post', 'none']
+const protocolClaims = ['iss', 'aud', 'sub', 'sid', 'iat', 'exp', 'auth_time', 'acr', 'amr', 'nonce', 'at_hash']
+
+/**
+ * What an application can ask for (OpenID Connect Discovery 1.0, 3; RFC 8414, 2). A property that is missing has a default there, so
+ * even what is not supported is said.
+ */
+export const discoveryDocument = (issuer: string): Static<typeof DiscoveryDocument> => ({
+  issuer,
+  authorization_endpoint: `${issuer}/authorize`,
+  token_endpoint: `${issuer}/token`,
+  userinfo_endpoint: `${issuer}/userinfo`,
+  jwks_uri: `${issuer}/keys`,
+  revocation_endpoint: `${issuer}/revoke`,
+  end_session_endpoint: `${issuer}/end-session`,
+  scopes_supported: [...supportedScopes],
+  response_types_supported: ['code'],
+  response_modes_supported: ['query'],
+  grant_types_supported: ['authorization_code', 'refresh_token'],
+  subject_types_supported: ['public'],
+  // One factor or two.
+  acr_values_supported: ['1', '2'],
+  id_token_signing_alg_values_supported: [...applicationAlgorithms],
+  token_endpoint_auth_methods_supported: clientAuthentication,
+  revocation_endpoint_auth_methods_supported: clientAuthentication,
+  code_challenge_methods_supported: ['S256'],
+  claim_types_supported: ['normal'],
+  claims_supported: [...protocolClaims, ...userClaims],
+  prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
+  ui_locales_supported: [...languages],
+  claims_parameter_supported: true,
+  request_parameter_supported: false,
+  request_uri_parameter_supported: false,
+  // RFC 9207: `iss` is in every answer of the authorization endpoint.
+  authorization_response_iss_parameter_supported: true,
+  backchannel_logout_supported: true,
+  backchannel_logout_session_supported: true,
+})
