@@ -61,6 +61,7 @@ const tags = {
   undo: 'Take back a change of the email, a new factor or a new provider, with the link from the mail about it.',
   sessions: 'Renew, list and end sessions.',
   'who am I': 'The caller, for applications and proxies.',
+  applications: 'Sign in with Latchkey (OpenID Connect): what applications ask for.',
   events: 'What happened to the own account.',
   passwords: 'How strong a password is.',
   'request forgery': 'The token that changes need.',
