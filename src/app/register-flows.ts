@@ -1,7 +1,7 @@
 import { themeOf } from '../config/theme.js'
 import type { Config } from '../config.js'
 import { signInPath } from '../contract/provider-paths.js'
-import { applicationIssuer } from '../domain/id-tokens/id-tokens.js'
+import { applicationIssuer } from '../domain/applications/application-issuer.js'
 import { accessCheckRoutes } from '../flows/access-check/access-check.routes.js'
 import { createRenewal } from '../flows/access-check/renewal.js'
 import { accountRoutes } from '../flows/account/account.routes.js'

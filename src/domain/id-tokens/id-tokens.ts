@@ -11,9 +11,6 @@ export type IdTokens = ReturnType<typeof createIdTokens>
 
 const lifetime = 10 * minutes
 
-/** The issuer of ID tokens and logout tokens. It is never that of access tokens, so that neither passes for the other. */
-export const applicationIssuer = (publicUrl: string) => `${publicUrl}/api/auth`
-
 /** The first half of the hash of the access token (OpenID Connect Core 3.1.3.6). Both algorithms sign with SHA-256. */
 const accessTokenHash = (accessToken: string) =>
   createHash('sha256').update(accessToken, 'ascii').digest().subarray(0, 16).toString('base64url')
