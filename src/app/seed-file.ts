@@ -90,9 +90,9 @@ const addApplication = async (given: unknown, place: string, platform: NounPlatf
   if (application.kind === 'web' && seeded.secret === undefined)
     throw fault(`${place} needs a secret of 16 to 128 letters, digits, hyphens and underscores`)
   const { database, clock } = platform
-  const { events, groups } = nouns
+  const { events, groups, usedApplications } = nouns
   const applicationSecrets = createApplicationSecrets({ database, clock })
-  const parts = { database, clock, events, groups, applicationSecrets, production: false }
+  const parts = { database, clock, events, groups, applicationSecrets, usedApplications, production: false }
   const added = await createApplicationChanges(parts).add(application, client, seeded)
   if (isRefused(added)) throw fault(`${place} is refused: ${added.refused}`)
 }

@@ -3,6 +3,7 @@ import { createApplicationChanges } from '../domain/applications/application-cha
 import { createApplicationErrors } from '../domain/applications/application-errors.js'
 import { applicationIssuer } from '../domain/applications/application-issuer.js'
 import { createApplicationSecrets } from '../domain/applications/application-secrets.js'
+import type { UsedApplications } from '../domain/authorizations/used-applications.js'
 import type { Events } from '../domain/events/events.js'
 import { createCodeWaits } from '../domain/factors/code-waits.js'
 import type { Groups } from '../domain/groups/groups.js'
@@ -23,18 +24,16 @@ type Dependencies = {
   log: Log
   events: Events
   groups: Groups
+  usedApplications: UsedApplications
   nameMarks: Pick<NameMarks, 'all'>
 }
 
-const applicationStores = (
-  { production, publicUrl }: Config,
-  { database, clock, log, events, groups }: Dependencies,
-) => {
-  const applicationSecrets = createApplicationSecrets({ database, clock })
+const applicationStores = ({ production, publicUrl }: Config, dependencies: Dependencies) => {
+  const applicationSecrets = createApplicationSecrets(dependencies)
   return {
     applicationSecrets,
-    applicationErrors: createApplicationErrors({ database, clock, log }),
-    applicationChanges: createApplicationChanges({ database, clock, events, groups, applicationSecrets, production }),
+    applicationErrors: createApplicationErrors(dependencies),
+    applicationChanges: createApplicationChanges({ ...dependencies, applicationSecrets, production }),
     /** Of ID tokens. */
     issuer: applicationIssuer(publicUrl),
   }

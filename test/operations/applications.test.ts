@@ -288,6 +288,8 @@ it('who loses the right by a change of the application loses its use, and the ap
     [id],
   )
   expect(told).toEqual([{ username: 'ben' }])
+  expect((await eventsOf()).at(-1)).toEqual(['application_changed', 'Flights: access, groups', 'command line'])
+  expect((await eventsOf()).at(-2)).toEqual(['application_access_ended', 'Flights', 'command line'])
   await command('application', 'delete', 'Flights')
 })
 

@@ -6,15 +6,9 @@ import type { Latchkey } from './latchkey.js'
 /** What operators do with applications, in the process of the service. */
 export const applicationChangesOf = ({ app, clock, config, sql: database }: Latchkey) => {
   const applicationSecrets = createApplicationSecrets({ database, clock })
-  const { events, groups } = app.nouns
-  return createApplicationChanges({
-    database,
-    clock,
-    events,
-    groups,
-    applicationSecrets,
-    production: config.production,
-  })
+  const { events, groups, usedApplications } = app.nouns
+  const { production } = config
+  return createApplicationChanges({ database, clock, events, groups, applicationSecrets, usedApplications, production })
 }
 
 /** A new application for everyone, of the kind `web` and with a secret if nothing else is said. */

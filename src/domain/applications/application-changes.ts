@@ -3,6 +3,7 @@ import type { Clock } from '../../lib/clock.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
 import { type Database, isUniqueViolation, type Transaction } from '../../platform/database/database.js'
+import type { UsedApplications } from '../authorizations/used-applications.js'
 import type { Events } from '../events/events.js'
 import type { Groups } from '../groups/groups.js'
 import type { Client } from '../sessions/client.js'
@@ -18,6 +19,7 @@ type Dependencies = {
   events: Pick<Events, 'recordInside'>
   groups: Pick<Groups, 'hold'>
   applicationSecrets: Pick<ApplicationSecrets, 'add' | 'remove'>
+  usedApplications: Pick<UsedApplications, 'endWithoutRight'>
   production: boolean
 }
 
@@ -75,7 +77,7 @@ export type ApplicationChanges = ReturnType<typeof createApplicationChanges>
 
 /** What operators do with applications. Each is one transaction, with its event. */
 export const createApplicationChanges = (parts: Dependencies) => {
-  const { database, events, applicationSecrets } = parts
+  const { database, events, applicationSecrets, usedApplications } = parts
   const changeHeld = createChangeHeld(parts)
 
   return {
@@ -89,8 +91,9 @@ export const createApplicationChanges = (parts: Dependencies) => {
           const fault = await faultOf(sql, application, parts)
           if (fault) return fault
           const what = changedColumns(before, application).join(', ')
-          if (what !== '') await store.update(sql, rowFrom(application))
-          if (application.access === 'groups') await store.endWithoutGroup(sql, id, application.groups)
+          if (what === '') return { application, what }
+          await store.update(sql, rowFrom(application))
+          await usedApplications.endWithoutRight(sql, { applicationId: id }, client)
           return { application, what }
         })
       } catch (error) {

@@ -91,11 +91,3 @@ export const update = (sql: Sql, row: ApplicationRow) =>
   )
 
 export const remove = (sql: Sql, id: string) => sql.query('delete from applications where id = $1 returning id', [id])
-
-/** Ends its use for everyone who is in none of the groups. A trigger tells the application. */
-export const endWithoutGroup = (sql: Sql, id: string, groups: readonly string[]) =>
-  sql.query(
-    `delete from application_sessions where application_id = $1 and not exists
-       (select 1 from users where users.id = application_sessions.user_id and users.groups && $2::text[])`,
-    [id, groups],
-  )
