@@ -40,6 +40,7 @@ export const createLimitParts = (config: Config, platform: NounPlatform, nouns: 
   })
   return {
     countedRequests,
+    routeLimiters,
     passwordGuesses,
     limits: createLimits({ countedRequests, routeLimiters, callers, passwordGuesses }),
     signInLimits: createSignInLimits({

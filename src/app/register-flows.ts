@@ -36,6 +36,9 @@ import { loginRoutes } from '../flows/login/login.routes.js'
 import { createLogout } from '../flows/logout/logout.js'
 import { logoutRoutes } from '../flows/logout/logout.routes.js'
 import { openidDiscoveryRoutes } from '../flows/openid-discovery/openid-discovery.routes.js'
+import { openidRevokeRoutes } from '../flows/openid-revoke/openid-revoke.routes.js'
+import { openidTokenRoutes } from '../flows/openid-token/openid-token.routes.js'
+import { openidUserinfoRoutes } from '../flows/openid-userinfo/openid-userinfo.routes.js'
 import { loadAssets } from '../flows/pages/assets.js'
 import { pagesRoutes } from '../flows/pages/pages.routes.js'
 import { createPasskeyLogin } from '../flows/passkey-login/passkey-login.js'
@@ -63,6 +66,9 @@ import { undoRoutes } from '../flows/undo/undo.routes.js'
 import { usedApplicationsRoutes } from '../flows/used-applications/used-applications.routes.js'
 import { createVerifyEmail } from '../flows/verify-email/verify-email.js'
 import { verifyEmailRoutes } from '../flows/verify-email/verify-email.routes.js'
+import { createBrowserOrigins } from '../http/protocol/browser-origins.js'
+import { createClientAuthentication } from '../http/protocol/client-authentication.js'
+import { createProtocolDoor } from '../http/protocol/protocol-door.js'
 import { createRecoveredAccounts, type RecoveredAccounts } from '../http/recovered-accounts.js'
 import { createReturnToNotes } from '../http/return-to-notes.js'
 import type { Server } from '../http/server.js'
@@ -115,6 +121,16 @@ const registerServiceFlows = (server: Server, dependencies: Dependencies) => {
   revocationsRoutes(server, dependencies)
 }
 
+/** What applications that sign their users in here send themselves. */
+const registerProtocolFlows = (server: Server, { production }: Config, dependencies: Dependencies) => {
+  const browserOrigins = createBrowserOrigins({ clock: dependencies.clock, production })
+  const protocolDoor = createProtocolDoor({ ...dependencies, browserOrigins })
+  const parts = { ...dependencies, protocolDoor, clientAuthentication: createClientAuthentication(dependencies) }
+  openidTokenRoutes(server, parts)
+  openidRevokeRoutes(server, parts)
+  openidUserinfoRoutes(server, parts)
+}
+
 /** Each routes file names its addresses; docs/openapi.json lists all of them. */
 export const registerFlows = async (server: Server, config: Config, platform: Platform, nouns: Nouns, parts: Parts) => {
   const dependencies: Dependencies = {
@@ -156,6 +172,7 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
   csrfExampleRoutes(server, dependencies)
   contentRoutes(server, dependencies)
   registerServiceFlows(server, dependencies)
+  registerProtocolFlows(server, config, dependencies)
   if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox, accent: config.accentColor })
   const pages = pagesRoutes(server, {
     assets: await loadAssets(),

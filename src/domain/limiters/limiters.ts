@@ -2,9 +2,18 @@ import { hours, minutes } from '../../lib/durations.js'
 
 /**
  * What a counter is for: a client network, the connection of a customer (which may have many networks), a session, a user, a
- * typed name, a device, the key of a program.
+ * typed name, a device, the key of a program, an application, an application in a session.
  */
-type Counted = 'network' | 'connection' | 'session' | 'user' | 'name' | 'device' | 'key'
+type Counted =
+  | 'network'
+  | 'connection'
+  | 'session'
+  | 'user'
+  | 'name'
+  | 'device'
+  | 'key'
+  | 'application'
+  | 'authorization'
 
 export type LimiterRow = {
   counts: readonly Counted[]
@@ -128,6 +137,19 @@ export const limiters = {
     limit: { maximum: 600, window: 1 * minutes },
     isEvent: false,
     about: 'requests with a service key, by key',
+  },
+  application: {
+    counts: ['application'],
+    limit: { maximum: 600, window: 1 * minutes },
+    isEvent: false,
+    about:
+      'requests of an application for tokens, and to revoke them, by application; without a secret by application and client network',
+  },
+  userinfo: {
+    counts: ['authorization'],
+    limit: { maximum: 60, window: 1 * minutes },
+    isEvent: false,
+    about: 'requests of an application about its user, by session and application',
   },
 } as const satisfies Record<string, LimiterRow>
 

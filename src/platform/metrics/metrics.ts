@@ -68,8 +68,24 @@ const createRequestInstruments = (registers: Registry[]) => ({
   }),
 })
 
+const createApplicationInstruments = (registers: Registry[]) => ({
+  logoutNotices: new Counter({
+    name: 'latchkey_logout_notices_total',
+    help: 'Attempts to tell an application that a session has ended, by outcome: delivered, refused (with 400, for good), failed (tried again later), given_up.',
+    labelNames: ['outcome'] as const,
+    registers,
+  }),
+  tokens: new Counter({
+    name: 'latchkey_application_tokens_total',
+    help: 'Requests of applications for tokens, by grant (authorization_code, refresh_token, other) and outcome: issued, or why not.',
+    labelNames: ['grant', 'outcome'] as const,
+    registers,
+  }),
+})
+
 const createInstruments = (registers: Registry[], ways: readonly string[]) => ({
   ...createRequestInstruments(registers),
+  ...createApplicationInstruments(registers),
   signIns: new Counter({
     name: 'latchkey_sign_ins_total',
     help: `Sign-ins, by way: ${ways.join(', ')}.`,
@@ -103,12 +119,6 @@ const createInstruments = (registers: Registry[], ways: readonly string[]) => ({
   webhooks: new Counter({
     name: 'latchkey_webhooks_total',
     help: `Attempts to deliver a webhook, by outcome: ${webhookOutcomes.join(', ')}.`,
-    labelNames: ['outcome'] as const,
-    registers,
-  }),
-  logoutNotices: new Counter({
-    name: 'latchkey_logout_notices_total',
-    help: 'Attempts to tell an application that a session has ended, by outcome: delivered, refused (with 400, for good), failed (tried again later), given_up.',
     labelNames: ['outcome'] as const,
     registers,
   }),
@@ -182,6 +192,7 @@ export const createMetrics = ({ ways, limiters }: { ways: readonly string[]; lim
     countRefresh: (outcome: RefreshOutcome) => instruments.refreshes.inc({ outcome }),
     countSecondFactor: (method: CodeMethod, outcome: (typeof secondFactorOutcomes)[number]) =>
       instruments.secondFactors.inc({ method, outcome }),
+    countTokens: (grant: string, outcome: string) => instruments.tokens.inc({ grant, outcome }),
     countRejection: (limiter: string) => instruments.rejections.inc({ limiter }),
     /** Attempts to reach another server, outside of requests. */
     countAttempt: {

@@ -1,0 +1,37 @@
+import type { CodeFault, RefreshFault } from '../../domain/authorizations/authorizations.js'
+import type { ProtocolErrorCode } from '../../http/protocol/protocol-errors.js'
+
+type Words = { error: ProtocolErrorCode; description: string }
+
+/** What the application is told (RFC 6749, 5.2). Its operators read the same words in its list of errors. */
+export const grantFaults: Readonly<Record<CodeFault | RefreshFault, Words>> = {
+  unknown_code: { error: 'invalid_grant', description: 'The code is not known, or was not given to this client' },
+  reused_code: { error: 'invalid_grant', description: 'The code was used before, so its tokens have ended' },
+  retried_code: { error: 'invalid_grant', description: 'The code was used a moment ago' },
+  expired_code: { error: 'invalid_grant', description: 'The code has expired' },
+  other_redirect: { error: 'invalid_grant', description: 'redirect_uri is not the one of the authorization request' },
+  missing_verifier: {
+    error: 'invalid_grant',
+    description: 'code_verifier is missing: the request had a code_challenge',
+  },
+  unexpected_verifier: {
+    error: 'invalid_grant',
+    description: 'There is a code_verifier, and the authorization request had no code_challenge',
+  },
+  malformed_verifier: {
+    error: 'invalid_grant',
+    description: 'code_verifier must have 43 to 128 characters of A-Z a-z 0-9 - . _ ~',
+  },
+  wrong_verifier: { error: 'invalid_grant', description: 'code_verifier does not fit the code_challenge' },
+  missing_challenge: {
+    error: 'invalid_grant',
+    description: 'This client must use PKCE, and the request had no code_challenge',
+  },
+  unknown_token: {
+    error: 'invalid_grant',
+    description: 'The refresh token is not known, or was not given to this client',
+  },
+  reused_token: { error: 'invalid_grant', description: 'The refresh token was used before, so its tokens have ended' },
+  more_scopes: { error: 'invalid_scope', description: 'scope asks for more than the user was asked for' },
+  ended: { error: 'invalid_grant', description: 'The session has ended, or the user may not use this application' },
+}

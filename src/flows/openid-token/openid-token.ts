@@ -1,0 +1,114 @@
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import type { Application } from '../../domain/applications/application.js'
+import type { ApplicationErrors } from '../../domain/applications/application-errors.js'
+import { quoted } from '../../domain/applications/quoted.js'
+import {
+  type Authorizations,
+  accessTokenLifetime,
+  type CodeFault,
+  type Grant,
+  type RefreshFault,
+} from '../../domain/authorizations/authorizations.js'
+import type { IdTokens } from '../../domain/id-tokens/id-tokens.js'
+import type { Client } from '../../domain/sessions/client.js'
+import type { Form } from '../../http/protocol/forms.js'
+import type { ProtocolError } from '../../http/protocol/protocol-errors.js'
+import { seconds } from '../../lib/durations.js'
+import { grantFaults } from './grant-faults.js'
+
+/** What the flow needs of the provider. */
+export type TokenNouns = {
+  authorizations: Pick<Authorizations, 'redeem' | 'refresh'>
+  applicationErrors: Pick<ApplicationErrors, 'note'>
+  idTokens: Pick<IdTokens, 'issue'>
+}
+
+export type GrantType = 'authorization_code' | 'refresh_token'
+export type TokenOutcome = 'issued' | 'refused' | CodeFault | RefreshFault
+
+type Asked = { application: Application; form: Form; client: Client }
+type Faulty = Refused<'faulty'> & { fault: ProtocolError; outcome: TokenOutcome }
+type TokenAnswer = {
+  access_token: string
+  token_type: 'Bearer'
+  expires_in: number
+  refresh_token: string
+  scope: string
+  id_token?: string
+}
+
+const faulty = (fault: ProtocolError, outcome: TokenOutcome = 'refused'): Faulty => refuse('faulty', { fault, outcome })
+const missing = (name: string) => faulty({ error: 'invalid_request', description: `${name} is missing` })
+
+/** RFC 6749, 5.1. */
+const answerOf = ({ accessToken, content }: Grant, refreshToken: string, idToken: string | undefined): TokenAnswer => ({
+  access_token: accessToken,
+  token_type: 'Bearer',
+  expires_in: accessTokenLifetime / seconds,
+  refresh_token: refreshToken,
+  scope: content.scopes.join(' '),
+  ...(idToken !== undefined && { id_token: idToken }),
+})
+
+/** Without the scope `openid` it is plain OAuth (OpenID Connect Core 3.1.2.1). */
+const issueIdToken = async (application: Application, grant: Grant, idTokens: TokenNouns['idTokens']) => {
+  const { sid, subject, content, accessToken } = grant
+  return content.scopes.includes('openid')
+    ? idTokens.issue({ application, subject, sid, content, accessToken })
+    : undefined
+}
+
+/** OpenID Connect Core 3.1.3. */
+const redeemCode = async ({ application, form, client }: Asked, nouns: TokenNouns) => {
+  const code = form.values.get('code')
+  if (code === undefined) return missing('code')
+  const redirectAddress = form.values.get('redirect_uri')
+  const verifier = form.values.get('code_verifier')
+  const sign = (grant: Grant) => issueIdToken(application, grant, nouns.idTokens)
+  const redeemed = await nouns.authorizations.redeem({ application, code, redirectAddress, verifier, client, sign })
+  if (!isRefused(redeemed)) return answerOf(redeemed.grant, redeemed.refreshToken, redeemed.signed)
+  const { refused } = redeemed
+  const { error, description } = grantFaults[refused]
+  const sent =
+    refused === 'other_redirect'
+      ? `redirect_uri ${quoted(redirectAddress ?? '')} is not the one of the authorization request`
+      : description
+  nouns.applicationErrors.note(application.id, sent)
+  return faulty({ error, description }, refused)
+}
+
+/** OpenID Connect Core 12. */
+const refresh = async ({ application, form, client }: Asked, nouns: TokenNouns) => {
+  const token = form.values.get('refresh_token')
+  if (token === undefined) return missing('refresh_token')
+  const scopes = form.values.get('scope')?.split(' ').filter(Boolean)
+  const refreshed = await nouns.authorizations.refresh({ application, token, scopes, client })
+  if (!isRefused(refreshed))
+    return answerOf(
+      refreshed.grant,
+      refreshed.refreshToken,
+      await issueIdToken(application, refreshed.grant, nouns.idTokens),
+    )
+  const { error, description } = grantFaults[refreshed.refused]
+  nouns.applicationErrors.note(application.id, description)
+  return faulty({ error, description }, refreshed.refused)
+}
+
+const grantTypes: Readonly<Record<GrantType, typeof refresh>> = {
+  authorization_code: redeemCode,
+  refresh_token: refresh,
+}
+export const isGrantType = (name: string | undefined): name is GrantType =>
+  name !== undefined && Object.hasOwn(grantTypes, name)
+
+/** The token endpoint, for a client that has authenticated. */
+export const grantTokens = async (asked: Asked, nouns: TokenNouns): Promise<TokenAnswer | Faulty> => {
+  const type = asked.form.values.get('grant_type')
+  if (type === undefined) return missing('grant_type')
+  if (!isGrantType(type))
+    return faulty({
+      error: 'unsupported_grant_type',
+      description: 'grant_type must be authorization_code or refresh_token',
+    })
+  return grantTypes[type](asked, nouns)
+}

@@ -1,0 +1,57 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Application } from '../../domain/applications/application.js'
+import type { Applications } from '../../domain/applications/applications.js'
+import type { Clock } from '../../lib/clock.js'
+import { seconds } from '../../lib/durations.js'
+
+/** Another page of an application that was just added waits so long at most. */
+const readEvery = 5 * seconds
+
+const exposed = 'WWW-Authenticate, Retry-After'
+const preflight = {
+  'Access-Control-Allow-Methods': 'GET, POST',
+  'Access-Control-Allow-Headers': 'Authorization, Content-Type',
+  'Access-Control-Max-Age': '600',
+}
+
+const loopback = /^http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)(?::\d+)?$/
+
+/** The origins of pages: `https`, and outside production those of this machine. An address with another scheme has the origin `null`. */
+const originsOf = (applications: readonly Application[], production: boolean) =>
+  applications
+    .filter(({ kind }) => kind === 'browser')
+    .flatMap(({ redirectAddresses }) => redirectAddresses.map((address) => new URL(address).origin))
+    .filter((origin) => origin.startsWith('https://') || (!production && loopback.test(origin)))
+
+export type BrowserOrigins = ReturnType<typeof createBrowserOrigins>
+
+/** CORS without credentials for the pages of applications that run in browsers. */
+export const createBrowserOrigins = ({ clock, production }: { clock: Clock; production: boolean }) => {
+  let known: ReadonlySet<string> = new Set()
+  let readAt = Number.NEGATIVE_INFINITY
+
+  const current = async (applications: Pick<Applications, 'list'>) => {
+    const now = clock.now().getTime()
+    if (Math.abs(now - readAt) < readEvery) return known
+    readAt = now
+    try {
+      known = new Set(originsOf(await applications.list(), production))
+    } catch {
+      // The request itself says that the database is away; until then the list is the last one that was read.
+      readAt = Number.NEGATIVE_INFINITY
+    }
+    return known
+  }
+
+  return {
+    /** Says so to a page that may read the answer. */
+    grant: async (applications: Pick<Applications, 'list'>, request: FastifyRequest, reply: FastifyReply) => {
+      reply.header('vary', 'Origin')
+      const { origin } = request.headers
+      if (origin === undefined || !(await current(applications)).has(origin)) return false
+      reply.headers({ 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': exposed })
+      return true
+    },
+    preflight,
+  }
+}

@@ -1,0 +1,121 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import type { Application } from '../../domain/applications/application.js'
+import type { ApplicationErrors } from '../../domain/applications/application-errors.js'
+import type { ApplicationSecrets } from '../../domain/applications/application-secrets.js'
+import type { Applications } from '../../domain/applications/applications.js'
+import { limiters } from '../../domain/limiters/limiters.js'
+import { clientNetwork } from '../client.js'
+import type { CountedRequests } from '../limits/counted-requests.js'
+import type { Limiter, RouteLimiters } from '../limits/limiter.js'
+import type { Form } from './forms.js'
+import { type ProtocolError, sendProtocolError } from './protocol-errors.js'
+
+type Credentials = { id: string; secret: string | undefined }
+
+/** `note` is for the operators of the application. */
+type Invalid = Refused<'invalid'> & { fault: ProtocolError; note?: string | undefined }
+
+const invalidRequest = (description: string): Invalid =>
+  refuse('invalid', { fault: { error: 'invalid_request', description } as const })
+const invalidClient = (description: string, note?: string): Invalid =>
+  refuse('invalid', { fault: { error: 'invalid_client', description, status: 401 } as const, note })
+
+/** Encoded as in a form before it was joined (RFC 6749, 2.3.1). */
+const decodePart = (part: string) => decodeURIComponent(part.replaceAll('+', ' '))
+
+const readBasic = (authorization: string): Credentials | undefined => {
+  const [, encoded = ''] = /^Basic +([A-Za-z0-9+/_-]+={0,2})$/i.exec(authorization) ?? []
+  const text = Buffer.from(encoded, 'base64').toString('utf8')
+  const colon = text.indexOf(':')
+  if (colon < 1) return undefined
+  try {
+    return { id: decodePart(text.slice(0, colon)), secret: decodePart(text.slice(colon + 1)) }
+  } catch {
+    return undefined
+  }
+}
+
+/** `client_secret_basic`, `client_secret_post` or `none`: one of them (RFC 6749, 2.3). */
+const readCredentials = (headers: readonly string[], { values }: Form): Credentials | Invalid => {
+  const id = values.get('client_id')
+  const secret = values.get('client_secret')
+  const [authorization, ...more] = headers
+  if (more.length > 0) return invalidRequest('There is more than one Authorization header')
+  if (authorization === undefined)
+    return id === undefined ? invalidClient('The client has not said who it is') : { id, secret }
+  if (secret !== undefined) return invalidRequest('The client has authenticated in two ways at once')
+  const basic = readBasic(authorization)
+  if (!basic) return invalidClient('The Authorization header is not understood')
+  return id === undefined || id === basic.id
+    ? basic
+    : invalidRequest('client_id is not the client of the Authorization header')
+}
+
+export type ClientNouns = {
+  applications: Pick<Applications, 'find' | 'list'>
+  applicationSecrets: Pick<ApplicationSecrets, 'isRight'>
+  applicationErrors: Pick<ApplicationErrors, 'note'>
+}
+
+const judge = async (
+  { id, secret }: Credentials,
+  { applications, applicationSecrets }: ClientNouns,
+): Promise<Application | Invalid> => {
+  const application = await applications.find(id)
+  // Asked for an unknown application too, so that the time does not tell which there are.
+  const isRight = secret !== undefined && (await applicationSecrets.isRight(id, secret))
+  if (!application) return invalidClient('The client is not known or its secret is wrong')
+  if (application.kind !== 'web')
+    return secret === undefined
+      ? application
+      : invalidClient(
+          'This client has no secret and must not send one',
+          'A secret was sent, and the application has none',
+        )
+  if (secret === undefined) return invalidClient('This client must authenticate', 'No secret was sent')
+  return isRight ? application : invalidClient('The client is not known or its secret is wrong', 'The secret is wrong')
+}
+
+/** What its requests are counted by. Anyone can send the id of a client without a secret: it must not use up what others need. */
+const subjectOf = ({ id, kind }: Application, request: FastifyRequest) =>
+  kind === 'web' ? `application:${id}` : `application:${id}:${clientNetwork(request)}`
+
+const byApplication: Limiter = { name: 'application', limit: limiters.application.limit, code: 'too_many_requests' }
+
+type Dependencies = { countedRequests: CountedRequests; routeLimiters: Pick<RouteLimiters, 'login'> }
+
+export type ClientAuthentication = ReturnType<typeof createClientAuthentication>
+
+/**
+ * Who sends a request to the token endpoint or the revocation endpoint. What fails counts as a failed sign-in of its network, and is
+ * counted before it is compared; a client that is right is let in even when that limit is reached.
+ */
+export const createClientAuthentication = ({ countedRequests, routeLimiters: { login } }: Dependencies) => {
+  const refuseClient = async ({ fault }: Invalid, isFull: boolean, request: FastifyRequest, reply: FastifyReply) => {
+    if (isFull && (await countedRequests.count(login, clientNetwork(request), request, reply))) return undefined
+    sendProtocolError(reply, fault, fault.error === 'invalid_client' ? 'basic' : undefined)
+    return undefined
+  }
+
+  return {
+    /** The application; undefined once the request is answered. */
+    authenticate: async (form: Form, nouns: ClientNouns, request: FastifyRequest, reply: FastifyReply) => {
+      const reservation = await countedRequests.reserve(login, clientNetwork(request), reply)
+      const [repeated] = form.repeated
+      const credentials =
+        repeated === undefined
+          ? readCredentials(request.raw.headersDistinct.authorization ?? [], form)
+          : invalidRequest('A parameter was sent twice')
+      const judged = isRefused(credentials) ? credentials : await judge(credentials, nouns)
+      if (isRefused(judged)) {
+        if (judged.note !== undefined && !isRefused(credentials))
+          nouns.applicationErrors.note(credentials.id, judged.note)
+        return refuseClient(judged, !reservation.granted, request, reply)
+      }
+      countedRequests.countAsSuccess(request)
+      const limited = await countedRequests.count(byApplication, subjectOf(judged, request), request, reply)
+      return limited ? undefined : judged
+    },
+  }
+}

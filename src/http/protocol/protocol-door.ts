@@ -1,0 +1,45 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { refuse } from '../../contract/outcome.js'
+import type { Applications } from '../../domain/applications/applications.js'
+import { sendRefusal } from '../errors.js'
+import type { Server } from '../server.js'
+import type { BrowserOrigins } from './browser-origins.js'
+
+/** The nouns of the provider; undefined while there is no application. */
+export type Opens<Nouns> = { open(): Promise<Nouns | undefined> }
+
+type Dependencies<Nouns> = { openidProvider: Opens<Nouns>; browserOrigins: BrowserOrigins }
+
+type Doors = { applications: Pick<Applications, 'list'> }
+export type ProtocolDoor<Nouns extends Doors> = ReturnType<typeof createProtocolDoor<Nouns>>
+
+/**
+ * In front of the handlers for programs: without an application the address is unknown; pages of applications in browsers may read the
+ * answer.
+ */
+export const createProtocolDoor = <Nouns extends Doors>({ openidProvider, browserOrigins }: Dependencies<Nouns>) => {
+  type Handler = (nouns: Nouns, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+
+  const through = (handler: Handler) => async (request: FastifyRequest, reply: FastifyReply) => {
+    const nouns = await openidProvider.open()
+    if (!nouns) return sendRefusal(reply, refuse('not_found'))
+    await browserOrigins.grant(nouns.applications, request, reply)
+    return handler(nouns, request, reply)
+  }
+
+  return {
+    through,
+    /** What a browser asks before it sends a request of another site's page. */
+    answerPreflights: (server: Server, url: string) =>
+      server.route({
+        method: 'OPTIONS',
+        url,
+        schema: { hide: true },
+        config: { unlimited: 'Sent from memory' },
+        handler: through(async (nouns, request, reply) => {
+          if (await browserOrigins.grant(nouns.applications, request, reply)) reply.headers(browserOrigins.preflight)
+          return reply.status(204).send()
+        }),
+      }),
+  }
+}
