@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { minutes, seconds } from '../../src/lib/durations.js'
+import { addApplication } from '../support/applications.js'
+import { basic, createProtocolClient, postForm } from '../support/authorizations.js'
+import { testPostgres, testServerUrl } from '../support/databases.js'
+import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { until } from '../support/until.js'
+
+let latchkey: Latchkey
+type Added = Awaited<ReturnType<typeof addApplication>>
+let web: Added
+let other: Added
+let spa: Added
+
+beforeAll(async () => {
+  latchkey = await startLatchkey()
+  web = await addApplication(latchkey)
+  other = await addApplication(latchkey, { name: 'Other' })
+  spa = await addApplication(latchkey, {
+    name: 'Spa',
+    kind: 'browser',
+    redirectAddresses: ['https://spa.example.org/', 'http://127.0.0.1:8123/'],
+  })
+  await latchkey.signedUp('ada')
+})
+afterAll(() => latchkey.stop())
+
+const { readyCode, token, refreshWith, userInfo } = createProtocolClient(() => ({ latchkey, application: web }))
+
+describe('revocation', () => {
+  const revoke = (form: Record<string, string>, headers: Record<string, string> = basic(web.id, web.secret)) =>
+    postForm(latchkey.url, '/api/auth/revoke', form, headers)
+
+  it('of an access token ends that one, of a refresh token the set; of others nothing', async () => {
+    const one = (await token(await readyCode())).body
+    const two = (await token(await readyCode())).body
+    for (const of of ['nothing', one.access_token ?? '', one.refresh_token ?? ''])
+      expect((await revoke({ token: of }, basic(other.id, other.secret))).status).toBe(200)
+    expect((await userInfo(one.access_token)).status).toBe(200)
+    expect((await revoke({ token: one.access_token ?? '' })).status).toBe(200)
+    expect((await userInfo(one.access_token)).status).toBe(401)
+    const next = (await refreshWith(one.refresh_token)).body
+    expect((await revoke({ token: next.refresh_token ?? '', token_type_hint: 'refresh_token' })).status).toBe(200)
+    expect((await refreshWith(next.refresh_token)).body.error).toBe('invalid_grant')
+    expect((await userInfo(next.access_token)).status).toBe(401)
+    expect((await userInfo(two.access_token)).status).toBe(200)
+    expect((await revoke({})).body.error).toBe('invalid_request')
+    expect((await revoke({ token: 'x' }, {})).status).toBe(401)
+  })
+})
+
+describe('every kind of token', () => {
+  it('is refused where another kind belongs, and cookies mean nothing', async () => {
+    const tab = await latchkey.signedUp('grace')
+    const form = await readyCode(web, 'grace')
+    const { body } = await token(form)
+    const unused = await readyCode(web, 'grace')
+    const session = { access: tab.jar.get('access_token') ?? '', refresh: tab.jar.get('refresh_token') ?? '' }
+    const all = {
+      ...session,
+      code: unused.code,
+      id: body.id_token ?? '',
+      opaque: body.access_token ?? '',
+      rotating: body.refresh_token ?? '',
+    }
+    for (const [kind, text] of Object.entries(all)) {
+      expect(text.length, kind).toBeGreaterThan(40)
+      if (kind !== 'opaque') expect((await userInfo(text)).status, `${kind} at UserInfo`).toBe(401)
+      if (kind !== 'rotating')
+        expect((await refreshWith(text)).body.error, `${kind} as refresh token`).toBe('invalid_grant')
+      if (kind !== 'code')
+        expect((await token({ ...unused, code: text })).body.error, `${kind} as code`).toBe('invalid_grant')
+      const cookies = { cookie: `access_token=${text}; refresh_token=${text}` }
+      if (kind !== 'access')
+        expect((await latchkey.browser().get('/api/auth/me', { headers: cookies })).status, `${kind} as cookie`).toBe(
+          401,
+        )
+      if (kind !== 'refresh') {
+        const answer = await latchkey.browser().post('/api/auth/refresh', undefined, { headers: cookies })
+        expect(answer.status, `${kind} as refresh cookie`).toBe(401)
+      }
+    }
+    const withCookies = await fetch(new URL('/api/auth/userinfo', latchkey.url), {
+      headers: { cookie: tab.jar.header() },
+    })
+    expect(withCookies.status).toBe(401)
+    expect(withCookies.headers.get('www-authenticate')).toBe('Bearer')
+    expect((await token(unused)).status).toBe(200)
+  })
+})
+
+describe('UserInfo', () => {
+  const post = (form: Record<string, string>, headers: Record<string, string> = {}) =>
+    postForm(latchkey.url, '/api/auth/userinfo', form, headers)
+
+  it('takes the token in the header or in a form, not both, and not for longer than 15 minutes', async () => {
+    const access_token = (await token(await readyCode())).body.access_token ?? ''
+    const authorization = `Bearer ${access_token}`
+    expect((await post({ access_token })).status).toBe(200)
+    expect((await post({}, { authorization })).status).toBe(200)
+    const both = await post({ access_token }, { authorization })
+    expect([both.status, both.body.error]).toEqual([400, 'invalid_request'])
+    expect((await fetch(new URL(`/api/auth/userinfo?access_token=${access_token}`, latchkey.url))).status).toBe(401)
+    latchkey.clock.advance(16 * minutes)
+    const late = await userInfo(access_token)
+    expect(late.headers.get('www-authenticate')).toContain('error="invalid_token"')
+  })
+
+  it('is limited by authorization, in the words of the protocol', async () => {
+    await latchkey.signedUp('often')
+    const one = (await token(await readyCode(web, 'often'))).body.access_token
+    const another = (await token(await readyCode(other, 'often'), basic(other.id, other.secret))).body.access_token
+    const answers = await Promise.all(Array.from({ length: 61 }, () => userInfo(one)))
+    const limited = answers.filter(({ status }) => status === 429)
+    expect(limited).toHaveLength(1)
+    expect(Number(limited[0]?.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(await limited[0]?.json()).toMatchObject({ error: 'temporarily_unavailable' })
+    expect((await userInfo(another)).status).toBe(200)
+  })
+})
+
+describe('forms', () => {
+  it.each([
+    ['a parameter twice', (form: string) => `${form}&code=x`, undefined, 400],
+    ['more than 16 KB', (form: string) => `${form}&more=${'x'.repeat(17_000)}`, undefined, 413],
+    ['JSON', () => '{}', 'application/json', 415],
+    ['another type', (form: string) => form, 'text/plain', 415],
+    ['a NUL', (form: string) => `${form}&x=%00`, undefined, 400],
+  ])('with %s are refused in the words of the protocol', async (_, change, type, status) => {
+    const form = await readyCode()
+    const sent = change(new URLSearchParams(form).toString())
+    const headers = { ...basic(web.id, web.secret), ...(type && { 'content-type': type }) }
+    const answer = await token(sent, headers)
+    expect([answer.status, answer.body.error]).toEqual([status, 'invalid_request'])
+    expect((await token(form)).status).toBe(200)
+  })
+})
+
+describe('pages of other sites', () => {
+  const preflight = (origin: string) =>
+    fetch(new URL('/api/auth/token', latchkey.url), {
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'sec-fetch-site': 'cross-site',
+        'sec-fetch-dest': 'empty',
+      },
+    })
+
+  it('of an application in browsers may ask, without credentials; others and null may not', async () => {
+    latchkey.clock.advance(6 * seconds)
+    const asked = await preflight('https://spa.example.org')
+    expect(asked.status).toBe(204)
+    expect(asked.headers.get('access-control-allow-origin')).toBe('https://spa.example.org')
+    expect(asked.headers.get('access-control-allow-methods')).toContain('POST')
+    expect(asked.headers.get('access-control-allow-credentials')).toBeNull()
+    for (const origin of ['null', 'https://notes.example.com', 'https://evil.example', 'http://spa.example.org'])
+      expect((await preflight(origin)).headers.get('access-control-allow-origin'), origin).toBeNull()
+    const sent = await token(
+      { ...(await readyCode(spa)), client_id: spa.id },
+      {
+        origin: 'https://spa.example.org',
+        'sec-fetch-site': 'cross-site',
+        'sec-fetch-mode': 'cors',
+      },
+    )
+    expect([sent.status, sent.headers.get('access-control-allow-origin')]).toEqual([200, 'https://spa.example.org'])
+  })
+})
+
+describe('limits', () => {
+  it('a wrong secret counts as a failed sign-in of its network, and a right one always works', async () => {
+    const limited = await startLatchkey({ settings: { LOGIN_LIMIT: '3/15m' } })
+    const application = await addApplication(limited)
+    const client = createProtocolClient(() => ({ latchkey: limited, application }))
+    const wrong = await Promise.all(
+      Array.from({ length: 6 }, () => client.refreshWith('x', basic(application.id, 'wrong'))),
+    )
+    expect(wrong.map(({ status }) => status).sort()).toEqual([401, 401, 401, 429, 429, 429])
+    const tooMany = wrong.find(({ status }) => status === 429)
+    expect(tooMany?.body).toMatchObject({ error: 'temporarily_unavailable', error_description: expect.any(String) })
+    expect(Number(tooMany?.headers.get('retry-after'))).toBeGreaterThan(0)
+    // The same count as that of passwords.
+    const password = await limited.browser().post('/login', { username: 'ada', password: 'wrong' })
+    expect(password.status).toBe(429)
+    for (let time = 0; time < 5; time += 1) expect((await client.refreshWith('x')).body.error).toBe('invalid_grant')
+    await limited.stop()
+  })
+
+  it('600 requests a minute by application', async () => {
+    const often = await addApplication(latchkey, { name: 'Often' })
+    const ask = () => refreshWith('x', basic(often.id, often.secret))
+    const answers = await Promise.all(Array.from({ length: 610 }, ask))
+    const limited = answers.filter(({ status }) => status === 429)
+    expect(limited).toHaveLength(10)
+    expect(limited[0]?.body.error).toBe('temporarily_unavailable')
+    expect((await refreshWith('x')).status).toBe(400)
+  })
+})
+
+it('while the database is away the answer is 503, and no code is lost', async () => {
+  const form = await readyCode()
+  const admin = testPostgres(testServerUrl())
+  const name = new URL(String(latchkey.config.databaseUrl)).pathname.slice(1)
+  await admin.query(`alter database "${name}" with allow_connections false`)
+  await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name])
+  const away = await token(form)
+  expect([away.status, away.body.error]).toEqual([503, 'temporarily_unavailable'])
+  expect(Number(away.headers.get('retry-after'))).toBeGreaterThan(0)
+  const noUserInfo = await userInfo('x'.repeat(43))
+  expect([noUserInfo.status, noUserInfo.headers.get('www-authenticate')]).toEqual([503, null])
+  await admin.query(`alter database "${name}" with allow_connections true`)
+  await admin.close()
+  await until('the code is redeemed', async () => (await token(form)).status === 200)
+})

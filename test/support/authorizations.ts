@@ -1,0 +1,104 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { createAuthorizations } from '../../src/domain/authorizations/authorizations.js'
+import type { Latchkey } from './latchkey.js'
+
+type Issued = {
+  application: { id: string; name: string }
+  redirectAddress?: string
+  challenge?: string | undefined
+  scopes?: string[]
+}
+
+/** The noun of the provider, in the process of the service. */
+export const authorizationsOf = ({ app, clock, config, sql: database }: Latchkey) =>
+  createAuthorizations({
+    ...config,
+    ...app.nouns,
+    database,
+    clock,
+    refreshTokenKeys: app.nouns.keysFor('refresh tokens of applications'),
+  })
+
+/** The newest session of a user, as the caller of a request has it. */
+export const callerOf = async ({ sql }: Latchkey, username: string) => {
+  const [row] = await sql.query<{ id: string; user_id: string; generation: number }>(
+    `select r.id, r.user_id, r.generation from refresh_token_records as r join users as u on u.id = r.user_id
+     where u.username = $1 order by r.id desc limit 1`,
+    [username],
+  )
+  if (!row) throw new Error(`${username} has no session`)
+  return { sessionId: row.id, userId: row.user_id, generation: row.generation }
+}
+
+/** A code for the newest session of a user, as the authorization endpoint gives it. */
+export const issueCode = async (latchkey: Latchkey, username: string, issued: Issued) => {
+  const { application, redirectAddress = 'https://notes.example.com/callback', challenge, scopes } = issued
+  const result = await authorizationsOf(latchkey).issueCode(await callerOf(latchkey, username), {
+    application,
+    redirectAddress,
+    challenge,
+    content: { scopes: scopes ?? ['openid', 'profile', 'email', 'groups'], nonce: 'n-0S6' },
+    client: { ip: '192.0.2.1', userAgent: 'test' },
+  })
+  if ('refused' in result) throw new Error(`No code was issued: ${result.refused}`)
+  return result.code
+}
+
+export const newVerifier = () => randomBytes(32).toString('base64url')
+export const challengeOf = (verifier: string) => createHash('sha256').update(verifier).digest('base64url')
+
+export const basic = (id: string, secret: string) => ({
+  authorization: `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`,
+})
+
+/** Sends a form as a program does, without cookies. */
+export const postForm = async (
+  url: string,
+  path: string,
+  form: Record<string, string> | string,
+  headers: Record<string, string> = {},
+) => {
+  const response = await fetch(new URL(path, url), {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+    body: typeof form === 'string' ? form : new URLSearchParams(form).toString(),
+  })
+  const text = await response.text()
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (text === '' ? {} : JSON.parse(text)) as Record<string, string>,
+  }
+}
+
+type Used = { id: string; name: string; redirectAddresses: readonly string[] }
+
+/** A program that redeems codes, by default those of one application with its secret. */
+export const createProtocolClient = (current: () => { latchkey: Latchkey; application: Used & { secret: string } }) => {
+  const credentials = (): Record<string, string> => {
+    const { id, secret } = current().application
+    return basic(id, secret)
+  }
+
+  const token = (
+    form: Record<string, string> | string,
+    headers: Record<string, string> = credentials(),
+    url = current().latchkey.url,
+  ) => postForm(url, '/api/auth/token', form, headers)
+
+  return {
+    token,
+    /** A code with the form that redeems it. */
+    readyCode: async (application: Used = current().application, username = 'ada') => {
+      const verifier = newVerifier()
+      const [redirectAddress = ''] = application.redirectAddresses
+      const challenge = challengeOf(verifier)
+      const code = await issueCode(current().latchkey, username, { application, redirectAddress, challenge })
+      return { grant_type: 'authorization_code', code, redirect_uri: redirectAddress, code_verifier: verifier }
+    },
+    refreshWith: (refreshToken = '', headers?: Record<string, string>, url?: string) =>
+      token({ grant_type: 'refresh_token', refresh_token: refreshToken }, headers, url),
+    userInfo: (accessToken = '', url = current().latchkey.url) =>
+      fetch(new URL('/api/auth/userinfo', url), { headers: { authorization: `Bearer ${accessToken}` } }),
+  }
+}
