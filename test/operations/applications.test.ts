@@ -1,12 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createOpenidProvider } from '../../src/app/openid-provider.js'
-import { applySeedFile } from '../../src/app/seed-file.js'
 import { checkApplications } from '../../src/commands/doctor/applications.js'
 import { openStores } from '../../src/commands/open-stores.js'
-import { loadConfig } from '../../src/config.js'
 import { createApplicationErrors } from '../../src/domain/applications/application-errors.js'
 import { createApplicationSecrets } from '../../src/domain/applications/application-secrets.js'
 import { quoted } from '../../src/domain/applications/quoted.js'
@@ -15,7 +10,6 @@ import { addApplication, applicationChangesOf } from '../support/applications.js
 import { createMovableClock } from '../support/clock.js'
 import { testPostgres } from '../support/databases.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
-import { read } from '../support/project.js'
 import { latchkey as run } from '../support/terminal.js'
 import { until } from '../support/until.js'
 import { untilBlocked } from '../support/waits-for-lock.js'
@@ -306,7 +300,7 @@ it('the last 20 different errors are kept, each written once a minute at most', 
   errors.note(id, 'first')
   await until('the others are counted', async () => (await errors.list(id))[0]?.count === 3)
   for (let at = 1; at <= 21; at += 1) {
-    clock.advance(1_000)
+    clock.advance(10_000)
     errors.note(id, `error ${at}`)
     await until('it is written', async () => (await errors.list(id))[0]?.message === `error ${at}`)
   }
@@ -315,6 +309,14 @@ it('the last 20 different errors are kept, each written once a minute at most', 
   const { out } = await command('application', 'show', 'Clumsy')
   expect(out).toMatch(/^Last errors:$/m)
   expect(out).toMatch(/ 1x +error 21$/m)
+  clock.advance(1 * minutes)
+  for (let at = 1; at <= 40; at += 1) errors.note(id, `flood ${at}`)
+  await until('20 of the flood are written', async () =>
+    (await errors.list(id)).every(({ message }) => message.startsWith('flood')),
+  )
+  expect((await errors.list(id)).map(({ message }) => Number(message.slice(6))).sort((a, b) => a - b)).toEqual(
+    Array.from({ length: 20 }, (_, at) => at + 1),
+  )
   errors.note('no such application', 'is not written and harms nobody')
   await command('application', 'delete', 'Clumsy')
 })
@@ -323,46 +325,6 @@ it('values in errors are cut, and nothing in them can be obeyed', () => {
   expect(quoted('https://a.example/')).toBe('`https://a.example/`')
   expect(quoted('a\u001b[2J`\u202eé\n')).toBe('`a?[2J????`')
   expect(quoted('x'.repeat(300))).toBe(`\`${'x'.repeat(200)}…\``)
-})
-
-it('SEED_FILE makes groups, applications and an administrator, once', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'latchkey-seed-'))
-  const path = join(folder, 'seed.json')
-  const [, example = ''] = /```json\n([\s\S]+?)```/.exec(await read('docs/applications.md')) ?? []
-  await writeFile(path, example)
-  const seeded = await startLatchkey({ settings: { SEED_FILE: path } })
-  try {
-    const { platform, nouns } = seeded.app
-    const wiki = await nouns.applications.find('wiki')
-    expect(wiki).toMatchObject({ name: 'Wiki', home: 'http://localhost:8080', access: 'groups', groups: ['admins'] })
-    const secrets = createApplicationSecrets({ database: seeded.sql, clock: seeded.clock })
-    expect(await secrets.isRight('wiki', JSON.parse(example).applications[0].secret)).toBe(true)
-    const tab = seeded.browser()
-    const { username, password } = JSON.parse(example).administrator
-    expect((await tab.post('/api/auth/login', { username, password })).status).toBe(200)
-    expect((await tab.get('/api/auth/verify?group=admins')).status).toBe(204)
-    const events = async () => (await seeded.sql.query('select id from events')).length
-    const before = await events()
-    await applySeedFile(path, platform, nouns)
-    expect(await events()).toBe(before)
-    for (const [text, sentence] of [
-      ['{', 'is no JSON object'],
-      ['{"users": []}', 'is no JSON object'],
-      ['{"applications": [{"id": "x"}]}', 'applications[0] needs an id, a name and redirectAddresses'],
-      ['{"applications": [{"id": "x", "name": "X", "redirectAddresses": ["https://x.example"]}]}', 'needs a secret'],
-      ['{"administrator": {"username": "ben"}}', 'administrator needs a username, an email and a password'],
-    ] as const) {
-      await writeFile(path, text)
-      await expect(applySeedFile(path, platform, nouns)).rejects.toThrow(sentence)
-    }
-  } finally {
-    await seeded.stop()
-    await rm(folder, { recursive: true, force: true })
-  }
-})
-
-it('production refuses SEED_FILE', () => {
-  expect(() => loadConfig({ NODE_ENV: 'production', SEED_FILE: '/seed.json' })).toThrow('SEED_FILE: is for development')
 })
 
 it('doctor checks the registered addresses', async () => {

@@ -16,10 +16,23 @@ export type ApplicationErrors = ReturnType<typeof createApplicationErrors>
 
 type Dependencies = { database: Database; clock: Clock; log: Log }
 
+/** Requests choose the values in sentences: a flood of different ones must not become a flood of writes. */
+const createWriteLimit = () => {
+  const written = new Map<string, { since: number; count: number }>()
+  return (applicationId: string, now: number) => {
+    const last = written.get(applicationId)
+    const current = last && now - last.since < writtenEvery ? last : { since: now, count: 0 }
+    written.set(applicationId, current)
+    current.count += 1
+    return current.count <= keptErrors
+  }
+}
+
 /** What applications did wrong lately, in plain words, for the operator who asks why a sign-in does not work. */
 export const createApplicationErrors = ({ database, clock, log }: Dependencies) => {
   /** When each sentence was last written, the oldest first, and how often it was noted since. */
   const remembered = new Map<string, { writtenAt: number; unwritten: number }>()
+  const mayWrite = createWriteLimit()
 
   const write = async (applicationId: string, message: string, count: number) => {
     await store.upsertError(database, applicationId, message, count, clock.now())
@@ -28,8 +41,8 @@ export const createApplicationErrors = ({ database, clock, log }: Dependencies) 
 
   return {
     /**
-     * Never delays or fails the caller. Each sentence is written at most once a minute; those in between are counted with the
-     * next write. Values in it come from `quoted`.
+     * Never delays or fails the caller. Each sentence is written at most once a minute, and no more of an application than are
+     * kept; those in between are counted with the next write. Values in it come from `quoted`.
      */
     note: (applicationId: string, sentence: string) => {
       const key = `${applicationId} ${sentence}`
@@ -39,6 +52,7 @@ export const createApplicationErrors = ({ database, clock, log }: Dependencies) 
         last.unwritten += 1
         return
       }
+      if (!mayWrite(applicationId, now)) return
       remembered.delete(key)
       remembered.set(key, { writtenAt: now, unwritten: 0 })
       const [oldest] = remembered.keys()
