@@ -36,6 +36,8 @@ import { loginRoutes } from '../flows/login/login.routes.js'
 import { createLogout } from '../flows/logout/logout.js'
 import { logoutRoutes } from '../flows/logout/logout.routes.js'
 import { openidDiscoveryRoutes } from '../flows/openid-discovery/openid-discovery.routes.js'
+import { createEndSession } from '../flows/openid-end-session/openid-end-session.js'
+import { openidEndSessionRoutes } from '../flows/openid-end-session/openid-end-session.routes.js'
 import { openidRevokeRoutes } from '../flows/openid-revoke/openid-revoke.routes.js'
 import { openidTokenRoutes } from '../flows/openid-token/openid-token.routes.js'
 import { openidUserinfoRoutes } from '../flows/openid-userinfo/openid-userinfo.routes.js'
@@ -92,6 +94,8 @@ const registerAccountFlows = (server: Server, dependencies: Dependencies) => {
   const accountData = composeAccountData(dependencies, dependencies.clock)
   const exportAccount = createExportAccount({ ...dependencies, accountData })
   exportAccountRoutes(server, { ...dependencies, exportAccount })
+  eventsRoutes(server, dependencies)
+  usedApplicationsRoutes(server, dependencies)
 }
 
 /** Second factors and passkeys: signing in with them, adding and removing them. */
@@ -131,6 +135,22 @@ const registerProtocolFlows = (server: Server, { production }: Config, dependenc
   openidUserinfoRoutes(server, parts)
 }
 
+type Pages = ReturnType<typeof pagesRoutes>
+
+/** An application asks to sign its user out. */
+const registerEndSession = (server: Server, dependencies: Dependencies, pages: Pages) => {
+  const signOut = createLogout(dependencies).here
+  openidEndSessionRoutes(server, {
+    ...dependencies,
+    openEndSession: async () => {
+      const openid = await dependencies.openidProvider.open()
+      return openid && createEndSession({ ...dependencies, ...openid, signOut })
+    },
+    sendPage: pages.protocolPage('end-session'),
+    sendNotFound: pages.notFound,
+  })
+}
+
 /** Each routes file names its addresses; docs/openapi.json lists all of them. */
 export const registerFlows = async (server: Server, config: Config, platform: Platform, nouns: Nouns, parts: Parts) => {
   const dependencies: Dependencies = {
@@ -165,8 +185,6 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
   registerSessionFlows(server, dependencies)
   jwksRoutes(server, dependencies)
   openidDiscoveryRoutes(server, { ...parts, issuer: applicationIssuer(config.publicUrl) })
-  eventsRoutes(server, dependencies)
-  usedApplicationsRoutes(server, dependencies)
   passwordStrengthRoutes(server, dependencies)
   csrfTokenRoutes(server, dependencies)
   csrfExampleRoutes(server, dependencies)
@@ -190,5 +208,6 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
     allowedOrigins: config.allowedOrigins,
     hasMailbox: platform.mailbox !== undefined,
   })
+  registerEndSession(server, dependencies, pages)
   return { pages, routes }
 }

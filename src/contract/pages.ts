@@ -15,7 +15,9 @@ export const pageNames = [
   'undo',
   'dashboard',
 ] as const
-export type PageName = (typeof pageNames)[number]
+/** Pages at addresses of the protocol, to which applications send their users. */
+export const protocolPageNames = ['end-session'] as const
+export type PageName = (typeof pageNames)[number] | (typeof protocolPageNames)[number]
 
 /** `REGISTRATION`: who may create an account. */
 export type RegistrationMode = 'open' | 'invited' | 'closed'
@@ -36,6 +38,8 @@ export type PageSettings = {
   allowedOrigins: readonly string[]
   /** Whether this process keeps the mails, for /dev/mailbox. */
   hasMailbox: boolean
+  /** What an application has sent as a form. Otherwise it is in the address. */
+  parameters?: string
 }
 
 /** The element of the page that holds its settings, and the texts of its language, as JSON. */

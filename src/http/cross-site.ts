@@ -38,8 +38,9 @@ const hasBody = (request: FastifyRequest) =>
 export const refuseCrossSite =
   ({ publicUrl, allowedOrigins }: { publicUrl: string; allowedOrigins: AllowedOrigins }) =>
   async (request: FastifyRequest, reply: FastifyReply) => {
-    const isAllowed =
-      passesFromOtherSites(request) || (allowedOrigins.has(request.headers.origin) && isOfAuthentication(request))
+    const { ownOriginOnly = false } = request.routeOptions.config
+    const isAllowedOrigin = !ownOriginOnly && allowedOrigins.has(request.headers.origin) && isOfAuthentication(request)
+    const isAllowed = passesFromOtherSites(request) || isAllowedOrigin
     if (!isAllowed && isForeignSubresource(request))
       return sendRefusal(reply, request.routeOptions.config.crossSite ?? refuse('cross_site'))
     if (safeMethods.has(request.method)) return undefined

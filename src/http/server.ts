@@ -162,6 +162,8 @@ declare module 'fastify' {
     probe?: boolean
     /** The answer to a request from another site's page, where 403 would be wrong. */
     crossSite?: Refused<RefusalCode>
+    /** For our own pages only, and not for those of ALLOWED_ORIGINS. */
+    ownOriginOnly?: boolean
     /** The limiters in which its handler counts. Those of its hooks are known. */
     countsIn?: readonly LimiterName[]
     /** Why it has no limiter. */

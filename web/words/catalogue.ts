@@ -23,6 +23,7 @@ export const sections = {
   'second-factor': ['second-factor', 'enrolment', 'two-step', 'step-up', 'passkeys', 'common', 'refusals'],
   'step-up': ['step-up', 'common', 'refusals', 'passkeys'],
   'confirm-email': ['confirm-email', 'common', 'refusals'],
+  'end-session': ['end-session', 'common', 'refusals'],
   undo: ['undo', 'common', 'refusals', 'password'],
   invite: ['invite', 'register', 'common', 'refusals', 'password'],
   dashboard: [

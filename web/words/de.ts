@@ -635,6 +635,27 @@ export const de: Words = {
     noLink: 'Um eine neue Adresse zu bestätigen, öffnen Sie den Link in der E-Mail, die wir an sie geschickt haben.',
     takenHeading: 'Diese Adresse ist vergeben',
   },
+  'end-session': {
+    title: 'Abmelden',
+    heading: 'Abmelden?',
+    lead: 'Eine Anwendung möchte Sie bei {product} abmelden, und bei allen Anwendungen, die Sie damit in diesem Browser nutzen.',
+    leadOf:
+      '{name} möchte Sie bei {product} abmelden, und bei allen Anwendungen, die Sie damit in diesem Browser nutzen.',
+    signedInAs: 'Sie sind als {username} angemeldet.',
+    confirm: 'Abmelden',
+    stay: 'Angemeldet bleiben',
+    stayedHeading: 'Weiterhin angemeldet',
+    stayed: 'Es hat sich nichts geändert. Sie können diese Seite schließen.',
+    doneHeading: 'Sie sind abgemeldet',
+    done: 'Sie sind hier nicht mehr angemeldet. Die Anwendungen, die Sie genutzt haben, erfahren davon.',
+    backTo: 'Zurück zu {name}',
+    problems: {
+      invalid_parameters: 'Die Anwendung hat eine Anfrage geschickt, die nicht lesbar ist.',
+      invalid_hint: 'Die Anwendung hat nicht gezeigt, welche Anmeldung sie meint. Darum führt kein Weg zu ihr zurück.',
+      unknown_application: 'Die Anwendung, die anfragt, ist hier nicht bekannt.',
+      unknown_address: 'Die Adresse, zu der die Anwendung zurückkehren möchte, ist für sie nicht eingetragen.',
+    },
+  },
   undo: {
     title: 'Konto zurückholen',
     heading: 'Waren Sie das nicht?',

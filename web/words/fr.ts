@@ -620,6 +620,27 @@ export const fr: Words = {
     noLink: 'Pour confirmer une nouvelle adresse, ouvrez le lien de l’e-mail que nous lui avons envoyé.',
     takenHeading: 'Cette adresse est déjà prise',
   },
+  'end-session': {
+    title: 'Déconnexion',
+    heading: 'Vous déconnecter ?',
+    lead: 'Une application demande à vous déconnecter de {product} et de toutes les applications que vous utilisez avec ce compte dans ce navigateur.',
+    leadOf:
+      '{name} demande à vous déconnecter de {product} et de toutes les applications que vous utilisez avec ce compte dans ce navigateur.',
+    signedInAs: 'Vous êtes connecté en tant que {username}.',
+    confirm: 'Se déconnecter',
+    stay: 'Rester connecté',
+    stayedHeading: 'Toujours connecté',
+    stayed: 'Rien n’a changé. Vous pouvez fermer cette page.',
+    doneHeading: 'Vous êtes déconnecté',
+    done: 'Vous n’êtes plus connecté ici. Les applications que vous avez utilisées en sont informées.',
+    backTo: 'Retour à {name}',
+    problems: {
+      invalid_parameters: 'L’application a envoyé une demande illisible.',
+      invalid_hint: 'L’application n’a pas montré de quelle connexion il s’agit : il n’est pas possible d’y retourner.',
+      unknown_application: 'L’application qui fait la demande n’est pas connue ici.',
+      unknown_address: 'L’adresse à laquelle l’application veut revenir n’est pas enregistrée pour elle.',
+    },
+  },
   undo: {
     title: 'Reprendre votre compte',
     heading: 'Ce n’était pas vous\u00a0?',

@@ -2,12 +2,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Language } from '../../contract/languages.js'
 import { refuse } from '../../contract/outcome.js'
-import { type PageName, type PageSettings, pageNames } from '../../contract/pages.js'
+import { type PageName, type PageSettings, pageNames, type protocolPageNames } from '../../contract/pages.js'
 import { languageOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { ReturnToNotes } from '../../http/return-to-notes.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
+import { askedLanguage } from './asked-language.js'
 import type { Assets } from './assets.js'
 import { type Body, compressed, sendCompressed } from './compressed.js'
 import { renderNotFound, renderPage, type Theme } from './shell.js'
@@ -24,6 +25,29 @@ type Dependencies = Omit<PageSettings, 'language' | 'productName'> & {
   noteReturnTo: ReturnToNotes
 }
 
+/** The files of the pages, and the client for pages of applications that have no build. */
+const assetRoutes = (server: Server, assets: Assets) => {
+  server.get(
+    '/api/auth/assets/:name',
+    { ...page, schema: { hide: true, params: Type.Object({ name: Type.String({ maxLength: 200 }) }) } },
+    (request, reply) => {
+      const asset = assets.files.get(request.params.name)
+      if (!asset) return sendRefusal(reply, refuse('not_found'))
+      vary(reply, 'accept-encoding').header('content-type', asset.type)
+      // The name has a hash of the content, so a browser never needs to ask for the file again.
+      reply.header('cache-control', 'public, max-age=31536000, immutable')
+      return sendCompressed(request, reply, asset)
+    },
+  )
+
+  server.get('/api/auth/client.js', page, (request, reply) => {
+    const { client } = assets
+    vary(reply, 'accept-encoding').header('etag', client.tag).header('cache-control', 'public, max-age=300')
+    if (isNamedIn(request.headers['if-none-match'], client.tag)) return reply.status(304).send()
+    return sendCompressed(request, reply.header('content-type', client.type), client)
+  })
+}
+
 /**
  * The pages contain no user data: they are the same for every visitor of a language, need no cookie to load, and call the
  * API of the same site. `notFound` is the page for unknown addresses.
@@ -32,9 +56,9 @@ export const pagesRoutes = (
   server: Server,
   { assets, theme, cookies, noteReturnTo, ...installation }: Dependencies,
 ) => {
-  const rendered = onceEach((name: PageName, language: Language) =>
-    renderPage(name, assets.pages[name], theme, { ...installation, language, productName: theme.name }),
-  )
+  const render = (name: PageName, language: Language, more?: { parameters: string }) =>
+    renderPage(name, assets.pages[name], theme, { ...installation, language, productName: theme.name, ...more })
+  const rendered = onceEach((name: PageName, language: Language) => render(name, language))
   const renderedNotFound = onceEach((_: 'not-found', language: Language) =>
     renderNotFound(assets.notFound, theme, language),
   )
@@ -43,7 +67,7 @@ export const pagesRoutes = (
     server.get(path, page, (request, reply) => {
       noteReturnTo(request)
       if (name === 'login') cookies.clearDoubled(request, reply)
-      return sendPage(request, reply, rendered(name, languageOf(request)))
+      return sendPage(request, reply, rendered(name, pageLanguage(request)))
     })
     server.get(`${path}/`, page, (request, reply) => {
       const query = request.url.indexOf('?')
@@ -64,30 +88,23 @@ export const pagesRoutes = (
     reply.header('cache-control', 'no-store').redirect('/api/auth/account-page#password'),
   )
 
-  server.get(
-    '/api/auth/assets/:name',
-    { ...page, schema: { hide: true, params: Type.Object({ name: Type.String({ maxLength: 200 }) }) } },
-    (request, reply) => {
-      const asset = assets.files.get(request.params.name)
-      if (!asset) return sendRefusal(reply, refuse('not_found'))
-      vary(reply, 'accept-encoding').header('content-type', asset.type)
-      // The name has a hash of the content, so a browser never needs to ask for the file again.
-      reply.header('cache-control', 'public, max-age=31536000, immutable')
-      return sendCompressed(request, reply, asset)
-    },
-  )
-
-  server.get('/api/auth/client.js', page, (request, reply) => {
-    const { client } = assets
-    vary(reply, 'accept-encoding').header('etag', client.tag).header('cache-control', 'public, max-age=300')
-    if (isNamedIn(request.headers['if-none-match'], client.tag)) return reply.status(304).send()
-    return sendCompressed(request, reply.header('content-type', client.type), client)
-  })
+  assetRoutes(server, assets)
 
   const notFound = (request: FastifyRequest, reply: FastifyReply) =>
     sendPage(request, reply.status(404), renderedNotFound('not-found', languageOf(request)))
-  return { notFound }
+
+  /** A page at an address of the protocol. `posted`: what an application has sent as a form. */
+  const protocolPage =
+    (name: (typeof protocolPageNames)[number]) => (request: FastifyRequest, reply: FastifyReply, posted?: string) => {
+      const language = pageLanguage(request)
+      const body =
+        posted === undefined ? rendered(name, language) : compressed(render(name, language, { parameters: posted }))
+      return sendPage(request, reply, body)
+    }
+  return { notFound, protocolPage }
 }
+
+const pageLanguage = (request: FastifyRequest) => askedLanguage(request) ?? languageOf(request)
 
 /** A proxy that compresses may have made a strong tag of ours weak, or the other way round. */
 const isNamedIn = (tags = '', tag: string) => {

@@ -1,0 +1,28 @@
+import { type Static, Type } from 'typebox'
+
+/** The query of the address, as the application has sent it. */
+export const mostParameters = 8 * 1024
+
+/** Why the application cannot be returned to, or is not known. */
+export const endSessionProblems = [
+  'invalid_parameters',
+  'invalid_hint',
+  'unknown_application',
+  'unknown_address',
+] as const
+
+export const EndSessionQuestion = Type.Object({
+  parameters: Type.String({ maxLength: mostParameters, description: 'The query that the application has sent' }),
+  confirmed: Type.Optional(Type.Boolean({ description: 'The user has agreed' })),
+})
+
+export const EndSession = Type.Object({
+  next: Type.Union([Type.Literal('ask'), Type.Literal('done')], {
+    description: '`ask`: nothing has ended yet, send `confirmed`. `done`: this browser has no session here',
+  }),
+  application: Type.Optional(Type.Object({ name: Type.String(), home: Type.String() })),
+  user: Type.Optional(Type.Object({ username: Type.String() })),
+  problem: Type.Optional(Type.Enum(endSessionProblems)),
+  location: Type.Optional(Type.String({ description: 'A registered address of the application, with its `state`' })),
+})
+export type EndSession = Static<typeof EndSession>

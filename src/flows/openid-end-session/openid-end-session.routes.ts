@@ -1,0 +1,75 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { EndSession, EndSessionQuestion } from '../../contract/end-session.js'
+import { refuse } from '../../contract/outcome.js'
+import type { Callers } from '../../http/caller.js'
+import { clientOf } from '../../http/client.js'
+import type { Cookies } from '../../http/cookies/cookies.js'
+import type { Csrf } from '../../http/csrf.js'
+import type { Limits } from '../../http/limits/limits.js'
+import { formOf } from '../../http/protocol/forms.js'
+import { withHeaders } from '../../http/responses.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import type { createEndSession } from './openid-end-session.js'
+
+const { responses, sendRefusal } = routeRefusals(
+  'not_found',
+  'bad_request',
+  'invalid_csrf_token',
+  'cross_site',
+  'too_many_requests',
+  'unavailable',
+)
+
+const schema = {
+  tags: ['applications'],
+  summary: 'Sign out, because an application asks for it',
+  description:
+    'For the page at `/api/auth/end-session`. Pages of `ALLOWED_ORIGINS` may not call it. The session of this browser ends if the application has sent an ID token of it, or if the user has `confirmed`.',
+  body: EndSessionQuestion,
+  response: {
+    200: withHeaders(EndSession, { 'Set-Cookie': 'With `done`: clears the cookies of the session' }),
+    ...responses,
+  },
+}
+
+type Dependencies = {
+  callers: Callers
+  cookies: Cookies
+  csrf: Csrf
+  limits: Limits
+  /** Undefined while there is no application. */
+  openEndSession: () => Promise<ReturnType<typeof createEndSession> | undefined>
+  sendPage: (request: FastifyRequest, reply: FastifyReply, posted?: string) => FastifyReply
+  sendNotFound: (request: FastifyRequest, reply: FastifyReply) => FastifyReply
+}
+
+/** OpenID Connect RP-Initiated Logout 1.0. The page reads no cookie and ends nothing: it asks from our own origin. */
+export const openidEndSessionRoutes = (server: Server, deps: Dependencies) => {
+  const { callers, cookies, csrf, limits, openEndSession, sendPage, sendNotFound } = deps
+  const path = '/api/auth/end-session'
+  const page = { schema: { hide: true }, config: { unlimited: 'Sent from memory' } }
+
+  server.get(path, page, async (request, reply) =>
+    (await openEndSession()) ? sendPage(request, reply) : sendNotFound(request, reply),
+  )
+
+  server.post(path, page, async (request, reply) => {
+    if (!(await openEndSession())) return sendNotFound(request, reply)
+    const { values, repeated } = formOf(request)
+    // What came twice stays so: the page is told that the parameters are wrong.
+    const posted = new URLSearchParams([...values, ...repeated.map((name): [string, string] => [name, ''])])
+    return sendPage(request, reply, posted.toString())
+  })
+
+  const asking = { schema, onRequest: [csrf.required, limits.logout], config: { ownOriginOnly: true } }
+  server.post(`${path}/answer`, asking, async (request, reply) => {
+    const endSession = await openEndSession()
+    if (!endSession) return sendRefusal(reply, refuse('not_found'))
+    const { parameters, confirmed = false } = request.body
+    const browser = { caller: callers.peek(request), refreshed: callers.refreshedSessionOf(request) }
+    const answer = await endSession(parameters, browser, { confirmed, client: clientOf(request) })
+    if (answer.next === 'done') cookies.clearSession(reply)
+    return reply.send(answer)
+  })
+}

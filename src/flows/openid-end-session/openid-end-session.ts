@@ -1,0 +1,96 @@
+import type { EndSession } from '../../contract/end-session.js'
+import type { Application } from '../../domain/applications/application.js'
+import { isLogoutAddress } from '../../domain/applications/application-addresses.js'
+import type { ApplicationErrors } from '../../domain/applications/application-errors.js'
+import type { Applications } from '../../domain/applications/applications.js'
+import { quoted } from '../../domain/applications/quoted.js'
+import type { IdTokens } from '../../domain/id-tokens/id-tokens.js'
+import type { Client } from '../../domain/sessions/client.js'
+import type { Sessions } from '../../domain/sessions/sessions.js'
+
+type Owner = { userId: string; sessionId: string }
+/** The session of the access token, and that of the refresh token. They differ if one was planted. */
+export type BrowserSessions = { caller: (Owner & { username: string }) | undefined; refreshed: Owner | undefined }
+
+type Dependencies = {
+  applications: Pick<Applications, 'find'>
+  applicationErrors: Pick<ApplicationErrors, 'note'>
+  idTokens: Pick<IdTokens, 'readHint'>
+  sessions: Pick<Sessions, 'lives'>
+  /** Ends what this browser has, as its own sign-out does. */
+  signOut: (browser: BrowserSessions, client: Client) => Promise<void>
+}
+
+type Problem = NonNullable<EndSession['problem']>
+type Hint = NonNullable<Awaited<ReturnType<IdTokens['readHint']>>>
+/** What the application asks for, as far as it is right. */
+type Asked = { application?: Application; hint?: Hint; location?: string; problem?: Problem }
+
+/** OpenID Connect RP-Initiated Logout 1.0, section 2. */
+const createReadRequest = ({ applications, applicationErrors, idTokens }: Dependencies) => {
+  /** Only a registered address is followed, byte for byte (section 3). An address has no fragment. */
+  const locationOf = (application: Application | undefined, address: string, state: string | null) => {
+    if (application && isLogoutAddress(application, address)) {
+      if (state === null) return { location: address }
+      return { location: `${address}${address.includes('?') ? '&' : '?'}state=${encodeURIComponent(state)}` }
+    }
+    if (application)
+      applicationErrors.note(application.id, `post_logout_redirect_uri ${quoted(address)} is not registered`)
+    return { problem: 'unknown_address' as const }
+  }
+
+  return async (text: string): Promise<Asked> => {
+    const parameters = new URLSearchParams(text)
+    const names = [...parameters.keys()]
+    if (new Set(names).size < names.length) return { problem: 'invalid_parameters' }
+    const token = parameters.get('id_token_hint')
+    const clientId = parameters.get('client_id')
+    const hint = token === null ? undefined : await idTokens.readHint(token)
+    if (token !== null && !hint) return { problem: 'invalid_hint' }
+    // A hint that was issued to another application than the one that sends it proves nothing.
+    if (hint && clientId !== null && hint.applicationId !== clientId) return { problem: 'invalid_hint' }
+    const id = clientId ?? hint?.applicationId
+    const application = id === undefined ? undefined : await applications.find(id)
+    if (id !== undefined && !application) return { problem: 'unknown_application' }
+    const address = parameters.get('post_logout_redirect_uri')
+    const returning = address === null ? {} : locationOf(application, address, parameters.get('state'))
+    return { ...(application && { application }), ...(hint && { hint }), ...returning }
+  }
+}
+
+/**
+ * An application asks to sign its user out. Its word alone ends nothing, or any site could do that with a link: it has to show an
+ * ID token of the very session that this browser has, or the user is asked.
+ */
+export const createEndSession = (deps: Dependencies) => {
+  const { sessions, signOut } = deps
+  const readRequest = createReadRequest(deps)
+
+  const livingOf = async ({ caller, refreshed }: BrowserSessions) => {
+    for (const session of [caller, refreshed]) if (session && (await sessions.lives(session))) return session
+    return undefined
+  }
+
+  const isProven = ({ hint, problem }: Asked, { userId, sessionId }: Owner) =>
+    problem === undefined && hint?.sid === sessionId && hint.userId === userId
+
+  return async (
+    text: string,
+    browser: BrowserSessions,
+    { confirmed, client }: { confirmed: boolean; client: Client },
+  ) => {
+    const asked = await readRequest(text)
+    const session = await livingOf(browser)
+    const { application, location, problem } = asked
+    const known = {
+      ...(application && { application: { name: application.name, home: application.home } }),
+      ...(problem && { problem }),
+    }
+    if (session && !confirmed && !isProven(asked, session)) {
+      const username = browser.caller?.sessionId === session.sessionId ? browser.caller.username : undefined
+      return { next: 'ask', ...known, ...(username !== undefined && { user: { username } }) } satisfies EndSession
+    }
+    if (session) await signOut(browser, client)
+    return { next: 'done', ...known, ...(location !== undefined && { location }) } satisfies EndSession
+  }
+}

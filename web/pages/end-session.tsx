@@ -1,0 +1,96 @@
+import { useEffect, useState } from 'preact/hooks'
+import { type Answer, isTemporary, type Refusal } from '#client/client.js'
+import type { EndSession } from '#contract/end-session.js'
+import { client } from '../browser/client.js'
+import { mount } from '../browser/mount.js'
+import { readSettings } from '../browser/settings.js'
+import { Button } from '../components/button.js'
+import { Card } from '../components/card.js'
+import { Heading } from '../components/heading.js'
+import { LoadingCard } from '../components/loading-card.js'
+import { Notice } from '../components/notice.js'
+import { PageNotLoaded } from '../components/page-not-loaded.js'
+import { leaving } from '../hooks/busy.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { useStableCallback } from '../hooks/stable-callback.js'
+import { fill } from '../words/format.js'
+
+/** What the application has sent: as a form, or in the address. */
+const sentParameters = () => readSettings().parameters ?? location.search.slice(1)
+
+/** Asking who is signed in renews the session, so that the answer can name the user. */
+const ask = async (): Promise<Answer<EndSession>> => {
+  const caller = await client.me()
+  return caller.refused && isTemporary(caller) ? caller : client.endSessionAsAsked({ parameters: sentParameters() })
+}
+
+type State = { answer: EndSession } | { refused: Refusal } | 'waiting' | 'stayed'
+
+/** An application asks to sign its user out. The service decides whether it may do that without a question. */
+const EndSessionPage = () => {
+  const words = useWords('end-session')
+  const [state, setState] = useState<State>('waiting')
+
+  const show = (answered: Answer<EndSession>) => {
+    if (answered.refused) return setState({ refused: answered })
+    const { location: address } = answered.value
+    if (address === undefined) return setState({ answer: answered.value })
+    location.replace(address)
+    return leaving
+  }
+  const load = useStableCallback(async () => {
+    show(await ask())
+  })
+  useEffect(() => {
+    void load()
+  }, [])
+
+  if (state === 'waiting') return <LoadingCard />
+  if (state === 'stayed') return <Ended heading={words.stayedHeading} text={words.stayed} answer={{ next: 'done' }} />
+  if ('refused' in state) return <PageNotLoaded heading={words.title} refused={state.refused} onTryAgain={load} />
+  const { answer } = state
+  if (answer.next === 'done') return <Ended heading={words.doneHeading} text={words.done} answer={answer} />
+  const confirm = async () => show(await client.endSessionAsAsked({ parameters: sentParameters(), confirmed: true }))
+  return <Question answer={answer} onConfirm={confirm} onStay={() => setState('stayed')} />
+}
+
+type QuestionProps = { answer: EndSession; onConfirm: () => Promise<unknown>; onStay: () => void }
+
+const Question = ({ answer, onConfirm, onStay }: QuestionProps) => {
+  const words = useWords('end-session')
+  const { productName } = useSettings()
+  const { application, user, problem } = answer
+  return (
+    <Card>
+      <Heading text={words.heading} />
+      <p class="lead">
+        {fill(application ? words.leadOf : words.lead, { name: application?.name ?? '', product: productName })}
+      </p>
+      {user && <p class="card-note">{fill(words.signedInAs, user)}</p>}
+      {problem && <Notice kind="error">{words.problems[problem]}</Notice>}
+      <Button look="primary" onPress={onConfirm}>
+        {words.confirm}
+      </Button>
+      <Button onPress={onStay}>{words.stay}</Button>
+    </Card>
+  )
+}
+
+const Ended = ({ heading, text, answer }: { heading: string; text: string; answer: EndSession }) => {
+  const words = useWords('end-session')
+  const { application, problem } = answer
+  return (
+    <Card footer={<a href="/login">{useWords('common').backToLogin}</a>}>
+      <Heading text={heading} focused />
+      <Notice kind="success">{text}</Notice>
+      {problem && <Notice kind="error">{words.problems[problem]}</Notice>}
+      {application && (
+        <a class="button" href={application.home}>
+          {fill(words.backTo, { name: application.name })}
+        </a>
+      )}
+    </Card>
+  )
+}
+
+mount(EndSessionPage)
