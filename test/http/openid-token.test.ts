@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seconds } from '../../src/lib/durations.js'
+import type { Transaction } from '../../src/platform/database/database.js'
 import { addApplication } from '../support/applications.js'
 import {
   basic,
@@ -11,6 +12,7 @@ import {
   postForm,
 } from '../support/authorizations.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { overtaken } from '../support/waits-for-lock.js'
 
 const JWT_SECRET = 'c6M0xkq2Vw9nYb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxO'
 const redirect_uri = 'https://notes.example.com/callback'
@@ -233,6 +235,26 @@ describe('what ends', () => {
   })
 })
 
+describe('a code that is asked for while', () => {
+  it.each<[string, (sql: Transaction, userId: string) => Promise<unknown>]>([
+    ['the session ends', (sql, userId) => sql.query('delete from refresh_token_records where user_id = $1', [userId])],
+    [
+      'the user is disabled',
+      (sql, userId) => sql.query('update users set disabled_at = now() where id = $1', [userId]),
+    ],
+    ['the group is taken away', (sql, userId) => sql.query("update users set groups = '{}' where id = $1", [userId])],
+  ])('%s is not made', async (state, change) => {
+    const name = `while${state.length}`
+    await latchkey.signedUp(name)
+    await latchkey.sql.query("update users set groups = '{staff}' where username = $1", [name])
+    await latchkey.sql.query("update applications set groups = '{staff}' where id = $1", [staffOnly.id])
+    const before = await latchkey.sql.query('select 1 from authorization_codes')
+    const asked = () => issueCode(latchkey, name, { application: staffOnly }).catch(String)
+    expect(await overtaken(latchkey, name, asked, change)).toMatch(/not_authenticated|no_access/)
+    expect(await latchkey.sql.query('select 1 from authorization_codes')).toHaveLength(before.length)
+  })
+})
+
 describe('a refresh token', () => {
   it('50 times at once at two instances has one successor', async () => {
     const { body } = await token(await readyCode())
@@ -241,9 +263,11 @@ describe('a refresh token', () => {
         refreshWith(body.refresh_token, undefined, index % 2 ? secondUrl() : latchkey.url),
       ),
     )
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(answers.filter(({ status }) => status !== 200).map(({ body: refused }) => refused)).toEqual([])
     const [successor, ...others] = new Set(answers.map(({ body: { refresh_token } }) => refresh_token))
     expect(others).toEqual([])
+    latchkey.clock.advance(20 * seconds)
+    expect((await refreshWith(body.refresh_token, undefined, secondUrl())).body.refresh_token).toBe(successor)
     for (const { body: each } of [answers[0], answers[49]].flatMap((answer) => answer ?? []))
       expect((await userInfo(each.access_token)).status).toBe(200)
     expect((await refreshWith(successor)).status).toBe(200)

@@ -5,6 +5,7 @@ import { fingerprint, randomToken, sameBytes } from '../../lib/random.js'
 import type { Database } from '../../platform/database/database.js'
 import type { Application } from '../applications/application.js'
 import type { Client } from '../sessions/client.js'
+import { fromSeconds, inSeconds } from '../sessions/issue-tokens.js'
 import { accessTokenLifetime, type Grant, grantOf } from './grant.js'
 import type { RefreshTokenClaims, RefreshTokenTexts } from './refresh-token-texts.js'
 import type { Moments, NewAccessToken } from './tokens.store.js'
@@ -54,7 +55,7 @@ export const createExchangeRefreshToken = ({ database, clock, texts, moments, en
     }
     if (!row.is_authorized) return refuse('ended')
     if (!row.has_scopes) return refuse('more_scopes')
-    const newest = { tid: claims.tid, gen: row.generation }
+    const newest = { tid: claims.tid, gen: row.generation, iat: inSeconds(row.issued_at) }
     const refreshToken = texts.signWithEach(newest).find((text) => sameBytes(fingerprint(text), row.refresh_hash))
     if (refreshToken === undefined) return refuse('unknown_token')
     const inserted = await store.insertAccessToken(database, claims.tid, issued, moments())
@@ -67,7 +68,7 @@ export const createExchangeRefreshToken = ({ database, clock, texts, moments, en
     const accessToken = randomToken()
     const scopes = refresh.scopes ?? null
     const issued = { hash: fingerprint(accessToken), scopes, lifetime: accessTokenLifetime }
-    const successor = { tid: claims.tid, gen: claims.gen + 1 }
+    const successor = { tid: claims.tid, gen: claims.gen + 1, iat: inSeconds(clock.now()) }
     const refreshToken = texts.sign(successor)
     const rotation = {
       id: claims.tid,
@@ -76,7 +77,7 @@ export const createExchangeRefreshToken = ({ database, clock, texts, moments, en
       successor: fingerprint(refreshToken),
       generation: successor.gen,
       accessToken: issued,
-      now: clock.now(),
+      issuedAt: fromSeconds(successor.iat),
     }
     const [row] = await store.rotateTokens(database, rotation, moments())
     if (row) return { grant: grantOf(row, accessToken, scopes), refreshToken }

@@ -7,9 +7,10 @@ import type { Database } from '../../platform/database/database.js'
 import type { Application } from '../applications/application.js'
 import type { TokenContent } from '../id-tokens/user-claims.js'
 import type { Client } from '../sessions/client.js'
+import { fromSeconds, inSeconds } from '../sessions/issue-tokens.js'
 import { accessTokenLifetime, type Grant, grantOf } from './grant.js'
 import { type CodeFault, type CodeUse, judgeCode } from './judge-code.js'
-import type { RefreshTokenTexts } from './refresh-token-texts.js'
+import type { RefreshTokenClaims, RefreshTokenTexts } from './refresh-token-texts.js'
 import type { CodeRow, Moments } from './tokens.store.js'
 import * as store from './tokens.store.js'
 
@@ -46,7 +47,7 @@ const withoutNonce = ({ nonce: _, ...content }: TokenContent): TokenContent => c
 /** A code for tokens, once. */
 export const createRedeemCode = ({ database, clock, texts, moments, endReused }: Dependencies) => {
   /** False if the code was used, or the authorization has ended, since the code was read. */
-  const useCode = (hash: Uint8Array, row: CodeRow, accessToken: string, tokens: { id: string; refresh: string }) =>
+  const useCode = (hash: Uint8Array, row: CodeRow, accessToken: string, claims: RefreshTokenClaims) =>
     database.transaction(async (sql) => {
       const { authorization_id: authorizationId, token_content } = row
       const now = clock.now()
@@ -54,10 +55,15 @@ export const createRedeemCode = ({ database, clock, texts, moments, endReused }:
       if ((await store.holdAuthorization(sql, authorizationId, now, at)).length === 0) return false
       if ((await store.useCode(sql, hash, at)).length === 0) return false
       const content = withoutNonce(token_content)
-      const refreshHash = fingerprint(tokens.refresh)
-      await store.insertTokens(sql, { id: tokens.id, authorizationId, codeHash: hash, refreshHash, content, now }, at)
+      const refreshHash = fingerprint(texts.sign(claims))
+      const issuedAt = fromSeconds(claims.iat)
+      await store.insertTokens(
+        sql,
+        { id: claims.tid, authorizationId, codeHash: hash, refreshHash, content, issuedAt },
+        at,
+      )
       const token = { hash: fingerprint(accessToken), scopes: null, lifetime: accessTokenLifetime }
-      await store.insertAccessToken(sql, tokens.id, token, at)
+      await store.insertAccessToken(sql, claims.tid, token, at)
       await store.deleteSurplus(sql, authorizationId, mostTokens)
       return true
     })
@@ -76,9 +82,9 @@ export const createRedeemCode = ({ database, clock, texts, moments, endReused }:
     const accessToken = randomToken()
     const grant = grantOf(row, accessToken)
     const signed = await sign(grant)
-    const id = uuidv7(clock.now())
-    const refreshToken = texts.sign({ tid: id, gen: 0 })
-    if (await useCode(hash, row, accessToken, { id, refresh: refreshToken })) return { grant, refreshToken, signed }
+    const now = clock.now()
+    const claims = { tid: uuidv7(now), gen: 0, iat: inSeconds(now) }
+    if (await useCode(hash, row, accessToken, claims)) return { grant, refreshToken: texts.sign(claims), signed }
     const since = await find()
     return isRefused(since) ? since : refuse('ended')
   }

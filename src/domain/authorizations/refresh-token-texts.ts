@@ -1,17 +1,18 @@
 import { deriveKey } from '../../lib/keys.js'
 import { isUuid } from '../../lib/uuid.js'
-import { lastGeneration } from '../tokens/claims.js'
+import { isMoment, lastGeneration } from '../tokens/claims.js'
 import { createTokenKey, headerOf } from '../tokens/token-keys.js'
 
-/** The row of the tokens, and how often they were rotated: the same claims are signed to the same bytes again. */
-export type RefreshTokenClaims = { tid: string; gen: number }
+/** The row of the tokens, how often they were rotated, and when. The row has all three: they are signed to the same bytes again. */
+export type RefreshTokenClaims = { tid: string; gen: number; iat: number }
 
 const isClaims = (claims: Record<string, unknown>): claims is RefreshTokenClaims =>
   typeof claims.tid === 'string' &&
   isUuid(claims.tid) &&
   Number.isSafeInteger(claims.gen) &&
   Number(claims.gen) >= 0 &&
-  Number(claims.gen) <= lastGeneration
+  Number(claims.gen) <= lastGeneration &&
+  isMoment(claims.iat)
 
 /** Signed with keys of their own and a `typ` of their own, so that no token of a session passes for one, or the reverse. */
 export const createRefreshTokenTexts = (keys: readonly Buffer[]) => {
@@ -28,7 +29,7 @@ export const createRefreshTokenTexts = (keys: readonly Buffer[]) => {
     signWithEach: (claims: RefreshTokenClaims) => rings.map(({ sign }) => sign(claims)),
     read: (text: string): RefreshTokenClaims | undefined => {
       const claims = rings.find(({ header }) => header === headerOf(text))?.verified(text)
-      return claims && isClaims(claims) ? { tid: claims.tid, gen: claims.gen } : undefined
+      return claims && isClaims(claims) ? claims : undefined
     },
   }
 }

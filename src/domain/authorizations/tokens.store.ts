@@ -92,7 +92,7 @@ type NewTokens = {
   codeHash: Uint8Array
   refreshHash: Uint8Array
   content: TokenContent
-  now: Date
+  issuedAt: Date
 }
 
 /** They expire with the session, as it would end if it were not used again. */
@@ -102,7 +102,15 @@ export const insertTokens = (sql: Sql, tokens: NewTokens, { clockOffset }: Momen
        (id, application_session_id, code_hash, refresh_hash, token_content, issued_at, rotated_at, expires_at)
      select $1, s.id, $3, $4, $5, $6, ${databaseMoment('$7')}, r.expires_at
      from application_sessions as s join refresh_token_records as r on r.id = s.sid where s.id = $2`,
-    [tokens.id, tokens.authorizationId, tokens.codeHash, tokens.refreshHash, tokens.content, tokens.now, clockOffset],
+    [
+      tokens.id,
+      tokens.authorizationId,
+      tokens.codeHash,
+      tokens.refreshHash,
+      tokens.content,
+      tokens.issuedAt,
+      clockOffset,
+    ],
   )
 
 /** An application that signs its user in at every page would fill the table: the tokens that were used longest ago go. */
@@ -123,7 +131,7 @@ type Rotation = {
   successor: Uint8Array
   generation: number
   accessToken: NewAccessToken
-  now: Date
+  issuedAt: Date
 }
 
 const hasScopes = (tokens: string, scopes: string) =>
@@ -159,7 +167,7 @@ export const rotateTokens = (sql: Sql, rotation: Rotation, { live, clockOffset }
       rotation.generation,
       rotation.applicationId,
       clockOffset,
-      rotation.now,
+      rotation.issuedAt,
       momentsOf(live),
       rotation.accessToken.hash,
       rotation.accessToken.scopes,
@@ -171,6 +179,7 @@ export type TokensRow = HolderRow & {
   refresh_hash: Uint8Array
   previous_hash: Uint8Array | null
   generation: number
+  issued_at: Date
   is_just_rotated: boolean
   is_authorized: boolean
   has_scopes: boolean
@@ -181,6 +190,7 @@ const tokens = selectList<TokensRow>({
   refresh_hash: 't.refresh_hash',
   previous_hash: 't.previous_hash',
   generation: 't.generation',
+  issued_at: 't.issued_at',
   is_just_rotated: `t.rotated_at > ${databaseMoment('$3')} - ${milliseconds('$4')}`,
   is_authorized: `(t.expires_at > ${databaseMoment('$3')} and ${stillAuthorized('$5')})`,
   has_scopes: hasScopes('t', '$6'),

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { protocolRoutes } from '../../src/http/protocol/protocol-routes.js'
+import { addApplication } from '../support/applications.js'
+import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+let latchkey: Latchkey
+beforeAll(async () => {
+  latchkey = await startLatchkey({ settings: { ALLOWED_ORIGINS: 'https://app.example.com' } })
+  await addApplication(latchkey)
+})
+afterAll(() => latchkey.stop())
+
+const form = 'application/x-www-form-urlencoded'
+const json = 'application/json'
+
+/** With `fetch` a test could not say what a browser says about the page that sends it. */
+const send = async (method: string, url: string, headers: Record<string, string>, payload?: string) => {
+  const { statusCode, headers: answered } = await latchkey.app.server.inject({
+    method: method as 'POST',
+    url: url.replaceAll(/:\w+|\*/g, 'x'),
+    headers: { host: new URL(latchkey.url).host, ...headers },
+    ...(payload === undefined ? {} : { payload }),
+  })
+  return { status: statusCode, headers: answered }
+}
+
+const routes = () => latchkey.app.routes.list().map(({ method, url }) => ({ method, url, name: `${method} ${url}` }))
+const isListed = (name: string) => Object.hasOwn(protocolRoutes, name)
+const ofAnotherSite = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'empty' }
+
+it('every route that is not on the list refuses forms, and every request of another site', async () => {
+  const unsafe = routes().filter(({ method, name }) => !['GET', 'OPTIONS'].includes(method) && !isListed(name))
+  expect(unsafe.length).toBeGreaterThan(40)
+  for (const { method, url, name } of unsafe) {
+    const own = { origin: latchkey.url, 'sec-fetch-site': 'same-origin' }
+    expect((await send(method, url, { ...own, 'content-type': form }, 'a=b')).status, `a form at ${name}`).toBe(415)
+    for (const type of [form, json]) {
+      const navigation = { ...ofAnotherSite, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+      const sent = await send(method, url, { ...navigation, 'content-type': type }, '{}')
+      expect(sent.status, `${type} of another site at ${name}`).toBe(403)
+    }
+  }
+})
+
+it('routes on the list take forms of other sites and no JSON, and answer without credentials', async () => {
+  const listed = routes().filter(({ name }) => isListed(name))
+  expect(listed.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['POST /api/auth/token', 'GET /api/auth/userinfo']),
+  )
+  for (const { method, url, name } of listed) {
+    const isNavigation = protocolRoutes[name] === 'navigation'
+    const from = isNavigation
+      ? { ...ofAnotherSite, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+      : ofAnotherSite
+    const sent =
+      method === 'POST'
+        ? await send(method, url, { ...from, 'content-type': form }, 'a=b')
+        : await send(method, url, from)
+    expect([403, 415], name).not.toContain(sent.status)
+    if (method === 'POST')
+      expect((await send(method, url, { ...from, 'content-type': json }, '{}')).status, name).toBe(415)
+    const allowed = await send(method, url, { ...from, origin: 'https://app.example.com' })
+    expect(allowed.headers['access-control-allow-credentials'], `${name} of an allowed origin`).toBeUndefined()
+    expect(sent.headers['set-cookie'], `${name} sets a cookie`).toBeUndefined()
+  }
+})
+
+it('a form that is followed by the whole window passes as such only', async () => {
+  for (const { method, url, name } of routes().filter(({ name }) => protocolRoutes[name] === 'navigation')) {
+    const headers = { ...ofAnotherSite, 'sec-fetch-mode': 'cors', 'content-type': form }
+    expect((await send(method, url, headers, 'a=b')).status, name).toBe(403)
+  }
+})
