@@ -15,7 +15,6 @@ import { createRefreshTokenTexts } from './refresh-token-texts.js'
 import * as tokenStore from './tokens.store.js'
 
 export type { RefreshFault } from './exchange-refresh-token.js'
-export { accessTokenLifetime, type Grant } from './grant.js'
 export type { Requested } from './issue-code.js'
 export type { CodeFault } from './judge-code.js'
 

@@ -2,13 +2,8 @@ import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Application } from '../../domain/applications/application.js'
 import type { ApplicationErrors } from '../../domain/applications/application-errors.js'
 import { quoted } from '../../domain/applications/quoted.js'
-import {
-  type Authorizations,
-  accessTokenLifetime,
-  type CodeFault,
-  type Grant,
-  type RefreshFault,
-} from '../../domain/authorizations/authorizations.js'
+import type { Authorizations, CodeFault, RefreshFault } from '../../domain/authorizations/authorizations.js'
+import { accessTokenLifetime, type Grant } from '../../domain/authorizations/grant.js'
 import type { IdTokens } from '../../domain/id-tokens/id-tokens.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { Form } from '../../http/protocol/forms.js'
