@@ -1,6 +1,7 @@
 import type { Config } from '../config.js'
 import type { Callers } from '../http/caller.js'
 import type { SignInCookies } from '../http/cookies/sign-in-cookies.js'
+import { createAuthorizationLimit } from '../http/limits/authorization-limit.js'
 import { createCountedRequests } from '../http/limits/counted-requests.js'
 import { createKnownBrowsers } from '../http/limits/known-browsers.js'
 import { createLimitedEvents, type OnRejection } from '../http/limits/limited-events.js'
@@ -42,6 +43,7 @@ export const createLimitParts = (config: Config, platform: NounPlatform, nouns: 
     countedRequests,
     routeLimiters,
     passwordGuesses,
+    limitAuthorization: createAuthorizationLimit({ countedRequests, routeLimiters }),
     limits: createLimits({ countedRequests, routeLimiters, callers, passwordGuesses }),
     signInLimits: createSignInLimits({
       countedRequests,

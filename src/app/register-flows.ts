@@ -75,6 +75,7 @@ import { createRecoveredAccounts, type RecoveredAccounts } from '../http/recover
 import { createReturnToNotes } from '../http/return-to-notes.js'
 import type { Server } from '../http/server.js'
 import { composeAccountData } from './account-data.js'
+import { registerAuthorizePage } from './authorize-page.js'
 import type { HttpParts, Platform } from './http-parts.js'
 import type { Nouns } from './nouns.js'
 import type { OpenidProvider } from './openid-provider.js'
@@ -197,11 +198,7 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
     noteReturnTo,
     cookies: parts.cookies,
     theme: themeOf(config),
-    providers: Object.values(nouns.providers).map(({ id, name }) => ({
-      id,
-      name,
-      path: signInPath(id),
-    })),
+    providers: Object.values(nouns.providers).map(({ id, name }) => ({ id, name, path: signInPath(id) })),
     registration: config.registration,
     secondFactor: config.secondFactor,
     afterSignIn: config.afterSignIn,
@@ -209,5 +206,6 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
     hasMailbox: platform.mailbox !== undefined,
   })
   registerEndSession(server, dependencies, pages)
+  registerAuthorizePage(server, config, dependencies, pages)
   return { pages, routes }
 }

@@ -16,7 +16,7 @@ export const pageNames = [
   'dashboard',
 ] as const
 /** Pages at addresses of the protocol, to which applications send their users. */
-export const protocolPageNames = ['end-session'] as const
+export const protocolPageNames = ['authorize', 'end-session'] as const
 export type PageName = (typeof pageNames)[number] | (typeof protocolPageNames)[number]
 
 /** `REGISTRATION`: who may create an account. */

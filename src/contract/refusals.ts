@@ -260,6 +260,18 @@ export const refusals = {
     message: 'No code works any more: it has expired, or all five tries are used up. Ask for a new mail.',
   },
 
+  // Requests of applications
+  unknown_application: {
+    status: 400,
+    error: 'Unknown application',
+    message: 'No application with this client_id may sign its users in here',
+  },
+  redirect_not_registered: {
+    status: 400,
+    error: 'Unknown redirect address',
+    message: 'The application has sent a redirect_uri that is not registered for it',
+  },
+
   // Linked providers
   already_linked: {
     status: 409,

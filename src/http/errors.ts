@@ -16,11 +16,14 @@ type Answered = Refused<RefusalCode> & { message?: string; retryAfter?: number; 
   > &
   Partial<Pick<FreshSignInRequired, 'methods'>>
 
+/** An operator has to look: the user of the application can do nothing about it. */
+const forOperators: readonly RefusalCode[] = ['unknown_application', 'redirect_not_registered']
+
 /** A failure on our side has the id of the request, which leads to its lines in the log. */
 export const bodyOf = ({ refused, message, errors, ids, methods, freeFrom }: Answered, requestId?: string) => {
   const { status, error, message: usual } = refusals[refused]
   const body = { error, message: message ?? errors?.[0] ?? usual, code: refused }
-  if (status >= 500 && requestId !== undefined) return { ...body, requestId }
+  if ((status >= 500 || forOperators.includes(refused)) && requestId !== undefined) return { ...body, requestId }
   if (methods) return { ...body, methods }
   if (freeFrom) return { ...body, freeFrom: freeFrom.toISOString() }
   return errors ? { ...body, valid: false, errors, ids } : body

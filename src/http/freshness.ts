@@ -10,7 +10,7 @@ export type Freshness = ReturnType<typeof createFreshness>
 
 type Dependencies = {
   callers: Callers
-  sessions: Pick<Sessions, 'provenAt'>
+  sessions: Pick<Sessions, 'proofOfCaller'>
   proofs: Pick<Proofs, 'methodsOf'>
   clock: Clock
   freshFor: number
@@ -24,9 +24,9 @@ export const createFreshness = ({ callers, sessions, proofs, clock, freshFor }: 
   /** What to answer, if the caller's session is not fresh. */
   const refusalFor = async (request: FastifyRequest) => {
     const caller = callers.of(request)
-    const provenAt = await sessions.provenAt(caller)
-    if (!provenAt) return refuse('not_authenticated')
-    if (clock.now().getTime() - provenAt.getTime() <= freshFor) return undefined
+    const proof = await sessions.proofOfCaller(caller)
+    if (!proof) return refuse('not_authenticated')
+    if (clock.now().getTime() - proof.provenAt.getTime() <= freshFor) return undefined
     const methods = await proofs.methodsOf(caller.userId)
     return methods ? refuse('fresh_sign_in_required', { methods }) : refuse('not_authenticated')
   }

@@ -21,6 +21,8 @@ const otherBodies = {
   password_rejected: PasswordRejected,
   fresh_sign_in_required: FreshSignInRequired,
   too_many_usernames: TooManyUsernames,
+  unknown_application: FailureBody,
+  redirect_not_registered: FailureBody,
 } as const satisfies Partial<Record<RefusalCode, object>>
 
 const hasOtherBody = (code: RefusalCode): code is keyof typeof otherBodies => Object.hasOwn(otherBodies, code)

@@ -1,5 +1,6 @@
 import { loginNotices, type ProviderButton, providerParameter } from '#contract/pages.js'
 import { providerPath } from '#contract/provider-paths.js'
+import { applicationOnTheWay } from '../browser/applications.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import {
@@ -59,7 +60,7 @@ const Login = () => {
     <Card footer={registration !== 'closed' ? <ToRegistration returnTo={returnTo} /> : undefined}>
       {/* A greeting does not fit to a message that the visitor is signed out, or could not be signed in. */}
       <h1>{hasMessage() || asked ? words.title : words.heading}</h1>
-      <AddressNotice asked={asked} />
+      <AddressNotice asked={asked} returnTo={returnTo} />
       <Form submitLabel={words.submit} onSubmit={submit}>
         <Field
           name="username"
@@ -112,8 +113,10 @@ const ConfirmEmail = () => (
 
 const hasMessage = () => queryValue('error') !== undefined || queryValue('notice') !== undefined
 
+type NoticeProps = { asked: ProviderButton | undefined; returnTo: string | undefined }
+
 /** Why the visitor is here, if the address has a known word for it. */
-const AddressNotice = ({ asked }: { asked: ProviderButton | undefined }) => {
+const AddressNotice = ({ asked, returnTo }: NoticeProps) => {
   const { notices, askedProvider } = useWords('login')
   const common = useWords('common')
   const { providers } = useSettings()
@@ -124,6 +127,9 @@ const AddressNotice = ({ asked }: { asked: ProviderButton | undefined }) => {
   }
   if (asked) return <Notice kind="info">{fill(askedProvider, { provider: asked.name })}</Notice>
   const known = loginNotices.find((each) => each === notice)
+  const application = applicationOnTheWay(returnTo)
+  if (application !== undefined && (known === undefined || known === 'sign_in'))
+    return <Notice kind="info">{fill(common.toContinueTo, { application })}</Notice>
   if (known === undefined) return null
   const isSuccess = known !== 'sign_in' && known !== 'other_account' && known !== 'session_ended'
   return <Notice kind={isSuccess ? 'success' : 'info'}>{notices[known]}</Notice>

@@ -22,6 +22,7 @@ export const sections = {
   'reset-password': ['reset-password', 'common', 'refusals', 'password'],
   'second-factor': ['second-factor', 'enrolment', 'two-step', 'step-up', 'passkeys', 'common', 'refusals'],
   'step-up': ['step-up', 'common', 'refusals', 'passkeys'],
+  authorize: ['authorize', 'step-up', 'common', 'refusals', 'passkeys'],
   'confirm-email': ['confirm-email', 'common', 'refusals'],
   'end-session': ['end-session', 'common', 'refusals'],
   undo: ['undo', 'common', 'refusals', 'password'],

@@ -14,6 +14,7 @@ export const de: Words = {
     close: 'Meldung schließen',
     or: 'oder',
     continueWith: 'Weiter mit {provider}',
+    toContinueTo: 'Melden Sie sich an, um zu {application} weiterzugehen.',
     oneMoment: 'Einen Moment …',
     tryAgain: 'Erneut versuchen',
     enterCode: 'Code aus der E-Mail eingeben',
@@ -141,6 +142,8 @@ export const de: Words = {
     mailed_code_void:
       'Dieser Code ist abgelaufen, oder alle fünf Versuche sind aufgebraucht. Bitte fordern Sie eine neue E-Mail an.',
 
+    unknown_application: 'Diese Anwendung ist hier nicht bekannt.',
+    redirect_not_registered: 'Die Anwendung hat eine Adresse geschickt, die für sie nicht eingetragen ist.',
     already_linked: 'Ein anderes {provider}-Konto ist bereits verbunden. Trennen Sie es zuerst.',
     last_way_in: 'Das ist Ihre einzige Anmeldemöglichkeit. Richten Sie zuerst eine weitere ein.',
     provider_unavailable: '{provider} ist nicht erreichbar. Bitte versuchen Sie es gleich noch einmal.',
@@ -349,6 +352,41 @@ export const de: Words = {
     signInAgain: 'Kein Passkey zur Hand? Melden Sie sich auf andere Weise neu an',
     toAccount: 'Zu Ihrem Konto',
     signedInAs: 'Sie sind als {username} angemeldet.',
+  },
+  authorize: {
+    title: 'Bei einer Anwendung anmelden',
+    chooseHeading: 'Weiter als {username}?',
+    chooseLead: 'Sie sind angemeldet. Wählen Sie das Konto für {application}.',
+    continueAs: 'Weiter als {username}',
+    otherAccount: 'Ein anderes Konto verwenden',
+    cancel: 'Abbrechen und zurück zu {application}',
+    consentHeading: 'Weiter zu {application}?',
+    consentLead: '{application} meldet Sie als {username} an und erfährt:',
+    scopes: {
+      openid: 'dass Sie es sind',
+      profile: 'Ihren Namen und Benutzernamen',
+      email: 'Ihre E-Mail-Adresse',
+      groups: 'Ihre Gruppen',
+    },
+    agree: 'Weiter',
+    noAccessHeading: 'Kein Zugang',
+    noAccess:
+      '{username} hat keinen Zugang zu {application}. Fragen Sie Ihre Administration, oder verwenden Sie ein anderes Konto.',
+    back: 'Zurück zu {application}',
+    proveHeading: 'Bestätigen Sie, dass Sie es sind',
+    proveLead:
+      '{application} bittet Sie, noch einmal zu bestätigen, dass Sie es sind. Sie sind als {username} angemeldet.',
+    enrolHeading: 'Ein zweiter Faktor ist nötig',
+    enrolLead:
+      '{application} ist nur für Konten mit einem zweiten Faktor, und {username} hat keinen. Fügen Sie Ihrem Konto einen hinzu, und machen Sie dann hier weiter.',
+    toAccount: 'Zweiten Faktor hinzufügen',
+    startHeading: 'Noch einmal beginnen',
+    startLead: 'Diese Anmeldung ist abgelaufen oder schon beendet.',
+    startUnknown: 'Gehen Sie zu der Anwendung zurück, von der Sie kommen, und melden Sie sich dort noch einmal an.',
+    startAt: 'Noch einmal bei {application} beginnen',
+    errorHeading: 'So geht es nicht',
+    errorLead:
+      'Die Anwendung hat Sie mit einer Adresse hierher geschickt, die nicht funktioniert. Sagen Sie es ihrem Betreiber, mit der Referenz.',
   },
   dashboard: {
     title: 'Ihr Konto',

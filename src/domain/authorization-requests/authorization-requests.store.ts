@@ -44,13 +44,10 @@ export const setUser = (sql: Sql, request: OpenRequest, userId: string, replaces
     [...valuesOf(request), userId, replaces],
   )
 
-/** Of many at once, one succeeds. Null: for a request that belongs to no user. */
+/** Of many at once, one succeeds. Null: no user has answered. */
 export const setUsed = (sql: Sql, request: OpenRequest, userId: string | null) =>
   sql.query(
     `update authorization_requests set used_at = ${databaseNow('$3')}
      where ${isOpen} and (user_id is null or user_id is not distinct from $4::uuid) returning hash`,
     [...valuesOf(request), userId],
   )
-
-export const setUnused = (sql: Sql, hash: Uint8Array) =>
-  sql.query('update authorization_requests set used_at = null where hash = $1', [hash])

@@ -1,11 +1,10 @@
 import type { Clock } from '../../lib/clock.js'
-import { hours } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
-import type { Database } from '../../platform/database/database.js'
+import type { Database, Sql } from '../../platform/database/database.js'
 import * as store from './authorization-requests.store.js'
+import { authorizationRequestLifetime } from './lifetime.js'
 import type { CheckedRequest } from './request-steps.js'
 
-export const authorizationRequestLifetime = 1 * hours
 /** In one browser. One more, and the oldest is over: a page of another site can open as many as it likes. */
 const mostOpen = 20
 
@@ -63,11 +62,8 @@ export const createAuthorizationRequests = ({ database, clock }: { database: Dat
     handOver: async (key: RequestKey, userId: string) =>
       (await store.setUser(database, openOf(key), userId, true)).length > 0,
 
-    /** Uses it up. False if another answer was first. */
-    take: async (key: RequestKey, userId: string | undefined) =>
-      (await store.setUsed(database, openOf(key), userId ?? null)).length > 0,
-
-    /** What it was taken for did not happen. */
-    giveBack: (key: RequestKey) => store.setUnused(database, openOf(key).hash),
+    /** Uses it up. False if another answer was first, or it belongs to another user. */
+    take: async (sql: Sql, key: RequestKey, userId: string | undefined) =>
+      (await store.setUsed(sql, openOf(key), userId ?? null)).length > 0,
   }
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.js'
-import type { Database } from '../../platform/database/database.js'
+import type { Database, Sql } from '../../platform/database/database.js'
 import * as store from './consents.store.js'
 
 export type Consents = ReturnType<typeof createConsents>
@@ -11,6 +11,6 @@ export const createConsents = ({ database, clock }: { database: Database; clock:
     const [row] = await store.selectScopes(database, userId, applicationId)
     return row?.scopes
   },
-  give: (userId: string, applicationId: string, scopes: readonly string[]) =>
-    store.addScopes(database, { userId, applicationId, scopes, now: clock.now() }),
+  give: (sql: Sql, userId: string, applicationId: string, scopes: readonly string[]) =>
+    store.addScopes(sql, { userId, applicationId, scopes, now: clock.now() }),
 })

@@ -132,6 +132,12 @@ export const limiters = {
     isEvent: false,
     about: 'new email addresses that are asked for, by user: each sends two mails',
   },
+  authorization_requests: {
+    counts: ['network'],
+    limit: { maximum: 300, window: 15 * minutes },
+    isEvent: false,
+    about: 'requests of applications that are stored, by client network',
+  },
   service: {
     counts: ['key'],
     limit: { maximum: 600, window: 1 * minutes },

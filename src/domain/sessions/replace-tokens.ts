@@ -42,7 +42,7 @@ export const createReplaceTokens =
       exp: life.expiryFor(authTime),
     }
     const refreshToken = tokens.signRefresh(claims)
-    const proof = changedProof(proofOf(record), change, fromSeconds(iat))
+    const proof = changedProof(proofOf(record), change, now)
     await store.replaceToken(sql, {
       id: sid,
       generation: claims.gen,

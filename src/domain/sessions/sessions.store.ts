@@ -266,8 +266,8 @@ export const selectRecord = (
 
 /** The last proof in a session that is valid. */
 export const selectProof = (sql: Sql, caller: Caller, live: LiveAt) =>
-  sql.query<{ authenticated_at: Date }>(
-    `select authenticated_at from refresh_token_records as r where ${ofCaller}`,
+  sql.query<ProofRow>(
+    `select ${selectList<ProofRow>(proofColumns)} from refresh_token_records as r where ${ofCaller}`,
     callerValues(caller, live),
   )
 

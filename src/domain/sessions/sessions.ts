@@ -72,12 +72,12 @@ export const createSessions = (options: Options) => {
   const secondFactorRequired = options.secondFactor === 'required'
 
   /**
-   * When the user last proved who they are in this session. Undefined if the session has ended, or the caller's token is older
+   * How the user has proven who they are in this session. Undefined if the session has ended, or the caller's token is older
    * than the last change of the password or step-up in it.
    */
-  const provenAt = async (caller: SessionCaller) => {
+  const proofOfCaller = async (caller: SessionCaller) => {
     const [row] = await store.selectProof(database, caller, liveNow())
-    return row?.authenticated_at
+    return row && proofOf(row)
   }
 
   return {
@@ -94,7 +94,7 @@ export const createSessions = (options: Options) => {
         for (const { id, oldest_generation } of changed) onEnded({ sid: id, minGeneration: oldest_generation })
       })
     },
-    provenAt,
+    proofOfCaller,
     /** Undefined if the session has ended or the caller's token was replaced. Otherwise it lives until the transaction ends. */
     lockOfCaller: async (sql: Transaction, caller: SessionCaller): Promise<SessionProof | undefined> => {
       const [row] = await store.lockRecord(sql, caller, liveNow())
@@ -103,7 +103,7 @@ export const createSessions = (options: Options) => {
     /** Whether the session lives, whichever of its tokens is asked for. */
     lives: async ({ sessionId, userId }: Pick<SessionCaller, 'sessionId' | 'userId'>) =>
       (await store.selectLive(database, sessionId, userId, liveNow())).length > 0,
-    isLive: async (caller: SessionCaller) => (await provenAt(caller)) !== undefined,
+    isLive: async (caller: SessionCaller) => (await proofOfCaller(caller)) !== undefined,
     list: async (userId: string) => (await store.selectOfUser(database, userId, liveNow())).map(fromRow),
     purge: createPurge({ clock, liveNow }),
   }

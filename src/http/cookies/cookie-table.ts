@@ -1,3 +1,4 @@
+import { authorizationRequestLifetime } from '../../domain/authorization-requests/lifetime.js'
 import { knownDeviceLifetime, mostAccounts } from '../../domain/known-devices/known-devices.js'
 import { ceremonyLifetime } from '../../domain/passkeys/ceremonies.js'
 import { attemptLifetime } from '../../domain/providers/attempt.js'
@@ -43,6 +44,8 @@ const table = {
   registration: { sameSite: 'Strict', lifetime: registrationLifetime, value: token, setBy: 'service' },
   // Lax, as above.
   attempt_: { sameSite: 'Lax', lifetime: attemptLifetime, value: sealed, setBy: 'service' },
+  // Ties the request of an application to the browser that began it. Every proxy removes what begins with `attempt_`.
+  attempt_browser: { sameSite: 'Strict', lifetime: authorizationRequestLifetime, value: token, setBy: 'service' },
   pending_link: { sameSite: 'Strict', lifetime: pendingLinkLifetime, value: sealed, setBy: 'service' },
   latchkey_bounced: { sameSite: 'Lax', lifetime: 10 * seconds, value: /^1$/, setBy: 'proxy' },
   latchkey_redirects: { sameSite: 'Lax', lifetime: 10 * seconds, value: /^[1-3]$/, setBy: 'guard' },

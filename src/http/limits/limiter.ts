@@ -29,5 +29,10 @@ export const routeLimitersFor = ({ login, general, sensitive }: RouteLimits) =>
     sensitive: { name: 'sensitive', limit: sensitive, code: 'too_many_attempts' },
     mailed_codes: { name: 'mailed_codes', limit: limiters.mailed_codes.limit, code: 'too_many_requests' },
     email_changes: { name: 'email_changes', limit: limiters.email_changes.limit, code: 'too_many_requests' },
+    authorization_requests: {
+      name: 'authorization_requests',
+      limit: limiters.authorization_requests.limit,
+      code: 'too_many_requests',
+    },
     service: { name: 'service', limit: limiters.service.limit, code: 'too_many_requests' },
   }) as const satisfies Readonly<Record<string, Limiter>>

@@ -1,0 +1,23 @@
+import type { Authorization } from '#contract/authorization.js'
+import type { Answer } from './answers.js'
+import type { Client } from './client.js'
+import { createRequests } from './requests.js'
+
+/** For the page of the service that answers applications. It is no part of the client, which other pages load. */
+export const createAuthorizationCalls = ({ me }: Pick<Client, 'me'>) => {
+  const requests = createRequests('', (...request) => fetch(...request))
+  return {
+    /** What the request of an application needs next. */
+    ask: (question: { parameters: string } | { request: string }) =>
+      requests.send<Authorization>('POST', 'authorization', question),
+    /** Asking who is signed in renews a session whose tokens have expired while the user was thinking. */
+    answer: async (answer: {
+      request: string
+      user: string
+      answer: 'continue' | 'deny'
+    }): Promise<Answer<Authorization>> => {
+      const caller = await me()
+      return caller.refused ? caller : requests.sendWithCsrfToken<Authorization>('POST', 'authorization/answer', answer)
+    },
+  }
+}

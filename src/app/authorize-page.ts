@@ -1,0 +1,40 @@
+import type { Config } from '../config.js'
+import { applicationIssuer } from '../domain/applications/application-issuer.js'
+import { createBeginRequest } from '../flows/openid-authorize/begin-request.js'
+import { createAuthorize } from '../flows/openid-authorize/openid-authorize.js'
+import { openidAuthorizeRoutes } from '../flows/openid-authorize/openid-authorize.routes.js'
+import { createSignedInUsers } from '../flows/openid-authorize/visitor.js'
+import type { pagesRoutes } from '../flows/pages/pages.routes.js'
+import type { Server } from '../http/server.js'
+import type { HttpParts, Platform } from './http-parts.js'
+import type { Nouns } from './nouns.js'
+import type { OpenidNouns } from './openid-nouns.js'
+import type { OpenidProvider } from './openid-provider.js'
+
+type Dependencies = Platform & Nouns & HttpParts & { openidProvider: OpenidProvider }
+type Pages = ReturnType<typeof pagesRoutes>
+
+/** Where applications send their users. Nothing of it is made while there is no application. */
+export const registerAuthorizePage = (
+  server: Server,
+  { publicUrl }: Config,
+  dependencies: Dependencies,
+  pages: Pages,
+) => {
+  const createAll = (openid: OpenidNouns) => {
+    const nouns = { ...dependencies, ...openid, issuer: applicationIssuer(publicUrl) }
+    const signedInUsers = createSignedInUsers(nouns)
+    return createAuthorize({ ...nouns, signedInUsers, beginRequest: createBeginRequest(nouns) })
+  }
+  let authorize: ReturnType<typeof createAll> | undefined
+  openidAuthorizeRoutes(server, {
+    ...dependencies,
+    openAuthorize: async () => {
+      const openid = await dependencies.openidProvider.open()
+      if (openid) authorize ??= createAll(openid)
+      return openid && authorize
+    },
+    sendPage: pages.protocolPage('authorize'),
+    sendNotFound: pages.notFound,
+  })
+}

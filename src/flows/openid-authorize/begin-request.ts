@@ -1,0 +1,130 @@
+import { refuse } from '../../contract/outcome.js'
+import type { Application } from '../../domain/applications/application.js'
+import { isRedirectAddress } from '../../domain/applications/application-addresses.js'
+import type { ApplicationErrors } from '../../domain/applications/application-errors.js'
+import type { Applications } from '../../domain/applications/applications.js'
+import { quoted } from '../../domain/applications/quoted.js'
+import type { AuthorizationRequests } from '../../domain/authorization-requests/authorization-requests.js'
+import { listOf, type Parameters, readParameters } from '../../domain/authorization-requests/parameters.js'
+import {
+  type AuthorizationError,
+  type CheckedRequest,
+  checkRequest,
+  isStepError,
+  type StepError,
+} from '../../domain/authorization-requests/request-steps.js'
+import type { IdTokens } from '../../domain/id-tokens/id-tokens.js'
+import { StoreUnavailable } from '../../platform/database/database.js'
+
+type Dependencies = {
+  applications: Pick<Applications, 'find'>
+  applicationErrors: Pick<ApplicationErrors, 'note'>
+  authorizationRequests: Pick<AuthorizationRequests, 'begin'>
+  idTokens: Pick<IdTokens, 'readHint'>
+  issuer: string
+}
+
+/** Where an answer goes: an address that is registered, with the `state` of the request (RFC 6749, 4.1.2.1). */
+export type AnswerAddress = { redirectAddress: string; state?: string | undefined }
+
+/** `iss` is in every answer (RFC 9207). Nothing that is registered is written in another way. */
+export const answerLocation = (
+  { redirectAddress, state }: AnswerAddress,
+  answer: { code: string } | { error: AuthorizationError; error_description?: string },
+  iss: string,
+) => {
+  const told = new URLSearchParams({ ...answer, ...(state !== undefined && { state }), iss })
+  return `${redirectAddress}${redirectAddress.includes('?') ? '&' : '?'}${told}`
+}
+
+const mostRemembered = 1_000
+
+/** Applications that have asked before, for an answer while the database is away. */
+const createRemembered = () => {
+  const remembered = new Map<string, Application>()
+  return {
+    get: (id: string) => remembered.get(id),
+    add: (application: Application) => {
+      remembered.delete(application.id)
+      remembered.set(application.id, application)
+      const [oldest] = remembered.keys()
+      if (remembered.size > mostRemembered && oldest !== undefined) remembered.delete(oldest)
+    },
+  }
+}
+
+/** Only for operators: it says which address is registered. */
+const unregisteredSentence = ({ redirectAddresses }: Application, sent: string | undefined) => {
+  if (sent === undefined) return 'redirect_uri is missing, or there more than once'
+  const [first] = redirectAddresses
+  return `redirect_uri ${quoted(sent)} is not registered${first === undefined ? '' : `, ${quoted(first)} is`}`
+}
+
+/** Without a registered address nothing may be sent to the application (RFC 6749, 4.1.2.1): the user sees a page. */
+const addressOf = (application: Application, { values }: Parameters): AnswerAddress | undefined => {
+  const redirectAddress = values.get('redirect_uri')
+  const isGood = redirectAddress !== undefined && isRedirectAddress(application, redirectAddress)
+  return isGood ? { redirectAddress, state: values.get('state') } : undefined
+}
+
+/** Checks the parameters of a new request and stores it. */
+export const createBeginRequest = (deps: Dependencies) => {
+  const { applications, applicationErrors, authorizationRequests, idTokens, issuer } = deps
+  const remembered = createRemembered()
+
+  const errorAt = (application: Application, address: AnswerAddress, { error, description }: StepError) => ({
+    application,
+    location: answerLocation(address, { error, error_description: description }, issuer),
+  })
+
+  /** The user whom the application means. A hint that is not ours, or for another application, is no hint. */
+  const namedUser = async (application: Application, { user, hint }: CheckedRequest) => {
+    if (user !== undefined || hint === undefined) return user
+    const read = await idTokens.readHint(hint)
+    return read?.applicationId === application.id ? read.userId : undefined
+  }
+
+  const beginAt = async (application: Application, address: AnswerAddress, parameters: Parameters, browser: string) => {
+    const checked = checkRequest(application, parameters)
+    if (isStepError(checked)) {
+      applicationErrors.note(application.id, `${checked.error}: ${checked.description}`)
+      return errorAt(application, address, checked)
+    }
+    const user = await namedUser(application, checked)
+    if (checked.prompts.includes('none') && checked.hint !== undefined && user === undefined)
+      return errorAt(application, address, { error: 'login_required', description: 'id_token_hint is not valid' })
+    const { hint: _, ...rest } = checked
+    const stored = { ...rest, user, redirectAddress: address.redirectAddress }
+    return { application, request: await authorizationRequests.begin(application.id, browser, stored) }
+  }
+
+  const begin = async (parameters: Parameters, browser: string) => {
+    const clientId = parameters.values.get('client_id')
+    const application = clientId === undefined ? undefined : await applications.find(clientId)
+    if (!application) return refuse('unknown_application')
+    remembered.add(application)
+    const address = addressOf(application, parameters)
+    if (address) return beginAt(application, address, parameters, browser)
+    applicationErrors.note(application.id, unregisteredSentence(application, parameters.values.get('redirect_uri')))
+    return refuse('redirect_not_registered')
+  }
+
+  /** An application that asks in silence gets its answer also while the database is away. */
+  const answerWithoutDatabase = (parameters: Parameters) => {
+    const application = remembered.get(parameters.values.get('client_id') ?? '')
+    const address = application && addressOf(application, parameters)
+    if (!address || !listOf(parameters.values.get('prompt')).includes('none')) return undefined
+    return errorAt(application, address, { error: 'temporarily_unavailable', description: 'try again in a moment' })
+  }
+
+  return async (text: string, browser: string) => {
+    const parameters = readParameters(text)
+    try {
+      return await begin(parameters, browser)
+    } catch (error) {
+      const answer = error instanceof StoreUnavailable ? answerWithoutDatabase(parameters) : undefined
+      if (!answer) throw error
+      return answer
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Authorization, AuthorizationAnswer, AuthorizationQuestion } from '../../contract/authorization.js'
+import { refuse } from '../../contract/outcome.js'
+import type { Callers } from '../../http/caller.js'
+import { clientOf } from '../../http/client.js'
+import type { Cookies } from '../../http/cookies/cookies.js'
+import type { Guards } from '../../http/guards.js'
+import type { LimitHook } from '../../http/limits/limit-hooks.js'
+import type { Limits } from '../../http/limits/limits.js'
+import { type Form, formOf } from '../../http/protocol/forms.js'
+import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import { randomToken } from '../../lib/random.js'
+import type { createAuthorize } from './openid-authorize.js'
+
+const cookieName = 'attempt_browser'
+const cookieShape = /^[\w-]{43}$/
+
+const questionRefusals = routeRefusals(
+  'bad_request',
+  'unknown_application',
+  'redirect_not_registered',
+  'not_found',
+  'cross_site',
+  'too_many_requests',
+  'unavailable',
+)
+const answerRefusals = routeRefusals(...gateRefusals, 'not_found')
+
+/** Hidden: an API of our own page is no part of the public one. */
+const questionSchema = {
+  hide: true,
+  body: AuthorizationQuestion,
+  response: { 200: Authorization, ...questionRefusals.responses },
+}
+const answerSchema = {
+  hide: true,
+  body: AuthorizationAnswer,
+  response: { 200: Authorization, ...answerRefusals.responses },
+}
+
+type Dependencies = {
+  guards: Guards
+  callers: Callers
+  cookies: Cookies
+  limits: Pick<Limits, 'bySessionOrNetwork'>
+  limitAuthorization: LimitHook
+  /** Undefined while there is no application. */
+  openAuthorize: () => Promise<ReturnType<typeof createAuthorize> | undefined>
+  sendPage: (request: FastifyRequest, reply: FastifyReply, posted?: string) => FastifyReply
+  sendNotFound: (request: FastifyRequest, reply: FastifyReply) => FastifyReply
+}
+
+/** As the address would have it. What came twice is there twice, so that the check sees it. */
+const textOf = ({ values, repeated }: Form) =>
+  new URLSearchParams([...values, ...repeated.map((name) => [name, values.get(name) ?? ''])]).toString()
+
+/** The page that applications send their users to, and its own API. */
+export const openidAuthorizeRoutes = (server: Server, deps: Dependencies) => {
+  const { guards, callers, cookies, limits, limitAuthorization, openAuthorize, sendPage, sendNotFound } = deps
+
+  const visitorOf = (request: FastifyRequest, browser: string) => {
+    const caller = callers.peek(request)
+    const isUnrenewed = caller === undefined && callers.currentSessionOf(request) !== undefined
+    return { browser, caller, isUnrenewed, client: clientOf(request) }
+  }
+
+  const browserOf = (request: FastifyRequest) => {
+    const value = cookies.read(request, cookieName) ?? ''
+    return cookieShape.test(value) ? value : undefined
+  }
+
+  // A navigation from another site brings no Strict cookie: the page asks from our own origin.
+  const page = { schema: { hide: true }, config: { unlimited: 'Sent from memory' } }
+  server.get('/api/auth/authorize', page, async (request, reply) =>
+    (await openAuthorize()) ? sendPage(request, reply) : sendNotFound(request, reply),
+  )
+  server.post('/api/auth/authorize', page, async (request, reply) =>
+    (await openAuthorize()) ? sendPage(request, reply, textOf(formOf(request))) : sendNotFound(request, reply),
+  )
+
+  const asking = {
+    schema: questionSchema,
+    config: { ownOriginOnly: true, countsIn: ['authorization_requests', 'general'] as const },
+    preHandler: async (request: FastifyRequest, reply: FastifyReply) => {
+      const { parameters } = request.body as { parameters?: string }
+      return (parameters === undefined ? limits.bySessionOrNetwork : limitAuthorization)(request, reply)
+    },
+  }
+  server.post('/api/auth/authorization', asking, async (request, reply) => {
+    const { parameters, request: id } = request.body
+    const authorize = await openAuthorize()
+    if (!authorize) return questionRefusals.sendRefusal(reply, refuse('not_found'))
+    if ((parameters === undefined) === (id === undefined))
+      return questionRefusals.sendRefusal(reply, refuse('bad_request', { message: 'Send parameters or a request' }))
+    const browser = browserOf(request)
+    if (parameters === undefined) {
+      const found = await authorize.resume(id ?? '', visitorOf(request, browser ?? ''))
+      return reply.send(found)
+    }
+    const value = browser ?? randomToken()
+    const begun = await authorize.begin(parameters, visitorOf(request, value))
+    if ('refused' in begun) return questionRefusals.sendRefusal(reply, begun)
+    if (begun.request !== undefined) cookies.set(reply, cookieName, value)
+    return reply.send(begun)
+  })
+
+  server.post(
+    '/api/auth/authorization/answer',
+    { schema: answerSchema, onRequest: guards.change, config: { ownOriginOnly: true } },
+    async (request, reply) => {
+      const authorize = await openAuthorize()
+      if (!authorize) return answerRefusals.sendRefusal(reply, refuse('not_found'))
+      return reply.send(await authorize.answer(request.body, visitorOf(request, browserOf(request) ?? '')))
+    },
+  )
+}

@@ -1,0 +1,164 @@
+import type { Authorization } from '../../contract/authorization.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { Application } from '../../domain/applications/application.js'
+import { isRedirectAddress } from '../../domain/applications/application-addresses.js'
+import type { Applications } from '../../domain/applications/applications.js'
+import {
+  type AuthorizationRequest,
+  type AuthorizationRequests,
+  applicationOf,
+} from '../../domain/authorization-requests/authorization-requests.js'
+import {
+  enoughToProve,
+  hasProvenSince,
+  isOtherThanNamed,
+  nextQuestion,
+  type SignedInUser,
+  silentError,
+} from '../../domain/authorization-requests/next-question.js'
+import type { AuthorizationError } from '../../domain/authorization-requests/request-steps.js'
+import type { Authorizations } from '../../domain/authorizations/authorizations.js'
+import type { Consents } from '../../domain/consents/consents.js'
+import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
+import type { Database } from '../../platform/database/database.js'
+import { answerLocation, type createBeginRequest } from './begin-request.js'
+import type { SignedInUsers, Visitor } from './visitor.js'
+
+type Dependencies = {
+  database: Database
+  applications: Pick<Applications, 'find'>
+  authorizationRequests: AuthorizationRequests
+  authorizations: Pick<Authorizations, 'issueCodeInside'>
+  consents: Pick<Consents, 'give'>
+  signedInUsers: SignedInUsers
+  beginRequest: ReturnType<typeof createBeginRequest>
+  issuer: string
+}
+
+type Asking = { application: Application; request: AuthorizationRequest; visitor: Visitor }
+type Answer = { request: string; user: string; answer: 'continue' | 'deny' }
+
+const named = ({ name, home }: Application) => ({ name, home })
+
+const keyOf = ({ request, visitor }: Asking) => ({ id: request.id, browser: visitor.browser })
+
+const startAgain = (application: Application | undefined): Authorization => ({
+  next: 'start_again',
+  ...(application && { application: named(application) }),
+})
+
+const done = (application: Application, location: string): Authorization => ({
+  next: 'done',
+  application: named(application),
+  location,
+})
+
+/** How a request ends: with an error or a code. */
+const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' | 'beginRequest'>) => {
+  const { database, authorizationRequests, authorizations, consents, issuer } = deps
+
+  const withError = async (asking: Asking, error: AuthorizationError, userId: string | undefined) => {
+    const { application, request } = asking
+    const isMine = await authorizationRequests.take(database, keyOf(asking), userId)
+    return isMine ? done(application, answerLocation(request, { error }, issuer)) : startAgain(application)
+  }
+
+  /** One code for each request: what uses it up, the consent and the code are one transaction. */
+  const withCode = async (asking: Asking, user: SignedInUser, hasAgreed: boolean): Promise<Authorization> => {
+    const { application, request, visitor } = asking
+    const { caller, client } = visitor
+    if (!caller || isOtherThanNamed({ ...asking, user })) return withError(asking, 'login_required', user.id)
+    const issued = await commitUnlessRefused(database, async (sql) => {
+      if (!(await authorizationRequests.take(sql, keyOf(asking), user.id))) return refuse('over')
+      if (hasAgreed) await consents.give(sql, user.id, application.id, request.scopes)
+      const { redirectAddress, challenge, scopes, nonce, claims } = request
+      const content = { scopes, ...(nonce !== undefined && { nonce }), ...(claims && { claims }) }
+      return authorizations.issueCodeInside(sql, caller, { application, redirectAddress, challenge, content, client })
+    })
+    if (!isRefused(issued)) return done(application, answerLocation(request, { code: issued.code }, issuer))
+    if (issued.refused === 'over') return startAgain(application)
+    const next = issued.refused === 'no_access' ? 'no_access' : 'sign_in'
+    return { request: request.id, next, application: named(application) }
+  }
+
+  return { withError, withCode }
+}
+
+type Finish = ReturnType<typeof createFinish>
+type ProceedDependencies = Pick<Dependencies, 'authorizationRequests' | 'signedInUsers'> & { finish: Finish }
+
+/** Finds out what a request still needs, and asks for it. */
+const createProceed = ({ authorizationRequests, signedInUsers, finish }: ProceedDependencies) => {
+  /** From the first proof on, the request belongs to its user. */
+  const withOwner = async (asking: Asking, user: SignedInUser | undefined): Promise<Asking> => {
+    const { request } = asking
+    if (!user || request.userId !== undefined || !hasProvenSince({ ...asking, user })) return asking
+    const isMine = await authorizationRequests.belongTo(keyOf(asking), user.id)
+    return isMine ? { ...asking, request: { ...request, userId: user.id } } : asking
+  }
+
+  /** The next question, or the answer. */
+  return async (found: Asking): Promise<Authorization> => {
+    const { application, request, visitor } = found
+    const user = await signedInUsers.of(visitor.caller, application.id)
+    const asking = await withOwner(found, user)
+    const next = nextQuestion(asking, user)
+    if (user && next === 'done') return finish.withCode(asking, user, false)
+    if (request.prompts.includes('none')) {
+      const error = visitor.isUnrenewed ? 'temporarily_unavailable' : silentError(asking, next)
+      return finish.withError(asking, error, user?.id)
+    }
+    return {
+      request: request.id,
+      next,
+      application: named(application),
+      ...(user && { user: { id: user.id, username: user.username } }),
+      ...(next === 'consent' && { scopes: request.scopes }),
+      ...(user && next === 'prove' && { methods: [...enoughToProve({ ...asking, user })] }),
+    }
+  }
+}
+
+/** The request of an application, from its parameters to its answer. */
+export const createAuthorize = (deps: Dependencies) => {
+  const { applications, authorizationRequests, signedInUsers, beginRequest } = deps
+  const finish = createFinish(deps)
+  const proceed = createProceed({ authorizationRequests, signedInUsers, finish })
+
+  /** Undefined if it is over. An operator may have removed its redirect address since. */
+  const find = async (id: string, visitor: Visitor) => {
+    const request = await authorizationRequests.find({ id, browser: visitor.browser })
+    const application = request && (await applications.find(request.applicationId))
+    if (!application || !isRedirectAddress(application, request.redirectAddress)) return undefined
+    return { application, request, visitor }
+  }
+
+  const startAgainAt = async (id: string) => startAgain(await applications.find(applicationOf(id)))
+
+  return {
+    begin: async (parameters: string, visitor: Visitor) => {
+      const begun = await beginRequest(parameters, visitor.browser)
+      if ('refused' in begun) return begun
+      return 'request' in begun ? proceed({ ...begun, visitor }) : done(begun.application, begun.location)
+    },
+
+    resume: async (id: string, visitor: Visitor) => {
+      const asking = await find(id, visitor)
+      return asking ? proceed(asking) : startAgainAt(id)
+    },
+
+    /** What the user has pressed. It counts for the question that is open, and only for the user whom the page has shown. */
+    answer: async ({ request: id, user: shown, answer }: Answer, visitor: Visitor) => {
+      const asking = await find(id, visitor)
+      if (!asking) return startAgainAt(id)
+      const user = await signedInUsers.of(visitor.caller, asking.application.id)
+      if (!user || user.id !== shown) return proceed(asking)
+      const next = nextQuestion(asking, user)
+      if (next === 'consent' && answer === 'continue') return finish.withCode(asking, user, true)
+      if (next !== 'choose' && answer === 'continue') return proceed(asking)
+      await authorizationRequests.handOver(keyOf(asking), user.id)
+      if (answer === 'deny') return finish.withError(asking, 'access_denied', user.id)
+      return proceed({ ...asking, request: { ...asking.request, userId: user.id } })
+    },
+  }
+}

@@ -1,0 +1,38 @@
+import type { SignedInUser } from '../../domain/authorization-requests/next-question.js'
+import type { Consents } from '../../domain/consents/consents.js'
+import type { Proofs } from '../../domain/proofs/proofs.js'
+import type { Client } from '../../domain/sessions/client.js'
+import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import type { Users } from '../../domain/users/users.js'
+
+/** Who brings the request of an application: a browser, and the session in it. */
+export type Visitor = {
+  /** The value of the cookie that ties requests to their browser. */
+  browser: string
+  caller: SessionCaller | undefined
+  /** There is a session, but its tokens have expired and could not be renewed. */
+  isUnrenewed: boolean
+  client: Client
+}
+
+export type SignedInUsers = ReturnType<typeof createSignedInUsers>
+
+type Dependencies = {
+  users: Pick<Users, 'findEnabled'>
+  sessions: Pick<Sessions, 'proofOfCaller'>
+  proofs: Pick<Proofs, 'methodsFor'>
+  consents: Pick<Consents, 'scopesOf'>
+}
+
+/** What a request is decided by. The database is asked, and not the token: a right may have been taken away since. */
+export const createSignedInUsers = ({ users, sessions, proofs, consents }: Dependencies) => ({
+  /** Undefined if the session has ended or the account was disabled. */
+  of: async (caller: SessionCaller | undefined, applicationId: string): Promise<SignedInUser | undefined> => {
+    const user = caller && (await users.findEnabled(caller.userId))
+    const proof = user && (await sessions.proofOfCaller(caller))
+    if (!user || !proof) return undefined
+    const { id, username, groups } = user
+    const methods = await proofs.methodsFor(user)
+    return { id, username, groups, proof, methods, agreedTo: await consents.scopesOf(id, applicationId) }
+  },
+})

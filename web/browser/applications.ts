@@ -1,0 +1,33 @@
+import { siteStorage, tabStorage } from './storage.js'
+
+export const authorizePath = '/api/auth/authorize'
+const key = 'latchkey.application'
+
+const requestIn = (returnTo: string | undefined) => {
+  const [path, query] = returnTo?.split('?') ?? []
+  return path === authorizePath ? (new URLSearchParams(query).get('request') ?? undefined) : undefined
+}
+
+/** Also for other tabs, which a link in a mail opens. */
+export const rememberApplication = (request: string, name: string) => {
+  for (const storage of [tabStorage, siteStorage]) storage.write(key, JSON.stringify({ request, name }))
+}
+
+const nameIn = (text: string | undefined, request: string) => {
+  try {
+    const stored = JSON.parse(text ?? '{}') as { request?: unknown; name?: unknown }
+    return stored.request === request && typeof stored.name === 'string' ? stored.name : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The application that the visitor is on the way to. The service has told its name to this browser for this very request: a link
+ * cannot make the page show another one.
+ */
+export const applicationOnTheWay = (returnTo: string | undefined) => {
+  const request = requestIn(returnTo)
+  if (request === undefined) return undefined
+  return nameIn(tabStorage.read(key), request) ?? nameIn(siteStorage.read(key), request)
+}

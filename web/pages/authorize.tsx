@@ -1,0 +1,241 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { createAuthorizationCalls } from '#client/authorization-calls.js'
+import { type Answer, isTemporary, type Refusal } from '#client/client.js'
+import type { Authorization } from '#contract/authorization.js'
+import { authorizePath, rememberApplication } from '../browser/applications.js'
+import { client } from '../browser/client.js'
+import { mount } from '../browser/mount.js'
+import { queryValue, withReturnTo } from '../browser/navigation.js'
+import { readSettings } from '../browser/settings.js'
+import { keepTypedLogin, loginTypedBefore } from '../browser/typed-values.js'
+import { Button } from '../components/button.js'
+import { Card } from '../components/card.js'
+import { Heading } from '../components/heading.js'
+import { LoadingCard } from '../components/loading-card.js'
+import { Notice } from '../components/notice.js'
+import { PageNotLoaded } from '../components/page-not-loaded.js'
+import { leaving } from '../hooks/busy.js'
+import { useWords } from '../hooks/settings.js'
+import { useStableCallback } from '../hooks/stable-callback.js'
+import { StepUpForm } from '../step-up/step-up-form.js'
+import { fill } from '../words/format.js'
+import { useSentences } from '../words/refusals.js'
+
+const authorization = createAuthorizationCalls(client)
+
+/** What the application has sent: as a form, or in the address. */
+const sentParameters = () => readSettings().parameters ?? location.search.slice(1)
+
+/** A request that is stored stands alone in the address. `request` beside other parameters is one of the protocol. */
+const storedRequest = () => (queryValue('client_id') === undefined ? queryValue('request') : undefined)
+
+/** Asking who is signed in renews the session. While that cannot be known, only an application that waits in silence gets an answer. */
+const askNext = async (): Promise<Answer<Authorization>> => {
+  const caller = await client.me()
+  const request = storedRequest()
+  if (request !== undefined) return caller.refused && isTemporary(caller) ? caller : authorization.ask({ request })
+  const parameters = sentParameters()
+  const isSilent = new URLSearchParams(parameters).get('prompt') === 'none'
+  return caller.refused && isTemporary(caller) && !isSilent ? caller : authorization.ask({ parameters })
+}
+
+const addressOf = (request: string) => {
+  const locales = new URLSearchParams(sentParameters()).get('ui_locales')
+  const language = locales === null ? '' : `&ui_locales=${encodeURIComponent(locales.slice(0, 64))}`
+  return `${authorizePath}?request=${encodeURIComponent(request)}${language}`
+}
+
+/** What happens without a question. True if the page is left. */
+const goOn = ({ next, request, application, location: address }: Authorization) => {
+  const hint = new URLSearchParams(sentParameters()).get('login_hint')
+  if (request !== undefined && storedRequest() === undefined) history.replaceState(null, '', addressOf(request))
+  if (next === 'done' && address !== undefined) {
+    location.replace(address)
+    return true
+  }
+  if (request !== undefined && application) rememberApplication(request, application.name)
+  if (next !== 'sign_in') return false
+  if (hint !== null && !loginTypedBefore()) keepTypedLogin(hint.slice(0, 254))
+  signIn('sign_in')
+  return true
+}
+
+const signIn = (notice: 'sign_in' | 'other_account') =>
+  location.replace(withReturnTo(`/login?notice=${notice}`, location.pathname + location.search))
+
+type State = { asked: Authorization } | { refused: Refusal } | 'waiting'
+
+const Authorize = () => {
+  const words = useWords('authorize')
+  const [state, setState] = useState<State>('waiting')
+  const show = (answer: Answer<Authorization>) => {
+    if (answer.refused) setState({ refused: answer })
+    else setState(goOn(answer.value) ? 'waiting' : { asked: answer.value })
+  }
+  const load = useStableCallback(async () => show(await askNext()))
+  useEffect(() => {
+    void load()
+  }, [])
+
+  if (state === 'waiting') return <LoadingCard />
+  if ('asked' in state) return <Question {...state.asked} show={show} load={load} />
+  const { refused } = state
+  if (refused.refused === 'not_authenticated') signIn('sign_in')
+  return refused.status === 400 ? (
+    <Unanswerable refused={refused} />
+  ) : (
+    <PageNotLoaded heading={words.title} refused={refused} onTryAgain={load} />
+  )
+}
+
+/** The application has sent something that must not be answered. An operator finds the reason by the reference. */
+const Unanswerable = ({ refused }: { refused: Refusal }) => {
+  const words = useWords('authorize')
+  const sentenceFor = useSentences()
+  return (
+    <Card>
+      <Heading text={words.errorHeading} />
+      <Notice kind="error">{sentenceFor(refused)}</Notice>
+      <p>{words.errorLead}</p>
+    </Card>
+  )
+}
+
+type Asked = Authorization & { show: (answer: Answer<Authorization>) => void; load: () => Promise<void> }
+type Values = { application: string; username: string }
+
+const valuesOf = ({ application, user }: Authorization): Values => ({
+  application: application?.name ?? '',
+  username: user?.username ?? '',
+})
+
+const Question = (asked: Asked) => {
+  const Step = steps[asked.next]
+  return Step ? <Step {...asked} /> : <StartAgain {...asked} />
+}
+
+/** Sends what the user has pressed. It counts for the user whose name is on the page. */
+const useAnswerButton =
+  ({ request = '', user, show }: Asked) =>
+  async (answer: 'continue' | 'deny') => {
+    show(await authorization.answer({ request, user: user?.id ?? '', answer }))
+    return leaving
+  }
+
+/** The ways out of every question: another account, and back to the application. */
+const WaysOut = ({ asked, back }: { asked: Asked; back: string }) => {
+  const words = useWords('authorize')
+  const send = useAnswerButton(asked)
+  return (
+    <div class="other-way">
+      <Button onPress={() => signIn('other_account')}>{words.otherAccount}</Button>
+      <Button look="quiet" onPress={() => send('deny')}>
+        {fill(back, valuesOf(asked))}
+      </Button>
+    </div>
+  )
+}
+
+type PageProps = { asked: Asked; heading: string; lead: string; back?: string; children?: ComponentChildren }
+
+const QuestionCard = ({ asked, heading, lead, back, children }: PageProps) => {
+  const words = useWords('authorize')
+  return (
+    <Card>
+      <Heading text={fill(heading, valuesOf(asked))} focused />
+      <p class="lead">{fill(lead, valuesOf(asked))}</p>
+      {children}
+      <WaysOut asked={asked} back={back ?? words.cancel} />
+    </Card>
+  )
+}
+
+const Choose = (asked: Asked) => {
+  const words = useWords('authorize')
+  const send = useAnswerButton(asked)
+  return (
+    <QuestionCard asked={asked} heading={words.chooseHeading} lead={words.chooseLead}>
+      <Button look="primary" onPress={() => send('continue')}>
+        {fill(words.continueAs, valuesOf(asked))}
+      </Button>
+    </QuestionCard>
+  )
+}
+
+const Consent = (asked: Asked) => {
+  const words = useWords('authorize')
+  const send = useAnswerButton(asked)
+  return (
+    <QuestionCard asked={asked} heading={words.consentHeading} lead={words.consentLead}>
+      <ul>
+        {asked.scopes?.map((scope) => (
+          <li key={scope}>{words.scopes[scope]}</li>
+        ))}
+      </ul>
+      <Button look="primary" onPress={() => send('continue')}>
+        {words.agree}
+      </Button>
+    </QuestionCard>
+  )
+}
+
+const NoAccess = (asked: Asked) => {
+  const words = useWords('authorize')
+  return <QuestionCard asked={asked} heading={words.noAccessHeading} lead={words.noAccess} back={words.back} />
+}
+
+const Prove = (asked: Asked) => {
+  const words = useWords('authorize')
+  const { methods = [], user, load } = asked
+  return (
+    <QuestionCard asked={asked} heading={words.proveHeading} lead={words.proveLead}>
+      <StepUpForm
+        methods={methods}
+        username={user?.username ?? ''}
+        onProven={() => void load()}
+        onSignedOut={() => signIn('sign_in')}
+      />
+    </QuestionCard>
+  )
+}
+
+/** The account page opens beside this one, where the request waits. */
+const Enrol = (asked: Asked) => {
+  const words = useWords('authorize')
+  return (
+    <QuestionCard asked={asked} heading={words.enrolHeading} lead={words.enrolLead}>
+      <div class="other-way">
+        <a class="button primary" href="/api/auth/account-page" target="_blank" rel="noopener">
+          {words.toAccount}
+        </a>
+        <Button onPress={asked.load}>{words.agree}</Button>
+      </div>
+    </QuestionCard>
+  )
+}
+
+const StartAgain = ({ application }: Asked) => {
+  const words = useWords('authorize')
+  return (
+    <Card>
+      <Heading text={words.startHeading} />
+      <p class="lead">{application ? words.startLead : `${words.startLead} ${words.startUnknown}`}</p>
+      {application && (
+        <a class="button primary" href={application.home}>
+          {fill(words.startAt, { application: application.name })}
+        </a>
+      )}
+    </Card>
+  )
+}
+
+const steps: Partial<Record<Authorization['next'], (asked: Asked) => preact.JSX.Element>> = {
+  choose: Choose,
+  consent: Consent,
+  no_access: NoAccess,
+  prove: Prove,
+  enrol: Enrol,
+}
+
+mount(Authorize)
