@@ -470,7 +470,7 @@ export const fr: Words = {
       group_left: 'Groupes retirés : {groups}',
       application_used: 'Connexion à {application}',
       application_access_ended: 'Accès de {application} terminé',
-      application_token_reused: 'Un ancien code ou jeton de {application} a été réutilisé ; son accès a été terminé',
+      application_token_reused: 'Un ancien code ou jeton de {application} a été réutilisé ; son accès a été terminé',
       second_factor_asked: 'Code de connexion demandé',
       second_factor_failed: 'Code de connexion erroné',
       totp_added: 'Connexion en deux étapes activée',
@@ -659,7 +659,7 @@ export const fr: Words = {
   },
   'end-session': {
     title: 'Déconnexion',
-    heading: 'Vous déconnecter ?',
+    heading: 'Vous déconnecter ?',
     lead: 'Une application demande à vous déconnecter de {product} et de toutes les applications que vous utilisez avec ce compte dans ce navigateur.',
     leadOf:
       '{name} demande à vous déconnecter de {product} et de toutes les applications que vous utilisez avec ce compte dans ce navigateur.',
@@ -673,7 +673,7 @@ export const fr: Words = {
     backTo: 'Retour à {name}',
     problems: {
       invalid_parameters: 'L’application a envoyé une demande illisible.',
-      invalid_hint: 'L’application n’a pas montré de quelle connexion il s’agit : il n’est pas possible d’y retourner.',
+      invalid_hint: 'L’application n’a pas montré de quelle connexion il s’agit : il n’est pas possible d’y retourner.',
       unknown_application: 'L’application qui fait la demande n’est pas connue ici.',
       unknown_address: 'L’adresse à laquelle l’application veut revenir n’est pas enregistrée pour elle.',
     },
