@@ -11,6 +11,8 @@ import { createConsents } from '../domain/consents/consents.js'
 import type { Job } from '../domain/housekeeping/housekeeping.js'
 import { createIdTokens } from '../domain/id-tokens/id-tokens.js'
 import { createLogoutTokens } from '../domain/id-tokens/logout-tokens.js'
+import { createLogoutNoticeSender } from '../domain/logout-notices/logout-notice-sender.js'
+import { openBackchannel } from './backchannel.js'
 import type { NounPlatform, Nouns } from './nouns.js'
 
 /** What signs for applications. */
@@ -29,8 +31,9 @@ const createTokenNouns = ({ publicUrl }: Config, { database, clock, log }: NounP
 
 /** The nouns of the OpenID provider. This file is loaded when there is an application (`openid-provider`). */
 export const createOpenidNouns = (config: Config, platform: NounPlatform, nouns: Nouns) => {
-  const { database, clock, log } = platform
+  const { database, clock, log, metrics } = platform
   const { applications } = nouns
+  const tokenNouns = createTokenNouns(config, platform, nouns)
   const applicationSecrets = createApplicationSecrets({ database, clock })
   const applicationErrors = createApplicationErrors({ database, clock, log })
   const authorizationRequests = createAuthorizationRequests({ database, clock })
@@ -42,14 +45,25 @@ export const createOpenidNouns = (config: Config, platform: NounPlatform, nouns:
     clock,
     refreshTokenKeys: nouns.keysFor('refresh tokens of applications'),
   })
+  const logoutNoticeSender = createLogoutNoticeSender({
+    database,
+    clock,
+    applications,
+    logoutTokens: tokenNouns.logoutTokens,
+    applicationErrors,
+    outbound: openBackchannel(config),
+    onOutcome: (outcome) => metrics?.countAttempt.logoutNotice(outcome),
+    log,
+  })
   return {
-    ...createTokenNouns(config, platform, nouns),
+    ...tokenNouns,
     applications,
     applicationSecrets,
     applicationErrors,
     authorizationRequests,
     consents,
     authorizations,
+    logoutNoticeSender,
   }
 }
 
@@ -61,7 +75,8 @@ type BackgroundPart = { start(): void; stop(): Promise<unknown> }
 export const backgroundOf = ({
   applicationKeys,
   loadedApplicationKeys,
+  logoutNoticeSender,
 }: OpenidNouns): { parts: readonly BackgroundPart[]; jobs: readonly Job[] } => ({
-  parts: [loadedApplicationKeys],
+  parts: [logoutNoticeSender, loadedApplicationKeys],
   jobs: [{ name: 'purge applicationKeys', run: applicationKeys.purge }],
 })

@@ -6,7 +6,6 @@ import type { Events } from '../events/events.js'
 import { createSessionLife, type SessionLimits } from '../sessions/live-sessions.js'
 import type { SessionCaller, Sessions } from '../sessions/sessions.js'
 import type { Users } from '../users/users.js'
-import * as store from './authorizations.store.js'
 import { createEndAuthorizations } from './end-authorizations.js'
 import { createExchangeRefreshToken } from './exchange-refresh-token.js'
 import { grantOf } from './grant.js'
@@ -18,13 +17,6 @@ import * as tokenStore from './tokens.store.js'
 export type { RefreshFault } from './exchange-refresh-token.js'
 export type { Requested } from './issue-code.js'
 export type { CodeFault } from './judge-code.js'
-
-/** An application that the user has used in a session that lives. */
-export type UsedApplication = {
-  application: Pick<Application, 'id' | 'name' | 'home'>
-  since: Date
-  lastUsedAt: Date
-}
 
 export type Authorizations = ReturnType<typeof createAuthorizations>
 
@@ -46,7 +38,7 @@ export const createAuthorizations = (options: Options) => {
   const moments = () => ({ live: liveNow(), clockOffset: clock.offset() })
   const texts = createRefreshTokenTexts(options.refreshTokenKeys)
 
-  const { endReused, ...endings } = createEndAuthorizations(options)
+  const { endReused } = createEndAuthorizations(options)
   const parts = { database, clock, texts, moments, endReused }
 
   return {
@@ -70,14 +62,5 @@ export const createAuthorizations = (options: Options) => {
       if (claims) await tokenStore.deleteTokens(database, claims.tid, application.id)
       else await tokenStore.deleteAccessToken(database, fingerprint(token), application.id)
     },
-
-    listOfUser: async (userId: string): Promise<UsedApplication[]> =>
-      (await store.selectOfUser(database, userId, liveNow())).map(({ since, last_used_at, ...application }) => ({
-        application,
-        since,
-        lastUsedAt: last_used_at,
-      })),
-
-    ...endings,
   }
 }

@@ -1,14 +1,14 @@
 import { refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
 import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
-import type { Database, Transaction } from '../../platform/database/database.js'
+import type { Database } from '../../platform/database/database.js'
 import type { Application } from '../applications/application.js'
 import type { Events } from '../events/events.js'
-import type { Client } from '../sessions/client.js'
 import { createSessionLife, type SessionLimits } from '../sessions/live-sessions.js'
 import type { CallerContext } from '../sessions/request-context.js'
 import type { Sessions } from '../sessions/sessions.js'
 import * as store from './authorizations.store.js'
+import { createEndAuthorizations } from './end-authorizations.js'
 
 /** An application that the user has used in a session that lives. */
 export type UsedApplication = {
@@ -26,22 +26,14 @@ type Options = SessionLimits & {
   sessions: Pick<Sessions, 'lockOfCaller'>
 }
 
-type Ended = Awaited<ReturnType<typeof store.deleteById>>
-
-const createRecordEnded = (events: Options['events']) => async (sql: Transaction, ended: Ended, client: Client) => {
-  for (const { sid: sessionId, user_id: userId, application_name: reason } of ended)
-    await events.recordInside(sql, { kind: 'application_access_ended', userId, sessionId, reason }, client)
-  return ended.length
-}
-
 /**
  * Which applications a user has used, and how that ends: by the user, or with the right to use them. The part of authorizations that
  * accounts need, also while the rest of the provider is not loaded.
  */
 export const createUsedApplications = (options: Options) => {
-  const { database, events, sessions } = options
+  const { database, sessions } = options
   const { liveNow } = createSessionLife(options)
-  const recordEnded = createRecordEnded(events)
+  const { endOfUser, endWithoutRight } = createEndAuthorizations(options)
 
   return {
     listOfUser: async (userId: string): Promise<UsedApplication[]> =>
@@ -65,15 +57,10 @@ export const createUsedApplications = (options: Options) => {
         await store.holdUser(sql, caller.userId)
         if (!(await sessions.lockOfCaller(sql, caller))) return refuse('not_authenticated')
         const withdrawn = await store.deleteConsent(sql, caller.userId, applicationId)
-        const ended = await recordEnded(sql, await store.deleteOfUser(sql, caller.userId, applicationId), client)
+        const ended = await endOfUser(sql, caller.userId, applicationId, client)
         return ended + withdrawn.length > 0 ? { ended } : refuse('not_found')
       }),
 
-    /**
-     * After a change of the groups of a user, whose row is held, or of who may use an application, whose row is held: ends what it no
-     * longer allows. Returns how many.
-     */
-    endWithoutRight: async (sql: Transaction, of: { userId: string } | { applicationId: string }, client: Client) =>
-      recordEnded(sql, await store.deleteWithoutRight(sql, of), client),
+    endWithoutRight,
   }
 }
