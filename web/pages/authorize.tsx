@@ -143,7 +143,7 @@ const QuestionCard = ({ asked, heading, lead, back, children }: PageProps) => {
   const words = useWords('authorize')
   return (
     <Card>
-      <Heading text={fill(heading, valuesOf(asked))} focused />
+      <Heading text={fill(heading, valuesOf(asked))} />
       <p class="lead">{fill(lead, valuesOf(asked))}</p>
       {children}
       <WaysOut asked={asked} back={back ?? words.cancel} />
@@ -156,9 +156,11 @@ const Choose = (asked: Asked) => {
   const send = useAnswerButton(asked)
   return (
     <QuestionCard asked={asked} heading={words.chooseHeading} lead={words.chooseLead}>
-      <Button look="primary" onPress={() => send('continue')}>
-        {fill(words.continueAs, valuesOf(asked))}
-      </Button>
+      <div class="other-way">
+        <Button look="primary" onPress={() => send('continue')}>
+          {fill(words.continueAs, valuesOf(asked))}
+        </Button>
+      </div>
     </QuestionCard>
   )
 }
@@ -173,9 +175,11 @@ const Consent = (asked: Asked) => {
           <li key={scope}>{words.scopes[scope]}</li>
         ))}
       </ul>
-      <Button look="primary" onPress={() => send('continue')}>
-        {words.agree}
-      </Button>
+      <div class="other-way">
+        <Button look="primary" onPress={() => send('continue')}>
+          {words.agree}
+        </Button>
+      </div>
     </QuestionCard>
   )
 }
