@@ -166,15 +166,23 @@ describe('application keys', () => {
     expect(await rows()).toHaveLength(1)
   })
 
-  it('publish nothing that somebody wrote into the table', async () => {
+  it('go on, published and signing, beside a newer row that something else wrote into the table', async () => {
     await addApplication('ES256')
     const one = processOn(sql)
-    await one.load()
+    const own = kidOf(await one.sign())
     await sql.query(
-      `insert into application_keys select 'planted', algorithm, private_key, public_key, created_at, signs_from from application_keys`,
+      `insert into application_keys
+       select 'planted', algorithm, private_key, public_key, created_at, signs_from + interval '1 minute' from application_keys`,
     )
+    one.clock.advance(10 * days)
     await one.load()
-    expect(await one.publishedIds()).not.toContain('planted')
+    expect(one.logged.at(-1)).toContain('SEALING_KEY')
+    expect(await one.stored.purge(sql)).toBe(0)
+    await one.load()
+    const token = await one.sign()
+    expect([kidOf(token), await one.publishedIds()]).toEqual([own, [own]])
+    expect(await one.readSigned(token)).toEqual(claims)
+    expect((await one.stored.list()).map(({ state }) => state)).toEqual(['current', 'unopened'])
   })
 
   it('take only what they have signed, as they have written it', async () => {

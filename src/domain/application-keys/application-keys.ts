@@ -8,6 +8,7 @@ import {
   applicationKeySchedule,
   createAddKey,
   createReadKeys,
+  hasUnopened,
   isUnopened,
   keysFor,
   type ReadKeys,
@@ -30,10 +31,7 @@ const { delayAfter, isNextDue, waitingAt } = applicationKeySchedule
 
 /** The algorithms whose next key it is time to make. Keys that cannot be opened belong to instances with another SEALING_KEY. */
 export const dueAlgorithms = ({ now, keys, inUse }: ApplicationKeySet) =>
-  inUse.filter((algorithm) => {
-    const own = keysFor(keys, algorithm)
-    return isNextDue(own, now) && !own.some(isUnopened)
-  })
+  inUse.filter((algorithm) => isNextDue(keysFor(keys, algorithm), now) && !hasUnopened(keys, algorithm))
 
 /** Makes a key, and stores it unless another process was first. The key is made before the transaction: it awaits statements only. */
 const createMaking = (deps: Dependencies, read: ReadKeys) => {
@@ -54,15 +52,19 @@ const createMaking = (deps: Dependencies, read: ReadKeys) => {
     )
   }
 
+  const waitingOf = ({ now, keys }: ApplicationKeySet, algorithm: ApplicationAlgorithm) => {
+    const key = waitingAt(keysFor(keys, algorithm), now)
+    return key && { id: key.id, algorithm, signsFrom: new Date(key.signsFrom), isNew: false, now: new Date(now) }
+  }
+
   const rotateOne = async (algorithm: ApplicationAlgorithm) => {
+    const waiting = waitingOf(await read(), algorithm)
+    if (waiting) return waiting
     const pair = await newKeyPair(algorithm, keyThreads)
-    return alone(async (sql, { now: moment, keys }) => {
-      const own = keysFor(keys, algorithm)
-      const now = new Date(moment)
-      if (own.some(isUnopened)) return undefined
-      const waiting = waitingAt(own, moment)
-      if (waiting) return { id: waiting.id, algorithm, signsFrom: new Date(waiting.signsFrom), isNew: false, now }
-      return { ...(await add(sql, pair, delayAfter(own))), isNew: true, now }
+    return alone(async (sql, found) => {
+      if (hasUnopened(found.keys, algorithm)) return undefined
+      const delay = delayAfter(keysFor(found.keys, algorithm))
+      return waitingOf(found, algorithm) ?? { ...(await add(sql, pair, delay)), isNew: true, now: new Date(found.now) }
     })
   }
 

@@ -40,9 +40,14 @@ export type ApplicationKeySet = { now: number; keys: ApplicationKey[]; inUse: Ap
 
 export const isUnopened = ({ isRetired, pair }: ApplicationKey) => !isRetired && !pair
 
-/** The keys of one algorithm that still have their private half. */
+type OpenedKey = ApplicationKey & { pair: KeyPair }
+
+/** The keys of one algorithm that this process can sign with. Those that it cannot open change nothing about when these sign. */
 export const keysFor = (keys: readonly ApplicationKey[], algorithm: ApplicationAlgorithm) =>
-  keys.filter((key) => key.algorithm === algorithm && !key.isRetired)
+  keys.filter((key): key is OpenedKey => key.algorithm === algorithm && key.pair !== undefined)
+
+export const hasUnopened = (keys: readonly ApplicationKey[], algorithm: ApplicationAlgorithm) =>
+  keys.some((key) => key.algorithm === algorithm && isUnopened(key))
 
 /** Those that are published, each with its state. */
 export const publishedAt = ({ keys, now }: Pick<ApplicationKeySet, 'keys' | 'now'>) =>

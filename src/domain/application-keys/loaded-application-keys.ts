@@ -154,7 +154,7 @@ export const createLoadedApplicationKeys = (deps: Dependencies) => {
     /** The key set (RFC 7517, 5). */
     published: async () => {
       const { set } = await loadedKeys()
-      return { keys: publishedAt(set).flatMap(({ pair }) => (pair ? [pair.published] : [])) }
+      return { keys: publishedAt(set).map(({ pair }) => pair.published) }
     },
     /** The claims of an ID token of ours that any key has signed that was not withdrawn. Whether it has expired is not judged. */
     readSigned: async (token: string) => {
