@@ -6,6 +6,7 @@ import { migrateDatabase } from '../app/prepare-database.js'
 import type { Config } from '../config.js'
 import { isRefused } from '../contract/outcome.js'
 import { byProvider } from '../contract/providers.js'
+import { createKeyThreads } from '../domain/application-keys/key-threads.js'
 import { addressesOf } from '../domain/mails/write-letter.js'
 import type { Passwords } from '../domain/passwords/passwords.js'
 import { createWorkers } from '../domain/passwords/workers.js'
@@ -85,6 +86,7 @@ const openCommandPlatform = async (config: Config, role: 'service' | 'owner') =>
     secrets,
     sealingSecrets: config.sealingKey ?? secrets,
     workers: createWorkers({ threads: 1, queueLimit: 10, deadline: 1 * minutes }),
+    keyThreads: createKeyThreads(),
     leakedPasswords: leakedFor(config),
     mailer: noMailer,
     outbound: createOutbound({ allowLoopbackHttp: !config.production }),
@@ -98,7 +100,7 @@ const openCommandPlatform = async (config: Config, role: 'service' | 'owner') =>
 /** The migrated database and the nouns that commands use, as the service's own role or as the owner of the tables. */
 export const openStores = async (config: Config, role: 'service' | 'owner'): Promise<Stores> => {
   const platform = await openCommandPlatform(config, role)
-  const { database, workers } = platform
+  const { database, workers, keyThreads } = platform
   // RESERVED_USERNAMES is for users who choose a name themselves.
   const nouns = createNouns({ ...config, reservedUsernames: [] }, platform)
   return {
@@ -113,7 +115,7 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
     secondFactor: config.secondFactor,
     passwords: forCommands(nouns.passwords),
     close: async () => {
-      await workers.close()
+      await Promise.all([workers.close(), keyThreads.close()])
       await database.close()
     },
   }

@@ -1,4 +1,6 @@
 import type { Config } from '../config.js'
+import { createApplicationKeys } from '../domain/application-keys/application-keys.js'
+import type { KeyThreads } from '../domain/application-keys/key-threads.js'
 import { createApplicationChanges } from '../domain/applications/application-changes.js'
 import { createApplicationErrors } from '../domain/applications/application-errors.js'
 import { applicationIssuer } from '../domain/applications/application-issuer.js'
@@ -10,6 +12,7 @@ import type { Groups } from '../domain/groups/groups.js'
 import { limiterKey } from '../domain/limiters/limiters.js'
 import { createWaitingMails } from '../domain/mails/waiting-mails.js'
 import { createWaitingRegistrations } from '../domain/registrations/waiting-registrations.js'
+import type { SealedValues } from '../domain/sealed-values/sealed-values.js'
 import { createStats } from '../domain/stats/stats.js'
 import type { NameMarks } from '../domain/users/name-marks.js'
 import type { Clock } from '../lib/clock.js'
@@ -26,6 +29,8 @@ type Dependencies = {
   groups: Groups
   usedApplications: UsedApplications
   nameMarks: Pick<NameMarks, 'all'>
+  sealedValues: SealedValues
+  keyThreads: KeyThreads
 }
 
 const applicationStores = ({ production, publicUrl }: Config, dependencies: Dependencies) => {
@@ -33,6 +38,7 @@ const applicationStores = ({ production, publicUrl }: Config, dependencies: Depe
   return {
     applicationSecrets,
     applicationErrors: createApplicationErrors(dependencies),
+    applicationKeys: createApplicationKeys(dependencies),
     applicationChanges: createApplicationChanges({ ...dependencies, applicationSecrets, production }),
     /** Of ID tokens. */
     issuer: applicationIssuer(publicUrl),

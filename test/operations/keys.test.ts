@@ -21,8 +21,8 @@ describe('latchkey keys', () => {
     store = await openCommandStore({ JWT_SECRET: secretOf('j') })
   })
   afterEach(async () => {
-    await store.database.query('delete from signing_keys')
-    await store.database.query('delete from events')
+    for (const table of ['signing_keys', 'application_keys', 'applications', 'events'])
+      await store.database.query(`delete from ${table}`)
   })
   afterAll(() => store.drop())
 
@@ -42,7 +42,7 @@ describe('latchkey keys', () => {
     expect(waiting).toMatchObject({ id: second.id, signsFrom: second.signsFrom })
     expect(Date.parse(waiting.signsFrom) - Date.parse(waiting.createdAt)).toBe(21 * 60_000)
     expect(Date.parse(current.trustedUntil) - Date.parse(waiting.signsFrom)).toBe(20 * 60_000)
-    expect((await keys('list')).out).toMatch(/^ID +STATE +CREATED +SIGNS FROM +TRUSTED UNTIL\n/)
+    expect((await keys('list')).out).toMatch(/^ID +FOR +ALGORITHM +STATE +CREATED +SIGNS FROM +TRUSTED UNTIL\n/)
     expect(await recorded()).toEqual([
       { kind: 'signing_key_made', reason: current.id, ip: 'command line' },
       { kind: 'signing_key_made', reason: second.id, ip: 'command line' },
@@ -70,6 +70,51 @@ describe('latchkey keys', () => {
       reason: `${before[0].id}, ${before[1].id}; ${only.id} signs now`,
       ip: 'command line',
     })
+  })
+
+  it('cover the keys of ID tokens when there are applications', async () => {
+    const shown = async () =>
+      (await listed()).map(({ purpose, algorithm, state }) => `${purpose} ${algorithm} ${state}`).toSorted()
+    const addApplication = async (algorithm: string) => {
+      const address = `https://${algorithm.toLowerCase()}.example/callback`
+      const options = ['--redirect', address, '--everyone', '--algorithm', algorithm]
+      expect(await latchkey(store, ['application', 'add', algorithm, ...options])).toMatchObject({ code: 0 })
+    }
+    await addApplication('ES256')
+    expect((await keys('rotate')).out).toMatch(
+      /^Made [\w-]{16}: it signs now\.\nMade [\w-]{16} for ID tokens with ES256: it signs now\.\n$/,
+    )
+    const current = await listed()
+    const second = JSON.parse((await keys('rotate', '--json')).out)
+    expect(second).toMatchObject({
+      isNew: true,
+      idTokens: { keys: [{ algorithm: 'ES256', isNew: true }], withdrawn: [] },
+    })
+    const [waiting] = (await listed()).filter(({ id }) => id === second.idTokens.keys[0].id)
+    expect(Date.parse(waiting.signsFrom) - Date.parse(waiting.createdAt)).toBe(24 * 60 * 60_000)
+    expect((await keys('rotate')).out.match(/Nothing was changed/g)).toHaveLength(2)
+    expect(await shown()).toEqual(
+      ['access_tokens ES256', 'id_tokens ES256'].flatMap((kind) => [`${kind} current`, `${kind} waiting`]),
+    )
+    expect((await recorded()).map(({ reason }) => reason)).toContain(`${waiting.id} for ID tokens with ES256`)
+
+    const { id: forHints } = current.find(({ purpose }) => purpose === 'id_tokens')
+    await store.database.query('update application_keys set private_key = null where id = $1', [forHints])
+    expect((await listed()).find(({ id }) => id === forHints).state).toBe('hints')
+    await store.database.query(
+      `insert into application_keys values ('foreign', 'ES256', 'x.y', 'no key', now(), now() + interval '2 days')`,
+    )
+    const before = await listed()
+    expect(await keys('rotate')).toMatchObject({ code: 1, err: expect.stringContaining('Nothing was changed') })
+    expect(await listed()).toEqual(before)
+    await addApplication('RS256')
+    const { out } = await keys('rotate', '--compromised', '--yes')
+    expect(out).toMatch(/: it signs now\. Withdrew 2 keys\.\n.*RS256: it signs now\. Withdrew 3 keys\.\n$/)
+    expect(await shown()).toEqual(['access_tokens ES256 current', 'id_tokens ES256 current', 'id_tokens RS256 current'])
+    const ids = (await listed()).map(({ id }) => id)
+    expect(before.filter(({ id }) => ids.includes(id))).toEqual([])
+    const { kind, reason } = (await recorded()).at(-1) ?? {}
+    expect([kind, reason]).toEqual(['signing_keys_withdrawn', expect.stringMatching(/foreign.*; .*RS256 sign now$/)])
   })
 
   it('are judged by doctor', async () => {

@@ -1,4 +1,6 @@
 import { loadConfig } from '../../config.js'
+import type { ListedApplicationKey } from '../../domain/application-keys/list-keys.js'
+import type { ApplicationAlgorithm } from '../../domain/application-keys/signed-token.js'
 import type { ListedKey } from '../../domain/signing-keys/signing-keys.js'
 import {
   type Command,
@@ -7,17 +9,29 @@ import {
   operator,
   print,
   readArguments,
+  type Stores,
   withStores,
 } from '../command.js'
 import { counted } from '../terminal/counted.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
 
-const asLines = (keys: readonly ListedKey[]) =>
+const purposes = { access_tokens: 'access tokens', id_tokens: 'ID tokens' }
+
+type KeyOfAnyPurpose = { purpose: keyof typeof purposes; algorithm: string } & (ListedKey | ListedApplicationKey)
+
+const listAll = async ({ signingKeys, applicationKeys }: Stores): Promise<KeyOfAnyPurpose[]> => [
+  ...(await signingKeys.list()).map((key) => ({ purpose: 'access_tokens' as const, algorithm: 'ES256', ...key })),
+  ...(await applicationKeys.list()).map((key) => ({ purpose: 'id_tokens' as const, ...key })),
+]
+
+const asLines = (keys: readonly KeyOfAnyPurpose[]) =>
   asTable([
-    ['ID', 'STATE', 'CREATED', 'SIGNS FROM', 'TRUSTED UNTIL'],
-    ...keys.map(({ id, state, createdAt, signsFrom, trustedUntil }) => [
+    ['ID', 'FOR', 'ALGORITHM', 'STATE', 'CREATED', 'SIGNS FROM', 'TRUSTED UNTIL'],
+    ...keys.map(({ id, purpose, algorithm, state, createdAt, signsFrom, trustedUntil }) => [
       id,
+      purposes[purpose],
+      algorithm,
       state,
       createdAt.toISOString(),
       signsFrom.toISOString(),
@@ -32,73 +46,125 @@ const noteWhoSigns = async ({ environment, stderr }: CommandContext) => {
 }
 
 export const keysList: Command = {
-  summary: 'List the key pairs that sign access tokens with ES256',
+  summary: 'List the key pairs that sign access tokens with ES256, and ID tokens for applications',
   help: `latchkey keys list [--json]
 
-Lists the keys whose public part is at /.well-known/jwks.json, in the order in which they sign. STATE is one of:
+Lists the keys of access tokens, whose public part is at /.well-known/jwks.json, and those of ID tokens and logout tokens for
+applications, at /api/auth/keys; each in the order in which they sign. STATE is one of:
 
   waiting     published, and signs from the time in SIGNS FROM
   current     signs now
   retired     signs no more, and is trusted until its last token has expired
+  hints       only its public part is left, for ID tokens that an application sends back at logout
   unopened    cannot be opened with SEALING_KEY
 
   --json      one JSON object on each line, for programs`,
 
   run: async (args, context) => {
     const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
-    return withStores(context, 'service', async ({ signingKeys }) => {
-      const keys = await signingKeys.list()
+    return withStores(context, 'service', async (stores) => {
+      const keys = await listAll(stores)
       if (values.json) for (const key of keys) await print(context.stdout, printableJson(key))
       else await print(context.stdout, keys.length > 0 ? asLines(keys) : 'There are no keys.')
-      if (keys.length > 0) await noteWhoSigns(context)
+      if (keys.some(({ purpose }) => purpose === 'access_tokens')) await noteWhoSigns(context)
       return 0
     })
   },
 }
 
-type Rotated = { id: string; signsFrom: Date; isNew: boolean; withdrawn: string[] }
+/** `algorithm`: of a key for ID tokens. */
+type RotatedKey = { id: string; algorithm?: ApplicationAlgorithm; signsFrom: Date; isNew: boolean; signsNow: boolean }
+type Rotated = { keys: RotatedKey[]; withdrawn: string[] }
+type RotatedOfBoth = { accessTokens: Rotated; idTokens: Rotated }
 
-const asSentence = ({ id, signsFrom, isNew, withdrawn }: Rotated, signsNow: boolean) => {
-  const when = signsNow ? 'signs now' : `signs from ${signsFrom.toISOString()}`
-  if (!isNew) return `Nothing was changed: ${id} is waiting already, and ${when}.`
-  return `Made ${id}: it ${when}.${withdrawn.length > 0 ? ` Withdrew ${counted(withdrawn.length, 'key')}.` : ''}`
+const nameOf = ({ id, algorithm }: Pick<RotatedKey, 'id' | 'algorithm'>) =>
+  algorithm ? `${id} for ID tokens with ${algorithm}` : id
+
+const keySentence = (key: RotatedKey) => {
+  const when = key.signsNow ? 'signs now' : `signs from ${key.signsFrom.toISOString()}`
+  return key.isNew
+    ? `Made ${nameOf(key)}: it ${when}.`
+    : `Nothing was changed: ${nameOf(key)} is waiting already, and ${when}.`
+}
+
+const asSentences = ({ keys, withdrawn }: Rotated) => {
+  const sentences = keys.map(keySentence)
+  if (withdrawn.length > 0) sentences.push(`Withdrew ${counted(withdrawn.length, 'key')}.`)
+  return sentences.join(' ')
+}
+
+const asJson = ({ accessTokens, idTokens }: RotatedOfBoth) => {
+  const shown = ({ signsNow, ...key }: RotatedKey) => key
+  const hasIdTokens = idTokens.keys.length + idTokens.withdrawn.length > 0
+  return printableJson({
+    ...accessTokens.keys.map(shown)[0],
+    withdrawn: accessTokens.withdrawn,
+    ...(hasIdTokens && { idTokens: { keys: idTokens.keys.map(shown), withdrawn: idTokens.withdrawn } }),
+  })
 }
 
 const consequences = `This refuses every access token of the earlier keys within seconds. Browsers get new ones by themselves, and no user is
 signed out. Other programs that check tokens may refuse the new ones, and accept the old ones, until they read the keys
-again: five minutes at the longest. Add --yes to do it.`
+again: five minutes at the longest. The keys of ID tokens are replaced too: an application may refuse a sign-in until it
+reads the keys again, and a logout that it begins with an ID token of an earlier key asks the user first.
+Add --yes to do it.`
+
+const unopened =
+  'Nothing was changed: the keys cannot be opened with SEALING_KEY. Run this with the settings of the service. If the key that sealed them is lost: latchkey keys rotate --compromised --yes'
+
+/** Looks at both kinds first, so that nothing is changed if one of them cannot be opened. */
+const rotateBoth = async (stores: Stores) => {
+  const { signingKeys, applicationKeys } = stores
+  if ((await listAll(stores)).some(({ state }) => state === 'unopened')) return undefined
+  const idTokens = await applicationKeys.rotate()
+  const accessToken = idTokens && (await signingKeys.rotate())
+  return accessToken && { accessTokens: [accessToken], idTokens }
+}
 
 const rotate = (context: CommandContext) =>
-  withStores(context, 'service', async ({ signingKeys, events }) => {
-    const made = await signingKeys.rotate()
-    if (!made)
-      throw new CommandFailure(
-        'Nothing was changed: the keys cannot be opened with SEALING_KEY. Run this with the settings of the service. If the key that sealed them is lost: latchkey keys rotate --compromised --yes',
-      )
-    const { id, signsFrom, isNew, now } = made
-    if (isNew) await events.record({ kind: 'signing_key_made', reason: id }, operator(context))
-    return { rotated: { id, signsFrom, isNew, withdrawn: [] }, signsNow: signsFrom <= now }
+  withStores(context, 'service', async (stores): Promise<RotatedOfBoth> => {
+    const made = await rotateBoth(stores)
+    if (!made) throw new CommandFailure(unopened)
+    for (const key of [...made.accessTokens, ...made.idTokens])
+      if (key.isNew) await stores.events.record({ kind: 'signing_key_made', reason: nameOf(key) }, operator(context))
+    const rotated = (keys: readonly (Omit<RotatedKey, 'signsNow'> & { now: Date })[]): Rotated => ({
+      keys: keys.map(({ now, ...key }) => ({ ...key, signsNow: key.signsFrom <= now })),
+      withdrawn: [],
+    })
+    return { accessTokens: rotated(made.accessTokens), idTokens: rotated(made.idTokens) }
   })
 
 const replaceAll = (context: CommandContext) =>
-  withStores(context, 'service', async ({ signingKeys, events }) => {
+  withStores(context, 'service', async ({ signingKeys, applicationKeys, events }): Promise<RotatedOfBoth> => {
+    const record = ({ keys, withdrawn }: Rotated) => {
+      const [gone, made] = [withdrawn, keys.map(nameOf)].map((names) => names.join(', ') || 'none')
+      const reason = `${gone}; ${made} ${keys.length > 1 ? 'sign' : 'signs'} now`
+      return events.record({ kind: 'signing_keys_withdrawn', reason }, operator(context))
+    }
     const { id, signsFrom, removed } = await signingKeys.replaceAll()
-    const withdrawn = removed.length > 0 ? removed.join(', ') : 'none'
-    await events.record({ kind: 'signing_keys_withdrawn', reason: `${withdrawn}; ${id} signs now` }, operator(context))
-    return { rotated: { id, signsFrom, isNew: true, withdrawn: removed }, signsNow: true }
+    const accessTokens = { keys: [{ id, signsFrom, isNew: true, signsNow: true }], withdrawn: removed }
+    await record(accessTokens)
+    const replaced = await applicationKeys.replaceAll()
+    const made = replaced.made.map((key) => ({ ...key, isNew: true, signsNow: true }))
+    const idTokens = { keys: made, withdrawn: replaced.removed }
+    if (made.length + idTokens.withdrawn.length > 0) await record(idTokens)
+    return { accessTokens, idTokens }
   })
 
 export const keysRotate: Command = {
-  summary: 'Replace the key pair that signs access tokens with ES256',
+  summary: 'Replace the key pairs that sign access tokens with ES256, and ID tokens for applications',
   help: `latchkey keys rotate [--compromised --yes] [--json]
 
-Makes a new key. It is published at once, and signs after 21 minutes, when every program that checks tokens knows it; the
-first key of all signs at once. The key before it stays trusted until its last token has expired. If a new key is waiting
-already, nothing is changed. The service does this by itself every 90 days.
+Makes a new key for access tokens. It is published at once, and signs after 21 minutes, when every program that checks tokens
+knows it; the first key of all signs at once. The key before it stays trusted until its last token has expired. If a new key
+is waiting already, nothing is changed. The service does this by itself every 90 days.
 
-  --compromised   a key was stolen: withdraw all keys at once, and make one that signs at once
+If there are applications, makes a new key for ID tokens as well, for each algorithm that they use. It signs after 24 hours.
+
+  --compromised   a key was stolen: withdraw all keys at once, and make new ones that sign at once
   --yes           needed for --compromised: without it, says what would happen and changes nothing
-  --json          {"id": …, "signsFrom": …, "isNew": …, "withdrawn": […]}`,
+  --json          {"id": …, "signsFrom": …, "isNew": …, "withdrawn": […]}; if there are applications, also
+                  "idTokens": {"keys": [{"id": …, "algorithm": …, "signsFrom": …, "isNew": …}], "withdrawn": […]}`,
 
   run: async (args, context) => {
     const { values } = readArguments(
@@ -107,8 +173,9 @@ already, nothing is changed. The service does this by itself every 90 days.
       [],
     )
     if (values.compromised && !values.yes) throw new CommandFailure(consequences)
-    const { rotated, signsNow } = await (values.compromised ? replaceAll(context) : rotate(context))
-    await print(context.stdout, values.json ? printableJson(rotated) : asSentence(rotated, signsNow))
+    const rotated = await (values.compromised ? replaceAll(context) : rotate(context))
+    const sentences = [rotated.accessTokens, rotated.idTokens].map(asSentences).filter((text) => text !== '')
+    await print(context.stdout, values.json ? asJson(rotated) : sentences.join('\n'))
     await noteWhoSigns(context)
     return 0
   },
