@@ -24,9 +24,6 @@ export type RequestKey = { id: string; browser: string }
 
 export type AuthorizationRequests = ReturnType<typeof createAuthorizationRequests>
 
-/** The id begins with that of the application, so that a request that is over still has a name. */
-export const applicationOf = (requestId: string) => requestId.slice(0, Math.max(requestId.lastIndexOf('.'), 0))
-
 export const createAuthorizationRequests = ({ database, clock }: { database: Database; clock: Clock }) => {
   const openOf = ({ id, browser }: RequestKey): store.OpenRequest => ({
     hash: fingerprint(id),

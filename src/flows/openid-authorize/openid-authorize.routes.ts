@@ -8,6 +8,7 @@ import type { Guards } from '../../http/guards.js'
 import type { LimitHook } from '../../http/limits/limit-hooks.js'
 import type { Limits } from '../../http/limits/limits.js'
 import { type Form, formOf } from '../../http/protocol/forms.js'
+import { withHeaders } from '../../http/responses.js'
 import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { randomToken } from '../../lib/random.js'
@@ -31,7 +32,10 @@ const answerRefusals = routeRefusals(...gateRefusals, 'not_found')
 const questionSchema = {
   hide: true,
   body: AuthorizationQuestion,
-  response: { 200: Authorization, ...questionRefusals.responses },
+  response: {
+    200: withHeaders(Authorization, { 'Set-Cookie': 'Ties the request to this browser' }),
+    ...questionRefusals.responses,
+  },
 }
 const answerSchema = {
   hide: true,

@@ -3,10 +3,9 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Application } from '../../domain/applications/application.js'
 import { isRedirectAddress } from '../../domain/applications/application-addresses.js'
 import type { Applications } from '../../domain/applications/applications.js'
-import {
-  type AuthorizationRequest,
-  type AuthorizationRequests,
-  applicationOf,
+import type {
+  AuthorizationRequest,
+  AuthorizationRequests,
 } from '../../domain/authorization-requests/authorization-requests.js'
 import {
   enoughToProve,
@@ -16,6 +15,7 @@ import {
   type SignedInUser,
   silentError,
 } from '../../domain/authorization-requests/next-question.js'
+import { applicationOf } from '../../domain/authorization-requests/request-id.js'
 import type { AuthorizationError } from '../../domain/authorization-requests/request-steps.js'
 import type { Authorizations } from '../../domain/authorizations/authorizations.js'
 import type { Consents } from '../../domain/consents/consents.js'

@@ -21,11 +21,9 @@ const { responses, sendRefusal } = routeRefusals(
   'unavailable',
 )
 
+/** Hidden: an API of our own page is no part of the public one. */
 const schema = {
-  tags: ['applications'],
-  summary: 'Sign out, because an application asks for it',
-  description:
-    'For the page at `/api/auth/end-session`. Pages of `ALLOWED_ORIGINS` may not call it. The session of this browser ends if the application has sent an ID token of it, or if the user has `confirmed`.',
+  hide: true,
   body: EndSessionQuestion,
   response: {
     200: withHeaders(EndSession, { 'Set-Cookie': 'With `done`: clears the cookies of the session' }),
