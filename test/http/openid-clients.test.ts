@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startDevOpenIdProvider } from '../../src/dev-providers/openid-provider.js'
+import type { Browser } from '../support/client.js'
+import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { type OpenidApplication, openidApplication } from '../support/openid-application.js'
+import { type Changed, createOpenidClient, type OpenidClient, type SentRequest } from '../support/openid-client.js'
+import { createVisitor, type VisitorRequest } from '../support/visitor.js'
+
+/** The page of oidc-provider here asks who the user is, and nothing else. */
+const chooseUser = ({ server }: OpenidClient, { parameters }: SentRequest, redirectAddress: string) => {
+  const visit = createVisitor()
+  const follow = async (address: string, sent?: VisitorRequest): Promise<string> => {
+    const location = (await visit(address, sent)).headers.get('location')
+    if (location === null) return follow(address, { method: 'POST', body: new URLSearchParams({ person: 'ada' }) })
+    return location.startsWith(redirectAddress) ? location : follow(new URL(location, address).href)
+  }
+  return follow(`${server.authorization_endpoint}?${parameters}`)
+}
+
+let latchkey: Latchkey
+let notes: OpenidApplication
+let tab: Browser
+beforeAll(async () => {
+  latchkey = await startLatchkey()
+  // As the other provider signs.
+  notes = await openidApplication(latchkey, { algorithm: 'ES256' })
+  tab = await latchkey.signedUp('ada')
+})
+afterAll(() => latchkey.stop())
+
+/** A provider, and a browser in which its page gives an answer for each request. */
+type Judged = { secret: string; client: OpenidClient; authorize: (sent: SentRequest) => Promise<string> }
+
+describe('the same application at oidc-provider', () => {
+  let ours: Judged
+  let theirs: Judged
+  let close: () => Promise<void>
+  beforeAll(async () => {
+    const { redirectAddress } = notes
+    const authorize: Judged['authorize'] = async ({ parameters }) =>
+      String((await tab.post('/api/auth/authorization', { parameters: parameters.toString() })).body.location)
+    ours = { secret: notes.application.secret, client: notes.client, authorize }
+    const settings = { hostname: 'localhost', name: 'Other', accent: '#000000', redirectUri: redirectAddress }
+    const provider = await startDevOpenIdProvider(settings)
+    close = provider.close
+    const registered = { id: provider.clientId, secret: provider.clientSecret, redirectAddress }
+    const client = await createOpenidClient(provider.issuer, registered)
+    theirs = { secret: provider.clientSecret, client, authorize: (sent) => chooseUser(client, sent, redirectAddress) }
+  })
+  afterAll(() => close())
+
+  it('signs in, and the tokens of both hold', async () => {
+    const scope = 'openid profile email'
+    const [here, there] = await Promise.all(
+      [ours, theirs].map(async ({ client, authorize }) => {
+        const sent = await client.request({ scope })
+        const tokens = await client.redeem(sent, await authorize(sent))
+        const { token_type, scope: given, claims } = tokens
+        const { iss, aud, sub } = claims
+        expect([iss, aud, sub]).toEqual([client.server.issuer, sent.parameters.get('client_id'), expect.any(String)])
+        return { token_type, given, user: Object.keys(await client.userInfo(tokens)) }
+      }),
+    )
+    expect(here).toMatchObject({ token_type: there?.token_type, given: there?.given })
+    expect(here?.user).toEqual(expect.arrayContaining(['sub', 'email', 'email_verified']))
+  })
+
+  /** The answer of the token endpoint to a request that is right but for what was changed. */
+  const tokenAnswer = async ({ client, secret, authorize }: Judged, changed: Changed) => {
+    const sent = await client.request()
+    const { code = '' } = Object.fromEntries(new URL(await authorize(sent)).searchParams)
+    const { redirect_uri = '', client_id = '' } = Object.fromEntries(sent.parameters)
+    const all = {
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri,
+      code_verifier: sent.verifier,
+      secret,
+      ...changed,
+    }
+    const { secret: password, ...fields } = Object.fromEntries(
+      Object.entries(all).filter(([, value]) => value !== null),
+    )
+    const answer = await fetch(client.server.token_endpoint ?? '', {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(`${client_id}:${password}`)}` },
+      body: new URLSearchParams(fields as Record<string, string>),
+    })
+    return { status: answer.status, error: (await answer.json()).error as string }
+  }
+
+  it.each<[string, Changed]>([
+    ['a code that it does not know', { code: 'x'.repeat(43) }],
+    ['no code', { code: null }],
+    ['another redirect address', { redirect_uri: 'https://notes.example.com/other' }],
+    ['another verifier', { code_verifier: 'x'.repeat(43) }],
+    ['no verifier', { code_verifier: null }],
+    ['a grant that it does not know', { grant_type: 'password' }],
+    ['no grant', { grant_type: null }],
+    ['a wrong secret', { secret: 'x'.repeat(43) }],
+  ])('answers %s with the same error', async (_, changed) => {
+    expect(await tokenAnswer(ours, changed)).toEqual(await tokenAnswer(theirs, changed))
+  })
+})
