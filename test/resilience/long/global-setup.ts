@@ -8,6 +8,7 @@ const needed: { program: TestProgram; name: string; debian: string }[] = [
   { program: 'etcd', name: 'etcd', debian: 'etcd-server' },
   { program: 'buildah', name: 'buildah', debian: 'buildah' },
   { program: 'debootstrap', name: 'debootstrap', debian: 'debootstrap' },
+  { program: 'apache2', name: 'Apache', debian: 'libapache2-mod-auth-openidc' },
 ]
 
 /** Vitest calls this once before the first test. */

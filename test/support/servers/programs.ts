@@ -53,6 +53,7 @@ const programs = {
   etcd: ['etcd'],
   buildah: ['buildah'],
   debootstrap: ['debootstrap'],
+  apache2: ['apache2'],
 } as const
 export type TestProgram = keyof typeof programs
 
