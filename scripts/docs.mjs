@@ -27,9 +27,15 @@ const app = await startApp(loadConfig(environment), {
     throw error
   },
 })
-const document = await (await fetch(`${app.config.publicUrl}/api/openapi.json`)).json()
-await app.close()
-await rm(dataDir, { recursive: true })
+const readDocument = async () => {
+  const answer = await fetch(`${app.config.publicUrl}/api/openapi.json`)
+  if (answer.status !== 200) throw new Error(`The API document was answered with ${answer.status}`)
+  return answer.json()
+}
+const document = await readDocument().finally(async () => {
+  await app.close()
+  await rm(dataDir, { recursive: true })
+})
 
 const named = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(
   languages.map((/** @type {string} */ language) => languageName(language, 'en')),
