@@ -6,6 +6,10 @@ import { Id, StepUpMethods } from './schemas.js'
 export const openidScopes = ['openid', 'profile', 'email', 'groups'] as const
 export type OpenidScope = (typeof openidScopes)[number]
 
+/** What an application may ask for with `prompt`. Others are refused. */
+export const openidPrompts = ['none', 'login', 'consent', 'select_account'] as const
+export type OpenidPrompt = (typeof openidPrompts)[number]
+
 /** What the page does next for a request of an application. */
 export const authorizationSteps = [
   'sign_in',

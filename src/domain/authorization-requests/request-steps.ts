@@ -1,4 +1,4 @@
-import { type OpenidScope, openidScopes } from '../../contract/authorization.js'
+import { type OpenidPrompt, type OpenidScope, openidPrompts, openidScopes } from '../../contract/authorization.js'
 import { seconds } from '../../lib/durations.js'
 import type { Application } from '../applications/application.js'
 import { listOf, type Parameters } from './parameters.js'
@@ -21,9 +21,7 @@ export type AuthorizationError =
 /** For the developer of the application: English ASCII without quotes and backslashes. */
 export type StepError = { error: AuthorizationError; description: string }
 
-const prompts = ['none', 'login', 'consent', 'select_account'] as const
-export type Prompt = (typeof prompts)[number]
-const isPrompt = (value: string): value is Prompt => prompts.some((known) => known === value)
+const isPrompt = (value: string): value is OpenidPrompt => openidPrompts.some((known) => known === value)
 
 /** A request that has passed every step. */
 export type CheckedRequest = {
@@ -31,7 +29,7 @@ export type CheckedRequest = {
   nonce: string | undefined
   scopes: OpenidScope[]
   challenge: string | undefined
-  prompts: Prompt[]
+  prompts: OpenidPrompt[]
   /** In milliseconds. */
   maxAge: number | undefined
   hint: string | undefined

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { openidPrompts } from '../../contract/authorization.js'
 import { languages } from '../../contract/languages.js'
 import { applicationAlgorithms } from '../../domain/application-keys/signed-token.js'
 import { supportedScopes, userClaims } from '../../domain/id-tokens/user-claims.js'
@@ -66,7 +67,7 @@ export const discoveryDocument = (issuer: string): Static<typeof DiscoveryDocume
   code_challenge_methods_supported: ['S256'],
   claim_types_supported: ['normal'],
   claims_supported: [...protocolClaims, ...userClaims],
-  prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
+  prompt_values_supported: [...openidPrompts],
   ui_locales_supported: [...languages],
   claims_parameter_supported: true,
   request_parameter_supported: false,
