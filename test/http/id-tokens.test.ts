@@ -1,4 +1,7 @@
 import { createHash } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createVerifier } from '#verify/verify.js'
@@ -9,6 +12,7 @@ import { applicationIssuer } from '../../src/domain/applications/application-iss
 import { createIdTokens, type TokenContent } from '../../src/domain/id-tokens/id-tokens.js'
 import { createLogoutTokens } from '../../src/domain/id-tokens/logout-tokens.js'
 import { userInfoOf } from '../../src/domain/id-tokens/user-claims.js'
+import { newServiceKey } from '../../src/domain/service-keys/service-keys.js'
 import { days } from '../../src/lib/durations.js'
 import { addApplication } from '../support/applications.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -32,6 +36,7 @@ const content: TokenContent = {
   scopes: ['openid', 'profile', 'email', 'groups'],
 }
 const accessToken = 'an-opaque-token'
+const serviceKey = newServiceKey('billing')
 
 /** Another instance of the service, without HTTP: its tokens are signed with the keys that the service publishes. */
 const tokensAt = ({ app, clock, sql: database, config }: Latchkey) => {
@@ -45,9 +50,13 @@ const tokensAt = ({ app, clock, sql: database, config }: Latchkey) => {
 describe('ID tokens and logout tokens', () => {
   let latchkey: Latchkey
   let tokens: ReturnType<typeof tokensAt>
+  let folder: string
   const applications = {} as Record<'RS256' | 'ES256', Awaited<ReturnType<typeof addApplication>>>
   beforeAll(async () => {
-    latchkey = await startLatchkey({ settings: { ACCESS_TOKEN_ALGORITHM: 'ES256' } })
+    folder = await mkdtemp(join(tmpdir(), 'latchkey-keys-'))
+    const file = join(folder, 'keys')
+    await writeFile(file, `${serviceKey.line}\n`)
+    latchkey = await startLatchkey({ settings: { ACCESS_TOKEN_ALGORITHM: 'ES256', SERVICE_KEYS_FILE: file } })
     applications.RS256 = await addApplication(latchkey)
     applications.ES256 = await addApplication(latchkey, { name: 'Other', algorithm: 'ES256' })
     tokens = tokensAt(latchkey)
@@ -56,6 +65,7 @@ describe('ID tokens and logout tokens', () => {
   afterAll(async () => {
     await keyThreads.close()
     await latchkey.stop()
+    await rm(folder, { recursive: true, force: true })
   })
   const issue = (algorithm: 'RS256' | 'ES256', given: Partial<TokenContent> = {}) =>
     tokens.idTokens.issue({
@@ -163,6 +173,12 @@ describe('ID tokens and logout tokens', () => {
     const now = () => latchkey.clock.now().getTime()
     const verifier = createVerifier({ publicUrl: latchkey.url, serviceUrl: latchkey.url, jwks: true, now })
     expect(await verifier.verifyToken(tab.jar.get('access_token') ?? '')).toMatchObject({ ok: true })
+    const asService = async (bearer: string) => {
+      const headers = { authorization: `Bearer ${bearer}` }
+      return (await fetch(`${latchkey.url}/api/service/users/${subject.id}`, { headers })).status
+    }
+    // There is no such user, and only a program with a key is told so.
+    expect(await asService(serviceKey.key)).toBe(404)
     for (const token of foreign) {
       const { typ } = decodeProtectedHeader(token)
       const browser = latchkey.browser()
@@ -170,9 +186,7 @@ describe('ID tokens and logout tokens', () => {
       const checks = [(await browser.get('/api/auth/me')).status, (await browser.get('/api/auth/verify')).status]
       browser.jar.set('refresh_token', token)
       const refreshed = (await browser.post('/api/auth/refresh')).status
-      const headers = { authorization: `Bearer ${token}` }
-      const bearer = await fetch(`${latchkey.url}/api/service/users/${subject.id}`, { headers })
-      expect({ typ, checks, refreshed, bearer: bearer.status }).toEqual({
+      expect({ typ, checks, refreshed, bearer: await asService(token) }).toEqual({
         typ,
         checks: [401, 401],
         refreshed: 401,
