@@ -1,6 +1,7 @@
 import { allowInsecureRequests, discoveryRequest, processDiscoveryResponse } from 'oauth4webapi'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addApplication } from '../support/applications.js'
+import { whileAway } from '../support/databases.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { until } from '../support/until.js'
 
@@ -13,6 +14,22 @@ describe('OpenID discovery', () => {
 
   const configuration = '/api/auth/.well-known/openid-configuration'
   const get = (path: string, headers: Record<string, string> = {}) => fetch(`${latchkey.url}${path}`, { headers })
+
+  it('is unavailable, in the words of the protocol, while it is unknown whether there is an application', async () => {
+    await whileAway(latchkey.config.databaseUrl, async () => {
+      for (const path of [configuration, '/api/auth/keys']) {
+        const answer = await get(path)
+        expect([path, answer.status]).toEqual([path, 503])
+        expect(await answer.json()).toEqual({
+          error: 'temporarily_unavailable',
+          error_description: expect.stringMatching(/^[^"\\]+$/),
+        })
+        expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+        expect(answer.headers.get('cache-control')).not.toContain('public')
+      }
+    })
+    await until('the database is back', async () => (await get(configuration)).status === 404)
+  })
 
   it('is unknown while there is no application, and opens with the first one', async () => {
     for (const path of [configuration, '/api/auth/keys']) {
@@ -78,5 +95,26 @@ describe('OpenID discovery', () => {
       ['alg', 'e', 'kid', 'kty', 'n', 'use'],
       ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'],
     ])
+  })
+
+  it('is read by the scripts of every other site, and from memory while the database is away', async () => {
+    const headers = {
+      host: new URL(latchkey.url).host,
+      origin: 'https://other.example',
+      'sec-fetch-site': 'cross-site',
+      'sec-fetch-mode': 'cors',
+      'sec-fetch-dest': 'empty',
+    }
+    // With `fetch` a test could not say what a browser says about the page that sends it.
+    const readByScript = async (url: string) => {
+      const { statusCode, headers: answered, body } = await latchkey.app.server.inject({ url, headers })
+      return { status: statusCode, allowed: answered['access-control-allow-origin'], body }
+    }
+    const paths = [configuration, '/api/auth/keys']
+    const before = await Promise.all(paths.map(readByScript))
+    expect(before).toMatchObject(paths.map(() => ({ status: 200, allowed: '*' })))
+    await whileAway(latchkey.config.databaseUrl, async () => {
+      expect(await Promise.all(paths.map(readByScript))).toEqual(before)
+    })
   })
 })

@@ -3,7 +3,7 @@ import { limiterKey, limiters } from '../../src/domain/limiters/limiters.js'
 import { minutes, seconds } from '../../src/lib/durations.js'
 import { addApplication } from '../support/applications.js'
 import { basic, createProtocolClient, postForm } from '../support/authorizations.js'
-import { testPostgres, testServerUrl } from '../support/databases.js'
+import { whileAway } from '../support/databases.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { until } from '../support/until.js'
 
@@ -204,16 +204,12 @@ describe('limits', () => {
 
 it('while the database is away the answer is 503, and no code is lost', async () => {
   const form = await readyCode()
-  const admin = testPostgres(testServerUrl())
-  const name = new URL(String(latchkey.config.databaseUrl)).pathname.slice(1)
-  await admin.query(`alter database "${name}" with allow_connections false`)
-  await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name])
-  const away = await token(form)
-  expect([away.status, away.body.error]).toEqual([503, 'temporarily_unavailable'])
-  expect(Number(away.headers.get('retry-after'))).toBeGreaterThan(0)
-  const noUserInfo = await userInfo('x'.repeat(43))
-  expect([noUserInfo.status, noUserInfo.headers.get('www-authenticate')]).toEqual([503, null])
-  await admin.query(`alter database "${name}" with allow_connections true`)
-  await admin.close()
+  await whileAway(latchkey.config.databaseUrl, async () => {
+    const away = await token(form)
+    expect([away.status, away.body.error]).toEqual([503, 'temporarily_unavailable'])
+    expect(Number(away.headers.get('retry-after'))).toBeGreaterThan(0)
+    const noUserInfo = await userInfo('x'.repeat(43))
+    expect([noUserInfo.status, noUserInfo.headers.get('www-authenticate')]).toEqual([503, null])
+  })
   await until('the code is redeemed', async () => (await token(form)).status === 200)
 })

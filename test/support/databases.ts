@@ -59,6 +59,20 @@ export const freshPostgres = async (server = testServerUrl()): Promise<FreshData
   return { url: urlFor(server, { database: name }), drop: () => drop(server, name) }
 }
 
+/** Ends every connection to a database, and lets no new one in while the work is done. */
+export const whileAway = async (url: string | undefined, work: () => Promise<void>) => {
+  const name = new URL(String(url)).pathname.slice(1)
+  await asAdministrator(testServerUrl(), async (admin) => {
+    await admin.query(`alter database "${name}" with allow_connections false`)
+    await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name])
+    try {
+      await work()
+    } finally {
+      await admin.query(`alter database "${name}" with allow_connections true`)
+    }
+  })
+}
+
 // One connection, so that a lock of the session stays with it from statement to statement.
 const asAdministrator = async <Result>(server: string, work: (admin: Database) => Promise<Result>): Promise<Result> => {
   const admin = testPostgres(server, { poolSize: 1, statementTimeoutMs: 60_000 })

@@ -2,18 +2,12 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { refuse } from '../../contract/outcome.js'
 import type { PublishedKey } from '../../domain/application-keys/key-pair.js'
+import { ProtocolErrorBody } from '../../http/protocol/protocol-errors.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
-import { StoreUnavailable } from '../../platform/database/database.js'
 import { DiscoveryDocument, discoveryDocument } from './discovery-document.js'
 
 const { responses, sendRefusal } = routeRefusals('not_found')
-
-const Unavailable = Type.Object({ error: Type.String(), error_description: Type.String() })
-const unavailable = {
-  error: 'temporarily_unavailable',
-  error_description: 'The keys cannot be read at the moment. Try again in a few seconds.',
-}
 
 const Key = Type.Object({
   kty: Type.String(),
@@ -31,7 +25,7 @@ const configurationSchema = {
   tags: ['applications'],
   summary: 'What applications can ask for when they sign their users in here (OpenID Connect Discovery)',
   description: 'Unknown (404) while there is no application.',
-  response: { 200: DiscoveryDocument, ...responses, 503: Unavailable },
+  response: { 200: DiscoveryDocument, ...responses, 503: ProtocolErrorBody },
 }
 
 const keysSchema = {
@@ -42,7 +36,7 @@ const keysSchema = {
   response: {
     200: Type.Object({ keys: Type.Array(Key) }, { title: 'ApplicationKeySet' }),
     ...responses,
-    503: Unavailable,
+    503: ProtocolErrorBody,
   },
 }
 
@@ -61,33 +55,14 @@ export const openidDiscoveryRoutes = (server: Server, { openidProvider, issuer }
   const config = { quiet: true, unlimited: 'Sent from memory' }
   const document = discoveryDocument(issuer)
 
-  const unlessAway = async <Result>(work: () => Promise<Result>) => {
-    try {
-      return await work()
-    } catch (error) {
-      if (error instanceof StoreUnavailable) return undefined
-      throw error
-    }
-  }
-
-  server.get(
-    '/api/auth/.well-known/openid-configuration',
-    { schema: configurationSchema, config },
-    async (_, reply) => {
-      const found = await unlessAway(async () => ({ opened: await openidProvider.open() }))
-      if (!found) return reply.status(503).header('Retry-After', 5).send(unavailable)
-      if (!found.opened) return sendRefusal(reply, refuse('not_found'))
-      return asPublic(reply).send(document)
-    },
+  server.get('/api/auth/.well-known/openid-configuration', { schema: configurationSchema, config }, async (_, reply) =>
+    (await openidProvider.open()) ? asPublic(reply).send(document) : sendRefusal(reply, refuse('not_found')),
   )
 
   server.get('/api/auth/keys', { schema: keysSchema, config }, async (_, reply) => {
-    const found = await unlessAway(async () => {
-      const opened = await openidProvider.open()
-      return { keySet: await opened?.loadedApplicationKeys.published() }
-    })
-    if (!found) return reply.status(503).header('Retry-After', 5).send(unavailable)
-    if (!found.keySet) return sendRefusal(reply, refuse('not_found'))
-    return asPublic(reply).send(found.keySet)
+    const opened = await openidProvider.open()
+    if (!opened) return sendRefusal(reply, refuse('not_found'))
+    const keySet = await opened.loadedApplicationKeys.published()
+    return asPublic(reply).send(keySet)
   })
 }
