@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { createAuthorizationCalls } from '#client/authorization-calls.js'
+import { createApplicationPageCalls } from '#client/application-page-calls.js'
 import { type Answer, isTemporary, type Refusal } from '#client/client.js'
 import type { Authorization } from '#contract/authorization.js'
 import { authorizePath, rememberApplication } from '../browser/applications.js'
@@ -22,7 +22,7 @@ import { StepUpForm } from '../step-up/step-up-form.js'
 import { fill } from '../words/format.js'
 import { useSentences } from '../words/refusals.js'
 
-const authorization = createAuthorizationCalls(client)
+const authorization = createApplicationPageCalls(client)
 
 /** What the application has sent: as a form, or in the address. */
 const sentParameters = () => readSettings().parameters ?? location.search.slice(1)

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { createApplicationPageCalls } from '#client/application-page-calls.js'
 import { type Answer, isTemporary, type Refusal } from '#client/client.js'
 import type { EndSession } from '#contract/end-session.js'
 import { client } from '../browser/client.js'
@@ -15,13 +16,15 @@ import { useSettings, useWords } from '../hooks/settings.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
 import { fill } from '../words/format.js'
 
+const calls = createApplicationPageCalls(client)
+
 /** What the application has sent: as a form, or in the address. */
 const sentParameters = () => readSettings().parameters ?? location.search.slice(1)
 
 /** Asking who is signed in renews the session, so that the answer can name the user. */
 const ask = async (): Promise<Answer<EndSession>> => {
   const caller = await client.me()
-  return caller.refused && isTemporary(caller) ? caller : client.endSessionAsAsked({ parameters: sentParameters() })
+  return caller.refused && isTemporary(caller) ? caller : calls.endSession({ parameters: sentParameters() })
 }
 
 type State = { answer: EndSession } | { refused: Refusal } | 'waiting' | 'stayed'
@@ -50,7 +53,7 @@ const EndSessionPage = () => {
   if ('refused' in state) return <PageNotLoaded heading={words.title} refused={state.refused} onTryAgain={load} />
   const { answer } = state
   if (answer.next === 'done') return <Ended heading={words.doneHeading} text={words.done} answer={answer} />
-  const confirm = async () => show(await client.endSessionAsAsked({ parameters: sentParameters(), confirmed: true }))
+  const confirm = async () => show(await calls.endSession({ parameters: sentParameters(), confirmed: true }))
   return <Question answer={answer} onConfirm={confirm} onStay={() => setState('stayed')} />
 }
 

@@ -1,4 +1,3 @@
-import type { EndSession } from '#contract/end-session.js'
 import type { PasskeyCredential } from '#contract/passkeys.js'
 import type {
   Accepted,
@@ -85,12 +84,6 @@ const createSignInCalls = (sending: Sending) => ({
   endApplication: (id: string) => sending.change('DELETE', `applications/${encodeURIComponent(id)}`),
   // No new tokens for signing out: if the session has ended already, there is nothing left to do.
   logout: () => sending.signOut(sending.sendWithCsrfToken('POST', 'logout', {})),
-  /** For the page to which an application sends a user who signs out there. `done`: this browser has no session any more. */
-  endSessionAsAsked: async (question: { parameters: string; confirmed?: boolean }) => {
-    const answer = await sending.sendWithCsrfToken<EndSession>('POST', 'end-session/answer', question)
-    if (!answer.refused && answer.value.next === 'done') sending.learn(null, 'this_tab')
-    return answer
-  },
   logoutAll: () => sending.signOut(sending.change('POST', 'logout-all', {})),
 })
 

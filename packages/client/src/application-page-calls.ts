@@ -1,10 +1,11 @@
 import type { Authorization } from '#contract/authorization.js'
+import type { EndSession } from '#contract/end-session.js'
 import type { Answer } from './answers.js'
 import type { Client } from './client.js'
 import { createRequests } from './requests.js'
 
-/** For the page of the service that answers applications. It is no part of the client, which other pages load. */
-export const createAuthorizationCalls = ({ me }: Pick<Client, 'me'>) => {
+/** For the pages of the service to which applications send their users. They are no part of the client, which other pages load. */
+export const createApplicationPageCalls = ({ me }: Pick<Client, 'me'>) => {
   const requests = createRequests('', (...request) => fetch(...request))
   return {
     /** What the request of an application needs next. */
@@ -18,6 +19,12 @@ export const createAuthorizationCalls = ({ me }: Pick<Client, 'me'>) => {
     }): Promise<Answer<Authorization>> => {
       const caller = await me()
       return caller.refused ? caller : requests.sendWithCsrfToken<Authorization>('POST', 'authorization/answer', answer)
+    },
+    /** `done`: this browser has no session any more. Asking who is signed in then tells its other tabs. */
+    endSession: async (question: { parameters: string; confirmed?: boolean }) => {
+      const answer = await requests.sendWithCsrfToken<EndSession>('POST', 'end-session/answer', question)
+      if (!answer.refused && answer.value.next === 'done') await me()
+      return answer
     },
   }
 }
