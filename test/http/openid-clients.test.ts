@@ -1,3 +1,4 @@
+import { custom, generators, Issuer } from 'openid-client5'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startDevOpenIdProvider } from '../../src/dev-providers/openid-provider.js'
 import type { Browser } from '../support/client.js'
@@ -100,5 +101,40 @@ describe('the same application at oidc-provider', () => {
     ['a wrong secret', { secret: 'x'.repeat(43) }],
   ])('answers %s with the same error', async (_, changed) => {
     expect(await tokenAnswer(ours, changed)).toEqual(await tokenAnswer(theirs, changed))
+  })
+})
+
+describe('openid-client 5', () => {
+  it('signs in, asks who the user is, renews its tokens, and signs the user out', async () => {
+    custom.setHttpOptionsDefaults({ timeout: 60_000 })
+    const { id: client_id, secret: client_secret } = notes.application
+    const client = new (await Issuer.discover(notes.issuer)).Client({
+      client_id,
+      client_secret,
+      redirect_uris: [notes.redirectAddress],
+      response_types: ['code'],
+      id_token_signed_response_alg: 'ES256',
+    })
+    const kept = { state: generators.state(), nonce: generators.nonce(), code_verifier: generators.codeVerifier() }
+    const { state, nonce, code_verifier } = kept
+    const address = client.authorizationUrl({
+      scope: 'openid profile email',
+      state,
+      nonce,
+      code_challenge: generators.codeChallenge(code_verifier),
+      code_challenge_method: 'S256',
+    })
+    const parameters = new URL(address).search.slice(1)
+    const { body } = await tab.post('/api/auth/authorization', { parameters })
+    const tokens = await client.callback(notes.redirectAddress, client.callbackParams(String(body.location)), kept)
+    const expected = { preferred_username: 'ada', email: 'ada@example.com', email_verified: true }
+    expect(tokens.claims()).toMatchObject(expected)
+    expect(await client.userinfo(tokens)).toMatchObject(expected)
+    const renewed = await client.refresh(tokens)
+    expect(renewed.claims().sub).toBe(tokens.claims().sub)
+    const out = new URL(client.endSessionUrl({ id_token_hint: renewed, post_logout_redirect_uri: notes.logoutAddress }))
+    const ended = await notes.endSession(tab.copy(), Object.fromEntries(out.searchParams))
+    expect(ended).toMatchObject({ next: 'done', location: notes.logoutAddress })
+    await expect(client.userinfo(renewed)).rejects.toMatchObject({ error: 'invalid_token' })
   })
 })
