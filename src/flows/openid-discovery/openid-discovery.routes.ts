@@ -21,18 +21,15 @@ const Key = Type.Object({
   y: Type.Optional(Type.String()),
 })
 
+/** Hidden, as every route of the protocol: this document describes them, in the standard's words. */
 const configurationSchema = {
-  tags: ['applications'],
-  summary: 'What applications can ask for when they sign their users in here (OpenID Connect Discovery)',
-  description: 'Unknown (404) while there is no application.',
+  hide: true,
   response: { 200: DiscoveryDocument, ...responses, 503: ProtocolErrorBody },
 }
 
+/** A key is here for 24 hours before it signs and for 24 hours after its last token, but for the first one of an algorithm. */
 const keysSchema = {
-  tags: ['applications'],
-  summary: 'The public keys of ID tokens and logout tokens',
-  description:
-    'A key is here for 24 hours before it signs and for 24 hours after its last token, but for the first one of an algorithm. Unknown (404) while there is no application.',
+  hide: true,
   response: {
     200: Type.Object({ keys: Type.Array(Key) }, { title: 'ApplicationKeySet' }),
     ...responses,
