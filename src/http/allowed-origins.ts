@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isForPrograms } from './protocol/protocol-routes.js'
+import { isProtocolRoute } from './protocol/protocol-routes.js'
 
 export type AllowedOrigins = ReturnType<typeof createAllowedOrigins>
 
@@ -22,8 +22,8 @@ export const createAllowedOrigins = (origins: readonly string[]) => {
     isEmpty: allowed.size === 0,
     /** Grants the page of an allowed site what it asks for, and answers its question before the request. */
     grant: async (request: FastifyRequest, reply: FastifyReply) => {
-      // Those have a list of their own, without credentials.
-      if (allowed.size === 0 || !request.url.startsWith('/api/auth/') || isForPrograms(request)) return undefined
+      // Those never answer with credentials, and programs have a list of their own.
+      if (allowed.size === 0 || !request.url.startsWith('/api/auth/') || isProtocolRoute(request)) return undefined
       reply.header('vary', 'Origin')
       const { origin, 'access-control-request-method': asked } = request.headers
       if (!has(origin)) return undefined

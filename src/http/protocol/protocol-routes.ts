@@ -27,6 +27,8 @@ const senderOf = ({ method, routeOptions }: FastifyRequest): SentBy | undefined 
   return Object.hasOwn(protocolRoutes, route) ? protocolRoutes[route] : undefined
 }
 
+export const isProtocolRoute = (request: FastifyRequest) => senderOf(request) !== undefined
+
 /** Its errors are in the words of the protocol. */
 export const isForPrograms = (request: FastifyRequest) => senderOf(request) === 'program'
 
