@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { checkSigningKeys } from '../../src/commands/doctor/keys.js'
+import { checkApplicationKeys, checkSigningKeys } from '../../src/commands/doctor/keys.js'
 import { secretOf } from '../support/site/instance.js'
 import { type CommandStore, openCommandStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
@@ -80,11 +80,22 @@ describe('latchkey keys', () => {
       const options = ['--redirect', address, '--everyone', '--algorithm', algorithm]
       expect(await latchkey(store, ['application', 'add', algorithm, ...options])).toMatchObject({ code: 0 })
     }
+    const settings = { jwtSecret: [secretOf('j')], sealingKey: undefined, dataDir: '' }
+    const judged = (more = {}) => checkApplicationKeys(store.database, { ...settings, ...more })
+    expect(await judged()).toEqual({ level: 'ok', says: 'no application needs one' })
     await addApplication('ES256')
+    expect(await judged()).toEqual({ level: 'ok', says: 'ES256: the running service makes a key' })
     expect((await keys('rotate')).out).toMatch(
       /^Made [\w-]{16}: it signs now\.\nMade [\w-]{16} for ID tokens with ES256: it signs now\.\n$/,
     )
     const current = await listed()
+    expect((await judged()).says).toMatch(/^ES256: [\w-]{16} signs since [\d-]{10}$/)
+    expect(await judged({ jwtSecret: [secretOf('x')] })).toMatchObject({ level: 'error' })
+    const age = (change: string) =>
+      store.database.query(`update application_keys set signs_from = signs_from ${change} interval '92 days'`)
+    await age('-')
+    expect(await judged()).toMatchObject({ level: 'warning', says: expect.stringContaining('older than 90 days') })
+    await age('+')
     const second = JSON.parse((await keys('rotate', '--json')).out)
     expect(second).toMatchObject({
       isNew: true,

@@ -1,4 +1,7 @@
 import type { Config } from '../../config.js'
+import { createReadKeys } from '../../domain/application-keys/key-records.js'
+import { createListKeys, type ListedApplicationKey } from '../../domain/application-keys/list-keys.js'
+import type { ApplicationAlgorithm } from '../../domain/application-keys/signed-token.js'
 import { sealedColumns } from '../../domain/sealed-values/sealed-columns.js'
 import { createSealedValues } from '../../domain/sealed-values/sealed-values.js'
 import { signsFor } from '../../domain/signing-keys/schedule.js'
@@ -8,7 +11,7 @@ import { days } from '../../lib/durations.js'
 import type { Database } from '../../platform/database/database.js'
 import { existingSecret } from '../../platform/generated-secret.js'
 import { counted } from '../terminal/counted.js'
-import { type Finding, failure, ok, warning } from './check.js'
+import { type Finding, failure, ok, warning, worstOf } from './check.js'
 
 /** What seals stored secrets. */
 export const sealingSecretsOf = async ({ sealingKey, jwtSecret, dataDir }: SealingSettings) =>
@@ -17,6 +20,15 @@ export const sealingSecretsOf = async ({ sealingKey, jwtSecret, dataDir }: Seali
 export type SealingSettings = Pick<Config, 'sealingKey' | 'jwtSecret' | 'dataDir'>
 
 const asDate = (moment: Date) => moment.toISOString().slice(0, 10)
+
+const isOverdue = (current: { signsFrom: Date }) => Date.now() - current.signsFrom.getTime() > signsFor + 1 * days
+
+type TimedKey = { id: string; state: string; signsFrom: Date }
+
+const inState = (keys: readonly TimedKey[], state: 'current' | 'waiting') => keys.find((key) => key.state === state)
+
+const whoSigns = (current: TimedKey, waiting: TimedKey | undefined) =>
+  `${current.id} signs since ${asDate(current.signsFrom)}${waiting ? `, ${waiting.id} from ${waiting.signsFrom.toISOString()}` : ''}`
 
 /** The key that signs access tokens, how old it is, and whether the next one is waiting. */
 export const checkSigningKeys = async (
@@ -27,7 +39,8 @@ export const checkSigningKeys = async (
   const keys = await createSigningKeys({ database, clock: systemClock, sealedValues }).list()
   if (keys.some(({ state }) => state === 'unopened'))
     return failure('a signing key cannot be opened: use the SEALING_KEY of the other instances')
-  const [current, waiting] = ['current', 'waiting'].map((state) => keys.find((key) => key.state === state))
+  const current = inState(keys, 'current')
+  const waiting = inState(keys, 'waiting')
   if (config.accessTokenAlgorithm !== 'ES256')
     return ok(
       keys.length === 0
@@ -35,9 +48,31 @@ export const checkSigningKeys = async (
         : `JWT_SECRET signs access tokens; ${counted(keys.length, 'key')} published`,
     )
   if (!current) return ok('the first start with ES256 makes a key')
-  const age = Date.now() - current.signsFrom.getTime()
-  const says = `${current.id} signs since ${asDate(current.signsFrom)}${waiting ? `, ${waiting.id} from ${waiting.signsFrom.toISOString()}` : ''}`
-  return age > signsFor + 1 * days && !waiting
+  const says = whoSigns(current, waiting)
+  return isOverdue(current) && !waiting
     ? warning(`${says}: it is older than 90 days, and no running instance has ACCESS_TOKEN_ALGORITHM=ES256`)
     : ok(says)
+}
+
+const judgeAlgorithm = (algorithm: ApplicationAlgorithm, keys: readonly ListedApplicationKey[]): Finding => {
+  const own = keys.filter((key) => key.algorithm === algorithm)
+  const current = inState(own, 'current')
+  const waiting = inState(own, 'waiting')
+  if (!current) return ok(`${algorithm}: the running service makes a key`)
+  const says = `${algorithm}: ${whoSigns(current, waiting)}`
+  return isOverdue(current) && !waiting
+    ? warning(`${says}: it is older than 90 days, and no running instance has replaced it`)
+    : ok(says)
+}
+
+/** The keys of ID tokens: one for each algorithm that applications use. */
+export const checkApplicationKeys = async (database: Database, config: SealingSettings): Promise<Finding> => {
+  const sealedValues = createSealedValues(await sealingSecretsOf(config), sealedColumns)
+  const read = createReadKeys({ database, clock: systemClock, sealedValues })
+  const { inUse } = await read()
+  const keys = await createListKeys(read)()
+  if (keys.some(({ state }) => state === 'unopened'))
+    return failure('a key of ID tokens cannot be opened: use the SEALING_KEY of the other instances')
+  const findings = inUse.map((algorithm) => judgeAlgorithm(algorithm, keys))
+  return worstOf(findings.map(({ says }) => says).join('; ') || 'no application needs one', findings)
 }
