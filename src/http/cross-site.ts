@@ -30,6 +30,8 @@ const isOfAuthentication = ({ routeOptions }: FastifyRequest) => routeOptions.ur
 const hasBody = (request: FastifyRequest) =>
   request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
 
+const formExpected = refuse('unsupported_media_type', { message: 'Send application/x-www-form-urlencoded' })
+
 /**
  * Refuses every unsafe request from another site's page, before anything is counted. A body must be JSON: content types
  * that a form can send without a preflight reach no handler. The routes of a closed list (`protocol-routes`) are for other sites, and
@@ -46,8 +48,9 @@ export const refuseCrossSite =
     if (safeMethods.has(request.method)) return undefined
     if (isCrossSite(request, publicUrl, isAllowed)) return sendRefusal(reply, refuse('cross_site'))
     const { 'content-type': type } = request.headers
-    const accepted = takesForm(request) ? formType : json
+    const isForm = takesForm(request)
+    const accepted = isForm ? formType : json
     if ((hasBody(request) || type !== undefined) && !accepted.test(type ?? ''))
-      return sendRefusal(reply, refuse('unsupported_media_type'))
+      return sendRefusal(reply, isForm ? formExpected : refuse('unsupported_media_type'))
     return undefined
   }

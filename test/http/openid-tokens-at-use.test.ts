@@ -133,6 +133,7 @@ describe('forms', () => {
     const headers = { ...basic(web.id, web.secret), ...(type && { 'content-type': type }) }
     const answer = await token(sent, headers)
     expect([answer.status, answer.body.error]).toEqual([status, 'invalid_request'])
+    expect(answer.body.error_description).not.toContain('json')
     expect((await token(form)).status).toBe(200)
   })
 })
