@@ -307,7 +307,7 @@ describe('a refresh token', () => {
     ).not.toHaveProperty('nonce')
     expect(await (await userInfo(fewer.body.access_token)).json()).toEqual({ sub: expect.any(String) })
     const refresh_token = fewer.body.refresh_token ?? ''
-    const more = await token({ grant_type: 'refresh_token', refresh_token, scope: 'openid admin' })
+    const more = await token({ grant_type: 'refresh_token', refresh_token, scope: 'admin' })
     expect(more.body.error).toBe('invalid_scope')
     expect((await refreshWith(refresh_token)).body.scope).toBe('openid profile email groups')
   })

@@ -1,3 +1,4 @@
+import { openidScopes } from '../../contract/authorization.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { Application } from '../../domain/applications/application.js'
 import type { ApplicationErrors } from '../../domain/applications/application-errors.js'
@@ -72,11 +73,18 @@ const redeemCode = async ({ application, form, client }: Asked, nouns: TokenNoun
   return faulty({ error, description }, refused)
 }
 
+/** Programs send the text of their authorization request again: what was ignored there is ignored here (RFC 6749, 3.3). */
+const askedScopes = (text: string | undefined) => {
+  const asked = text?.split(' ').filter(Boolean)
+  const known = openidScopes.filter((scope) => asked?.includes(scope))
+  return known.length > 0 ? known : asked
+}
+
 /** OpenID Connect Core 12. */
 const refresh = async ({ application, form, client }: Asked, nouns: TokenNouns) => {
   const token = form.values.get('refresh_token')
   if (token === undefined) return missing('refresh_token')
-  const scopes = form.values.get('scope')?.split(' ').filter(Boolean)
+  const scopes = askedScopes(form.values.get('scope'))
   const refreshed = await nouns.authorizations.refresh({ application, token, scopes, client })
   if (!isRefused(refreshed))
     return answerOf(
