@@ -64,7 +64,7 @@ const openApp = async (given: Config, options: Options) => {
   const { server, state: drainState, answerUnknown, drain } = createServer(serverOptions)
   server.addHook('onRequest', httpParts.callers.learnKey)
   const activeUsers = createActiveUsers({ database: prepared, clock })
-  const startMetrics = prepareMetrics(config, metrics, { ...platform, ...nouns, activeUsers }, server)
+  const startMetrics = prepareMetrics(config, metrics, { ...platform, ...nouns, openidProvider, activeUsers }, server)
   const { pages, routes } = await registerFlows(server, config, platform, nouns, {
     ...httpParts,
     openidProvider,

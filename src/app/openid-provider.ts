@@ -53,6 +53,7 @@ export const createOpenidProvider = (config: Config, platform: NounPlatform, nou
   const { clock, log } = platform
   let background: ReturnType<typeof backgroundOf> = { parts: [], jobs: [] }
   let isRunning = false
+  let keyAges: OpenidNouns['loadedApplicationKeys']['ages'] = () => ({})
 
   const startParts = () => {
     for (const part of background.parts.toReversed()) part.start()
@@ -63,6 +64,7 @@ export const createOpenidProvider = (config: Config, platform: NounPlatform, nou
     const { createOpenidNouns, backgroundOf } = await import('./openid-nouns.js')
     const opened = createOpenidNouns(config, platform, nouns)
     background = backgroundOf(opened)
+    keyAges = opened.loadedApplicationKeys.ages
     if (isRunning) startParts()
     return opened
   })
@@ -70,6 +72,8 @@ export const createOpenidProvider = (config: Config, platform: NounPlatform, nou
   return {
     /** Undefined while there is no application: then every address of the provider is unknown. */
     open: opening.atMostOnceASecond,
+    /** For the metrics: in seconds, by algorithm. */
+    keyAges: () => keyAges(),
     /** Asked for in each round of the housekeeping, so that an instance without requests opens the provider too. */
     jobs: async () => {
       await opening.atMostOnceASecond()

@@ -6,9 +6,11 @@ import { limiterNames } from '../../src/domain/limiters/limiters.js'
 import { signInLabels } from '../../src/domain/sign-in/ways-to-sign-in.js'
 import { createMetrics } from '../../src/platform/metrics/metrics.js'
 import { startMetricsServer } from '../../src/platform/metrics/metrics-server.js'
+import { addApplication } from '../support/applications.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { testProgram } from '../support/servers/programs.js'
 import { freePort } from '../support/servers/server.js'
+import { until } from '../support/until.js'
 
 let service: Latchkey
 let metricsUrl: string
@@ -120,6 +122,17 @@ describe('the metrics', () => {
       expect(seriesValue(text, 'latchkey_active_users', { days })).toBeGreaterThanOrEqual(0)
     expect(seriesValue(text, 'process_resident_memory_bytes')).toBeGreaterThan(1_000_000)
     expect(seriesValue(text, 'nodejs_eventloop_lag_p99_seconds')).toBeGreaterThan(0)
+  })
+
+  it('tell the age of the keys of ID tokens by algorithm, when there is an application', async () => {
+    const age = async () =>
+      seriesValue(await scrape(), 'latchkey_id_token_key_age_seconds', { algorithm: 'ES256' }) ?? -1
+    expect(await age()).toBe(-1)
+    await addApplication(service, { algorithm: 'ES256' })
+    await until('a key signs', async () => {
+      await fetch(`${service.url}/api/auth/keys`)
+      return (await age()) >= 0
+    })
   })
 
   it('name the version, and pass the linter of Prometheus', async () => {

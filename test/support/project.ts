@@ -31,6 +31,7 @@ export const knownMetrics = () => {
     logoutNotices: { countWaiting: async () => 0 },
     endedSessions: { age: () => 0, held: () => ({ entries: 0 }) },
     loadedKeys: { age: () => 0 },
+    openidProvider: { keyAges: () => ({}) },
     clockWatch: { offset: () => 0 },
     activeUsers: { recent: async () => ({ day: 0, week: 0, month: 0 }) },
   })

@@ -12,6 +12,7 @@ import { type ApplicationKeySet, isUnopened, keysFor, publishedAt } from './key-
 import type { KeyThreads } from './key-threads.js'
 import {
   type ApplicationAlgorithm,
+  applicationAlgorithms,
   headerFor,
   type SignToken,
   tokenParts,
@@ -62,10 +63,14 @@ const createKeyMemory = (clock: Clock) => {
     },
     current: () => loaded,
     signer: (algorithm: ApplicationAlgorithm) => signer(algorithm)?.pair,
-    /** For how long the current key of an algorithm has signed, in seconds. */
-    age: (algorithm: ApplicationAlgorithm) => {
-      const key = signer(algorithm)
-      return loaded && key && (databaseTime(loaded) - key.signsFrom) / seconds
+    /** For how long the current key of each algorithm has signed, in seconds. */
+    ages: () => {
+      const known = loaded
+      if (!known) return {}
+      const keys = applicationAlgorithms.flatMap((algorithm) => signer(algorithm) ?? [])
+      return Object.fromEntries(
+        keys.map(({ algorithm, signsFrom }) => [algorithm, (databaseTime(known) - signsFrom) / seconds]),
+      )
     },
   }
 }
@@ -163,8 +168,7 @@ export const createLoadedApplicationKeys = (deps: Dependencies) => {
       const key = (await loadedKeys()).byHeader.get(parts.header)
       return key && verifiedClaims(parts, key)
     },
-    /** In seconds; undefined while the algorithm has no key. */
-    age: memory.age,
+    ages: memory.ages,
   }
 }
 

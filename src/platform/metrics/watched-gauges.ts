@@ -17,6 +17,8 @@ export type Watched = {
   logoutNotices: Waiting
   endedSessions: { age(): number | undefined; held(): { entries: number } }
   loadedKeys: { age(): number | undefined }
+  /** By the algorithms that have one. */
+  openidProvider: { keyAges(): Readonly<Record<string, number>> }
   clockWatch: { offset(): number | undefined }
   activeUsers: { recent(): Promise<{ day: number; week: number; month: number }> }
 }
@@ -126,7 +128,7 @@ const watchOutboxes = ({ mails, webhooks, logoutNotices }: Watched, add: AddGaug
 
 /** Gauges are read only when Prometheus asks. */
 export const watchGauges = (watched: Watched, add: AddGauge) => {
-  const { workers, cache, database, endedSessions, loadedKeys, clockWatch, activeUsers } = watched
+  const { workers, cache, database, endedSessions, loadedKeys, openidProvider, clockWatch, activeUsers } = watched
   add({
     name: 'latchkey_worker_queue_length',
     help: 'Password checks that wait for a thread.',
@@ -156,6 +158,16 @@ export const watchGauges = (watched: Watched, add: AddGauge) => {
     help: 'Time since the key that signs access tokens began to sign, with ACCESS_TOKEN_ALGORITHM=ES256. It is replaced after 90 days.',
     aggregator: 'max',
     collect: watchKnown(loadedKeys.age),
+  })
+  add({
+    name: 'latchkey_id_token_key_age_seconds',
+    help: 'Time since the key that signs ID tokens began to sign, by algorithm. It is replaced after 90 days.',
+    labelNames: ['algorithm'],
+    aggregator: 'max',
+    collect: (gauge) => {
+      gauge.reset()
+      for (const [algorithm, age] of Object.entries(openidProvider.keyAges())) gauge.set({ algorithm }, age)
+    },
   })
   add({
     name: 'latchkey_clock_offset_seconds',
