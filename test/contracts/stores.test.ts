@@ -217,7 +217,9 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
         proof: { methods: ['pwd', 'otp'], provenAt: at(5), secondFactorAt: at(5) },
       })
     })
-    expect(await sessions.selectProof(sql, caller(2), live)).toEqual([{ authenticated_at: at(5) }])
+    expect(await sessions.selectProof(sql, caller(2), live)).toEqual([
+      { methods: ['pwd', 'otp'], authenticated_at: at(5), second_factor_at: at(5) },
+    ])
     expect(await sessions.selectProof(sql, caller(1), live)).toEqual([])
     expect((await sessions.selectRecord(sql, id, live, 0, graces))[0]?.just_voided).toBe(true)
     await users.updateDisabled(sql, userId, now)

@@ -164,7 +164,7 @@ describe('the client for pages without a build', () => {
   })
 
   it('is smaller than 3 KB on its way', async () => {
-    expect((await get(address, { 'accept-encoding': 'gzip' })).rawPayload.length).toBeLessThan(3_000)
+    expect((await get(address, { 'accept-encoding': 'gzip' })).rawPayload.length).toBeLessThan(3 * 1024)
   })
 })
 
