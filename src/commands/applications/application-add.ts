@@ -29,8 +29,8 @@ Users see NAME when they sign in. A running service knows the application within
 
 ${optionsHelp}
   --public             a page in the browser that has no server to keep a secret
-  --native             a program on the user's machine: --redirect http://127.0.0.1/callback (any port) or com.example.app:/callback.
-                       It always asks the user
+  --native             a program on the user's machine, which always asks the user. --redirect is http://127.0.0.1/callback
+                       (any port) or com.example.app:/callback
   --for PROGRAM        grafana, gitea (also Forgejo) or nextcloud: knows its addresses below --home and the names of its settings
   --json               {"id": …, "secret": … or null, "issuer": …}`,
 

@@ -78,8 +78,8 @@ export const groupDelete: Command = {
   summary: 'Delete a group, and take it away from its members',
   help: `latchkey group delete NAME [--yes] [--json]
 
-A group that an application lets in (latchkey application list) is not deleted. One that has members only with --yes. They lose it within two seconds, and stay signed in. If the command is
-interrupted, some members have lost it; run it again.
+A group that an application lets in (latchkey application list) is not deleted. One that has members is deleted only with --yes.
+They lose it within two seconds, and stay signed in. If the command is interrupted, some members have lost it; run it again.
 
   --yes     also with members
   --json    one JSON object, for programs`,
