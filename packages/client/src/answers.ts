@@ -40,9 +40,8 @@ const noAnswer: Refusal = { refused: 'no_answer', status: 0 }
 export const answerOf = async <Value>(request: () => Promise<Response>): Promise<Answer<Value>> => {
   try {
     const response = await request()
-    const text = await response.text()
     const { ok, status } = response
-    const body = readObject(text)
+    const body = readObject(await response.text())
     // Another page can come in the place of our answer: that of a hotel network, or `index.html` where the proxy has no rule.
     return ok && (body || status === 204) ? { value: body as Value } : refusalOf(response, body)
   } catch {

@@ -72,7 +72,7 @@ export const createClient = (options: ClientOptions = {}): Client => {
     ...calls,
     onChange: presence.onChange,
     fetch: createRenewingFetch(send, renewal),
-    signInUrl: (returnTo = baseUrl === '' ? location.pathname + location.search + location.hash : location.href) =>
+    signInUrl: (returnTo = baseUrl ? location.href : location.pathname + location.search + location.hash) =>
       `${baseUrl}/login?returnTo=${encodeURIComponent(returnTo)}`,
   }
 }
