@@ -28,14 +28,16 @@ const app = await startApp(loadConfig(environment), {
   },
 })
 const readDocument = async () => {
-  const answer = await fetch(`${app.config.publicUrl}/api/openapi.json`)
-  if (answer.status !== 200) throw new Error(`The API document was answered with ${answer.status}`)
-  return answer.json()
+  try {
+    const answer = await fetch(`${app.config.publicUrl}/api/openapi.json`)
+    if (answer.status !== 200) throw new Error(`The API document was answered with ${answer.status}`)
+    return await answer.json()
+  } finally {
+    await app.close()
+    await rm(dataDir, { recursive: true })
+  }
 }
-const document = await readDocument().finally(async () => {
-  await app.close()
-  await rm(dataDir, { recursive: true })
-})
+const document = await readDocument()
 
 const named = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(
   languages.map((/** @type {string} */ language) => languageName(language, 'en')),

@@ -59,7 +59,7 @@ const readSeedFile = async (path: string): Promise<Static<typeof SeedFile>> => {
   })
   const value = parseStrictJson(bytes)?.value
   if (!Check(SeedFile, value)) throw fault(`${path} is no JSON object with groups, applications and administrator`)
-  return value as Static<typeof SeedFile>
+  return value
 }
 
 const applicationFrom = (given: Static<typeof SeededApplication>): NewApplication => {
@@ -82,9 +82,8 @@ const applicationFrom = (given: Static<typeof SeededApplication>): NewApplicatio
   }
 }
 
-const addApplication = async (given: unknown, place: string, platform: NounPlatform, nouns: Nouns) => {
-  if (!Check(SeededApplication, given)) throw fault(`${place} needs an id, a name and redirectAddresses`)
-  const seeded = given as Static<typeof SeededApplication>
+const addApplication = async (seeded: unknown, place: string, platform: NounPlatform, nouns: Nouns) => {
+  if (!Check(SeededApplication, seeded)) throw fault(`${place} needs an id, a name and redirectAddresses`)
   if (await nouns.applications.find(seeded.id)) return
   const application = applicationFrom(seeded)
   if (application.kind === 'web' && seeded.secret === undefined)
@@ -126,8 +125,7 @@ export const applySeedFile = async (path: string, platform: NounPlatform, nouns:
   for (const [at, given] of applications.entries()) await addApplication(given, `applications[${at}]`, platform, nouns)
   if (administrator === undefined) return
   if (!Check(SeededUser, administrator)) throw fault('administrator needs a username, an email and a password')
-  const seeded = administrator as Static<typeof SeededUser>
-  const { id: userId } = await addUser(seeded, platform, nouns)
-  const joined = await nouns.groupChanges.change({ userId, client }, { add: seeded.groups ?? [] })
+  const { id: userId } = await addUser(administrator, platform, nouns)
+  const joined = await nouns.groupChanges.change({ userId, client }, { add: administrator.groups ?? [] })
   if (isRefused(joined)) throw fault(`the groups of administrator are refused: ${joined.refused}`)
 }

@@ -11,7 +11,7 @@ export const openidPrompts = ['none', 'login', 'consent', 'select_account'] as c
 export type OpenidPrompt = (typeof openidPrompts)[number]
 
 /** What the page does next for a request of an application. */
-export const authorizationSteps = [
+const authorizationSteps = [
   'sign_in',
   'choose',
   'no_access',
@@ -24,7 +24,7 @@ export const authorizationSteps = [
 export type AuthorizationStep = (typeof authorizationSteps)[number]
 
 /** The parameters as they came, so that one that is there twice is seen. */
-export const longestAuthorizationRequest = 8_192
+const longestAuthorizationRequest = 8_192
 
 export const AuthorizationQuestion = Type.Object({
   parameters: Type.Optional(
@@ -36,7 +36,7 @@ export const AuthorizationQuestion = Type.Object({
   request: Type.Optional(Type.String({ maxLength: 200, description: 'The id of a stored request' })),
 })
 
-export const authorizationAnswers = ['continue', 'deny'] as const
+const authorizationAnswers = ['continue', 'deny'] as const
 
 export const AuthorizationAnswer = Type.Object({
   request: Type.String({ maxLength: 200 }),

@@ -1,15 +1,10 @@
 import { type Static, Type } from 'typebox'
 
 /** The query of the address, as the application has sent it. */
-export const mostParameters = 8 * 1024
+const mostParameters = 8 * 1024
 
 /** Why the application cannot be returned to, or is not known. */
-export const endSessionProblems = [
-  'invalid_parameters',
-  'invalid_hint',
-  'unknown_application',
-  'unknown_address',
-] as const
+const endSessionProblems = ['invalid_parameters', 'invalid_hint', 'unknown_application', 'unknown_address'] as const
 
 export const EndSessionQuestion = Type.Object({
   parameters: Type.String({ maxLength: mostParameters, description: 'The query that the application has sent' }),

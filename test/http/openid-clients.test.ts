@@ -85,7 +85,7 @@ describe('the same application at oidc-provider', () => {
     const answer = await fetch(client.server.token_endpoint ?? '', {
       method: 'POST',
       headers: { authorization: `Basic ${btoa(`${client_id}:${password}`)}` },
-      body: new URLSearchParams(fields as Record<string, string>),
+      body: new URLSearchParams(fields),
     })
     return { status: answer.status, error: (await answer.json()).error as string }
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
 export const redirectAddress = 'https://notes.example.com/callback'
-export const verifier = 'a-verifier-of-an-application-with-43-letters'
+const verifier = 'a-verifier-of-an-application-with-43-letters'
 const challenge = createHash('sha256').update(verifier).digest('base64url')
 
 /** The parameters of a request that is right. Null leaves one out. */

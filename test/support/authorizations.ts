@@ -10,7 +10,7 @@ type Issued = {
 }
 
 /** The noun of the provider, in the process of the service. */
-export const authorizationsOf = ({ app, clock, config, sql: database }: Latchkey) =>
+const authorizationsOf = ({ app, clock, config, sql: database }: Latchkey) =>
   createAuthorizations({
     ...config,
     ...app.nouns,

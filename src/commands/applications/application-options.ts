@@ -7,7 +7,7 @@ import { groupNameFrom } from '../groups/group-name.js'
 import { type ProgramName, programNames, programs } from './program-settings.js'
 
 /** Of `add` and `change` alike. */
-export const applicationOptions = {
+const applicationOptions = {
   redirect: { type: 'string', multiple: true },
   everyone: { type: 'boolean' },
   group: { type: 'string', multiple: true },

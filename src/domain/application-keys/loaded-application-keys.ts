@@ -24,8 +24,6 @@ import {
 /** A new key is published, and one that was withdrawn is forgotten, so soon. */
 const interval = 2 * seconds
 
-export type LoadedApplicationKeys = ReturnType<typeof createLoadedApplicationKeys>
-
 type Dependencies = {
   applicationKeys: Pick<ApplicationKeys, 'read' | 'makeIfDue'>
   keyThreads: Pick<KeyThreads, 'signWithRsa' | 'close'>

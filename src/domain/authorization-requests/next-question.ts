@@ -69,7 +69,7 @@ type Question = {
 }
 
 /** In this order: an account that has no access proves nothing, and nothing is shared before it is proven. */
-export const questions: readonly Question[] = [
+const questions: readonly Question[] = [
   { next: 'choose', isAsked: isUnsure, silently: 'login_required' },
   {
     next: 'no_access',

@@ -86,7 +86,7 @@ const notSupported = (name: 'request' | 'request_uri' | 'registration'): Step =>
 })
 
 /** In this order. Client and redirect address come before: what is wrong with them is told to the user only. */
-export const requestSteps: readonly Step[] = [
+const requestSteps: readonly Step[] = [
   {
     paragraph: 'RFC 6749, 3.1',
     check: ({ parameters: { repeated } }) =>

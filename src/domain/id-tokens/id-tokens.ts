@@ -6,7 +6,7 @@ import type { ApplicationAlgorithm, SignToken } from '../application-keys/signed
 import { authenticationMethods } from './authentication-methods.js'
 import { idTokenClaimsOf, type Subject, type TokenContent } from './user-claims.js'
 
-export type { Subject, TokenContent } from './user-claims.js'
+export type { TokenContent } from './user-claims.js'
 export type IdTokens = ReturnType<typeof createIdTokens>
 
 const lifetime = 10 * minutes

@@ -3,8 +3,6 @@ import type { Clock } from '../../lib/clock.js'
 import { minutes, seconds } from '../../lib/durations.js'
 import type { ApplicationAlgorithm, SignToken } from '../application-keys/signed-token.js'
 
-export type LogoutTokens = ReturnType<typeof createLogoutTokens>
-
 const lifetime = 2 * minutes
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
 

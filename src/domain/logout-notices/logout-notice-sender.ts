@@ -22,7 +22,7 @@ const triedFor = 1 * days
 /** How soon a notice is seen that no event of this process has announced: one by another program, or after a pause. */
 const interval = 1 * seconds
 
-export type NoticeOutcome = 'delivered' | 'refused' | 'failed' | 'given_up'
+type NoticeOutcome = 'delivered' | 'refused' | 'failed' | 'given_up'
 
 type Told = { id: string; name: string; algorithm: 'RS256' | 'ES256'; backchannelLogout: string | undefined }
 

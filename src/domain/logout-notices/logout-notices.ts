@@ -1,7 +1,7 @@
 import type { Database } from '../../platform/database/database.js'
 import * as store from './logout-notices.store.js'
 
-export type WaitingNotice = {
+type WaitingNotice = {
   id: string
   applicationId: string
   userId: string
@@ -21,8 +21,6 @@ const fromRow = (row: store.WaitingRow): WaitingNotice => ({
   nextAttemptAt: row.next_attempt_at,
   failure: row.failure,
 })
-
-export type LogoutNotices = ReturnType<typeof createLogoutNotices>
 
 /**
  * Ended sessions that applications have still to be told of (back-channel logout). Triggers write them, with whatever ends the

@@ -57,5 +57,3 @@ export const createSchedule = ({ announcedFor, trustedAfterwards }: Durations) =
       keys.find((key) => key.signsFrom > now && key !== signerAt(keys, now)),
   }
 }
-
-export type Schedule = ReturnType<typeof createSchedule>

@@ -6,7 +6,7 @@ import { newKeyPair } from './key-pair.js'
 import { createAddKey, createListKeys, createReadKeys, type KeySet } from './key-records.js'
 import * as store from './signing-keys.store.js'
 
-export type { KeySet, ListedKey, SigningKey } from './key-records.js'
+export type { KeySet, ListedKey } from './key-records.js'
 
 const { delayAfter, isNextDue, trustedAt, waitingAt } = accessTokenSchedule
 

@@ -20,7 +20,7 @@ export type TokenNouns = {
 }
 
 export type GrantType = 'authorization_code' | 'refresh_token'
-export type TokenOutcome = 'issued' | 'refused' | CodeFault | RefreshFault
+type TokenOutcome = 'issued' | 'refused' | CodeFault | RefreshFault
 
 type Asked = { application: Application; form: Form; client: Client }
 type Faulty = Refused<'faulty'> & { fault: ProtocolError; outcome: TokenOutcome }

@@ -8,7 +8,7 @@ export type Form = { values: ReadonlyMap<string, string>; repeated: readonly str
 export const formType = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i
 
 /** Undefined if a name or a value has characters that no parameter has. A parameter without a value counts as none (RFC 6749, 3.1). */
-export const readForm = (text: string): Form | undefined => {
+const readForm = (text: string): Form | undefined => {
   const values = new Map<string, string>()
   const repeated: string[] = []
   for (const [name, value] of new URLSearchParams(text)) {

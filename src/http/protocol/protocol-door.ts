@@ -6,7 +6,7 @@ import type { Server } from '../server.js'
 import type { BrowserOrigins } from './browser-origins.js'
 
 /** The nouns of the provider; undefined while there is no application. */
-export type Opens<Nouns> = { open(): Promise<Nouns | undefined> }
+type Opens<Nouns> = { open(): Promise<Nouns | undefined> }
 
 type Dependencies<Nouns> = { openidProvider: Opens<Nouns>; browserOrigins: BrowserOrigins }
 
