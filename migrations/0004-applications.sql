@@ -203,6 +203,10 @@ end $$;
 create trigger application_session_ended after delete on application_sessions
 for each row execute function queue_logout_notice();
 
+-- When the last proof of a session was stored, by the clock of the database: a request of an application may ask for a proof after
+-- it, at another instance. Null: it was stored by an older program.
+alter table refresh_token_records add column proof_moment timestamptz;
+
 -- Whether the address was proven by our mail or a provider's word. Of earlier accounts the events tell.
 alter table users add column email_proven boolean not null default false;
 update users as u set email_proven = true

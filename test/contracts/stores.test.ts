@@ -180,7 +180,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       ...{ id, userId, tokenHash: bytes(fill), trustedDevice: null, provider: null },
       ...{ issuedAt: now, expiresAt: at(30 * days), clockOffset: 0, client },
       proof: { methods: ['pwd'], provenAt: now, secondFactorAt: null },
-      ...{ username: 'Ada', secondFactorRequired: false },
+      ...{ proofAge: 0, username: 'Ada', secondFactorRequired: false },
     }
     expect(await sessions.insertRecord(sql, record)).toEqual([{ groups: [] }])
     return { id, record }
@@ -218,7 +218,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       })
     })
     expect(await sessions.selectProof(sql, caller(2), live)).toEqual([
-      { methods: ['pwd', 'otp'], authenticated_at: at(5), second_factor_at: at(5) },
+      { methods: ['pwd', 'otp'], authenticated_at: at(5), second_factor_at: at(5), moment: expect.any(Date) },
     ])
     expect(await sessions.selectProof(sql, caller(1), live)).toEqual([])
     expect((await sessions.selectRecord(sql, id, live, 0, graces))[0]?.just_voided).toBe(true)

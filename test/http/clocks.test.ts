@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createExpiredRows } from '../../src/domain/housekeeping/expired-rows.js'
 import { days, minutes } from '../../src/lib/durations.js'
+import { addApplication } from '../support/applications.js'
+import { parametersFor } from '../support/authorization-requests.js'
 import { createBrowser } from '../support/client.js'
 import { createWrongClock } from '../support/clock.js'
 import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { until } from '../support/until.js'
 
 // Instances of one service, on one database and one Redis: two are ten minutes apart, and one is wrong by more than a week.
 let slow: Latchkey
@@ -71,4 +74,31 @@ it('a link that takes a change back works for seven days, also at an instance wh
     from undos where kind = 'username'`
   expect(await slow.sql.query(lifetimes)).toEqual([{ is_right: true }])
   expect((await changes.undoFactor(await changes.undoToken('eli@example.com'))).status).toBe(204)
+})
+
+it('an application that asks for a new proof gets one, and not two, whichever instance the user comes to', async () => {
+  const { id } = await addApplication(slow, { name: 'Notes' })
+  await slow.signedUp('gus')
+  for (const [here, there] of [
+    [fast, slow],
+    [slow, fast],
+  ] as const) {
+    const tab = at(here, new Map())
+    expect((await tab.post('/login', { username: 'gus', password: goodPassword })).status).toBe(200)
+    const asking = (instance: Latchkey, body: object) => at(instance, tab.jar).post('/api/auth/authorization', body)
+    await until('the provider is open', async () => (await asking(there, { request: 'none' })).status === 200)
+    for (const [name, value] of [
+      ['prompt', 'login'],
+      ['max_age', '0'],
+    ] as const)
+      expect((await asking(there, { parameters: parametersFor(id, { [name]: value }) })).body.next).toBe('prove')
+    const asked = at(there, tab.jar)
+    const { body: waiting } = await asked.post('/api/auth/authorization', {
+      parameters: parametersFor(id, { prompt: 'login' }),
+    })
+    const prover = at(here, asked.jar)
+    expect((await prover.act('/api/auth/step-up', { password: goodPassword })).status).toBe(200)
+    const { body: done } = await at(there, prover.jar).post('/api/auth/authorization', { request: waiting.request })
+    expect(done.next).toBe('done')
+  }
 })

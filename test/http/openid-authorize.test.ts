@@ -165,6 +165,23 @@ describe('a request', () => {
     expect(told(state).error_description).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/)
   })
 
+  it.each([
+    ['state', 'a\0b'],
+    ['nonce', 'a\0b'],
+    ['client_id', 'a\0b'],
+    ['a\0b', 'c'],
+  ])('has no NUL, which no database stores: %j', async (name, value) => {
+    const parameters = new URLSearchParams(parametersFor(id))
+    parameters.set(name, value)
+    const { status } = await latchkey.browser().post(path, { parameters: parameters.toString() })
+    expect(status).toBe(400)
+  })
+
+  it('has no NUL in its claims either', async () => {
+    const state = await begin(latchkey.browser(), { claims: '{"id_token":{"sub":{"value":"a\\u0000b"}}}' })
+    expect(told(state).error).toBe('invalid_request')
+  })
+
   it('has no parameter twice, and nobody knows which of two states was meant', async () => {
     const twice = await ask(latchkey.browser(), { parameters: `${parametersFor(id)}&state=other` })
     expect([told(twice).error, told(twice).state]).toEqual(['invalid_request', undefined])

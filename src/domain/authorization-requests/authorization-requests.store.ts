@@ -1,5 +1,5 @@
 import type { Sql } from '../../platform/database/database.js'
-import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
+import { databaseMoment, databaseNow, milliseconds } from '../../platform/database/database-now.js'
 import { selectList } from '../../platform/database/select-list.js'
 
 type RequestRow = {
@@ -17,12 +17,13 @@ const valuesOf = ({ hash, browser, clockOffset }: OpenRequest) => [hash, browser
 
 export const insertRequest = (
   sql: Sql,
-  request: OpenRequest & { applicationId: string; parameters: object; now: Date; lifetime: number },
+  request: OpenRequest & { applicationId: string; parameters: object; lifetime: number },
 ) =>
-  sql.query(
+  sql.query<{ created_at: Date }>(
     `insert into authorization_requests (hash, browser_hash, application_id, parameters, created_at, expires_at)
-     values ($1, $2, $4, $5, $6, ${databaseNow('$3')} + ${milliseconds('$7')})`,
-    [...valuesOf(request), request.applicationId, request.parameters, request.now, request.lifetime],
+     values ($1, $2, $4, $5, ${databaseMoment('$3')}, ${databaseNow('$3')} + ${milliseconds('$6')})
+     returning created_at`,
+    [...valuesOf(request), request.applicationId, request.parameters, request.lifetime],
   )
 
 export const deleteSurplus = (sql: Sql, browser: Uint8Array, most: number) =>

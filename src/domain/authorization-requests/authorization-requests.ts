@@ -35,12 +35,12 @@ export const createAuthorizationRequests = ({ database, clock }: { database: Dat
     /** Stores a request that was checked. */
     begin: async (applicationId: string, browser: string, parameters: Stored): Promise<AuthorizationRequest> => {
       const id = `${applicationId}.${randomToken()}`
-      const now = clock.now()
       const open = openOf({ id, browser })
       const lifetime = authorizationRequestLifetime
-      await store.insertRequest(database, { ...open, applicationId, parameters, now, lifetime })
+      const [stored] = await store.insertRequest(database, { ...open, applicationId, parameters, lifetime })
+      if (!stored) throw new Error('A request was not stored')
       await store.deleteSurplus(database, open.browser, mostOpen)
-      return { ...parameters, id, applicationId, userId: undefined, createdAt: now }
+      return { ...parameters, id, applicationId, userId: undefined, createdAt: stored.created_at }
     },
 
     /** Undefined if it was used, has expired or belongs to another browser. */

@@ -11,8 +11,8 @@ export type SignedInUser = {
   id: string
   username: string
   groups: readonly string[]
-  /** What was proven in this session. */
-  proof: Proof
+  /** What was proven in this session, and when by the database's clock: another instance may have stored the request. */
+  proof: Proof & { moment: Date }
   /** What the account can prove with. */
   methods: readonly ProofMethod[]
   /** What the user has agreed to before; undefined: nothing. */
@@ -23,7 +23,7 @@ type Asking = { application: Application; request: AuthorizationRequest }
 type Situation = Asking & { user: SignedInUser }
 
 /** A proof after the request was stored meets whatever it asks for, so that no user is asked twice. */
-export const hasProvenSince = ({ request, user }: Situation) => user.proof.provenAt > request.createdAt
+export const hasProvenSince = ({ request, user }: Situation) => user.proof.moment > request.createdAt
 
 const longestAge = ({ application, request }: Situation) => {
   const limits = [request.maxAge, application.maxAge].filter((each) => each !== undefined)
@@ -35,7 +35,7 @@ const isTooOld = (situation: Situation) => {
   const { request, user } = situation
   if (hasProvenSince(situation)) return false
   const limit = longestAge(situation)
-  const age = request.createdAt.getTime() - user.proof.provenAt.getTime()
+  const age = request.createdAt.getTime() - user.proof.moment.getTime()
   return request.prompts.includes('login') || (limit !== undefined && age > limit)
 }
 

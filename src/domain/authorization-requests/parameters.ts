@@ -1,5 +1,10 @@
+import { isCleanText } from '../../lib/strict-json.js'
+
 /** The parameters of a request, each at most once, and the names of those that came more often. */
 export type Parameters = { values: ReadonlyMap<string, string>; repeated: readonly string[] }
+
+/** Whether no database would refuse to store a part of them: a NUL can be written as `%00`. */
+export const areClean = ({ values }: Parameters) => [...values].flat().every(isCleanText)
 
 /** RFC 6749, 3.1: a parameter without a value counts as left out. */
 export const readParameters = (text: string): Parameters => {

@@ -1,3 +1,5 @@
+import { isCleanText } from '../../lib/strict-json.js'
+
 /** What can be asked for by name (OpenID Connect Core 1.0, 5.5). All others are in every ID token, or not known here. */
 const claimNames = ['name', 'preferred_username', 'email', 'email_verified', 'groups'] as const
 
@@ -38,6 +40,7 @@ export const readClaims = (text: string | undefined): RequestedClaims | undefine
   const { id_token: idToken = {}, userinfo = {} } = parsed
   if (!isClaimRequests(idToken) || !isClaimRequests(userinfo)) return undefined
   const sub = requestOf(idToken, 'sub')?.value
+  if (typeof sub === 'string' && !isCleanText(sub)) return undefined
   return {
     claims: { idToken: knownIn(idToken), userinfo: knownIn(userinfo) },
     user: typeof sub === 'string' ? sub : undefined,

@@ -69,7 +69,8 @@ export const createIssueCode =
       challenge: challenge ?? null,
       content: {
         ...requested.content,
-        authTime: authTimeOf(proof),
+        // The clock of the instance that stored the proof may be ahead of this one.
+        authTime: Math.min(authTimeOf(proof), inSeconds(now)),
         methods: [...proof.methods],
         secondFactor: factorsOf(proof.methods) === 2,
       },

@@ -67,6 +67,7 @@ export const createBeginSession =
       clockOffset: clock.offset(),
       client,
       proof: proven,
+      proofAge: now.getTime() - proven.provenAt.getTime(),
       trustedDevice: trustedDevice ?? null,
       provider: provider ?? null,
       secondFactorRequired,

@@ -1,6 +1,6 @@
 import type { EventKind } from '../../contract/events.js'
 import type { Sql } from '../../platform/database/database.js'
-import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
+import { databaseMoment, databaseNow, milliseconds } from '../../platform/database/database-now.js'
 import { selectList } from '../../platform/database/select-list.js'
 import type { Client } from './client.js'
 import { type LiveAt, liveSession, momentsOf } from './live-sessions.js'
@@ -77,6 +77,8 @@ export const insertRecord = (
     clockOffset: number
     client: Client
     proof: Proof
+    /** In milliseconds. */
+    proofAge: number
     trustedDevice: string | null
     provider: string | null
     secondFactorRequired: boolean
@@ -85,8 +87,10 @@ export const insertRecord = (
   sql.query<{ groups: string[] }>(
     `insert into refresh_token_records
        (id, user_id, token_hash, generation, issued_at, rotated_at, expires_at, ip, user_agent, created_at, last_used_at,
-        methods, authenticated_at, second_factor_at, trusted_device, provider, second_factor_required, signed_in_as, browser)
-     values ($1, $2, $3, 0, $4, ${databaseNow('$5')}, $6, $7, $8, $4, $4, $9, $10, $15, $11, $12, $13, $14, $16)
+        methods, authenticated_at, second_factor_at, trusted_device, provider, second_factor_required, signed_in_as, browser,
+        proof_moment)
+     values ($1, $2, $3, 0, $4, ${databaseNow('$5')}, $6, $7, $8, $4, $4, $9, $10, $15, $11, $12, $13, $14, $16,
+       ${databaseMoment('$5')} - ${milliseconds('$17')})
      returning groups`,
     [
       record.id,
@@ -105,6 +109,7 @@ export const insertRecord = (
       record.username,
       record.proof.secondFactorAt,
       record.client.browser ?? null,
+      record.proofAge,
     ],
   )
 
@@ -203,7 +208,9 @@ export const replaceToken = (sql: Sql, { client, ...token }: Omit<Rotation, 'pre
     `update refresh_token_records
      set voided_hash = token_hash, voided_at = ${databaseNow('$6')}, token_hash = $2, generation = $3,
          oldest_generation = $3, issued_at = $4, expires_at = $5, last_used_at = $7, ip = $8, user_agent = $9,
-         methods = $10, authenticated_at = $11, second_factor_at = $12
+         methods = $10, authenticated_at = $11, second_factor_at = $12,
+         proof_moment = case when authenticated_at = $11 then proof_moment
+           else ${databaseMoment('$6')} - ${milliseconds('$13')} end
      where id = $1`,
     [
       token.id,
@@ -218,6 +225,7 @@ export const replaceToken = (sql: Sql, { client, ...token }: Omit<Rotation, 'pre
       token.proof.methods,
       token.proof.provenAt,
       token.proof.secondFactorAt,
+      token.usedAt.getTime() - token.proof.provenAt.getTime(),
     ],
   )
 
@@ -264,10 +272,16 @@ export const selectRecord = (
     [id, clockOffset, refreshGrace, renewGrace, momentsOf(live)],
   )
 
+type StoredProofRow = ProofRow & { moment: Date }
+const storedProof = selectList<StoredProofRow>({
+  ...proofColumns,
+  moment: 'coalesce(proof_moment, authenticated_at)',
+})
+
 /** The last proof in a session that is valid. */
 export const selectProof = (sql: Sql, caller: Caller, live: LiveAt) =>
-  sql.query<ProofRow>(
-    `select ${selectList<ProofRow>(proofColumns)} from refresh_token_records as r where ${ofCaller}`,
+  sql.query<StoredProofRow>(
+    `select ${storedProof} from refresh_token_records as r where ${ofCaller}`,
     callerValues(caller, live),
   )
 

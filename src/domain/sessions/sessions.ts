@@ -72,12 +72,12 @@ export const createSessions = (options: Options) => {
   const secondFactorRequired = options.secondFactor === 'required'
 
   /**
-   * How the user has proven who they are in this session. Undefined if the session has ended, or the caller's token is older
+   * How the user has proven who they are in this session, and the moment of that by the database's clock. Undefined if the session has ended, or the caller's token is older
    * than the last change of the password or step-up in it.
    */
   const proofOfCaller = async (caller: SessionCaller) => {
     const [row] = await store.selectProof(database, caller, liveNow())
-    return row && proofOf(row)
+    return row && { ...proofOf(row), moment: row.moment }
   }
 
   return {

@@ -5,7 +5,7 @@ import type { ApplicationErrors } from '../../domain/applications/application-er
 import type { Applications } from '../../domain/applications/applications.js'
 import { quoted } from '../../domain/applications/quoted.js'
 import type { AuthorizationRequests } from '../../domain/authorization-requests/authorization-requests.js'
-import { listOf, type Parameters, readParameters } from '../../domain/authorization-requests/parameters.js'
+import { areClean, listOf, type Parameters, readParameters } from '../../domain/authorization-requests/parameters.js'
 import {
   type AuthorizationError,
   type CheckedRequest,
@@ -67,22 +67,25 @@ const addressOf = (application: Application, { values }: Parameters): AnswerAddr
   return isGood ? { redirectAddress, state: values.get('state') } : undefined
 }
 
+/** The user whom the application means. A hint that is not ours, or for another application, is no hint. */
+const createNamedUser =
+  ({ idTokens }: Pick<Dependencies, 'idTokens'>) =>
+  async (application: Application, { user, hint }: CheckedRequest) => {
+    if (user !== undefined || hint === undefined) return user
+    const read = await idTokens.readHint(hint)
+    return read?.applicationId === application.id ? read.userId : undefined
+  }
+
 /** Checks the parameters of a new request and stores it. */
 export const createBeginRequest = (deps: Dependencies) => {
-  const { applications, applicationErrors, authorizationRequests, idTokens, issuer } = deps
+  const { applications, applicationErrors, authorizationRequests, issuer } = deps
   const remembered = createRemembered()
+  const namedUser = createNamedUser(deps)
 
   const errorAt = (application: Application, address: AnswerAddress, { error, description }: StepError) => ({
     application,
     location: answerLocation(address, { error, error_description: description }, issuer),
   })
-
-  /** The user whom the application means. A hint that is not ours, or for another application, is no hint. */
-  const namedUser = async (application: Application, { user, hint }: CheckedRequest) => {
-    if (user !== undefined || hint === undefined) return user
-    const read = await idTokens.readHint(hint)
-    return read?.applicationId === application.id ? read.userId : undefined
-  }
 
   const beginAt = async (application: Application, address: AnswerAddress, parameters: Parameters, browser: string) => {
     const checked = checkRequest(application, parameters)
@@ -119,6 +122,7 @@ export const createBeginRequest = (deps: Dependencies) => {
 
   return async (text: string, browser: string) => {
     const parameters = readParameters(text)
+    if (!areClean(parameters)) return refuse('bad_request')
     try {
       return await begin(parameters, browser)
     } catch (error) {

@@ -7,6 +7,7 @@ import { quoted } from '../../domain/applications/quoted.js'
 import type { IdTokens } from '../../domain/id-tokens/id-tokens.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
+import { isCleanText } from '../../lib/strict-json.js'
 
 type Owner = { userId: string; sessionId: string }
 /** The session of the access token, and that of the refresh token. They differ if one was planted. */
@@ -42,7 +43,8 @@ const createReadRequest = ({ applications, applicationErrors, idTokens }: Depend
   return async (text: string): Promise<Asked> => {
     const parameters = new URLSearchParams(text)
     const names = [...parameters.keys()]
-    if (new Set(names).size < names.length) return { problem: 'invalid_parameters' }
+    const isClean = [...parameters].flat().every(isCleanText)
+    if (!isClean || new Set(names).size < names.length) return { problem: 'invalid_parameters' }
     const token = parameters.get('id_token_hint')
     const clientId = parameters.get('client_id')
     const hint = token === null ? undefined : await idTokens.readHint(token)

@@ -5,6 +5,7 @@ import type { ApplicationErrors } from '../../domain/applications/application-er
 import type { ApplicationSecrets } from '../../domain/applications/application-secrets.js'
 import type { Applications } from '../../domain/applications/applications.js'
 import { limiters } from '../../domain/limiters/limiters.js'
+import { isCleanText } from '../../lib/strict-json.js'
 import { clientNetwork } from '../client.js'
 import type { CountedRequests } from '../limits/counted-requests.js'
 import type { Limiter, RouteLimiters } from '../limits/limiter.js'
@@ -30,7 +31,9 @@ const readBasic = (authorization: string): Credentials | undefined => {
   const colon = text.indexOf(':')
   if (colon < 1) return undefined
   try {
-    return { id: decodePart(text.slice(0, colon)), secret: decodePart(text.slice(colon + 1)) }
+    const id = decodePart(text.slice(0, colon))
+    const secret = decodePart(text.slice(colon + 1))
+    return isCleanText(id) && isCleanText(secret) ? { id, secret } : undefined
   } catch {
     return undefined
   }
