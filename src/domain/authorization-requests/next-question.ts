@@ -2,6 +2,7 @@ import type { AuthorizationStep } from '../../contract/authorization.js'
 import { factorsOf } from '../../contract/factors.js'
 import { type ProofMethod, reachingTwoFactors, secondFactorsAmong } from '../../contract/proofs.js'
 import { type Application, mayUse } from '../applications/application.js'
+import { sharedScopes } from '../id-tokens/user-claims.js'
 import type { Proof } from '../sessions/proof.js'
 import type { AuthorizationRequest } from './authorization-requests.js'
 import type { AuthorizationError } from './request-steps.js'
@@ -58,7 +59,7 @@ const isUnsure = (situation: Situation) => {
 const lacksConsent = ({ application, request, user }: Situation) => {
   // Any program on the user's machine can pose as a native one.
   if (application.kind === 'native' || request.prompts.includes('consent')) return true
-  return application.consent === 'ask' && !request.scopes.every((scope) => user.agreedTo?.includes(scope))
+  return application.consent === 'ask' && !sharedScopes(request).every((scope) => user.agreedTo?.includes(scope))
 }
 
 type Question = {

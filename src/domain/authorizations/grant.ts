@@ -1,5 +1,5 @@
 import { minutes } from '../../lib/durations.js'
-import type { Subject, TokenContent } from '../id-tokens/user-claims.js'
+import { narrowedTo, type Subject, type TokenContent } from '../id-tokens/user-claims.js'
 import type { HolderRow } from './tokens.store.js'
 
 export const accessTokenLifetime = 15 * minutes
@@ -26,5 +26,5 @@ export const grantOf = (row: HolderRow, accessToken: string, scopes?: readonly s
     emailProven: row.email_proven,
     groups: row.groups,
   },
-  content: scopes ? { ...row.token_content, scopes: [...scopes] } : row.token_content,
+  content: scopes ? narrowedTo(scopes, row.token_content) : row.token_content,
 })

@@ -7,7 +7,7 @@ import { uuidv7 } from '../../lib/uuid.js'
 import type { Transaction } from '../../platform/database/database.js'
 import { type Application, mayUse } from '../applications/application.js'
 import type { Events } from '../events/events.js'
-import type { TokenContent } from '../id-tokens/user-claims.js'
+import { sharedScopes, type TokenContent } from '../id-tokens/user-claims.js'
 import type { Client } from '../sessions/client.js'
 import { inSeconds } from '../sessions/issue-tokens.js'
 import type { SessionCaller, SessionProof, Sessions } from '../sessions/sessions.js'
@@ -51,7 +51,7 @@ export const createIssueCode =
     const [access] = await store.holdApplication(sql, application.id)
     if (!access || !mayUse(access, user.groups)) return refuse('no_access')
     const now = clock.now()
-    const { scopes } = requested.content
+    const scopes = sharedScopes(requested.content)
     const applicationId = application.id
     const [held] = await store.upsertAuthorization(sql, { id: uuidv7(now), sid, applicationId, userId, scopes, now })
     if (!held) throw new Error('An authorization was neither made nor found')

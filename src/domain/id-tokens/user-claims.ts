@@ -1,3 +1,5 @@
+import { type OpenidScope, openidScopes } from '../../contract/authorization.js'
+
 /** What an application is told about a user. */
 export type Subject = {
   id: string
@@ -39,6 +41,21 @@ export const userClaims = Object.keys(table) as readonly UserClaim[]
 /** Every scope that means something here. Others are ignored. */
 export const supportedScopes: readonly string[] = ['openid', ...new Set(userClaims.map((name) => table[name].scope))]
 
+type Asked = Pick<TokenContent, 'scopes' | 'claims'>
+
+/** What is shared: a claim that is asked for by its name counts as the scope that it belongs to. */
+export const sharedScopes = ({ scopes, claims }: Asked): OpenidScope[] => {
+  const requested = [...(claims?.idToken ?? []), ...(claims?.userinfo ?? [])]
+  const ofClaims = userClaims.filter((name) => requested.includes(name)).map((name): OpenidScope => table[name].scope)
+  return openidScopes.filter((scope) => scopes.includes(scope) || ofClaims.includes(scope))
+}
+
+/** Without the claims that were asked for by name: those of the scopes that are left come with these. */
+export const narrowedTo = (scopes: readonly string[], { claims: _, ...content }: TokenContent): TokenContent => ({
+  ...content,
+  scopes: [...scopes],
+})
+
 type UserClaims = { sub: string } & { [Name in UserClaim]?: string | boolean | readonly string[] }
 
 const claimsOf = (subject: Subject, scopes: readonly string[], requested: readonly string[] = []): UserClaims => {
@@ -49,9 +66,9 @@ const claimsOf = (subject: Subject, scopes: readonly string[], requested: readon
   return { sub: subject.id, ...Object.fromEntries(claims) }
 }
 
-export const userInfoOf = (subject: Subject, content: Pick<TokenContent, 'scopes' | 'claims'>) =>
+export const userInfoOf = (subject: Subject, content: Asked) =>
   claimsOf(subject, content.scopes, content.claims?.userinfo)
 
 /** The same in an ID token: scopes ask for both, the parameter `claims` for each by itself. */
-export const idTokenClaimsOf = (subject: Subject, content: Pick<TokenContent, 'scopes' | 'claims'>) =>
+export const idTokenClaimsOf = (subject: Subject, content: Asked) =>
   claimsOf(subject, content.scopes, content.claims?.idToken)

@@ -19,6 +19,7 @@ import { applicationOf } from '../../domain/authorization-requests/request-id.js
 import type { AuthorizationError } from '../../domain/authorization-requests/request-steps.js'
 import type { Authorizations } from '../../domain/authorizations/authorizations.js'
 import type { Consents } from '../../domain/consents/consents.js'
+import { sharedScopes } from '../../domain/id-tokens/user-claims.js'
 import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
 import type { Database } from '../../platform/database/database.js'
 import { answerLocation, type createBeginRequest } from './begin-request.js'
@@ -70,7 +71,7 @@ const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' 
     if (!caller || isOtherThanNamed({ ...asking, user })) return withError(asking, 'login_required', user.id)
     const issued = await commitUnlessRefused(database, async (sql) => {
       if (!(await authorizationRequests.take(sql, keyOf(asking), user.id))) return refuse('over')
-      if (hasAgreed) await consents.give(sql, user.id, application.id, request.scopes)
+      if (hasAgreed) await consents.give(sql, user.id, application.id, sharedScopes(request))
       const { redirectAddress, challenge, scopes, nonce, claims } = request
       const content = { scopes, ...(nonce !== undefined && { nonce }), ...(claims && { claims }) }
       return authorizations.issueCodeInside(sql, caller, { application, redirectAddress, challenge, content, client })
@@ -113,7 +114,7 @@ const createProceed = ({ authorizationRequests, signedInUsers, finish }: Proceed
       next,
       application: named(application),
       ...(user && { user: { id: user.id, username: user.username } }),
-      ...(next === 'consent' && { scopes: request.scopes }),
+      ...(next === 'consent' && { scopes: sharedScopes(request) }),
       ...(user && next === 'prove' && { methods: [...enoughToProve({ ...asking, user })] }),
     }
   }
