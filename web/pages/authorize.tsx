@@ -170,7 +170,7 @@ const Consent = (asked: Asked) => {
   const send = useAnswerButton(asked)
   return (
     <QuestionCard asked={asked} heading={words.consentHeading} lead={words.consentLead}>
-      <ul>
+      <ul class="points">
         {asked.scopes?.map((scope) => (
           <li key={scope}>{words.scopes[scope]}</li>
         ))}

@@ -71,10 +71,12 @@ const Question = ({ answer, onConfirm, onStay }: QuestionProps) => {
       </p>
       {user && <p class="card-note">{fill(words.signedInAs, user)}</p>}
       {problem && <Notice kind="error">{words.problems[problem]}</Notice>}
-      <Button look="primary" onPress={onConfirm}>
-        {words.confirm}
-      </Button>
-      <Button onPress={onStay}>{words.stay}</Button>
+      <div class="other-way">
+        <Button look="primary" onPress={onConfirm}>
+          {words.confirm}
+        </Button>
+        <Button onPress={onStay}>{words.stay}</Button>
+      </div>
     </Card>
   )
 }

@@ -79,7 +79,7 @@ const ByLink = ({ token }: { token: string }) => {
     <Card>
       <Heading text={words.heading} />
       <p class="lead">{fill(words.lead, { username: nameOf(found, words) })}</p>
-      <ul class="effects">
+      <ul class="points">
         {effects.map((sentence, at) => (
           <li key={at}>{sentence}</li>
         ))}
