@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Sql } from '../../src/platform/database/database.js'
 import type { Browser } from '../support/client.js'
-import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { type OpenidApplication, openidApplication } from '../support/openid-application.js'
+import { useApplication } from '../support/used-applications.js'
+import { overtaken } from '../support/waits-for-lock.js'
 
 let latchkey: Latchkey
 let asking: OpenidApplication
@@ -59,5 +62,36 @@ describe('a claim that is asked for by its name', () => {
     const fewer = await asking.refresh(whole, 'openid')
     expect(fewer.claims).not.toHaveProperty('email')
     expect(await asking.userInfo(fewer)).toEqual({ sub: tokens.claims.sub })
+  })
+})
+
+describe('a consent that is withdrawn at the same moment', () => {
+  it('gives no code: the user is asked again', async () => {
+    const tab = await latchkey.signedUp('quitter')
+    await agree(tab)
+    const withdraw = (sql: Sql, userId: string) => sql.query('delete from consents where user_id = $1', [userId])
+    const silent = await overtaken(latchkey, 'quitter', () => asking.ask(tab, { prompt: 'none' }), withdraw)
+    expect(asking.told(silent).error).toBe('consent_required')
+    await agree(tab)
+    const asked = await overtaken(latchkey, 'quitter', () => asking.ask(tab), withdraw)
+    expect(asked.state.next).toBe('consent')
+    expect(asking.told(await asking.answer(tab, asked, 'continue')).code).toEqual(expect.any(String))
+  })
+
+  it('waits for a code that is being made in another session, and ends its access', async () => {
+    const tab = await latchkey.signedUp('waiter')
+    await agree(tab)
+    const other = latchkey.browser()
+    await other.post('/login', { username: 'waiter', password: goodPassword })
+    const { id } = asking.application
+    const ended = await overtaken(
+      latchkey,
+      'waiter',
+      () => tab.remove(`/api/auth/applications/${id}`),
+      (sql) => useApplication(sql, other, id),
+    )
+    expect(ended.status).toBe(204)
+    expect((await other.get('/api/auth/applications')).body.applications).toEqual([])
+    expect(await consentsOf('waiter')).toEqual([])
   })
 })

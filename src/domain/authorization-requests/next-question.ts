@@ -56,7 +56,7 @@ const isUnsure = (situation: Situation) => {
   return request.prompts.includes('select_account') || isOtherThanNamed(situation)
 }
 
-const lacksConsent = ({ application, request, user }: Situation) => {
+export const lacksConsent = ({ application, request, user }: Situation) => {
   // Any program on the user's machine can pose as a native one.
   if (application.kind === 'native' || request.prompts.includes('consent')) return true
   return application.consent === 'ask' && !sharedScopes(request).every((scope) => user.agreedTo?.includes(scope))

@@ -126,9 +126,9 @@ export const selectConsents = (sql: Sql, userId: string) =>
 export const deleteConsent = (sql: Sql, userId: string, applicationId: string) =>
   sql.query('delete from consents where user_id = $1 and application_id = $2 returning 1', [userId, applicationId])
 
-/** Before its authorizations, as everything that ends sessions takes them. */
+/** Before its authorizations, as everything that ends sessions takes them. It waits for a code that is being made. */
 export const holdUser = (sql: Sql, userId: string) =>
-  sql.query('select 1 from users where id = $1 for key share', [userId])
+  sql.query('select 1 from users where id = $1 for no key update', [userId])
 
 export const selectOwner = (sql: Sql, id: string) =>
   sql.query<{ user_id: string }>('select user_id from application_sessions where id = $1', [id])

@@ -7,8 +7,12 @@ export type Consents = ReturnType<typeof createConsents>
 /** What users have agreed to share with an application. It never stands in for the group that the application asks for. */
 export const createConsents = ({ database, clock }: { database: Database; clock: Clock }) => ({
   /** Undefined if the user has never agreed. */
-  scopesOf: async (userId: string, applicationId: string): Promise<readonly string[] | undefined> => {
-    const [row] = await store.selectScopes(database, userId, applicationId)
+  scopesOf: async (
+    userId: string,
+    applicationId: string,
+    sql: Sql = database,
+  ): Promise<readonly string[] | undefined> => {
+    const [row] = await store.selectScopes(sql, userId, applicationId)
     return row?.scopes
   },
   give: (sql: Sql, userId: string, applicationId: string, scopes: readonly string[]) =>

@@ -1,4 +1,4 @@
-import type { Authorization } from '../../contract/authorization.js'
+import type { Authorization, AuthorizationStep } from '../../contract/authorization.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Application } from '../../domain/applications/application.js'
 import { isRedirectAddress } from '../../domain/applications/application-addresses.js'
@@ -11,6 +11,7 @@ import {
   enoughToProve,
   hasProvenSince,
   isOtherThanNamed,
+  lacksConsent,
   nextQuestion,
   type SignedInUser,
   silentError,
@@ -21,7 +22,7 @@ import type { Authorizations } from '../../domain/authorizations/authorizations.
 import type { Consents } from '../../domain/consents/consents.js'
 import { sharedScopes } from '../../domain/id-tokens/user-claims.js'
 import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
-import type { Database } from '../../platform/database/database.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
 import { answerLocation, type createBeginRequest } from './begin-request.js'
 import type { SignedInUsers, Visitor } from './visitor.js'
 
@@ -30,7 +31,7 @@ type Dependencies = {
   applications: Pick<Applications, 'find'>
   authorizationRequests: AuthorizationRequests
   authorizations: Pick<Authorizations, 'issueCodeInside'>
-  consents: Pick<Consents, 'give'>
+  consents: Pick<Consents, 'give' | 'scopesOf'>
   signedInUsers: SignedInUsers
   beginRequest: ReturnType<typeof createBeginRequest>
   issuer: string
@@ -54,7 +55,10 @@ const done = (application: Application, location: string): Authorization => ({
   location,
 })
 
-/** How a request ends: with an error or a code. */
+/** What is open again, if it was taken away while the code was made. */
+const questionAfter = { not_authenticated: 'sign_in', no_access: 'no_access', consent_withdrawn: 'consent' } as const
+
+/** How a request ends, with an error or a code, or what it asks before. */
 const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' | 'beginRequest'>) => {
   const { database, authorizationRequests, authorizations, consents, issuer } = deps
 
@@ -64,6 +68,33 @@ const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' 
     return isMine ? done(application, answerLocation(request, { error }, issuer)) : startAgain(application)
   }
 
+  /** In silence, the error that stands for the question. */
+  const withQuestion = async (
+    asking: Asking,
+    user: SignedInUser | undefined,
+    next: AuthorizationStep,
+  ): Promise<Authorization> => {
+    const { application, request, visitor } = asking
+    if (request.prompts.includes('none')) {
+      const error = visitor.isUnrenewed ? 'temporarily_unavailable' : silentError(asking, next)
+      return withError(asking, error, user?.id)
+    }
+    return {
+      request: request.id,
+      next,
+      application: named(application),
+      ...(user && { user: { id: user.id, username: user.username } }),
+      ...(next === 'consent' && { scopes: sharedScopes(request) }),
+      ...(user && next === 'prove' && { methods: [...enoughToProve({ ...asking, user })] }),
+    }
+  }
+
+  /** With the user's row held: one who withdraws the consent has done so by now, or waits and ends what is made here. */
+  const stillAgrees = async (sql: Transaction, asking: Asking, user: SignedInUser) => {
+    const agreedTo = await consents.scopesOf(user.id, asking.application.id, sql)
+    return !lacksConsent({ ...asking, user: { ...user, agreedTo } })
+  }
+
   /** One code for each request: what uses it up, the consent and the code are one transaction. */
   const withCode = async (asking: Asking, user: SignedInUser, hasAgreed: boolean): Promise<Authorization> => {
     const { application, request, visitor } = asking
@@ -71,18 +102,21 @@ const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' 
     if (!caller || isOtherThanNamed({ ...asking, user })) return withError(asking, 'login_required', user.id)
     const issued = await commitUnlessRefused(database, async (sql) => {
       if (!(await authorizationRequests.take(sql, keyOf(asking), user.id))) return refuse('over')
-      if (hasAgreed) await consents.give(sql, user.id, application.id, sharedScopes(request))
       const { redirectAddress, challenge, scopes, nonce, claims } = request
       const content = { scopes, ...(nonce !== undefined && { nonce }), ...(claims && { claims }) }
-      return authorizations.issueCodeInside(sql, caller, { application, redirectAddress, challenge, content, client })
+      const asked = { application, redirectAddress, challenge, content, client }
+      const made = await authorizations.issueCodeInside(sql, caller, asked)
+      if (isRefused(made)) return made
+      if (hasAgreed) await consents.give(sql, user.id, application.id, sharedScopes(request))
+      else if (!(await stillAgrees(sql, asking, user))) return refuse('consent_withdrawn')
+      return made
     })
     if (!isRefused(issued)) return done(application, answerLocation(request, { code: issued.code }, issuer))
     if (issued.refused === 'over') return startAgain(application)
-    const next = issued.refused === 'no_access' ? 'no_access' : 'sign_in'
-    return { request: request.id, next, application: named(application) }
+    return withQuestion(asking, user, questionAfter[issued.refused])
   }
 
-  return { withError, withCode }
+  return { withError, withQuestion, withCode }
 }
 
 type Finish = ReturnType<typeof createFinish>
@@ -100,23 +134,10 @@ const createProceed = ({ authorizationRequests, signedInUsers, finish }: Proceed
 
   /** The next question, or the answer. */
   return async (found: Asking): Promise<Authorization> => {
-    const { application, request, visitor } = found
-    const user = await signedInUsers.of(visitor.caller, application.id)
+    const user = await signedInUsers.of(found.visitor.caller, found.application.id)
     const asking = await withOwner(found, user)
     const next = nextQuestion(asking, user)
-    if (user && next === 'done') return finish.withCode(asking, user, false)
-    if (request.prompts.includes('none')) {
-      const error = visitor.isUnrenewed ? 'temporarily_unavailable' : silentError(asking, next)
-      return finish.withError(asking, error, user?.id)
-    }
-    return {
-      request: request.id,
-      next,
-      application: named(application),
-      ...(user && { user: { id: user.id, username: user.username } }),
-      ...(next === 'consent' && { scopes: sharedScopes(request) }),
-      ...(user && next === 'prove' && { methods: [...enoughToProve({ ...asking, user })] }),
-    }
+    return user && next === 'done' ? finish.withCode(asking, user, false) : finish.withQuestion(asking, user, next)
   }
 }
 
