@@ -129,7 +129,7 @@ it.each([
 })
 
 it.each([
-  [['Wrong', ...redirect, '--group', 'nobodies'], 'latchkey group add nobodies'],
+  [['Wrong', ...redirect, '--group', 'nobodies'], 'latchkey group add nobodies\n'],
   [['Wrong', '--redirect', 'http://wiki.example.com/', '--everyone'], 'does not begin with https://'],
   [['Wrong', '--redirect', 'wiki', '--everyone'], 'is no address'],
   [['Wrong', ...redirect, '--everyone', '--home', 'javascript:alert(1)'], 'does not begin with https://'],
@@ -143,7 +143,7 @@ it.each([
 ])('application add %j is refused and leaves nothing', async (args, sentence) => {
   const refused = await add(...args)
   expect(refused).toMatchObject({ code: 1, out: '', err: expect.stringContaining(sentence) })
-  expect(refused.err).toContain('Nothing was changed.')
+  expect(refused.err).toMatch(/^Nothing was changed\. /)
   expect((await command('application', 'list')).out).not.toContain('Wrong')
 })
 

@@ -28,10 +28,10 @@ const sentences: { [Code in Refusal['refused']]: (refusal: Extract<Refusal, { re
     'This is the only secret of the application. Add another one first: latchkey application secret add NAME',
 }
 
-/** What was done, or one sentence about why it was not. */
+/** What was done, or why it was not. A sentence may end in a command, which is then the end of the line and can be copied. */
 export const unlessRefused = <Value>(outcome: Value): Exclude<Value, { refused: string }> => {
   if (!isRefused(outcome)) return outcome as Exclude<Value, { refused: string }>
   const refusal = outcome as Refusal
   const sentence = sentences[refusal.refused] as (refusal: Refusal) => string
-  throw new CommandFailure(`${sentence(refusal)} Nothing was changed.`)
+  throw new CommandFailure(`Nothing was changed. ${sentence(refusal)}`)
 }
