@@ -52,10 +52,10 @@ const endings: Record<string, Ending> = {
   'an account that is disabled': (tab) =>
     latchkey.app.nouns.operatorChanges.disable({ userId: sessionOf(tab).userId, client }),
   'the deletion of the account': (tab, username) => tab.act('/api/auth/delete-account', { username }),
-  'a hundred sessions that began later': async (tab, username) => {
+  'a hundred sessions that were used later': async (tab, username) => {
     await latchkey.sql.query(
       `insert into refresh_token_records
-       select (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), 'created_at', r.created_at + interval '1 second'))).*
+       select (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), 'last_used_at', r.last_used_at + interval '1 second'))).*
        from refresh_token_records as r, generate_series(1, 100) where r.id = $1`,
       [sessionOf(tab).sid],
     )
