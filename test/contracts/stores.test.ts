@@ -215,6 +215,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       await sessions.replaceToken(inside, {
         ...replacement,
         proof: { methods: ['pwd', 'otp'], provenAt: at(5), secondFactorAt: at(5) },
+        proofAge: 0,
       })
     })
     expect(await sessions.selectProof(sql, caller(2), live)).toEqual([

@@ -59,7 +59,7 @@ describe('back-channel logout', () => {
     const errors = () =>
       latchkey.sql.query('select message from application_errors where application_id = $1', [application])
     await expect.poll(errors, waiting).toEqual([{ message: 'logout notice: http://127.0.0.1:9 cannot be reached' }])
-    expect(latchkey.logLines.join('\n')).toContain('logout notice could not be delivered yet')
+    await expect.poll(() => latchkey.logLines.join('\n'), waiting).toContain('logout notice could not be delivered yet')
   })
 })
 

@@ -17,7 +17,7 @@ it('SEED_FILE makes groups, applications and an administrator, once', async () =
   try {
     const { platform, nouns } = seeded.app
     const wiki = await nouns.applications.find('wiki')
-    expect(wiki).toMatchObject({ name: 'Wiki', home: 'http://localhost:8080', access: 'groups', groups: ['admins'] })
+    expect(wiki).toMatchObject({ name: 'Wiki', home: 'http://127.0.0.1:8080', access: 'groups', groups: ['admins'] })
     const secrets = createApplicationSecrets({ database: seeded.sql, clock: seeded.clock })
     expect(await secrets.isRight('wiki', JSON.parse(example).applications[0].secret)).toBe(true)
     const tab = seeded.browser()

@@ -53,6 +53,7 @@ export const createReplaceTokens =
       clockOffset: clock.offset(),
       client,
       proof,
+      proofAge: now.getTime() - proof.provenAt.getTime(),
     })
     sql.afterCommit(() => onEnded({ sid, minGeneration: claims.gen }))
     return issue(user, proof, claims, refreshToken)

@@ -203,7 +203,10 @@ export const lockRecord = (sql: Sql, caller: Caller, live: LiveAt) =>
   )
 
 /** A rotation whose parent gets no successor. The parent before that stays recorded: a request may still use it. */
-export const replaceToken = (sql: Sql, { client, ...token }: Omit<Rotation, 'presented'> & { proof: Proof }) =>
+export const replaceToken = (
+  sql: Sql,
+  { client, ...token }: Omit<Rotation, 'presented'> & { proof: Proof; proofAge: number },
+) =>
   sql.query(
     `update refresh_token_records
      set voided_hash = token_hash, voided_at = ${databaseNow('$6')}, token_hash = $2, generation = $3,
@@ -225,7 +228,7 @@ export const replaceToken = (sql: Sql, { client, ...token }: Omit<Rotation, 'pre
       token.proof.methods,
       token.proof.provenAt,
       token.proof.secondFactorAt,
-      token.usedAt.getTime() - token.proof.provenAt.getTime(),
+      token.proofAge,
     ],
   )
 
