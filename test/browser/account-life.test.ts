@@ -56,7 +56,7 @@ it('lets a user change their names, download their data and delete the account',
   expect(download.suggestedFilename()).toBe('account-data.json')
   expect(JSON.parse(await readFile(await download.path(), 'utf8')).account).toMatchObject({ username: 'lovelace' })
 
-  latchkey.clock.advance(11 * minutes)
+  await latchkey.advance(11 * minutes)
   await press(page, 'Delete account')
   await fillIn(page, { 'To confirm, type your username: lovelace': 'ada' })
   await keepPicture(page, 'account-deletion')

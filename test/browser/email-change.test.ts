@@ -44,7 +44,7 @@ it('changes the email on the account page, confirms it by the link, and undoes i
   await page.getByText('The change was cancelled.').waitFor()
   await expect.poll(() => focusedName(page)).toBe('Change the email address')
 
-  latchkey.clock.advance(11 * minutes)
+  await latchkey.advance(11 * minutes)
   await press(page, 'Change the email address')
   await fillIn(page, { 'New email address': 'ada@example.org' })
   await keepPicture(page, 'change-email')

@@ -32,7 +32,7 @@ describe('in Firefox', () => {
     await tab.see('Hello, fox')
     await tab.see('This device')
 
-    latchkey.clock.advance(16 * minutes)
+    await latchkey.advance(16 * minutes)
     await tab.reload()
     await tab.see('Hello, fox')
 

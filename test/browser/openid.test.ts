@@ -26,7 +26,7 @@ beforeAll(async () => {
     const place = { home: siteOf(name), redirectAddresses: [`${siteOf(name)}/callback`] }
     ids[name] = (await addApplication(latchkey, { name, ...place, ...more })).id
   }
-  latchkey.clock.advance(1_001)
+  await latchkey.advance(1_001)
   await latchkey.signedUp('ada')
 })
 afterAll(() => latchkey?.stop())

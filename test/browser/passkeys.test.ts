@@ -93,7 +93,7 @@ it('adds a passkey, signs in and steps up with it, renames and removes it', asyn
   expect(offers).toHaveLength(1)
 
   // The password is no proof any more, except at a new sign-in: the passkey may be lost.
-  latchkey.clock.advance(11 * minutes)
+  await latchkey.advance(11 * minutes)
   await page.goto('/step-up?fresh=10m&returnTo=%2Fdashboard')
   await page.getByRole('button', { name: 'Use a passkey' }).waitFor()
   await page.getByRole('link', { name: 'Sign in again in another way' }).waitFor()
@@ -114,7 +114,7 @@ it('adds a passkey, signs in and steps up with it, renames and removes it', asyn
   await press(page, 'Use a passkey')
   await isSignedIn()
 
-  latchkey.clock.advance(11 * minutes)
+  await latchkey.advance(11 * minutes)
   await press(page, 'Remove Work laptop')
   await press(page, 'Yes, remove')
   await page.getByRole('dialog').getByText('Confirm that it is you', { exact: true }).waitFor()

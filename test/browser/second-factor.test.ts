@@ -70,7 +70,7 @@ it('switches two-step sign-in on, and signs in with a code and with a recovery c
   await again.click()
   await page.getByLabel('Code from the app').waitFor()
   // The code that confirmed the app is used up.
-  latchkey.clock.advance(30_000)
+  await latchkey.advance(30_000)
   const code = app.code()
   await fillIn(page, { 'Code from the app': '000' })
   await page.getByRole('button', { name: 'Continue' }).click()

@@ -35,7 +35,7 @@ describe('a session in the browser', () => {
     const { context, page } = await signedIn('ten')
     const tabs = [page, ...(await Promise.all(Array.from({ length: 3 }, () => context.newPage())))]
     const refreshes = countCalls(context, '/api/auth/refresh')
-    latchkey.clock.advance(16 * minutes)
+    await latchkey.advance(16 * minutes)
     await Promise.all(tabs.map((tab) => tab.goto('/dashboard')))
     await Promise.all(tabs.map((tab) => greeted(tab, 'ten')))
     expect(refreshes).toEqual([200])
@@ -66,7 +66,7 @@ describe('a session in the browser', () => {
 
   it('outlives a service that is in trouble, and says so meanwhile', async () => {
     const { context, page } = await signedIn('calm')
-    latchkey.clock.advance(16 * minutes)
+    await latchkey.advance(16 * minutes)
     let tries = 0
     await context.route('**/api/auth/refresh', async (route) => {
       tries += 1
@@ -92,7 +92,7 @@ describe('a session in the browser', () => {
     await sleeping.evaluate(() => {
       void navigator.locks.request('latchkey-refresh', () => new Promise(() => undefined))
     })
-    latchkey.clock.advance(16 * minutes)
+    await latchkey.advance(16 * minutes)
     await page.reload()
     await greeted(page, 'held')
     await context.close()
@@ -143,7 +143,7 @@ describe('a session in the browser', () => {
     const elsewhere = latchkey.browser()
     await elsewhere.post('/api/auth/login', { username: 'gone', password: 'violet-Harbor-91-lantern' })
     await elsewhere.act('/api/auth/logout-all', {})
-    latchkey.clock.advance(16 * minutes)
+    await latchkey.advance(16 * minutes)
     await press(page, 'Sign out everywhere')
     await press(page, 'Yes, sign out everywhere')
     await page.waitForURL('**/login?notice=session_ended&returnTo=%2Fdashboard')

@@ -50,7 +50,7 @@ it('asks for the password when the session is no longer fresh, and then makes th
   await signIn(page, 'ada')
   const unlink = page.getByRole('button', { name: /^Disconnect / })
   await unlink.waitFor()
-  latchkey.clock.advance(11 * minutes)
+  await latchkey.advance(11 * minutes)
 
   const sure = page.getByRole('button', { name: 'Yes, disconnect' })
   await unlink.press('Enter')
@@ -85,7 +85,7 @@ it('asks for the password when the session is no longer fresh, and then makes th
   await page.getByText(/is disconnected\.$/).waitFor()
   expect(await identities()).toEqual([])
 
-  latchkey.clock.advance(11 * minutes)
+  await latchkey.advance(11 * minutes)
   await page.goto(`/step-up?fresh=10m&returnTo=${encodeURIComponent('/dashboard?a=1#b')}`)
   await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor()
   await keepPicture(page, 'step-up')

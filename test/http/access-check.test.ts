@@ -72,7 +72,7 @@ describe('the access check', () => {
     const both = await tab.get('/api/auth/verify?factors=2&renew=1&fresh=10m')
     expect([both.status, both.body.code]).toEqual([403, 'step_up_required'])
     expect(identity(both)).toEqual({ 'x-auth-step-up': '/step-up?fresh=10m&factors=2' })
-    latchkey.clock.advance(11 * minutes)
+    await latchkey.advance(11 * minutes)
     expect((await tab.get('/api/auth/verify?fresh=15m')).status).toBe(204)
     const stale = await tab.get('/api/auth/verify?fresh=10m')
     expect([stale.status, identity(stale)]).toEqual([403, { 'x-auth-step-up': '/step-up?fresh=10m' }])
@@ -91,7 +91,7 @@ describe('the access check with renew=1', () => {
   let tab: Browser
   beforeEach(async () => {
     tab = await signedIn()
-    latchkey.clock.advance(16 * minutes)
+    await latchkey.advance(16 * minutes)
   })
 
   it('renews an expired access token, and leaves one that is good alone', async () => {
@@ -151,7 +151,7 @@ describe('the access check with renew=1', () => {
     const over = await renew(tab)
     expect([over.status, over.setCookies]).toEqual([503, []])
     expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(800)
-    latchkey.clock.advance(16 * minutes)
+    await latchkey.advance(16 * minutes)
     const late = tab.copy()
     expect((await renew(tab)).status).toBe(204)
     for (let count = 0; count < 2 * limit; count += 1) expect((await renew(late.copy())).status).toBe(204)
@@ -160,7 +160,7 @@ describe('the access check with renew=1', () => {
   it('gives the tokens again for two minutes when the answer was lost, to the direct parent only', async () => {
     const lost = tab.copy()
     await renew(lost)
-    latchkey.clock.advance(110 * seconds)
+    await latchkey.advance(110 * seconds)
     expect((await renew(tab)).status).toBe(204)
     expect(tab.jar.get('refresh_token')).toBe(lost.jar.get('refresh_token'))
     expect(await thefts()).toBe(0)
@@ -169,7 +169,7 @@ describe('the access check with renew=1', () => {
   it('finds out a stolen refresh token, and ends the session', async () => {
     const thief = tab.copy()
     await renew(tab)
-    latchkey.clock.advance(130 * seconds)
+    await latchkey.advance(130 * seconds)
     const before = await thefts()
     const found = await renew(thief)
     expect([found.status, found.setCookies]).toEqual([401, []])
@@ -181,7 +181,7 @@ describe('the access check with renew=1', () => {
   it('counts a refresh by the browser itself with its own, shorter grace', async () => {
     const lost = tab.copy()
     await lost.post('/api/auth/refresh')
-    latchkey.clock.advance(40 * seconds)
+    await latchkey.advance(40 * seconds)
     expect((await renew(tab)).status).toBe(401)
   })
 

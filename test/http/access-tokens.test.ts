@@ -36,7 +36,7 @@ describe('access tokens', () => {
   it('have the current names after a rotation and the time of the sign-in; a refresh token keeps its claims', async () => {
     const tab = await latchkey.signedUp('bea')
     const signedInAt = now()
-    latchkey.clock.advance(10 * minutes)
+    await latchkey.advance(10 * minutes)
     await latchkey.sql.query(
       "update users set username = 'beate', name = 'Beate', email = 'b@example.com' where username = 'bea'",
     )

@@ -105,7 +105,7 @@ describe('the deletion of an account', () => {
     expect((await trusted.post('/api/auth/delete-account', { username })).body.code).toBe('invalid_csrf_token')
     expect((await deleteAccount(trusted, 'quagg')).body.code).toBe('other_username')
     expect((await deleteAccount(trusted, '')).body.code).toBe('bad_request')
-    latchkey.clock.advance(11 * minutes)
+    await latchkey.advance(11 * minutes)
     expect((await deleteAccount(trusted, username)).body.code).toBe('fresh_sign_in_required')
     await trusted.act('/api/auth/step-up', { code: app.code() })
     const logged = latchkey.logLines.length

@@ -98,7 +98,7 @@ describe('the client', () => {
   it('renews expired tokens once for all its calls, and gets another CSRF token when the first is void', async () => {
     const { client, countOf, jar, changes } = await signedIn('bea')
     accepted(await client.me())
-    latchkey.clock.advance(16 * minutes)
+    await latchkey.advance(16 * minutes)
     const answers: Answer<unknown>[] = await Promise.all([client.me(), client.account(), client.sessions()])
     answers.forEach(accepted)
     expect(countOf('/api/auth/refresh')).toBe(1)
@@ -116,7 +116,7 @@ describe('the client', () => {
   it('never takes a limit, an overloaded service or a broken network for a sign-out', async () => {
     const { client, instead, changes } = await signedIn('cleo')
     accepted(await client.me())
-    latchkey.clock.advance(16 * minutes)
+    await latchkey.advance(16 * minutes)
     const limited = { error: 'Too many requests', message: 'Please slow down' }
     const troubles: [() => Response, object][] = [
       [() => Response.json(limited, { status: 429 }), { refused: 'too_many_requests' }],

@@ -210,7 +210,7 @@ describe('a registration that is not confirmed yet', () => {
 
   it('sends again only for the browser that registered, five times in an hour, and the last mailed link stays good', async () => {
     const tab = await register('xia')
-    latchkey.clock.advance(10 * minutes)
+    await latchkey.advance(10 * minutes)
     expect((await resend(latchkey.browser())).body.error).toBe('No registration waiting')
     for (let again = 0; again < 7; again++) expect((await resend(tab)).status).toBe(202)
     const tokens = await tokensTo(addressOf('xia'), 5)
@@ -242,14 +242,14 @@ describe('a registration that is not confirmed yet', () => {
     const [row] = await latchkey.sql.query("select password_hash from pending_registrations where username = 'yan'")
     expect(row).toEqual({ password_hash: '' })
 
-    latchkey.clock.advance(1 * days)
+    await latchkey.advance(1 * days)
     expect((await verify(tab, { token })).body.error).toBe('Invalid or expired link')
   })
 
   it('"Forgot password?" sends the confirmation again, with the same answer', async () => {
     await register('zoe')
     const [older] = await tokensTo(addressOf('zoe'), 1)
-    latchkey.clock.advance(3 * hours)
+    await latchkey.advance(3 * hours)
     const asked = await latchkey.browser().post('/reset-password', { email: addressOf('ZOE') })
     const unknown = await latchkey.browser().post('/reset-password', { email: addressOf('nobody-at-all') })
     expect([asked.status, asked.body]).toEqual([unknown.status, unknown.body])

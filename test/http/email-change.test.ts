@@ -23,7 +23,7 @@ describe('changing the email', () => {
 
   it('asks for a fresh sign-in, and changes nothing before the new address is confirmed', async () => {
     const tab = await latchkey.signedUp('ada')
-    latchkey.clock.advance(11 * minutes)
+    await latchkey.advance(11 * minutes)
     expect((await changes.ask(tab, 'ada@example.org')).body.code).toBe('fresh_sign_in_required')
     await tab.act('/api/auth/step-up', { password: goodPassword })
     expect((await changes.ask(tab, 'no address')).body.code).toBe('email_shape')
@@ -51,7 +51,7 @@ describe('changing the email', () => {
       'email_change_cancelled',
       'email_change_asked',
     ])
-    latchkey.clock.advance(11 * minutes)
+    await latchkey.advance(11 * minutes)
     const late = await tab.send('DELETE', '/api/auth/email', undefined, { csrf: true })
     expect(late.body.code).toBe('fresh_sign_in_required')
   })
@@ -107,7 +107,7 @@ describe('changing the email', () => {
     await changes.ask(tab, 'eli@example.org')
     const token = await changes.confirmToken('eli@example.org')
     expect((await changes.confirm(tab, older)).body.code).toBe('invalid_link')
-    latchkey.clock.advance(24 * hours + minutes)
+    await latchkey.advance(24 * hours + minutes)
     await tab.post('/api/auth/refresh')
     expect((await changes.confirm(tab, token)).body.code).toBe('invalid_link')
     await tab.act('/api/auth/step-up', { password: goodPassword })
@@ -164,7 +164,7 @@ describe('changing the email', () => {
     await changes.change(ida, 'Ida@example.com')
     await changes.change(ida, 'ida@example.net')
 
-    latchkey.clock.advance(7 * days + minutes)
+    await latchkey.advance(7 * days + minutes)
     expect(await latchkey.app.nouns.users.reservedFor('ida@example.com')).toBeUndefined()
     await latchkey.signedUp('heir', { email: 'ida@example.com' })
   })

@@ -48,13 +48,13 @@ it('a user goes through the whole service on the embedded database', async () =>
 
   // The access token expires, twenty requests renew it at once, and a stolen copy of the old token ends the session.
   const stolen = tab.copy()
-  latchkey.clock.advance(16 * minutes)
+  await latchkey.advance(16 * minutes)
   expect((await tab.get('/api/auth/me')).status).toBe(401)
   const renewed = await Promise.all(Array.from({ length: 20 }, () => tab.copy().post('/api/auth/refresh')))
   expect(new Set(renewed.map(({ status }) => status))).toEqual(new Set([200]))
   expect((await tab.post('/api/auth/refresh')).status).toBe(200)
   expect((await tab.post('/api/auth/refresh')).status).toBe(200)
-  latchkey.clock.advance(1 * minutes)
+  await latchkey.advance(1 * minutes)
   expect((await stolen.post('/api/auth/refresh')).status).toBe(401)
   expect((await tab.post('/api/auth/refresh')).status).toBe(401)
 

@@ -89,7 +89,7 @@ it('leads from a registration over a mailed code and an app to the session', asy
   expect(kinds.filter((kind) => kind === 'signed_in')).toHaveLength(1)
   await setup.mailTo('ada@example.com', /sign-in for .* is on/)
 
-  latchkey.clock.advance(30 * seconds)
+  await latchkey.advance(30 * seconds)
   const again = await setup.login('ada')
   expect(again.answer.body).toEqual({ next: 'second_factor', methods: ['totp', 'recovery_code'] })
   expect((await again.tab.post(`${path}/mail`)).body.code).toBe('not_enrolling')
@@ -190,7 +190,7 @@ it('is over when the password, the email or the factors change, and after ten mi
     ['email', setEmail],
     ['disabled', async (name) => operatorChanges.disable(await actorFor(name))],
     ['other-browser', async (name) => addAuthenticator(await setup.signedInBefore(name), latchkey)],
-    ['late', async () => latchkey.clock.advance(10 * minutes + 1 * seconds)],
+    ['late', () => latchkey.advance(10 * minutes + 1 * seconds)],
   ]
   for (const [name, change] of cases) {
     await setup.registered(name)
@@ -268,7 +268,7 @@ it('enrols a passkey, which is then the second step after the password, and can 
   expect(await setup.sessionsOf('ivy')).toEqual([{ methods: ['pwd', 'passkey'] }, { methods: ['pwd', 'passkey'] }])
 
   // The password alone makes no session fresh, so it is not enough to change the email.
-  latchkey.clock.advance(10 * minutes + 2 * seconds)
+  await latchkey.advance(10 * minutes + 2 * seconds)
   const byPassword = await tab.act('/api/auth/step-up', { password: goodPassword })
   expect([byPassword.status, byPassword.body.methods]).toEqual([403, ['passkey']])
   expect((await tab.act('/api/auth/email', { email: 'ivy@example.org' })).body.code).toBe('fresh_sign_in_required')
@@ -291,7 +291,7 @@ it('keeps the last factor, also in two requests at once, and a trusted device sk
   for (const { status, body } of await Promise.all([tab.remove('/api/auth/totp'), tab.remove('/api/auth/totp')]))
     expect([status, body.code]).toEqual([409, 'last_factor'])
 
-  latchkey.clock.advance(30 * seconds)
+  await latchkey.advance(30 * seconds)
   const trusting = (await setup.login('hal')).tab
   expect((await trusting.post(path, { code: app.code(), trustDevice: true })).status).toBe(200)
   expect((await setup.login('hal', trusting.copy())).answer.status).toBe(200)

@@ -89,14 +89,14 @@ describe('the owner of an account with two-step sign-in', () => {
     const other = latchkey.browser()
     await login('fresh', other)
     expect((await other.act('/api/auth/totp/confirm', { code: '123456' })).body.code).toBe('no_totp_begun')
-    latchkey.clock.advance(10 * minutes + 2 * seconds)
+    await latchkey.advance(10 * minutes + 2 * seconds)
     expect(begun.status).toBe(200)
     expect((await tab.act('/api/auth/totp')).body.code).toBe('fresh_sign_in_required')
   })
 
   it('proves it again by a code, and not by the password alone', async () => {
     const { tab, app } = await enrolled('again')
-    latchkey.clock.advance(10 * minutes + 2 * seconds)
+    await latchkey.advance(10 * minutes + 2 * seconds)
     const refused = await tab.remove('/api/auth/totp')
     expect([refused.status, refused.body.methods]).toEqual([403, ['totp', 'recovery_code']])
     const failedSignIn = () => latchkey.browser().post('/login', { username: 'nobody', password: 'x' })

@@ -45,7 +45,7 @@ describe('a group', () => {
     const { body } = await tab.get('/api/auth/account')
     expect((body.user as { groups: string[] }).groups).toEqual(['admins', 'staff'])
     // The group is looked at first: to prove it again would not help.
-    latchkey.clock.advance(11 * minutes)
+    await latchkey.advance(11 * minutes)
     expect((await verify(tab, 'group=guests&fresh=10m')).body.code).toBe('group_required')
     expect((await verify(tab, 'group=staff&fresh=10m')).body.code).toBe('step_up_required')
   })
@@ -244,7 +244,7 @@ describe('a group', () => {
     await invitations.invite({ email, key: email }, client, ['staff', 'renewed', 'deleted-since'])
     // Another group of the same name, made later: it was not meant.
     await groups.remove('renewed', client)
-    latchkey.clock.advance(1 * minutes)
+    await latchkey.advance(1 * minutes)
     await groups.add('renewed', client)
     const tab = await latchkey.signedUp('jon')
     expect(groupsIn(tab)).toEqual(['staff'])

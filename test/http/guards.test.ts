@@ -62,7 +62,7 @@ describe.each(Object.entries(frameworks))('behind the guard for %s', (_, start) 
 
   it('an expired token is renewed once by ten requests, and no cache keeps the new one', async () => {
     const before = await generation()
-    latchkey.clock.advance(15 * minutes)
+    await latchkey.advance(15 * minutes)
     // HEAD changes nothing.
     expect((await ask(tab, { method: 'HEAD' })).status).toBe(401)
     expect(await generation()).toBe(before)
@@ -142,7 +142,7 @@ it('a guard that asks for a fresh sign-in leads to the page of the service, and 
       method: 'GET',
       headers: { cookie: user.jar.header(), 'sec-fetch-mode': 'navigate' },
     })
-  latchkey.clock.advance(11 * minutes)
+  await latchkey.advance(11 * minutes)
   await user.post('/api/auth/refresh')
   const { status, headers } = await ask()
   expect([status, headers.location]).toEqual([

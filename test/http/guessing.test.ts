@@ -144,7 +144,7 @@ describe('guesses from many networks at one account', () => {
     )
     expect([countOf(tries, 401), countOf(tries, 429)]).toEqual([10, 20])
     expect((await login('ada', goodPassword, stolen())).status).toBe(429)
-    latchkey.clock.advance(1 * hours + 1)
+    await latchkey.advance(1 * hours + 1)
     const [thief, right] = [stolen(), await login('ada', goodPassword, owner)]
     expect(right.status).toBe(200)
     // Each sign-in gives the browser a new value: the copy does not use up its tries.
@@ -208,7 +208,7 @@ describe('guesses from many networks at one account', () => {
     for (let at = 0; at < 4; at++) expect((await known.post(path, { code: wrong })).status).toBe(401)
     expect((await known.post(path, { code: app.code() })).status).toBe(200)
     // However many known devices there are, they have ten wrong codes together.
-    latchkey.clock.advance(60_000)
+    await latchkey.advance(60_000)
     const more = await Promise.all(
       [known, known].map((each) => challenged(browserWith(latchkey, each, 'known_device'))),
     )

@@ -158,7 +158,7 @@ describe('ID tokens and logout tokens', () => {
   it('come back as a hint, also after they have expired, and no other token does', async () => {
     const tab = await latchkey.signedUp('bob')
     const token = await issue('RS256')
-    latchkey.clock.advance(1 * days)
+    await latchkey.advance(1 * days)
     const named = { applicationId: applications.RS256.id, userId: subject.id, sid }
     expect(await tokens.idTokens.readHint(token)).toEqual(named)
     for (const cookie of ['access_token', 'refresh_token'])

@@ -92,9 +92,9 @@ describe('limits', () => {
   it('opens again when the window has ended', async () => {
     const address = freshAddress()
     for (let round = 0; round < 6; round++) await guess(address)
-    latchkey.clock.advance(15 * minutes - 5000)
+    await latchkey.advance(15 * minutes - 5000)
     expect((await guess(address)).status).toBe(429)
-    latchkey.clock.advance(10_000)
+    await latchkey.advance(10_000)
     expect((await guess(address, goodPassword)).status).toBe(200)
   })
 
@@ -139,7 +139,7 @@ describe('limits', () => {
       message: 'Account temporarily locked. Try again in 1 hour.',
     })
     expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(3500)
-    latchkey.clock.advance(1 * hours)
+    await latchkey.advance(1 * hours)
     expect((await ask('/reset-password')).status).toBe(202)
   })
 
@@ -230,7 +230,7 @@ describe('limits', () => {
   it('counts a refresh by network once its token has expired', async () => {
     const address = freshAddress()
     const tabs = await Promise.all([latchkey.signedUp('old'), latchkey.signedUp('new')])
-    latchkey.clock.advance(31 * days)
+    await latchkey.advance(31 * days)
     const renew = (tab: Browser) => tab.copy().post('/api/auth/refresh', undefined, { address })
     const first = await inTurns(100, () => renew(tabs[0]))
     expect(new Set(first.map(({ status }) => status))).toEqual(new Set([401]))

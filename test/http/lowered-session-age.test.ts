@@ -35,7 +35,7 @@ const cleared = (cookies: readonly string[]) => cookies.filter((line) => line.in
 
 it('ends the sessions that are older, wherever one asks whether a session is live', async () => {
   const old = await latchkey.signedUp('ada')
-  latchkey.clock.advance(1 * days + 1 * hours)
+  await latchkey.advance(1 * days + 1 * hours)
   const unused = old.copy()
   expect((await old.post('/api/auth/refresh')).status).toBe(200)
   const young = await signIn('ada')
@@ -72,7 +72,7 @@ it('ends the sessions that are older, wherever one asks whether a session is liv
 
 it('gives a session that is nearly over tokens and cookies for the rest of it', async () => {
   const tab = await latchkey.signedUp('bea')
-  latchkey.clock.advance(1 * days - 5 * minutes)
+  await latchkey.advance(1 * days - 5 * minutes)
   const { status, setCookies, body } = await atLowered(tab).post('/api/auth/refresh')
   expect(status).toBe(200)
   const ages = setCookies.map((line) => Number(/^\w+=[\w.-]+; Max-Age=(\d+)/.exec(line)?.[1])).filter((age) => age > 0)
@@ -82,7 +82,7 @@ it('gives a session that is nearly over tokens and cookies for the rest of it', 
   expect(left).toBeLessThanOrEqual(5 * minutes)
   // The parent of a token that was signed for longer, within the grace time.
   const parent = await signIn('bea')
-  latchkey.clock.advance(1 * days - 5 * minutes)
+  await latchkey.advance(1 * days - 5 * minutes)
   const copy = parent.copy()
   await parent.post('/api/auth/refresh')
   const again = await atLowered(copy).post('/api/auth/refresh')
@@ -101,13 +101,13 @@ it('is a sign-out for the guard of an application', async () => {
     const decision = await guard({ method: 'GET', path: '/', headers })
     return 'answer' in decision ? decision.answer.status : 'passed'
   }
-  latchkey.clock.advance(1 * days + 1 * minutes)
+  await latchkey.advance(1 * days + 1 * minutes)
   expect(await ask()).toBe(401)
 })
 
 it('lets housekeeping delete them, which refuses their access tokens too', async () => {
   const old = await latchkey.signedUp('dot')
-  latchkey.clock.advance(1 * days)
+  await latchkey.advance(1 * days)
   expect((await old.post('/api/auth/refresh')).status).toBe(200)
   const copy = atLowered(old)
   expect((await copy.get('/api/auth/me')).status).toBe(200)

@@ -142,10 +142,10 @@ describe('the sessions of a user', () => {
 
   it('are a hundred at most, also when many start at once: the oldest end at once', async () => {
     const first = await latchkey.signedUp('eager')
-    latchkey.clock.advance(1000)
+    await latchkey.advance(1000)
     const second = latchkey.browser()
     await login('eager', second)
-    latchkey.clock.advance(1000)
+    await latchkey.advance(1000)
     const count = async () =>
       (
         await latchkey.sql.query(
@@ -166,11 +166,11 @@ describe('the sessions of a user', () => {
     expect([await count(), (await last.get('/api/auth/me')).status]).toEqual([100, 200])
 
     // One browser that signs in again and again ends its own sessions, not those of other browsers.
-    latchkey.clock.advance(2 * minutes)
+    await latchkey.advance(2 * minutes)
     expect((await last.post('/api/auth/refresh')).status).toBe(200)
     const known = latchkey.browser()
     await login('eager', known)
-    latchkey.clock.advance(1000)
+    await latchkey.advance(1000)
     const again = () => {
       const tab = latchkey.browser()
       tab.jar.set('known_device', known.jar.get('known_device') ?? '')

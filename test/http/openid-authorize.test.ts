@@ -17,7 +17,7 @@ beforeAll(async () => {
   expect((await latchkey.browser().get('/api/auth/authorize')).status).toBe(404)
   id = (await addApplication(latchkey, { name: 'Grafana' })).id
   // While there was no application, the service asks for the first one once a second.
-  latchkey.clock.advance(1_001)
+  await latchkey.advance(1_001)
 })
 afterAll(() => latchkey.stop())
 
@@ -224,7 +224,7 @@ describe('a stored request', () => {
     const planted = await begin(stranger, { prompt: 'login' })
     expect(planted.next).toBe('prove')
     expect((await ask(stranger, { request })).next).toBe('start_again')
-    latchkey.clock.advance(1 * hours)
+    await latchkey.advance(1 * hours)
     expect(await ask(tab, { request })).toEqual({
       next: 'start_again',
       application: { name: 'Grafana', home: 'https://notes.example.com' },
@@ -235,7 +235,7 @@ describe('a stored request', () => {
   it('asks another user than the one who has proven it, and answers nobody whom the page did not show', async () => {
     const tab = await latchkey.signedUp('first')
     const begun = await begin(tab, { prompt: 'login consent' })
-    latchkey.clock.advance(5)
+    await latchkey.advance(5)
     await stepUp(tab)
     const first = await ask(tab, { request: begun.request })
     expect([first.next, first.user?.username]).toEqual(['consent', 'first'])
@@ -283,15 +283,15 @@ describe('what is asked', () => {
 
   it('is a proof that is made after the request, or young enough, and once', async () => {
     const tab = await latchkey.signedUp('prover')
-    latchkey.clock.advance(10 * minutes)
+    await latchkey.advance(10 * minutes)
     expect((await begin(tab, { max_age: '900' })).next).toBe('done')
     expect(told(await begin(tab, { prompt: 'none', max_age: '60' })).error).toBe('interaction_required')
     const asked = [await begin(tab, { prompt: 'login' }), await begin(tab, { max_age: '0' })]
     expect(asked.map(({ next, methods }) => [next, methods])).toEqual(Array(2).fill(['prove', ['password']]))
-    latchkey.clock.advance(5)
+    await latchkey.advance(5)
     await stepUp(tab)
     // A long way back does not ask again.
-    latchkey.clock.advance(5 * minutes)
+    await latchkey.advance(5 * minutes)
     for (const { request } of asked) expect(told(await ask(tab, { request })).code).toEqual(expect.any(String))
     const maxAge = 1 * minutes
     const strict = (await addApplication(latchkey, { name: 'Strict', maxAge })).id

@@ -125,7 +125,7 @@ describe('the code flow', () => {
     // A program whose answer was lost: refused, and nothing has ended.
     expect(await exchangeAgain()).toEqual([400, 'invalid_grant'])
     expect((await userInfo('GET', tokens)).status).toBe(200)
-    latchkey.clock.advance(30 * seconds)
+    await latchkey.advance(30 * seconds)
     expect(await exchangeAgain()).toEqual([400, 'invalid_grant'])
     expect((await userInfo('GET', tokens)).status).toBe(401)
     await expect(other.refresh(tokens)).rejects.toMatchObject({ error: 'invalid_grant' })
@@ -137,7 +137,7 @@ describe('the code flow', () => {
     expect(asked.state.next).toBe('consent')
     const before = await notes.redeem(await notes.answer(tab, asked, 'continue'))
     expect(before.refresh_token).toMatch(/^[\x20-\x7e]{22,}$/)
-    latchkey.clock.advance(1 * seconds)
+    await latchkey.advance(1 * seconds)
     // The suite sends the same scopes again. Those that nothing is known of are ignored as before; others were not granted.
     await expect(notes.refresh(before, 'openid email')).rejects.toMatchObject({ status: 400, error: 'invalid_scope' })
     const after = await notes.refresh(before, 'openid offline_access')
@@ -297,10 +297,10 @@ describe('who is signed in, and since when', () => {
     ['oidcc-max-age-1', { max_age: '1' }],
   ])('%s: a new proof is asked for, and its time is in the ID token', async (_, changed) => {
     const first = await signIn()
-    latchkey.clock.advance(2 * seconds)
+    await latchkey.advance(2 * seconds)
     const asked = await ask(changed)
     expect(asked.state.next).toBe('prove')
-    latchkey.clock.advance(1 * seconds)
+    await latchkey.advance(1 * seconds)
     await stepUp()
     const second = await notes.redeem(await notes.resume(tab, asked))
     expect(second.claims.sub).toBe(first.claims.sub)

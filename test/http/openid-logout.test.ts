@@ -24,7 +24,7 @@ beforeAll(async () => {
   other = await addApplication(latchkey.sql, { name: 'Other', logoutAddresses: [foreign] })
   const { config, platform, nouns } = latchkey.app
   openid = createOpenidNouns(config, platform, nouns)
-  latchkey.clock.advance(2_000)
+  await latchkey.advance(2_000)
 })
 afterAll(() => latchkey.stop())
 
@@ -93,7 +93,7 @@ describe('an ID token of this very session', () => {
     const tab = await newUser()
     const used = await useApplication(latchkey.sql, tab, other)
     const hint = await hintOf(tab)
-    latchkey.clock.advance(1 * hours)
+    await latchkey.advance(1 * hours)
     await tab.post('/api/auth/refresh')
     const state = 'a b&c=%'
     const sent = { id_token_hint: hint, post_logout_redirect_uri: `${address}?from=latchkey`, state }

@@ -33,7 +33,7 @@ beforeAll(async () => {
   const shared = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix, PUBLIC_URL: publicUrl }
   second = await startLatchkey({ settings: { JWT_SECRET, ...shared }, clock: latchkey.clock })
   expect((await postForm(latchkey.url, '/api/auth/token', {})).status).toBe(404)
-  latchkey.clock.advance(2 * seconds)
+  await latchkey.advance(2 * seconds)
   await latchkey.sql.query("insert into groups (name, created_at) values ('staff', now())")
   web = await addApplication(latchkey)
   other = await addApplication(latchkey, { name: 'Other' })
@@ -167,7 +167,7 @@ describe('a code', () => {
 
   it('expires after a minute', async () => {
     const form = await readyCode()
-    latchkey.clock.advance(61 * seconds)
+    await latchkey.advance(61 * seconds)
     expect((await token(form)).body.error).toBe('invalid_grant')
   })
 
@@ -182,7 +182,7 @@ describe('a code', () => {
       new Set(['invalid_grant']),
     )
     expect((await userInfo(good[0]?.body.access_token, secondUrl())).status).toBe(200)
-    latchkey.clock.advance(30 * seconds)
+    await latchkey.advance(30 * seconds)
     const before = await events('application_token_reused')
     expect((await token(form)).body.error).toBe('invalid_grant')
     expect((await userInfo(good[0]?.body.access_token)).status).toBe(401)
@@ -266,7 +266,7 @@ describe('a refresh token', () => {
     expect(answers.filter(({ status }) => status !== 200).map(({ body: refused }) => refused)).toEqual([])
     const [successor, ...others] = new Set(answers.map(({ body: { refresh_token } }) => refresh_token))
     expect(others).toEqual([])
-    latchkey.clock.advance(20 * seconds)
+    await latchkey.advance(20 * seconds)
     expect((await refreshWith(body.refresh_token, undefined, secondUrl())).body.refresh_token).toBe(successor)
     for (const { body: each } of [answers[0], answers[49]].flatMap((answer) => answer ?? []))
       expect((await userInfo(each.access_token)).status).toBe(200)
@@ -276,7 +276,7 @@ describe('a refresh token', () => {
   it('that is old ends the authorization with an event', async () => {
     const { body } = await token(await readyCode())
     const next = await refreshWith(body.refresh_token)
-    latchkey.clock.advance(31 * seconds)
+    await latchkey.advance(31 * seconds)
     const before = await events('application_token_reused')
     expect((await refreshWith(body.refresh_token)).body.error).toBe('invalid_grant')
     expect((await refreshWith(next.body.refresh_token)).body.error).toBe('invalid_grant')

@@ -102,7 +102,7 @@ describe('UserInfo', () => {
     const both = await post({ access_token }, { authorization })
     expect([both.status, both.body.error]).toEqual([400, 'invalid_request'])
     expect((await fetch(new URL(`/api/auth/userinfo?access_token=${access_token}`, latchkey.url))).status).toBe(401)
-    latchkey.clock.advance(16 * minutes)
+    await latchkey.advance(16 * minutes)
     const late = await userInfo(access_token)
     expect(late.headers.get('www-authenticate')).toContain('error="invalid_token"')
   })
@@ -151,7 +151,7 @@ describe('pages of other sites', () => {
     })
 
   it('of an application in browsers may ask, without credentials; others and null may not', async () => {
-    latchkey.clock.advance(6 * seconds)
+    await latchkey.advance(6 * seconds)
     const asked = await preflight('https://spa.example.org')
     expect(asked.status).toBe(204)
     expect(asked.headers.get('access-control-allow-origin')).toBe('https://spa.example.org')

@@ -46,7 +46,7 @@ const outcome = ({ status, body, setCookies }: Awaited<ReturnType<typeof login>>
 describe('a step-up with a passkey', () => {
   it('makes the session fresh, with two factors and new tokens', async () => {
     const { tab, passkey } = await withPasskey('olga')
-    latchkey.clock.advance(11 * minutes)
+    await latchkey.advance(11 * minutes)
     expect((await tab.get('/api/auth/verify?factors=2')).status).toBe(403)
     const copied = tab.copy()
     const { body: options } = await tab.act(`${stepUpPath}/passkey/options`)

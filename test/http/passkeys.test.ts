@@ -76,7 +76,7 @@ describe('a passkey', () => {
     expect((await rename(tab, added.body.id, ' Work\u202e laptop ')).body.name).toBe('Work laptop')
     expect((await rename(tab, added.body.id, '\u200b')).body.code).toBe('bad_request')
     expect(await eventsOf('ada')).toEqual(expect.arrayContaining(['passkey_added', 'passkey_renamed']))
-    latchkey.clock.advance(11 * minutes)
+    await latchkey.advance(11 * minutes)
     expect((await tab.act(`${ownPath}/options`)).body).toMatchObject({
       code: 'fresh_sign_in_required',
       methods: ['passkey'],
@@ -139,7 +139,7 @@ describe('a passkey', () => {
     const credential = passkey.get(await optionsFor(one))
     expect(outcome(await login(other, credential))).toEqual(refused)
     const late = passkey.get(await optionsFor(one))
-    latchkey.clock.advance(5 * minutes)
+    await latchkey.advance(5 * minutes)
     expect(outcome(await login(one, late))).toEqual(refused)
     expect(await sessionsOf('eve')).toHaveLength(1)
     expect((await signInWith(one, passkey)).status).toBe(200)

@@ -31,11 +31,11 @@ describe('a change of the password', () => {
     }
     expect((await refresh(tab)).status).toBe(200)
     // Refused without ending the session even after the new token was used.
-    latchkey.clock.advance(25 * seconds)
+    await latchkey.advance(25 * seconds)
     expect((await refresh(thief)).setCookies).toEqual([])
     expect((await refresh(tab)).status).toBe(200)
 
-    latchkey.clock.advance(6 * seconds)
+    await latchkey.advance(6 * seconds)
     const theft = await refresh(thief)
     expect(theft.setCookies.map((cookie) => cookie.split(';')[0])).toEqual(['access_token=', 'refresh_token='])
     expect((await refresh(tab)).status).toBe(401)

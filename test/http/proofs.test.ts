@@ -72,7 +72,7 @@ const actions = {
     (await tab.remove(`/api/auth/passkeys/${passkeyId}`)).status,
   'makes new recovery codes': async ({ tab }: Person) => (await tab.act('/api/auth/recovery-codes')).status,
   'waits for 11 minutes': async ({ tab }: Person) => {
-    latchkey.clock.advance(11 * minutes)
+    await latchkey.advance(11 * minutes)
     return (await tab.post('/api/auth/refresh')).status
   },
 }
@@ -153,7 +153,7 @@ it.each(table.map((row, number) => [...row, number] as const))('a user who %s', 
   const person: Person = { name, tab: await latchkey.signedUp(name) }
   const steps = text.split(', ') as Action[]
   for (const [at, step] of steps.entries()) {
-    latchkey.clock.advance(31 * seconds)
+    await latchkey.advance(31 * seconds)
     const status = await actions[step](person)
     const isRefused = step === 'proves the password' && isPasswordRefused(steps.slice(0, at))
     expect([step, Math.floor(status / 100)]).toEqual([step, isRefused ? 4 : 2])
@@ -171,7 +171,7 @@ it.each([
   const name = `removed-${what.slice(-3)}`
   const person: Person = { name, tab: await latchkey.signedUp(name) }
   for (const step of [add, prove] as const) {
-    latchkey.clock.advance(31 * seconds)
+    await latchkey.advance(31 * seconds)
     await actions[step](person)
   }
   const copy = person.tab.copy()

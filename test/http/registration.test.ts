@@ -147,7 +147,7 @@ describe('registering with a password', () => {
     const tab = latchkey.browser()
     await tab.post('/api/auth/register', { username: 'late', email: 'late@example.com', password: goodPassword })
     const token = tokenIn((await latchkey.mailTo('late@example.com')).text)
-    latchkey.clock.advance(1 * days + 1 * minutes)
+    await latchkey.advance(1 * days + 1 * minutes)
     expect((await tab.post('/api/auth/verify-email', { token })).status).toBe(400)
   })
 

@@ -140,11 +140,11 @@ describe('an account with two-step sign-in', () => {
     // The password limiter has not counted any of this: a wrong password is still 401.
     expect((await latchkey.browser().post('/login', { username: 'guessed', password: 'wrong' })).status).toBe(401)
 
-    latchkey.clock.advance(1 * hours + 1 * seconds)
+    await latchkey.advance(1 * hours + 1 * seconds)
     await guess(5)
     const longer = await (await challenged('guessed')).post(path, { code: app.code() })
     expect([longer.status, Number(longer.headers.get('retry-after')) > 7_000]).toEqual([429, true])
-    latchkey.clock.advance(26 * hours)
+    await latchkey.advance(26 * hours)
     expect((await (await challenged('guessed')).post(path, { code: app.code() })).status).toBe(200)
   })
 
@@ -166,7 +166,7 @@ describe('an account with two-step sign-in', () => {
     expect((await changed.post(path, { code: app.code() })).status).toBe(401)
     const late = latchkey.browser()
     await late.post('/login', { username: 'voided', password: `${goodPassword}-2` })
-    latchkey.clock.advance(10 * minutes + 1 * seconds)
+    await latchkey.advance(10 * minutes + 1 * seconds)
     expect((await late.post(path, { code: app.code() })).status).toBe(401)
   })
 
@@ -196,13 +196,13 @@ describe('an account with two-step sign-in', () => {
     expect((await tab.remove(`/api/auth/trusted-devices/${device?.id}`)).status).toBe(204)
     expect((await login('trusting', tab.copy())).status).toBe(202)
 
-    latchkey.clock.advance(30 * seconds)
+    await latchkey.advance(30 * seconds)
     const second = tab.copy()
     await login('trusting', second)
     const renewed = await second.post(path, { code: app.code(), trustDevice: true })
     // The value that is no longer good makes room for the new one.
     expect(renewed.setCookies.join()).toMatch(/trusted_device=[\w-]{43};/)
-    latchkey.clock.advance(30 * seconds)
+    await latchkey.advance(30 * seconds)
     await login('neighbour', second)
     const both = await second.post(path, { code: neighbour.app.code(), trustDevice: true })
     expect(both.setCookies.join()).toMatch(/trusted_device=[\w-]{43}\.[\w-]{43};/)

@@ -154,7 +154,7 @@ describe('the owner of an account is told', () => {
 describe('a right password whose second step is not finished', () => {
   /** What housekeeping does when the sign-ins that wait have expired. */
   const expire = async () => {
-    latchkey.clock.advance(11 * minutes)
+    await latchkey.advance(11 * minutes)
     await latchkey.sql.transaction((sql) => latchkey.app.nouns.unfinishedSignIns.purge(sql, 500))
   }
   const notices = (name: string) => queued(name, 'sign-in-unfinished')
@@ -171,7 +171,7 @@ describe('a right password whose second step is not finished', () => {
     for (const _ of [1, 2]) expect((await login('known', latchkey.browser(), elsewhere)).status).toBe(202)
     await expire()
     expect(await notices('known')).toBe(1)
-    latchkey.clock.advance(1 * days)
+    await latchkey.advance(1 * days)
     expect((await login('known', latchkey.browser(), elsewhere)).status).toBe(202)
     await expire()
     expect(await notices('known')).toBe(2)

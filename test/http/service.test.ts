@@ -200,7 +200,7 @@ describe('a key', () => {
     const address = '198.51.100.31'
     const { key } = shortLived
     expect((await ask('users/ada', { key, address })).status).toBe(404)
-    latchkey.clock.advance(10 * minutes)
+    await latchkey.advance(10 * minutes)
     const [expired, wrong] = [
       await ask('users/ada', { key, address }),
       await ask('users/ada', { key: wiki.key, address }),

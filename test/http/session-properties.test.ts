@@ -137,7 +137,7 @@ it('at most one live successor, and nothing lives after it was ended', async () 
           if (!issued) throw new Error('No session was begun')
           const expiresAt = now() + issued.refreshTokenMaxAge * 1000
           models.push({ tokens: [issued.refreshToken], rotatedAt: 0, rotatedBy: 'browser', expiresAt, isEnded: false })
-        } else if (step.kind === 'wait') latchkey.clock.advance(step.time)
+        } else if (step.kind === 'wait') await latchkey.advance(step.time)
         else if (step.kind === 'reset') {
           await sessions.endAll('sessions_ended', user.id)
           for (const model of models) model.isEnded = true

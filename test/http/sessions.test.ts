@@ -21,7 +21,7 @@ describe('sessions', () => {
   it('rotates: a new pair of tokens each time', async () => {
     const tab = await signedIn('ada')
     const before = tab.jar.get('refresh_token')
-    latchkey.clock.advance(1 * seconds)
+    await latchkey.advance(1 * seconds)
     const answer = await tab.post('/api/auth/refresh')
     expect(answer.status).toBe(200)
     expect(answer.body).toMatchObject({ user: { username: 'ada', email: 'ada@example.com', name: null } })
@@ -56,7 +56,7 @@ describe('sessions', () => {
   it('repeats the answer that was lost, within the grace', async () => {
     const tab = await signedIn('cy')
     const lost = await tab.copy().post('/api/auth/refresh')
-    latchkey.clock.advance(29 * seconds)
+    await latchkey.advance(29 * seconds)
     const again = await tab.post('/api/auth/refresh')
     expect(again.status).toBe(200)
     expect(tab.jar.get('refresh_token')).toBe(refreshCookieOf(lost)?.split(/[=;]/)[1])
@@ -66,7 +66,7 @@ describe('sessions', () => {
     const thief = await signedIn('di')
     const owner = thief.copy()
     await owner.post('/api/auth/refresh')
-    latchkey.clock.advance(31 * seconds)
+    await latchkey.advance(31 * seconds)
     const caught = await thief.post('/api/auth/refresh')
     expect(caught.status).toBe(401)
     expect(caught.body).toEqual({
@@ -90,13 +90,13 @@ describe('sessions', () => {
 
   it('expires: the access token after 15 minutes, the refresh token after 30 days', async () => {
     const tab = await signedIn('fay')
-    latchkey.clock.advance(15 * minutes - 2 * seconds)
+    await latchkey.advance(15 * minutes - 2 * seconds)
     expect((await tab.get('/api/auth/me')).status).toBe(200)
-    latchkey.clock.advance(3 * seconds)
+    await latchkey.advance(3 * seconds)
     expect((await tab.get('/api/auth/me')).status).toBe(401)
-    latchkey.clock.advance(30 * days - 16 * minutes)
+    await latchkey.advance(30 * days - 16 * minutes)
     expect((await tab.post('/api/auth/refresh')).status).toBe(200)
-    latchkey.clock.advance(30 * days + 2 * seconds)
+    await latchkey.advance(30 * days + 2 * seconds)
     const ended = await tab.post('/api/auth/refresh')
     expect(ended.status).toBe(401)
     expect(ended.setCookies.filter((cookie) => cookie.includes('Max-Age=0'))).toHaveLength(2)
@@ -105,10 +105,10 @@ describe('sessions', () => {
   it('ends a year after the sign-in, however often it was refreshed', async () => {
     const tab = await signedIn('gus')
     for (let month = 0; month < 12; month++) {
-      latchkey.clock.advance(29 * days)
+      await latchkey.advance(29 * days)
       expect((await tab.post('/api/auth/refresh')).status).toBe(200)
     }
-    latchkey.clock.advance(365 * days - 12 * 29 * days)
+    await latchkey.advance(365 * days - 12 * 29 * days)
     expect((await tab.post('/api/auth/refresh')).status).toBe(401)
   })
 
@@ -170,7 +170,7 @@ describe('sessions', () => {
 
   it('signs out with an expired access token, by the refresh cookie', async () => {
     const tab = await signedIn('kim')
-    latchkey.clock.advance(16 * minutes)
+    await latchkey.advance(16 * minutes)
     tab.jar.delete('access_token')
     expect((await tab.act('/api/auth/logout')).status).toBe(204)
     expect((await tab.post('/api/auth/refresh')).status).toBe(401)
@@ -304,13 +304,13 @@ describe('sessions', () => {
 
   it('purges what has expired, and nothing else', async () => {
     await signedIn('ned')
-    latchkey.clock.advance(20 * days)
+    await latchkey.advance(20 * days)
     const tab = await signedIn('oz')
-    latchkey.clock.advance(11 * days)
+    await latchkey.advance(11 * days)
     const { sessions } = latchkey.app.nouns
     for (const limit of [1, 2]) {
       while ((await latchkey.sql.transaction((sql) => sessions.purge(sql, limit))) > 0);
-      latchkey.clock.advance(61 * minutes)
+      await latchkey.advance(61 * minutes)
     }
     const rows = await latchkey.sql.query('select 1 from refresh_token_records where expires_at <= $1', [
       latchkey.clock.now(),

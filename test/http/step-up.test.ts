@@ -40,7 +40,7 @@ const refused = (methods: string[]) => ({
 })
 
 /** Later than a session is fresh, with an access token that is still valid. */
-const tenMinutesLater = () => latchkey.clock.advance(10 * minutes + 2 * seconds)
+const tenMinutesLater = () => latchkey.advance(10 * minutes + 2 * seconds)
 
 const linkFor = (username: string) =>
   latchkey.sql.query(
@@ -159,18 +159,18 @@ it('guards linking, unlinking and ending another session, and opens them for ten
     for (const [method, path, body] of guarded) answers.push(await tab.send(method, path, body, { csrf: true }))
     return answers
   }
-  tenMinutesLater()
+  await tenMinutesLater()
   for (const { status, body } of await all()) expect([status, body]).toEqual([403, refused(['password'])])
   expect((await prove(tab, { password: goodPassword })).status).toBe(200)
   expect((await all()).map(({ status }) => status)).toEqual(guarded.map(([, , , status]) => status))
-  tenMinutesLater()
+  await tenMinutesLater()
   expect((await tab.remove(`/api/auth/sessions/${others[1]}`)).body).toEqual(refused(['password']))
   expect((await tab.remove(`/api/auth/sessions/${await sessionIdOf(tab)}`)).status).toBe(204)
 })
 
 it('never guards logout and logout-all', async () => {
   const [one, all] = [await latchkey.signedUp('bea'), await signIn('bea')]
-  tenMinutesLater()
+  await tenMinutesLater()
   expect((await one.act('/api/auth/logout')).status).toBe(204)
   expect((await all.act('/api/auth/logout-all')).status).toBe(204)
 })
@@ -178,7 +178,7 @@ it('never guards logout and logout-all', async () => {
 it('adds the proof to the access token, and leaves the claims of the refresh token as they are', async () => {
   const tab = await latchkey.signedUp('cy')
   const before = claimsOf(tab, 'refresh_token')
-  tenMinutesLater()
+  await tenMinutesLater()
   expect((await tab.get('/api/auth/verify?fresh=10m')).headers.get('x-auth-step-up')).toBe('/step-up?fresh=10m')
   const answer = await prove(tab, { password: goodPassword })
   expect(answer.body).toMatchObject({ user: { username: 'cy' } })
@@ -204,7 +204,7 @@ const codeMailOf = async (username: string, instances: Pick<Latchkey, 'mails'>[]
 it('lets an account without a password prove it by a mailed code, once, in the session that asked for it', async () => {
   const tab = await withoutPassword('dot')
   const second = tab.copy()
-  tenMinutesLater()
+  await tenMinutesLater()
   expect((await tab.remove('/api/auth/providers/provider-b')).body).toEqual(refused(['mail']))
   expect((await tab.get('/api/auth/step-up')).body).toEqual({ methods: ['mail'] })
   expect((await prove(tab, { password: goodPassword })).body).toEqual(refused(['mail']))

@@ -98,7 +98,7 @@ describe('undoing a changed email', () => {
   it('before the change is confirmed it stops it; what the account had before the last seven days stays', async () => {
     const tab = await latchkey.signedUp('cam')
     const app = await addAuthenticator(tab, latchkey)
-    latchkey.clock.advance(7 * days + minutes)
+    await latchkey.advance(7 * days + minutes)
     await login('cam', goodPassword, tab)
     await tab.post('/api/auth/second-factor', { code: app.code() })
     await changes.ask(tab, 'cam@example.net')
@@ -132,15 +132,15 @@ describe('undoing a changed email', () => {
   it('removes passkeys of the last seven days, also those from before the change, and says so first', async () => {
     const thief = await latchkey.signedUp('kit')
     const { passkey: ofOwner } = await addPasskey(thief, latchkey.url, 'old')
-    latchkey.clock.advance(7 * days + minutes)
+    await latchkey.advance(7 * days + minutes)
     await signInWith(thief, ofOwner)
     const { passkey: before } = await addPasskey(thief, latchkey.url, 'before')
-    latchkey.clock.advance(6 * days)
+    await latchkey.advance(6 * days)
     await signInWith(thief, before)
     await changes.change(thief, 'kit@example.net')
     const { passkey: after } = await addPasskey(thief, latchkey.url, 'after')
     // When the address is given up, the links to it work for the whole time again: also what they are about is removed.
-    latchkey.clock.advance(6 * days)
+    await latchkey.advance(6 * days)
     const token = await changes.undoToken('kit@example.com', /was changed/)
     expect((await latchkey.browser().post('/api/auth/undo/check', { token })).body).toEqual({
       kind: 'email',
@@ -247,10 +247,10 @@ describe('undoing a changed email', () => {
   it('recovery codes that were made since do not work', async () => {
     const tab = await latchkey.signedUp('dee')
     const app = await addAuthenticator(tab, latchkey)
-    latchkey.clock.advance(7 * days + minutes)
+    await latchkey.advance(7 * days + minutes)
     await login('dee', goodPassword, tab)
     await tab.post('/api/auth/second-factor', { code: app.code() })
-    latchkey.clock.advance(minutes)
+    await latchkey.advance(minutes)
     await changes.ask(tab, 'dee@example.net')
     const renewed = (await tab.act('/api/auth/recovery-codes')).body.recoveryCodes as string[]
     await changes.undoEmail(await changes.undoToken('dee@example.com', /about to change/))
@@ -265,11 +265,11 @@ describe('undoing a changed email', () => {
     const tab = await latchkey.signedUp('eli')
     await changes.ask(tab, 'eli@example.net')
     const first = await changes.undoToken('eli@example.com', /about to change/)
-    latchkey.clock.advance(23 * hours)
+    await latchkey.advance(23 * hours)
     await tab.post('/api/auth/refresh')
     expect((await changes.confirm(tab, await changes.confirmToken('eli@example.net'))).status).toBe(204)
     const second = await changes.undoToken('eli@example.com', /was changed/)
-    latchkey.clock.advance(7 * days - hours)
+    await latchkey.advance(7 * days - hours)
     const tries = await Promise.all([first, first, second, second].map(changes.undoEmail))
     expect(tries.filter(({ status }) => status === 204)).toHaveLength(1)
     expect(await changes.emailOf('eli')).toBe('eli@example.com')
@@ -277,7 +277,7 @@ describe('undoing a changed email', () => {
     const late = await latchkey.signedUp('fay')
     await changes.change(late, 'fay@example.net')
     const token = await changes.undoToken('fay@example.com')
-    latchkey.clock.advance(7 * days + minutes)
+    await latchkey.advance(7 * days + minutes)
     expect((await changes.undoEmail(token)).body.code).toBe('invalid_link')
     expect((await changes.undoEmail('email-x')).body.code).toBe('invalid_link')
   })
@@ -355,7 +355,7 @@ describe('undoing an added factor', () => {
   it('removes the passkey of the mail and every other new one, and puts back the address of the mail', async () => {
     const thief = await latchkey.signedUp('joe')
     const { passkey: kept } = await addPasskey(thief, latchkey.url, 'mine')
-    latchkey.clock.advance(7 * days + minutes)
+    await latchkey.advance(7 * days + minutes)
     await signInWith(thief, kept)
     const { passkey } = await addPasskey(thief, latchkey.url, 'stolen')
     const { passkey: second } = await addPasskey(thief, latchkey.url, 'second')

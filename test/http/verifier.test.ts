@@ -79,7 +79,7 @@ describe('a token of the service', () => {
     const tab = await latchkey.signedUp('hopper')
     const verifier = open()
     expect(await codeOf(verifier, tab)).toBe('accepted')
-    latchkey.clock.advance(15 * minutes)
+    await latchkey.advance(15 * minutes)
     expect(await codeOf(verifier, tab)).toBe('expired')
     await tab.post('/api/auth/refresh')
     expect(await codeOf(verifier, tab)).toBe('accepted')
@@ -188,7 +188,7 @@ describe('a service that is away', () => {
     try {
       const verifier = await follow({ serviceUrl: door.url, revocations: { serviceKey: service.key, maxAge: 120 } })
       door.shut()
-      latchkey.clock.advance(3 * minutes)
+      await latchkey.advance(3 * minutes)
       expect(await codeOf(verifier, tab)).toBe('unavailable')
     } finally {
       door.stop()

@@ -85,13 +85,13 @@ describe.each(sides)('an answer from %s', (side) => {
   it('is refused after ten minutes', async () => {
     const browser = shared.service.browser()
     const callback = await goToProvider(browser, side)
-    shared.service.clock.advance(10 * minutes + 1000)
+    await shared.service.advance(10 * minutes + 1000)
     try {
       const answer = await comeBack(browser, callback)
       expect(answer.location).toBe(failedAt(side))
       await expectNobody(shared.service, answer)
     } finally {
-      shared.service.clock.advance(-10 * minutes - 1000)
+      await shared.service.advance(-10 * minutes - 1000)
     }
   })
 })

@@ -46,7 +46,7 @@ describe('a provider that was never reached', () => {
 
   it('is found once it is back, without a restart', async () => {
     // A failure is remembered for some seconds.
-    shared.service.clock.advance(6 * seconds)
+    await shared.service.advance(6 * seconds)
     await expectOutcome('provider-a', 'signed_in')
   })
 })

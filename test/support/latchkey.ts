@@ -143,9 +143,17 @@ export const startLatchkey = async (
     return tab
   }
 
+  /** Time passes: what was to be sent before has been sent, so that no mail is suddenly too late for its reader. */
+  const advance = async (milliseconds: number) => {
+    const waiting = 'select 1 from outgoing_mail where next_attempt_at is not null limit 1'
+    await until('no mail waits', async () => (await app.platform.database.query(waiting)).length === 0)
+    clock.advance(milliseconds)
+  }
+
   return {
     app,
     clock,
+    advance,
     url: publicUrl,
     config: app.config,
     logLines,
