@@ -77,18 +77,18 @@ const storesFor = async (kind: StoreKind, dataDir: string): Promise<{ settings: 
   return { settings: { DATA_DIR: dataDir, DATABASE_URL: url, REDIS_URL: redis, REDIS_PREFIX: prefix }, drop }
 }
 
+type StartOptions = {
+  stores?: StoreKind
+  settings?: Settings
+  clock?: MovableClock
+  /** For a test about stores that do not answer: as long as the service usually waits for them. */
+  hasUsualTimeouts?: boolean
+  /** For a test about the service's own clean-ups: how often they run. In the other tests they never run. */
+  housekeepingInterval?: number
+}
+
 /** A running service on a free port with its own stores, a clock that can be moved, and everything it logged. */
-export const startLatchkey = async (
-  options: {
-    stores?: StoreKind
-    settings?: Settings
-    clock?: MovableClock
-    /** For a test about stores that do not answer: as long as the service usually waits for them. */
-    hasUsualTimeouts?: boolean
-    /** For a test about the service's own clean-ups: how often they run. In the other tests they never run. */
-    housekeepingInterval?: number
-  } = {},
-) => {
+export const startLatchkey = async (options: StartOptions = {}) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'latchkey-test-'))
   const { settings, drop } = await storesFor(options.stores ?? 'postgres', dataDir)
   const clock = options.clock ?? createMovableClock()
