@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { type CodeMethod, codeMethods } from '../../contract/factors.js'
 import type { RefusalCode } from '../../contract/refusals.js'
 import { programVersion } from '../version.js'
+import { createAttemptCounters } from './attempt-counters.js'
 import { createBoundedLabel } from './bounded-label.js'
 import { shareMetrics } from './summed-metrics.js'
 import { type Watched, watchGauges } from './watched-gauges.js'
@@ -27,24 +28,23 @@ const usualMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', '
 
 const secondFactorOutcomes = ['accepted', 'wrong', 'limited'] as const
 
-const webhookOutcomes = ['delivered', 'failed', 'given_up'] as const
-const noticeOutcomes = ['delivered', 'refused', 'failed', 'given_up'] as const
-const mailOutcomes = ['accepted', 'failed', 'refused', 'given_up'] as const
-
-const createOwnGauges = (registers: Registry[]) => ({
-  processes: new Gauge({
+/** Gauges that never change while the process runs. */
+const addConstantGauges = (registers: Registry[]) => {
+  const processes = new Gauge({
     name: 'latchkey_processes',
     help: 'Processes of this instance that serve requests.',
     registers,
-  }),
-  build: new Gauge({
+  })
+  const build = new Gauge({
     name: 'latchkey_build_info',
     help: 'Always 1; the version of this instance is a label.',
     aggregator: 'first',
     labelNames: ['version'] as const,
     registers,
-  }),
-})
+  })
+  processes.set(1)
+  build.set({ version: programVersion() }, 1)
+}
 
 const createRequestInstruments = (registers: Registry[]) => ({
   requests: new Histogram({
@@ -68,24 +68,14 @@ const createRequestInstruments = (registers: Registry[]) => ({
   }),
 })
 
-const createApplicationInstruments = (registers: Registry[]) => ({
-  logoutNotices: new Counter({
-    name: 'latchkey_logout_notices_total',
-    help: 'Attempts to tell an application that a session has ended, by outcome: delivered, refused (with 400, for good), failed (tried again later), given_up.',
-    labelNames: ['outcome'] as const,
-    registers,
-  }),
+const createInstruments = (registers: Registry[], ways: readonly string[]) => ({
+  ...createRequestInstruments(registers),
   tokens: new Counter({
     name: 'latchkey_application_tokens_total',
     help: 'Requests of applications for tokens, by grant (authorization_code, refresh_token, other) and outcome: issued, or why not.',
     labelNames: ['grant', 'outcome'] as const,
     registers,
   }),
-})
-
-const createInstruments = (registers: Registry[], ways: readonly string[]) => ({
-  ...createRequestInstruments(registers),
-  ...createApplicationInstruments(registers),
   signIns: new Counter({
     name: 'latchkey_sign_ins_total',
     help: `Sign-ins, by way: ${ways.join(', ')}.`,
@@ -116,25 +106,12 @@ const createInstruments = (registers: Registry[], ways: readonly string[]) => ({
     labelNames: ['kind'] as const,
     registers,
   }),
-  webhooks: new Counter({
-    name: 'latchkey_webhooks_total',
-    help: `Attempts to deliver a webhook, by outcome: ${webhookOutcomes.join(', ')}.`,
-    labelNames: ['outcome'] as const,
-    registers,
-  }),
-  mails: new Counter({
-    name: 'latchkey_mails_total',
-    help: 'Attempts to send a mail, by outcome: accepted, failed (tried again later), refused (for good), given_up.',
-    labelNames: ['outcome'] as const,
-    registers,
-  }),
   secondFactors: new Counter({
     name: 'latchkey_second_factors_total',
     help: 'Codes of a second factor, by method (otp, rec for a recovery code) and outcome: accepted, wrong, limited.',
     labelNames: ['method', 'outcome'] as const,
     registers,
   }),
-  ...createOwnGauges(registers),
 })
 
 type Instruments = ReturnType<typeof createInstruments>
@@ -147,20 +124,14 @@ const refusalStatuses = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431, 
  * alert would miss the first event.
  */
 const startAtZero = (
-  instruments: Instruments,
+  { secondFactors: factors, refreshes, refusals, signIns, rejections }: Instruments,
   { ways, limiters }: { ways: readonly string[]; limiters: readonly string[] },
 ) => {
-  const { secondFactors: factors, refreshes, refusals, signIns, rejections, processes, build } = instruments
-  processes.set(1)
-  build.set({ version: programVersion() }, 1)
   for (const outcome of outcomes) refreshes.inc({ outcome }, 0)
   for (const status of refusalStatuses) refusals.inc({ status: String(status) }, 0)
   for (const way of ways) signIns.inc({ way }, 0)
   for (const limiter of limiters) rejections.inc({ limiter }, 0)
   for (const method of codeMethods) for (const outcome of secondFactorOutcomes) factors.inc({ method, outcome }, 0)
-  for (const outcome of webhookOutcomes) instruments.webhooks.inc({ outcome }, 0)
-  for (const outcome of noticeOutcomes) instruments.logoutNotices.inc({ outcome }, 0)
-  for (const outcome of mailOutcomes) instruments.mails.inc({ outcome }, 0)
 }
 
 /** Gauges with the name of a counter: Prometheus warns of them, and the same numbers exist by type. */
@@ -179,6 +150,7 @@ export const createMetrics = ({ ways, limiters }: { ways: readonly string[]; lim
   const reasonLabel = createBoundedLabel(64)
   const kindLabel = createBoundedLabel(128)
 
+  addConstantGauges([registry])
   startAtZero(instruments, { ways, limiters })
 
   return {
@@ -194,12 +166,7 @@ export const createMetrics = ({ ways, limiters }: { ways: readonly string[]; lim
       instruments.secondFactors.inc({ method, outcome }),
     countTokens: (grant: string, outcome: string) => instruments.tokens.inc({ grant, outcome }),
     countRejection: (limiter: string) => instruments.rejections.inc({ limiter }),
-    /** Attempts to reach another server, outside of requests. */
-    countAttempt: {
-      webhook: (outcome: (typeof webhookOutcomes)[number]) => instruments.webhooks.inc({ outcome }),
-      logoutNotice: (outcome: (typeof noticeOutcomes)[number]) => instruments.logoutNotices.inc({ outcome }),
-      mail: (outcome: (typeof mailOutcomes)[number]) => instruments.mails.inc({ outcome }),
-    },
+    countAttempt: createAttemptCounters([registry]),
     countRequest: ({ route = 'unmatched', method, status, milliseconds, refused }: RequestSeen) => {
       const labels = {
         route,
