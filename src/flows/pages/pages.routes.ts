@@ -48,6 +48,11 @@ const assetRoutes = (server: Server, assets: Assets) => {
   })
 }
 
+/** A planted cookie beside ours signs the browser out. Clearing every variant lets the user sign in again. */
+const clearPlanted = (cookies: Cookies, request: FastifyRequest, reply: FastifyReply) => {
+  if (cookies.isDoubled(request)) cookies.clearSession(reply)
+}
+
 /**
  * The pages contain no user data: they are the same for every visitor of a language, need no cookie to load, and call the
  * API of the same site. `notFound` is the page for unknown addresses.
@@ -66,7 +71,7 @@ export const pagesRoutes = (
   const addPage = (path: string, name: PageName) => {
     server.get(path, page, (request, reply) => {
       noteReturnTo(request)
-      if (name === 'login') cookies.clearDoubled(request, reply)
+      if (name === 'login') clearPlanted(cookies, request, reply)
       return sendPage(request, reply, rendered(name, pageLanguage(request)))
     })
     server.get(`${path}/`, page, (request, reply) => {

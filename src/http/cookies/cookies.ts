@@ -36,10 +36,6 @@ export const createCookies = ({ secure, host, domain }: Options) => {
   const keepKnownDevice = (reply: FastifyReply, values: readonly string[]) =>
     set(reply, 'known_device', values.join('.'))
 
-  const session = createSessionCookies({ secure, host, domain, keepKnownDevice })
-
-  const isDoubled = (request: FastifyRequest) => sessionCookies.some((name) => jarOf(request).doubled.has(name))
-
   return {
     read: (request: FastifyRequest, name: string) => jarOf(request).values.get(nameOf(name)),
     /** The names of ours without the prefix, and in development any other. */
@@ -55,13 +51,9 @@ export const createCookies = ({ secure, host, domain }: Options) => {
       bytesOf(nameOf(name), jarOf(request).values.get(nameOf(name)) ?? ''),
     set,
     clear,
-    ...session,
+    ...createSessionCookies({ secure, host, domain, keepKnownDevice }),
     /** Whether a session cookie is there twice: one of the two was planted. */
-    isDoubled,
+    isDoubled: (request: FastifyRequest) => sessionCookies.some((name) => jarOf(request).doubled.has(name)),
     keepKnownDevice,
-    /** A planted cookie beside ours signs the browser out. Clearing every variant lets the user sign in again. */
-    clearDoubled: (request: FastifyRequest, reply: FastifyReply) => {
-      if (isDoubled(request)) session.clearSession(reply)
-    },
   }
 }
