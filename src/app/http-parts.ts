@@ -19,7 +19,7 @@ export type Platform = OpenedPlatform & NounPlatform & { serviceKeys: ServiceKey
 /** What routes use: cookies, the access check, CSRF, limits. */
 export const createHttpParts = (config: Config, platform: Platform, nouns: Nouns) => {
   const { clock } = platform
-  const { tokens, loadedKeys, keysFor, attempts, links, events, sessions, proofs } = nouns
+  const { tokens, loadedKeys, keysFor, attempts, links, events, sessionLookups, proofs } = nouns
   const cookies = createCookies({
     secure: config.production,
     host: new URL(config.publicUrl).hostname,
@@ -31,7 +31,7 @@ export const createHttpParts = (config: Config, platform: Platform, nouns: Nouns
   const csrf = createCsrf({ keys: keysFor('csrf'), cookies, callers, signInCookies })
   const limitParts = createLimitParts(config, platform, nouns, { callers, signInCookies })
   const { limits } = limitParts
-  const freshness = createFreshness({ callers, sessions, proofs, clock, freshFor: config.freshFor })
+  const freshness = createFreshness({ callers, sessionLookups, proofs, clock, freshFor: config.freshFor })
   const attemptCookies = createAttemptCookies({ cookies, attempts })
   const enrolling = createEnrolling({ callers, csrf, signInCookies, freshness })
   const ceremonyCookies = createCeremonyCookies({ cookies })

@@ -19,6 +19,7 @@ import { createProviders, type ProviderSettings } from '../domain/providers/prov
 import { sealedColumns } from '../domain/sealed-values/sealed-columns.js'
 import { createSealedValues } from '../domain/sealed-values/sealed-values.js'
 import { createEndedSessions } from '../domain/sessions/ended-sessions.js'
+import { createSessionLookups } from '../domain/sessions/session-lookups.js'
 import { createSessions } from '../domain/sessions/sessions.js'
 import { createLoadedKeys } from '../domain/signing-keys/loaded-keys.js'
 import { createSigningKeys } from '../domain/signing-keys/signing-keys.js'
@@ -136,12 +137,14 @@ const createSessionNouns = (
 ) => {
   const { endedSessions, mails, users, userChanges } = nouns
   const sessions = createSessions({ ...config, ...nouns, database, clock, onEnded: endedSessions.add })
+  const { sessionMaxAge } = config
+  const sessionLookups = createSessionLookups({ database, clock, sessionMaxAge })
   const mailedCodes = createMailedCodes({ database, clock, mails, codeKeys: keysFor('mailed code') })
   const oneTimeTokens = createOneTimeTokens({ database, clock })
   const undos = createUndos({ database, clock })
   const emailChanges = createEmailChanges({ database, clock, users, userChanges, mails, undos })
-  const usedApplications = createUsedApplications({ ...config, ...nouns, database, clock, sessions })
-  return { sessions, usedApplications, mailedCodes, oneTimeTokens, undos, emailChanges }
+  const usedApplications = createUsedApplications({ ...config, ...nouns, database, clock, sessionLookups })
+  return { sessions, sessionLookups, usedApplications, mailedCodes, oneTimeTokens, undos, emailChanges }
 }
 
 /** Things with rules, most of them with a table. The service and every command have them from here. */

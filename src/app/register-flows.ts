@@ -24,7 +24,7 @@ import { createExportAccount } from '../flows/export-account/export-account.js'
 import { exportAccountRoutes } from '../flows/export-account/export-account.routes.js'
 import { createOwnFactors, createTotpEnrolment } from '../flows/factors/factors.js'
 import { factorsRoutes } from '../flows/factors/factors.routes.js'
-import { createOwnPasskeys } from '../flows/factors/passkeys.js'
+import { createEnrolmentPasskeys, createOwnPasskeys } from '../flows/factors/passkeys.js'
 import { passkeysRoutes } from '../flows/factors/passkeys.routes.js'
 import { inviteRoutes } from '../flows/invite/invite.routes.js'
 import { jwksRoutes } from '../flows/jwks/jwks.routes.js'
@@ -105,7 +105,11 @@ const registerFactorFlows = (server: Server, dependencies: Dependencies) => {
   enrolmentCodeRoutes(server, dependencies)
   const totpEnrolment = createTotpEnrolment(dependencies)
   factorsRoutes(server, { ...dependencies, ownFactors: createOwnFactors(dependencies), totpEnrolment })
-  passkeysRoutes(server, { ...dependencies, ownPasskeys: createOwnPasskeys(dependencies) })
+  passkeysRoutes(server, {
+    ...dependencies,
+    ownPasskeys: createOwnPasskeys(dependencies),
+    enrolmentPasskeys: createEnrolmentPasskeys(dependencies),
+  })
   passkeyLoginRoutes(server, { ...dependencies, passkeyLogin: createPasskeyLogin(dependencies) })
 }
 

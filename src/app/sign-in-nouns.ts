@@ -17,6 +17,7 @@ import type { MailedCodes } from '../domain/mailed-codes/mailed-codes.js'
 import type { Mails } from '../domain/mails/mails.js'
 import type { OneTimeTokens } from '../domain/one-time-tokens/one-time-tokens.js'
 import { createCeremonies } from '../domain/passkeys/ceremonies.js'
+import { createPasskeyCeremonies } from '../domain/passkeys/passkey-ceremonies.js'
 import { createPasskeys } from '../domain/passkeys/passkeys.js'
 import { createProofs } from '../domain/proofs/proofs.js'
 import { createIdentities } from '../domain/providers/identities.js'
@@ -24,6 +25,7 @@ import type { createProviders } from '../domain/providers/providers.js'
 import type { SealedValues } from '../domain/sealed-values/sealed-values.js'
 import type { EndedSessions } from '../domain/sessions/ended-sessions.js'
 import { createRotations } from '../domain/sessions/rotations.js'
+import type { SessionLookups } from '../domain/sessions/session-lookups.js'
 import type { Sessions } from '../domain/sessions/sessions.js'
 import { createChallenges } from '../domain/sign-in/challenges.js'
 import { createEnrolments } from '../domain/sign-in/enrolments.js'
@@ -55,6 +57,7 @@ type Dependencies = {
   identityLinks: IdentityLinks
   usernames: Usernames
   sessions: Sessions
+  sessionLookups: SessionLookups
   usedApplications: UsedApplications
   endedSessions: EndedSessions
   providers: ReturnType<typeof createProviders>
@@ -90,11 +93,10 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
   })
   const factors = createFactorsNoun({ ...deps, accountChanges, productName })
   const { origin, hostname } = new URL(config.publicUrl)
-  const passkeys = createPasskeys({
-    ...deps,
-    ceremonies: createCeremonies({ seal: deps.sealFor('passkey challenge'), clock }),
-    relyingParty: { id: hostname, origin, name: productName },
-  })
+  const relyingParty = { id: hostname, origin, name: productName }
+  const passkeys = createPasskeys({ ...deps, relyingParty })
+  const ceremonies = createCeremonies({ seal: deps.sealFor('passkey challenge'), clock })
+  const passkeyCeremonies = createPasskeyCeremonies({ ...deps, ceremonies, relyingParty })
   const identities = createIdentities({ ...deps, accountChanges, nameOf: providerName })
   const enrolments = createEnrolments({ ...deps, challenges })
   const secondFactorRequired = config.secondFactor === 'required'
@@ -111,6 +113,7 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
   const proofs = createProofs({ database, users, factors, passkeys })
   return {
     ...nouns,
+    passkeyCeremonies,
     rotate,
     unfinishedSignIns,
     deleteAccount,

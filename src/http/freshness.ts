@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
 import type { Proofs } from '../domain/proofs/proofs.js'
-import type { Sessions } from '../domain/sessions/sessions.js'
+import type { SessionLookups } from '../domain/sessions/session-lookups.js'
 import type { Clock } from '../lib/clock.js'
 import type { Callers } from './caller.js'
 import { sendRefusal } from './errors.js'
@@ -10,7 +10,7 @@ export type Freshness = ReturnType<typeof createFreshness>
 
 type Dependencies = {
   callers: Callers
-  sessions: Pick<Sessions, 'proofOfCaller'>
+  sessionLookups: Pick<SessionLookups, 'proofOfCaller'>
   proofs: Pick<Proofs, 'methodsOf'>
   clock: Clock
   freshFor: number
@@ -20,11 +20,11 @@ type Dependencies = {
  * For changes that a stolen session must not make: the user must have proven who they are a short time ago, by a sign-in or a
  * step-up. The session's row decides, so that it is never an older token that counts.
  */
-export const createFreshness = ({ callers, sessions, proofs, clock, freshFor }: Dependencies) => {
+export const createFreshness = ({ callers, sessionLookups, proofs, clock, freshFor }: Dependencies) => {
   /** What to answer, if the caller's session is not fresh. */
   const refusalFor = async (request: FastifyRequest) => {
     const caller = callers.of(request)
-    const proof = await sessions.proofOfCaller(caller)
+    const proof = await sessionLookups.proofOfCaller(caller)
     if (!proof) return refuse('not_authenticated')
     if (clock.now().getTime() - proof.provenAt.getTime() <= freshFor) return undefined
     const methods = await proofs.methodsOf(caller.userId)

@@ -57,7 +57,7 @@ it('ends the sessions that are older, wherever one asks whether a session is liv
   expect((await atLowered(old).act('/api/auth/change-password', passwords)).status).toBe(401)
   const listed = async (tab: Browser) => ((await tab.get('/api/auth/sessions')).body.sessions as unknown[]).length
   expect([await listed(young), await listed(atLowered(young))]).toEqual([2, 1])
-  expect(await lowered.app.nouns.sessions.list(me.user.id)).toHaveLength(1)
+  expect(await lowered.app.nouns.sessionLookups.list(me.user.id)).toHaveLength(1)
   const counted = async (sessionMaxAge: number) =>
     (
       await createStats({ ...latchkey.config, database: latchkey.sql, clock: latchkey.clock, sessionMaxAge }).since(

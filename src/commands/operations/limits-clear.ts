@@ -90,7 +90,7 @@ const refusedNetworks = async (stores: Stores, user: { id: string; username: str
 const clearUser = async (stores: Stores, named: string): Promise<Outcome> => {
   const user = await requireUser(stores, named)
   const hadWrongCodes = await stores.codeWaits.forget(user.id)
-  const ofUser = keysOfUser(user.id, await stores.sessions.list(user.id))
+  const ofUser = keysOfUser(user.id, await stores.sessionLookups.list(user.id))
   const removed = await withCounters(stores, async (counters) => ({
     names: await counters.remove([user.username, user.email].flatMap(stores.limits.keysOfName)),
     devices: await counters.remove(await keysOfDevices(counters, user.id)),

@@ -1,6 +1,6 @@
 import { describeDevice } from '../../contract/device-names.js'
 import { isProviderId, providerLabel } from '../../contract/providers.js'
-import type { Session } from '../../domain/sessions/sessions.js'
+import type { Session } from '../../domain/sessions/session-lookups.js'
 import { type Command, CommandFailure, operator, print, readArguments, UsageFault, withStores } from '../command.js'
 import { counted } from '../terminal/counted.js'
 import { printableJson } from '../terminal/printable-json.js'
@@ -41,7 +41,7 @@ last used first: 200 at most. USER is a username, an email or an id.
     const { positionals, values } = readArguments(args, { json: { type: 'boolean' } }, ['USER'])
     return withStores(context, 'service', async (stores) => {
       const user = await requireUser(stores, positionals[0] ?? '')
-      const sessions = await stores.sessions.list(user.id)
+      const sessions = await stores.sessionLookups.list(user.id)
       if (values.json) {
         for (const session of sessions) await print(context.stdout, printableJson(sessionAsJson(session)))
         return 0

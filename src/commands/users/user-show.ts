@@ -107,7 +107,7 @@ const reachedCodeLimit = async ({ codeWaits, clock }: Stores, { id }: User): Pro
 
 const readReport = async (stores: Stores, user: User) => {
   const { totpCreatedAt: totp, recoveryCodesLeft } = await stores.factors.describe(user.id)
-  const sessions = await stores.sessions.list(user.id)
+  const sessions = await stores.sessionLookups.list(user.id)
   const devices = await stores.trustedDevices.list(user.id)
   const applications = await stores.usedApplications.listOfUser(user.id)
   const passkeys = await stores.passkeys.countUsable(user.id)

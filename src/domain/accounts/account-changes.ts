@@ -3,7 +3,8 @@ import { commitUnlessRefused } from '../../platform/database/commit-unless-refus
 import type { Database, Transaction } from '../../platform/database/database.js'
 import type { Client } from '../sessions/client.js'
 import type { CallerContext, RequestContext } from '../sessions/request-context.js'
-import type { Issued, Sessions } from '../sessions/sessions.js'
+import type { SessionLookups } from '../sessions/session-lookups.js'
+import type { Issued } from '../sessions/sessions.js'
 import type { User, Users } from '../users/users.js'
 import { type accountChangeTable, type ChangeKind, isDeletion, type KindBy } from './account-change-table.js'
 import type { HeldAccount } from './account-consequences.js'
@@ -32,7 +33,7 @@ export type OperatorContext = { userId: string; client: Client }
 type Dependencies = {
   database: Database
   users: Pick<Users, 'lock' | 'lockForDeletion'>
-  sessions: Pick<Sessions, 'lockOfCaller'>
+  sessionLookups: Pick<SessionLookups, 'lockOfCaller'>
   changeHeldAccount: ChangeHeldAccount
   limitMails: ChangeLimit
 }
@@ -44,7 +45,7 @@ const createHold =
 
 /** By a signed-in user. */
 const createByCaller = (deps: Dependencies) => {
-  const { database, sessions, changeHeldAccount, limitMails } = deps
+  const { database, sessionLookups, changeHeldAccount, limitMails } = deps
   const hold = createHold(deps)
 
   /** A session that a reset has just ended changes nothing any more. */
@@ -55,7 +56,7 @@ const createByCaller = (deps: Dependencies) => {
     kind: Kinds<Kind>,
     work: Work<Outcome>,
   ) => {
-    if (!user || user.disabled || !(await sessions.lockOfCaller(sql, caller))) return refuse('not_authenticated')
+    if (!user || user.disabled || !(await sessionLookups.lockOfCaller(sql, caller))) return refuse('not_authenticated')
     const changed = await changeHeldAccount.change(sql, { user, client, caller }, kind, work)
     return changed as WithTokens<typeof changed, Kind>
   }
@@ -89,7 +90,7 @@ export type AccountChanges = ReturnType<typeof createAccountChanges>
  * what the table says follows from it. All of it is one transaction, which a refusal rolls back.
  */
 export const createAccountChanges = (deps: Dependencies) => {
-  const { database, sessions, changeHeldAccount } = deps
+  const { database, sessionLookups, changeHeldAccount } = deps
   const hold = createHold(deps)
 
   const byOperatorInside = async <Kind extends KindBy<'operator'>, Outcome extends Changed<NoInfer<Kind>> | Refused>(
@@ -114,7 +115,7 @@ export const createAccountChanges = (deps: Dependencies) => {
       commitUnlessRefused(database, async (sql) => {
         const user = await hold(sql, userId, kind)
         if (!user || (user.disabled && whileDisabled === 'refused')) return refuse('invalid_link')
-        if (caller && !(await sessions.lockOfCaller(sql, caller))) return refuse('not_authenticated')
+        if (caller && !(await sessionLookups.lockOfCaller(sql, caller))) return refuse('not_authenticated')
         return changeHeldAccount.change(sql, { user, client, caller }, kind, work)
       }),
 

@@ -4,7 +4,8 @@ import type { Database } from '../../platform/database/database.js'
 import type { Application } from '../applications/application.js'
 import type { Events } from '../events/events.js'
 import { createSessionLife, type SessionLimits } from '../sessions/live-sessions.js'
-import type { SessionCaller, Sessions } from '../sessions/sessions.js'
+import type { SessionLookups } from '../sessions/session-lookups.js'
+import type { SessionCaller } from '../sessions/sessions.js'
 import type { Users } from '../users/users.js'
 import { createEndAuthorizations } from './end-authorizations.js'
 import { createExchangeRefreshToken } from './exchange-refresh-token.js'
@@ -25,7 +26,7 @@ type Options = SessionLimits & {
   clock: Clock
   events: Pick<Events, 'recordInside'>
   users: Pick<Users, 'lockEnabled'>
-  sessions: Pick<Sessions, 'lockOfCaller'>
+  sessionLookups: Pick<SessionLookups, 'lockOfCaller'>
   /** The first signs refresh tokens, all of them verify. */
   refreshTokenKeys: readonly Buffer[]
 }

@@ -10,7 +10,8 @@ import type { Events } from '../events/events.js'
 import { sharedScopes, type TokenContent } from '../id-tokens/user-claims.js'
 import type { Client } from '../sessions/client.js'
 import { inSeconds } from '../sessions/issue-tokens.js'
-import type { SessionCaller, SessionProof, Sessions } from '../sessions/sessions.js'
+import type { SessionLookups, SessionProof } from '../sessions/session-lookups.js'
+import type { SessionCaller } from '../sessions/sessions.js'
 import type { Users } from '../users/users.js'
 import * as store from './authorizations.store.js'
 
@@ -29,7 +30,7 @@ export type Requested = {
 type Dependencies = {
   clock: Clock
   users: Pick<Users, 'lockEnabled'>
-  sessions: Pick<Sessions, 'lockOfCaller'>
+  sessionLookups: Pick<SessionLookups, 'lockOfCaller'>
   events: Pick<Events, 'recordInside'>
 }
 
@@ -41,12 +42,12 @@ const authTimeOf = ({ provenAt, begunAt }: SessionProof) => inSeconds(provenAt) 
  * that one that ends at the same moment leaves no code behind. A refusal has written nothing.
  */
 export const createIssueCode =
-  ({ clock, users, sessions, events }: Dependencies) =>
+  ({ clock, users, sessionLookups, events }: Dependencies) =>
   async (sql: Transaction, caller: SessionCaller, requested: Requested) => {
     const { application, redirectAddress, challenge, client } = requested
     const { userId, sessionId: sid } = caller
     const user = await users.lockEnabled(sql, userId)
-    const proof = user && (await sessions.lockOfCaller(sql, caller))
+    const proof = user && (await sessionLookups.lockOfCaller(sql, caller))
     if (!user || !proof) return refuse('not_authenticated')
     const [access] = await store.holdApplication(sql, application.id)
     if (!access || !mayUse(access, user.groups)) return refuse('no_access')

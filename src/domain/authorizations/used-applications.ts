@@ -6,7 +6,7 @@ import type { Application } from '../applications/application.js'
 import type { Events } from '../events/events.js'
 import { createSessionLife, type SessionLimits } from '../sessions/live-sessions.js'
 import type { CallerContext } from '../sessions/request-context.js'
-import type { Sessions } from '../sessions/sessions.js'
+import type { SessionLookups } from '../sessions/session-lookups.js'
 import * as store from './authorizations.store.js'
 import { createEndAuthorizations } from './end-authorizations.js'
 
@@ -23,7 +23,7 @@ type Options = SessionLimits & {
   database: Database
   clock: Clock
   events: Pick<Events, 'recordInside'>
-  sessions: Pick<Sessions, 'lockOfCaller'>
+  sessionLookups: Pick<SessionLookups, 'lockOfCaller'>
 }
 
 /**
@@ -31,7 +31,7 @@ type Options = SessionLimits & {
  * accounts need, also while the rest of the provider is not loaded.
  */
 export const createUsedApplications = (options: Options) => {
-  const { database, sessions } = options
+  const { database, sessionLookups } = options
   const { liveNow } = createSessionLife(options)
   const { endOfUser, endWithoutRight } = createEndAuthorizations(options)
 
@@ -55,7 +55,7 @@ export const createUsedApplications = (options: Options) => {
     endByCaller: ({ caller, client }: CallerContext, applicationId: string) =>
       commitUnlessRefused(database, async (sql) => {
         await store.holdUser(sql, caller.userId)
-        if (!(await sessions.lockOfCaller(sql, caller))) return refuse('not_authenticated')
+        if (!(await sessionLookups.lockOfCaller(sql, caller))) return refuse('not_authenticated')
         const withdrawn = await store.deleteConsent(sql, caller.userId, applicationId)
         const ended = await endOfUser(sql, caller.userId, applicationId, client)
         return ended + withdrawn.length > 0 ? { ended } : refuse('not_found')

@@ -4,13 +4,10 @@ import type { Clock } from '../../lib/clock.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
-import type { OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
 import type { Providers } from '../providers/providers.js'
 import { displayName } from '../users/display-name.js'
 import type { User } from '../users/users.js'
-import type { Ceremonies } from './ceremonies.js'
-import { createPasskeyAnswers, type NewPasskey, type ProvenPasskey, reject } from './passkey-answers.js'
-import { createPasskeyOptions } from './passkey-options.js'
+import { type NewPasskey, type ProvenPasskey, reject } from './passkey-answers.js'
 import { createPasskeyRecords, fromRow } from './passkey-records.js'
 import * as store from './passkeys.store.js'
 import { createRemovePasskey } from './remove-passkey.js'
@@ -26,19 +23,14 @@ export const passkeyName = (wanted: string) => displayName(wanted, longestPasske
 type Dependencies = {
   database: Database
   clock: Clock
-  ceremonies: Ceremonies
   relyingParty: RelyingParty
-  oneTimeTokens: Pick<OneTimeTokens, 'useOnce'>
   /** By id: those that are configured. */
   providers: Providers
 }
 
 export type Passkeys = ReturnType<typeof createPasskeys>
 
-/**
- * The passkeys of accounts. A ceremony is bound by its caller, to a session or whatever else stands for the user; nothing here
- * knows sessions.
- */
+/** The passkeys of accounts. How a browser makes and uses them is in `passkey-ceremonies`. */
 export const createPasskeys = (deps: Dependencies) => {
   const { database, clock, relyingParty } = deps
 
@@ -63,8 +55,6 @@ export const createPasskeys = (deps: Dependencies) => {
 
   return {
     ...createPasskeyRecords({ database }),
-    ...createPasskeyOptions(deps),
-    ...createPasskeyAnswers(deps),
     /** False if the passkey was removed, or used in the meantime. */
     accept: async (sql: Sql, { id, counter, synced }: ProvenPasskey) =>
       (await store.acceptUse(sql, { id, counter, synced, now: clock.now() })).length > 0,

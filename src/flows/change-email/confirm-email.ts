@@ -6,14 +6,15 @@ import type { Factors } from '../../domain/factors/factors.js'
 import type { Invitations } from '../../domain/invitations/invitations.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Client } from '../../domain/sessions/client.js'
-import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
+import type { SessionCaller } from '../../domain/sessions/sessions.js'
 import type { User, Users } from '../../domain/users/users.js'
 import type { Transaction } from '../../platform/database/database.js'
 
 type ProofDependencies = {
   users: Users
   passwords: Passwords
-  sessions: Pick<Sessions, 'isLive'>
+  sessionLookups: Pick<SessionLookups, 'isLive'>
   factors: Pick<Factors, 'hasTotp'>
   events: Events
   /** Whether a password alone is never enough to sign in. */
@@ -27,11 +28,11 @@ type Proof = { caller: SessionCaller } | { passwordHash: string }
 
 /** That the user of a mailed link is the owner of the account. */
 export const createConfirmationProofs = (deps: ProofDependencies) => {
-  const { users, passwords, sessions, factors, events, secondFactorRequired } = deps
+  const { users, passwords, sessionLookups, factors, events, secondFactorRequired } = deps
 
   /** A session of the user, or else the password, unless it is not enough to sign in. */
   const neededProof = async ({ id, passwordHash }: User, caller: SessionCaller | undefined) => {
-    if (caller?.userId === id && (await sessions.isLive(caller))) return 'session' as const
+    if (caller?.userId === id && (await sessionLookups.isLive(caller))) return 'session' as const
     const isEnough = !secondFactorRequired && passwordHash !== undefined && !(await factors.hasTotp(id))
     return isEnough ? ('password' as const) : ('sign_in' as const)
   }

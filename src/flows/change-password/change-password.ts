@@ -3,7 +3,7 @@ import type { AccountChanges } from '../../domain/accounts/account-changes.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { CallerContext } from '../../domain/sessions/request-context.js'
-import type { Sessions } from '../../domain/sessions/sessions.js'
+import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
 import type { UserChanges } from '../../domain/users/user-changes.js'
 import type { Users } from '../../domain/users/users.js'
 
@@ -12,14 +12,14 @@ type Dependencies = {
   users: Users
   userChanges: UserChanges
   passwords: Passwords
-  sessions: Pick<Sessions, 'isLive'>
+  sessionLookups: Pick<SessionLookups, 'isLive'>
   events: Pick<Events, 'record'>
 }
 type Wanted = { currentPassword: string; newPassword: string }
 
 /** Replaces the password if the current one is right. */
 export const createChangePassword =
-  ({ accountChanges, users, userChanges, passwords, sessions, events }: Dependencies) =>
+  ({ accountChanges, users, userChanges, passwords, sessionLookups, events }: Dependencies) =>
   async (context: CallerContext, { currentPassword, newPassword }: Wanted) => {
     const { caller, client } = context
     const { userId, sessionId } = caller
@@ -27,7 +27,7 @@ export const createChangePassword =
     const user = await users.findEnabled(userId)
     const verified = await passwords.verify(currentPassword, user?.passwordHash, asker)
     if (isRefused(verified)) return verified
-    if (!user || !(await sessions.isLive(caller))) return refuse('not_authenticated')
+    if (!user || !(await sessionLookups.isLive(caller))) return refuse('not_authenticated')
     if (!verified.matches) {
       await events.record({ kind: 'password_change_failed', userId, sessionId, reason: 'wrong_password' }, client)
       return refuse('wrong_current_password')

@@ -10,7 +10,7 @@ import type { Mails } from '../../domain/mails/mails.js'
 import { kindsHiddenFromUsers } from '../../domain/mails/sent-mails.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
-import type { Sessions } from '../../domain/sessions/sessions.js'
+import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
 import type { Undos } from '../../domain/undos/undos.js'
 import type { IdentityLinks } from '../../domain/users/identity-links.js'
 import type { UserChanges } from '../../domain/users/user-changes.js'
@@ -128,7 +128,7 @@ const isShown = ({ kind, reason }: StoredEvent) =>
   !(mailEventKinds.some((each) => each === kind) && kindsHiddenFromUsers.some((each) => reason?.startsWith(each)))
 
 type ActivityDependencies = {
-  sessions: Pick<Sessions, 'list'>
+  sessionLookups: Pick<SessionLookups, 'list'>
   usedApplications: Pick<UsedApplications, 'listOfUser' | 'consentsOf'>
   events: Pick<Events, 'allOf'>
 }
@@ -152,9 +152,9 @@ const recordedEvents = async (events: Pick<Events, 'allOf'>, userId: string) => 
 }
 
 export const createActivityData =
-  ({ sessions, usedApplications, events }: ActivityDependencies) =>
+  ({ sessionLookups, usedApplications, events }: ActivityDependencies) =>
   async (id: string) => ({
-    sessions: (await sessions.list(id)).map((session) => ({
+    sessions: (await sessionLookups.list(id)).map((session) => ({
       id: session.id,
       ip: session.ip,
       userAgent: session.userAgent,

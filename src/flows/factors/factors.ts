@@ -5,7 +5,8 @@ import type { Factors } from '../../domain/factors/factors.js'
 import type { TrustedDevice, TrustedDevices } from '../../domain/factors/trusted-devices.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { CallerContext } from '../../domain/sessions/request-context.js'
-import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
+import type { SessionCaller } from '../../domain/sessions/sessions.js'
 import type { Enrolments } from '../../domain/sign-in/enrolments.js'
 import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import type { User, Users } from '../../domain/users/users.js'
@@ -15,7 +16,7 @@ import type { Transaction } from '../../platform/database/database.js'
 type Dependencies = {
   accountChanges: AccountChanges
   users: Pick<Users, 'findById'>
-  sessions: Pick<Sessions, 'isLive'>
+  sessionLookups: Pick<SessionLookups, 'isLive'>
   factors: Factors
   passkeys: Pick<Passkeys, 'list' | 'countUsable'>
   trustedDevices: TrustedDevices
@@ -69,7 +70,7 @@ const deviceBody = ({ id, ip, userAgent, createdAt, expiresAt }: TrustedDevice) 
 
 /** The factors of the caller's account. A route lets only fresh sessions change them. */
 export const createOwnFactors = (deps: Dependencies) => {
-  const { accountChanges, users, sessions, factors, passkeys, trustedDevices, secondFactorRequired } = deps
+  const { accountChanges, users, sessionLookups, factors, passkeys, trustedDevices, secondFactorRequired } = deps
 
   return {
     list: async ({ userId }: SessionCaller) => {
@@ -88,7 +89,7 @@ export const createOwnFactors = (deps: Dependencies) => {
 
     begin: async (caller: SessionCaller) => {
       const user = await users.findById(caller.userId)
-      if (!user || !(await sessions.isLive(caller))) return refuse('not_authenticated')
+      if (!user || !(await sessionLookups.isLive(caller))) return refuse('not_authenticated')
       const { userId, sessionId } = caller
       return factors.begin({ userId, sessionId, account: user.email })
     },

@@ -15,7 +15,7 @@ import { sendRotated, sendSignedIn, withCookies, withHeaders } from '../../http/
 import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { uuidPattern } from '../../lib/uuid.js'
-import type { createOwnPasskeys } from './passkeys.js'
+import type { createEnrolmentPasskeys, createOwnPasskeys } from './passkeys.js'
 
 const fresh = [...gateRefusals, 'fresh_sign_in_required'] as const
 
@@ -70,6 +70,7 @@ const schemas = {
 type Dependencies = {
   guards: Guards
   ownPasskeys: ReturnType<typeof createOwnPasskeys>
+  enrolmentPasskeys: ReturnType<typeof createEnrolmentPasskeys>
   ceremonyCookies: CeremonyCookies
   callers: Callers
   enrolling: Enrolling
@@ -78,12 +79,12 @@ type Dependencies = {
 }
 
 export const passkeysRoutes = (server: Server, deps: Dependencies) => {
-  const { guards, ownPasskeys, ceremonyCookies, callers, enrolling, cookies, signInCookies } = deps
+  const { guards, ownPasskeys, enrolmentPasskeys, ceremonyCookies, callers, enrolling, cookies, signInCookies } = deps
   const path = '/api/auth/passkeys'
 
   server.post(`${path}/options`, { schema: schemas.begin, onRequest: guards.enrol }, async (request, reply) => {
     const by = enrolling.of(request)
-    const challenge = await ('caller' in by ? ownPasskeys.begin(by.caller) : ownPasskeys.beginAtEnrolment(by.challenge))
+    const challenge = await ('caller' in by ? ownPasskeys.begin(by.caller) : enrolmentPasskeys.begin(by.challenge))
     if (isRefused(challenge)) return beginRefusals.sendRefusal(signInCookies.clearedIfOver(reply, challenge), challenge)
     ceremonyCookies.keep(request, reply, challenge.ceremony)
     return reply.send(challenge.options)
@@ -96,7 +97,7 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
     request: FastifyRequest,
     reply: FastifyReply,
   ) => {
-    const finished = await ownPasskeys.addAtEnrolment(newPasskey, token, signInCookies.visitOf(request))
+    const finished = await enrolmentPasskeys.add(newPasskey, token, signInCookies.visitOf(request))
     if (isRefused(finished)) return addRefusals.sendRefusal(signInCookies.clearedIfOver(reply, finished), finished)
     signInCookies.clearChallenge(reply)
     return sendSignedIn(reply.status(201), cookies, finished.issued, finished.added)

@@ -4,10 +4,12 @@ import type { AccountChanges } from '../../domain/accounts/account-changes.js'
 import type { Factors } from '../../domain/factors/factors.js'
 import { deviceIn } from '../../domain/mails/origin.js'
 import { sessionBinding } from '../../domain/passkeys/ceremonies.js'
+import type { PasskeyCeremonies } from '../../domain/passkeys/passkey-ceremonies.js'
 import { type NewPasskey, type Passkeys, passkeyName } from '../../domain/passkeys/passkeys.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { CallerContext } from '../../domain/sessions/request-context.js'
-import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
+import type { SessionCaller } from '../../domain/sessions/sessions.js'
 import type { Enrolments } from '../../domain/sign-in/enrolments.js'
 import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import type { User, Users } from '../../domain/users/users.js'
@@ -17,11 +19,10 @@ import type { Transaction } from '../../platform/database/database.js'
 type Dependencies = {
   accountChanges: AccountChanges
   users: Pick<Users, 'findById'>
-  sessions: Pick<Sessions, 'isLive'>
+  sessionLookups: Pick<SessionLookups, 'isLive'>
   passkeys: Passkeys
+  passkeyCeremonies: PasskeyCeremonies
   factors: Pick<Factors, 'hasTotp'>
-  signIns: Pick<SignIns, 'byEnrolment'>
-  enrolments: Pick<Enrolments, 'findOpen'>
   /** Whether every account needs a second factor. */
   secondFactorRequired: boolean
 }
@@ -40,27 +41,30 @@ const createAddTo =
     return { result: passkeyBody(added), changes: { passkey_added: details } }
   }
 
-type EnrolmentDependencies = Pick<Dependencies, 'passkeys' | 'signIns' | 'enrolments'>
+type EnrolmentDependencies = Pick<Dependencies, 'passkeys' | 'passkeyCeremonies'> & {
+  signIns: Pick<SignIns, 'byEnrolment'>
+  enrolments: Pick<Enrolments, 'findOpen'>
+}
 
 /** The first factor of an account, added at a sign-in that cannot go on without one. */
-const createAtEnrolment = (deps: EnrolmentDependencies) => {
-  const { passkeys, signIns, enrolments } = deps
+export const createEnrolmentPasskeys = (deps: EnrolmentDependencies) => {
+  const { passkeyCeremonies, signIns, enrolments } = deps
   const addTo = createAddTo(deps)
 
   return {
-    beginAtEnrolment: async (token: string) => {
+    begin: async (token: string) => {
       const open = await enrolments.findOpen(token)
       if (isRefused(open)) return open
       const { challenge, user } = open
-      return passkeys.registrationOptions(user, sessionBinding({ userId: user.id, sessionId: challenge.id }))
+      return passkeyCeremonies.registrationOptions(user, sessionBinding({ userId: user.id, sessionId: challenge.id }))
     },
 
     /** Adds it and finishes the sign-in. */
-    addAtEnrolment: async ({ credential, sealedChallenge, name }: Made, token: string, visit: Visit) => {
+    add: async ({ credential, sealedChallenge, name }: Made, token: string, visit: Visit) => {
       const open = await enrolments.findOpen(token)
       if (isRefused(open)) return open
       const binding = sessionBinding({ userId: open.user.id, sessionId: open.challenge.id })
-      const newPasskey = await passkeys.verifyNew({ credential, sealedChallenge, binding })
+      const newPasskey = await passkeyCeremonies.verifyNew({ credential, sealedChallenge, binding })
       if (isRefused(newPasskey)) return newPasskey
       const { client } = visit
       return signIns.byEnrolment({ token, second: 'passkey' }, visit, (sql, user) =>
@@ -72,20 +76,24 @@ const createAtEnrolment = (deps: EnrolmentDependencies) => {
 
 /** The passkeys of the caller's account. A route lets only fresh sessions add and remove them. */
 export const createOwnPasskeys = (deps: Dependencies) => {
-  const { accountChanges, users, sessions, passkeys, factors, secondFactorRequired } = deps
+  const { accountChanges, users, sessionLookups, passkeys, passkeyCeremonies, factors, secondFactorRequired } = deps
 
   const addTo = createAddTo(deps)
 
   return {
     begin: async (caller: SessionCaller) => {
       const user = await users.findById(caller.userId)
-      if (!user || !(await sessions.isLive(caller))) return refuse('not_authenticated')
-      return passkeys.registrationOptions(user, sessionBinding(caller))
+      if (!user || !(await sessionLookups.isLive(caller))) return refuse('not_authenticated')
+      return passkeyCeremonies.registrationOptions(user, sessionBinding(caller))
     },
 
     add: async (context: CallerContext, { credential, sealedChallenge, name }: Made) => {
       const { caller, client } = context
-      const newPasskey = await passkeys.verifyNew({ credential, sealedChallenge, binding: sessionBinding(caller) })
+      const newPasskey = await passkeyCeremonies.verifyNew({
+        credential,
+        sealedChallenge,
+        binding: sessionBinding(caller),
+      })
       if (isRefused(newPasskey)) return newPasskey
       const added = await accountChanges.byCaller(context, 'passkey_added', (sql, user) =>
         addTo(sql, user, newPasskey, nameFor(name, client)),
@@ -110,7 +118,5 @@ export const createOwnPasskeys = (deps: Dependencies) => {
         if (isRefused(removed)) return removed
         return { changes: { passkey_removed: { mail: { passkeyName: removed.name } } } }
       }),
-
-    ...createAtEnrolment(deps),
   }
 }

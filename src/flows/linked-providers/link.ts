@@ -7,7 +7,8 @@ import type { Identities, ResolvingRefusal } from '../../domain/providers/identi
 import type { PendingLink } from '../../domain/providers/pending-link.js'
 import type { Providers } from '../../domain/providers/providers.js'
 import type { Client } from '../../domain/sessions/client.js'
-import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
+import type { SessionCaller } from '../../domain/sessions/sessions.js'
 import type { Users } from '../../domain/users/users.js'
 import { fingerprint } from '../../lib/random.js'
 
@@ -15,7 +16,7 @@ type Dependencies = {
   providers: Providers
   attempts: Attempts
   users: Users
-  sessions: Sessions
+  sessionLookups: Pick<SessionLookups, 'isLive'>
   identities: Identities
   oneTimeTokens: OneTimeTokens
   events: Events
@@ -26,14 +27,14 @@ type FinishRequest = { link: PendingLink; caller: SessionCaller; client: Client 
 
 /** Links an account at a provider to the caller's: the session that begins it also finishes it. */
 export const createLink = (deps: Dependencies) => {
-  const { providers, attempts, users, sessions, identities, oneTimeTokens, events } = deps
+  const { providers, attempts, users, sessionLookups, identities, oneTimeTokens, events } = deps
 
   /** The attempt for the browser to keep, and the address to go to. */
   const begin = async ({ provider: id, caller, returnTo }: BeginRequest) => {
     const provider = id && providers[id]
     if (!provider) return refuse('not_found')
     // An access token is valid for some minutes after its session has ended. Only a valid session may add a way to sign in.
-    if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
+    if (!(await sessionLookups.isLive(caller))) return refuse('not_authenticated')
     const { userId, sessionId } = caller
     const user = await users.findEnabled(userId)
     if (!user) return refuse('not_authenticated')
@@ -45,7 +46,7 @@ export const createLink = (deps: Dependencies) => {
 
   /** The pending link of this browser, if the caller may finish it. */
   const waiting = async ({ provider, caller, link }: WaitingRequest) => {
-    if (!(await sessions.isLive(caller))) return refuse('not_authenticated')
+    if (!(await sessionLookups.isLive(caller))) return refuse('not_authenticated')
     return link && link.provider === provider ? link : refuse('nothing_to_link')
   }
 

@@ -3,6 +3,7 @@ import type { AccountChanges } from '../../domain/accounts/account-changes.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { CallerContext } from '../../domain/sessions/request-context.js'
+import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
 
 type Owner = { userId: string; sessionId: string }
@@ -11,11 +12,12 @@ type BrowserSessions = { caller: Owner | undefined; refreshed: Owner | undefined
 
 type Dependencies = {
   accountChanges: AccountChanges
-  sessions: Pick<Sessions, 'end' | 'lives'>
+  sessions: Pick<Sessions, 'end'>
+  sessionLookups: Pick<SessionLookups, 'isLiveForAnyToken'>
   events: Pick<Events, 'record'>
 }
 
-export const createLogout = ({ accountChanges, sessions, events }: Dependencies) => {
+export const createLogout = ({ accountChanges, sessions, sessionLookups, events }: Dependencies) => {
   const endOne = async ({ userId, sessionId }: Owner, client: Client) => {
     if (await sessions.end('signed_out', { userId, sessionId }))
       await events.record({ kind: 'signed_out', userId, sessionId }, client)
@@ -33,7 +35,7 @@ export const createLogout = ({ accountChanges, sessions, events }: Dependencies)
         changes: { signed_out_everywhere: {} },
       }))
       // A token that a change of the groups has replaced a moment ago: the browser renews it, and asks again.
-      if (isRefused(ended) && (await sessions.lives(context.caller))) return refuse('outdated')
+      if (isRefused(ended) && (await sessionLookups.isLiveForAnyToken(context.caller))) return refuse('outdated')
       if (refreshed) await endOne(refreshed, context.client)
       return ended
     },

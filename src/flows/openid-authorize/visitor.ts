@@ -2,7 +2,8 @@ import type { SignedInUser } from '../../domain/authorization-requests/next-ques
 import type { Consents } from '../../domain/consents/consents.js'
 import type { Proofs } from '../../domain/proofs/proofs.js'
 import type { Client } from '../../domain/sessions/client.js'
-import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
+import type { SessionCaller } from '../../domain/sessions/sessions.js'
 import type { Users } from '../../domain/users/users.js'
 
 /** Who brings the request of an application: a browser, and the session in it. */
@@ -19,17 +20,17 @@ export type SignedInUsers = ReturnType<typeof createSignedInUsers>
 
 type Dependencies = {
   users: Pick<Users, 'findEnabled'>
-  sessions: Pick<Sessions, 'proofOfCaller'>
+  sessionLookups: Pick<SessionLookups, 'proofOfCaller'>
   proofs: Pick<Proofs, 'methodsFor'>
   consents: Pick<Consents, 'scopesOf'>
 }
 
 /** What a request is decided by. The database is asked, and not the token: a right may have been taken away since. */
-export const createSignedInUsers = ({ users, sessions, proofs, consents }: Dependencies) => ({
+export const createSignedInUsers = ({ users, sessionLookups, proofs, consents }: Dependencies) => ({
   /** Undefined if the session has ended or the account was disabled. */
   of: async (caller: SessionCaller | undefined, applicationId: string): Promise<SignedInUser | undefined> => {
     const user = caller && (await users.findEnabled(caller.userId))
-    const proof = user && (await sessions.proofOfCaller(caller))
+    const proof = user && (await sessionLookups.proofOfCaller(caller))
     if (!user || !proof) return undefined
     const { id, username, groups } = user
     const methods = await proofs.methodsFor(user)

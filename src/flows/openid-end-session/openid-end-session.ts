@@ -6,7 +6,7 @@ import type { Applications } from '../../domain/applications/applications.js'
 import { quoted } from '../../domain/applications/quoted.js'
 import type { IdTokens } from '../../domain/id-tokens/id-tokens.js'
 import type { Client } from '../../domain/sessions/client.js'
-import type { Sessions } from '../../domain/sessions/sessions.js'
+import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
 import { isCleanText } from '../../lib/strict-json.js'
 
 type Owner = { userId: string; sessionId: string }
@@ -17,7 +17,7 @@ type Dependencies = {
   applications: Pick<Applications, 'find'>
   applicationErrors: Pick<ApplicationErrors, 'note'>
   idTokens: Pick<IdTokens, 'readHint'>
-  sessions: Pick<Sessions, 'lives'>
+  sessionLookups: Pick<SessionLookups, 'isLiveForAnyToken'>
   /** Ends what this browser has, as its own sign-out does. */
   signOut: (browser: BrowserSessions, client: Client) => Promise<void>
 }
@@ -65,11 +65,12 @@ const createReadRequest = ({ applications, applicationErrors, idTokens }: Depend
  * ID token of the very session that this browser has, or the user is asked.
  */
 export const createEndSession = (deps: Dependencies) => {
-  const { sessions, signOut } = deps
+  const { sessionLookups, signOut } = deps
   const readRequest = createReadRequest(deps)
 
   const livingOf = async ({ caller, refreshed }: BrowserSessions) => {
-    for (const session of [caller, refreshed]) if (session && (await sessions.lives(session))) return session
+    for (const session of [caller, refreshed])
+      if (session && (await sessionLookups.isLiveForAnyToken(session))) return session
     return undefined
   }
 

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
 import { PasskeyCredential, PasskeyRequestOptions } from '../../contract/passkeys.js'
 import { SignedIn } from '../../contract/schemas.js'
-import type { Passkeys } from '../../domain/passkeys/passkeys.js'
+import type { PasskeyCeremonies } from '../../domain/passkeys/passkey-ceremonies.js'
 import { clientDataOf } from '../../domain/passkeys/verification.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
@@ -45,7 +45,7 @@ const schema = {
 
 type Dependencies = {
   passkeyLogin: ReturnType<typeof createPasskeyLogin>
-  passkeys: Pick<Passkeys, 'signInOptions'>
+  passkeyCeremonies: Pick<PasskeyCeremonies, 'signInOptions'>
   ceremonyCookies: CeremonyCookies
   signInCookies: SignInCookies
   cookies: Cookies
@@ -53,12 +53,12 @@ type Dependencies = {
 }
 
 export const passkeyLoginRoutes = (server: Server, deps: Dependencies) => {
-  const { passkeyLogin, passkeys, ceremonyCookies, signInCookies, cookies, limits } = deps
+  const { passkeyLogin, passkeyCeremonies, ceremonyCookies, signInCookies, cookies, limits } = deps
   const path = '/api/auth/passkey-login'
 
   const config = { unlimited: 'Every visitor of the sign-in page asks for it, and it asks no store' }
   server.post(`${path}/options`, { schema: beginSchema, config }, async (request, reply) => {
-    const { ceremony, options } = passkeys.signInOptions()
+    const { ceremony, options } = passkeyCeremonies.signInOptions()
     ceremonyCookies.keep(request, reply, ceremony)
     return reply.send(options)
   })

@@ -1,7 +1,7 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { PasskeyCredential } from '../../contract/passkeys.js'
 import type { Events } from '../../domain/events/events.js'
-import type { Passkeys } from '../../domain/passkeys/passkeys.js'
+import type { PasskeyCeremonies } from '../../domain/passkeys/passkey-ceremonies.js'
 import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import { atLeast, minResponseTime } from '../../http/at-least.js'
 
@@ -13,8 +13,12 @@ type Answered = {
 }
 
 /** Signs in with a passkey. For every failure the answer is the same. */
-export const createPasskeyLogin = (deps: { passkeys: Passkeys; signIns: SignIns; events: Events }) => {
-  const { passkeys, signIns, events } = deps
+export const createPasskeyLogin = (deps: {
+  passkeyCeremonies: Pick<PasskeyCeremonies, 'verify'>
+  signIns: SignIns
+  events: Events
+}) => {
+  const { passkeyCeremonies, signIns, events } = deps
 
   const reject = async ({ client }: Visit, why: string, userId?: string) => {
     const failed = { kind: 'sign_in_failed', reason: `passkey_${why}`, triedBy: 'passkey' } as const
@@ -23,7 +27,7 @@ export const createPasskeyLogin = (deps: { passkeys: Passkeys; signIns: SignIns;
   }
 
   return async ({ credential, sealedChallenge, challenge }: Answered, visit: Visit) => {
-    const proven = await passkeys.verify('sign_in', { credential, sealedChallenge, binding: '' })
+    const proven = await passkeyCeremonies.verify('sign_in', { credential, sealedChallenge, binding: '' })
     if (isRefused(proven)) return reject(visit, proven.reason, proven.userId)
     return (await signIns.byPasskey(proven, challenge, visit)) ?? reject(visit, 'refused', proven.userId)
   }

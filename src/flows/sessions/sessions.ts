@@ -3,15 +3,20 @@ import { refuse } from '../../contract/outcome.js'
 import type { Session } from '../../contract/schemas.js'
 import type { AccountChanges } from '../../domain/accounts/account-changes.js'
 import type { CallerContext } from '../../domain/sessions/request-context.js'
+import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
 import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
 
-type Dependencies = { accountChanges: AccountChanges; sessions: Pick<Sessions, 'list' | 'end'> }
+type Dependencies = {
+  accountChanges: AccountChanges
+  sessions: Pick<Sessions, 'end'>
+  sessionLookups: Pick<SessionLookups, 'list'>
+}
 
 /** The caller's own sessions: another user's are not found. */
-export const createOwnSessions = ({ accountChanges, sessions }: Dependencies) => {
+export const createOwnSessions = ({ accountChanges, sessions, sessionLookups }: Dependencies) => {
   return {
     list: async ({ userId, sessionId }: SessionCaller): Promise<Session[]> => {
-      const own = await sessions.list(userId)
+      const own = await sessionLookups.list(userId)
       return own.map(({ id, ip, userAgent, createdAt, lastUsedAt, methods, provider }) => ({
         id,
         ip,

@@ -6,6 +6,7 @@ import type { CodeRefusal, Factors } from '../../domain/factors/factors.js'
 import type { KnownDevices } from '../../domain/known-devices/known-devices.js'
 import type { MailedCodes } from '../../domain/mailed-codes/mailed-codes.js'
 import { sessionBinding } from '../../domain/passkeys/ceremonies.js'
+import type { PasskeyCeremonies } from '../../domain/passkeys/passkey-ceremonies.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Proofs } from '../../domain/proofs/proofs.js'
@@ -19,7 +20,8 @@ type Dependencies = {
   proofs: Proofs
   passwords: Passwords
   factors: Factors
-  passkeys: Passkeys
+  passkeys: Pick<Passkeys, 'accept'>
+  passkeyCeremonies: Pick<PasskeyCeremonies, 'verify'>
   knownDevices: KnownDevices
   mailedCodes: MailedCodes
 }
@@ -72,7 +74,7 @@ export const mailedCodeOf = ({ sessionId }: { sessionId: string }) =>
   ({ mail: 'step-up-code', boundTo: sessionId }) as const
 
 export const createProofHandlers = (deps: Dependencies): ProofHandlers => {
-  const { accountChanges, passwords, factors, passkeys, knownDevices, mailedCodes } = deps
+  const { accountChanges, passwords, factors, passkeys, passkeyCeremonies, knownDevices, mailedCodes } = deps
   const renew = createRenew(deps)
   return {
     credential: {
@@ -80,7 +82,7 @@ export const createProofHandlers = (deps: Dependencies): ProofHandlers => {
       reason: 'passkey',
       prove: async (credential, by) => {
         const answered = { credential, sealedChallenge: by.sealedChallenge, binding: sessionBinding(by.caller) }
-        const proven = await passkeys.verify('step_up', answered, by.user.id)
+        const proven = await passkeyCeremonies.verify('step_up', answered, by.user.id)
         if (isRefused(proven)) return refuse('passkey_rejected')
         const stillValid = (sql: Transaction) => passkeys.accept(sql, proven)
         return renew(by, { proof: 'passkey', reason: 'passkey', stillValid, refusal: 'passkey_rejected' })

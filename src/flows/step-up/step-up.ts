@@ -2,19 +2,20 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
 import type { MailedCodes } from '../../domain/mailed-codes/mailed-codes.js'
 import { sessionBinding } from '../../domain/passkeys/ceremonies.js'
-import type { Passkeys } from '../../domain/passkeys/passkeys.js'
+import type { PasskeyCeremonies } from '../../domain/passkeys/passkey-ceremonies.js'
 import type { Proofs } from '../../domain/proofs/proofs.js'
 import type { Client } from '../../domain/sessions/client.js'
-import type { SessionCaller, Sessions } from '../../domain/sessions/sessions.js'
+import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
+import type { SessionCaller } from '../../domain/sessions/sessions.js'
 import type { Visit } from '../../domain/sign-in/sign-ins.js'
 import type { Users } from '../../domain/users/users.js'
 import { type GivenProof, handlerOf, mailedCodeOf, type ProofHandlers } from './proof-handlers.js'
 
 type Dependencies = {
   users: Users
-  sessions: Sessions
+  sessionLookups: Pick<SessionLookups, 'isLive'>
   proofs: Proofs
-  passkeys: Passkeys
+  passkeyCeremonies: Pick<PasskeyCeremonies, 'stepUpOptions'>
   mailedCodes: MailedCodes
   events: Events
   proofHandlers: ProofHandlers
@@ -27,13 +28,13 @@ type ProofRequest = { given: GivenProof; sealedChallenge: string | undefined; vi
 
 /** Proves again who the user of a session is. The session is fresh afterwards, and has new tokens. */
 export const createStepUp = (deps: Dependencies) => {
-  const { users, sessions, proofs, passkeys, mailedCodes, events, proofHandlers } = deps
+  const { users, sessionLookups, proofs, passkeyCeremonies, mailedCodes, events, proofHandlers } = deps
   const handlerNames = Object.keys(proofHandlers) as (keyof ProofHandlers)[]
 
   /** The caller's user, and what counts as a proof for it. */
   const prover = async (caller: SessionCaller) => {
     const user = await users.findEnabled(caller.userId)
-    if (!user || !(await sessions.isLive(caller))) return refuse('not_authenticated')
+    if (!user || !(await sessionLookups.isLive(caller))) return refuse('not_authenticated')
     return { user, methods: await proofs.methodsFor(user) }
   }
 
@@ -59,7 +60,7 @@ export const createStepUp = (deps: Dependencies) => {
     if (isRefused(found)) return found
     const { methods } = found
     if (!methods.includes('passkey')) return refuse('fresh_sign_in_required', { methods })
-    return passkeys.stepUpOptions(caller.userId, sessionBinding(caller))
+    return passkeyCeremonies.stepUpOptions(caller.userId, sessionBinding(caller))
   }
 
   /** Mails a code to an account that can prove it in no other way. */

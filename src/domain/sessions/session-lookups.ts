@@ -1,0 +1,63 @@
+import type { Clock } from '../../lib/clock.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
+import { createSessionLife, type SessionLimits } from './live-sessions.js'
+import { type Proof, proofOf } from './proof.js'
+import type { SessionCaller } from './request-context.js'
+import * as store from './sessions.store.js'
+
+/** A session as its user and operators see it. `username`: the name that the user had at the sign-in. */
+export type Session = {
+  id: string
+  username: string
+  methods: string[]
+  provider: string | null
+  ip: string
+  userAgent: string
+  createdAt: Date
+  lastUsedAt: Date
+  expiresAt: Date
+}
+
+export type SessionProof = Proof & { begunAt: Date }
+
+const fromRow = (row: store.SessionRow): Session => ({
+  id: row.id,
+  username: row.signed_in_as,
+  methods: row.methods,
+  provider: row.provider,
+  ip: row.ip,
+  userAgent: row.user_agent,
+  createdAt: row.created_at,
+  lastUsedAt: row.last_used_at,
+  expiresAt: row.expires_at,
+})
+
+export type SessionLookups = ReturnType<typeof createSessionLookups>
+
+/** Which sessions live. A caller's session counts as live only for its newest tokens. */
+export const createSessionLookups = ({ database, ...limits }: SessionLimits & { database: Database; clock: Clock }) => {
+  const { liveNow } = createSessionLife(limits)
+
+  /**
+   * How the user has proven who they are in this session, and the moment of that by the database's clock. Undefined if the session
+   * has ended, or the caller's token is older than the last change of the password or step-up in it.
+   */
+  const proofOfCaller = async (caller: SessionCaller) => {
+    const [row] = await store.selectProof(database, caller, liveNow())
+    return row && { ...proofOf(row), moment: row.moment }
+  }
+
+  return {
+    proofOfCaller,
+    isLive: async (caller: SessionCaller) => (await proofOfCaller(caller)) !== undefined,
+    /** Whether the session lives, whichever of its tokens is asked for. */
+    isLiveForAnyToken: async ({ sessionId, userId }: Pick<SessionCaller, 'sessionId' | 'userId'>) =>
+      (await store.selectLive(database, sessionId, userId, liveNow())).length > 0,
+    /** Undefined if the session has ended or the caller's token was replaced. Otherwise it lives until the transaction ends. */
+    lockOfCaller: async (sql: Transaction, caller: SessionCaller): Promise<SessionProof | undefined> => {
+      const [row] = await store.lockRecord(sql, caller, liveNow())
+      return row && { ...proofOf(row), begunAt: row.created_at }
+    },
+    list: async (userId: string) => (await store.selectOfUser(database, userId, liveNow())).map(fromRow),
+  }
+}
