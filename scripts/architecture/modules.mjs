@@ -6,7 +6,7 @@ import { parseSync } from 'vite'
 /** @typedef {{ specifier: string, target: string, line: number, dynamic: boolean, typeOnly: boolean }} Import */
 /** `ownLines` leaves out the functions inside. @typedef {{ name: string, line: number, lines: number, ownLines: number }} FunctionSize */
 /** A module of Node, or of a package. @typedef {{ name: string, line: number }} OutsideImport */
-/** What a factory takes, and how many functions it returns. @typedef {{ name: string, line: number, parts: number, returned: number }} Factory */
+/** What a factory takes, and how many functions it returns: its own, and those of other factories without some (`left`). @typedef {{ name: string, line: number, parts: number, own: number, spreads: { factory: string, left: number }[] }} Factory */
 /** @typedef {{ path: string, lines: number, imports: Import[], outsideImports: OutsideImport[], functions: FunctionSize[], defaultExports: number[], environmentReads: number[], requests: number[], sessionBegins: number[], rowsGivenAway: number[], factories: Factory[], tupleDeclarations: number[], literalSpreads: number[] }} Module */
 /** @typedef {{ type: string, start: number, end: number, [key: string]: unknown }} Node */
 
@@ -85,16 +85,42 @@ const measureFactory = (node, types, lineAt) => {
   const factory = /** @type {Node} */ (node.init)
   const [taken] = listIn(factory.params)
   const body = /** @type {Node} */ (factory.body)
+  const statements = body.type === 'BlockStatement' ? listIn(body.body) : []
   const returned =
     body.type === 'BlockStatement'
-      ? listIn(body.body).findLast(({ type }) => type === 'ReturnStatement')?.argument
+      ? statements.findLast(({ type }) => type === 'ReturnStatement')?.argument
       : (body.expression ?? body)
+  const properties = isNode(returned) && returned.type === 'ObjectExpression' ? listIn(returned.properties) : []
+  const spreads = properties.flatMap((property) => spreadOf(property, statements))
   return {
     name: nameIn(node.id) ?? '',
     line: lineAt(node.start),
     parts: taken ? Math.max(membersOf(annotationOf(taken), types), listIn(taken.properties).length) : 0,
-    returned: isNode(returned) && returned.type === 'ObjectExpression' ? listIn(returned.properties).length : 0,
+    own: properties.length - spreads.length,
+    spreads,
   }
+}
+
+// ...createA(), ...a after const a = createA(), and ...a after const { b, ...a } = createA().
+/** @type {(property: Node, statements: Node[]) => Factory['spreads']} */
+const spreadOf = ({ type, argument }, statements) => {
+  if (type !== 'SpreadElement') return []
+  const called = factoryCalledBy(argument)
+  if (called !== undefined) return [{ factory: called, left: 0 }]
+  return statements
+    .flatMap(({ declarations }) => listIn(declarations))
+    .flatMap(({ id, init }) => {
+      const factory = factoryCalledBy(init)
+      const keys = isNode(id) ? listIn(id.properties) : []
+      const isMeant = [id, ...keys.map((key) => key.argument)].some((each) => nameIn(each) === nameIn(argument))
+      return factory !== undefined && isMeant ? [{ factory, left: Math.max(0, keys.length - 1) }] : []
+    })
+}
+
+/** @type {(value: unknown) => string | undefined} */
+const factoryCalledBy = (value) => {
+  const name = isNode(value) && value.type === 'CallExpression' ? nameIn(value.callee) : undefined
+  return name && /^create[A-Z]/.test(name) ? name : undefined
 }
 
 /** @type {(parameter: Node) => Node | undefined} */

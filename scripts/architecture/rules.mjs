@@ -4,8 +4,10 @@ import { aliases } from './modules.mjs'
 
 /** @typedef {import('./modules.mjs').Module} Module */
 /** @typedef {import('./modules.mjs').Import} Import */
+/** @typedef {import('./modules.mjs').Factory} Factory */
 /** @typedef {{ line: number, says: string }} Finding */
-/** @typedef {(module: Module, known: Set<string>) => Finding[]} Rule */
+/** Every module by its path. @typedef {Map<string, Module>} Tree */
+/** @typedef {(module: Module, tree: Tree) => Finding[]} Rule */
 
 // From the outside in. A file imports from its own ring and from the rings after it.
 const rings = [
@@ -84,10 +86,10 @@ const routesNameTheirRefusals = ({ path, imports }) =>
     : []
 
 /** @type {Rule} */
-const importsWhatIsThere = ({ path, imports }, known) =>
+const importsWhatIsThere = ({ path, imports }, tree) =>
   isSource(path)
     ? imports
-        .filter(({ target }) => isSource(target) && !known.has(target))
+        .filter(({ target }) => isSource(target) && !tree.has(target))
         .map(({ target, line }) => ({ line, says: `imports ${target}, which is not there` }))
     : []
 
@@ -184,15 +186,29 @@ const functionsAreShort = ({ path, functions }) =>
         }))
 
 /** @type {Rule} */
-const factoriesAreSmall = ({ path, factories }) =>
-  isTest(path) || path.startsWith('test/')
+const factoriesAreSmall = (module, tree) =>
+  isTest(module.path) || module.path.startsWith('test/')
     ? []
-    : factories
+    : module.factories
+        .map((factory) => ({ ...factory, returned: isList(module.path) ? 0 : returnedBy(factory, module, tree) }))
         .filter(({ parts, returned }) => parts > mostParts || returned > mostReturned)
         .map(({ name, parts, returned, line }) => ({
           line,
           says: `${name} takes ${parts} parts and returns ${returned}: at most ${mostParts} and ${mostReturned}`,
         }))
+
+// What puts the program together returns its parts, and the client has a function for each request.
+/** @type {(path: string) => boolean} */
+const isList = (path) => path.startsWith('src/app/') || /^packages\/client\/src\/(calls|client)\.ts$/.test(path)
+
+/** With what its spreads bring, as far as the tree says. @type {(factory: Factory, module: Module, tree: Tree) => number} */
+const returnedBy = ({ own, spreads }, module, tree) =>
+  spreads.reduce((sum, { factory: name, left }) => {
+    const places = [module, ...module.imports.flatMap(({ target }) => tree.get(target) ?? [])]
+    const place = places.find(({ factories }) => factories.some((each) => each.name === name))
+    const factory = place?.factories.find((each) => each.name === name)
+    return sum + (place && factory ? returnedBy(factory, place, tree) - left : 1)
+  }, own)
 
 /** @type {Rule} */
 const declaresOneByOne = ({ path, tupleDeclarations, literalSpreads }) =>
@@ -236,10 +252,10 @@ const rules = {
  * @returns {string[]} one line for each finding, in the order of the modules
  */
 export const findings = (modules) => {
-  const known = new Set(modules.map(({ path }) => path))
+  const tree = new Map(modules.map((module) => [module.path, module]))
   return modules.flatMap((module) =>
     Object.entries(rules).flatMap(([name, rule]) =>
-      rule(module, known).map(({ line, says }) => `${module.path}:${line} ${says} (${name})`),
+      rule(module, tree).map(({ line, says }) => `${module.path}:${line} ${says} (${name})`),
     ),
   )
 }

@@ -96,6 +96,22 @@ const planted: [rule: string, mistake: string, files: Record<string, string>][] 
     '13 functions, after some lines',
     { 'src/lib/a.ts': `const createA = () => {\nif (b) return { c }\nreturn { ${propertiesOf(13)} }\n}` },
   ],
+  [
+    'factoriesAreSmall',
+    '13 functions, with those of a spread',
+    {
+      'src/lib/a.ts': `import { createB } from './b.js'\nconst createA = () => ({ ...createB(), ${propertiesOf(7)} })`,
+      'src/lib/b.ts': `export const createB = () => ({ ${propertiesOf(6)} })`,
+    },
+  ],
+  [
+    'factoriesAreSmall',
+    '13 functions, with the rest of another factory',
+    {
+      'src/lib/a.ts': `const createB = () => ({ ${propertiesOf(7)} })
+        const createA = () => { const { p0, ...b } = createB(); return { ...b, ${propertiesOf(7)} } }`,
+    },
+  ],
   ['factoriesAreSmall', '9 parts', { 'src/lib/a.ts': `const createA = ({ ${propertiesOf(9)} }) => 1` }],
   [
     'factoriesAreSmall',
@@ -122,6 +138,15 @@ it('a ring without a file is noticed', () => {
 })
 
 describe('what is allowed', () => {
+  it('is 12 functions with those of a spread, and any number of parts of the program', () => {
+    expect(
+      judge({
+        'src/lib/a.ts': `const createB = () => ({ ${propertiesOf(6)} })\nconst createA = () => ({ ...createB(), ${propertiesOf(6)} })`,
+        'src/app/a.ts': `export const createParts = () => ({ ${propertiesOf(13)} })`,
+      }),
+    ).toEqual([])
+  })
+
   it('is everything from the outside in', () => {
     const found = judge({
       'src/main.ts': `import { serve } from './commands/serve.js'`,
