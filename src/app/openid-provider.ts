@@ -4,38 +4,47 @@ import { seconds } from '../lib/durations.js'
 import type { NounPlatform, Nouns } from './nouns.js'
 import type { backgroundOf, OpenidNouns } from './openid-nouns.js'
 
-/** While there is no application, the database is asked for one at most this often. */
+/** The database is asked whether there is an application at most this often. */
 const askedEvery = 1 * seconds
 
-/** Remembers what was loaded. While there is nothing to load, `load` is called again, but not by every request. */
-const createOpening = <Loaded>(clock: Clock, load: () => Promise<Loaded | undefined>) => {
+type Opens<Loaded> = { isWanted: () => Promise<boolean>; load: () => Promise<Loaded> }
+
+/** Loads once, when it is wanted for the first time. Afterwards it is open or closed, as the last answer was. */
+const createOpening = <Loaded>(clock: Clock, { isWanted, load }: Opens<Loaded>) => {
   let loaded: Loaded | undefined
-  let loading: Promise<Loaded | undefined> | undefined
+  let isOpen = false
+  let asking: Promise<void> | undefined
   let askedAt = Number.NEGATIVE_INFINITY
 
-  const loadOnce = async () => {
+  const current = () => (isOpen ? loaded : undefined)
+
+  const ask = async () => {
     try {
-      loaded = await load()
-      return loaded
+      const wanted = await isWanted()
+      if (wanted) loaded ??= await load()
+      isOpen = wanted
     } catch (error) {
+      // What is open goes on from memory.
+      if (current()) return
       // Not known: the next request asks again, and must not answer that there is none.
       askedAt = Number.NEGATIVE_INFINITY
       throw error
     } finally {
-      loading = undefined
+      asking = undefined
     }
   }
 
   const now = async () => {
-    if (loaded) return loaded
-    loading ??= loadOnce()
-    return loading
+    asking ??= ask()
+    await asking
+    return current()
   }
 
   const atMostOnceASecond = async () => {
-    if (loaded) return loaded
+    // Nobody waits behind a question that a slow database has not answered yet.
+    if (asking) return current() ?? now()
     const moment = clock.now().getTime()
-    if (moment - askedAt < askedEvery) return loading
+    if (Math.abs(moment - askedAt) < askedEvery) return current()
     askedAt = moment
     return now()
   }
@@ -47,7 +56,7 @@ export type OpenidProvider = ReturnType<typeof createOpenidProvider>
 
 /**
  * The provider that applications sign their users in with. Nothing of it is loaded, made or started while there is no
- * application; the first one opens it, also while the service runs.
+ * application; the first one opens it and the last one closes it, also while the service runs.
  */
 export const createOpenidProvider = (config: Config, platform: NounPlatform, nouns: Nouns) => {
   const { clock, log } = platform
@@ -59,15 +68,15 @@ export const createOpenidProvider = (config: Config, platform: NounPlatform, nou
     for (const part of background.parts.toReversed()) part.start()
   }
 
-  const opening = createOpening<OpenidNouns>(clock, async () => {
-    if (!(await nouns.applications.exist())) return undefined
+  const load = async () => {
     const { createOpenidNouns, backgroundOf } = await import('./openid-nouns.js')
-    const opened = createOpenidNouns(config, platform, nouns)
+    const opened: OpenidNouns = createOpenidNouns(config, platform, nouns)
     background = backgroundOf(opened)
     keyAges = opened.loadedApplicationKeys.ages
     if (isRunning) startParts()
     return opened
-  })
+  }
+  const opening = createOpening(clock, { isWanted: nouns.applications.exist, load })
 
   return {
     /** Undefined while there is no application: then every address of the provider is unknown. */

@@ -7,7 +7,7 @@ import { createApplicationSecrets } from '../../src/domain/applications/applicat
 import { quoted } from '../../src/domain/applications/quoted.js'
 import { minutes } from '../../src/lib/durations.js'
 import { addApplication, applicationChangesOf } from '../support/applications.js'
-import { createMovableClock } from '../support/clock.js'
+import { createStoppedClock } from '../support/clock.js'
 import { testPostgres } from '../support/databases.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { latchkey as run } from '../support/terminal.js'
@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => latchkey.stop())
 
 it('nothing of the provider is opened before there is an application; then the running service opens it', async () => {
-  const clock = createMovableClock()
+  const clock = createStoppedClock()
   const openidProvider = createOpenidProvider(latchkey.config, { ...latchkey.app.platform, clock }, latchkey.app.nouns)
   expect(await openidProvider.open()).toBeUndefined()
   expect((await command('application', 'list')).out).toContain('There are no applications')
