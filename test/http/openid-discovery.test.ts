@@ -1,8 +1,12 @@
+import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { allowInsecureRequests, discoveryRequest, processDiscoveryResponse } from 'oauth4webapi'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addApplication } from '../support/applications.js'
+import { basic, postForm } from '../support/authorizations.js'
+import type { Browser } from '../support/client.js'
 import { whileAway } from '../support/databases.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { type OpenidApplication, openidApplication } from '../support/openid-application.js'
 import { until } from '../support/until.js'
 
 describe('OpenID discovery', () => {
@@ -116,5 +120,139 @@ describe('OpenID discovery', () => {
     await whileAway(latchkey.config.databaseUrl, async () => {
       expect(await Promise.all(paths.map(readByScript))).toEqual(before)
     })
+  })
+})
+
+/* What the module of the conformance suite reads is tried here: each value that is listed works, and others do not. */
+describe('oidcc-discovery-endpoint-verification', () => {
+  let latchkey: Latchkey
+  let notes: OpenidApplication
+  let page: OpenidApplication
+  let tab: Browser
+  let listed: Record<string, string[]>
+  beforeAll(async () => {
+    latchkey = await startLatchkey()
+    notes = await openidApplication(latchkey)
+    page = await openidApplication(latchkey, { name: 'Page', kind: 'browser', algorithm: 'ES256' })
+    tab = await latchkey.signedUp('ada')
+    await tab.send('PATCH', '/api/auth/account', { name: 'Ada' }, { csrf: true })
+    listed = notes.server as unknown as Record<string, string[]>
+  })
+  afterAll(() => latchkey.stop())
+
+  const errorOf = async (changed: Record<string, string>) => {
+    const { state } = await notes.ask(tab, changed)
+    return state.location === undefined ? undefined : (new URL(state.location).searchParams.get('error') ?? undefined)
+  }
+  /** Of the values of a parameter, those that are refused. */
+  const refused = async (name: string, values: readonly string[]) => {
+    const errors = await Promise.all(values.map(async (value) => [value, await errorOf({ [name]: value })] as const))
+    return errors.filter(([, error]) => error?.startsWith('invalid_') || error?.startsWith('unsupported_'))
+  }
+  const newCode = async (application = notes) => {
+    const asked = await application.ask(tab)
+    const { code = '' } = application.told(asked)
+    const { verifier: code_verifier } = asked.sent
+    return { grant_type: 'authorization_code', code, redirect_uri: application.redirectAddress, code_verifier }
+  }
+
+  it('names itself, and addresses that answer', async () => {
+    const { issuer } = notes.server
+    expect(issuer).toBe(`${latchkey.config.publicUrl}/api/auth`)
+    const addresses = Object.entries(notes.server).filter(([name]) => /_endpoint$|^jwks_uri$/.test(name))
+    expect(addresses).toHaveLength(6)
+    for (const [name, address] of addresses) {
+      expect(String(address).startsWith(`${issuer}/`), name).toBe(true)
+      const answer = await fetch(String(address), { method: /token|revocation/.test(name) ? 'POST' : 'GET' })
+      expect([name, answer.status]).not.toEqual([name, 404])
+    }
+  })
+
+  it.each([
+    ['response_types_supported', 'response_type', ['token', 'id_token', 'code id_token', 'code token', 'none']],
+    ['response_modes_supported', 'response_mode', ['fragment', 'form_post', 'query.jwt', 'web_message']],
+    ['code_challenge_methods_supported', 'code_challenge_method', ['plain', 'S512', 's256']],
+    ['prompt_values_supported', 'prompt', ['create', 'None']],
+  ])('%s: %s is one of them', async (property, name, others) => {
+    expect(await refused(name, listed[property] ?? [])).toEqual([])
+    expect((await refused(name, others)).map(([value]) => value)).toEqual(others)
+  })
+
+  it('scopes_supported and claims_supported: all of them are given, and no others', async () => {
+    const scope = [...(listed.scopes_supported ?? []), 'address', 'phone', 'offline_access'].join(' ')
+    const tokens = await notes.signIn(tab, { scope })
+    expect(tokens.scope?.split(' ')).toEqual(listed.scopes_supported)
+    const told = { ...decodeJwt(tokens.id_token), ...(await notes.userInfo(tokens)) }
+    expect(Object.keys(told).toSorted()).toEqual(listed.claims_supported?.toSorted())
+    const claims = JSON.stringify({ userinfo: { name: null, phone_number: { essential: true } } })
+    const asked = await notes.signIn(tab, { claims })
+    expect(await notes.userInfo(asked)).toEqual({ sub: asked.claims.sub, name: 'Ada' })
+  })
+
+  it('grant_types_supported: others are refused', async () => {
+    const { id, secret } = notes.application
+    const grant = (form: Record<string, string>) => postForm(latchkey.url, '/api/auth/token', form, basic(id, secret))
+    const { body } = await grant(await newCode())
+    const refreshed = await grant({ grant_type: 'refresh_token', refresh_token: body.refresh_token ?? '' })
+    expect([refreshed.status, listed.grant_types_supported]).toEqual([200, ['authorization_code', 'refresh_token']])
+    const others = ['password', 'client_credentials', 'implicit', 'urn:ietf:params:oauth:grant-type:device_code']
+    for (const grant_type of others) expect((await grant({ grant_type })).body.error).toBe('unsupported_grant_type')
+  })
+
+  it('token_endpoint_auth_methods_supported and revocation_endpoint_auth_methods_supported: others are refused', async () => {
+    const { id: client_id, secret: client_secret } = notes.application
+    const withSecret = {
+      client_secret_basic: { headers: basic(client_id, client_secret), form: {} },
+      client_secret_post: { headers: {}, form: { client_id, client_secret } },
+    }
+    const none = { headers: {}, form: { client_id: page.application.id } }
+    const methods: Record<string, { headers: Record<string, string>; form: Record<string, string> }> = {
+      ...withSecret,
+      none,
+    }
+    for (const property of ['token_endpoint_auth_methods_supported', 'revocation_endpoint_auth_methods_supported'])
+      expect(listed[property]).toEqual(Object.keys(methods))
+    for (const [name, { headers, form }] of Object.entries(methods)) {
+      const code = await newCode(name === 'none' ? page : notes)
+      const given = await postForm(latchkey.url, '/api/auth/token', { ...code, ...form }, headers)
+      expect([name, given.status]).toEqual([name, 200])
+      const token = given.body.refresh_token ?? ''
+      const revoked = await postForm(latchkey.url, '/api/auth/revoke', { token, ...form }, headers)
+      expect([name, revoked.status]).toEqual([name, 200])
+    }
+    const assertion = {
+      client_id,
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      client_assertion: 'a.b.c',
+    }
+    for (const path of ['token', 'revoke']) {
+      const answer = await postForm(latchkey.url, `/api/auth/${path}`, {
+        ...(await newCode()),
+        token: 'x',
+        ...assertion,
+      })
+      expect([path, answer.status, answer.body.error]).toEqual([path, 401, 'invalid_client'])
+    }
+  })
+
+  it('id_token_signing_alg_values_supported: as the application has registered', async () => {
+    const algorithms = await Promise.all(
+      [notes, page].map(async (each) => decodeProtectedHeader((await each.signIn(tab)).id_token).alg),
+    )
+    expect(algorithms).toEqual(listed.id_token_signing_alg_values_supported)
+  })
+
+  it('ui_locales_supported: each is the language of the page', async () => {
+    const languageOf = async (wanted: string) => {
+      const html = await (await fetch(`${notes.issuer}/authorize?ui_locales=${wanted}`)).text()
+      return /<html lang="(\w+)"/.exec(html)?.[1]
+    }
+    for (const language of [...(listed.ui_locales_supported ?? [])]) expect(await languageOf(language)).toBe(language)
+    expect(await languageOf('tlh')).toBe('en')
+  })
+
+  it('what it says false about is refused in the words of the standard', async () => {
+    expect(await errorOf({ request: 'a.b.c' })).toBe('request_not_supported')
+    expect(await errorOf({ request_uri: 'https://notes.example.com/r' })).toBe('request_uri_not_supported')
   })
 })

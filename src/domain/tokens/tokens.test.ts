@@ -143,6 +143,32 @@ describe('access tokens', () => {
     expect(names).toEqual([64, 16])
   })
 
+  it('never exceeds 1,800 bytes with the most and longest groups either, for every user who fits', () => {
+    const groups = Array.from({ length: 16 }, (_, at) => String.fromCharCode(97 + at).repeat(32))
+    const longest = {
+      ...accessClaims(),
+      name: '😀'.repeat(100),
+      gen: 2 ** 31 - 2,
+      iat: 253_402_300_798,
+      exp: 253_402_300_799,
+      auth_time: 253_402_300_799,
+      amr: ['pwd', 'provider', 'otp', 'rec', 'passkey', 'mail'],
+      mfa_time: 253_402_300_799,
+      groups,
+    }
+    const emails = Array.from({ length: 250 }, (_, length) => `a@${'b'.repeat(length + 1)}`)
+    const fitting = emails.filter((email) => tokens.fits({ username: '漢'.repeat(20), email, groups }))
+    expect(fitting.length).toBeGreaterThan(50)
+    // The last one is the longest of those that fit, so that one letter more would not.
+    expect(fitting.length).toBeLessThan(emails.length)
+    const [email = ''] = fitting.slice(-1)
+    for (const name of [null, longest.name]) {
+      const token = tokens.signAccess({ ...longest, username: '漢'.repeat(20), email, name })
+      expect(token.length).toBeLessThanOrEqual(1800)
+      expect(tokens.readAccess(token)).toMatchObject({ email, groups })
+    }
+  })
+
   it('refuses every other spelling of the same signature', () => {
     const token = genuine()
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
