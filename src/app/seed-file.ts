@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises'
-import { type Static, Type } from 'typebox'
+import { type Static, type TObject, Type } from 'typebox'
 import { Check } from 'typebox/schema'
 import { groupPattern } from '../contract/groups.js'
 import { isRefused } from '../contract/outcome.js'
+import { refusals } from '../contract/refusals.js'
 import { homeOf } from '../domain/applications/application-addresses.js'
 import { createApplicationChanges } from '../domain/applications/application-changes.js'
+import { applicationFaultSentence } from '../domain/applications/application-fault-sentences.js'
 import type { NewApplication } from '../domain/applications/application-rules.js'
 import { createApplicationSecrets } from '../domain/applications/application-secrets.js'
 import { operatorClient } from '../domain/sessions/client.js'
@@ -15,51 +17,74 @@ import { OperatorError } from '../lib/operator-error.js'
 import { parseStrictJson } from '../lib/strict-json.js'
 import type { NounPlatform, Nouns } from './nouns.js'
 
-const exact = { additionalProperties: false }
-const Group = Type.String({ pattern: groupPattern })
-const Addresses = Type.Array(Type.String())
+const Text = Type.String({ description: 'a text' })
+const Addresses = Type.Array(Type.String(), { description: 'a list of addresses' })
+const Groups = Type.Array(Type.String({ pattern: groupPattern }), {
+  description: 'a list of names with 1 to 32 small letters, digits, dots, underscores and hyphens',
+})
 
-const SeededApplication = Type.Object(
-  {
-    id: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,62}$' }),
-    secret: Type.Optional(Type.String({ pattern: '^[\\w-]{16,128}$' })),
-    name: Type.String(),
-    kind: Type.Optional(Type.Union([Type.Literal('web'), Type.Literal('browser'), Type.Literal('native')])),
-    home: Type.Optional(Type.String()),
-    redirectAddresses: Type.Array(Type.String(), { minItems: 1 }),
-    logoutAddresses: Type.Optional(Addresses),
-    backchannelLogout: Type.Optional(Type.String()),
-    groups: Type.Optional(Type.Array(Group)),
-    pkce: Type.Optional(Type.Boolean()),
-  },
-  exact,
-)
+/** `description` is what an operator is told who writes something else. */
+const SeededApplication = Type.Object({
+  id: Type.String({
+    pattern: '^[a-z0-9][a-z0-9_-]{0,62}$',
+    description: 'a text of 1 to 63 small letters, digits, hyphens and underscores',
+  }),
+  secret: Type.Optional(
+    Type.String({
+      pattern: '^[\\w-]{16,128}$',
+      description: 'a text of 16 to 128 letters, digits, hyphens and underscores',
+    }),
+  ),
+  name: Text,
+  kind: Type.Optional(
+    Type.Union([Type.Literal('web'), Type.Literal('browser'), Type.Literal('native')], {
+      description: 'web, browser or native',
+    }),
+  ),
+  home: Type.Optional(Text),
+  redirectAddresses: Addresses,
+  logoutAddresses: Type.Optional(Addresses),
+  backchannelLogout: Type.Optional(Text),
+  groups: Type.Optional(Groups),
+  pkce: Type.Optional(Type.Boolean({ description: 'true or false' })),
+})
 
-const SeededUser = Type.Object(
-  { username: Type.String(), email: Type.String(), password: Type.String(), groups: Type.Optional(Type.Array(Group)) },
-  exact,
-)
+const SeededUser = Type.Object({ username: Text, email: Text, password: Text, groups: Type.Optional(Groups) })
 
-const SeedFile = Type.Object(
-  {
-    groups: Type.Optional(Type.Array(Group)),
-    applications: Type.Optional(Type.Array(Type.Unknown())),
-    administrator: Type.Optional(Type.Unknown()),
-  },
-  exact,
-)
+const SeedFile = Type.Object({
+  groups: Type.Optional(Groups),
+  applications: Type.Optional(Type.Array(Type.Unknown(), { description: 'a list of applications' })),
+  administrator: Type.Optional(Type.Unknown()),
+})
 
 const client = operatorClient('SEED_FILE')
 
 const fault = (sentence: string) => new OperatorError(`SEED_FILE: ${sentence}`)
 
-const readSeedFile = async (path: string): Promise<Static<typeof SeedFile>> => {
+/** The value, if it has what the schema asks for and nothing else. `place` is where it stands in the file. */
+const read = <Schema extends TObject>(schema: Schema, value: unknown, place: string): Static<Schema> => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw fault(`${place} is no JSON object`)
+  const unknown = Object.keys(value).find((key) => !Object.hasOwn(schema.properties, key))
+  if (unknown !== undefined)
+    throw fault(
+      `${place} has the key ${unknown}, which is not known. It can have: ${Object.keys(schema.properties).join(', ')}`,
+    )
+  const given = value as Record<string, unknown>
+  for (const [key, property] of Object.entries(schema.properties)) {
+    const isMissing = given[key] === undefined
+    if (isMissing && !schema.required?.includes(key)) continue
+    if (isMissing) throw fault(`${place} has no ${key}`)
+    if (!Check(property, given[key]))
+      throw fault(`${key} of ${place} must be ${(property as { description?: string }).description}`)
+  }
+  return given as Static<Schema>
+}
+
+const readSeedFile = async (path: string) => {
   const bytes = await readFile(path).catch((error: unknown) => {
     throw fault(`the file cannot be read: ${path} (${whyUnreadable(error)})`)
   })
-  const value = parseStrictJson(bytes)?.value
-  if (!Check(SeedFile, value)) throw fault(`${path} is no JSON object with groups, applications and administrator`)
-  return value
+  return read(SeedFile, parseStrictJson(bytes)?.value, path)
 }
 
 const applicationFrom = (given: Static<typeof SeededApplication>): NewApplication => {
@@ -82,19 +107,28 @@ const applicationFrom = (given: Static<typeof SeededApplication>): NewApplicatio
   }
 }
 
-const addApplication = async (seeded: unknown, place: string, platform: NounPlatform, nouns: Nouns) => {
-  if (!Check(SeededApplication, seeded)) throw fault(`${place} needs an id, a name and redirectAddresses`)
+const noGroup = (group: string, place: string) =>
+  `${place} names the group ${group}, which does not exist: add it to "groups" of the file`
+
+const addApplication = async (given: unknown, place: string, platform: NounPlatform, nouns: Nouns) => {
+  const seeded = read(SeededApplication, given, place)
   if (await nouns.applications.find(seeded.id)) return
   const application = applicationFrom(seeded)
   if (application.kind === 'web' && seeded.secret === undefined)
-    throw fault(`${place} needs a secret of 16 to 128 letters, digits, hyphens and underscores`)
+    throw fault(`${place} has no secret, which an application of the kind web needs`)
   const { database, clock } = platform
   const { events, groups, usedApplications } = nouns
   const applicationSecrets = createApplicationSecrets({ database, clock })
   const parts = { database, clock, events, groups, applicationSecrets, usedApplications, production: false }
   const added = await createApplicationChanges(parts).add(application, client, seeded)
-  if (isRefused(added)) throw fault(`${place} is refused: ${added.refused}`)
+  if (!isRefused(added)) return
+  if (added.refused === 'no_group') throw fault(noGroup(added.group, place))
+  if (added.refused === 'name_taken') throw fault(`another application has the name of ${place}`)
+  // A new application has no secret before its first.
+  if (added.refused !== 'too_many_secrets') throw fault(`${place} is refused. ${applicationFaultSentence(added)}`)
 }
+
+const busy = 'the password of administrator could not be hashed in time'
 
 const addUser = async (
   { username, email, password }: Static<typeof SeededUser>,
@@ -103,17 +137,21 @@ const addUser = async (
 ) => {
   const address = readEmail(email)
   const name = readUsername(username)
-  if (isRefused(address) || isRefused(name)) throw fault('administrator needs a username and an email')
+  if (isRefused(address)) throw fault('email of administrator is no email address')
+  if (isRefused(name)) throw fault(`username of administrator cannot be used. ${refusals[name.refused].message}`)
   const existing = await nouns.users.findByLogin(name.username)
   if (existing) return existing
   const asker = { ip: client.ip }
   const weak = await nouns.passwords.refusalFor(password, { username, email, name: null }, asker)
-  if (weak) throw fault(`the password of administrator is refused: ${weak.refused}`)
+  if (weak?.refused === 'password_rejected')
+    throw fault(`password of administrator cannot be used. ${weak.errors.join(' ')}`)
+  if (weak) throw fault(busy)
   const passwordHash = await nouns.passwords.hash(password, asker)
-  if (isRefused(passwordHash)) throw fault('the password of administrator could not be hashed in time')
+  if (isRefused(passwordHash)) throw fault(busy)
   const user = { email: address, username: name, name: null, passwordHash }
   const created = await nouns.newUsers.createWithPassword(platform.database, user)
-  if (isRefused(created)) throw fault(`administrator is refused: ${created.refused}`)
+  if (isRefused(created))
+    throw fault(`${created.refused === 'email_taken' ? 'email' : 'username'} of administrator belongs to another user`)
   await nouns.events.record({ kind: 'user_added', userId: created.id }, client)
   return created
 }
@@ -124,8 +162,11 @@ export const applySeedFile = async (path: string, platform: NounPlatform, nouns:
   for (const name of groups) await nouns.groups.add(name, client)
   for (const [at, given] of applications.entries()) await addApplication(given, `applications[${at}]`, platform, nouns)
   if (administrator === undefined) return
-  if (!Check(SeededUser, administrator)) throw fault('administrator needs a username, an email and a password')
-  const { id: userId } = await addUser(administrator, platform, nouns)
-  const joined = await nouns.groupChanges.change({ userId, client }, { add: administrator.groups ?? [] })
-  if (isRefused(joined)) throw fault(`the groups of administrator are refused: ${joined.refused}`)
+  const seeded = read(SeededUser, administrator, 'administrator')
+  const { id: userId } = await addUser(seeded, platform, nouns)
+  const joined = await nouns.groupChanges.change({ userId, client }, { add: seeded.groups ?? [] })
+  if (!isRefused(joined)) return
+  throw fault(
+    joined.refused === 'no_group' ? noGroup(joined.group, 'administrator') : 'administrator has too many groups',
+  )
 }

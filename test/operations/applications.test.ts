@@ -211,21 +211,24 @@ it('an application is changed, and only what is named', async () => {
 })
 
 it('a secret is replaced while both work', async () => {
-  const { id, secret: first } = await addApplication(latchkey, { name: 'Mail' })
+  const { id, secret: first } = await addApplication(latchkey, { name: 'Our Mail' })
   const secrets = createApplicationSecrets({ database: latchkey.sql, clock: latchkey.clock })
-  expect(await command('application', 'secret', 'remove', 'Mail')).toMatchObject({
+  expect(await command('application', 'secret', 'remove', 'our mail')).toMatchObject({
     code: 1,
-    err: expect.stringContaining('only secret'),
+    err: "Nothing was changed. This is the only secret of Our Mail. Add another one first: latchkey application secret add 'Our Mail'\n",
   })
-  const { secret: second } = JSON.parse((await command('application', 'secret', 'add', 'Mail', '--json')).out)
+  expect((await command('application', 'secret', 'remove', 'Our Mail', id)).err).toMatch(
+    /has no such secret\. See: latchkey application show 'Our Mail'\n$/,
+  )
+  const { secret: second } = JSON.parse((await command('application', 'secret', 'add', 'Our Mail', '--json')).out)
   expect([await secrets.isRight(id, first), await secrets.isRight(id, second)]).toEqual([true, true])
-  expect(await command('application', 'secret', 'add', 'Mail')).toMatchObject({
+  expect(await command('application', 'secret', 'add', id)).toMatchObject({
     code: 1,
-    err: expect.stringContaining('has 2 secrets already'),
+    err: "Nothing was changed. Our Mail has 2 secrets already. Remove the older one first: latchkey application secret remove 'Our Mail'\n",
   })
-  expect((await command('application', 'secret', 'remove', 'Mail')).code).toBe(0)
+  expect((await command('application', 'secret', 'remove', 'Our Mail')).code).toBe(0)
   expect([await secrets.isRight(id, first), await secrets.isRight(id, second)]).toEqual([false, true])
-  await command('application', 'delete', 'Mail')
+  await command('application', 'delete', 'Our Mail')
   expect(await secrets.isRight(id, second)).toBe(false)
 })
 
@@ -284,7 +287,11 @@ it('who loses the right by a change of the application loses its use, and the ap
   expect(told).toEqual([{ username: 'ben' }])
   expect((await eventsOf()).at(-1)).toEqual(['application_changed', 'Flights: access, groups', 'command line'])
   expect((await eventsOf()).at(-2)).toEqual(['application_access_ended', 'Flights', 'command line'])
-  await command('application', 'delete', 'Flights')
+  expect(await command('application', 'delete', 'Flights')).toMatchObject({
+    code: 1,
+    err: 'Nothing was changed. 1 user would lose Flights. Add --yes to delete it.\n',
+  })
+  expect((await command('application', 'delete', 'Flights', '--yes')).out).toBe('Deleted Flights.\n')
 })
 
 it('the last 20 different errors are kept, each written once a minute at most', async () => {

@@ -28,12 +28,31 @@ it('SEED_FILE makes groups, applications and an administrator, once', async () =
     const before = await events()
     await applySeedFile(path, platform, nouns)
     expect(await events()).toBe(before)
+    const application = { id: 'x', name: 'X', secret: 'x'.repeat(16), redirectAddresses: ['https://x.example'] }
+    const administrator = { username: 'ben', email: 'ben@example.com', password: 'violet-Harbor-91-lantern' }
+    const { secret: _, ...withoutSecret } = application
+    const applied = (changed: object) => JSON.stringify({ applications: [{ ...application, ...changed }] })
+    const administered = (changed: object) => JSON.stringify({ administrator: { ...administrator, ...changed } })
     for (const [text, sentence] of [
       ['{', 'is no JSON object'],
-      ['{"users": []}', 'is no JSON object'],
-      ['{"applications": [{"id": "x"}]}', 'applications[0] needs an id, a name and redirectAddresses'],
-      ['{"applications": [{"id": "x", "name": "X", "redirectAddresses": ["https://x.example"]}]}', 'needs a secret'],
-      ['{"administrator": {"username": "ben"}}', 'administrator needs a username, an email and a password'],
+      ['{"users": []}', 'has the key users, which is not known. It can have: groups, applications, administrator'],
+      ['{"groups": ["Big"]}', 'must be a list of names with 1 to 32 small letters'],
+      ['{"applications": [{"id": "x"}]}', 'applications[0] has no name'],
+      [JSON.stringify({ applications: [withoutSecret] }), 'applications[0] has no secret'],
+      [applied({ secret: 'short' }), 'secret of applications[0] must be a text of 16 to 128 letters'],
+      [
+        applied({ redirect: 'x' }),
+        'applications[0] has the key redirect, which is not known. It can have: id, secret,',
+      ],
+      [applied({ redirectAddresses: ['x'] }), 'applications[0] is refused. x is no address'],
+      [applied({ groups: ['crew'] }), 'applications[0] names the group crew, which does not exist: add it to "groups"'],
+      [applied({ name: 'wiki' }), 'another application has the name of applications[0]'],
+      ['{"administrator": {"username": "ben"}}', 'administrator has no email'],
+      [administered({ username: 'b@n' }), 'username of administrator cannot be used. '],
+      [administered({ email: 'ben' }), 'email of administrator is no email address'],
+      [administered({ password: '12345678' }), 'password of administrator cannot be used. '],
+      [administered({ email: 'ada@example.com' }), 'email of administrator belongs to another user'],
+      [administered({ groups: ['crew'] }), 'administrator names the group crew, which does not exist'],
     ] as const) {
       await writeFile(path, text)
       await expect(applySeedFile(path, platform, nouns)).rejects.toThrow(sentence)

@@ -39,7 +39,7 @@ ${optionsHelp}
     const { positionals, values } = readArguments(args, newApplicationOptions, ['NAME'])
     const { application, program } = readNewApplication(positionals[0] ?? '', values)
     return withStores(context, 'service', async ({ applicationChanges, issuer }) => {
-      const added = unlessRefused(await applicationChanges.add(application, operator(context)))
+      const added = unlessRefused(await applicationChanges.add(application, operator(context)), application.name)
       const { id, name, home } = added.application
       const { secret } = added
       if (values.json) {

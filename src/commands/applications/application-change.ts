@@ -22,8 +22,8 @@ ${optionsHelp}
     const { positionals, values } = readArguments(args, changeOptions, ['APPLICATION'])
     const change = readChange(values)
     return withStores(context, 'service', async (stores) => {
-      const { id } = await requireApplication(stores, positionals[0] ?? '')
-      const changed = unlessRefused(await stores.applicationChanges.change(id, change, operator(context)))
+      const { id, name: before } = await requireApplication(stores, positionals[0] ?? '')
+      const changed = unlessRefused(await stores.applicationChanges.change(id, change, operator(context)), before)
       const { application, what } = changed
       const name = printableText(application.name)
       const done = what === '' ? `${name} is like this already.` : `Changed ${name}: ${what.replaceAll('_', ' ')}.`

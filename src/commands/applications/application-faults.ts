@@ -1,37 +1,41 @@
 import { isRefused } from '../../contract/outcome.js'
-import { addressFaults } from '../../domain/applications/application-addresses.js'
 import type { ApplicationChanges } from '../../domain/applications/application-changes.js'
-import { longestApplicationName } from '../../domain/applications/application-rules.js'
+import { applicationFaultSentence } from '../../domain/applications/application-fault-sentences.js'
 import { mostSecrets } from '../../domain/applications/application-secrets.js'
 import { CommandFailure } from '../command.js'
+import { counted } from '../terminal/counted.js'
 import { printableText } from '../terminal/printable-json.js'
+import { quoteCommand } from '../terminal/quote-command.js'
 
 type Outcome = Awaited<ReturnType<ApplicationChanges[keyof ApplicationChanges]>>
 type Refusal = Extract<Outcome, { refused: string }>
 
-const sentences: { [Code in Refusal['refused']]: (refusal: Extract<Refusal, { refused: Code }>) => string } = {
-  bad_name: () =>
-    `A name has 1 to ${longestApplicationName} characters in one line, without spaces at its ends or characters that cannot be seen.`,
-  no_redirect_address: () => 'An application needs at least one address in --redirect.',
-  bad_address: ({ address, fault }) => `${printableText(address)} ${addressFaults[fault]}.`,
-  pkce_needed: () => 'An application without a secret always needs PKCE.',
-  consent_needed: () =>
-    'A native application always asks its user (--consent ask), because any program on the same machine can pose as it.',
+/** `name` is that of the application, for a command that can be copied. */
+const sentences: {
+  [Code in Refusal['refused']]: (refusal: Extract<Refusal, { refused: Code }>, name: string) => string
+} = {
+  bad_name: applicationFaultSentence,
+  no_redirect_address: applicationFaultSentence,
+  bad_address: applicationFaultSentence,
+  pkce_needed: applicationFaultSentence,
+  consent_needed: applicationFaultSentence,
   no_group: ({ group }) => `There is no group ${group}. Make it with: latchkey group add ${group}`,
   name_taken: () => 'Another application has this name.',
   no_application: () => 'The application was deleted in the meantime.',
   has_no_secret: () => 'Only an application of the kind web has secrets.',
-  too_many_secrets: () =>
-    `The application has ${mostSecrets} secrets already. Remove the older one first: latchkey application secret remove NAME`,
-  no_secret: () => 'The application has no such secret. See: latchkey application show NAME',
-  last_secret: () =>
-    'This is the only secret of the application. Add another one first: latchkey application secret add NAME',
+  too_many_secrets: (_, name) =>
+    `${printableText(name)} has ${mostSecrets} secrets already. Remove the older one first: ${quoteCommand('application secret remove', name)}`,
+  no_secret: (_, name) => `${printableText(name)} has no such secret. See: ${quoteCommand('application show', name)}`,
+  last_secret: (_, name) =>
+    `This is the only secret of ${printableText(name)}. Add another one first: ${quoteCommand('application secret add', name)}`,
+  application_in_use: ({ users }, name) =>
+    `${counted(users, 'user')} would lose ${printableText(name)}. Add --yes to delete it.`,
 }
 
 /** What was done, or why it was not. A sentence may end in a command, which is then the end of the line and can be copied. */
-export const unlessRefused = <Value>(outcome: Value): Exclude<Value, { refused: string }> => {
+export const unlessRefused = <Value>(outcome: Value, name: string): Exclude<Value, { refused: string }> => {
   if (!isRefused(outcome)) return outcome as Exclude<Value, { refused: string }>
   const refusal = outcome as Refusal
-  const sentence = sentences[refusal.refused] as (refusal: Refusal) => string
-  throw new CommandFailure(`Nothing was changed. ${sentence(refusal)}`)
+  const sentence = sentences[refusal.refused] as (refusal: Refusal, name: string) => string
+  throw new CommandFailure(`Nothing was changed. ${printableText(sentence(refusal, name))}`)
 }

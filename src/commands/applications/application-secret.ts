@@ -20,7 +20,7 @@ into the application, then \`latchkey application secret remove APPLICATION\`.
     const { positionals, values } = readArguments(args, json, ['APPLICATION'])
     return withStores(context, 'service', async (stores) => {
       const { id: applicationId, name } = await requireApplication(stores, positionals[0] ?? '')
-      const added = unlessRefused(await stores.applicationChanges.addSecret(applicationId, operator(context)))
+      const added = unlessRefused(await stores.applicationChanges.addSecret(applicationId, operator(context)), name)
       const { id, secret } = added
       const next = quoteCommand('application secret remove', name)
       const told = `${secret}\nThe secret is shown only now. When ${printableText(name)} uses it: ${next}`
@@ -45,6 +45,7 @@ The older of two, or the one whose id \`latchkey application show\` prints. It s
       const { applicationChanges } = stores
       const { id } = unlessRefused(
         await applicationChanges.removeSecret(applicationId, positionals[1], operator(context)),
+        name,
       )
       await print(context.stdout, values.json ? printableJson({ id }) : `Removed a secret of ${printableText(name)}.`)
       return 0

@@ -88,17 +88,20 @@ APPLICATION is a name or an id. Of each application the last 20 different errors
 
 export const applicationDelete: Command = {
   summary: 'Delete an application: users cannot sign in to it any more',
-  help: `latchkey application delete APPLICATION [--json]
+  help: `latchkey application delete APPLICATION [--yes] [--json]
 
-Its codes, tokens and consents are deleted with it, and its address gets no logout notice any more. APPLICATION is a name or an id.
+Its codes, tokens and consents are deleted with it, and its address gets no logout notice any more. One that users are signed in
+to is deleted only with --yes. APPLICATION is a name or an id.
 
+  --yes     also with users
   --json    one JSON object, for programs`,
 
   run: async (args, context) => {
-    const { positionals, values } = readArguments(args, json, ['APPLICATION'])
+    const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, ...json }, ['APPLICATION'])
     return withStores(context, 'service', async (stores) => {
       const { id, name } = await requireApplication(stores, positionals[0] ?? '')
-      unlessRefused(await stores.applicationChanges.delete(id, operator(context)))
+      const isUsedToo = values.yes ?? false
+      unlessRefused(await stores.applicationChanges.delete(id, operator(context), isUsedToo), name)
       const done = `Deleted ${printableText(name)}.`
       await print(context.stdout, values.json ? printableJson({ id, name, deleted: true }) : done)
       return 0

@@ -19,7 +19,7 @@ type Dependencies = {
   events: Pick<Events, 'recordInside'>
   groups: Pick<Groups, 'hold'>
   applicationSecrets: Pick<ApplicationSecrets, 'add' | 'remove'>
-  usedApplications: Pick<UsedApplications, 'endWithoutRight'>
+  usedApplications: Pick<UsedApplications, 'countUsers' | 'endWithoutRight'>
   production: boolean
 }
 
@@ -116,11 +116,13 @@ export const createApplicationChanges = (parts: Dependencies) => {
         return isRefused(removed) ? removed : { ...removed, what: 'secret removed' }
       }),
 
-    /** Its sessions, codes and tokens go with it, and nothing is told any more. */
-    delete: (id: string, client: Client) =>
+    /** Its sessions, codes and tokens go with it, and nothing is told any more. `isUsedToo`: also if users would lose it. */
+    delete: (id: string, client: Client, isUsedToo = false) =>
       database.transaction(async (sql) => {
         const [row] = await store.lockById(sql, id)
         if (!row) return refuse('no_application')
+        const users = await usedApplications.countUsers(sql, id)
+        if (users > 0 && !isUsedToo) return refuse('application_in_use', { users })
         await store.remove(sql, id)
         await events.recordInside(sql, { kind: 'application_deleted', reason: row.name }, client)
         return undefined

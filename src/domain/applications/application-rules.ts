@@ -9,7 +9,7 @@ export type NewApplication = Omit<Application, 'id' | 'createdAt'>
 /** The kind stays: it decides which addresses are allowed, and whether there is a secret. */
 export type ApplicationChange = Partial<Omit<NewApplication, 'kind'>>
 
-type ApplicationRefusal =
+export type ApplicationRefusal =
   | Refused<'bad_name'>
   | Refused<'no_redirect_address'>
   | Refused<'pkce_needed'>

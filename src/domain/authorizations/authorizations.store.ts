@@ -85,6 +85,13 @@ export const selectOfUser = (sql: Sql, userId: string, live: LiveAt) =>
     [userId, momentsOf(live)],
   )
 
+export const selectUsers = (sql: Sql, applicationId: string, live: LiveAt) =>
+  sql.query(
+    `select distinct s.user_id from application_sessions as s join refresh_token_records as r on r.id = s.sid
+     where s.application_id = $1 and ${liveSession('$2')}`,
+    [applicationId, momentsOf(live)],
+  )
+
 /** Every transaction that ends authorizations locks them in this order. */
 const inOrder = 'order by s.sid, s.application_id for update of s'
 

@@ -1,7 +1,7 @@
 import { refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
 import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
-import type { Database } from '../../platform/database/database.js'
+import type { Database, Sql } from '../../platform/database/database.js'
 import type { Application } from '../applications/application.js'
 import type { Events } from '../events/events.js'
 import { createSessionLife, type SessionLimits } from '../sessions/live-sessions.js'
@@ -42,6 +42,10 @@ export const createUsedApplications = (options: Options) => {
         since,
         lastUsedAt: last_used_at,
       })),
+
+    /** How many users have used it in a session that lives. */
+    countUsers: async (sql: Sql, applicationId: string) =>
+      (await store.selectUsers(sql, applicationId, liveNow())).length,
 
     /** What the user has agreed to share, with the name of the application. */
     consentsOf: async (userId: string) =>

@@ -1,0 +1,18 @@
+import { addressFaults } from './application-addresses.js'
+import { type ApplicationRefusal, longestApplicationName } from './application-rules.js'
+
+/** For operators: what is wrong with an application that a command or a file describes. */
+const sentences: {
+  [Code in ApplicationRefusal['refused']]: (refusal: Extract<ApplicationRefusal, { refused: Code }>) => string
+} = {
+  bad_name: () =>
+    `A name has 1 to ${longestApplicationName} characters in one line, without spaces at its ends or characters that cannot be seen.`,
+  no_redirect_address: () => 'An application needs at least one redirect address.',
+  bad_address: ({ address, fault }) => `${address} ${addressFaults[fault]}.`,
+  pkce_needed: () => 'An application without a secret always needs PKCE.',
+  consent_needed: () =>
+    'A native application always asks its user for consent, because any program on the same machine can pose as it.',
+}
+
+export const applicationFaultSentence = (refusal: ApplicationRefusal) =>
+  (sentences[refusal.refused] as (refusal: ApplicationRefusal) => string)(refusal)
