@@ -52,6 +52,7 @@ describe('why a user could not sign in', () => {
     const { out, code } = await command('user', 'show', 'ADA@example.com')
     expect(code).toBe(0)
     expect(out).toMatch(/^username +ada$/m)
+    expect(out).toMatch(/^email proven +yes$/m)
     expect(out).toMatch(/^two-step sign-in +on since .*; 10 recovery codes left, 0 trusted devices$/m)
     expect(out).toMatch(/^sessions +1, last used /m)
     expect(out).toMatch(/^last sign-in +2.* from 127\.0\.0\.1$/m)
@@ -68,7 +69,14 @@ describe('why a user could not sign in', () => {
     ])
     const [asJson] = await json('user', 'show', 'ada')
     expect(asJson).toMatchObject({
-      ...{ username: 'ada', email: 'ada@example.com', disabled: false, password: true, providers: [] },
+      ...{
+        username: 'ada',
+        email: 'ada@example.com',
+        emailProven: true,
+        disabled: false,
+        password: true,
+        providers: [],
+      },
       ...{ recoveryCodesLeft: 10, trustedDevices: 0, sessions: [{ ip: '127.0.0.1' }] },
       limits: [{ limit: 'login', subject: ofAda }],
     })

@@ -44,6 +44,9 @@ it('gives a user another address after --yes, tells the old one, and refuses one
     previousEmail: 'ada@example.com',
     endedSessions: 1,
   })
+  expect((await run(store, ['user', 'show', 'ada'])).out).toMatch(
+    /^email proven +no: applications are told email_verified = false$/m,
+  )
   expect((await tab.post('/api/auth/refresh')).status).toBe(401)
   expect(await set('ben', 'ada@example.com', '--yes')).toMatchObject({
     code: 1,

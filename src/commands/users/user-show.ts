@@ -114,7 +114,7 @@ const readReport = async (stores: Stores, user: User) => {
   const events = await recentEvents(stores, user)
   const reached = await reachedLimits(stores, user, events)
   const formerEmails = await stores.userChanges.emailHistoryOf(user.id)
-  const { id, username, email, disabled, createdAt, providers, groups } = user
+  const { id, username, email, emailProven, disabled, createdAt, providers, groups } = user
   const lastSignIn = events.find((event) => event.userId === id && beganSession(event))
   return {
     lastFailures: failuresIn(events, lastSignIn).slice(0, mostFailures).toReversed(),
@@ -130,6 +130,7 @@ const readReport = async (stores: Stores, user: User) => {
       id,
       username,
       email,
+      emailProven,
       ...shownProfile(user, profileFieldNames),
       createdAt: moment(createdAt),
       disabled,
@@ -223,6 +224,7 @@ const asLines = (report: Report) => {
     ['id', details.id],
     ['email', details.email],
     ...formerEmailLines(details),
+    ['email proven', details.emailProven ? 'yes' : 'no: applications are told email_verified = false'],
     ['name', details.name ?? ''],
     ['language of mails', details.language ?? 'set at the next sign-in'],
     ['groups', details.groups.join(', ') || 'none'],

@@ -17,6 +17,7 @@ export type UserRow = StoredProfile & {
   /** Where the user has an identity. */
   providers: string[]
   groups: string[]
+  email_proven: boolean
   created_at: Date
   disabled_at: Date | null
   undo_count: number
@@ -34,6 +35,7 @@ const columns = {
   providers:
     'array(select identities.provider from identities where identities.user_id = users.id order by identities.provider)',
   groups: true,
+  email_proven: true,
   created_at: true,
   disabled_at: true,
   undo_count: true,

@@ -16,6 +16,8 @@ export type User = Profile & {
   providers: ProviderId[]
   /** Sorted. */
   groups: readonly string[]
+  /** By a mail of ours, or by the word of a provider. */
+  emailProven: boolean
   passwordHash: string | undefined
   createdAt: Date
   disabled: boolean
@@ -33,6 +35,7 @@ const fromRow = (row: store.UserRow): User => ({
   provider: isProviderId(row.provider) ? row.provider : null,
   providers: row.providers.filter(isProviderId),
   groups: row.groups,
+  emailProven: row.email_proven,
   passwordHash: row.password_hash ?? undefined,
   createdAt: row.created_at,
   disabled: row.disabled_at !== null,
