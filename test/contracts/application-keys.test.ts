@@ -1,9 +1,11 @@
-import { createHmac, createPublicKey } from 'node:crypto'
+import { createHash, createHmac, createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { checkApplicationKeys } from '../../src/commands/doctor/keys.js'
 import { createApplicationKeys } from '../../src/domain/application-keys/application-keys.js'
 import { createKeyThreads } from '../../src/domain/application-keys/key-threads.js'
 import { createLoadedApplicationKeys } from '../../src/domain/application-keys/loaded-application-keys.js'
+import { headerFor, unsignedToken } from '../../src/domain/application-keys/signed-token.js'
 import { sealedColumns } from '../../src/domain/sealed-values/sealed-columns.js'
 import { createSealedValues } from '../../src/domain/sealed-values/sealed-values.js'
 import { days, hours, minutes } from '../../src/lib/durations.js'
@@ -183,6 +185,52 @@ describe('application keys', () => {
     expect([kidOf(token), await one.publishedIds()]).toEqual([own, [own]])
     expect(await one.readSigned(token)).toEqual(claims)
     expect((await one.stored.list()).map(({ state }) => state)).toEqual(['current', 'unopened'])
+  })
+
+  it('count no retired key that something else wrote into the table, and go on with the others', async () => {
+    await addApplication('ES256')
+    const one = processOn(sql)
+    const token = await one.sign()
+    const foreign = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const pem = foreign.publicKey.export({ type: 'spki', format: 'pem' })
+    const { x, y } = foreign.publicKey.export({ format: 'jwk' })
+    const members = JSON.stringify({ crv: 'P-256', kty: 'EC', x, y })
+    const thumbprint = createHash('sha256').update(members).digest('base64url').slice(0, 16)
+    const [row] = await sql.query<{ public_key: string }>('select public_key from application_keys')
+    const planted = [
+      [thumbprint, pem],
+      ['unreadable', 'no key at all'],
+      ['copied', row?.public_key],
+    ]
+    for (const values of planted)
+      await sql.query(
+        `insert into application_keys (id, algorithm, public_key, created_at, signs_from)
+         values ($1, 'ES256', $2, now(), now() - interval '400 days')`,
+        values,
+      )
+    const text = unsignedToken(headerFor({ id: thumbprint, algorithm: 'ES256' }, 'JWT'), claims)
+    const signature = sign('sha256', Buffer.from(text), { key: foreign.privateKey, dsaEncoding: 'ieee-p1363' })
+    const restarted = processOn(sql)
+    for (const each of [one, restarted]) {
+      await each.load()
+      expect(each.logged.filter((message) => message.includes('counts for nothing'))).toHaveLength(1)
+      expect(await each.readSigned(`${text}.${signature.toString('base64url')}`)).toBeUndefined()
+      expect(await each.readSigned(token)).toEqual(claims)
+      expect(kidOf(await each.sign())).toBe(kidOf(token))
+    }
+    const states = (await one.stored.list()).map(({ state }) => state)
+    expect(states).toEqual(['unreadable', 'unreadable', 'unreadable', 'current'])
+    const settings = { sealingKey: [secret], jwtSecret: undefined, dataDir: '' }
+    const { level, says } = await checkApplicationKeys(
+      sql,
+      settings as unknown as Parameters<typeof checkApplicationKeys>[1],
+    )
+    expect([level, says]).toEqual(['warning', expect.stringContaining(thumbprint)])
+    // A start goes on too: only the hints of such a key do not count.
+    await createSealedValues([secretOf('n'), secret], sealedColumns).reseal(sql)
+    const resealed = processOn(sql, { sealing: [secretOf('n')] })
+    await resealed.load()
+    expect(await resealed.readSigned(token)).toEqual(claims)
   })
 
   it('take only what they have signed, as they have written it', async () => {

@@ -65,6 +65,9 @@ const judgeAlgorithm = (algorithm: ApplicationAlgorithm, keys: readonly ListedAp
     : ok(says)
 }
 
+const unreadableKeys = (ids: readonly string[]) =>
+  `${ids.join(', ')}: ${counted(ids.length, 'retired key')} that SEALING_KEY has not sealed, and that count for nothing. If nobody has removed a key from SEALING_KEY, somebody else has written into the table`
+
 /** The keys of ID tokens: one for each algorithm that applications use. */
 export const checkApplicationKeys = async (database: Database, config: SealingSettings): Promise<Finding> => {
   const sealedValues = createSealedValues(await sealingSecretsOf(config), sealedColumns)
@@ -73,6 +76,10 @@ export const checkApplicationKeys = async (database: Database, config: SealingSe
   const keys = await createListKeys(read)()
   if (keys.some(({ state }) => state === 'unopened'))
     return failure('a key of ID tokens cannot be opened: use the SEALING_KEY of the other instances')
-  const findings = inUse.map((algorithm) => judgeAlgorithm(algorithm, keys))
+  const unreadable = keys.filter(({ state }) => state === 'unreadable').map(({ id }) => id)
+  const findings = [
+    ...inUse.map((algorithm) => judgeAlgorithm(algorithm, keys)),
+    ...(unreadable.length > 0 ? [warning(unreadableKeys(unreadable))] : []),
+  ]
   return worstOf(findings.map(({ says }) => says).join('; ') || 'no application needs one', findings)
 }

@@ -57,6 +57,7 @@ applications, at /api/auth/keys; each in the order in which they sign. STATE is 
   retired     signs no more, and is trusted until its last token has expired
   hints       only its public part is left, for ID tokens that an application sends back at logout
   unopened    cannot be opened with SEALING_KEY
+  unreadable  the same of a key that had only its public part left: ID tokens that it has signed do not count
 
   --json      one JSON object on each line, for programs`,
 

@@ -34,7 +34,16 @@ const membersOf = (publicKey: KeyObject) => {
   throw new Error('A key of ID tokens is neither of RSA nor of the curve P-256')
 }
 
-export const readPublicKey = (text: string) => createPublicKey(text)
+/** The public key of this id; undefined if the text is no key, or that of another one. */
+export const readPublicKey = (text: string, expected: { id: string; algorithm: ApplicationAlgorithm }) => {
+  try {
+    const key = createPublicKey(text)
+    const { id, algorithm } = membersOf(key)
+    return id === expected.id && algorithm === expected.algorithm ? key : undefined
+  } catch {
+    return undefined
+  }
+}
 
 /** The public half always comes from the private one: whoever can write into the table has no key published. */
 export const readKeyPair = (privateKey: string): KeyPair => {

@@ -2,11 +2,11 @@ import type { Clock } from '../../lib/clock.js'
 import { days, hours, minutes } from '../../lib/durations.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
-import { applicationKeyColumn } from '../sealed-values/sealed-columns.js'
+import { applicationKeyColumn, applicationPublicKeyColumn } from '../sealed-values/sealed-columns.js'
 import type { SealedValues } from '../sealed-values/sealed-values.js'
 import { createSchedule } from '../signing-keys/schedule.js'
 import * as store from './application-keys.store.js'
-import { type KeyPair, readKeyPair } from './key-pair.js'
+import { type KeyPair, readKeyPair, readPublicKey } from './key-pair.js'
 import { type ApplicationAlgorithm, applicationAlgorithms } from './signed-token.js'
 
 /** Longer than the longest token (ID tokens: 10 minutes) and the clocks of two instances apart. */
@@ -24,21 +24,24 @@ export const applicationKeySchedule = createSchedule({
  */
 export const keptForHints = 365 * days
 
-/** Without `pair`: retired, or sealed with a key that this process does not have. */
+/** Without `pair`: retired, or sealed with a key that this process does not have. Without `publicKey` it counts for nothing. */
 export type ApplicationKey = {
   id: string
   algorithm: ApplicationAlgorithm
   createdAt: Date
   signsFrom: number
-  publicKey: string
   isRetired: boolean
   pair?: KeyPair
+  publicKey?: KeyPair['publicKey']
 }
 
 /** Times are those of the database. `inUse` are the algorithms of the applications. */
 export type ApplicationKeySet = { now: number; keys: ApplicationKey[]; inUse: ApplicationAlgorithm[] }
 
 export const isUnopened = ({ isRetired, pair }: ApplicationKey) => !isRetired && !pair
+
+/** Retired, and its public key was not sealed by us, or not for this row: tokens that it has signed are no hints. */
+export const isUnreadable = ({ isRetired, publicKey }: ApplicationKey) => isRetired && !publicKey
 
 type OpenedKey = ApplicationKey & { pair: KeyPair }
 
@@ -53,40 +56,47 @@ export const hasUnopened = (keys: readonly ApplicationKey[], algorithm: Applicat
 export const publishedAt = ({ keys, now }: Pick<ApplicationKeySet, 'keys' | 'now'>) =>
   applicationAlgorithms.flatMap((algorithm) => applicationKeySchedule.trustedAt(keysFor(keys, algorithm), now))
 
+type Opened = Pick<ApplicationKey, 'pair' | 'publicKey'>
+
 type Dependencies = { database: Database; clock: Clock; sealedValues: Pick<SealedValues, 'of'> }
 
 /** Reads and opens the keys of the database. */
 export const createReadKeys = ({ database, clock, sealedValues }: Dependencies) => {
   const sealed = sealedValues.of(applicationKeyColumn)
+  const sealedPublic = sealedValues.of(applicationPublicKeyColumn)
   /** Opened before: an instance whose SEALING_KEY is a step behind goes on with what it has. */
-  let opened = new Map<string, KeyPair>()
+  let opened = new Map<string, Opened>()
 
-  const openKey = ({ id, algorithm, private_key: text }: store.KeyRow) => {
-    if (text === null) return undefined
+  const openPublicKey = ({ id, algorithm, public_key: text }: store.KeyRow): Opened => {
+    const known = opened.get(id)?.publicKey
+    const pem = known ? undefined : sealedPublic.open(id, text)
+    const publicKey = known ?? (pem === undefined ? undefined : readPublicKey(pem, { id, algorithm }))
+    return publicKey ? { publicKey } : {}
+  }
+
+  const openKey = (row: store.KeyRow): Opened => {
+    const { id, algorithm, private_key: text } = row
+    if (text === null) return openPublicKey(row)
     const known = opened.get(id)
-    if (known) return known
+    if (known?.pair) return known
     const privateKey = sealed.open(id, text)
-    if (privateKey === undefined) return undefined
+    if (privateKey === undefined) return {}
     const pair = readKeyPair(privateKey)
-    return pair.id === id && pair.algorithm === algorithm ? pair : undefined
+    return pair.id === id && pair.algorithm === algorithm ? { pair, publicKey: pair.publicKey } : {}
   }
 
   return createOptionalTransaction(database)(async (sql): Promise<ApplicationKeySet> => {
     const { now, algorithms: inUse } = await store.selectNeeds(sql, clock.offset())
     const rows = await store.selectAll(sql)
-    const keys = rows.map((row) => {
-      const pair = openKey(row)
-      return {
-        id: row.id,
-        algorithm: row.algorithm,
-        createdAt: row.created_at,
-        signsFrom: row.signs_from.getTime(),
-        publicKey: row.public_key,
-        isRetired: row.private_key === null,
-        ...(pair && { pair }),
-      }
-    })
-    opened = new Map(keys.flatMap(({ id, pair }) => (pair ? [[id, pair]] : [])))
+    const keys = rows.map((row) => ({
+      id: row.id,
+      algorithm: row.algorithm,
+      createdAt: row.created_at,
+      signsFrom: row.signs_from.getTime(),
+      isRetired: row.private_key === null,
+      ...openKey(row),
+    }))
+    opened = new Map(keys.map((key) => [key.id, key]))
     return { now: now.getTime(), keys, inUse }
   })
 }
@@ -98,7 +108,8 @@ export const createAddKey =
   async (sql: Sql, pair: KeyPair, delay: number) => {
     const { id, algorithm } = pair
     const privateKey = sealedValues.of(applicationKeyColumn).seal(id, pair.privateKey)
-    const publicKey = pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+    const pem = pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+    const publicKey = sealedValues.of(applicationPublicKeyColumn).seal(id, pem)
     const [row] = await store.insert(sql, { id, algorithm, privateKey, publicKey }, { delay, offset: clock.offset() })
     if (!row) throw new Error('The database gave no row for a key that was stored')
     return { id, algorithm, signsFrom: row.signs_from }

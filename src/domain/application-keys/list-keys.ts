@@ -1,12 +1,12 @@
 import type { KeyState } from '../signing-keys/schedule.js'
-import { isUnopened, publishedAt, type ReadKeys } from './key-records.js'
+import { isUnopened, isUnreadable, publishedAt, type ReadKeys } from './key-records.js'
 import type { ApplicationAlgorithm } from './signed-token.js'
 
 export type ListedApplicationKey = {
   id: string
   algorithm: ApplicationAlgorithm
   /** `hints`: only its public half is left, for ID tokens that come back as a hint. */
-  state: KeyState | 'hints' | 'unopened'
+  state: KeyState | 'hints' | 'unopened' | 'unreadable'
   createdAt: Date
   signsFrom: Date
   trustedUntil?: Date
@@ -18,7 +18,7 @@ export const createListKeys = (read: ReadKeys) => async (): Promise<ListedApplic
   const published = new Map(publishedAt(set).map((key) => [key.id, key]))
   return set.keys.map((key) => {
     const { id, algorithm, createdAt, signsFrom } = key
-    const { state = 'hints', trustedUntil: end } = published.get(id) ?? {}
+    const { state = isUnreadable(key) ? 'unreadable' : 'hints', trustedUntil: end } = published.get(id) ?? {}
     return {
       id,
       algorithm,

@@ -7,12 +7,11 @@ import { createReadingRounds } from '../../platform/reading-rounds.js'
 import type { Log } from '../signing-keys/key-ring.js'
 import { signerAt } from '../signing-keys/schedule.js'
 import { type ApplicationKeys, dueAlgorithms } from './application-keys.js'
-import { type KeyPair, readPublicKey } from './key-pair.js'
-import { type ApplicationKeySet, isUnopened, keysFor, publishedAt } from './key-records.js'
+import type { KeyPair } from './key-pair.js'
+import { type ApplicationKeySet, isUnopened, isUnreadable, keysFor, publishedAt } from './key-records.js'
 import type { KeyThreads } from './key-threads.js'
 import {
   type ApplicationAlgorithm,
-  applicationAlgorithms,
   headerFor,
   type SignToken,
   tokenParts,
@@ -34,15 +33,8 @@ type Dependencies = {
 type Loaded = { set: ApplicationKeySet; byHeader: ReadonlyMap<string, KeyObject>; readAt: number; offset: number }
 
 /** Hints are ID tokens only. A logout token has another header, and is none. */
-const headersOf = ({ keys }: ApplicationKeySet, before: ReadonlyMap<string, KeyObject> | undefined) =>
-  new Map(
-    keys
-      .filter((key) => !isUnopened(key))
-      .map((key) => {
-        const header = headerFor(key, 'JWT')
-        return [header, key.pair?.publicKey ?? before?.get(header) ?? readPublicKey(key.publicKey)]
-      }),
-  )
+const headersOf = ({ keys }: ApplicationKeySet) =>
+  new Map(keys.flatMap((key) => (key.publicKey ? [[headerFor(key, 'JWT'), key.publicKey]] : [])))
 
 /** The keys in the memory of this process: what they publish and check asks no store. */
 const createKeyMemory = (clock: Clock) => {
@@ -57,15 +49,15 @@ const createKeyMemory = (clock: Clock) => {
 
   return {
     replace: (reading: Omit<Loaded, 'byHeader'>) => {
-      loaded = { ...reading, byHeader: headersOf(reading.set, loaded?.byHeader) }
+      loaded = { ...reading, byHeader: headersOf(reading.set) }
     },
     current: () => loaded,
     signer: (algorithm: ApplicationAlgorithm) => signer(algorithm)?.pair,
-    /** For how long the current key of each algorithm has signed, in seconds. */
+    /** For how long the current key of each algorithm has signed, in seconds. One that no application uses is not replaced. */
     ages: () => {
       const known = loaded
       if (!known) return {}
-      const keys = applicationAlgorithms.flatMap((algorithm) => signer(algorithm) ?? [])
+      const keys = known.set.inUse.flatMap((algorithm) => signer(algorithm) ?? [])
       return Object.fromEntries(
         keys.map(({ algorithm, signsFrom }) => [algorithm, (databaseTime(known) - signsFrom) / seconds]),
       )
@@ -80,7 +72,7 @@ const createLoading = (
 ) => {
   const inOwnContext = createDetachedContext('application keys')
   let loading: Promise<void> = Promise.resolve()
-  let isUnopenedReported = false
+  const reported = { unopened: false, unreadable: false }
 
   const read = async () => {
     const readAt = performance.now()
@@ -88,15 +80,15 @@ const createLoading = (
     return { set: await applicationKeys.read(), readAt, offset }
   }
 
-  const report = ({ keys }: ApplicationKeySet) => {
-    const unopened = keys.filter(isUnopened).map(({ id }) => id)
-    if (unopened.length > 0 && !isUnopenedReported) log.error({ keys: unopened }, messages.unopened)
-    isUnopenedReported = unopened.length > 0
+  const report = (what: keyof typeof reported, keys: readonly { id: string }[]) => {
+    if (keys.length > 0 && !reported[what]) log.error({ keys: keys.map(({ id }) => id) }, messages[what])
+    reported[what] = keys.length > 0
   }
 
   const loadNow = async () => {
     let reading = await read()
-    report(reading.set)
+    report('unopened', reading.set.keys.filter(isUnopened))
+    report('unreadable', reading.set.keys.filter(isUnreadable))
     if (dueAlgorithms(reading.set).length > 0) {
       for (const { id, algorithm, signsFrom } of await applicationKeys.makeIfDue())
         log.info({ key: id, algorithm, signsFrom: signsFrom.toISOString() }, 'key of ID tokens made')
@@ -174,4 +166,5 @@ const messages = {
   failing: 'the keys of ID tokens cannot be read: going on with those that are known',
   recovered: 'the keys of ID tokens are read again',
   unopened: 'a key of ID tokens cannot be opened: SEALING_KEY must be the same at every instance',
+  unreadable: 'a retired key of ID tokens cannot be read, and counts for nothing: SEALING_KEY has sealed no such key',
 }

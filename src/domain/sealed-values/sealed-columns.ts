@@ -8,6 +8,8 @@ export type SealedColumn = {
   what: string
   /** What to do if the values can never be opened again. */
   wayOut?: string
+  /** The service starts without a value that cannot be opened: only what it is for does not work. */
+  canDoWithout?: true
 }
 
 export const signingKeyColumn: SealedColumn = {
@@ -23,6 +25,14 @@ export const applicationKeyColumn: SealedColumn = {
   ...signingKeyColumn,
   table: 'application_keys',
   what: 'keys of ID tokens',
+}
+
+/** Sealed not because it is secret: nobody else can write a public key into the table that counts. */
+export const applicationPublicKeyColumn: SealedColumn = {
+  ...applicationKeyColumn,
+  column: 'public_key',
+  what: 'public keys of ID tokens',
+  canDoWithout: true,
 }
 
 export const totpColumn: SealedColumn = {
@@ -42,6 +52,7 @@ export const pendingTotpColumn: SealedColumn = {
 export const sealedColumns: readonly SealedColumn[] = [
   signingKeyColumn,
   applicationKeyColumn,
+  applicationPublicKeyColumn,
   totpColumn,
   pendingTotpColumn,
 ]

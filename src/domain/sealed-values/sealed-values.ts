@@ -78,17 +78,17 @@ export const createSealedValues = (secrets: readonly string[], columns: readonly
       keys.map(({ id }) => id),
     )
 
-  /** Seals some values of a column anew, and returns the id of the last one; undefined if there are no more. */
+  /** Seals some values of a column anew, and returns the id of the last one that it looked at; undefined if there are no more. */
   const resealSome = async (sql: Transaction, column: SealedColumn, after: string | null) => {
     const rows = await store.lockSealedByOthers(sql, column, { key: newest().id, after, limit: batch })
     const { seal, open } = of(column)
-    const fresh = rows.map(({ id, sealed }) => {
+    const fresh = rows.flatMap(({ id, sealed }) => {
       const text = open(id, sealed)
-      if (text === undefined) throw damaged(id, column)
-      return { id, sealed: seal(id, text) }
+      if (text === undefined && !column.canDoWithout) throw damaged(id, column)
+      return text === undefined ? [] : [{ id, sealed: seal(id, text) }]
     })
     if (fresh.length > 0) await store.replace(sql, column, fresh)
-    return fresh.at(-1)?.id
+    return rows.at(-1)?.id
   }
 
   /**
@@ -97,7 +97,8 @@ export const createSealedValues = (secrets: readonly string[], columns: readonly
    */
   const reseal = async (database: Database) => {
     const counted = await count(database)
-    for (const { column, byMissing } of counted) if (byMissing > 0) throw missing(byMissing, column)
+    for (const { column, byMissing } of counted)
+      if (byMissing > 0 && !column.canDoWithout) throw missing(byMissing, column)
     for (const { column, byOthers } of counted) {
       if (byOthers === 0) continue
       for (let last: string | null | undefined = null; last !== undefined; )
