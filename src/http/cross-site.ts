@@ -30,7 +30,7 @@ const isOfAuthentication = ({ routeOptions }: FastifyRequest) => routeOptions.ur
 const hasBody = (request: FastifyRequest) =>
   request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
 
-const formExpected = refuse('unsupported_media_type', { message: 'Send application/x-www-form-urlencoded' })
+const formExpected = refuse('unsupported_media_type', { message: 'Send application/x-www-form-urlencoded in UTF-8' })
 
 /**
  * Refuses every unsafe request from another site's page, before anything is counted. A body must be JSON: content types

@@ -1,6 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
+import { refusals } from '../contract/refusals.js'
 import { sendRefusal } from './errors.js'
+import { sendProtocolError } from './protocol/protocol-errors.js'
+import { isAddressForPrograms } from './protocol/protocol-routes.js'
 import { withoutQuery } from './request-log.js'
 
 /** A pattern for a path with parameters, so that a known path with another method is 405 and not 404. */
@@ -12,11 +15,13 @@ const asPattern = (url: string) =>
       .replaceAll('*', '.*')}$`,
   )
 
+const wrongMethod = { error: 'invalid_request', description: refusals.method_not_allowed.message, status: 405 } as const
+
 /** Learns every route that is registered from now on, and answers what belongs to none of them. */
 export const createUnknownAddresses = (server: FastifyInstance) => {
-  const routes = new Map<string, { pattern: RegExp; methods: Set<string> }>()
+  const routes = new Map<string, { url: string; pattern: RegExp; methods: Set<string> }>()
   server.addHook('onRoute', ({ url, method }) => {
-    const route = routes.get(url) ?? { pattern: asPattern(url), methods: new Set() }
+    const route = routes.get(url) ?? { url, pattern: asPattern(url), methods: new Set() }
     for (const each of [method].flat()) route.methods.add(each)
     routes.set(url, route)
   })
@@ -27,8 +32,12 @@ export const createUnknownAddresses = (server: FastifyInstance) => {
       const path = withoutQuery(request.url)
       const known = [...routes.values()].filter(({ pattern }) => pattern.test(path))
       const methods = [...new Set(known.flatMap(({ methods }) => [...methods]))].sort()
-      if (methods.length > 0 && !methods.includes(request.method))
-        return sendRefusal(reply.header('Allow', methods.join(', ')), refuse('method_not_allowed'))
+      if (methods.length > 0 && !methods.includes(request.method)) {
+        reply.header('Allow', methods.join(', '))
+        return known.some(({ url }) => isAddressForPrograms(url))
+          ? sendProtocolError(reply, wrongMethod)
+          : sendRefusal(reply, refuse('method_not_allowed'))
+      }
       const isPerson = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html')
       return isPerson && !path.startsWith('/api/') ? page(request, reply) : sendRefusal(reply, refuse('not_found'))
     })

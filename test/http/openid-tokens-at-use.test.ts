@@ -126,6 +126,7 @@ describe('forms', () => {
     ['more than 16 KB', (form: string) => `${form}&more=${'x'.repeat(17_000)}`, undefined, 413],
     ['JSON', () => '{}', 'application/json', 415],
     ['another type', (form: string) => form, 'text/plain', 415],
+    ['another charset', (form: string) => form, 'application/x-www-form-urlencoded; charset=ISO-8859-1', 415],
     ['a NUL', (form: string) => `${form}&x=%00`, undefined, 400],
   ])('with %s are refused in the words of the protocol', async (_, change, type, status) => {
     const form = await readyCode()
@@ -135,6 +136,16 @@ describe('forms', () => {
     expect([answer.status, answer.body.error]).toEqual([status, 'invalid_request'])
     expect(answer.body.error_description).not.toContain('json')
     expect((await token(form)).status).toBe(200)
+  })
+
+  it('may name their charset in quotes, and come by POST only', async () => {
+    const type = { 'content-type': 'application/x-www-form-urlencoded; charset="utf-8"' }
+    expect((await token(await readyCode(), { ...basic(web.id, web.secret), ...type })).status).toBe(200)
+    for (const path of ['/api/auth/token', '/api/auth/revoke']) {
+      const answer = await fetch(new URL(path, latchkey.url))
+      expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'OPTIONS, POST'])
+      expect(await answer.json()).toEqual({ error: 'invalid_request', error_description: expect.any(String) })
+    }
   })
 })
 

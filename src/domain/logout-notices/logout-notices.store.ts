@@ -1,6 +1,7 @@
 import type { Sql } from '../../platform/database/database.js'
 import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
 import { selectList } from '../../platform/database/select-list.js'
+import { countedUpTo, waitingAndGivenUp } from '../../platform/database/waiting-rows.js'
 
 export type DueNotice = { id: string; application_id: string; sid: string; user_id: string; attempts: number }
 
@@ -79,17 +80,8 @@ export const pause = (sql: Sql, applicationId: string, pauses: readonly number[]
 export const endPause = (sql: Sql, applicationId: string) =>
   sql.query('delete from logout_pauses where application_id = $1', [applicationId])
 
-/** Above this number the exact count does not matter. */
-const countedUpTo = 10_000
-
-const countOf = (state: 'is null' | 'is not null') =>
-  `(select count(*) from (select 1 from logout_notices where next_attempt_at ${state} limit $1) as counted)`
-
 export const count = (sql: Sql) =>
-  sql.query<{ waiting: number; given_up: number }>(
-    `select ${countOf('is not null')} as waiting, ${countOf('is null')} as given_up`,
-    [countedUpTo],
-  )
+  sql.query<{ waiting: number; given_up: number }>(waitingAndGivenUp('logout_notices'), [countedUpTo])
 
 const waiting = selectList<WaitingRow>({
   id: true,

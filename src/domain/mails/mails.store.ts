@@ -2,6 +2,7 @@ import type { Sql } from '../../platform/database/database.js'
 import { databaseMoment, databaseNow, milliseconds } from '../../platform/database/database-now.js'
 import { forgottenKey } from '../../platform/database/forgotten-key.js'
 import { selectList } from '../../platform/database/select-list.js'
+import { countedUpTo } from '../../platform/database/waiting-rows.js'
 import type { Ceiling } from './mail-limits.js'
 
 export type DueMail = {
@@ -133,9 +134,6 @@ export const postpone = (
      where id = $1 and attempts = $2 and next_attempt_at is not null`,
     [mail.id, mail.attempts, offset, delay, reason],
   )
-
-/** Above this number the exact count does not matter. */
-const countedUpTo = 10_000
 
 /** Mails that no mail server has accepted yet. Reads only the index of due mails. */
 export const countWaiting = (sql: Sql) =>

@@ -2,6 +2,7 @@ import type { WebhookType } from '../../contract/webhooks.js'
 import type { Sql } from '../../platform/database/database.js'
 import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
 import { selectList } from '../../platform/database/select-list.js'
+import { countedUpTo, waitingAndGivenUp } from '../../platform/database/waiting-rows.js'
 
 export type DueWebhook = { id: string; type: string; data: unknown; attempts: number; created_at: Date }
 
@@ -75,17 +76,8 @@ export const markFailed = (
     [id, attempts, failure, offset, pause ?? null],
   )
 
-/** Above this number the exact count does not matter. */
-const countedUpTo = 10_000
-
-const countOf = (state: 'is null' | 'is not null') =>
-  `(select count(*) from (select 1 from outgoing_webhooks where next_attempt_at ${state} limit $1) as counted)`
-
 export const count = (sql: Sql) =>
-  sql.query<{ waiting: number; given_up: number }>(
-    `select ${countOf('is not null')} as waiting, ${countOf('is null')} as given_up`,
-    [countedUpTo],
-  )
+  sql.query<{ waiting: number; given_up: number }>(waitingAndGivenUp('outgoing_webhooks'), [countedUpTo])
 
 const waiting = selectList<WaitingRow>({
   id: true,

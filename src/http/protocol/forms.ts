@@ -5,7 +5,8 @@ import { takesForm } from './protocol-routes.js'
 /** What a form has sent. A name that came twice is in `repeated` (RFC 6749, 3.1: it must not), with its first value. */
 export type Form = { values: ReadonlyMap<string, string>; repeated: readonly string[] }
 
-export const formType = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i
+/** A value of a parameter may be in quotes (RFC 9110, 5.6.6). */
+export const formType = /^application\/x-www-form-urlencoded(?:; ?charset=(?:utf-8|"utf-8"))?$/i
 
 /** Undefined if a name or a value has characters that no parameter has. A parameter without a value counts as none (RFC 6749, 3.1). */
 const readForm = (text: string): Form | undefined => {

@@ -20,7 +20,7 @@ export const ProtocolErrorBody = Type.Object({ error: Type.String(), error_descr
 export type ProtocolError = {
   error: ProtocolErrorCode
   description: string
-  status?: 400 | 401 | 403 | 429 | 500 | 503
+  status?: 400 | 401 | 403 | 405 | 429 | 500 | 503
 }
 
 const challenges = {

@@ -29,6 +29,10 @@ const senderOf = ({ method, routeOptions }: FastifyRequest): SentBy | undefined 
 
 export const isProtocolRoute = (request: FastifyRequest) => senderOf(request) !== undefined
 
+/** Whether programs know the address by any method: then a wrong method is answered in the words of the protocol. */
+export const isAddressForPrograms = (url: string) =>
+  Object.entries(protocolRoutes).some(([route, sentBy]) => sentBy === 'program' && route.endsWith(` ${url}`))
+
 /** Its errors are in the words of the protocol. */
 export const isForPrograms = (request: FastifyRequest) => senderOf(request) === 'program'
 

@@ -1,0 +1,38 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Application } from '../../domain/applications/application.js'
+import type { CountedRequests } from '../limits/counted-requests.js'
+import type { Server } from '../server.js'
+import type { ClientAuthentication, ClientNouns } from './client-authentication.js'
+import { type Form, formOf } from './forms.js'
+import type { ProtocolDoor } from './protocol-door.js'
+
+export type ClientRouteParts<Nouns extends ClientNouns> = {
+  protocolDoor: ProtocolDoor<Nouns>
+  clientAuthentication: ClientAuthentication
+  countedRequests: Pick<CountedRequests, 'refundSuccess'>
+}
+
+/** What a client sends that has authenticated. */
+export type ClientRequest = { application: Application; form: Form; request: FastifyRequest; reply: FastifyReply }
+
+/** A route that takes the form of an application, once the application has proven which one it is. */
+export const addClientRoute = <Nouns extends ClientNouns>(
+  server: Server,
+  url: string,
+  { protocolDoor, clientAuthentication, countedRequests }: ClientRouteParts<Nouns>,
+  answer: (nouns: Nouns, sent: ClientRequest) => Promise<FastifyReply>,
+) => {
+  protocolDoor.answerPreflights(server, url)
+  server.route({
+    method: 'POST',
+    url,
+    schema: { hide: true },
+    config: { countsIn: ['login', 'application'] },
+    onSend: countedRequests.refundSuccess,
+    handler: protocolDoor.through(async (nouns, request, reply) => {
+      const form = formOf(request)
+      const application = await clientAuthentication.authenticate(form, nouns, request, reply)
+      return application ? answer(nouns, { application, form, request, reply }) : reply
+    }),
+  })
+}
