@@ -15,6 +15,7 @@ export const createConsents = ({ database, clock }: { database: Database; clock:
     const [row] = await store.selectScopes(sql, userId, applicationId)
     return row?.scopes
   },
-  give: (sql: Sql, userId: string, applicationId: string, scopes: readonly string[]) =>
-    store.addScopes(sql, { userId, applicationId, scopes, now: clock.now() }),
+  give: async (sql: Sql, userId: string, applicationId: string, scopes: readonly string[]) => {
+    await store.addScopes(sql, { userId, applicationId, scopes, now: clock.now() })
+  },
 })

@@ -32,7 +32,9 @@ export const createContent = ({ database, clock }: { database: Database; clock: 
     return row && { ...headingFrom(row), body: row.body }
   },
   /** For the owner of the tables: the service's own role may only read. */
-  load: (sql: Sql, content: NewContent) => store.upsert(sql, { ...content, now: clock.now() }),
+  load: async (sql: Sql, content: NewContent) => {
+    await store.upsert(sql, { ...content, now: clock.now() })
+  },
   seed: async () => {
     if ((await store.selectAll(database)).length > 0) return
     for (const sample of samples) await store.upsert(database, { ...sample, now: clock.now() })

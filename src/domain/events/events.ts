@@ -197,7 +197,9 @@ export const createEvents = (options: Options) => {
     hasSignedIn: async (sql: Sql, userId: string, client: Client, since: Date) =>
       (await store.selectSignIn(sql, userId, uuidFloor(since), client)).length > 0,
     /** For names that no longer belong to anyone. */
-    forgetNames: (sql: Sql, names: readonly string[]) => store.forgetNames(sql, names.flatMap(nameMarks.all)),
+    forgetNames: async (sql: Sql, names: readonly string[]) => {
+      await store.forgetNames(sql, names.flatMap(nameMarks.all))
+    },
     /** Newest first, as are those below. */
     between: async (query: EventQuery) => (await store.selectSpan(database, spanOf(query))).map(fromRow),
     /** About a user, about a name without an account, or both. */

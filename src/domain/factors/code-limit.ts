@@ -39,5 +39,7 @@ export const createCodeLimit = ({ database, cache, clock }: { database: Database
     const [row] = await store.noteWrong(database, userId, clock.offset(), isTotp)
     return { tellsOwner: row?.wrong === wrongBeforeMail, waits: isTotp && row?.waits === true }
   },
-  forget: (sql: Sql, userId: string) => store.forget(sql, userId),
+  forget: async (sql: Sql, userId: string) => {
+    await store.forget(sql, userId)
+  },
 })

@@ -31,5 +31,7 @@ export const createRecoveryCodes = ({ database, clock }: { database: Database; c
   /** False if there are none. */
   removeNewerThan: async (sql: Transaction, userId: string, age: number) =>
     (await store.deleteNewRecoveryCodes(sql, userId, age, clock.offset())).length > 0,
-  removeAll: (sql: Transaction, userId: string) => store.deleteRecoveryCodes(sql, userId),
+  removeAll: async (sql: Transaction, userId: string) => {
+    await store.deleteRecoveryCodes(sql, userId)
+  },
 })

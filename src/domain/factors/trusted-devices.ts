@@ -64,5 +64,7 @@ export const createTrustedDevices = ({
   },
   list: async (userId: string) => (await store.selectOfUser(database, userId, clock.now())).map(fromRow),
   remove: async (sql: Sql, id: string, userId: string) => (await store.deleteOfUser(sql, id, userId)).length > 0,
-  removeAll: (sql: Sql, userId: string) => store.deleteAllOfUser(sql, userId),
+  removeAll: async (sql: Sql, userId: string) => {
+    await store.deleteAllOfUser(sql, userId)
+  },
 })

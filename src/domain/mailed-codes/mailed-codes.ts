@@ -13,7 +13,9 @@ const mailedCodeLifetime = 10 * minutes
 const tries = 5
 
 /** No code that was mailed works any more. */
-export const forgetMailedCodes = (sql: Sql, userId: string) => store.deleteOfUser(sql, userId)
+export const forgetMailedCodes = async (sql: Sql, userId: string) => {
+  await store.deleteOfUser(sql, userId)
+}
 
 export type MailedCodes = ReturnType<typeof createMailedCodes>
 

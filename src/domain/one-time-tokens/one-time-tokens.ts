@@ -23,8 +23,12 @@ export const createOneTimeTokens = ({ database, clock }: { database: Database; c
     replaceReset: (sql: Sql, userId: string, token: string) => replace(sql, userId, token, 'reset_password'),
     /** No reset that a stranger asks for replaces it. */
     replaceRestoreLink: (sql: Sql, userId: string, token: string) => replace(sql, userId, token, 'restore_account'),
-    forgetResets: (sql: Sql, userId: string) => store.deleteOfUser(sql, userId, 'reset_password'),
-    forgetRestoreLinks: (sql: Sql, userId: string) => store.deleteOfUser(sql, userId, 'restore_account'),
+    forgetResets: async (sql: Sql, userId: string) => {
+      await store.deleteOfUser(sql, userId, 'reset_password')
+    },
+    forgetRestoreLinks: async (sql: Sql, userId: string) => {
+      await store.deleteOfUser(sql, userId, 'restore_account')
+    },
     /** The user of a token with which a password can be chosen, without using the token. */
     peekReset: async (token: string) => {
       const [row] = await store.selectToken(database, fingerprint(token), choosePassword, clock.now())

@@ -9,7 +9,7 @@ import type { NewUser } from '../users/new-users.js'
 import { readUsername } from '../users/username.js'
 import type { RegistrationRows } from './registration-states.js'
 import * as store from './registrations.store.js'
-import { findOwn } from './waiting-registrations.js'
+import { findOwnRow } from './waiting-registrations.js'
 
 export type Pending = { id: string; passwordHash: string; user: NewUser }
 
@@ -38,7 +38,7 @@ export const createPendingRegistrations = (
   return {
     /** The waiting registration that this browser began: what others have registered is never looked at. */
     findByLogin: async (login: string, browserToken: string | undefined) => {
-      const row = browserToken === undefined ? undefined : await findOwn({ database, clock }, login, browserToken)
+      const row = browserToken === undefined ? undefined : await findOwnRow({ database, clock }, login, browserToken)
       return row && { passwordHash: row.password_hash }
     },
 

@@ -8,7 +8,7 @@ import * as store from './registrations.store.js'
 type Dependencies = { database: Database; clock: Clock }
 
 /** The waiting registration that this browser began with this email or name, as typed into the sign-in form. */
-export const findOwn = async ({ database, clock }: Dependencies, login: string, browserToken: string) => {
+export const findOwnRow = async ({ database, clock }: Dependencies, login: string, browserToken: string) => {
   const browserHash = fingerprint(browserToken)
   const [row] = login.includes('@')
     ? await store.selectOwnByEmail(database, emailKey(login), browserHash, clock.now())

@@ -101,14 +101,21 @@ export const createChallenges = ({ database, clock }: { database: Database; cloc
   /** After a right mailed code. False if it was used or voided in the meantime. */
   proveMail: async (sql: Sql, token: string) =>
     (await store.proveMail(sql, fingerprint(token), clock.now())).length > 0,
-  giveBackTry: (token: string) => store.giveBackTry(database, fingerprint(token)),
+  giveBackTry: async (token: string) => {
+    await store.giveBackTry(database, fingerprint(token))
+  },
   /** False if it was used or voided in the meantime. */
   lock: async (sql: Sql, token: string) => (await store.lock(sql, fingerprint(token))).length > 0,
-  remove: (sql: Sql, token: string) => store.remove(sql, fingerprint(token)),
-  removeAll: (sql: Sql, userId: string) => store.removeAll(sql, userId),
+  remove: async (sql: Sql, token: string) => {
+    await store.remove(sql, fingerprint(token))
+  },
+  removeAll: async (sql: Sql, userId: string) => {
+    await store.removeAll(sql, userId)
+  },
   /** A sign-in by a provider does not go on when the provider is unlinked. */
-  removeOfProvider: (sql: Sql, userId: string, provider: Identity['provider']) =>
-    store.removeOfProvider(sql, userId, provider),
+  removeOfProvider: async (sql: Sql, userId: string, provider: Identity['provider']) => {
+    await store.removeOfProvider(sql, userId, provider)
+  },
   /** Deletes what has expired, and says which of it a password had begun. `count` is how many were deleted. */
   takeExpired: async (sql: Sql, limit: number) => {
     const rows = await store.takeExpired(sql, clock.now(), limit)

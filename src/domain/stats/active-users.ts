@@ -21,7 +21,7 @@ export const createActiveUsers = ({ database, clock }: { database: Database; clo
     const month = later(now, -30 * days)
     const [row] = await store.countActiveUsers(database, { day, week, month, firstEvent: uuidFloor(month) })
     if (!row) throw new Error('Counting gave no row')
-    return row
+    return { day: row.day, week: row.week, month: row.month }
   }
 
   return {

@@ -50,7 +50,12 @@ export const createStats = ({ database, clock, ...limits }: SessionLimits & { da
     })
     if (!row) throw new Error('Counting gave no row')
     const providers = await store.countIdentities(database)
-    const active = await createActiveUsers({ database, clock }).count()
-    return { ...fromRow(row), providers, active, events: await store.countEvents(database, uuidFloor(since)) }
+    const events = await store.countEvents(database, uuidFloor(since))
+    return {
+      ...fromRow(row),
+      providers: providers.map(({ provider, users }) => ({ provider, users })),
+      active: await createActiveUsers({ database, clock }).count(),
+      events: events.map(({ kind, reason, events: count }) => ({ kind, reason, events: count })),
+    }
   },
 })

@@ -105,15 +105,19 @@ export const createUndos = ({ database, clock }: { database: Database; clock: Cl
    * The links that went to this address, and to addresses that the account had later. Those to an earlier address stay: its owner
    * may have lost the account to the one who uses this link.
    */
-  forgetFrom: (sql: Sql, userId: string, email: string, since: Date) =>
-    store.deleteOfEmailAndLater(sql, userId, emailKey(email), since),
-  forgetAll: (sql: Sql, userId: string) => store.deleteOfUser(sql, userId),
+  forgetFrom: async (sql: Sql, userId: string, email: string, since: Date) => {
+    await store.deleteOfEmailAndLater(sql, userId, emailKey(email), since)
+  },
+  forgetAll: async (sql: Sql, userId: string) => {
+    await store.deleteOfUser(sql, userId)
+  },
   /** The user gives this address up now: from now on it can be put back, and is reserved, for the whole time. */
-  extend: (sql: Sql, userId: string, email: string) =>
-    store.extendOfEmail(sql, {
+  extend: async (sql: Sql, userId: string, email: string) => {
+    await store.extendOfEmail(sql, {
       userId,
       emailKey: emailKey(email),
       lifetime: undoLifetime,
       clockOffset: clock.offset(),
-    }),
+    })
+  },
 })

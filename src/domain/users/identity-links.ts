@@ -40,11 +40,14 @@ export const createIdentityLinks = ({ database, clock }: { database: Database; c
    * An address does not link them again: only a session of the user does. Also if they were unlinked in the meantime. One may be
    * the last way in: the caller gives the user another one.
    */
-  undoLinks: (sql: Sql, userId: string, identities: readonly store.Identity[]) =>
-    store.undoIdentities(sql, userId, identities, clock.now()),
+  undoLinks: async (sql: Sql, userId: string, identities: readonly store.Identity[]) => {
+    await store.undoIdentities(sql, userId, identities, clock.now())
+  },
   isUndone: async (sql: Sql, userId: string, identity: store.Identity) =>
     (await store.selectUndone(sql, userId, identity)).length > 0,
-  forgetUndone: (sql: Sql, userId: string, identity: store.Identity) => store.forgetUndone(sql, userId, identity),
+  forgetUndone: async (sql: Sql, userId: string, identity: store.Identity) => {
+    await store.forgetUndone(sql, userId, identity)
+  },
   undoneIdentitiesOf: async (userId: string): Promise<UndoneIdentity[]> =>
     (await store.selectAllUndone(database, userId)).map(({ provider, subject, undone_at: undoneAt }) => ({
       provider,

@@ -13,24 +13,31 @@ export type UserChanges = ReturnType<typeof createUserChanges>
 
 /** What can be changed in the row of a user, which the caller holds. */
 export const createUserChanges = ({ database, clock }: { database: Database; clock: Clock }) => ({
-  setPassword: (sql: Sql, userId: string, passwordHash: string) => store.updatePassword(sql, userId, passwordHash),
+  setPassword: async (sql: Sql, userId: string, passwordHash: string) => {
+    await store.updatePassword(sql, userId, passwordHash)
+  },
   /** `isProven`: by our mail or a provider's word. False if it is reserved for another user. One that another user has is a unique violation. */
   setEmail: async (sql: Sql, userId: string, email: Email, { isProven }: { isProven: boolean }) => {
     await store.releaseEmail(sql, email.key, clock.offset())
     return (await store.updateEmail(sql, userId, email, isProven, clock.now())).length > 0
   },
   /** A link in our mail to the present address was used, or a provider has verified it. */
-  proveEmail: (sql: Sql, userId: string) => store.proveEmail(sql, userId),
+  proveEmail: async (sql: Sql, userId: string) => {
+    await store.proveEmail(sql, userId)
+  },
   /** The addresses that the account had in the last time, the oldest first. */
   emailHistoryOf: createOptionalTransaction(database)(async (sql, userId: string): Promise<FormerEmail[]> => {
     const rows = await store.selectFormerEmails(sql, userId)
     return rows.map(({ email, replaced_at }) => ({ email, replacedAt: replaced_at }))
   }),
   /** For an account that is taken back: no sign-in that began before gets a session, and without a hash no password works. */
-  takeBack: (sql: Sql, userId: string, passwordHash: string | undefined) =>
-    store.takeBack(sql, userId, passwordHash ?? null),
+  takeBack: async (sql: Sql, userId: string, passwordHash: string | undefined) => {
+    await store.takeBack(sql, userId, passwordHash ?? null)
+  },
   /** No password signs the user in until a reset sets a new one. The caller also ends the user's sessions. */
-  expirePassword: (sql: Sql, userId: string) => store.updatePassword(sql, userId, null),
+  expirePassword: async (sql: Sql, userId: string) => {
+    await store.updatePassword(sql, userId, null)
+  },
   replaceHash: async (userId: string, oldHash: string, newHash: string) =>
     (await store.replaceHash(database, userId, oldHash, newHash)).length > 0,
   /** Whether it is the first time that this user signs in. An account that has no language yet gets this one. */
@@ -38,14 +45,20 @@ export const createUserChanges = ({ database, clock }: { database: Database; clo
     const [noted] = await store.noteSignIn(sql, userId, clock.now(), language ?? null)
     return noted?.is_first ?? false
   },
-  setField: <Name extends ProfileField>(
+  setField: async <Name extends ProfileField>(
     sql: Sql,
     userId: string,
     field: Name,
     value: NonNullable<Profile[Name]> | null,
-  ) => store.updateProfileField(sql, userId, field, value),
+  ) => {
+    await store.updateProfileField(sql, userId, field, value)
+  },
   /** Everything of the user goes with it. */
   remove: async (sql: Sql, userId: string) => (await store.deleteUser(sql, userId)).length > 0,
-  disable: (sql: Transaction, userId: string) => store.updateDisabled(sql, userId, clock.now()),
-  enable: (sql: Transaction, userId: string) => store.updateDisabled(sql, userId, null),
+  disable: async (sql: Transaction, userId: string) => {
+    await store.updateDisabled(sql, userId, clock.now())
+  },
+  enable: async (sql: Transaction, userId: string) => {
+    await store.updateDisabled(sql, userId, null)
+  },
 })

@@ -82,7 +82,9 @@ export const createUsernames = ({ database, clock, reserved = [] }: Dependencies
     isTaken,
     /** For a new user who chooses the name. */
     mayBeChosen: async ({ key }: Username) => !isReserved(key) && !(await isTaken(database, key)),
-    release: (sql: Sql, keys: readonly string[]) => store.deleteExpired(sql, keys, clock.now()),
+    release: async (sql: Sql, keys: readonly string[]) => {
+      await store.deleteExpired(sql, keys, clock.now())
+    },
     refusalFor,
     rename,
     takeBack,

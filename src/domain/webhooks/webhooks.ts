@@ -54,8 +54,9 @@ export const createWebhooks = (options: {
      * Writes a webhook inside the caller's transaction. Those about users and sign-ins are written by triggers; what
      * happened is recorded as an event afterwards, and `wake` then looks for it.
      */
-    queue: <Type extends WebhookType>(sql: Sql, type: Type, data: WebhookData<Type>) =>
-      store.insert(sql, { type, userId: data.user.id, data }),
+    queue: async <Type extends WebhookType>(sql: Sql, type: Type, data: WebhookData<Type>) => {
+      await store.insert(sql, { type, userId: data.user.id, data })
+    },
     /** From now on events are written, also those of other instances, and sent, also if the receiver wanted none before. */
     load: async (sql: Sql = database) => {
       if (!receiver) return
