@@ -2,13 +2,15 @@
 import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { parseSync } from 'vite'
+import { readRows } from './rows.mjs'
+import { childrenOf, functionsIn, isFunction, isNode, listIn, nameIn, walk } from './syntax.mjs'
 
-/** @typedef {{ specifier: string, target: string, line: number, dynamic: boolean, typeOnly: boolean }} Import */
+/** `names`: what of it is used. @typedef {{ specifier: string, target: string, names: string[], line: number, dynamic: boolean, typeOnly: boolean }} Import */
 /** `ownLines` leaves out the functions inside. @typedef {{ name: string, line: number, lines: number, ownLines: number }} FunctionSize */
 /** A module of Node, or of a package. @typedef {{ name: string, line: number }} OutsideImport */
 /** What a factory takes, and how many functions it returns: its own, and those of other factories without some (`left`). @typedef {{ name: string, line: number, parts: number, own: number, spreads: { factory: string, left: number }[] }} Factory */
-/** @typedef {{ path: string, lines: number, imports: Import[], outsideImports: OutsideImport[], functions: FunctionSize[], defaultExports: number[], environmentReads: number[], requests: number[], sessionBegins: number[], rowsGivenAway: number[], factories: Factory[], tupleDeclarations: number[], literalSpreads: number[] }} Module */
-/** @typedef {{ type: string, start: number, end: number, [key: string]: unknown }} Node */
+/** @typedef {{ path: string, lines: number, imports: Import[], outsideImports: OutsideImport[], functions: FunctionSize[], defaultExports: number[], environmentReads: number[], requests: number[], sessionBegins: number[], rowsGivenAway: number[], rowExports: string[], factories: Factory[], tupleDeclarations: number[], literalSpreads: number[] }} Module */
+/** @typedef {import('./syntax.mjs').Node} Node */
 
 /**
  * @param {string} path relative to the project, with forward slashes
@@ -18,6 +20,9 @@ import { parseSync } from 'vite'
 export const readModule = (path, text) => {
   const { program, errors } = parseSync(path, text)
   if (errors[0]) throw new Error(`${path}: ${errors[0].message}`)
+  const root = /** @type {Node} */ (/** @type {unknown} */ (program))
+  const lineAt = (/** @type {number} */ offset) => text.slice(0, offset).split('\n').length
+  const rows = readRows(root)
   /** @type {Module} */
   const module = {
     path,
@@ -29,13 +34,13 @@ export const readModule = (path, text) => {
     environmentReads: [],
     requests: [],
     sessionBegins: [],
-    rowsGivenAway: [],
+    rowsGivenAway: rows.rowsGivenAway.map(lineAt),
+    rowExports: rows.rowExports,
     factories: [],
     tupleDeclarations: [],
     literalSpreads: [],
   }
-  const lineAt = (/** @type {number} */ offset) => text.slice(0, offset).split('\n').length
-  walk(/** @type {Node} */ (/** @type {unknown} */ (program)), undefined, (node, parent) => {
+  walk(root, undefined, (node, parent) => {
     const specifier = importedBy(node)
     const target = specifier === undefined ? undefined : targetOf(path, specifier)
     if (specifier !== undefined && target !== undefined)
@@ -45,7 +50,6 @@ export const readModule = (path, text) => {
     if (readsEnvironment(node)) module.environmentReads.push(lineAt(node.start))
     if (sendsRequest(node)) module.requests.push(lineAt(node.start))
     if (beginsSession(node)) module.sessionBegins.push(lineAt(node.start))
-    if (givesRowsAway(node)) module.rowsGivenAway.push(lineAt(node.start))
     if (isFunction(node)) module.functions.push(measure(node, parent, lineAt))
     if (isFactory(node)) module.factories.push(measureFactory(node, typesIn(program), lineAt))
     if (isTupleDeclaration(node)) module.tupleDeclarations.push(lineAt(node.start))
@@ -149,15 +153,10 @@ const isTupleDeclaration = (node) =>
 const isLiteralSpread = (node) =>
   node.type === 'SpreadElement' && isNode(node.argument) && node.argument.type === 'ObjectExpression'
 
-/** @type {(value: unknown) => Node[]} */
-const listIn = (value) => (Array.isArray(value) ? value.filter(isNode) : [])
-
-/** The outermost functions inside this one. @type {(node: Node) => Node[]} */
-const functionsIn = (node) => childrenOf(node).flatMap((child) => (isFunction(child) ? [child] : functionsIn(child)))
-
 /** @type {(node: Node, of: Pick<Import, 'specifier' | 'target' | 'line'>) => Import} */
 const readImport = (node, of) => ({
   ...of,
+  names: listIn(node.specifiers).flatMap(({ imported, local }) => nameIn(imported ?? local) ?? []),
   dynamic: node.type === 'ImportExpression' || node.type === 'TSImportType',
   typeOnly: node.importKind === 'type' || node.exportKind === 'type' || node.type === 'TSImportType',
 })
@@ -223,68 +222,12 @@ const beginsSession = (node) => {
   return node.type === 'ObjectPattern' && hasKey(node, 'beginSession')
 }
 
-// () => store.selectAll(sql), return store.selectAll(sql), export type { NoteRow } from './notes.store.js' and type Note = store.NoteRow.
-/** @type {(node: Node) => boolean} */
-const givesRowsAway = (node) => {
-  if (node.type === 'ArrowFunctionExpression') return areRows(node.body)
-  if (node.type === 'ReturnStatement') return areRows(node.argument)
-  if (node.type === 'TSTypeAliasDeclaration') return isNode(node.typeAnnotation) && isTypeOfStore(node.typeAnnotation)
-  if (node.type !== 'ExportNamedDeclaration' || !/\.store\.js$/.test(nameIn(node.source) ?? '')) return false
-  return listIn(node.specifiers).some(({ local }) => /Row$/.test(nameIn(local) ?? ''))
-}
-
-/** What a statement has selected, or one row of it. @type {(value: unknown) => boolean} */
-const areRows = (value) => {
-  if (!isNode(value)) return false
-  if (value.type === 'AwaitExpression') return areRows(value.argument)
-  if (value.type === 'ConditionalExpression') return areRows(value.consequent) || areRows(value.alternate)
-  if (value.type === 'MemberExpression') return value.computed === true && areRows(value.object)
-  if (value.type === 'ParenthesizedExpression') return areRows(value.expression)
-  if (value.type !== 'CallExpression' || !isNode(value.callee)) return false
-  return nameIn(value.callee.object) === 'store' && /^select/.test(nameIn(value.callee.property) ?? '')
-}
-
-/** @type {(type: Node) => boolean} */
-const isTypeOfStore = ({ typeName }) =>
-  isNode(typeName) && nameIn(typeName.left) === 'store' && /Row$/.test(nameIn(typeName.right) ?? '')
-
 /** @type {(pattern: unknown, name: string) => boolean} */
 const hasKey = (pattern, name) =>
   isNode(pattern) && childrenOf(pattern).some((property) => nameIn(property.key) === name)
 
-/** @type {(node: unknown) => string | undefined} */
-const nameIn = (node) => {
-  const name = isNode(node) ? (node.name ?? node.value) : undefined
-  return typeof name === 'string' ? name : undefined
-}
-
-/** @type {(node: Node) => boolean} */
-const isFunction = ({ type }) => /^(ArrowFunctionExpression|FunctionExpression|FunctionDeclaration)$/.test(type)
-
 /** @type {(node: Node, parent: Node | undefined) => string} */
 const nameOf = (node, parent) => nameIn(node.id) ?? nameIn(parent?.id) ?? nameIn(parent?.key) ?? 'a function'
-
-/** @type {(node: Node, parent: Node | undefined, visit: (node: Node, parent: Node | undefined) => void) => void} */
-const walk = (node, parent, visit) => {
-  visit(node, parent)
-  for (const child of childrenOf(node)) walk(child, node, visit)
-}
-
-// A loop, because it runs for every node of every file.
-/** @type {(node: Node) => Node[]} */
-const childrenOf = (node) => {
-  const children = []
-  for (const key in node) {
-    const value = node[key]
-    if (isNode(value)) children.push(value)
-    else if (Array.isArray(value)) for (const each of value) if (isNode(each)) children.push(each)
-  }
-  return children
-}
-
-/** @returns {value is Node} */
-const isNode = (/** @type {unknown} */ value) =>
-  typeof value === 'object' && value !== null && 'type' in value && 'start' in value
 
 /** @type {(text: string) => number} */
 const countLines = (text) => text.trimEnd().split('\n').length

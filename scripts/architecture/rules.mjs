@@ -111,9 +111,18 @@ const storesStayHome = ({ path, imports }) =>
 
 // Columns are known to the folder of their table only.
 /** @type {Rule} */
-const nounsKeepTheirRows = ({ path, rowsGivenAway }) =>
-  inSourceAndNoTest(path) && partOf(path) === 'domain' && !path.endsWith('.store.ts')
-    ? rowsGivenAway.map((line) => ({ line, says: 'a noun returns objects of its own, not rows of its store' }))
+const nounsKeepTheirRows = ({ path, rowsGivenAway, imports }, tree) =>
+  inSourceAndNoTest(path) && !path.endsWith('.store.ts')
+    ? [
+        ...(partOf(path) === 'domain' ? rowsGivenAway : []).map((line) => ({
+          line,
+          says: 'a noun returns objects of its own, not rows of its store',
+        })),
+        ...imports
+          .filter(({ target }) => posix.dirname(target) !== posix.dirname(path))
+          .filter(({ target, names }) => names.some((name) => tree.get(target)?.rowExports.includes(name)))
+          .map(({ target, line }) => ({ line, says: `rows stay in their own folder: ${target}` })),
+      ]
     : []
 
 // A production process must not even load the files of the development providers.

@@ -9,7 +9,8 @@ const linesOf = (count: number) => 'void 0\n'.repeat(count)
 const propertiesOf = (count: number) => Array.from({ length: count }, (_, at) => `p${at}`).join(', ')
 const partsOf = (count: number) => Array.from({ length: count }, (_, at) => `p${at}: 1`).join('; ')
 
-const planted: [rule: string, mistake: string, files: Record<string, string>][] = [
+type Planted = [rule: string, mistake: string, files: Record<string, string>]
+const planted: Planted[] = [
   ['hasAPlace', 'a folder that no ring knows', { 'src/services/x.ts': '' }],
   ['importsInwards', 'the domain knows of a flow', { 'src/domain/a/a.ts': `import { b } from '../../flows/b/b.js'` }],
   [
@@ -51,13 +52,30 @@ const planted: [rule: string, mistake: string, files: Record<string, string>][] 
   ['flowsStandAlone', 'login leans on logout', { 'src/flows/login/l.ts': `import { b } from '../logout/b.js'` }],
   ['storesStayHome', 'a stranger at a store', { 'src/domain/a/a.ts': `import { b } from '../b/b.store.js'` }],
   ['storesStayHome', 'a test at a store', { 'test/a.test.ts': `import { b } from '../src/domain/b/b.store.js'` }],
-  ['nounsKeepTheirRows', 'a list', { 'src/domain/a/a.ts': 'const list = (sql) => store.selectAll(sql)' }],
+  ...[
+    ['a list', 'export const createA = () => ({ list: (sql) => store.selectAll(sql) })'],
+    ['what a write returns', 'export const createA = () => ({ remove: (sql) => store.remove(sql) })'],
+    ['by a return', 'export const a = () => { return b ? c : store.selectAll() }'],
+    ['one row', 'export const a = async () => (await store.selectAll())[0]'],
+    ['by a variable', 'export const a = async () => { const [row] = await store.selectAll(); return row }'],
+    ['by its own function', 'const b = () => store.selectAll(); export const createA = () => ({ a: b })'],
+    ['out of a transaction', 'export const a = (database) => database.transaction((sql) => store.selectAll(sql))'],
+  ].map(
+    ([mistake, code]): Planted => [
+      'nounsKeepTheirRows',
+      `${mistake}`,
+      { 'src/domain/a/a.ts': `import * as store from './a.store.js'\n${code}`, 'src/domain/a/a.store.ts': '' },
+    ],
+  ),
   [
     'nounsKeepTheirRows',
-    'by a return',
-    { 'src/domain/a/a.ts': 'const a = () => { return b ? c : store.selectAll() }' },
+    'what is for its own folder',
+    {
+      'src/domain/a/a.ts': `import * as store from './a.store.js'\nexport const findRow = () => store.selectAll()`,
+      'src/domain/a/a.store.ts': '',
+      'src/domain/b/b.ts': `import { findRow } from '../a/a.js'`,
+    },
   ],
-  ['nounsKeepTheirRows', 'one row', { 'src/domain/a/a.ts': 'const a = async () => (await store.selectAll())[0]' }],
   ['nounsKeepTheirRows', 'its type', { 'src/domain/a/a.ts': `export type { NoteRow } from './a.store.js'` }],
   ['nounsKeepTheirRows', 'renamed', { 'src/domain/a/a.ts': 'export type Note = store.NoteRow' }],
   ['devProvidersAreOptional', 'loaded always', { 'src/app.ts': `import { d } from './dev-providers/d.js'` }],
