@@ -17,10 +17,15 @@ const dist = join(home, 'dist')
 export const build = async () => {
   await writeLanguageLists()
   // The template and the list of passwords are made by compiled modules.
-  const program = async () => (await buildProgram()) + (await buildEmbeddedTemplate()) + (await buildCommonPasswords())
-  const changes = await Promise.all([program(), buildPages(), buildPackages()])
-  return changes.reduce((sum, each) => sum + each, 0)
+  const program = async () => {
+    const changes = await buildProgram()
+    return changes + sumOf(await Promise.all([buildEmbeddedTemplate(), buildCommonPasswords()]))
+  }
+  return sumOf(await Promise.all([program(), buildPages(), buildPackages()]))
 }
+
+/** @type {(numbers: number[]) => number} */
+const sumOf = (numbers) => numbers.reduce((sum, each) => sum + each, 0)
 
 const buildProgram = async () => {
   const { bundleProgram, compileModules } = await import('./program.mjs')

@@ -17,8 +17,7 @@ const main = async () => {
   const given = process.argv.slice(2)
   const isLong = given.includes('--long')
   const chosen = isLong ? ['--config', 'vitest.long.config.ts', ...given.filter((each) => each !== '--long')] : given
-  await installParts(isLong ? ['--long'] : [])
-  await build()
+  await Promise.all([installParts(isLong ? ['--long'] : []), build()])
   // The gates take what the tests leave: many tests wait, and some measure time.
   const [gatesPassed, results] = await Promise.all([chosen.length > 0 || check(19), runVitest(chosen)])
   const { code, passed, skipped, slowest, ...counted } = results
