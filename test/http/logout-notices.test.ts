@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freshPostgres, testPostgres } from '../support/databases.js'
+import { freshPostgres, testPostgres, whileAway } from '../support/databases.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { type LogoutReceiver, startLogoutReceiver } from '../support/logout-receiver.js'
+import { until } from '../support/until.js'
 import { addApplication, noticesOf, useApplication } from '../support/used-applications.js'
 
 const waiting = { timeout: 30_000 }
@@ -49,6 +50,27 @@ describe('back-channel logout', () => {
     expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBe(120)
     expect(protectedHeader.alg).toBe('ES256')
     await expect.poll(() => noticesOf(latchkey.sql, application)).toEqual([])
+  })
+
+  it('is not lost when the database fails between the end of the session and the sending', async () => {
+    const application = await addApplication(latchkey.sql, { backchannel: receiver.url })
+    const tab = await latchkey.signedUp('unlucky')
+    await latchkey.sql.query("insert into logout_pauses values ($1, 1, now() + interval '1 hour')", [application])
+    const { sid } = await useApplication(latchkey.sql, tab, application)
+    expect((await tab.act('/api/auth/logout')).status).toBe(204)
+    await whileAway(latchkey.config.databaseUrl, () =>
+      until('the sender has noticed', () =>
+        latchkey.logLines.join('\n').includes('logout notices wait for the database'),
+      ),
+    )
+    expect(receiver.sids()).not.toContain(sid)
+    await until('the database is back', async () => {
+      const end = latchkey.sql.query('delete from logout_pauses where application_id = $1', [application])
+      return end.then(Boolean, () => false)
+    })
+    await expect.poll(receiver.sids, waiting).toContain(sid)
+    await expect.poll(() => noticesOf(latchkey.sql, application), waiting).toEqual([])
+    expect(receiver.sids().filter((told) => told === sid)).toHaveLength(1)
   })
 
   it('names the application and the reason in the log, and says what failed to the operator', async () => {
