@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { limiterKey, limiters } from '../../src/domain/limiters/limiters.js'
-import { minutes, seconds } from '../../src/lib/durations.js'
+import { minutes } from '../../src/lib/durations.js'
 import { addApplication } from '../support/applications.js'
 import { basic, createProtocolClient, postForm } from '../support/authorizations.js'
 import { whileAway } from '../support/databases.js'
@@ -11,17 +11,11 @@ let latchkey: Latchkey
 type Added = Awaited<ReturnType<typeof addApplication>>
 let web: Added
 let other: Added
-let spa: Added
 
 beforeAll(async () => {
   latchkey = await startLatchkey()
   web = await addApplication(latchkey)
   other = await addApplication(latchkey, { name: 'Other' })
-  spa = await addApplication(latchkey, {
-    name: 'Spa',
-    kind: 'browser',
-    redirectAddresses: ['https://spa.example.org/', 'http://127.0.0.1:8123/'],
-  })
   await latchkey.signedUp('ada')
 })
 afterAll(() => latchkey.stop())
@@ -146,39 +140,6 @@ describe('forms', () => {
       expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'OPTIONS, POST'])
       expect(await answer.json()).toEqual({ error: 'invalid_request', error_description: expect.any(String) })
     }
-  })
-})
-
-describe('pages of other sites', () => {
-  const preflight = (origin: string) =>
-    fetch(new URL('/api/auth/token', latchkey.url), {
-      method: 'OPTIONS',
-      headers: {
-        origin,
-        'access-control-request-method': 'POST',
-        'sec-fetch-site': 'cross-site',
-        'sec-fetch-dest': 'empty',
-      },
-    })
-
-  it('of an application in browsers may ask, without credentials; others and null may not', async () => {
-    await latchkey.advance(6 * seconds)
-    const asked = await preflight('https://spa.example.org')
-    expect(asked.status).toBe(204)
-    expect(asked.headers.get('access-control-allow-origin')).toBe('https://spa.example.org')
-    expect(asked.headers.get('access-control-allow-methods')).toContain('POST')
-    expect(asked.headers.get('access-control-allow-credentials')).toBeNull()
-    for (const origin of ['null', 'https://notes.example.com', 'https://evil.example', 'http://spa.example.org'])
-      expect((await preflight(origin)).headers.get('access-control-allow-origin'), origin).toBeNull()
-    const sent = await token(
-      { ...(await readyCode(spa)), client_id: spa.id },
-      {
-        origin: 'https://spa.example.org',
-        'sec-fetch-site': 'cross-site',
-        'sec-fetch-mode': 'cors',
-      },
-    )
-    expect([sent.status, sent.headers.get('access-control-allow-origin')]).toEqual([200, 'https://spa.example.org'])
   })
 })
 

@@ -17,7 +17,7 @@ const preflight = {
 const loopback = /^http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)(?::\d+)?$/
 
 /** The origins of pages: `https`, and outside production those of this machine. An address with another scheme has the origin `null`. */
-const originsOf = (applications: readonly Application[], production: boolean) =>
+export const originsOf = (applications: readonly Application[], production: boolean) =>
   applications
     .filter(({ kind }) => kind === 'browser')
     .flatMap(({ redirectAddresses }) => redirectAddresses.map((address) => new URL(address).origin))
