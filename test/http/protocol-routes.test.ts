@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { protocolRoutes } from '../../src/http/protocol/protocol-routes.js'
 import { addApplication } from '../support/applications.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { openidApplication } from '../support/openid-application.js'
 
 let latchkey: Latchkey
 beforeAll(async () => {
@@ -62,6 +63,23 @@ it('routes on the list take forms of other sites and no JSON, and answer without
     const allowed = await send(method, url, { ...from, origin: 'https://app.example.com' })
     expect(allowed.headers['access-control-allow-credentials'], `${name} of an allowed origin`).toBeUndefined()
     expect(sent.headers['set-cookie'], `${name} sets a cookie`).toBeUndefined()
+  }
+})
+
+it('no other route takes a bearer token: neither one of a session, nor one of an application', async () => {
+  const tab = await latchkey.signedUp('ada')
+  const application = await openidApplication(latchkey, { name: 'Bearer', algorithm: 'ES256' })
+  const { access_token, id_token, refresh_token = '' } = await application.signIn(tab)
+  const bearers = [tab.jar.get('access_token') ?? '', access_token, id_token, refresh_token]
+  const own = { origin: latchkey.url, 'sec-fetch-site': 'same-origin' }
+  const others = routes().filter(({ method, name }) => method !== 'HEAD' && !isListed(name))
+  expect(others.length).toBeGreaterThan(60)
+  for (const { method, url, name } of others) {
+    const without = await send(method, url, own)
+    for (const bearer of bearers) {
+      const sent = await send(method, url, { ...own, authorization: `Bearer ${bearer}` })
+      expect(sent.status, `${name} with ${bearer.slice(0, 12)}`).toBe(without.status)
+    }
   }
 })
 
