@@ -43,6 +43,19 @@ const enter = async (page: Page, name: string) => {
 const expectFocus = (page: Page, what: string | RegExp) => expect.poll(() => focused(page)).toMatch(what)
 
 describe('the dashboard', () => {
+  it('shows the groups of the user, and nothing about groups to one who is in none', async () => {
+    const setGroups = (groups: string) =>
+      latchkey.sql.query("update users set groups = $1 where username = 'ruth'", [groups])
+    const { page, context } = await open()
+    const groups = page.locator('dl > div', { has: page.locator('dt', { hasText: /^Groups$/ }) })
+    expect(await groups.count()).toBe(0)
+    await setGroups('{admins,staff}')
+    await page.reload()
+    await expect.poll(() => groups.locator('dd').allTextContents()).toEqual(['admins', 'staff'])
+    await setGroups('{}')
+    await context.close()
+  })
+
   it('keeps the focus of a keyboard where the next thing is', async () => {
     const { page, context } = await open()
     for (const close of ['Escape', 'Cancel']) {

@@ -4,6 +4,7 @@ import { minutes } from '../../src/lib/durations.js'
 import type { Transaction } from '../../src/platform/database/database.js'
 import type { Browser } from '../support/client.js'
 import { testPostgres } from '../support/databases.js'
+import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { overtaken, untilBlocked } from '../support/waits-for-lock.js'
 
@@ -158,6 +159,16 @@ describe('a group', () => {
     const renamed = await tab.send('PATCH', '/api/auth/account', { username: '漢'.repeat(64) }, { csrf: true })
     expect([renamed.status, renamed.body.code]).toEqual([409, 'too_many_groups'])
     expect((await latchkey.app.nouns.users.findByLogin('fay'))?.username).toBe('fay')
+    // The same with the longest name first, and then the address.
+    const named = await latchkey.signedUp('漢'.repeat(64), { email: 'han@example.com' })
+    expect(await change('漢'.repeat(64), { add: long.slice(0, 16) })).toMatchObject({ result: true })
+    await named.post('/api/auth/refresh')
+    const changes = createEmailChanges(latchkey)
+    const moved = email.replace('fay', 'han')
+    expect((await changes.ask(named, moved)).status).toBe(202)
+    const refused = await changes.confirm(named, await changes.confirmToken(moved))
+    expect([refused.status, refused.body.code]).toEqual([409, 'too_many_groups'])
+    expect(await changes.emailOf('漢'.repeat(64))).toBe('han@example.com')
   })
 
   it('is deleted only without members, who lose it a part at a time', async () => {

@@ -45,6 +45,7 @@ describe('another program with a service key', () => {
   it('is told who a user is, by id and by email', async () => {
     await latchkey.signedUp('ada', { email: 'Ada@example.com' })
     const id = await idOf('ada')
+    await latchkey.sql.query("update users set groups = '{admins,staff}' where id = $1", [id])
     const user = {
       id,
       email: 'Ada@example.com',
@@ -52,7 +53,7 @@ describe('another program with a service key', () => {
       name: null,
       provider: null,
       providers: [],
-      groups: [],
+      groups: ['admins', 'staff'],
       disabled: false,
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
     }

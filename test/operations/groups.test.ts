@@ -74,7 +74,7 @@ it('groups are in an invitation, in an export, and in an import that makes them'
   })
   expect((await command('invite', 'ben@example.com', '--group', 'staff')).code).toBe(0)
   expect((await command('invite', '--list')).out).toContain('staff')
-  await latchkey.signedUp('ben')
+  const tab = await latchkey.signedUp('ben')
   const { out } = await command('user', 'export', '--format', 'csv')
   expect(out).toMatch(/^id,.*,groups,created_at,disabled\r?\n/)
   expect(out).toMatch(/^.*,ben,.*,staff,.*$/m)
@@ -87,4 +87,11 @@ it('groups are in an invitation, in an export, and in an import that makes them'
   expect((await run(store, ['user', 'import', '-'], { input: asJson })).code).toBe(0)
   expect((await command('group', 'list')).out).toMatch(/^sailors +2/m)
   expect((await command('user', 'groups', 'cam')).out).toBe('cam is in sailors, staff.\n')
+  // Nobody's tokens are made invalid by it.
+  const again = await run(store, ['user', 'import', '-'], { input: 'email,groups\nben@example.com,"staff, sailors"\n' })
+  expect(again).toMatchObject({ code: 0, out: expect.stringContaining('1 existed already') })
+  const replaced = `select 1 from refresh_token_records as r join users as u on u.id = r.user_id
+    where username = 'ben' and oldest_generation > generation`
+  expect(await latchkey.sql.query(replaced)).toEqual([])
+  expect((await tab.get('/api/auth/verify?group=staff')).headers.get('x-auth-groups')).toBe('staff')
 })

@@ -44,6 +44,19 @@ describe('the headers that name the user', () => {
     expect(sorted(set)).toEqual(expected)
   })
 
+  it('have lines for the names of other systems, which are off, and the names of a client are removed', async () => {
+    const values = { User: 'username', Groups: 'groups', Name: 'name', Email: 'email' }
+    const snippet = await read(`${nginx}/latchkey-application.conf`)
+    const caddy = await read('deploy/forward-auth/Caddyfile')
+    for (const [name, value] of Object.entries(values)) {
+      const capital = `${value.slice(0, 1).toUpperCase()}${value.slice(1)}`
+      expect(snippet).toContain(`\nproxy_set_header Remote-${name} "";\n`)
+      expect(snippet).toContain(`\n# proxy_set_header Remote-${name} $latchkey_${value};\n`)
+      expect(caddy).toContain(`\n\t# request_header Remote-${name} {http.reverse_proxy.header.X-Auth-${capital}}\n`)
+    }
+    expect(caddy).toContain('\n\t\trequest_header -Remote-*\n')
+  })
+
   it('are removed and set by Traefik, and so are the spellings with underscores', async () => {
     const { http } = parse(await read('deploy/forward-auth/traefik.yaml')) as {
       http: {
