@@ -1,13 +1,9 @@
-import { readFile } from 'node:fs/promises'
-import { request as forward, type IncomingMessage, type ServerResponse } from 'node:http'
-import { createServer } from 'node:https'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openChromium, signIn } from '../support/chromium.js'
 import { freshPostgres } from '../support/databases.js'
-import { freePort, ownFolder } from '../support/servers/server.js'
+import { freePort } from '../support/servers/server.js'
+import { startHosts } from '../support/site/hosts.js'
 import { startInstance } from '../support/site/instance.js'
-import { makeCertificate } from '../support/site/nginx.js'
 import { addPeople, password } from '../support/site/site.js'
 
 const planted = [
@@ -35,32 +31,6 @@ client.onChange(show)
 await show()
 </script>`
 
-type Answer = { headers: Record<string, string | string[]>; body: string }
-
-/** TLS for hosts of one domain: `auth` is the service, the others have a page of their own. */
-const startHosts = async (tls: number, service: number, pages: Record<string, Answer>) => {
-  const folder = await ownFolder('siblings')
-  const cert = await makeCertificate(folder)
-  const key = await readFile(join(folder, 'privkey.pem'), 'utf8')
-  const answer = (request: IncomingMessage, response: ServerResponse) => {
-    const page = pages[request.headers.host?.split('.')[0] ?? '']
-    if (page)
-      return void response
-        .writeHead(200, { 'content-type': 'text/html; charset=utf-8', ...page.headers })
-        .end(page.body)
-    const { url: path, method, headers } = request
-    const asked = forward({ host: '127.0.0.1', port: service, path, method, headers }, (got) => {
-      response.writeHead(got.statusCode ?? 502, got.headers)
-      got.pipe(response)
-    })
-    asked.once('error', () => response.destroy())
-    request.pipe(asked)
-  }
-  const server = createServer({ cert, key }, answer)
-  await new Promise<void>((resolve) => server.listen(tls, '127.0.0.1', resolve))
-  return server
-}
-
 /** The service on `auth.site.test`, and beside it `other`, which plants cookies, and `app`, an application. */
 const startSite = async (settings: (port: number) => Record<string, string> = () => ({})) => {
   const database = await freshPostgres()
@@ -76,10 +46,9 @@ const startSite = async (settings: (port: number) => Record<string, string> = ()
   await addPeople(database.url, ['ada'])
   const hosts = await startHosts(port, instance.port, {
     other: { headers: { 'set-cookie': planted }, body: 'planted' },
-    app: { headers: {}, body: application(auth) },
+    app: { body: application(auth) },
   })
   const stop = async () => {
-    hosts.closeAllConnections()
     hosts.close()
     await instance.terminate()
     await database.drop()

@@ -27,8 +27,8 @@ export const launchChromium = async (...more: string[]): Promise<Browser> => {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
-      // For tests with several hosts of one domain.
-      '--host-resolver-rules=MAP *.site.test 127.0.0.1',
+      // For tests with several hosts.
+      '--host-resolver-rules=MAP *.test 127.0.0.1',
       ...more,
     ],
   })

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { operatorClient } from '../../../src/domain/sessions/client.js'
 import type { Browser } from '../../support/client.js'
-import { type Latchkey, startLatchkey } from '../../support/latchkey.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../../support/latchkey.js'
 import { openidApplication } from '../../support/openid-application.js'
 import { until } from '../../support/until.js'
 import { createVisitor } from '../../support/visitor.js'
@@ -35,9 +35,10 @@ const authorize = async (tab: Browser, address: string) => {
 
 it('Apache lets members of a group in by mod_auth_openidc, and signs them out with their session', async () => {
   const { origin, page, redirect, backchannelLogout } = await apacheAddresses()
-  const { application, issuer } = await openidApplication(latchkey, {
+  const { application, issuer, endSession } = await openidApplication(latchkey, {
     name: 'Apache',
     redirectAddresses: [redirect],
+    logoutAddresses: [`${origin}/`],
     backchannelLogout,
   })
   const { id, secret } = application
@@ -66,6 +67,18 @@ it('Apache lets members of a group in by mod_auth_openidc, and signs them out wi
   await tab.act('/api/auth/logout')
   await until('Apache has ended its session', async () => (await member(page)).status === 302)
   expect((await stranger(page)).status).toBe(401)
+
+  // By the link on its own pages: it shows its ID token, so nothing is asked.
+  await tab.post('/api/auth/login', { username: 'member', password: goodPassword })
+  const again = await enter(tab)
+  const left = await again(`${redirect}?logout=${encodeURIComponent(`${origin}/`)}`)
+  const { searchParams } = new URL(left.headers.get('location') ?? '')
+  expect(await endSession(tab, Object.fromEntries(searchParams))).toMatchObject({
+    next: 'done',
+    location: `${origin}/`,
+  })
+  expect((await again(page)).status).toBe(302)
+  expect((await tab.get('/api/auth/me')).status).toBe(401)
 })
 
 it('Authlib signs in, checks the ID token, renews and revokes', async () => {

@@ -1,0 +1,40 @@
+import { readFile } from 'node:fs/promises'
+import { request as forward, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import { join } from 'node:path'
+import { ownFolder } from '../servers/server.js'
+import { makeCertificate } from './nginx.js'
+
+type Page = { headers?: Record<string, string | string[]>; body: string }
+
+/**
+ * TLS on one port for several hosts below `.test`, which Chromium finds on this machine. A host whose first label has a page
+ * answers it at every path; the others are the service.
+ */
+export const startHosts = async (tls: number, service: number, pages: Record<string, Page>) => {
+  const folder = await ownFolder('hosts')
+  const cert = await makeCertificate(folder)
+  const key = await readFile(join(folder, 'privkey.pem'), 'utf8')
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    const page = pages[request.headers.host?.split('.')[0] ?? '']
+    if (page)
+      return void response
+        .writeHead(200, { 'content-type': 'text/html; charset=utf-8', ...page.headers })
+        .end(page.body)
+    const { url: path, method, headers } = request
+    const asked = forward({ host: '127.0.0.1', port: service, path, method, headers }, (got) => {
+      response.writeHead(got.statusCode ?? 502, got.headers)
+      got.pipe(response)
+    })
+    asked.once('error', () => response.destroy())
+    request.pipe(asked)
+  }
+  const server = createServer({ cert, key }, answer)
+  await new Promise<void>((resolve) => server.listen(tls, '127.0.0.1', resolve))
+  return {
+    close: () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
