@@ -43,7 +43,7 @@ export const createLimitParts = (config: Config, platform: NounPlatform, nouns: 
     countedRequests,
     routeLimiters,
     passwordGuesses,
-    limitAuthorization: createAuthorizationLimit({ countedRequests, routeLimiters }),
+    authorizationLimit: createAuthorizationLimit({ countedRequests, routeLimiters, callers }),
     limits: createLimits({ countedRequests, routeLimiters, callers, passwordGuesses }),
     signInLimits: createSignInLimits({
       countedRequests,

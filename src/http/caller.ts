@@ -33,7 +33,13 @@ const createRefreshTokens = ({ cookies, tokens }: Pick<Dependencies, 'cookies' |
     return claims && { userId: claims.userId, sessionId: claims.sid }
   }
 
-  return { refreshTokenOf, refreshedSessionOf }
+  /** The session of a refresh token that has not expired. */
+  const refreshableSessionOf = (request: FastifyRequest) => {
+    const claims = refreshTokenOf(request)?.claims
+    return claims && !tokens.hasExpired(claims) ? claims.sid : undefined
+  }
+
+  return { refreshTokenOf, refreshedSessionOf, refreshableSessionOf }
 }
 
 /**
@@ -59,7 +65,7 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     return caller
   }
 
-  const { refreshTokenOf, refreshedSessionOf } = createRefreshTokens({ cookies, tokens })
+  const { refreshTokenOf, refreshedSessionOf, refreshableSessionOf } = createRefreshTokens({ cookies, tokens })
 
   /** A hook before all that ask who is calling: only a token of a key that this instance does not know yet makes it wait. */
   const learnKey = (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
@@ -88,10 +94,9 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     /** The same, but only by a token that has not expired. */
     currentSessionOf: (request: FastifyRequest) => {
       const caller = peek(request)
-      if (caller) return caller.sessionId
-      const claims = refreshTokenOf(request)?.claims
-      return claims && !tokens.hasExpired(claims) ? claims.sid : undefined
+      return caller ? caller.sessionId : refreshableSessionOf(request)
     },
+    refreshableSessionOf,
     required: async (request: FastifyRequest, reply: FastifyReply) =>
       peek(request) ? undefined : sendRefusal(reply, refuse('not_authenticated')),
     of,

@@ -26,6 +26,10 @@ export const insertRequest = (
     [...valuesOf(request), request.applicationId, request.parameters, request.lifetime],
   )
 
+/** For a request that is not stored. */
+export const selectMoment = (sql: Sql, clockOffset: number) =>
+  sql.query<{ moment: Date }>(`select ${databaseMoment('$1')} as moment`, [clockOffset])
+
 export const deleteSurplus = (sql: Sql, browser: Uint8Array, most: number) =>
   sql.query(
     `delete from authorization_requests where hash in (

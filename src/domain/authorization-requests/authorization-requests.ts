@@ -17,6 +17,8 @@ export type AuthorizationRequest = Stored & {
   /** Whom it belongs to, from the first proof or consent on. */
   userId: string | undefined
   createdAt: Date
+  /** False for one that is answered at once. */
+  isStored: boolean
 }
 
 /** A request is known by its id only in the browser that began it. */
@@ -40,7 +42,14 @@ export const createAuthorizationRequests = ({ database, clock }: { database: Dat
       const [stored] = await store.insertRequest(database, { ...open, applicationId, parameters, lifetime })
       if (!stored) throw new Error('A request was not stored')
       await store.deleteSurplus(database, open.browser, mostOpen)
-      return { ...parameters, id, applicationId, userId: undefined, createdAt: stored.created_at }
+      return { ...parameters, id, applicationId, userId: undefined, createdAt: stored.created_at, isStored: true }
+    },
+
+    /** A request that asks its user nothing (`prompt=none`) is answered at once: it needs no row. */
+    beginSilently: async (applicationId: string, parameters: Stored): Promise<AuthorizationRequest> => {
+      const [now] = await store.selectMoment(database, clock.offset())
+      if (!now) throw new Error('The database gave no row for a statement that always has one')
+      return { ...parameters, id: '', applicationId, userId: undefined, createdAt: now.moment, isStored: false }
     },
 
     /** Undefined if it was used, has expired or belongs to another browser. */
@@ -48,7 +57,15 @@ export const createAuthorizationRequests = ({ database, clock }: { database: Dat
       const [row] = await store.selectOpen(database, openOf(key))
       if (!row) return undefined
       const { application_id: applicationId, user_id: userId, created_at: createdAt } = row
-      return { ...(row.parameters as Stored), id: key.id, applicationId, userId: userId ?? undefined, createdAt }
+      const { id } = key
+      return {
+        ...(row.parameters as Stored),
+        id,
+        applicationId,
+        userId: userId ?? undefined,
+        createdAt,
+        isStored: true,
+      }
     },
 
     /** The user has proven who they are for it. False if it is over, or another user was first. */

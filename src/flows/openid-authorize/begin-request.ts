@@ -19,7 +19,7 @@ import { StoreUnavailable } from '../../platform/database/database.js'
 type Dependencies = {
   applications: Pick<Applications, 'find'>
   applicationErrors: Pick<ApplicationErrors, 'note'>
-  authorizationRequests: Pick<AuthorizationRequests, 'begin'>
+  authorizationRequests: Pick<AuthorizationRequests, 'begin' | 'beginSilently'>
   idTokens: Pick<IdTokens, 'readHint'>
   issuer: string
 }
@@ -36,6 +36,8 @@ export const answerLocation = (
   const told = new URLSearchParams({ ...answer, ...(state !== undefined && { state }), iss })
   return `${redirectAddress}${redirectAddress.includes('?') ? '&' : '?'}${told}`
 }
+
+const busy = 'too many requests from this network or session, try again in some minutes'
 
 const mostRemembered = 1_000
 
@@ -76,16 +78,32 @@ const createNamedUser =
     return read?.applicationId === application.id ? read.userId : undefined
   }
 
-/** Checks the parameters of a new request and stores it. */
+const createErrorAt =
+  (issuer: string) =>
+  (application: Application, address: AnswerAddress, { error, description }: StepError) => ({
+    application,
+    location: answerLocation(address, { error, error_description: description }, issuer),
+  })
+
+/** For a request that is one too many: what its application is told. Undefined without an address that is registered. */
+const createAnswerBusy = ({ applications, issuer }: Pick<Dependencies, 'applications' | 'issuer'>) => {
+  const errorAt = createErrorAt(issuer)
+  return async (text: string) => {
+    const parameters = readParameters(text)
+    const clientId = areClean(parameters) ? parameters.values.get('client_id') : undefined
+    const application = clientId === undefined ? undefined : await applications.find(clientId)
+    const address = application && addressOf(application, parameters)
+    return address && errorAt(application, address, { error: 'temporarily_unavailable', description: busy })
+  }
+}
+
+/** Checks the parameters of a new request, and stores it if its user may be asked something. */
 export const createBeginRequest = (deps: Dependencies) => {
   const { applications, applicationErrors, authorizationRequests, issuer } = deps
   const remembered = createRemembered()
   const namedUser = createNamedUser(deps)
 
-  const errorAt = (application: Application, address: AnswerAddress, { error, description }: StepError) => ({
-    application,
-    location: answerLocation(address, { error, error_description: description }, issuer),
-  })
+  const errorAt = createErrorAt(issuer)
 
   const beginAt = async (application: Application, address: AnswerAddress, parameters: Parameters, browser: string) => {
     const checked = checkRequest(application, parameters)
@@ -98,7 +116,10 @@ export const createBeginRequest = (deps: Dependencies) => {
       return errorAt(application, address, { error: 'login_required', description: 'id_token_hint is not valid' })
     const { hint: _, ...rest } = checked
     const stored = { ...rest, user, redirectAddress: address.redirectAddress }
-    return { application, request: await authorizationRequests.begin(application.id, browser, stored) }
+    const request = checked.prompts.includes('none')
+      ? await authorizationRequests.beginSilently(application.id, stored)
+      : await authorizationRequests.begin(application.id, browser, stored)
+    return { application, request }
   }
 
   const begin = async (parameters: Parameters, browser: string) => {
@@ -120,15 +141,19 @@ export const createBeginRequest = (deps: Dependencies) => {
     return errorAt(application, address, { error: 'temporarily_unavailable', description: 'try again in a moment' })
   }
 
-  return async (text: string, browser: string) => {
-    const parameters = readParameters(text)
-    if (!areClean(parameters)) return refuse('bad_request')
-    try {
-      return await begin(parameters, browser)
-    } catch (error) {
-      const answer = error instanceof StoreUnavailable ? answerWithoutDatabase(parameters) : undefined
-      if (!answer) throw error
-      return answer
-    }
+  return {
+    begin: async (text: string, browser: string) => {
+      const parameters = readParameters(text)
+      if (!areClean(parameters)) return refuse('bad_request')
+      try {
+        return await begin(parameters, browser)
+      } catch (error) {
+        const answer = error instanceof StoreUnavailable ? answerWithoutDatabase(parameters) : undefined
+        if (!answer) throw error
+        return answer
+      }
+    },
+
+    answerBusy: createAnswerBusy(deps),
   }
 }

@@ -5,7 +5,7 @@ import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { Guards } from '../../http/guards.js'
-import type { LimitHook } from '../../http/limits/limit-hooks.js'
+import type { AuthorizationLimit } from '../../http/limits/authorization-limit.js'
 import type { Limits } from '../../http/limits/limits.js'
 import { type Form, formOf } from '../../http/protocol/forms.js'
 import { withHeaders } from '../../http/responses.js'
@@ -13,6 +13,7 @@ import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { randomToken } from '../../lib/random.js'
 import type { createAuthorize } from './openid-authorize.js'
+import type { Visitor } from './visitor.js'
 
 const cookieName = 'attempt_browser'
 const cookieShape = /^[\w-]{43}$/
@@ -48,7 +49,7 @@ type Dependencies = {
   callers: Callers
   cookies: Cookies
   limits: Pick<Limits, 'bySessionOrNetwork'>
-  limitAuthorization: LimitHook
+  authorizationLimit: AuthorizationLimit
   /** Undefined while there is no application. */
   openAuthorize: () => Promise<ReturnType<typeof createAuthorize> | undefined>
   sendPage: (request: FastifyRequest, reply: FastifyReply, posted?: string) => FastifyReply
@@ -59,20 +60,28 @@ type Dependencies = {
 const textOf = ({ values, repeated }: Form) =>
   new URLSearchParams([...values, ...repeated.map((name) => [name, values.get(name) ?? ''])]).toString()
 
+/** What an application gets lasts as long as the session, so an access token alone, which lasts for minutes, is not enough. */
+const createVisitorOf =
+  (callers: Callers) =>
+  (request: FastifyRequest, browser: string): Visitor => {
+    const caller = callers.peek(request)
+    const session = callers.refreshableSessionOf(request)
+    const isWhole = caller !== undefined && caller.sessionId === session
+    const isUnrenewed = caller === undefined && session !== undefined
+    return { browser, caller: isWhole ? caller : undefined, isUnrenewed, client: clientOf(request) }
+  }
+
+const createBrowserOf = (cookies: Cookies) => (request: FastifyRequest) => {
+  const value = cookies.read(request, cookieName) ?? ''
+  return cookieShape.test(value) ? value : undefined
+}
+
 /** The page that applications send their users to, and its own API. */
 export const openidAuthorizeRoutes = (server: Server, deps: Dependencies) => {
-  const { guards, callers, cookies, limits, limitAuthorization, openAuthorize, sendPage, sendNotFound } = deps
+  const { guards, callers, cookies, limits, authorizationLimit, openAuthorize, sendPage, sendNotFound } = deps
 
-  const visitorOf = (request: FastifyRequest, browser: string) => {
-    const caller = callers.peek(request)
-    const isUnrenewed = caller === undefined && callers.currentSessionOf(request) !== undefined
-    return { browser, caller, isUnrenewed, client: clientOf(request) }
-  }
-
-  const browserOf = (request: FastifyRequest) => {
-    const value = cookies.read(request, cookieName) ?? ''
-    return cookieShape.test(value) ? value : undefined
-  }
+  const visitorOf = createVisitorOf(callers)
+  const browserOf = createBrowserOf(cookies)
 
   // A navigation from another site brings no Strict cookie: the page asks from our own origin.
   const page = { schema: { hide: true }, config: { unlimited: 'Sent from memory' } }
@@ -86,9 +95,10 @@ export const openidAuthorizeRoutes = (server: Server, deps: Dependencies) => {
   const asking = {
     schema: questionSchema,
     config: { ownOriginOnly: true, countsIn: ['authorization_requests', 'general'] as const },
+    /** New requests are counted by the handler, which tells the application of one that is too many. */
     preHandler: async (request: FastifyRequest, reply: FastifyReply) => {
       const { parameters } = request.body as { parameters?: string }
-      return (parameters === undefined ? limits.bySessionOrNetwork : limitAuthorization)(request, reply)
+      return parameters === undefined ? limits.bySessionOrNetwork(request, reply) : undefined
     },
   }
   server.post('/api/auth/authorization', asking, async (request, reply) => {
@@ -101,6 +111,11 @@ export const openidAuthorizeRoutes = (server: Server, deps: Dependencies) => {
     if (parameters === undefined) {
       const found = await authorize.resume(id ?? '', visitorOf(request, browser ?? ''))
       return reply.send(found)
+    }
+    const surplus = await authorizationLimit.tooMany(request, reply)
+    if (surplus) {
+      const busy = await authorize.answerBusy(parameters)
+      return busy ? reply.send(busy) : authorizationLimit.refuse(reply, surplus)
     }
     const value = browser ?? randomToken()
     const begun = await authorize.begin(parameters, visitorOf(request, value))

@@ -22,7 +22,7 @@ import type { Authorizations } from '../../domain/authorizations/authorizations.
 import type { Consents } from '../../domain/consents/consents.js'
 import { sharedScopes } from '../../domain/id-tokens/user-claims.js'
 import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
-import type { Database, Transaction } from '../../platform/database/database.js'
+import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import { answerLocation, type createBeginRequest } from './begin-request.js'
 import type { SignedInUsers, Visitor } from './visitor.js'
 
@@ -58,13 +58,20 @@ const done = (application: Application, location: string): Authorization => ({
 /** What is open again, if it was taken away while the code was made. */
 const questionAfter = { not_authenticated: 'sign_in', no_access: 'no_access', consent_withdrawn: 'consent' } as const
 
+/** Uses the request up. One that is not stored is answered in the request that brought it, and by no other. */
+const createTake =
+  (authorizationRequests: Pick<AuthorizationRequests, 'take'>) =>
+  async (sql: Sql, asking: Asking, userId: string | undefined) =>
+    !asking.request.isStored || (await authorizationRequests.take(sql, keyOf(asking), userId))
+
 /** How a request ends, with an error or a code, or what it asks before. */
 const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' | 'beginRequest'>) => {
-  const { database, authorizationRequests, authorizations, consents, issuer } = deps
+  const { database, authorizations, consents, issuer } = deps
+  const take = createTake(deps.authorizationRequests)
 
   const withError = async (asking: Asking, error: AuthorizationError, userId: string | undefined) => {
     const { application, request } = asking
-    const isMine = await authorizationRequests.take(database, keyOf(asking), userId)
+    const isMine = await take(database, asking, userId)
     return isMine ? done(application, answerLocation(request, { error }, issuer)) : startAgain(application)
   }
 
@@ -101,7 +108,7 @@ const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' 
     const { caller, client } = visitor
     if (!caller || isOtherThanNamed({ ...asking, user })) return withError(asking, 'login_required', user.id)
     const issued = await commitUnlessRefused(database, async (sql) => {
-      if (!(await authorizationRequests.take(sql, keyOf(asking), user.id))) return refuse('over')
+      if (!(await take(sql, asking, user.id))) return refuse('over')
       const { redirectAddress, challenge, scopes, nonce, claims } = request
       const content = { scopes, ...(nonce !== undefined && { nonce }), ...(claims && { claims }) }
       const asked = { application, redirectAddress, challenge, content, client }
@@ -159,9 +166,15 @@ export const createAuthorize = (deps: Dependencies) => {
 
   return {
     begin: async (parameters: string, visitor: Visitor) => {
-      const begun = await beginRequest(parameters, visitor.browser)
+      const begun = await beginRequest.begin(parameters, visitor.browser)
       if ('refused' in begun) return begun
       return 'request' in begun ? proceed({ ...begun, visitor }) : done(begun.application, begun.location)
+    },
+
+    /** One too many. Undefined if the application cannot be told. */
+    answerBusy: async (parameters: string) => {
+      const busy = await beginRequest.answerBusy(parameters)
+      return busy && done(busy.application, busy.location)
     },
 
     resume: async (id: string, visitor: Visitor) => {

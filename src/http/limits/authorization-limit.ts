@@ -1,14 +1,35 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { sessionSubject } from '../../domain/limiters/limiters.js'
+import type { Reservation } from '../../platform/cache/cache.js'
+import type { Callers } from '../caller.js'
 import { clientNetwork } from '../client.js'
 import type { CountedRequests } from './counted-requests.js'
-import { limitHook } from './limit-hooks.js'
 import type { RouteLimiters } from './limiter.js'
+import { sendLimited } from './limiter-answers.js'
 
-type Dependencies = { countedRequests: Pick<CountedRequests, 'count'>; routeLimiters: RouteLimiters }
+type Dependencies = {
+  countedRequests: Pick<CountedRequests, 'tooMany'>
+  routeLimiters: Pick<RouteLimiters, 'authorization_requests'>
+  callers: Pick<Callers, 'peek'>
+}
 
-/** In front of a new request of an application, which stores a row for any visitor. */
-export const createAuthorizationLimit = ({ countedRequests, routeLimiters }: Dependencies) => {
+export type AuthorizationLimit = ReturnType<typeof createAuthorizationLimit>
+
+/**
+ * New requests of applications, which store a row for any visitor. A signed-in browser has its own count: strangers behind the same
+ * address cannot keep it from signing in.
+ */
+export const createAuthorizationLimit = ({ countedRequests, routeLimiters, callers }: Dependencies) => {
   const limiter = routeLimiters.authorization_requests
-  return limitHook({ names: [limiter.name], code: limiter.code }, (request, reply) =>
-    countedRequests.count(limiter, clientNetwork(request), request, reply),
-  )
+  return {
+    tooMany: (request: FastifyRequest, reply: FastifyReply) => {
+      const caller = callers.peek(request)
+      const subject = caller ? sessionSubject(caller.sessionId) : clientNetwork(request)
+      return countedRequests.tooMany(limiter, subject, request, reply)
+    },
+    refuse: (reply: FastifyReply, reservation: Reservation) => {
+      sendLimited(reply, limiter, reservation)
+      return reply
+    },
+  }
 }

@@ -1,15 +1,21 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Cache } from '../../platform/cache/cache.js'
+import type { Cache, Reservation } from '../../platform/cache/cache.js'
 import type { OnRejection, Whom } from './limited-events.js'
 import type { Limiter } from './limiter.js'
 import { sendLimited, setLimitHeaders } from './limiter-answers.js'
 import { createReservations } from './reservations.js'
+
+const createReject =
+  (onRejection: OnRejection) =>
+  ({ name: limiter }: Limiter, key: string, { resetsIn }: Reservation, request: FastifyRequest, whom?: Whom) =>
+    onRejection({ limiter, key, resetsIn, whom }, request)
 
 export type CountedRequests = ReturnType<typeof createCountedRequests>
 
 /** Counts requests in limiters, answers those that are too many, and gives back those that succeeded. */
 export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; onRejection: OnRejection }) => {
   const { reserve, reserveOrWait, holds, release } = createReservations(cache)
+  const reject = createReject(onRejection)
   const successes = new WeakSet<FastifyRequest>()
 
   return {
@@ -35,12 +41,19 @@ export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; on
       }
       if (!reservation.granted) {
         await release(request, reply)
-        await onRejection({ limiter: limiter.name, key, resetsIn: reservation.resetsIn, whom }, request)
+        await reject(limiter, key, reservation, request, whom)
         sendLimited(reply, limiter, reservation)
         return 'answered'
       }
       if (!limiter.silent) setLimitHeaders(reply, limiter, reservation)
       return undefined
+    },
+    /** Counts, and returns the reservation of a request that is too much, which the caller answers. */
+    tooMany: async (limiter: Limiter, subject: string, request: FastifyRequest, reply: FastifyReply) => {
+      const { key, reservation } = await reserveOrWait(limiter, subject, reply)
+      setLimitHeaders(reply, limiter, reservation)
+      if (!reservation.granted) await reject(limiter, key, reservation, request)
+      return reservation.granted ? undefined : reservation
     },
     /**
      * An attempt that succeeded, or that we could not check, is given back before the answer is sent. 409 and 422 are successes

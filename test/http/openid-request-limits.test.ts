@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { limiterKey, limiters } from '../../src/domain/limiters/limiters.js'
+import { minutes } from '../../src/lib/durations.js'
+import { addApplication } from '../support/applications.js'
+import { parametersFor } from '../support/authorization-requests.js'
+import { callerOf } from '../support/authorizations.js'
+import type { Browser } from '../support/client.js'
+import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+let latchkey: Latchkey
+let id: string
+beforeAll(async () => {
+  latchkey = await startLatchkey()
+  id = (await addApplication(latchkey, { name: 'Grafana' })).id
+})
+afterAll(() => latchkey.stop())
+
+type Changed = Record<string, string | null>
+type State = { request?: string; next: string; location?: string }
+const path = '/api/auth/authorization'
+const begin = async (tab: Browser, changed: Changed = {}) => {
+  const { status, text, body } = await tab.post(path, { parameters: parametersFor(id, changed) })
+  if (status !== 200) throw new Error(`${status}: ${text}`)
+  return body as State
+}
+const told = ({ location = '' }: State) => Object.fromEntries(new URL(location).searchParams)
+
+describe('300 new requests in 15 minutes', () => {
+  const { limit } = limiters.authorization_requests
+  const use = (subject: string) => {
+    const key = limiterKey('authorization_requests', subject)
+    const { cache } = latchkey.app.platform
+    return Promise.all(Array.from({ length: limit.maximum }, () => cache.reserve(key, limit)))
+  }
+  const stored = async () =>
+    (await latchkey.sql.query<{ count: number }>('select count(*)::int from authorization_requests'))[0]?.count
+
+  it('are enough for the strangers of a network, and a signed-in browser there has its own count', async () => {
+    const member = await latchkey.signedUp('member')
+    const tab = latchkey.browser()
+    await use('127.0.0.1')
+    const before = await stored()
+    for (const changed of [{}, { prompt: 'none' }] as Changed[]) {
+      const busy = await begin(tab, changed)
+      expect([busy.next, busy.request]).toEqual(['done', undefined])
+      expect(told(busy)).toMatchObject({
+        error: 'temporarily_unavailable',
+        state: 'the state',
+        iss: `${latchkey.url}/api/auth`,
+      })
+    }
+    for (const changed of [{ redirect_uri: 'https://evil.example/' }, { client_id: 'nobody' }] as Changed[]) {
+      const refused = await tab.post(path, { parameters: parametersFor(id, changed) })
+      expect([refused.status, refused.body.location]).toEqual([429, undefined])
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    }
+    expect(await stored()).toBe(before)
+    expect(told(await begin(member)).code).toEqual(expect.any(String))
+    expect((await begin(member, { prompt: 'login' })).next).toBe('prove')
+    await use(`session:${(await callerOf(latchkey, 'member')).sessionId}`)
+    expect(told(await begin(member)).error).toBe('temporarily_unavailable')
+    await latchkey.advance(15 * minutes + 1)
+    expect((await begin(tab)).next).toBe('sign_in')
+  })
+
+  it('are not stored if they ask nothing', async () => {
+    const tab = await latchkey.signedUp('quiet')
+    const before = await stored()
+    for (let time = 0; time < 3; time += 1)
+      expect(told(await begin(tab, { prompt: 'none' })).code).toEqual(expect.any(String))
+    expect(told(await begin(latchkey.browser(), { prompt: 'none' })).error).toBe('login_required')
+    expect(told(await begin(tab, { prompt: 'none', max_age: '0' })).error).toBe('interaction_required')
+    expect(await stored()).toBe(before)
+    expect(tab.jar.get('attempt_browser')).toBeUndefined()
+  })
+})
+
+it('a browser signs in anew if it has an access token alone, or of another session, or one that the database has ended', async () => {
+  const tab = await latchkey.signedUp('half')
+  const alone = tab.copy()
+  alone.jar.delete('refresh_token')
+  const mixed = tab.copy()
+  mixed.jar.set('refresh_token', (await latchkey.signedUp('otherhalf')).jar.get('refresh_token') ?? '')
+  for (const half of [alone, mixed]) {
+    expect((await begin(half)).next).toBe('sign_in')
+    expect(told(await begin(half, { prompt: 'none' })).error).toBe('login_required')
+  }
+  expect((await begin(tab)).next).toBe('done')
+  await latchkey.sql.query('delete from refresh_token_records where id = $1', [
+    (await callerOf(latchkey, 'half')).sessionId,
+  ])
+  expect((await begin(tab)).next).toBe('sign_in')
+})
