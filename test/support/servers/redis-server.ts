@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Cache } from '../../../src/platform/cache/cache.js'
 import { until } from '../until.js'
+import { portsFrom } from './own-ports.js'
 import { testProgram } from './programs.js'
 
 /** A real server for the tests that break it. */
@@ -31,8 +32,10 @@ const listening = async (port: number) => {
 }
 
 /** A Cluster node also listens ten thousand above its port, so the port is taken from the lower half. */
+const nextPort = portsFrom(20_000, 10_000)
+
 const freePort = async (): Promise<number> => {
-  const port = 20_000 + Math.floor(Math.random() * 10_000)
+  const port = nextPort()
   try {
     await listening(port + 10_000)
     return await listening(port)

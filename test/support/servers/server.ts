@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { memory } from '../temporary-folder.js'
+import { portsFrom } from './own-ports.js'
 import { sendSignal } from './processes.js'
 
 export type Account = { uid: number; gid: number }
@@ -71,8 +72,11 @@ const isFree = (port: number): Promise<boolean> =>
  * Below the ports of outgoing connections (from 32768 on), and of our Redis servers: one of those could take the port before
  * the server does.
  */
+const lowestPort = 12_000
+const nextPort = portsFrom(lowestPort, 8_000)
+
 export const freePort = async (): Promise<number> => {
-  const port = 12_000 + Math.floor(Math.random() * 8_000)
+  const port = nextPort()
   return (await isFree(port)) ? port : freePort()
 }
 
