@@ -4,13 +4,13 @@ import { seconds } from '../lib/durations.js'
 import type { NounPlatform, Nouns } from './nouns.js'
 import type { backgroundOf, OpenidNouns } from './openid-nouns.js'
 
-/** The database is asked whether there is an application at most this often. */
+/** The database is asked at most this often whether there is an application. */
 const askedEvery = 1 * seconds
 
-type Opens<Loaded> = { isWanted: () => Promise<boolean>; load: () => Promise<Loaded> }
+type OnDemand<Loaded> = { isWanted: () => Promise<boolean>; load: () => Promise<Loaded> }
 
-/** Loads once, when it is wanted for the first time. Afterwards it is open or closed, as the last answer was. */
-const createOpening = <Loaded>(clock: Clock, { isWanted, load }: Opens<Loaded>) => {
+/** Loads once, when it is first wanted. From then on it is open or closed, as the last answer of `isWanted` says. */
+const createLoadedOnDemand = <Loaded>(clock: Clock, { isWanted, load }: OnDemand<Loaded>) => {
   let loaded: Loaded | undefined
   let isOpen = false
   let asking: Promise<void> | undefined
@@ -34,22 +34,22 @@ const createOpening = <Loaded>(clock: Clock, { isWanted, load }: Opens<Loaded>) 
     }
   }
 
-  const now = async () => {
+  const askNow = async () => {
     asking ??= ask()
     await asking
     return current()
   }
 
-  const atMostOnceASecond = async () => {
-    // Nobody waits behind a question that a slow database has not answered yet.
-    if (asking) return current() ?? now()
+  const askAtMostOnceASecond = async () => {
+    // No request waits for a question that a slow database has not answered yet.
+    if (asking) return current() ?? askNow()
     const moment = clock.now().getTime()
     if (Math.abs(moment - askedAt) < askedEvery) return current()
     askedAt = moment
-    return now()
+    return askNow()
   }
 
-  return { now, atMostOnceASecond }
+  return { askNow, askAtMostOnceASecond }
 }
 
 export type OpenidProvider = ReturnType<typeof createOpenidProvider>
@@ -76,22 +76,22 @@ export const createOpenidProvider = (config: Config, platform: NounPlatform, nou
     if (isRunning) startParts()
     return opened
   }
-  const opening = createOpening(clock, { isWanted: nouns.applications.exist, load })
+  const onDemand = createLoadedOnDemand(clock, { isWanted: nouns.applications.exist, load })
 
   return {
     /** Undefined while there is no application: then every address of the provider is unknown. */
-    open: opening.atMostOnceASecond,
+    open: onDemand.askAtMostOnceASecond,
     /** For the metrics: in seconds, by algorithm. */
     keyAges: () => keyAges(),
     /** Asked for in each round of the housekeeping, so that an instance without requests opens the provider too. */
     jobs: async () => {
-      await opening.atMostOnceASecond()
+      await onDemand.askAtMostOnceASecond()
       return background.jobs
     },
     start: () => {
       isRunning = true
       startParts()
-      opening.now().catch((err: unknown) => log.warn({ err }, 'the applications could not be read'))
+      onDemand.askNow().catch((err: unknown) => log.warn({ err }, 'the applications could not be read'))
     },
     stop: async () => {
       isRunning = false

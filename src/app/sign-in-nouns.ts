@@ -103,8 +103,14 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
   const nouns = { accountChanges, identities, factors, trustedDevices, knownDevices, passkeys, challenges, enrolments }
   const signIns = createSignIns({ ...deps, ...nouns, secondFactorRequired })
   const deleteAccount = createAccountDeletion(deps)
-  const ofOperators = { ...deps, accountChanges, factors, passkeys, deleteAccount, providerName }
-  const operatorChanges = createOperatorChanges(ofOperators)
+  const operatorChanges = createOperatorChanges({
+    ...deps,
+    accountChanges,
+    factors,
+    passkeys,
+    deleteAccount,
+    providerName,
+  })
   const groupChanges = createGroupChanges({ ...deps, accountChanges })
   const resetLinks = createResetLinks(deps)
   const unfinishedSignIns = createUnfinishedSignIns({ ...deps, accountChanges, challenges })

@@ -58,7 +58,7 @@ describe('PROVIDERS', () => {
     expect(faults).toContain('PROVIDER_OKTA_ISSUER: must begin with https:// in production')
   })
 
-  it('misses a provider whose settings are there', () => {
+  it('names the settings of a provider that PROVIDERS does not list', () => {
     expect(likelyTypos(okta)).toEqual([])
     expect(likelyTypos({ PROVIDER_OKTA_CLIENT_ID: 'client' })).toEqual([
       'PROVIDER_OKTA_CLIENT_ID is not used: PROVIDERS does not name okta',

@@ -101,6 +101,6 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
       peek(request) ? undefined : sendRefusal(reply, refuse('not_authenticated')),
     of,
     /** The same, with what events and mails need to know of the request. */
-    requestOf: (request: FastifyRequest) => ({ caller: of(request), client: clientOf(request) }),
+    contextOf: (request: FastifyRequest) => ({ caller: of(request), client: clientOf(request) }),
   }
 }

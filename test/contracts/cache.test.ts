@@ -19,7 +19,7 @@ const limit = { maximum: 5, window: 15 * minutes }
 
 const url = process.env.TEST_REDIS_URL ?? ''
 
-type Side = { name: string; open(clock: Clock): Promise<Cache> }
+type CacheKind = { name: string; open(clock: Clock): Promise<Cache> }
 
 /** Keys of one run never meet those of another, whatever else uses the server. */
 const prefix = `test:${randomUUID()}:`
@@ -31,13 +31,13 @@ const openRedis = async (clock: Clock) => {
   return cache
 }
 
-const sides: Side[] = [
+const cacheKinds: CacheKind[] = [
   { name: 'in process', open: async (clock) => createMemoryCache({ clock, maximumKeys: 1_000 }) },
   { name: 'in Redis', open: openRedis },
   { name: 'in Redis, resilient', open: (clock) => openCache({ url, prefix, clock, log, commandTimeout: 10_000 }) },
 ]
 
-describe.each(sides)('counters $name', ({ open }) => {
+describe.each(cacheKinds)('counters $name', ({ open }) => {
   const clock = createMovableClock()
   let cache: Cache
 

@@ -58,7 +58,7 @@ const actionsAt = (latchkey: () => Latchkey) => {
       ),
     accountsOf: async (email: string) =>
       (await usersOf(latchkey())).filter((user) => user.email.toLowerCase() === email).length,
-    openInvitations: async () => (await nouns().invitations.open()).map(({ email }) => email),
+    openInvitations: async () => (await nouns().invitations.listOpen()).map(({ email }) => email),
   }
 }
 

@@ -239,7 +239,7 @@ describe('the account page', () => {
       await signInWith(browser, 'provider-a')
       await signInWith(setup.service.browser(), 'provider-b')
       const answers = await Promise.all(
-        (['provider-a', 'provider-b'] as const).map((side) => browser.remove(`/api/auth/providers/${side}`)),
+        (['provider-a', 'provider-b'] as const).map((provider) => browser.remove(`/api/auth/providers/${provider}`)),
       )
       expect(answers.map(({ status }) => status).sort()).toEqual([204, 409])
     })

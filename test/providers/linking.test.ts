@@ -139,9 +139,9 @@ describe('linking by address', () => {
     it('refuses a disabled user, by identity and by address', async () => {
       await signInWith(setup.service.browser(), 'provider-a')
       await setup.service.sql.query('update users set disabled_at = now()')
-      for (const side of ['provider-a', 'provider-b'] as const) {
-        const answer = await signInWith(setup.service.browser(), side)
-        expect(answer.location).toBe(`/login?error=${side.replace('-', '_')}_auth_failed`)
+      for (const provider of ['provider-a', 'provider-b'] as const) {
+        const answer = await signInWith(setup.service.browser(), provider)
+        expect(answer.location).toBe(`/login?error=${provider.replace('-', '_')}_auth_failed`)
         expect(sessionCookiesOf(answer)).toEqual([])
       }
       expect(await usersOf(setup.service)).toMatchObject([{ provider_b_id: null }])

@@ -6,7 +6,7 @@ import { replies } from '../support/providers/replies.js'
 import {
   comeBack,
   goToProvider,
-  type Side,
+  type ProviderName,
   sessionCookiesOf,
   signInWith,
   usersOf,
@@ -16,8 +16,8 @@ import { useProviders } from './shared-service.js'
 
 const shared = useProviders()
 
-const landings = (side: Side): Record<Outcome, string> => {
-  const failed = `/login?error=${side.replace('-', '_')}_auth_failed`
+const landings = (provider: ProviderName): Record<Outcome, string> => {
+  const failed = `/login?error=${provider.replace('-', '_')}_auth_failed`
   return { signed_in: '/dashboard', failed, cancelled: failed, no_email: `${failed}&reason=no_email` }
 }
 
@@ -26,10 +26,10 @@ const endsWith =
   ([, , ends]: [string, unknown, Outcome]) =>
     ends === outcome
 
-const expectOutcome = async (side: Side, outcome: Outcome) => {
-  const answer = await signInWith(shared.service.browser(), side)
+const expectOutcome = async (provider: ProviderName, outcome: Outcome) => {
+  const answer = await signInWith(shared.service.browser(), provider)
   expect(answer.status).toBe(303)
-  expect(answer.location).toBe(landings(side)[outcome])
+  expect(answer.location).toBe(landings(provider)[outcome])
   expect(sessionCookiesOf(answer)).toHaveLength(outcome === 'signed_in' ? 2 : 0)
   expect(await usersOf(shared.service)).toHaveLength(outcome === 'signed_in' ? 1 : 0)
 }

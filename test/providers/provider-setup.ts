@@ -2,8 +2,8 @@ import type { Browser } from '../support/client.js'
 import {
   answerOf,
   comeBack,
-  forgetEverybody,
-  type Side,
+  deleteAllUsers,
+  type ProviderName,
   startProviders,
   startService,
   type TestProviders,
@@ -37,7 +37,7 @@ export const createProviderSetup = async (settings: Record<string, string> = {})
       providers.behaveWell()
       atIssuer()
       providers.github.become({ login: nameOf('ada') }, onlyAddress(addressOf('ada')))
-      await forgetEverybody(service)
+      await deleteAllUsers(service)
     },
     signedUp: (name: string) => service.signedUp(nameOf(name)),
     idOf: async (browser: Browser) => {
@@ -45,17 +45,17 @@ export const createProviderSetup = async (settings: Record<string, string> = {})
       return user?.id
     },
     /** Begins on the account page and goes to the provider: the callback path. */
-    beginLink: async (browser: Browser, side: Side) => {
-      const { status, body } = await browser.act(`/api/auth/providers/${side}/link`, {})
+    beginLink: async (browser: Browser, provider: ProviderName) => {
+      const { status, body } = await browser.act(`/api/auth/providers/${provider}/link`, {})
       if (status !== 200) throw new Error(`Linking could not begin: ${status}`)
       return answerOf(String(body.location))
     },
     /** Comes back to the account page, which finishes the link: what it is then told. */
     finishLink: async (browser: Browser, callback: string) => {
       const { location } = await comeBack(browser, callback)
-      const side = /^\/dashboard\?linking=provider_([ab])$/.exec(location ?? '')?.[1]
-      if (side === undefined) return location
-      const { status, body } = await browser.act(`/api/auth/providers/provider-${side}/link/finish`, {})
+      const letter = /^\/dashboard\?linking=provider_([ab])$/.exec(location ?? '')?.[1]
+      if (letter === undefined) return location
+      const { status, body } = await browser.act(`/api/auth/providers/provider-${letter}/link/finish`, {})
       return status === 204 ? 'linked' : body.code
     },
     close: async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest'
 import type { Latchkey } from '../support/latchkey.js'
 import {
-  forgetEverybody,
-  type Side,
+  deleteAllUsers,
+  type ProviderName,
   sessionCookiesOf,
   startProviders,
   startService,
@@ -10,8 +10,8 @@ import {
   usersOf,
 } from '../support/providers/test-providers.js'
 
-export const sides: Side[] = ['provider-a', 'provider-b']
-export const failedAt = (side: Side) => `/login?error=${side.replace('-', '_')}_auth_failed`
+export const providerNames: ProviderName[] = ['provider-a', 'provider-b']
+export const failedAt = (provider: ProviderName) => `/login?error=${provider.replace('-', '_')}_auth_failed`
 
 /** Both providers and a service for the tests of a file; before each of them the providers behave and no user is known. */
 export const useProviders = () => {
@@ -26,12 +26,12 @@ export const useProviders = () => {
   })
   beforeEach(async () => {
     shared.providers.behaveWell()
-    await forgetEverybody(shared.service)
+    await deleteAllUsers(shared.service)
   })
   return shared
 }
 
-export const expectNobody = async (service: Latchkey, answer: { setCookies: string[] }) => {
+export const expectNoUser = async (service: Latchkey, answer: { setCookies: string[] }) => {
   expect(sessionCookiesOf(answer)).toEqual([])
   expect(await usersOf(service)).toEqual([])
 }

@@ -3,19 +3,19 @@ import { minutes } from '../../src/lib/durations.js'
 import {
   comeBack,
   goToProvider,
-  type Side,
+  type ProviderName,
   sessionCookiesOf,
   signInWith,
   usersOf,
 } from '../support/providers/test-providers.js'
-import { expectNobody, failedAt, sides, useProviders } from './shared-service.js'
+import { expectNoUser, failedAt, providerNames, useProviders } from './shared-service.js'
 
 const shared = useProviders()
 
-describe.each(sides)('signing in with %s', (side) => {
+describe.each(providerNames)('signing in with %s', (provider) => {
   it('ends on the dashboard, signed in as who the provider says', async () => {
     const browser = shared.service.browser()
-    const answer = await signInWith(browser, side)
+    const answer = await signInWith(browser, provider)
     expect(answer.status).toBe(303)
     expect(answer.location).toBe('/dashboard')
     expect(answer.headers.get('cache-control')).toBe('no-store')
@@ -23,13 +23,13 @@ describe.each(sides)('signing in with %s', (side) => {
       email: 'ada@example.com',
       username: 'ada',
       name: 'Ada Example',
-      provider: side.replace('-', '_'),
-      providers: [side.replace('-', '_')],
+      provider: provider.replace('-', '_'),
+      providers: [provider.replace('-', '_')],
     })
   })
 
   it('sets both cookies as a login does, and clears the attempt', async () => {
-    const answer = await signInWith(shared.service.browser(), side)
+    const answer = await signInWith(shared.service.browser(), provider)
     const [access = '', refresh = ''] = sessionCookiesOf(answer)
     for (const cookie of [access, refresh]) expect(cookie).toMatch(/; Path=\/; HttpOnly; SameSite=Strict$/)
     expect(access).toMatch(/; Max-Age=900;/)
@@ -41,7 +41,7 @@ describe.each(sides)('signing in with %s', (side) => {
 
   it('keeps a record with the address and the user agent of the callback', async () => {
     const browser = shared.service.browser()
-    const callback = await goToProvider(browser, side)
+    const callback = await goToProvider(browser, provider)
     await browser.get(callback, { address: '203.0.113.9', headers: { 'user-agent': 'A browser' } })
     const records = await shared.service.sql.query(
       'select ip, user_agent, expires_at, created_at from refresh_token_records',
@@ -52,26 +52,26 @@ describe.each(sides)('signing in with %s', (side) => {
   })
 
   it('finds the same user the next time, by the id at the provider and not by email or name', async () => {
-    await signInWith(shared.service.browser(), side)
+    await signInWith(shared.service.browser(), provider)
     shared.providers.issuer.become({ email: 'countess@example.com', name: 'Ada Renamed' })
     shared.providers.github.become({ login: 'renamed' }, [
       { email: 'countess@example.com', primary: true, verified: true },
     ])
-    expect((await signInWith(shared.service.browser(), side)).location).toBe('/dashboard')
+    expect((await signInWith(shared.service.browser(), provider)).location).toBe('/dashboard')
     expect(await usersOf(shared.service)).toMatchObject([{ email: 'ada@example.com', username: 'ada' }])
   })
 
   it('goes where the visitor was going, if that is a path of ours', async () => {
     const wanted = `?returnTo=${encodeURIComponent('/notes/7?tab=2')}`
-    expect((await signInWith(shared.service.browser(), side, wanted)).location).toBe('/notes/7?tab=2')
+    expect((await signInWith(shared.service.browser(), provider, wanted)).location).toBe('/notes/7?tab=2')
     for (const evil of ['//evil.example', '/\\evil.example', '/%09/evil.example', 'https:evil.example', 'javascript:x'])
-      expect((await signInWith(shared.service.browser(), side, `?returnTo=${encodeURIComponent(evil)}`)).location).toBe(
-        '/dashboard',
-      )
+      expect(
+        (await signInWith(shared.service.browser(), provider, `?returnTo=${encodeURIComponent(evil)}`)).location,
+      ).toBe('/dashboard')
   })
 
   it('keeps the attempt in a sealed, short-lived, Lax cookie that scripts cannot read', async () => {
-    const answer = await shared.service.browser().get(`/api/auth/${side}`)
+    const answer = await shared.service.browser().get(`/api/auth/${provider}`)
     expect(answer.status).toBe(303)
     expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(answer.setCookies).toEqual([
@@ -84,8 +84,8 @@ describe.each(sides)('signing in with %s', (side) => {
 
   it('runs two attempts in two tabs at once', async () => {
     const browser = shared.service.browser()
-    const first = await goToProvider(browser, side)
-    const second = await goToProvider(browser, side, '?returnTo=/second')
+    const first = await goToProvider(browser, provider)
+    const second = await goToProvider(browser, provider, '?returnTo=/second')
     expect((await comeBack(browser, first)).location).toBe('/dashboard')
     expect((await comeBack(browser, second)).location).toBe('/second')
   })
@@ -94,19 +94,19 @@ describe.each(sides)('signing in with %s', (side) => {
     const browser = shared.service.browser()
     const callbacks = []
     for (let tab = 0; tab < 12; tab += 1)
-      callbacks.push(await goToProvider(browser, side, `?returnTo=/${'x'.repeat(100)}`))
+      callbacks.push(await goToProvider(browser, provider, `?returnTo=/${'x'.repeat(100)}`))
     const cookies = [...browser.jar].filter(([name]) => name.startsWith('attempt_'))
     expect(cookies.length).toBeGreaterThan(1)
     expect(cookies.length).toBeLessThanOrEqual(5)
     expect(cookies.flat().join('').length).toBeLessThan(2500)
-    expect((await comeBack(browser, callbacks[0] ?? '')).location).toBe(failedAt(side))
+    expect((await comeBack(browser, callbacks[0] ?? '')).location).toBe(failedAt(provider))
     expect((await comeBack(browser, callbacks.at(-1) ?? '')).location).toMatch(/^\/x+$/)
   })
 
   it('records what happened', async () => {
-    await signInWith(shared.service.browser(), side)
-    await signInWith(shared.service.browser(), side)
-    const reason = side.replace('-', '_')
+    await signInWith(shared.service.browser(), provider)
+    await signInWith(shared.service.browser(), provider)
+    const reason = provider.replace('-', '_')
     const events = await shared.service.sql.query(
       "select kind, reason from events where user_id is not null and kind not like 'mail_%' order by kind",
     )
@@ -164,19 +164,19 @@ describe('how fresh a session is that a provider began', () => {
 describe('where a sign-in begins', () => {
   const from = (site: string) => ({ headers: { 'sec-fetch-site': site, 'sec-fetch-dest': 'document' } })
 
-  it.each(sides)('a link on another site to %s leads to the button, and begins nothing', async (side) => {
+  it.each(providerNames)('a link on another site to %s leads to the button, and begins nothing', async (provider) => {
     const visitor = shared.service.browser()
     const answer = await visitor.get(
-      `/api/auth/${side}?returnTo=${encodeURIComponent('/notes?id=7')}`,
+      `/api/auth/${provider}?returnTo=${encodeURIComponent('/notes?id=7')}`,
       from('cross-site'),
     )
     expect([answer.status, answer.headers.get('location')]).toEqual([
       303,
-      `/login?provider=${side}&returnTo=%2Fnotes%3Fid%3D7`,
+      `/login?provider=${provider}&returnTo=%2Fnotes%3Fid%3D7`,
     ])
     expect(answer.setCookies).toEqual([])
-    const evil = await visitor.get(`/api/auth/${side}?returnTo=//evil.example`, from('cross-site'))
-    expect(evil.headers.get('location')).toBe(`/login?provider=${side}`)
+    const evil = await visitor.get(`/api/auth/${provider}?returnTo=//evil.example`, from('cross-site'))
+    expect(evil.headers.get('location')).toBe(`/login?provider=${provider}`)
   })
 
   it.each(['same-origin', 'same-site', 'none'])('a navigation with Sec-Fetch-Site: %s begins it', async (site) => {
@@ -207,7 +207,7 @@ describe('many first sign-ins of one person at once', () => {
 
   it('make one user also through both providers', async () => {
     const browsers = Array.from({ length: 20 }, () => shared.service.browser())
-    const sideOf = (index: number): Side => (index % 2 ? 'provider-a' : 'provider-b')
+    const sideOf = (index: number): ProviderName => (index % 2 ? 'provider-a' : 'provider-b')
     const callbacks = await Promise.all(browsers.map((browser, index) => goToProvider(browser, sideOf(index))))
     const answers = await Promise.all(browsers.map((browser, index) => comeBack(browser, callbacks[index] ?? '')))
     expect(answers.map(({ location }) => location)).toEqual(Array(20).fill('/dashboard'))
@@ -251,7 +251,7 @@ describe('when our own side fails', () => {
     try {
       const answer = await comeBack(browser, callback)
       expect(answer.location).toBe('/login?error=callback_failed')
-      await expectNobody(shared.service, answer)
+      await expectNoUser(shared.service, answer)
     } finally {
       await shared.service.sql.query('alter table tokens_elsewhere rename to one_time_tokens')
     }

@@ -104,7 +104,7 @@ describe('PostgreSQL in trouble', () => {
     const database = open(server.url, { ...longTimeouts, poolSize: 1 })
     const [victim] = await database.query<{ pid: number }>('select pg_backend_pid() as pid')
     await open(server.url, longTimeouts).query('select pg_terminate_backend($1, 60000)', [victim?.pid])
-    // Its end is here already, and is read before the next timer.
+    // The end of the connection has arrived, and is read before the next timer.
     await wait(50)
     await expect(database.ping()).resolves.toBeUndefined()
   })
@@ -119,16 +119,16 @@ describe('PostgreSQL in trouble', () => {
     expect(results.length - refused.length).toBeGreaterThanOrEqual(100)
   })
 
-  it('heals by itself after a restart and after a kill -9', async () => {
+  it('recovers by itself after a restart and after a kill -9', async () => {
     const database = open(server.url)
-    await database.query('create table if not exists kept (id serial)')
+    await database.query('create table if not exists surviving (id serial)')
     for (const end of [() => undefined, () => server.signal('SIGKILL')]) {
-      await database.query('insert into kept default values')
+      await database.query('insert into surviving default values')
       end()
       await server.restart()
       await untilItAnswers(database)
     }
-    expect(await database.query('select count(*) as count from kept')).toEqual([{ count: 2 }])
+    expect(await database.query('select count(*) as count from surviving')).toEqual([{ count: 2 }])
   })
 
   it('gives up on a frozen server in time, and comes back when it thaws', async () => {
@@ -201,9 +201,9 @@ describe('a connection through a network in trouble', () => {
   })
 })
 
-/** Passes bytes on, until it is told to swallow them or to cut the lines. */
+/** Passes bytes on, until it is told to swallow them or to cut the connections. */
 const startProxy = async (target: number) => {
-  const lines = new Set<Socket>()
+  const sockets = new Set<Socket>()
   let swallowing = false
   const proxy: Server = createServer((client) => {
     const upstream = connect(target, '127.0.0.1')
@@ -211,11 +211,11 @@ const startProxy = async (target: number) => {
       [client, upstream],
       [upstream, client],
     ] as const) {
-      lines.add(from)
+      sockets.add(from)
       from.on('data', (bytes) => swallowing || to.write(bytes))
       from.on('error', () => to.destroy())
       from.on('close', () => {
-        lines.delete(from)
+        sockets.delete(from)
         to.destroy()
       })
     }
@@ -223,7 +223,7 @@ const startProxy = async (target: number) => {
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
   const address = proxy.address()
   const cut = () => {
-    for (const line of lines) line.destroy()
+    for (const socket of sockets) socket.destroy()
   }
   return {
     port: typeof address === 'object' && address ? address.port : 0,

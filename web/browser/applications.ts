@@ -23,10 +23,10 @@ const nameIn = (text: string | undefined, request: string) => {
 }
 
 /**
- * The application that the visitor is on the way to. The service has told its name to this browser for this very request: a link
+ * The application that sent the visitor here, and to which they return. The service has told its name to this browser for this very request: a link
  * cannot make the page show another one.
  */
-export const applicationOnTheWay = (returnTo: string | undefined) => {
+export const applicationToReturnTo = (returnTo: string | undefined) => {
   const request = requestIn(returnTo)
   if (request === undefined) return undefined
   return nameIn(tabStorage.read(key), request) ?? nameIn(siteStorage.read(key), request)

@@ -1,6 +1,6 @@
 import { loginNotices, type ProviderButton, providerParameter } from '#contract/pages.js'
 import { providerPath } from '#contract/provider-paths.js'
-import { applicationOnTheWay } from '../browser/applications.js'
+import { applicationToReturnTo } from '../browser/applications.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import {
@@ -127,7 +127,7 @@ const AddressNotice = ({ asked, returnTo }: NoticeProps) => {
   }
   if (asked) return <Notice kind="info">{fill(askedProvider, { provider: asked.name })}</Notice>
   const known = loginNotices.find((each) => each === notice)
-  const application = applicationOnTheWay(returnTo)
+  const application = applicationToReturnTo(returnTo)
   if (application !== undefined && (known === undefined || known === 'sign_in'))
     return <Notice kind="info">{fill(common.toContinueTo, { application })}</Notice>
   if (known === undefined) return null

@@ -1,4 +1,4 @@
-import { applicationOnTheWay } from '../browser/applications.js'
+import { applicationToReturnTo } from '../browser/applications.js'
 import { mount } from '../browser/mount.js'
 import { redirectAfterSignIn, returnToInAddress, withReturnTo } from '../browser/navigation.js'
 import { Card } from '../components/card.js'
@@ -16,7 +16,7 @@ const Register = () => {
   const { registration, providers } = useSettings()
   const returnTo = returnToInAddress()
   const { toContinueTo } = useWords('common')
-  const application = applicationOnTheWay(returnTo)
+  const application = applicationToReturnTo(returnTo)
   const visitor = useVisitor(() => redirectAfterSignIn(returnTo))
   if (visitor !== 'signed-out') return <LoadingCard />
   const invited = providers.length > 0 ? `${words.invited} ${words.invitedProviders}` : words.invited

@@ -10,7 +10,7 @@ export const applicationChange: Command = {
   help: `latchkey application change APPLICATION [options] [--json]
 
 APPLICATION is a name or an id. What is not named stays as it is. Addresses and groups that are given replace all earlier ones
-of their kind; \`--after-logout none\` and \`--backchannel-logout none\` remove them. Users who may not use it any more lose it at
+of their kind; \`--after-logout none\` and \`--backchannel-logout none\` remove them. Users who may no longer use it lose access at
 once. The kind of an application cannot be changed: delete it and add it anew.
 
   --name NAME          another name

@@ -15,7 +15,7 @@ export const warning = (says: string): Finding => ({ level: 'warning', says })
 export const failure = (says: string): Finding => ({ level: 'error', says })
 
 /** A warning in development, an error in production. */
-export const graveInProduction = (production: boolean) => (production ? failure : warning)
+export const errorInProduction = (production: boolean) => (production ? failure : warning)
 
 /** Several findings as one: the worst level, and every text that is not ok. */
 export const worstOf = (fine: string, findings: readonly Finding[]): Finding => {

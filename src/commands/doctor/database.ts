@@ -6,7 +6,7 @@ import type { Database, Sql } from '../../platform/database/database.js'
 import { schemaStatus } from '../../platform/database/migrate.js'
 import { counted } from '../terminal/counted.js'
 import { checkApplications } from './applications.js'
-import { type CheckGroup, type Finding, failure, graveInProduction, judgeClock, ok, warning, worstOf } from './check.js'
+import { type CheckGroup, errorInProduction, type Finding, failure, judgeClock, ok, warning, worstOf } from './check.js'
 import { checkDatabaseEncryption } from './encryption.js'
 import { hostChecks } from './hosts.js'
 import { checkApplicationKeys, checkSigningKeys } from './keys.js'
@@ -51,7 +51,7 @@ const checkServer = (server: Server, { databasePool, workers, production }: Conf
       : ok(''),
     encoding === 'UTF8' ? ok('') : failure(`the database is encoded in ${encoding} and must be in UTF8`),
     needed > most - reserved
-      ? graveInProduction(production)(
+      ? errorInProduction(production)(
           `DATABASE_POOL is ${databasePool}${workers > 1 ? ` in each of ${workers} processes` : ''}, and the server allows ${most - reserved}`,
         )
       : ok(''),
@@ -122,12 +122,12 @@ const checkDurability = async (sql: Sql, production: boolean): Promise<Finding> 
     select current_setting('fsync') as fsync, current_setting('full_page_writes') as pages,
            current_setting('synchronous_commit') as commit, current_setting('synchronous_standby_names') as standbys,
            (select count(*) from pg_stat_replication) as connected`)
-  const grave = graveInProduction(production)
+  const warningOrError = errorInProduction(production)
   return worstOf(`every confirmed change is on disk${row?.standbys ? ' and on a standby' : ''}`, [
-    row?.fsync === 'on' ? ok('') : grave('fsync is off: a power cut can destroy the database'),
-    row?.pages === 'on' ? ok('') : grave('full_page_writes is off: a power cut can destroy the database'),
+    row?.fsync === 'on' ? ok('') : warningOrError('fsync is off: a power cut can destroy the database'),
+    row?.pages === 'on' ? ok('') : warningOrError('full_page_writes is off: a power cut can destroy the database'),
     row?.commit === 'off'
-      ? grave('synchronous_commit is off: a crash can lose sign-ins that were already confirmed')
+      ? warningOrError('synchronous_commit is off: a crash can lose sign-ins that were already confirmed')
       : ok(''),
     row?.standbys && row.commit === 'local'
       ? warning('synchronous_commit is local: a failover can lose sign-ins that were already confirmed')

@@ -4,7 +4,7 @@ import { validAddress } from '../../platform/invalid-address.js'
 import { readSmtpAddress } from '../../platform/mail/smtp-address.js'
 import { checkDatabaseEncryption, checkMailEncryption, checkRedisEncryption } from './encryption.js'
 
-describe('the encryption of the way to the database', () => {
+describe('the encryption of the connection to the database', () => {
   it.each([
     [
       'postgres://u:s3cret@db.example.com/x',
@@ -29,7 +29,7 @@ it.each([
   ['redis://:s3cret@127.0.0.1', /^ok: .*on this machine/],
   ['rediss://:s3cret@cache.example.com', /^ok: .* to cache\.example\.com is encrypted/],
   ['redis://:s3cret@127.0.0.1,cache.example.com?tls=off', /^warning: .* to cache\.example\.com is not encrypted/],
-])('the encryption of the way to Redis is judged by the address: %s', (url, expected) => {
+])('the encryption of the connection to Redis is judged by the address: %s', (url, expected) => {
   const { level, says } = checkRedisEncryption(validAddress('REDIS_URL', readRedisAddress(url)))
   expect(`${level}: ${says}`).toMatch(expected)
   expect(says).not.toContain('s3cret')
@@ -42,7 +42,7 @@ it.each([
   ['smtp://mail.example.com?requireTLS=false', /^warning: .*only if the server offers it/],
   ['smtp://mail.example.com?tls=off', /^warning: .*not encrypted/],
   ['smtps://mail.example.com?tls.rejectUnauthorized=false', /^warning: .*not checked/],
-])('the encryption of the way to the mail server is judged by the address: %s', (url, expected) => {
+])('the encryption of the connection to the mail server is judged by the address: %s', (url, expected) => {
   const { level, says } = checkMailEncryption(validAddress('SMTP_URL', readSmtpAddress(url)))
   expect(`${level}: ${says}`).toMatch(expected)
   expect(says).not.toContain('s3cret')

@@ -68,7 +68,7 @@ const asLines = (open: readonly Invitation[]) =>
 
 const list = (context: CommandContext, { json }: Output) =>
   withStores(context, 'service', async ({ invitations }) => {
-    const open = await invitations.open()
+    const open = await invitations.listOpen()
     if (json) for (const each of open) await print(context.stdout, printableJson(each))
     else await print(context.stdout, open.length > 0 ? asLines(open) : 'There are no open invitations.')
     return 0

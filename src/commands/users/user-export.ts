@@ -64,7 +64,7 @@ const formatNamed = (name: string) => {
 
 /** They must not think that their second step has moved with them. */
 const leftBehind = async (bulkUsers: BulkUsers) => {
-  const users = await bulkUsers.withSecondFactor()
+  const users = await bulkUsers.countWithSecondFactor()
   if (users === 0) return ''
   return ` ${counted(users, 'user')} of them ${users === 1 ? 'has' : 'have'} a second step or a passkey, which ${users === 1 ? 'is' : 'are'} not in the file.`
 }

@@ -45,7 +45,7 @@ export const readPublicKey = (text: string, expected: { id: string; algorithm: A
   }
 }
 
-/** The public half always comes from the private one: whoever can write into the table has no key published. */
+/** The public half always comes from the private one, which is sealed: a writer to the table cannot publish a key of their own. */
 export const readKeyPair = (privateKey: string): KeyPair => {
   const signingKey = createPrivateKey(privateKey)
   const publicKey = createPublicKey(signingKey)

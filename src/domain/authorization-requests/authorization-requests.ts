@@ -5,7 +5,7 @@ import * as store from './authorization-requests.store.js'
 import { authorizationRequestLifetime } from './lifetime.js'
 import type { CheckedRequest } from './request-steps.js'
 
-/** In one browser. One more, and the oldest is over: a page of another site can open as many as it likes. */
+/** In one browser. One more ends the oldest: a page of another site can open as many as it likes. */
 const mostOpen = 20
 
 type Stored = Omit<CheckedRequest, 'hint'> & { redirectAddress: string }
@@ -27,7 +27,7 @@ export type RequestKey = { id: string; browser: string }
 export type AuthorizationRequests = ReturnType<typeof createAuthorizationRequests>
 
 export const createAuthorizationRequests = ({ database, clock }: { database: Database; clock: Clock }) => {
-  const openOf = ({ id, browser }: RequestKey): store.OpenRequest => ({
+  const storeKeyOf = ({ id, browser }: RequestKey): store.OpenRequest => ({
     hash: fingerprint(id),
     browser: fingerprint(browser),
     clockOffset: clock.offset(),
@@ -37,7 +37,7 @@ export const createAuthorizationRequests = ({ database, clock }: { database: Dat
     /** Stores a request that was checked. */
     begin: async (applicationId: string, browser: string, parameters: Stored): Promise<AuthorizationRequest> => {
       const id = `${applicationId}.${randomToken()}`
-      const open = openOf({ id, browser })
+      const open = storeKeyOf({ id, browser })
       const lifetime = authorizationRequestLifetime
       const [stored] = await store.insertRequest(database, { ...open, applicationId, parameters, lifetime })
       if (!stored) throw new Error('A request was not stored')
@@ -54,7 +54,7 @@ export const createAuthorizationRequests = ({ database, clock }: { database: Dat
 
     /** Undefined if it was used, has expired or belongs to another browser. */
     find: async (key: RequestKey): Promise<AuthorizationRequest | undefined> => {
-      const [row] = await store.selectOpen(database, openOf(key))
+      const [row] = await store.selectOpen(database, storeKeyOf(key))
       if (!row) return undefined
       const { application_id: applicationId, user_id: userId, created_at: createdAt } = row
       const { id } = key
@@ -69,15 +69,15 @@ export const createAuthorizationRequests = ({ database, clock }: { database: Dat
     },
 
     /** The user has proven who they are for it. False if it is over, or another user was first. */
-    belongTo: async (key: RequestKey, userId: string) =>
-      (await store.setUser(database, openOf(key), userId, false)).length > 0,
+    assignTo: async (key: RequestKey, userId: string) =>
+      (await store.setUser(database, storeKeyOf(key), userId, false)).length > 0,
 
     /** The user continues a request that another one may have begun. */
     handOver: async (key: RequestKey, userId: string) =>
-      (await store.setUser(database, openOf(key), userId, true)).length > 0,
+      (await store.setUser(database, storeKeyOf(key), userId, true)).length > 0,
 
     /** Uses it up. False if another answer was first, or it belongs to another user. */
     take: async (sql: Sql, key: RequestKey, userId: string | undefined) =>
-      (await store.setUsed(sql, openOf(key), userId ?? null)).length > 0,
+      (await store.setUsed(sql, storeKeyOf(key), userId ?? null)).length > 0,
   }
 }

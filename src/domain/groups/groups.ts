@@ -28,7 +28,7 @@ export type Groups = ReturnType<typeof createGroups>
 
 /**
  * A group is a name and its members. The names stand in the row of each member: a sign-in that waits for that row sees them as
- * they are then, and the token is made from one row. Who holds a user's row may take that of a group, and never the other way round.
+ * they are then, and the token is made from one row. The user's row is always locked before that of a group.
  */
 export const createGroups = ({ database, clock, events }: Dependencies) => ({
   /** False if it is there already. */
@@ -67,7 +67,7 @@ export const createGroups = ({ database, clock, events }: Dependencies) => ({
     return { joined, left, groups }
   },
 
-  /** To a new user. Only those that were there when they were promised, and still are: another one may have got the name of one. */
+  /** To a new user. Only groups that existed at `promisedAt` and still do: a later group may have got the name of a deleted one. */
   giveTo: async (sql: Transaction, userId: string, names: readonly string[], promisedAt: Date) => {
     const existing = (await store.holdGroups(sql, names, promisedAt)).map(({ name }) => name)
     if (existing.length === 0) return

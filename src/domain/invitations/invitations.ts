@@ -37,9 +37,9 @@ type Dependencies = {
 /** Who may have an account, by the gate of registration or by an invitation. */
 const createAdmission = ({ clock, gate, groups }: Dependencies) => ({
   /**
-   * Creates an account for a proven address if the gate or an invitation of that address allows it. The invitation is used
-   * up together with it, also where the gate is open, and its groups are those of the account. `openAt`: when the invitation must have been open. `hash`: which one it
-   * must be, if it is known.
+   * Creates an account for a proven address if the gate or an invitation of that address allows it. The invitation is used up
+   * with it, also where the gate is open, and the account gets its groups. `openAt`: when the invitation must have been open.
+   * `hash`: which one it must be, if it is known.
    */
   admit: async <Created extends { id: string } | Refused | undefined>(
     sql: Transaction,
@@ -56,7 +56,7 @@ const createAdmission = ({ clock, gate, groups }: Dependencies) => ({
     return { created, invited: true }
   },
 
-  /** Whether an account that is there may have this address: the gate or an invitation of the address allows it. */
+  /** Whether an existing account may have this address: the gate or an invitation of the address allows it. */
   refusalForAddress: async (sql: Sql, email: Email, openAt: Date) => {
     const [invitation] = await store.lockByEmail(sql, email.key, openAt, null)
     return invitation ? undefined : gate.refusalForAddress(email)
@@ -94,7 +94,7 @@ export const createInvitations = (deps: Dependencies) => {
       return row && { ...fromRow(row), key: row.email_key }
     },
 
-    open: async () => (await store.selectOpen(database, clock.now())).map(fromRow),
+    listOpen: async () => (await store.selectOpen(database, clock.now())).map(fromRow),
 
     /** Of these addresses, also those that have an account in the meantime. */
     ofEmails: async (emails: readonly string[]) =>

@@ -27,7 +27,7 @@ export const applicationKeyColumn: SealedColumn = {
   what: 'keys of ID tokens',
 }
 
-/** Sealed not because it is secret: nobody else can write a public key into the table that counts. */
+/** A public key is no secret: it is sealed so that only this service can write one that counts. */
 export const applicationPublicKeyColumn: SealedColumn = {
   ...applicationKeyColumn,
   column: 'public_key',

@@ -93,7 +93,7 @@ describe('access tokens', () => {
     ['no issuer', () => forge(genuineHeader(), { ...genuineClaims(), iss: undefined })],
     ['no audience', () => forge(genuineHeader(), { ...genuineClaims(), aud: undefined })],
     ['no subject', () => forge(genuineHeader(), { ...genuineClaims(), sub: undefined })],
-    ['none of the three', () => forge(genuineHeader(), accessClaims())],
+    ['no issuer, audience and subject', () => forge(genuineHeader(), accessClaims())],
     ['no generation', () => forge(genuineHeader(), { ...genuineClaims(), gen: undefined })],
     ['no methods', () => forge(genuineHeader(), { ...genuineClaims(), amr: undefined })],
     ['no time of proof', () => forge(genuineHeader(), { ...genuineClaims(), auth_time: undefined })],
@@ -206,19 +206,19 @@ describe('refresh tokens', () => {
   })
 })
 
-describe('a ring of secrets', () => {
-  const ring = createTokens({ secrets: [secret, older], clock, issuer })
+describe('several secrets', () => {
+  const bothSecrets = createTokens({ secrets: [secret, older], clock, issuer })
 
   it('signs with the newest and reads what any of them signed', () => {
     const before = createTokens({ secrets: [older], clock, issuer })
-    expect(ring.readAccess(before.signAccess(accessClaims()))).toBeDefined()
-    expect(before.readAccess(ring.signAccess(accessClaims()))).toBeUndefined()
-    expect(tokens.readAccess(ring.signAccess(accessClaims()))).toBeDefined()
+    expect(bothSecrets.readAccess(before.signAccess(accessClaims()))).toBeDefined()
+    expect(before.readAccess(bothSecrets.signAccess(accessClaims()))).toBeUndefined()
+    expect(tokens.readAccess(bothSecrets.signAccess(accessClaims()))).toBeDefined()
   })
 
   it('can sign a token anew as an older secret did', () => {
     const same = refreshClaims()
-    expect(ring.signRefreshWithEach(same)).toContain(
+    expect(bothSecrets.signRefreshWithEach(same)).toContain(
       createTokens({ secrets: [older], clock, issuer }).signRefresh(same),
     )
   })

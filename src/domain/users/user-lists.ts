@@ -5,7 +5,7 @@ import type { StoredProfile } from './profile-fields.js'
 import { usernameKey } from './username.js'
 import * as store from './users-bulk.store.js'
 
-/** With everything that an export writes: it must not lose what this program does not know. */
+/** With everything that an export writes, also identities at providers that are no longer configured. */
 export type ListedUser = StoredProfile & {
   id: string
   email: string
@@ -33,7 +33,7 @@ export const createUserLists = ({ database }: { database: Database }) => {
     (await store.selectPage(database, after ?? nilUuid, limit, filter)).map(fromRow)
 
   /** How many users have an authenticator app or a passkey. */
-  const withSecondFactor = async () => (await store.countWithSecondFactor(database))[0]?.users ?? 0
+  const countWithSecondFactor = async () => (await store.countWithSecondFactor(database))[0]?.users ?? 0
 
   /** Every user in the order of ids, with one page in memory at a time. */
   async function* everyone() {
@@ -53,5 +53,5 @@ export const createUserLists = ({ database }: { database: Database }) => {
 
   const providers = async () => (await store.selectProviders(database)).map(({ provider }) => provider)
 
-  return { page, search, everyone, providers, withSecondFactor }
+  return { page, search, everyone, providers, countWithSecondFactor }
 }

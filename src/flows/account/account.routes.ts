@@ -37,7 +37,7 @@ const changeSchema = {
   tags: ['account'],
   summary: 'Change what the user can edit of the account',
   description:
-    'A new username needs a fresh sign-in, and is in the new tokens of this session; other sessions get it at their next renewal. The old one is reserved for its owner for 30 days. An empty name or null removes the name. The language is that of mails about the account; a mail in the language before says that it was changed, and further warnings stay in it for seven days. A user can have five reserved usernames; then 409 `too_many_usernames` says in `freeFrom` when the oldest becomes free.',
+    'A new username needs a fresh sign-in, and is in the new tokens of this session; other sessions get it at their next renewal. The old one is reserved for its owner for 30 days. An empty name or null removes the name. The language is that of mails about the account; a mail in the former language reports the change, and warnings keep that language for seven days. A user can have five reserved usernames; then 409 `too_many_usernames` says in `freeFrom` when the oldest becomes free.',
   body: AccountPatch,
   response: {
     200: withHeaders(SignedIn, { 'Set-Cookie': 'New access_token and refresh_token' }),
@@ -71,7 +71,7 @@ export const accountRoutes = (server: Server, deps: Dependencies) => {
 
   const onRequest = guards.change
   server.patch(path, { schema: changeSchema, onRequest, preHandler: freshForUsername }, async (request, reply) => {
-    const changed = await profile.change(callers.requestOf(request), request.body)
+    const changed = await profile.change(callers.contextOf(request), request.body)
     return isRefused(changed) ? changeRefusals.sendRefusal(reply, changed) : sendRenewed(reply, cookies, changed.issued)
   })
 }

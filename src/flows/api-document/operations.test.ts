@@ -14,7 +14,7 @@ describe('an operation of the API document', () => {
     expect(operationId({ method, url })).toBe(id)
   })
 
-  it('needs what its gates ask for', () => {
+  it('needs what its guards ask for', () => {
     const none = { byAccessToken: false, byCsrfToken: false, serviceScope: undefined }
     expect(securityOf(none)).toEqual([])
     expect(securityOf({ ...none, byAccessToken: true })).toEqual([{ accessToken: [] }])

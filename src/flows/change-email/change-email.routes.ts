@@ -63,7 +63,7 @@ export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
   }
   server.post('/api/auth/email', asking, async (request, reply) => {
     const withheld = !(await mailLimits.mayMailStranger(request))
-    const change = changeEmail.ask(callers.requestOf(request), { ...request.body, withheld })
+    const change = changeEmail.ask(callers.contextOf(request), { ...request.body, withheld })
     const refused = await atLeast(minResponseTime, change)
     return refused ? askRefusals.sendRefusal(reply, refused) : reply.status(202).send(accepted)
   })
@@ -75,7 +75,7 @@ export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
 
   const cancelling = { schema: cancelSchema, onRequest: guards.sensitive }
   server.delete('/api/auth/email', cancelling, async (request, reply) => {
-    const refused = await changeEmail.cancel(callers.requestOf(request))
+    const refused = await changeEmail.cancel(callers.contextOf(request))
     return cancelRefusals.answer(reply, refused, 204)
   })
 }

@@ -89,7 +89,7 @@ export const confirmEmailRoutes = (server: Server, deps: Dependencies) => {
     const { token, password } = request.body
     const confirmed = await confirmEmail.confirm({ token, password, caller: callers.peek(request) }, clientOf(request))
     if (isRefused(confirmed)) {
-      if (confirmed.refused !== 'wrong_current_password') countedRequests.countAsSuccess(request)
+      if (confirmed.refused !== 'wrong_current_password') countedRequests.refundDespiteRefusal(request)
       return confirmRefusals.sendRefusal(reply, confirmed)
     }
     if (confirmed.issued) cookies.renewSession(reply, confirmed.issued)

@@ -77,10 +77,10 @@ export const changePasswordRoutes = (server: Server, deps: Dependencies) => {
     // Before the password is compared: with a stolen session a thief must not learn whether a guess is right.
     const refusal = (await factors.hasTotp(callers.of(request).userId)) && (await freshness.refusalFor(request))
     if (refusal) {
-      countedRequests.countAsSuccess(request)
+      countedRequests.refundDespiteRefusal(request)
       return sendRefusal(reply, refusal)
     }
-    const result = await changePassword(callers.requestOf(request), request.body)
+    const result = await changePassword(callers.contextOf(request), request.body)
     if (isRefused(result)) return sendRefusal(reply, result)
     await signInLimits.forgetSignIns(result.user, request)
     return sendRotated(reply, cookies, result.issued)

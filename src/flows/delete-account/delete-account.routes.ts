@@ -44,7 +44,7 @@ export const deleteAccountRoutes = (server: Server, deps: Dependencies) => {
   const onRequest = guards.sensitive
 
   server.post('/api/auth/delete-account', { schema, onRequest }, async (request, reply) => {
-    const deleted = await deleteOwnAccount(callers.requestOf(request), {
+    const deleted = await deleteOwnAccount(callers.contextOf(request), {
       username: request.body.username,
       deviceValues: [...signInCookies.trustedIn(request), ...signInCookies.knownIn(request)],
     })
@@ -53,7 +53,7 @@ export const deleteAccountRoutes = (server: Server, deps: Dependencies) => {
     cookies.clear(reply, 'registration')
     pendingLink.clear(reply)
     signInCookies.clearChallenge(reply)
-    signInCookies.forget(request, reply, deleted.ofAccount)
+    signInCookies.forget(request, reply, deleted.devicesOfAccount)
     return reply.status(204).send()
   })
 }

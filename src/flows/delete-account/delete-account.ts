@@ -29,11 +29,11 @@ export const createDeleteOwnAccount =
     const { userId } = context.caller
     const trusted = await trustedDevices.tokensOf(userId, deviceValues)
     const found = await users.findById(userId)
-    const ofAccount = [...trusted, ...(found ? knownDevices.valuesOf(found, deviceValues) : [])]
+    const devicesOfAccount = [...trusted, ...(found ? knownDevices.valuesOf(found, deviceValues) : [])]
     const deleted = await accountChanges.byCaller(context, 'account_deleted', async (sql, user) => {
       if (usernameKey(username) !== usernameKey(user.username)) return refuse('other_username')
       const { to } = await deleteAccount(sql, user, 'account_deleted')
       return { changes: { account_deleted: { mail: { byOperator: false, to } } } }
     })
-    return isRefused(deleted) ? deleted : { ofAccount }
+    return isRefused(deleted) ? deleted : { devicesOfAccount }
   }

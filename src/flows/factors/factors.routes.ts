@@ -109,12 +109,12 @@ export const factorsRoutes = (server: Server, deps: Dependencies) => {
       const by = enrolling.of(request)
       const { code } = request.body
       if ('challenge' in by) return confirmAtEnrolment(code, by.challenge, request, reply)
-      return confirmRefusals.answer(reply, await ownFactors.confirm(callers.requestOf(request), code))
+      return confirmRefusals.answer(reply, await ownFactors.confirm(callers.contextOf(request), code))
     },
   )
 
   server.delete('/api/auth/totp', { schema: schemas.remove, onRequest: guards.sensitive }, async (request, reply) => {
-    const removed = await ownFactors.remove(callers.requestOf(request))
+    const removed = await ownFactors.remove(callers.contextOf(request))
     return isRefused(removed) ? removeRefusals.sendRefusal(reply, removed) : sendRotated(reply, cookies, removed.issued)
   })
 
@@ -122,13 +122,13 @@ export const factorsRoutes = (server: Server, deps: Dependencies) => {
     '/api/auth/recovery-codes',
     { schema: schemas.renew, onRequest: guards.sensitive },
     async (request, reply) => {
-      return changeRefusals.answer(reply, await ownFactors.renewRecoveryCodes(callers.requestOf(request)))
+      return changeRefusals.answer(reply, await ownFactors.renewRecoveryCodes(callers.contextOf(request)))
     },
   )
 
   const device = { schema: schemas.removeDevice, onRequest: guards.sensitive }
   server.delete('/api/auth/trusted-devices/:id', device, async (request, reply) => {
-    const removed = await ownFactors.removeTrustedDevice(callers.requestOf(request), request.params.id)
+    const removed = await ownFactors.removeTrustedDevice(callers.contextOf(request), request.params.id)
     return deviceRefusals.answer(reply, isRefused(removed) ? removed : undefined, 204)
   })
 }

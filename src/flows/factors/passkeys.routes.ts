@@ -109,18 +109,18 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
     const by = enrolling.of(request)
     const newPasskey = { credential, sealedChallenge, name: given }
     if ('challenge' in by) return addAtEnrolment(newPasskey, by.challenge, request, reply)
-    return addRefusals.answer(reply, await ownPasskeys.add(callers.requestOf(request), newPasskey), 201)
+    return addRefusals.answer(reply, await ownPasskeys.add(callers.contextOf(request), newPasskey), 201)
   })
 
   server.patch(`${path}/:id`, { schema: schemas.rename, onRequest: guards.change }, async (request, reply) => {
     return renameRefusals.answer(
       reply,
-      await ownPasskeys.rename(callers.requestOf(request), request.params.id, request.body.name),
+      await ownPasskeys.rename(callers.contextOf(request), request.params.id, request.body.name),
     )
   })
 
   server.delete(`${path}/:id`, { schema: schemas.remove, onRequest: guards.sensitive }, async (request, reply) => {
-    const removed = await ownPasskeys.remove(callers.requestOf(request), request.params.id)
+    const removed = await ownPasskeys.remove(callers.contextOf(request), request.params.id)
     return isRefused(removed) ? removeRefusals.sendRefusal(reply, removed) : sendRotated(reply, cookies, removed.issued)
   })
 }

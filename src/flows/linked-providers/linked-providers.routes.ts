@@ -113,13 +113,13 @@ export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
     const waiting = await link.waiting({ provider, caller, link: pendingLink.read(request) })
     if (isRefused(waiting)) return finishRefusals.sendRefusal(reply, waiting)
     pendingLink.clear(reply)
-    const linked = await link.finish({ link: waiting, ...callers.requestOf(request) })
+    const linked = await link.finish({ link: waiting, ...callers.contextOf(request) })
     return finishRefusals.answer(reply, linked, 204)
   })
 
   server.delete(path, { schema: schemas.unlink, onRequest: guards.sensitive }, async (request, reply) => {
     const provider = providerByPath(request.params.provider)
-    const unlinked = await unlink(callers.requestOf(request), provider)
+    const unlinked = await unlink(callers.contextOf(request), provider)
     return isRefused(unlinked) ? unlinkRefusals.sendRefusal(reply, unlinked) : reply.status(204).send()
   })
 }

@@ -40,7 +40,7 @@ export const logoutRoutes = (server: Server, { guards, logout, cookies, callers,
 
   const everywhere = { schema: everywhereSchema, onRequest: guards.changeWith(limits.logout) }
   server.post('/api/auth/logout-all', everywhere, async (request, reply) => {
-    const ended = await logout.everywhere(callers.requestOf(request), callers.refreshedSessionOf(request))
+    const ended = await logout.everywhere(callers.contextOf(request), callers.refreshedSessionOf(request))
     if (isRefused(ended) && ended.refused === 'outdated') return sendRefusal(reply, refuse('not_authenticated'))
     cookies.clearSession(reply)
     if (isRefused(ended)) return sendRefusal(reply, ended)

@@ -135,7 +135,7 @@ const createProceed = ({ authorizationRequests, signedInUsers, finish }: Proceed
   const withOwner = async (asking: Asking, user: SignedInUser | undefined): Promise<Asking> => {
     const { request } = asking
     if (!user || request.userId !== undefined || !hasProvenSince({ ...asking, user })) return asking
-    const isMine = await authorizationRequests.belongTo(keyOf(asking), user.id)
+    const isMine = await authorizationRequests.assignTo(keyOf(asking), user.id)
     return isMine ? { ...asking, request: { ...request, userId: user.id } } : asking
   }
 

@@ -56,7 +56,7 @@ export const sessionsRoutes = (server: Server, deps: Dependencies) => {
   server.delete(`${path}/:id`, ending, async (request, reply) => {
     const caller = callers.of(request)
     const { id } = request.params
-    const ended = await ownSessions.end(callers.requestOf(request), id)
+    const ended = await ownSessions.end(callers.contextOf(request), id)
     if (isRefused(ended)) return endRefusals.sendRefusal(reply, ended)
     if (id === caller.sessionId) cookies.clearSession(reply)
     return reply.status(204).send()

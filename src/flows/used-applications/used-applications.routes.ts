@@ -35,7 +35,7 @@ export const usedApplicationsRoutes = (server: Server, { guards, callers, usedAp
 
   // No fresh sign-in: it takes away no more than a sign-out does.
   server.delete(`${path}/:id`, { schema: endSchema, onRequest: guards.change }, async (request, reply) => {
-    const ended = await usedApplications.endByCaller(callers.requestOf(request), request.params.id)
+    const ended = await usedApplications.endByCaller(callers.contextOf(request), request.params.id)
     if (isRefused(ended)) return endRefusals.sendRefusal(reply, ended)
     return reply.status(204).send()
   })

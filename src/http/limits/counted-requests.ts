@@ -64,7 +64,7 @@ export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; on
       if (!failed || successes.has(request)) await release(request, reply)
     },
     /** The proof was right although the answer is a refusal: the attempt is given back. */
-    countAsSuccess: (request: FastifyRequest) => {
+    refundDespiteRefusal: (request: FastifyRequest) => {
       successes.add(request)
     },
   }

@@ -116,7 +116,7 @@ export const createClientAuthentication = ({ countedRequests, routeLimiters: { l
           nouns.applicationErrors.note(credentials.id, judged.note)
         return refuseClient(judged, !reservation.granted, request, reply)
       }
-      countedRequests.countAsSuccess(request)
+      countedRequests.refundDespiteRefusal(request)
       const limited = await countedRequests.count(byApplication, subjectOf(judged, request), request, reply)
       return limited ? undefined : judged
     },

@@ -4,7 +4,7 @@ import { type Latchkey, startLatchkey } from '../latchkey.js'
 import { createGitHubShaped } from './github.js'
 import { createIssuer } from './issuer.js'
 
-export type Side = 'provider-a' | 'provider-b'
+export type ProviderName = 'provider-a' | 'provider-b'
 
 /** Both test providers, and the settings that point a service at them. */
 export const startProviders = async () => {
@@ -45,8 +45,8 @@ export const startService = async (providers: TestProviders, settings: Record<st
 export type TestProviders = Awaited<ReturnType<typeof startProviders>>
 
 /** Goes to the provider, which answers at once: the path of the service that the browser is then sent to. */
-export const goToProvider = async (browser: Browser, side: Side, query = '') => {
-  const begun = await browser.get(`/api/auth/${side}${query}`)
+export const goToProvider = async (browser: Browser, provider: ProviderName, query = '') => {
+  const begun = await browser.get(`/api/auth/${provider}${query}`)
   return answerOf(begun.headers.get('location') ?? '')
 }
 
@@ -63,8 +63,8 @@ export const comeBack = async (browser: Browser, callback: string) => {
   return { ...answer, location: answer.headers.get('location') }
 }
 
-export const signInWith = async (browser: Browser, side: Side, query = '') =>
-  comeBack(browser, await goToProvider(browser, side, query))
+export const signInWith = async (browser: Browser, provider: ProviderName, query = '') =>
+  comeBack(browser, await goToProvider(browser, provider, query))
 
 export const sessionCookiesOf = ({ setCookies }: { setCookies: string[] }) =>
   setCookies.filter((cookie) => /^(?:access|refresh)_token=[^;]/.test(cookie))
@@ -86,4 +86,4 @@ export const usersOf = (service: Latchkey) =>
 const subjectAt = (provider: string) =>
   `(select subject from identities where user_id = users.id and identities.provider = '${provider}') as ${provider}_id`
 
-export const forgetEverybody = (service: Latchkey) => service.sql.query('delete from users')
+export const deleteAllUsers = (service: Latchkey) => service.sql.query('delete from users')
