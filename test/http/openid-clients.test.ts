@@ -1,10 +1,12 @@
+import { fileURLToPath } from 'node:url'
 import { custom, generators, Issuer } from 'openid-client5'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { startDevOpenIdProvider } from '../../src/dev-providers/openid-provider.js'
 import type { Browser } from '../support/client.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { type OpenidApplication, openidApplication } from '../support/openid-application.js'
 import { type Changed, createOpenidClient, type OpenidClient, type SentRequest } from '../support/openid-client.js'
+import { freePort, ownFolder, startServer } from '../support/servers/server.js'
 import { createVisitor, type VisitorRequest } from '../support/visitor.js'
 
 /** The page of oidc-provider here asks who the user is, and nothing else. */
@@ -137,4 +139,35 @@ describe('openid-client 5', () => {
     expect(ended).toMatchObject({ next: 'done', location: notes.logoutAddress })
     await expect(client.userinfo(renewed)).rejects.toMatchObject({ error: 'invalid_token' })
   })
+})
+
+it('the example of an application with a server signs a user in and out', async () => {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const place = { home: url, redirectAddresses: [`${url}/callback`], logoutAddresses: [`${url}/`] }
+  const { application, issuer, endSession } = await openidApplication(latchkey, {
+    ...place,
+    name: 'Example',
+    algorithm: 'ES256',
+  })
+  const { id: CLIENT_ID, secret: CLIENT_SECRET } = application
+  const example = await startServer({
+    command: process.execPath,
+    args: [fileURLToPath(new URL('../../examples/openid-client/run.mjs', import.meta.url))],
+    folder: await ownFolder('example'),
+    env: { PORT: String(port), APP_URL: url, ISSUER: issuer, CLIENT_ID, CLIENT_SECRET },
+    ready: async () => (await fetch(url).catch(() => undefined)) !== undefined,
+  })
+  onTestFinished(example.stop)
+  const parametersOf = ({ headers }: { headers: Headers }) => new URL(headers.get('location') ?? '').searchParams
+
+  const user = await latchkey.signedUp('grace')
+  const visit = createVisitor()
+  const parameters = parametersOf(await visit(`${url}/sign-in`)).toString()
+  const { body } = await user.post('/api/auth/authorization', { parameters })
+  await visit(String(body.location))
+  expect((await visit(url)).text).toBe('grace ()')
+  const left = parametersOf(await visit(`${url}/sign-out`, { method: 'POST' }))
+  expect(await endSession(user, Object.fromEntries(left))).toMatchObject({ next: 'done', location: `${url}/` })
+  expect((await visit(url)).text).toBe('Signed out')
 })
