@@ -7,6 +7,7 @@ import { methods } from '#contract/factors.js'
 import { refusalCodes, refusals } from '#contract/refusals.js'
 import { accountChangesGuide } from '../../scripts/account-changes-guide.mjs'
 import { causesIn, withRefusals } from '../../scripts/troubleshooting.mjs'
+import { programNames, programs } from '../../src/commands/applications/program-settings.js'
 import { commandNames } from '../../src/commands/commands.js'
 import { accountChangeTable } from '../../src/domain/accounts/account-change-table.js'
 import { waitsAs, waysToSignIn } from '../../src/domain/sign-in/ways-to-sign-in.js'
@@ -111,7 +112,7 @@ describe('all guides together', () => {
     const reference = await read('docs/configuration.md')
     /** Of Node, of the tests, and of guides that use them as examples. */
     const notOurs =
-      /^(?:APP_PORTS|LATCHKEY_PORT|NODE_EXTRA_CA_CERTS|OLD_DATABASE_URL|TRUST_EMAIL|(?:FAULT|KILL)_ROUNDS|(?:FUZZ|TEST|PROVIDER)_\w+)$/
+      /^(?:APP_PORTS|APP_URL|CLIENT_(?:ID|SECRET)|LATCHKEY_(?:ID|ISSUER|PORT|SECRET)|NEXTAUTH_\w+|ACCOUNT_LINKING|SESSION_LIFE_TIME|NODE_EXTRA_CA_CERTS|OLD_DATABASE_URL|TRUST_EMAIL|(?:FAULT|KILL)_ROUNDS|(?:FUZZ|TEST|PROVIDER)_\w+)$/
     const named = new Set(
       (await codeInGuides()).flatMap((code) => code.match(/(?<!\w)[A-Z]+(?:_[A-Z]+)+(?!\w)/g) ?? []),
     )
@@ -164,6 +165,29 @@ describe('the guide for trouble', () => {
     expect(withRefusals(text, refusals)).toBe(text)
     const causes = causesIn(text)
     expect(refusalCodes.filter((code) => (causes.get(code) ?? '').length < 10)).toEqual([])
+  })
+})
+
+describe('the guides for applications', () => {
+  it('say what to do about each error that an application is given', async () => {
+    const sources = ['domain/authorization-requests/request-steps', 'http/protocol/protocol-errors']
+    const texts = await Promise.all(sources.map((name) => read(`src/${name}.ts`)))
+    const errors = texts.flatMap((text) => [...text.matchAll(/^ {2}\| '([a-z_]+)'$/gm)].map(([, error = '']) => error))
+    const [, section = ''] = /\n\| error \| cause \|\n(.*?)\n\n/s.exec(await read('docs/applications.md')) ?? []
+    const named = section.split('\n').flatMap((row) => row.split(' | ')[0]?.match(/(?<=`)[a-z_]+(?=`)/g) ?? [])
+    expect(named.sort()).toEqual([...new Set(errors)].sort())
+    expect(errors.length).toBeGreaterThan(15)
+  })
+
+  it.each(programNames)('have the lines for %s that the command prints', async (name) => {
+    const filled = { id: 'ID', secret: 'SECRET', issuer: 'https://auth.example.com/api/auth', name: 'Latchkey' }
+    const printed = programs[name].settings({ ...filled, home: `https://${name}.example.com` })
+    const blocks = [...(await read(`docs/with-${name}.md`)).matchAll(/^```\w+\n(.*?)^```$/gms)].map(
+      ([, block = '']) => block,
+    )
+    const ofProgram = blocks.filter((block) => !block.startsWith('latchkey ')).map((block) => block.trim())
+    expect(ofProgram.filter((block) => !printed.includes(block))).toEqual([])
+    expect(ofProgram.length).toBeGreaterThan(0)
   })
 })
 
