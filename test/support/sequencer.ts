@@ -11,6 +11,8 @@ const longest = [
   'test/http/',
   'test/contracts/',
   'test/operations/',
+  'test/repository/',
+  'src/domain/passwords/',
 ]
 
 /** Where files wait for faults, restarts and timeouts most of their time. */
