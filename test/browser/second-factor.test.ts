@@ -25,6 +25,14 @@ beforeAll(async () => {
 })
 afterAll(() => latchkey?.stop())
 
+const printed = async (page: Page) =>
+  (await page.locator('body').innerText()).split('\n').flatMap((line) => line.trim() || [])
+const sheetOf = (page: Page, username: string, codes: string[]) => [
+  'Latchkey: recovery codes',
+  expect.stringMatching(new RegExp(`^${new URL(page.url()).host}: ${username}, \\d+ \\w+ \\d{4}`)),
+  ...codes,
+]
+
 it('switches two-step sign-in on, and signs in with a code and with a recovery code', async () => {
   const { page, context } = await visitAs(browser, latchkey, 'ruth')
   await page.goto('/dashboard')
@@ -50,8 +58,7 @@ it('switches two-step sign-in on, and signs in with a code and with a recovery c
   const codes = await page.locator('.recovery-codes code').allInnerTexts()
   expect(codes).toHaveLength(10)
   await page.emulateMedia({ media: 'print' })
-  const printed = (await page.locator('body').innerText()).split(/\s+/).filter(Boolean)
-  expect(printed).toEqual([`${new URL(page.url()).host}:`, 'ruth', ...codes])
+  expect(await printed(page)).toEqual(sheetOf(page, 'ruth', codes))
   await page.emulateMedia({ media: 'screen' })
   await press(page, 'I have saved them')
 
@@ -160,8 +167,7 @@ it('leads a user without a second factor over a mailed code, an app and the reco
   const codes = await page.locator('.recovery-codes code').allInnerTexts()
   expect(codes).toHaveLength(10)
   await page.emulateMedia({ media: 'print' })
-  const printed = (await page.locator('body').innerText()).split(/\s+/).filter(Boolean)
-  expect(printed).toEqual([`${new URL(page.url()).host}:`, 'mia', ...codes])
+  expect(await printed(page)).toEqual(sheetOf(page, 'mia', codes))
   await page.emulateMedia({ media: 'screen' })
   await keepPicture(page, 'enrolment-codes')
   await press(page, 'I have saved them')

@@ -4,7 +4,9 @@ import type { TotpBegun } from '#contract/schemas.js'
 import { Button } from '../components/button.js'
 import { CodeField } from '../components/code-field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
-import { useWords } from '../hooks/settings.js'
+import { fullDate } from '../dashboard/dates.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { fill } from '../words/format.js'
 import { useProblems } from '../words/refusals.js'
 
 type AddProps<Added> = {
@@ -47,9 +49,25 @@ export const AddApp = <Added,>({ totp, confirm, onAdded, problemsOf }: AddProps<
   )
 }
 
+/** What the codes are for, for someone who finds the sheet years later. */
+const OnPaper = ({ username }: { username: string }) => {
+  const words = useWords('two-step')
+  const { productName, locale } = useSettings()
+  return (
+    <div class="on-paper">
+      <p>
+        <strong>{fill(words.paperHeading, { product: productName })}</strong>
+      </p>
+      <p>
+        {location.host}: {username}, {fullDate(new Date().toISOString(), locale)}
+      </p>
+    </div>
+  )
+}
+
 type CodesProps = { codes: string[]; username: string; isRenewed?: boolean; onDone: () => void }
 
-/** Shown once. On paper they stand alone, under the name of the account. */
+/** Shown once. On paper they stand alone, under the names of the site and the account. */
 export const RecoveryCodes = ({ codes, username, isRenewed = false, onDone }: CodesProps) => {
   const words = useWords('two-step')
   const [copied, setCopied] = useState(false)
@@ -62,9 +80,7 @@ export const RecoveryCodes = ({ codes, username, isRenewed = false, onDone }: Co
   return (
     <div role="status">
       <p class="panel-lead">{isRenewed ? words.newCodesLead : words.codesLead}</p>
-      <p class="on-paper">
-        {location.host}: {username}
-      </p>
+      <OnPaper username={username} />
       <ul class="recovery-codes">
         {codes.map((code) => (
           <li key={code}>

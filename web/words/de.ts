@@ -15,6 +15,8 @@ export const de: Words = {
     or: 'oder',
     continueWith: 'Weiter mit {provider}',
     toContinueTo: 'Melden Sie sich an, um zu {application} weiterzugehen.',
+    thenContinueTo: 'Danach geht es weiter zu {application}.',
+    pageNotLoaded: 'Die Seite konnte nicht geladen werden',
     oneMoment: 'Einen Moment …',
     tryAgain: 'Erneut versuchen',
     enterCode: 'Code aus der E-Mail eingeben',
@@ -142,8 +144,9 @@ export const de: Words = {
     mailed_code_void:
       'Dieser Code ist abgelaufen, oder alle fünf Versuche sind aufgebraucht. Bitte fordern Sie eine neue E-Mail an.',
 
-    unknown_application: 'Diese Anwendung ist hier nicht bekannt.',
-    redirect_not_registered: 'Die Anwendung hat eine Adresse geschickt, die für sie nicht eingetragen ist.',
+    unknown_application: 'Die Anwendung, die Sie hierher geschickt hat, ist hier nicht bekannt.',
+    redirect_not_registered:
+      'Die Anwendung möchte, dass Sie zu einer Adresse zurückkehren, die für sie nicht eingetragen ist. Zu Ihrer Sicherheit geht es dorthin nicht weiter.',
     already_linked: 'Ein anderes {provider}-Konto ist bereits verbunden. Trennen Sie es zuerst.',
     last_way_in: 'Das ist Ihre einzige Anmeldemöglichkeit. Richten Sie zuerst eine weitere ein.',
     provider_unavailable: '{provider} ist nicht erreichbar. Bitte versuchen Sie es gleich noch einmal.',
@@ -359,7 +362,7 @@ export const de: Words = {
     chooseLead: 'Sie sind angemeldet. Wählen Sie das Konto für {application}.',
     continueAs: 'Weiter als {username}',
     otherAccount: 'Ein anderes Konto verwenden',
-    cancel: 'Abbrechen und zurück zu {application}',
+    cancel: 'Abbrechen, zurück zu {application}',
     consentHeading: 'Weiter zu {application}?',
     consentLead: '{application} meldet Sie als {username} an und erfährt:',
     scopes: {
@@ -368,6 +371,7 @@ export const de: Words = {
       email: 'Ihre E-Mail-Adresse',
       groups: 'Ihre Gruppen',
     },
+    consentEnds: 'Dieser Zugriff endet, wenn Sie sich hier abmelden, oder wenn Sie ihn auf Ihrer Kontoseite beenden.',
     agree: 'Weiter',
     noAccessHeading: 'Kein Zugang',
     noAccess:
@@ -378,15 +382,14 @@ export const de: Words = {
       '{application} bittet Sie, noch einmal zu bestätigen, dass Sie es sind. Sie sind als {username} angemeldet.',
     enrolHeading: 'Ein zweiter Faktor ist nötig',
     enrolLead:
-      '{application} ist nur für Konten mit einem zweiten Faktor, und {username} hat keinen. Fügen Sie Ihrem Konto einen hinzu, und machen Sie dann hier weiter.',
+      '{application} ist nur für Konten mit einem zweiten Faktor, und {username} hat keinen. Fügen Sie Ihrem Konto einen hinzu, danach geht es weiter zu {application}.',
     toAccount: 'Zweiten Faktor hinzufügen',
     startHeading: 'Noch einmal beginnen',
     startLead: 'Diese Anmeldung ist abgelaufen oder schon beendet.',
     startUnknown: 'Gehen Sie zu der Anwendung zurück, von der Sie kommen, und melden Sie sich dort noch einmal an.',
     startAt: 'Noch einmal bei {application} beginnen',
-    errorHeading: 'So geht es nicht',
-    errorLead:
-      'Die Anwendung hat Sie mit einer Adresse hierher geschickt, die nicht funktioniert. Sagen Sie es ihrem Betreiber, mit der Referenz.',
+    errorHeading: 'Anmeldung nicht möglich',
+    errorLead: 'Das ist ein Fehler der Anwendung. Geben Sie ihrem Betreiber Bescheid, mit der Kennung oben.',
   },
   dashboard: {
     title: 'Ihr Konto',
@@ -404,7 +407,7 @@ export const de: Words = {
       'Bei diesen haben Sie sich mit Ihrem Konto angemeldet. Um eine danach wieder zu nutzen, melden Sie sich dort neu an.',
     noApplications: 'Keine Anwendung hat Zugriff.',
     endApplication: 'Zugriff beenden',
-    endApplicationOf: 'Zugriff von {name} beenden',
+    endApplicationOf: 'Zugriff beenden: {name}',
     applicationEnded: '{name} hat keinen Zugriff mehr.',
     sessions: 'Wo Sie angemeldet sind',
     sessionsLead: 'Diese Geräte können Ihr Konto nutzen. Melden Sie Geräte ab, die Sie nicht kennen.',
@@ -571,6 +574,9 @@ export const de: Words = {
     offLead:
       'Wenn Sie sie einschalten, brauchen Sie zum Anmelden auch einen Code aus einer App auf Ihrem Telefon. Ein gestohlenes Passwort reicht dann nicht mehr.',
     switchOn: 'Einschalten',
+    neededByApplication:
+      '{application} verlangt einen zweiten Faktor. Schalten Sie hier die Anmeldung in zwei Schritten ein, oder fügen Sie weiter oben einen Passkey hinzu. Danach geht es zurück zu {application}.',
+    backToApplication: 'Zurück zu {application}',
     scan: 'Scannen Sie dieses Bild mit einer Authenticator-App. Geben Sie dann den Code ein, den die App anzeigt.',
     qrAlt: 'QR-Code für die Authenticator-App',
     secret: 'Oder geben Sie diesen Schlüssel in der App ein:',
@@ -582,6 +588,7 @@ export const de: Words = {
       'Das sind Ihre neuen Wiederherstellungscodes. Die alten funktionieren nicht mehr. Speichern Sie die neuen jetzt: Sie werden nur einmal angezeigt. Mit jedem können Sie sich einmal anmelden, wenn Sie Ihr Telefon verlieren.',
     codesLead:
       'Die Anmeldung in zwei Schritten ist eingeschaltet. Speichern Sie jetzt diese Wiederherstellungscodes: Sie werden nur einmal angezeigt. Mit jedem können Sie sich einmal anmelden, wenn Sie Ihr Telefon verlieren.',
+    paperHeading: '{product}: Wiederherstellungscodes',
     copy: 'Kopieren',
     copied: 'Kopiert',
     print: 'Drucken',

@@ -14,6 +14,8 @@ export const fr: Words = {
     or: 'ou',
     continueWith: 'Continuer avec {provider}',
     toContinueTo: 'Connectez-vous pour continuer vers {application}.',
+    thenContinueTo: 'Vous continuerez ensuite vers {application}.',
+    pageNotLoaded: 'La page n’a pas pu être chargée',
     oneMoment: 'Un instant…',
     tryAgain: 'Réessayer',
     enterCode: 'Saisir le code reçu par e-mail',
@@ -134,8 +136,9 @@ export const fr: Words = {
     wrong_mailed_code: 'Ce n’est pas le code de notre dernier e-mail. Vérifiez-le et réessayez.',
     mailed_code_void: 'Ce code a expiré, ou les cinq essais sont épuisés. Demandez un nouvel e-mail.',
 
-    unknown_application: 'Cette application n’est pas connue ici.',
-    redirect_not_registered: 'L’application a envoyé une adresse qui n’est pas enregistrée pour elle.',
+    unknown_application: 'L’application qui vous a envoyé ici n’est pas connue de ce site.',
+    redirect_not_registered:
+      'L’application veut vous faire revenir à une adresse qui n’est pas enregistrée pour elle. Pour votre sécurité, vous n’y êtes pas envoyé.',
     already_linked: 'Un autre compte {provider} est déjà associé. Dissociez-le d’abord.',
     last_way_in: 'C’est votre seul moyen de connexion. Ajoutez-en d’abord un autre.',
     provider_unavailable: '{provider} est injoignable. Veuillez réessayer dans un instant.',
@@ -356,6 +359,8 @@ export const fr: Words = {
       email: 'votre adresse e-mail',
       groups: 'vos groupes',
     },
+    consentEnds:
+      'Cet accès prend fin quand vous vous déconnectez ici, ou quand vous le retirez sur la page de votre compte.',
     agree: 'Continuer',
     noAccessHeading: 'Pas d’accès',
     noAccess: '{username} n’a pas accès à {application}. Demandez à votre administrateur, ou utilisez un autre compte.',
@@ -365,15 +370,14 @@ export const fr: Words = {
       '{application} vous demande de confirmer encore une fois que c’est bien vous. Vous êtes connecté en tant que {username}.',
     enrolHeading: 'Un second facteur est nécessaire',
     enrolLead:
-      '{application} est réservée aux comptes avec un second facteur, et {username} n’en a pas. Ajoutez-en un à votre compte, puis continuez ici.',
+      '{application} est réservée aux comptes avec un second facteur, et {username} n’en a pas. Ajoutez-en un à votre compte, puis vous continuerez vers {application}.',
     toAccount: 'Ajouter un second facteur',
     startHeading: 'Recommencer',
     startLead: 'Cette connexion a expiré ou est déjà terminée.',
     startUnknown: 'Revenez à l’application d’où vous venez, et reconnectez-vous là-bas.',
     startAt: 'Recommencer dans {application}',
-    errorHeading: 'Cela ne fonctionne pas',
-    errorLead:
-      'L’application vous a envoyé ici avec une adresse qui ne fonctionne pas. Dites-le à son exploitant, avec la référence.',
+    errorHeading: 'Connexion impossible',
+    errorLead: 'C’est une erreur de l’application. Signalez-la à ses responsables, avec la référence ci-dessus.',
   },
   dashboard: {
     title: 'Votre compte',
@@ -554,6 +558,9 @@ export const fr: Words = {
     offLead:
       'Si vous l’activez, la connexion demande aussi un code d’une application sur votre téléphone. Un mot de passe volé ne suffit alors plus.',
     switchOn: 'Activer',
+    neededByApplication:
+      '{application} demande un second facteur. Activez ici la connexion en deux étapes, ou ajoutez une clé d’accès ci-dessus. Vous reviendrez ensuite à {application}.',
+    backToApplication: 'Revenir à {application}',
     scan: 'Scannez cette image avec une application d’authentification. Saisissez ensuite le code qu’elle affiche.',
     qrAlt: 'Code QR pour l’application d’authentification',
     secret: 'Ou saisissez cette clé dans l’application\u00a0:',
@@ -565,6 +572,7 @@ export const fr: Words = {
       'Voici vos nouveaux codes de secours. Les anciens ne fonctionnent plus. Enregistrez-les maintenant, ils ne sont affichés qu’une fois. Chacun vous permet de vous connecter une fois si vous perdez votre téléphone.',
     codesLead:
       'La connexion en deux étapes est activée. Enregistrez maintenant ces codes de secours, ils ne sont affichés qu’une fois. Chacun vous permet de vous connecter une fois si vous perdez votre téléphone.',
+    paperHeading: '{product}\u00a0: codes de secours',
     copy: 'Copier',
     copied: 'Copié',
     print: 'Imprimer',
