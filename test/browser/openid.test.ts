@@ -5,8 +5,19 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { operatorClient } from '../../src/domain/sessions/client.js'
 import { addApplication } from '../support/applications.js'
+import { addAuthenticator, createAuthenticator } from '../support/authenticator.js'
 import { parametersFor } from '../support/authorization-requests.js'
-import { fillIn, keepPicture, openChromium, press, visit } from '../support/chromium.js'
+import {
+  fillIn,
+  focusedName,
+  keepPicture,
+  linkIn,
+  openChromium,
+  press,
+  signIn,
+  visit,
+  visitAs,
+} from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
@@ -14,13 +25,16 @@ let browser: Browser
 const ids: Record<string, string> = {}
 const siteOf = (name: string) => `https://${name}.example.com`
 beforeAll(async () => {
-  ;[latchkey, browser] = await Promise.all([startLatchkey(), openChromium()])
+  // In development there are providers on this machine.
+  const settings = { NODE_ENV: 'development', PROVIDER_A_NAME: 'Google', PROVIDER_B_NAME: 'GitHub' }
+  ;[latchkey, browser] = await Promise.all([startLatchkey({ settings }), openChromium()])
   await latchkey.app.nouns.groups.add('staff', operatorClient('root'))
   const given = {
     grafana: {},
     wiki: {},
     shop: { consent: 'ask' },
     vault: { access: 'groups', groups: ['staff'] },
+    safe: { factors: 2 },
   } as const
   for (const [name, more] of Object.entries(given)) {
     const place = { home: siteOf(name), redirectAddresses: [`${siteOf(name)}/callback`] }
@@ -36,9 +50,10 @@ const addressFor = (name: string, changed: Record<string, string> = {}) => {
   return `${latchkey.url}/api/auth/authorize?${parameters}`
 }
 
-/** A browser that finds an application at each of its sites: a page with a link to the sign-in. */
-const visitApplications = async (options = {}) => {
-  const visitor = await visit(browser, latchkey, options)
+type Visitor = Awaited<ReturnType<typeof visit>>
+
+/** This browser finds an application at each of its sites: a page with a link to the sign-in. */
+const withApplications = async (visitor: Visitor) => {
   await visitor.context.route(/^https:\/\/\w+\.example\.com\//, (route) => {
     const { searchParams } = new URL(route.request().url())
     const link = searchParams.get('link') ?? ''
@@ -46,30 +61,29 @@ const visitApplications = async (options = {}) => {
   })
   return visitor
 }
+const visitApplications = async () => withApplications(await visit(browser, latchkey))
 const leaveFor = async (page: Page, name: string, changed: Record<string, string> = {}) => {
   await page.goto(`${siteOf(name)}/?link=${encodeURIComponent(addressFor(name, changed))}`)
   await page.getByRole('link', { name: 'Sign in' }).click()
 }
 const arrival = (page: Page, name: string) => page.waitForURL(`${siteOf(name)}/callback?**`)
+const arrivalWithCode = (page: Page, name: string) => page.waitForURL(`${siteOf(name)}/callback?code=**`)
+const saysWhere = (page: Page, name: string) => page.getByText(`After this you continue to ${name}.`).waitFor()
+const isTooWide = (page: Page) => page.evaluate(() => document.body.scrollWidth > innerWidth)
 const violationsOn = async (page: Page) => {
   await page.evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
   const { violations } = await page.evaluate<AxeResults>('axe.run()')
   return violations.map(({ id }) => id)
 }
-const signIn = async (page: Page) => {
-  await fillIn(page, { 'Username or email': 'ada', Password: goodPassword })
-  await press(page, 'Sign in')
-}
-
 it('signs in for one application, and for the next without a question', async () => {
   const { page, context, faults } = await visitApplications()
   await leaveFor(page, 'grafana', { login_hint: 'ada' })
   await page.getByText('Sign in to continue to grafana.').waitFor()
   expect(await page.getByLabel('Username or email').inputValue()).toBe('ada')
+  await keepPicture(page, 'openid-sign-in')
   expect(await violationsOn(page)).toEqual([])
-  await signIn(page)
-  await arrival(page, 'grafana')
-  expect(new URL(page.url()).searchParams.get('code')).toMatch(/./)
+  await signIn(page, 'ada')
+  await arrivalWithCode(page, 'grafana')
   await leaveFor(page, 'wiki')
   await arrival(page, 'wiki')
   // Nothing of ours is left in the history.
@@ -87,8 +101,9 @@ it('signs in for one application, and for the next without a question', async ()
 it('asks for consent, for a proof, and says that there is no access, in two tabs', async () => {
   const { page, context, faults } = await visitApplications()
   await leaveFor(page, 'shop')
-  await signIn(page)
+  await signIn(page, 'ada')
   await page.getByRole('heading', { name: 'Continue to shop?' }).waitFor()
+  await page.getByText('This access ends when you sign out here').waitFor()
   await keepPicture(page, 'openid-consent')
   expect(await violationsOn(page)).toEqual([])
   const other = await context.newPage()
@@ -116,6 +131,150 @@ it('asks for consent, for a proof, and says that there is no access, in two tabs
   expect(await violationsOn(page)).toEqual([])
   await page.goto(addressFor('grafana', { redirect_uri: 'https://evil.example.com/' }))
   await page.getByText('not registered').waitFor()
+  await keepPicture(page, 'openid-wrong-redirect')
+  expect(await page.getByRole('link', { name: 'Go to your account' }).getAttribute('href')).toBe(
+    '/api/auth/account-page',
+  )
+  expect(await violationsOn(page)).toEqual([])
+  await page.goto(`/api/auth/authorize?${parametersFor('nobody')}`)
+  await page.getByText('The application that sent you here is not known to this site.').waitFor()
+  expect(await page.getByRole('heading').innerText()).toBe('Sign-in is not possible')
+  expect(await page.locator('.card').innerText()).not.toContain('address')
+  expect(faults).toEqual([])
+  await context.close()
+})
+
+it('comes back to the application after a registration, with the mail in another tab', async () => {
+  const { page, context } = await visitApplications()
+  await leaveFor(page, 'grafana')
+  await page.getByRole('link', { name: 'Create an account' }).click()
+  await saysWhere(page, 'grafana')
+  await fillIn(page, { Username: 'rose', Email: 'rose@example.com', 'Choose a password': goodPassword })
+  await press(page, 'Create account')
+  await saysWhere(page, 'grafana')
+  // The address was wrong: nothing is lost by another registration.
+  const again = await page.getByRole('link', { name: 'Register again' }).getAttribute('href')
+  expect(again).toContain('/register?returnTo=%2Fapi%2Fauth%2Fauthorize')
+  const mailed = await context.newPage()
+  await mailed.goto(linkIn(await latchkey.mailTo('rose@example.com')))
+  await saysWhere(mailed, 'grafana')
+  await mailed.getByRole('button', { name: 'Confirm' }).click()
+  await arrivalWithCode(mailed, 'grafana')
+  // The tab that has waited leaves the request to the other one.
+  await page.getByRole('link', { name: 'Continue' }).waitFor()
+  await context.close()
+})
+
+it('comes back to the application after another account, a new password and the second step', async () => {
+  const app = await addAuthenticator(await latchkey.signedUp('sue'), latchkey)
+  const { page, context } = await withApplications(await visitAs(browser, latchkey, 'ada'))
+  await leaveFor(page, 'vault')
+  await press(page, 'Use another account')
+  await page.getByText('Sign in with another account.').waitFor()
+  await page.getByText('Sign in to continue to vault.').waitFor()
+  await keepPicture(page, 'openid-other-account')
+  await page.getByRole('link', { name: 'Forgot password?' }).click()
+  await saysWhere(page, 'vault')
+  await fillIn(page, { Email: 'sue@example.com' })
+  await press(page, 'Send the link')
+  await page.getByText('spam folder').waitFor()
+  await page.goto(linkIn(await latchkey.mailTo('sue@example.com', /reset-password/)))
+  await saysWhere(page, 'vault')
+  await fillIn(page, { 'New password': 'copper-Lagoon-47-meadow' })
+  await press(page, 'Set new password')
+  await page.getByText('Your password was changed.').waitFor()
+  await page.getByText('Sign in to continue to vault.').waitFor()
+  await signIn(page, 'sue', 'copper-Lagoon-47-meadow')
+  await saysWhere(page, 'vault')
+  await fillIn(page, { 'Code from the app': app.code() })
+  await press(page, 'Continue')
+  await page.getByText('sue has no access to vault.').waitFor()
+  await context.close()
+})
+
+it('comes back to the application from a provider, also from one that has refused', async () => {
+  const { page, context } = await visitApplications()
+  await leaveFor(page, 'grafana')
+  await page.getByRole('link', { name: 'Continue with Google' }).click()
+  await press(page, 'Refuse to sign in')
+  await page.getByRole('alert').getByText('Signing in with Google did not work.').waitFor()
+  await page.getByText('Sign in to continue to grafana.').waitFor()
+  await page.getByRole('link', { name: 'Continue with Google' }).click()
+  await page.getByRole('button', { name: 'Ben Example' }).click()
+  await arrivalWithCode(page, 'grafana')
+  await context.close()
+})
+
+it('leads to the account page for a second factor, and goes on with it', async () => {
+  await latchkey.signedUp('lone')
+  const { page, context, faults } = await withApplications(await visitAs(browser, latchkey, 'lone'))
+  await leaveFor(page, 'safe')
+  await page.getByRole('heading', { name: 'A second factor is needed' }).waitFor()
+  await keepPicture(page, 'openid-enrol')
+  expect(await violationsOn(page)).toEqual([])
+  await page.getByRole('link', { name: 'Add a second factor' }).click()
+  const panel = page.locator('#two-step')
+  await panel.getByText('safe asks for a second factor.').waitFor()
+  await expect.poll(() => panel.evaluate((section) => section.getBoundingClientRect().top < innerHeight)).toBe(true)
+  await keepPicture(page, 'openid-enrol-account')
+  await press(page, 'Switch on')
+  const app = createAuthenticator(
+    await page
+      .locator('.secret')
+      .innerText()
+      .then((text) => text.replaceAll(' ', '')),
+    latchkey,
+  )
+  await fillIn(page, { 'Code from the app': app.code() })
+  await press(page, 'Confirm')
+  await press(page, 'I have saved them')
+  await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor()
+  // The code that confirmed the app is used up.
+  await latchkey.advance(30_000)
+  await fillIn(page, { 'Code from the app, or a recovery code': app.code() })
+  await press(page, 'Confirm')
+  await arrivalWithCode(page, 'safe')
+  expect(faults).toEqual([])
+  await context.close()
+})
+
+it('shows which applications have access, ends it, and signs out for an application', async () => {
+  await latchkey.signedUp('iris')
+  const phone = { viewport: { width: 390, height: 844 } }
+  const { page, context, faults } = await withApplications(await visitAs(browser, latchkey, 'iris', phone))
+  for (const name of ['grafana', 'wiki']) {
+    await leaveFor(page, name)
+    await arrivalWithCode(page, name)
+  }
+  await page.goto('/dashboard')
+  const list = page.getByRole('list', { name: 'Applications with access' })
+  await list.getByText('wiki').waitFor()
+  await keepPicture(page, 'openid-applications')
+  expect(await violationsOn(page)).toEqual([])
+  expect(await isTooWide(page)).toBe(false)
+  await page.setViewportSize({ width: 1280, height: 800 })
+  expect(await isTooWide(page)).toBe(false)
+  await page.getByRole('button', { name: 'End access: grafana' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByText('grafana has no access any more.').waitFor()
+  await expect.poll(() => list.getByRole('listitem').allInnerTexts()).toEqual([expect.stringContaining('wiki')])
+  await expect.poll(() => focusedName(page)).toBe('Applications with access')
+
+  const ending = `/api/auth/end-session?client_id=${ids.wiki}&post_logout_redirect_uri=https://evil.example.com/`
+  await page.goto(ending)
+  await page.getByRole('heading', { name: 'Sign out?' }).waitFor()
+  await keepPicture(page, 'openid-end-session')
+  expect(await violationsOn(page)).toEqual([])
+  await page.setViewportSize(phone.viewport)
+  expect(await isTooWide(page)).toBe(false)
+  await page.getByRole('button', { name: 'Stay signed in' }).focus()
+  await page.keyboard.press('Enter')
+  await expect.poll(() => focusedName(page)).toBe('Still signed in')
+  await page.reload()
+  await page.getByRole('button', { name: 'Sign out' }).focus()
+  await page.keyboard.press('Enter')
+  await expect.poll(() => focusedName(page)).toBe('You are signed out')
+  await keepPicture(page, 'openid-signed-out')
   expect(await violationsOn(page)).toEqual([])
   expect(faults).toEqual([])
   await context.close()

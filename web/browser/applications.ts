@@ -3,9 +3,11 @@ import { siteStorage, tabStorage } from './storage.js'
 export const authorizePath = '/api/auth/authorize'
 const key = 'latchkey.application'
 
-const requestIn = (returnTo: string | undefined) => {
-  const [path, query] = returnTo?.split('?') ?? []
-  return path === authorizePath ? (new URLSearchParams(query).get('request') ?? undefined) : undefined
+/** Of a path of this site: its query may be followed by a fragment. */
+const requestIn = (returnTo: string) => {
+  if (!URL.canParse(returnTo, location.origin)) return null
+  const { origin, pathname, searchParams } = new URL(returnTo, location.origin)
+  return origin === location.origin && pathname === authorizePath ? searchParams.get('request') : null
 }
 
 /** Also for other tabs, which a link in a mail opens. */
@@ -23,11 +25,11 @@ const nameIn = (text: string | undefined, request: string) => {
 }
 
 /**
- * The application that sent the visitor here, and to which they return. The service has told its name to this browser for this very request: a link
- * cannot make the page show another one.
+ * The application that sent the visitor here, and to which they return. The service has told its name to this browser for this very
+ * request: a link cannot make the page show another one.
  */
 export const applicationToReturnTo = (returnTo: string | undefined) => {
-  const request = requestIn(returnTo)
-  if (request === undefined) return undefined
+  const request = returnTo === undefined ? null : requestIn(returnTo)
+  if (request === null) return undefined
   return nameIn(tabStorage.read(key), request) ?? nameIn(siteStorage.read(key), request)
 }

@@ -5,6 +5,7 @@ import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { Form, type Values } from '../components/form.js'
+import { leaving } from '../hooks/busy.js'
 import { useDisclosure } from '../hooks/focus.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { makePasskey, passkeySupport, signalPasskeys } from '../passkeys/ceremonies.js'
@@ -14,6 +15,7 @@ import { Question } from './ask-first.js'
 import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
 import { fullDate } from './dates.js'
 import { Panel } from './panel.js'
+import { returnToApplication } from './waiting-application.js'
 
 type Props = { factors: Factors }
 
@@ -55,6 +57,7 @@ const AddPasskey = ({ factors }: Props) => {
     if (credential === 'cancelled') return undefined
     const added = await client.addPasskey({ credential })
     if (added.refused) return actions.showRefusal(added)
+    if (returnToApplication()) return leaving
     actions.showSuccess(fill(words.added, { name: added.value.name }))
     return actions.reload()
   }

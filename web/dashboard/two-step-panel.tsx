@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Factors, RecoveryCodes as RecoveryCodesMade, TotpBegun } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
+import { Notice } from '../components/notice.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { AddApp, RecoveryCodes, useAppProblems } from '../two-step/steps.js'
 import { fill } from '../words/format.js'
@@ -10,6 +11,7 @@ import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
 import { fullDate } from './dates.js'
 import { Panel } from './panel.js'
 import { TrustedDevices } from './trusted-devices.js'
+import { returnToApplication, waitingApplication } from './waiting-application.js'
 
 type Props = { factors: Factors; username: string }
 type Codes = { codes: string[]; isRenewed?: boolean }
@@ -36,7 +38,7 @@ export const TwoStepPanel = ({ factors, username }: Props) => {
   if (codes) {
     return (
       <Panel title={words.savedHeading} step="codes">
-        <RecoveryCodes {...codes} username={username} onDone={() => setCodes(undefined)} />
+        <RecoveryCodes {...codes} username={username} onDone={() => returnToApplication() || setCodes(undefined)} />
       </Panel>
     )
   }
@@ -52,13 +54,32 @@ export const TwoStepPanel = ({ factors, username }: Props) => {
     )
   }
   return (
-    <Panel title={words.title} step={factors.totp ? 'on' : 'off'} {...(!factors.totp && { lead: words.offLead })}>
+    <Panel
+      title={words.title}
+      anchor="two-step"
+      step={factors.totp ? 'on' : 'off'}
+      {...(!factors.totp && { lead: words.offLead })}
+    >
+      <WaitingApplication />
       {factors.totp ? (
         <SwitchedOn factors={factors} onChanged={changed} />
       ) : (
         <Button onPress={begin}>{words.switchOn}</Button>
       )}
     </Panel>
+  )
+}
+
+/** Why an application has sent the user here. */
+const WaitingApplication = () => {
+  const words = useWords('two-step')
+  const waiting = waitingApplication()
+  if (!waiting) return null
+  const { name, returnTo } = waiting
+  return (
+    <Notice kind="info" after={<a href={returnTo}>{fill(words.backToApplication, { application: name })}</a>}>
+      {fill(words.neededByApplication, { application: name })}
+    </Notice>
   )
 }
 

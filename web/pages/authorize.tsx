@@ -61,13 +61,14 @@ const goOn = ({ next, request, application, location: address }: Authorization) 
   return true
 }
 
+const here = () => location.pathname + location.search
+
 const signIn = (notice: 'sign_in' | 'other_account') =>
-  location.replace(withReturnTo(`/login?notice=${notice}`, location.pathname + location.search))
+  location.replace(withReturnTo(`/login?notice=${notice}`, here()))
 
 type State = { asked: Authorization } | { refused: Refusal } | 'waiting'
 
 const Authorize = () => {
-  const words = useWords('authorize')
   const [state, setState] = useState<State>('waiting')
   const show = (answer: Answer<Authorization>) => {
     if (answer.refused) setState({ refused: answer })
@@ -85,19 +86,20 @@ const Authorize = () => {
   return refused.status === 400 ? (
     <Unanswerable refused={refused} />
   ) : (
-    <PageNotLoaded heading={words.title} refused={refused} onTryAgain={load} />
+    <PageNotLoaded refused={refused} onTryAgain={load} />
   )
 }
 
 /** The application has sent something that must not be answered. An operator finds the reason by the reference. */
 const Unanswerable = ({ refused }: { refused: Refusal }) => {
   const words = useWords('authorize')
+  const { toAccount } = useWords('step-up')
   const sentenceFor = useSentences()
   return (
-    <Card>
+    <Card footer={<a href="/api/auth/account-page">{toAccount}</a>}>
       <Heading text={words.errorHeading} />
       <Notice kind="error">{sentenceFor(refused)}</Notice>
-      <p>{words.errorLead}</p>
+      <p class="card-note">{words.errorLead}</p>
     </Card>
   )
 }
@@ -123,63 +125,65 @@ const useAnswerButton =
     return leaving
   }
 
-/** The ways out of every question: another account, and back to the application. */
-const WaysOut = ({ asked, back }: { asked: Asked; back: string }) => {
-  const words = useWords('authorize')
-  const send = useAnswerButton(asked)
-  return (
-    <div class="other-way">
-      <Button onPress={() => signIn('other_account')}>{words.otherAccount}</Button>
-      <Button look="quiet" onPress={() => send('deny')}>
-        {fill(back, valuesOf(asked))}
-      </Button>
-    </div>
-  )
+type PageProps = {
+  asked: Asked
+  heading: string
+  lead: string
+  back?: string
+  /** The button that goes on. Without one, another account is the way to go on. */
+  action?: ComponentChildren
+  children?: ComponentChildren
 }
 
-type PageProps = { asked: Asked; heading: string; lead: string; back?: string; children?: ComponentChildren }
-
-const QuestionCard = ({ asked, heading, lead, back, children }: PageProps) => {
+/** Every question has two ways out: another account, and back to the application. */
+const QuestionCard = ({ asked, heading, lead, back, action, children }: PageProps) => {
   const words = useWords('authorize')
+  const send = useAnswerButton(asked)
+  const isOnlyWay = !action && !children
   return (
     <Card>
       <Heading text={fill(heading, valuesOf(asked))} />
       <p class="lead">{fill(lead, valuesOf(asked))}</p>
       {children}
-      <WaysOut asked={asked} back={back ?? words.cancel} />
+      <div class="other-way">
+        {action}
+        <Button {...(isOnlyWay && { look: 'primary' })} onPress={() => signIn('other_account')}>
+          {words.otherAccount}
+        </Button>
+        <Button look="quiet" onPress={() => send('deny')}>
+          {fill(back ?? words.cancel, valuesOf(asked))}
+        </Button>
+      </div>
     </Card>
+  )
+}
+
+const ContinueButton = ({ asked, text }: { asked: Asked; text: string }) => {
+  const send = useAnswerButton(asked)
+  return (
+    <Button look="primary" onPress={() => send('continue')}>
+      {text}
+    </Button>
   )
 }
 
 const Choose = (asked: Asked) => {
   const words = useWords('authorize')
-  const send = useAnswerButton(asked)
-  return (
-    <QuestionCard asked={asked} heading={words.chooseHeading} lead={words.chooseLead}>
-      <div class="other-way">
-        <Button look="primary" onPress={() => send('continue')}>
-          {fill(words.continueAs, valuesOf(asked))}
-        </Button>
-      </div>
-    </QuestionCard>
-  )
+  const action = <ContinueButton asked={asked} text={fill(words.continueAs, valuesOf(asked))} />
+  return <QuestionCard asked={asked} heading={words.chooseHeading} lead={words.chooseLead} action={action} />
 }
 
 const Consent = (asked: Asked) => {
   const words = useWords('authorize')
-  const send = useAnswerButton(asked)
+  const action = <ContinueButton asked={asked} text={words.agree} />
   return (
-    <QuestionCard asked={asked} heading={words.consentHeading} lead={words.consentLead}>
+    <QuestionCard asked={asked} heading={words.consentHeading} lead={words.consentLead} action={action}>
       <ul class="points">
         {asked.scopes?.map((scope) => (
           <li key={scope}>{words.scopes[scope]}</li>
         ))}
       </ul>
-      <div class="other-way">
-        <Button look="primary" onPress={() => send('continue')}>
-          {words.agree}
-        </Button>
-      </div>
+      <p class="card-note">{words.consentEnds}</p>
     </QuestionCard>
   )
 }
@@ -204,19 +208,15 @@ const Prove = (asked: Asked) => {
   )
 }
 
-/** The account page opens beside this one, where the request waits. */
+/** The account page leads back here when the user has added a factor, and the request goes on. */
 const Enrol = (asked: Asked) => {
   const words = useWords('authorize')
-  return (
-    <QuestionCard asked={asked} heading={words.enrolHeading} lead={words.enrolLead}>
-      <div class="other-way">
-        <a class="button primary" href="/api/auth/account-page" target="_blank" rel="noopener">
-          {words.toAccount}
-        </a>
-        <Button onPress={asked.load}>{words.agree}</Button>
-      </div>
-    </QuestionCard>
+  const action = (
+    <a class="button primary" href={`${withReturnTo('/api/auth/account-page', here())}#two-step`}>
+      {words.toAccount}
+    </a>
   )
+  return <QuestionCard asked={asked} heading={words.enrolHeading} lead={words.enrolLead} action={action} />
 }
 
 const StartAgain = ({ application }: Asked) => {

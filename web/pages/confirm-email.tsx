@@ -38,7 +38,6 @@ const ByLink = ({ token }: { token: string }) => {
     () => checkLink(token),
     () => tabStorage.write(tokenKey, undefined),
   )
-  const words = useWords('confirm-email')
   const problemsOf = useProblems({ wrong_current_password: 'password' })
 
   const submit = async ({ password }: Values): Promise<Problems | undefined> => {
@@ -53,7 +52,7 @@ const ByLink = ({ token }: { token: string }) => {
   }
 
   if (ending) return <Ended ending={ending} link={found} />
-  if (unasked) return <PageNotLoaded heading={words.heading} refused={unasked} onTryAgain={load} />
+  if (unasked) return <PageNotLoaded refused={unasked} onTryAgain={load} />
   if (!found) return <LoadingCard />
   return found.proof === 'sign_in' ? (
     <SignInFirst token={token} link={found} />

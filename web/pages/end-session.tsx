@@ -50,7 +50,7 @@ const EndSessionPage = () => {
 
   if (state === 'waiting') return <LoadingCard />
   if (state === 'stayed') return <Ended heading={words.stayedHeading} text={words.stayed} answer={{ next: 'done' }} />
-  if ('refused' in state) return <PageNotLoaded heading={words.title} refused={state.refused} onTryAgain={load} />
+  if ('refused' in state) return <PageNotLoaded refused={state.refused} onTryAgain={load} />
   const { answer } = state
   if (answer.next === 'done') return <Ended heading={words.doneHeading} text={words.done} answer={answer} />
   const confirm = async () => show(await calls.endSession({ parameters: sentParameters(), confirmed: true }))

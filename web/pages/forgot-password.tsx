@@ -5,6 +5,7 @@ import { mount } from '../browser/mount.js'
 import { isSetPasswordInAddress, returnToInAddress, storeReturnTo, withReturnTo } from '../browser/navigation.js'
 import { keepTyped, typedBefore } from '../browser/typed-values.js'
 import { Card } from '../components/card.js'
+import { ContinuesTo } from '../components/continues-to.js'
 import { Field } from '../components/field.js'
 import { Form, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
@@ -77,6 +78,7 @@ const AskForLink = ({ words: { heading, lead }, email: known = '', back, sentenc
     <Card footer={back}>
       <Heading text={heading} />
       <p class="lead">{lead}</p>
+      <ContinuesTo returnTo={returnToInAddress()} />
       <Form submitLabel={words.submit} onSubmit={submit}>
         <Field
           name="email"

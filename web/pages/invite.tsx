@@ -30,8 +30,7 @@ const Invite = () => {
 
 const ByLink = ({ token, user }: { token: string; user: User | undefined }) => {
   const { found, unasked, ending, endWith, load } = useMailedLink(() => client.checkInvitation({ token }))
-  const words = useWords('invite')
-  if (unasked) return <PageNotLoaded heading={words.title} refused={unasked} onTryAgain={load} />
+  if (unasked) return <PageNotLoaded refused={unasked} onTryAgain={load} />
   if (user && (ending || found)) return <SignedIn user={user} email={ending ? undefined : found?.email} />
   if (ending) return <NoInvitation isDead wasShown={found !== undefined} />
   if (!found) return <LoadingCard />

@@ -14,6 +14,7 @@ import {
 } from '../browser/navigation.js'
 import { forgetTyped, keepTypedLogin, loginTypedBefore } from '../browser/typed-values.js'
 import { Card } from '../components/card.js'
+import { ContinuesTo } from '../components/continues-to.js'
 import { Field } from '../components/field.js'
 import { Form, type Values } from '../components/form.js'
 import { LoadingCard } from '../components/loading-card.js'
@@ -60,6 +61,7 @@ const Login = () => {
     <Card footer={registration !== 'closed' ? <ToRegistration returnTo={returnTo} /> : undefined}>
       {/* A greeting does not fit to a message that the visitor is signed out, or could not be signed in. */}
       <h1>{hasMessage() || asked ? words.title : words.heading}</h1>
+      <ContinuesTo returnTo={returnTo} step="sign-in" />
       <AddressNotice asked={asked} returnTo={returnTo} />
       <Form submitLabel={words.submit} onSubmit={submit}>
         <Field
@@ -127,10 +129,9 @@ const AddressNotice = ({ asked, returnTo }: NoticeProps) => {
   }
   if (asked) return <Notice kind="info">{fill(askedProvider, { provider: asked.name })}</Notice>
   const known = loginNotices.find((each) => each === notice)
-  const application = applicationToReturnTo(returnTo)
-  if (application !== undefined && (known === undefined || known === 'sign_in'))
-    return <Notice kind="info">{fill(common.toContinueTo, { application })}</Notice>
-  if (known === undefined) return null
+  // The heading has said so, with the name of the application.
+  const isSaid = known === 'sign_in' && applicationToReturnTo(returnTo) !== undefined
+  if (known === undefined || isSaid) return null
   const isSuccess = known !== 'sign_in' && known !== 'other_account' && known !== 'session_ended'
   return <Notice kind={isSuccess ? 'success' : 'info'}>{notices[known]}</Notice>
 }

@@ -1,7 +1,7 @@
-import { applicationToReturnTo } from '../browser/applications.js'
 import { mount } from '../browser/mount.js'
 import { redirectAfterSignIn, returnToInAddress, withReturnTo } from '../browser/navigation.js'
 import { Card } from '../components/card.js'
+import { ContinuesTo } from '../components/continues-to.js'
 import { Heading } from '../components/heading.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
@@ -9,14 +9,11 @@ import { ProviderButtons } from '../components/provider-buttons.js'
 import { RegisterForm } from '../components/register-form.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { useVisitor } from '../hooks/visitor.js'
-import { fill } from '../words/format.js'
 
 const Register = () => {
   const words = useWords('register')
   const { registration, providers } = useSettings()
   const returnTo = returnToInAddress()
-  const { toContinueTo } = useWords('common')
-  const application = applicationToReturnTo(returnTo)
   const visitor = useVisitor(() => redirectAfterSignIn(returnTo))
   if (visitor !== 'signed-out') return <LoadingCard />
   const invited = providers.length > 0 ? `${words.invited} ${words.invitedProviders}` : words.invited
@@ -29,7 +26,7 @@ const Register = () => {
       }
     >
       <Heading text={registration === 'closed' ? words.closedHeading : words.heading} />
-      {application !== undefined && <Notice kind="info">{fill(toContinueTo, { application })}</Notice>}
+      <ContinuesTo returnTo={returnTo} />
       {registration === 'open' ? (
         <RegisterForm />
       ) : (

@@ -2,6 +2,7 @@ import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import { forgetToken, storedReturnTo, storeReturnTo, withReturnTo } from '../browser/navigation.js'
 import { Card } from '../components/card.js'
+import { ContinuesTo } from '../components/continues-to.js'
 import { Form, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
 import { HiddenUsername } from '../components/hidden-username.js'
@@ -24,10 +25,10 @@ const NewLink = ({ isDead = false, wasShown = false }: { isDead?: boolean; wasSh
   const common = useWords('common')
   const { invalid_link: expired } = useWords('refusals')
   return (
-    <Card footer={<a href="/login">{common.backToLogin}</a>}>
+    <Card footer={<a href={withReturnTo('/login', storedReturnTo())}>{common.backToLogin}</a>}>
       <Heading text={isDead ? words.deadLink : words.heading} focused={wasShown} />
       <Notice kind={isDead ? 'error' : 'info'}>{isDead ? `${expired} ${words.newerMail}` : words.noLink}</Notice>
-      <a class="button primary" href="/forgot-password">
+      <a class="button primary" href={withReturnTo('/forgot-password', storedReturnTo())}>
         {words.askAgain}
       </a>
     </Card>
@@ -60,9 +61,10 @@ const ByLink = ({ token }: { token: string }) => {
   if (ending) return <NewLink isDead wasShown={isKnown} />
   if (!isKnown) return <LoadingCard />
   return (
-    <Card footer={<a href="/login">{common.backToLogin}</a>}>
+    <Card footer={<a href={withReturnTo('/login', storedReturnTo())}>{common.backToLogin}</a>}>
       <Heading text={words.heading} />
       <p class="lead">{words.lead}</p>
+      <ContinuesTo returnTo={storedReturnTo()} />
       <Form submitLabel={words.submit} onSubmit={submit}>
         {found && <HiddenUsername username={found.username} />}
         <NewPasswordField name="password" label={passwordWords.newPassword} focused />

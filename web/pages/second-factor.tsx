@@ -7,6 +7,7 @@ import { redirectAfterSignIn, returnToInAddress, withReturnTo } from '../browser
 import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
 import { CodeField } from '../components/code-field.js'
+import { ContinuesTo } from '../components/continues-to.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
@@ -23,7 +24,6 @@ import { useProblems, useSentences } from '../words/refusals.js'
 
 /** The second step of a sign-in: a code of the authenticator app, or a recovery code, or adding the first factor. */
 const SecondFactor = () => {
-  const words = useWords('second-factor')
   const sentenceFor = useSentences()
   const returnTo = returnToInAddress()
   const [failure, setFailure] = useState<string>()
@@ -44,7 +44,7 @@ const SecondFactor = () => {
   })
 
   if (failure !== undefined) return <Over sentence={failure} returnTo={returnTo} />
-  if (unasked) return <PageNotLoaded heading={words.heading} refused={unasked} onTryAgain={load} />
+  if (unasked) return <PageNotLoaded refused={unasked} onTryAgain={load} />
   if (!waiting) return <LoadingCard />
   if (waiting.next === 'enrolment') return <Enrolment waiting={waiting} returnTo={returnTo} onExpired={setFailure} />
   return waiting.methods.includes('totp') ? (
@@ -83,6 +83,7 @@ const Code = ({ waiting, returnTo, onExpired }: CodeProps) => {
         {byRecoveryCode ? words.recoveryLead : words.lead}
         {byRecoveryCode && waiting.trustDevice && ` ${words.notTrusted}`}
       </p>
+      <ContinuesTo returnTo={returnTo} />
       {/* Another form each time, so that a message about the one code is not shown for the other. */}
       <Form key={String(byRecoveryCode)} submitLabel={words.submit} onSubmit={submit}>
         {byRecoveryCode ? (

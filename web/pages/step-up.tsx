@@ -46,9 +46,8 @@ const returnProven = () => {
 }
 
 const ProveAgain = () => {
-  const words = useWords('step-up')
   const { value: prover, unasked, load } = useAnswer(askProver, signInUnlessTemporary)
-  if (unasked) return <PageNotLoaded heading={words.heading} refused={unasked} onTryAgain={load} />
+  if (unasked) return <PageNotLoaded refused={unasked} onTryAgain={load} />
   if (!prover) return <LoadingCard />
   return prover.methods.length === 0 ? <NoSecondFactor username={prover.username} /> : <Prove prover={prover} />
 }
@@ -59,7 +58,7 @@ const NoAccess = () => {
   const { tryAgain } = useWords('common')
   const { afterSignIn } = useSettings()
   const { value: caller, unasked, load } = useAnswer(() => client.me(), signInUnlessTemporary)
-  if (unasked) return <PageNotLoaded heading={words.noAccessHeading} refused={unasked} onTryAgain={load} />
+  if (unasked) return <PageNotLoaded refused={unasked} onTryAgain={load} />
   if (!caller) return <LoadingCard />
   const returnTo = returnToAfterStepUp()
   // A new tab begins with an empty page, which counts.

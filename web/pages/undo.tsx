@@ -72,7 +72,7 @@ const ByLink = ({ token }: { token: string }) => {
       </MessageCard>
     )
   if (ending === 'done') return <MessageCard heading={words.doneHeading} kind="success" text={words.done} focused />
-  if (unasked) return <PageNotLoaded heading={words.title} refused={unasked} onTryAgain={load} />
+  if (unasked) return <PageNotLoaded refused={unasked} onTryAgain={load} />
   if (!found) return <LoadingCard />
   const effects = effectsOf(found, words.effects, language)
   return (

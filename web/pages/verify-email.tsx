@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
 import type { RefusalCode } from '#contract/refusals.js'
 import type { LinkState, SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
+import { applicationToReturnTo } from '../browser/applications.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import {
@@ -15,6 +16,7 @@ import {
 } from '../browser/navigation.js'
 import { Card } from '../components/card.js'
 import { CodeField } from '../components/code-field.js'
+import { ContinuesTo } from '../components/continues-to.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
@@ -111,6 +113,7 @@ const ConfirmForm = ({ token, link, onResult }: ConfirmProps) => {
       <p class="lead" aria-live="polite">
         {asksPassword ? words.otherBrowser : words.pressToConfirm}
       </p>
+      <ContinuesTo returnTo={storedReturnTo()} />
       <Form key={String(asksPassword)} submitLabel={words.confirm} onSubmit={submit}>
         {asksPassword && (
           <Field name="password" label={common.password} type="password" autoComplete="current-password" focused />
@@ -126,11 +129,12 @@ const useWayOut = () => {
   if (useSettings().registration !== 'open') return undefined
   return (
     <>
-      {words.passwordForgotten} <a href="/register">{words.registerAgain}</a>
+      {words.passwordForgotten} <a href={withReturnTo('/register', storedReturnTo())}>{words.registerAgain}</a>
     </>
   )
 }
 
+/** The request of an application is answered once: another tab that confirms takes it along, and this one stays. */
 const ByCode = () => {
   const words = useWords('verify-email')
   const { sentAgain } = useWords('common')
@@ -142,7 +146,9 @@ const ByCode = () => {
   const [result, setResult] = useState<Result>()
   const [triesUsedUp, setTriesUsedUp] = useState(false)
   const [mails, setMails] = useState(0)
-  const { state: registration, codeUsable } = usePendingRegistration(() => finish(returnTo))
+  const { state: registration, codeUsable } = usePendingRegistration(() =>
+    applicationToReturnTo(returnTo) === undefined ? finish(returnTo) : setResult('confirmed_signed_in'),
+  )
   const noTriesLeft = triesUsedUp || !codeUsable
 
   const submit = async ({ code = '' }: Values): Promise<Problems | undefined> => {
@@ -169,6 +175,7 @@ const ByCode = () => {
       </span>
       <Heading text={words.checkMail} />
       {!noTriesLeft && <p class="lead">{email === undefined ? words.sent : fill(words.sentTo, { email })}</p>}
+      <ContinuesTo returnTo={returnTo} />
       {noTriesLeft ? (
         <Notice kind="error" focused={triesUsedUp}>
           {noTriesLeftSentence}
@@ -194,7 +201,7 @@ const WrongAddress = () => {
   if (useSettings().registration !== 'open') return null
   return (
     <p class="card-note">
-      {words.wrongAddress} <a href="/register">{words.registerAgain}</a>
+      {words.wrongAddress} <a href={withReturnTo('/register', storedReturnTo())}>{words.registerAgain}</a>
     </p>
   )
 }
@@ -217,7 +224,7 @@ const ResultCard = ({ result }: { result: Result }) => {
   const footer = useResultFooter(second)
   const sentences: Record<Result, string> = { ...useWords('refusals'), ...words.signedIn }
   // The login page redirects a user who is signed in already.
-  const href = to === '/login' ? withReturnTo(to, storedReturnTo()) : to
+  const href = to === '/verify-email' ? to : withReturnTo(to, storedReturnTo())
   return (
     <Card footer={footer}>
       <Heading text={words.headings[result]} />
@@ -236,11 +243,11 @@ const useResultFooter = (second: (typeof results)[Result]['second']) => {
   const words = useWords('verify-email')
   const common = useWords('common')
   const { registration } = useSettings()
-  if (second === 'login') return <a href="/login">{common.backToLogin}</a>
+  if (second === 'login') return <a href={withReturnTo('/login', storedReturnTo())}>{common.backToLogin}</a>
   if (second === 'none' || registration !== 'open') return undefined
   return (
     <>
-      {words.notRegistered} <a href="/register">{words.register}</a>
+      {words.notRegistered} <a href={withReturnTo('/register', storedReturnTo())}>{words.register}</a>
     </>
   )
 }
