@@ -8,7 +8,7 @@ import ordinary from './vitest.config.js'
 const include = [
   'test/**/long/*.test.ts',
   'test/browser/planted-cookies.test.ts',
-  'test/deployment/{caddy,forward-auth,haproxy,pgbouncer}.test.ts',
+  'test/deployment/{caddy,forward-auth,haproxy,local,pgbouncer}.test.ts',
   'test/http/{fast-lane,fuzz,guessing,slow-clients,taken-back}.test.ts',
   'test/operations/large-import.test.ts',
   'test/resilience/{embedded-faults,ended-sessions,killed-instances}.test.ts',

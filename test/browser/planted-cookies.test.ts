@@ -5,7 +5,7 @@ import { createServer, type TLSSocket } from 'node:tls'
 import { fastify } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createCookies } from '../../src/http/cookies/cookies.js'
-import { browserNames, openBrowser } from '../support/browsers.js'
+import { type BrowserName, browserNames, openBrowser } from '../support/browsers.js'
 import { inLongRun } from '../support/long-run.js'
 import { freePort, ownFolder } from '../support/servers/server.js'
 import { makeCertificate } from '../support/site/nginx.js'
@@ -96,7 +96,7 @@ const startHosts = async () => {
   return { auth: `https://auth.site.test:${port}`, other: `https://other.site.test:${port}`, stop }
 }
 
-describe.each(browserNames)('in %s', (name) => {
+describe.each(inLongRun<readonly BrowserName[]>(browserNames, ['chromium']))('in %s', (name) => {
   let hosts: Awaited<ReturnType<typeof startHosts>>
   beforeAll(async () => {
     hosts = await startHosts()

@@ -191,7 +191,7 @@ describe('an application behind Caddy and the access check', () => {
       await expectSlowAnswer()
     })
 
-  // In every run, Firefox is behind Caddy in local.test.ts, and Chromium does all of this behind nginx.
+  // In every run, Chromium does all of this behind nginx.
   itRenewsSessions(inLongRun<readonly BrowserName[]>(browserNames, []), () => ({
     front: door,
     signedIn: signedInAnew,

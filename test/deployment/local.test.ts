@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openBrowser } from '../support/browsers.js'
+import { type BrowserName, openBrowser } from '../support/browsers.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { inLongRun } from '../support/long-run.js'
 import { read } from '../support/project.js'
 import { openRawConnection } from '../support/raw-connection.js'
 import { testProgram } from '../support/servers/programs.js'
@@ -67,10 +68,13 @@ const startNginx = async () => {
 const startPlainCaddy = async () =>
   startCaddy({ port, plainPort: await freePort(), instance: latchkey.config.port, application, tls: false })
 
+const chromiumOnly: BrowserName[] = ['chromium']
+const firefoxInLongRuns: BrowserName[] = inLongRun(['firefox'], [])
+
 describe.each([
-  ['nginx', startNginx, 'chromium'],
-  ['Caddy', startPlainCaddy, 'firefox'],
-] as const)('on one machine, without TLS, behind %s', (_, startProxy, name) => {
+  ['nginx', startNginx, chromiumOnly],
+  ['Caddy', startPlainCaddy, firefoxInLongRuns],
+] as const)('on one machine, without TLS, behind %s', (name, startProxy, browsers) => {
   let proxy: Awaited<ReturnType<typeof startProxy>>
   beforeAll(async () => {
     proxy = await startProxy()
@@ -78,9 +82,9 @@ describe.each([
   })
   afterAll(() => proxy?.stop())
 
-  it(`a provider brings people back to the place they wanted, in ${name}`, async () => {
+  it.each(browsers)('a provider brings people back to the place they wanted, in %s', async (browser) => {
     const here = `http://localhost:${port}`
-    const tab = await (await openBrowser(name)).tab()
+    const tab = await (await openBrowser(browser)).tab()
     await tab.goTo(`${here}/todos?a=1#/open/3`)
     await tab.press('Continue with Google')
     await tab.press('Ada Example')
@@ -140,7 +144,7 @@ describe.each([
       `GET /reports HTTP/1.1\r\nHost: localhost:${port}\r\nConnection: close\r\nCookie: ${tab.jar.header()}\r\n${tiny}\r\n`,
     )
     // nginx has less room for headers than that needs.
-    expect(answer).toContain(name === 'chromium' ? 'Headers too large' : `Hello, many-${name}`)
+    expect(answer).toContain(name === 'nginx' ? 'Headers too large' : `Hello, many-${name}`)
     const direct = await fetch(`http://127.0.0.1:${application}/reports`)
     expect([direct.status, await direct.text()]).toEqual([403, 'This request names no user.\n'])
   })

@@ -8,7 +8,7 @@ import { addPeople, password } from '../support/site/site.js'
 import { noStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
 
-const names = Array.from({ length: 12 }, (_, index) => `person-${index}`)
+const names = Array.from({ length: inLongRun(12, 6) }, (_, index) => `person-${index}`)
 const rounds = inLongRun(20, 5)
 
 const transactionMode = { pool_mode: 'transaction' as const, default_pool_size: '3' }

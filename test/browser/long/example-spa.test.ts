@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openChromium } from '../support/chromium.js'
-import { runLatchkey } from '../support/program.js'
-import { freePort } from '../support/servers/server.js'
+import { openChromium } from '../../support/chromium.js'
+import { runLatchkey } from '../../support/program.js'
+import { freePort } from '../../support/servers/server.js'
 
-const command = fileURLToPath(new URL('../../examples/spa/start.mjs', import.meta.url))
+const command = fileURLToPath(new URL('../../../examples/spa/start.mjs', import.meta.url))
 
 describe('the example of a single-page application', () => {
   let folder: string

@@ -2,17 +2,17 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openChromium, signIn } from '../support/chromium.js'
-import { createBrowser } from '../support/client.js'
-import { goodPassword } from '../support/latchkey.js'
-import { freePort } from '../support/servers/server.js'
-import { until } from '../support/until.js'
+import { openChromium, signIn } from '../../support/chromium.js'
+import { createBrowser } from '../../support/client.js'
+import { goodPassword } from '../../support/latchkey.js'
+import { freePort } from '../../support/servers/server.js'
+import { until } from '../../support/until.js'
 
 /** Both examples beside one service, as the guide starts them. */
 const startExamples = async () => {
   const [latchkey, express, hono] = [await freePort(), await freePort(), await freePort()]
   const child = spawn(process.execPath, ['examples/start.mjs', 'express', 'hono-jsx'], {
-    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+    cwd: fileURLToPath(new URL('../../..', import.meta.url)),
     env: { PATH: process.env.PATH, LATCHKEY_PORT: String(latchkey), APP_PORTS: `${express},${hono}` },
   })
   let output = ''
