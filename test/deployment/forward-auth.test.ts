@@ -5,13 +5,13 @@ import { openChromium } from '../support/chromium.js'
 import { freshPostgres } from '../support/databases.js'
 import { inLongRun } from '../support/long-run.js'
 import { freePort } from '../support/servers/server.js'
-import { createVisitor } from '../support/site/https-client.js'
+import { createVisitor, type Visitor } from '../support/site/https-client.js'
 import { type Instance, startInstance } from '../support/site/instance.js'
 import { type Front, freePorts, startNginxSite } from '../support/site/nginx.js'
 import { addPeople, giveName, password } from '../support/site/site.js'
 import { adminArea, expectAdminArea } from './admin-area.js'
 import { type Application, startApplication, startElsewhere } from './application.js'
-import { cookieHeaders } from './browser-journeys.js'
+import { cookieHeaders, talk } from './browser-journeys.js'
 import {
   expectForeignForm,
   expectIdentityStays,
@@ -67,13 +67,20 @@ beforeAll(async () => {
     ],
   })
   leftovers.push(front.stop)
-  expectSlowAnswer = await beginSlowAnswer(await signedIn(), application)
+  expectSlowAnswer = await beginSlowAnswer(await signedInAnew(), application)
 })
 
-const signedIn = async () => {
+const signedInAnew = async () => {
   const visitor = createVisitor(front)
   expect((await visitor.post('/login', { username: 'zoë', password })).status).toBe(200)
   return visitor
+}
+
+let friend: Visitor | undefined
+/** For tests that renew nothing: all of them have one session. */
+const signedIn = async () => {
+  friend ??= await signedInAnew()
+  return friend.copy()
 }
 
 /** The application's own page is there, and knows who is looking at it. */
@@ -245,9 +252,9 @@ describe('in a browser, an application behind the access check', () => {
 
   it('sends a stranger to sign in and back, and greets friends whatever brought them', async () => {
     const { context, page, here, elsewhere, asked } = await open()
-    const wanted = '/reports?a=1&b=2#part'
+    const wanted = '/reports?a=1&b=%2F#/open/3'
     await page.goto(`${here}${wanted}`)
-    await page.waitForURL('**/login?returnTo=*')
+    await page.waitForURL(`${here}/login?returnTo=${encodeURIComponent(wanted)}`)
     await page.getByLabel('Username or email').fill('zoë')
     await page.getByLabel('Password', { exact: true }).fill(password)
     await page.keyboard.press('Enter')
@@ -262,9 +269,15 @@ describe('in a browser, an application behind the access check', () => {
     expect(asked()).toEqual(['/reports?a=3&b=4', '/reports?a=3&b=4'])
     expect(page.url()).toBe(`${here}/reports?a=3&b=4#part`)
     expect(application.last()?.headers.cookie).toBeUndefined()
+    await page.goto(elsewhere.pageThatRedirectsTo(`${here}/reports#/as/a/provider`))
+    await page.click('a')
+    await greeted(page)
+    expect(page.url()).toBe(`${here}/reports#/as/a/provider`)
+    expect(await page.evaluate(talk, '/socket')).toEqual(['Hello, zo%25C3%25AB', 'an echo', 'closed with 1005'])
 
     // The access token has run out, and its cookie with it: it is renewed without a word.
     await context.clearCookies({ name: 'access_token' })
+    asked()
     await page.goto(`${here}/reports?a=5&b=6`)
     await page.waitForURL(`${here}/reports?a=5&b=6`)
     await greeted(page)
@@ -288,14 +301,14 @@ describe('in a browser, an application behind the access check', () => {
 describe('a session', () => {
   itRenewsSessions(inLongRun<readonly BrowserName[]>(browserNames, ['chromium']), () => ({
     front,
-    signedIn,
+    signedIn: signedInAnew,
     place: { application, databaseUrl, username: 'zoë' },
   }))
 
   it('is not ended by an answer that comes late', () => expectSlowAnswer())
 
   it('has cookies for a domain where there is one, and for no longer than it lasts', async () =>
-    expectAttributesOfCookies(await signedIn(), instance))
+    expectAttributesOfCookies(await signedInAnew(), instance))
 })
 
 describe('when one of the two is down', () => {
