@@ -23,7 +23,7 @@ const violationsOn = async (page: Page) => {
 it('lets a user change their names, download their data and delete the account', async () => {
   await latchkey.signedUp('ada')
   await latchkey.signedUp('grace')
-  const { page, context, faults } = await visitAs(browser, latchkey, 'ada')
+  const { page, leave, faults } = await visitAs(browser, latchkey, 'ada')
   await page.goto('/dashboard')
 
   await press(page, 'Change name, username or language')
@@ -72,5 +72,5 @@ it('lets a user change their names, download their data and delete the account',
   await page.goto('/dashboard')
   await page.waitForURL('**/login?**')
   expect(faults).toEqual([])
-  await context.close()
+  await leave()
 })

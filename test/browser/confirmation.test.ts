@@ -19,7 +19,7 @@ const newerLink = async (email: string, known: string) => {
 
 describe('the confirmation of an address', () => {
   it('can be mailed again; the older link says so, and the code stays good', async () => {
-    const { page, context } = await visit(browser, latchkey)
+    const { page, context, leave } = await visit(browser, latchkey)
     const email = await registerByRequest(page, 'nina')
     const first = await latchkey.mailTo(email)
     await press(page, 'Send the email again')
@@ -40,11 +40,11 @@ describe('the confirmation of an address', () => {
     await press(mailTab, 'Confirm')
     await mailTab.getByRole('heading', { name: 'Hello, nina' }).waitFor()
     await page.getByRole('heading', { name: 'Hello, nina' }).waitFor()
-    await context.close()
+    await leave()
   })
 
   it('points at the link after five wrong codes; a link outlives a reload until it is refused', async () => {
-    const { page, context } = await visit(browser, latchkey)
+    const { page, leave } = await visit(browser, latchkey)
     const email = await registerByRequest(page, 'tilda')
     for (let wrong = 1; wrong <= 5; wrong += 1) {
       await fillIn(page, { 'Code from the email': `AAAAAAA${wrong}` })
@@ -79,11 +79,11 @@ describe('the confirmation of an address', () => {
     await expect.poll(() => phone.page.getByRole('link', { name: 'Enter the code instead' }).count()).toBe(0)
     await phone.page.reload()
     await phone.page.getByText('There is no registration waiting in this browser.').waitFor()
-    await Promise.all([context.close(), phone.context.close()])
+    await Promise.all([leave(), phone.leave()])
   })
 
   it('is noticed by the first tab when it happens on another device, and the used link leads on', async () => {
-    const { page, context } = await visit(browser, latchkey)
+    const { page, leave } = await visit(browser, latchkey)
     const link = linkIn(await latchkey.mailTo(await registerByRequest(page, 'emil')))
     const phone = await visit(browser, latchkey)
     await phone.page.goto(link)
@@ -109,11 +109,11 @@ describe('the confirmation of an address', () => {
     await page.goto('/verify-email#token=of-an-old-mail')
     await page.getByText('This link has expired, was already used, or is incomplete.').waitFor()
     expect(await page.locator('.button.primary').innerText()).toBe('Sign in')
-    await Promise.all([context.close(), phone.context.close()])
+    await Promise.all([leave(), phone.leave()])
   })
 
   it('is what a sign-in with the right password asks for in the browser that registered, and offers to send', async () => {
-    const { page, context } = await visit(browser, latchkey)
+    const { page, leave } = await visit(browser, latchkey)
     const email = await registerByRequest(page, 'nora')
     const first = linkIn(await latchkey.mailTo(email))
     const phone = await visit(browser, latchkey)
@@ -131,6 +131,6 @@ describe('the confirmation of an address', () => {
     await page.goto(await newerLink(email, first))
     await press(page, 'Confirm my email')
     await page.getByRole('heading', { name: 'Hello, nora' }).waitFor()
-    await Promise.all([context.close(), phone.context.close()])
+    await Promise.all([leave(), phone.leave()])
   })
 })

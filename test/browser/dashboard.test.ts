@@ -57,7 +57,7 @@ describe('the dashboard', () => {
   })
 
   it('keeps the focus of a keyboard where the next thing is', async () => {
-    const { page, context } = await open()
+    const { page, leave } = await open()
     for (const close of ['Escape', 'Cancel']) {
       await enter(page, 'Sign out everywhere')
       await page.getByRole('button', { name: 'Yes, sign out everywhere' }).waitFor()
@@ -91,13 +91,13 @@ describe('the dashboard', () => {
     await page.getByText('Your password was changed.').waitFor()
     await expect.poll(() => page.locator('button:focus').textContent()).toBe('Change password')
     await fillInChange(page)
-    await context.close()
+    await leave()
   })
 })
 
 describe('a message on a phone', () => {
   it('covers no button at the end of the page, and can be closed', async () => {
-    const { page, context } = await open({ viewport: { width: 360, height: 640 } })
+    const { page, leave } = await open({ viewport: { width: 360, height: 640 } })
     await page.route('**/api/auth/logout-all', (route) => route.abort())
     const closes = {
       button: () => page.getByRole('button', { name: 'Close this message' }).press('Enter'),
@@ -119,13 +119,13 @@ describe('a message on a phone', () => {
       await expect.poll(() => message.count()).toBe(0)
       if (name === 'button') await expectFocus(page, /^Sign out everywhere$/)
     }
-    await context.close()
+    await leave()
   })
 })
 
 describe('an account that cannot be loaded', () => {
   it('shows what is there, offers to try again, and can be left', async () => {
-    const { page, context } = await open()
+    const { page, leave } = await open()
     await page.route('**/api/auth/sessions', (route) => route.fulfill({ status: 500, json: {} }), { times: 1 })
     await page.reload()
     await page.getByText('This part could not be loaded.').waitFor()
@@ -157,7 +157,7 @@ describe('an account that cannot be loaded', () => {
     await page.getByRole('heading', { level: 1, name: 'Your account' }).waitFor()
     await page.getByRole('button', { name: 'Sign out', exact: true }).click()
     await page.waitForURL('**/login?notice=signed_out')
-    await context.close()
+    await leave()
   })
 })
 
@@ -212,7 +212,7 @@ describe('letters twice as large on a small phone', () => {
 
   it.each(['en-GB', 'de-DE', 'fr-FR'])('fit without scrolling sideways (%s)', async (locale) => {
     const options = { locale, viewport: { width: 320, height: 640 } }
-    const { page, context } = await visitAs(large, latchkey, 'ruth', options)
+    const { page, context, leave } = await visitAs(large, latchkey, 'ruth', options)
     const look = async (name: string) => {
       await page.getByRole('heading', { level: 1 }).waitFor()
       expect(await page.evaluate(() => getComputedStyle(document.documentElement).fontSize)).toBe('32px')
@@ -232,14 +232,14 @@ describe('letters twice as large on a small phone', () => {
     await page.goto('/register')
     await page.locator('[name=password]').fill('Password1')
     await look('register')
-    await context.close()
+    await leave()
   })
 })
 
 /** An extension or a style sheet of the reader enlarges the letters of the page alone. Media queries do not see that. */
 describe('letters that the reader has enlarged on the page itself', () => {
   it.each(['de-DE', 'fr-FR'])('fit without scrolling sideways (%s)', async (locale) => {
-    const { page, context } = await open({ locale, viewport: { width: 320, height: 640 } })
+    const { page, leave } = await open({ locale, viewport: { width: 320, height: 640 } })
     await page
       .getByText(locale === 'de-DE' ? /^Jetzt aktiv/ : /^Actif en ce moment/)
       .first()
@@ -258,13 +258,13 @@ describe('letters that the reader has enlarged on the page itself', () => {
       )
       expect(tooWide, size).toEqual([])
     }
-    await context.close()
+    await leave()
   })
 })
 
 describe('a new password whose strength cannot be checked', () => {
   it('is told so, and does not look finished', async () => {
-    const { page, context } = await visit(browser, latchkey)
+    const { page, leave } = await visit(browser, latchkey)
     await page.route('**/api/auth/password-strength', (route) => route.abort())
     await page.goto('/register')
     await fillIn(page, { 'Choose a password': 'Password1!' })
@@ -275,6 +275,6 @@ describe('a new password whose strength cannot be checked', () => {
       ),
     )
     expect(colours[0]).toBe(colours[1])
-    await context.close()
+    await leave()
   })
 })

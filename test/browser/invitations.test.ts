@@ -36,7 +36,7 @@ const invited = async (email: string, ...more: string[]) => {
 }
 
 it('an operator invites, and the person registers with the address of the invitation', async () => {
-  const { page, context, faults } = await visit(browser, latchkey)
+  const { page, leave, faults } = await visit(browser, latchkey)
   await page.goto('/login')
   await page.getByRole('link', { name: 'Create an account' }).click()
   await page.getByText('You need an invitation to create an account here.').waitFor()
@@ -47,7 +47,7 @@ it('an operator invites, and the person registers with the address of the invita
   const scanner = await visit(browser, latchkey)
   await scanner.page.goto(link)
   await scanner.page.getByText('The invitation is for this address.').waitFor()
-  await scanner.context.close()
+  await scanner.leave()
 
   await page.goto(link)
   const email = page.getByLabel('Email', { exact: true })
@@ -74,12 +74,12 @@ it('an operator invites, and the person registers with the address of the invita
   await press(page, 'Sign out and use the invitation')
   await page.getByText('The invitation is for this address.').waitFor()
   expect((await invite('--revoke', 'cleo@example.com')).code).toBe(0)
-  await context.close()
+  await leave()
 
   const second = await visit(browser, latchkey)
   await second.page.goto(link)
   await second.page.getByText('This invitation does not work.').waitFor()
-  await second.context.close()
+  await second.leave()
   expect(faults).toEqual([])
 })
 
@@ -87,7 +87,7 @@ it('another person takes the invitation with a provider, which must know the inv
   providers.issuer.become({ sub: 'subject-eve', email: 'eve@example.com', name: 'Eve Example' })
   const link = await invited('bea@example.com', '--language', 'de')
   expect((await latchkey.mailTo('bea@example.com')).subject).toBe('Einladung zu Latchkey')
-  const { page, context } = await visit(browser, latchkey)
+  const { page, leave } = await visit(browser, latchkey)
   const continueAt = async () => {
     await page.goto(link)
     await page.getByText('use an account with the address bea@example.com').waitFor()
@@ -98,12 +98,12 @@ it('another person takes the invitation with a provider, which must know the inv
   providers.issuer.become({ sub: 'subject-bea', email: 'bea@example.com', name: 'Bea Example' })
   await continueAt()
   await page.getByRole('heading', { name: 'Hello, Bea Example' }).waitFor()
-  await context.close()
+  await leave()
 })
 
 it('where registration is closed, no page offers it', async () => {
   const closed = await startLatchkey({ settings: { REGISTRATION: 'closed' } })
-  const { page, context } = await visit(browser, closed)
+  const { page, leave } = await visit(browser, closed)
   await page.goto('/login')
   await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
   expect(await page.getByRole('link', { name: 'Create an account' }).count()).toBe(0)
@@ -111,7 +111,7 @@ it('where registration is closed, no page offers it', async () => {
   await page.getByText('Registration is closed. Ask your administrator for an account.').waitFor()
   await expect.poll(() => page.title()).toBe('Registration is closed · Latchkey')
   expect(await page.locator('form, .provider-buttons').count()).toBe(0)
-  await context.close()
+  await leave()
   await closed.stop()
 })
 

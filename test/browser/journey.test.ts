@@ -25,7 +25,7 @@ const newPassword = 'Quiet+Orchard+48+marble'
 
 describe('a new user', () => {
   it('registers, proves the address, looks around, changes the password and signs out', async () => {
-    const { page, context, faults } = await visit(browser, latchkey)
+    const { page, leave, faults } = await visit(browser, latchkey)
     const asked = new Set<string>()
     page.on('request', (request) => asked.add(new URL(request.url()).origin))
     const email = await register(page, 'mira')
@@ -69,11 +69,11 @@ describe('a new user', () => {
     await page.waitForURL('**/dashboard')
     expect(faults).toEqual([])
     expect([...asked].filter((origin) => origin !== 'null')).toEqual([latchkey.url])
-    await context.close()
+    await leave()
   })
 
   it('may type the code of the mail instead', async () => {
-    const { page, context } = await visit(browser, latchkey)
+    const { page, leave } = await visit(browser, latchkey)
     const { text } = await latchkey.mailTo(await registerByRequest(page, 'coda'))
     const code = /^\s*([A-Z0-9]{4}[ -]?[A-Z0-9]{4})\s*$/m.exec(text)?.[1] ?? ''
     await fillIn(page, { 'Code from the email': 'short' })
@@ -85,11 +85,11 @@ describe('a new user', () => {
     await fillIn(page, { 'Code from the email': code.toLowerCase() })
     await press(page, 'Confirm')
     await page.getByRole('heading', { name: 'Hello, coda' }).waitFor()
-    await context.close()
+    await leave()
   })
 
   it('is asked for the password when the link is opened in another browser', async () => {
-    const { page, context } = await visit(browser, latchkey)
+    const { page, leave } = await visit(browser, latchkey)
     const mail = await latchkey.mailTo(await registerByRequest(page, 'otto'))
     const other = await visit(browser, latchkey)
     await other.page.goto(linkIn(mail))
@@ -100,11 +100,11 @@ describe('a new user', () => {
     await fillIn(other.page, { Password: goodPassword })
     await press(other.page, 'Confirm my email')
     await other.page.getByRole('heading', { name: 'Hello, otto' }).waitFor()
-    await Promise.all([context.close(), other.context.close()])
+    await Promise.all([leave(), other.leave()])
   })
 
   it('changes nothing by opening the link alone, and a used link leads on', async () => {
-    const { page, context } = await visit(browser, latchkey)
+    const { page, leave } = await visit(browser, latchkey)
     const link = linkIn(await latchkey.mailTo(await registerByRequest(page, 'vera')))
     await page.goto(link)
     await page.getByRole('button', { name: 'Confirm my email' }).waitFor()
@@ -121,11 +121,11 @@ describe('a new user', () => {
     await page.waitForURL('**/dashboard')
     await page.goto('/register?returnTo=%2Fhealth%2Flive')
     await page.waitForURL('**/health/live')
-    await context.close()
+    await leave()
   })
 
   it('is told at the fields what is wrong with the form, and where to begin', async () => {
-    const { page, context } = await visit(browser, latchkey)
+    const { page, leave } = await visit(browser, latchkey)
     await latchkey.signedUp('taken')
     await page.goto('/register')
     await expect.poll(() => focusedField(page)).toBe('username')
@@ -183,11 +183,11 @@ describe('a new user', () => {
     await expect.poll(() => page.locator('[name=email]').inputValue()).toBe('fresh@example.com')
     expect(await page.locator('[name=username]').inputValue()).toBe('taken')
     expect(await page.locator('[name=password]').inputValue()).toBe('')
-    await context.close()
+    await leave()
   })
 
   it('is told in the language of the page what the service says of a field', async () => {
-    const { page, context } = await visit(browser, latchkey, { locale: 'de-DE' })
+    const { page, leave } = await visit(browser, latchkey, { locale: 'de-DE' })
     await page.goto('/register')
     await fillIn(page, { Benutzername: 'John Smith', 'E\u2011Mail': 'foo@bar.test', 'Passwort wählen': goodPassword })
     const submit = () => press(page, 'Konto anlegen')
@@ -207,6 +207,6 @@ describe('a new user', () => {
     await fillIn(page, { 'E\u2011Mail': 'johann@example.com' })
     await submit()
     await page.waitForURL('**/verify-email')
-    await context.close()
+    await leave()
   })
 })

@@ -11,7 +11,7 @@ import {
   namedProviders,
   openChromium,
   press,
-  register,
+  registerByRequest,
   signIn,
   visit,
 } from '../support/chromium.js'
@@ -38,7 +38,7 @@ const views: Record<string, (page: Page) => Promise<unknown>> = {
     await signIn(page, 'quinn')
     await page.getByRole('button', { name: 'Send the email again' }).waitFor()
   },
-  'verify-email': (page) => register(page, `paul${Math.random().toString(36).slice(2)}`),
+  'verify-email': (page) => registerByRequest(page, `paul${Math.random().toString(36).slice(2)}`),
   'verify-email-elsewhere': (page) => page.goto('/verify-email'),
   'verify-email-link': (page) => page.goto(links.confirm),
   'verify-email-expired': (page) => page.goto('/verify-email#token=abc'),
@@ -62,8 +62,8 @@ const views: Record<string, (page: Page) => Promise<unknown>> = {
   },
   'not-found': (page) => page.goto('/no/such/door'),
   dashboard: async (page) => {
-    await page.goto('/login')
-    await signIn(page, 'paula')
+    await page.request.post('/api/auth/login', { data: { username: 'paula', password: goodPassword } })
+    await page.goto('/dashboard')
     await page.getByRole('heading', { name: 'Hello, paula' }).waitFor()
     await press(page, 'Change password')
     await press(page, 'Sign out everywhere')
@@ -163,7 +163,7 @@ describe('an accent of the operator', () => {
 
 describe('in forced colours', () => {
   it('a field that is wrong is marked by more than its colour', async () => {
-    const { page, context } = await visit(browser, latchkey, { forcedColors: 'active' })
+    const { page, leave } = await visit(browser, latchkey, { forcedColors: 'active' })
     await page.goto('/login')
     await fillIn(page, { 'Username or email': 'paula' })
     await press(page, 'Sign in')
@@ -173,11 +173,11 @@ describe('in forced colours', () => {
       page.locator(`[name=${name}]`).evaluate((field) => Number.parseFloat(getComputedStyle(field).borderTopWidth))
     await expect.poll(() => widthOf('password')).toBeGreaterThan((await widthOf('username')) + 1)
     await expect.poll(() => page.locator('.field-errors svg:visible').count()).toBe(1)
-    await context.close()
+    await leave()
   })
 
   it('the focus of the keyboard stays visible on everything that can have it', async () => {
-    const { page, context } = await visit(browser, latchkey, { forcedColors: 'active' })
+    const { page, leave } = await visit(browser, latchkey, { forcedColors: 'active' })
     await page.goto('/register')
     await page.getByRole('heading', { level: 1 }).waitFor()
     await page.getByLabel('Username', { exact: true }).focus()
@@ -194,6 +194,6 @@ describe('in forced colours', () => {
     }
     expect(outlines.filter((outline) => !outline.endsWith(' solid 2px'))).toEqual([])
     expect(new Set(outlines.map((outline) => outline.split(' ')[0]))).toEqual(new Set(['input', 'button', 'a']))
-    await context.close()
+    await leave()
   })
 })

@@ -17,7 +17,7 @@ const be = (page: Page, name: string) => page.getByRole('button', { name }).clic
 
 describe('signing in with a provider', () => {
   it('works, though the cookies do not come along with the way back', async () => {
-    const { page, context, faults } = await visit(browser, latchkey)
+    const { page, leave, faults } = await visit(browser, latchkey)
     await page.goto('/login')
     await page.getByRole('link', { name: 'Continue with Google' }).click()
     await be(page, 'Ben Example')
@@ -27,11 +27,11 @@ describe('signing in with a provider', () => {
     await page.reload()
     await page.getByRole('heading', { name: 'Hello, Ben Example' }).waitFor()
     expect(faults).toEqual([])
-    await context.close()
+    await leave()
   })
 
   it('does not begin by a link on another site: the button has the focus, and a press goes on', async () => {
-    const { page, context, faults } = await visit(browser, latchkey)
+    const { page, context, leave, faults } = await visit(browser, latchkey)
     const start = `${latchkey.url}/api/auth/provider-b?returnTo=%2Fhealth%2Flive%3Fvia%3Dlink`
     const body = `<a href="${start}">Win a prize</a>`
     await context.route('http://another-site.example/**', (route) => route.fulfill({ contentType: 'text/html', body }))
@@ -46,11 +46,11 @@ describe('signing in with a provider', () => {
     await be(page, 'Ada Example')
     await page.waitForURL('**/health/live?via=link')
     expect(faults).toEqual([])
-    await context.close()
+    await leave()
   })
 
   it('says in words that no email came or that it was refused, and still knows where the visitor was going', async () => {
-    const { page, context } = await visit(browser, latchkey)
+    const { page, leave } = await visit(browser, latchkey)
     await page.goto('/login?returnTo=%2Fhealth%2Flive%3Fvia%3Drefusal')
     await page.getByRole('link', { name: 'Continue with GitHub' }).click()
     await be(page, 'No Email')
@@ -61,14 +61,14 @@ describe('signing in with a provider', () => {
     await page.getByRole('link', { name: 'Continue with Google' }).click()
     await be(page, 'Ben Example')
     await page.waitForURL('**/health/live?via=refusal')
-    await context.close()
+    await leave()
   })
 })
 
 describe('linked providers', () => {
   it('are connected and disconnected on the dashboard, but never the last way in', async () => {
     await latchkey.signedUp('linus', { email: 'linus@example.com' })
-    const { page, context } = await visitAs(browser, latchkey, 'linus')
+    const { page, context, leave } = await visitAs(browser, latchkey, 'linus')
     await page.goto('/dashboard')
     await page.getByRole('button', { name: 'Connect Google' }).waitFor()
     const olderTab = await context.newPage()
@@ -88,12 +88,12 @@ describe('linked providers', () => {
     await press(page, 'Yes, disconnect')
     await page.getByText('Google is disconnected.').waitFor()
     await page.getByRole('button', { name: 'Connect Google' }).waitFor()
-    await context.close()
+    await leave()
   })
 
   it('cannot be the identity of another user, and the only way in stays', async () => {
     await latchkey.signedUp('theo', { email: 'theo@example.com' })
-    const { page, context } = await visit(browser, latchkey)
+    const { page, leave } = await visit(browser, latchkey)
     await page.goto('/login')
     await page.getByRole('link', { name: 'Continue with Google' }).click()
     await be(page, 'Ben Example')
@@ -113,6 +113,6 @@ describe('linked providers', () => {
     await press(page, 'Connect Google')
     await be(page, 'Ben Example')
     await page.getByText('This Google account is already connected to another account here.').waitFor()
-    await context.close()
+    await leave()
   })
 })

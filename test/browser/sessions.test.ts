@@ -32,25 +32,25 @@ const countCalls = (context: BrowserContext, path: string) => {
 
 describe('a session in the browser', () => {
   it('is renewed once for several tabs whose access token has expired at the same moment', async () => {
-    const { context, page } = await signedIn('ten')
-    const tabs = [page, ...(await Promise.all(Array.from({ length: 3 }, () => context.newPage())))]
+    const { context, leave, page } = await visitAs(browser, latchkey, 'ten')
+    const tabs = [page, ...(await Promise.all(Array.from({ length: 2 }, () => context.newPage())))]
     const refreshes = countCalls(context, '/api/auth/refresh')
     await latchkey.advance(16 * minutes)
     await Promise.all(tabs.map((tab) => tab.goto('/dashboard')))
     await Promise.all(tabs.map((tab) => greeted(tab, 'ten')))
     expect(refreshes).toEqual([200])
-    await context.close()
+    await leave()
   })
 
   it('is no concern of the back button once it is over', async () => {
-    const { context, page } = await signedIn('back')
+    const { context, leave, page } = await signedIn('back')
     const [away, watching] = [await context.newPage(), await context.newPage()]
     for (const tab of [away, watching]) {
       await tab.goto('/dashboard')
       await greeted(tab, 'back')
     }
-    await away.goto('/forgot-password')
-    await page.goto('/forgot-password')
+    await away.goto('/health/live')
+    await page.goto('/health/live')
     await page.goto('/dashboard')
     await greeted(page, 'back')
     await press(page, 'Sign out')
@@ -61,11 +61,11 @@ describe('a session in the browser', () => {
     await page.goBack()
     await page.waitForURL('**/login?notice=sign_in&returnTo=%2Fdashboard')
     for (const tab of [page, away, watching]) expect(await tab.content()).not.toContain('back@example.com')
-    await context.close()
+    await leave()
   })
 
   it('outlives a service that is in trouble, and says so meanwhile', async () => {
-    const { context, page } = await signedIn('calm')
+    const { context, leave, page } = await visitAs(browser, latchkey, 'calm')
     await latchkey.advance(16 * minutes)
     let tries = 0
     await context.route('**/api/auth/refresh', async (route) => {
@@ -78,34 +78,32 @@ describe('a session in the browser', () => {
       }
       return route.continue()
     })
-    await page.reload()
+    await page.goto('/dashboard')
     await page.getByText('You are still signed in. We keep trying.').waitFor()
     await greeted(page, 'calm')
     expect(tries).toBe(4)
-    await context.close()
+    await leave()
   })
 
   it('does not wait for a tab that holds the lock and sleeps', async () => {
-    const { context, page } = await signedIn('held')
+    const { context, leave, page } = await visitAs(browser, latchkey, 'held')
     const sleeping = await context.newPage()
     await sleeping.goto('/health/live')
     await sleeping.evaluate(() => {
       void navigator.locks.request('latchkey-refresh', () => new Promise(() => undefined))
     })
     await latchkey.advance(16 * minutes)
-    await page.reload()
+    await page.goto('/dashboard')
     await greeted(page, 'held')
-    await context.close()
+    await leave()
   })
 
   it('goes on in every tab after a change of the password, also where a refresh was on its way', async () => {
     const { context, page } = await signedIn('anew')
     const other = await context.newPage()
-    await other.goto('/dashboard')
-    await greeted(other, 'anew')
     // Without locks, as on plain http in a local network, nothing keeps the two apart.
     await other.addInitScript(() => Reflect.deleteProperty(Navigator.prototype, 'locks'))
-    await other.reload()
+    await other.goto('/dashboard')
     await greeted(other, 'anew')
     const refused = {
       status: 401,
@@ -139,7 +137,7 @@ describe('a session in the browser', () => {
   })
 
   it('leads to the login page and back when it has really ended', async () => {
-    const { context, page } = await signedIn('gone')
+    const { leave, page } = await signedIn('gone')
     const elsewhere = latchkey.browser()
     await elsewhere.post('/api/auth/login', { username: 'gone', password: 'violet-Harbor-91-lantern' })
     await elsewhere.act('/api/auth/logout-all', {})
@@ -150,11 +148,11 @@ describe('a session in the browser', () => {
     await page.getByText('Your session has ended.').waitFor()
     await signIn(page, 'gone')
     await greeted(page, 'gone')
-    await context.close()
+    await leave()
   })
 
   it('makes the login page move on, to a place of this site only', async () => {
-    const { context, page } = await signedIn('here')
+    const { leave, page } = await visitAs(browser, latchkey, 'here')
     await page.goto('/login?returnTo=%2Fhealth%2Flive%3Ffrom%3Dlogin')
     await page.waitForURL('**/health/live?from=login')
     // src/contract/return-to.test.ts has all other spellings.
@@ -162,11 +160,11 @@ describe('a session in the browser', () => {
     await page.waitForURL(`${latchkey.url}/dashboard`)
     await page.goto('/')
     await page.waitForURL('**/dashboard')
-    await context.close()
+    await leave()
   })
 
   it('shows no sign-in form while it is being renewed, and the form when that takes too long', async () => {
-    const { context, page } = await signedIn('here')
+    const { context, leave, page } = await visitAs(browser, latchkey, 'here')
     await context.clearCookies({ name: 'access_token' })
     let letThrough = () => {}
     const held = new Promise<void>((resolve) => {
@@ -182,11 +180,11 @@ describe('a session in the browser', () => {
     await expect.poll(() => page.getByText('One moment…').count()).toBe(0)
     letThrough()
     await page.waitForURL('**/health/live')
-    await context.close()
+    await leave()
   })
 
   it('begins in one tab and lets the waiting ones in', async () => {
-    const { context, page } = await visit(browser, latchkey)
+    const { context, leave, page } = await visit(browser, latchkey)
     const waiting = await context.newPage()
     await waiting.goto('/dashboard')
     await waiting.getByText('Sign in to continue.').waitFor()
@@ -194,6 +192,6 @@ describe('a session in the browser', () => {
     await signIn(page, 'here')
     await greeted(page, 'here')
     await greeted(waiting, 'here')
-    await context.close()
+    await leave()
   })
 })

@@ -12,7 +12,7 @@ import {
   openChromium,
   press,
   signIn,
-  visit,
+  visitAs,
 } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
@@ -45,9 +45,8 @@ it('asks for the password when the session is no longer fresh, and then makes th
   await latchkey.sql.query(
     "insert into identities (user_id, provider, subject, linked_at) select id, 'provider_b', '1', now() from users",
   )
-  const { page, context, faults } = await visit(browser, latchkey)
-  await page.goto('/login')
-  await signIn(page, 'ada')
+  const { page, context, leave, faults } = await visitAs(browser, latchkey, 'ada')
+  await page.goto('/dashboard')
   const unlink = page.getByRole('button', { name: /^Disconnect / })
   await unlink.waitFor()
   await latchkey.advance(11 * minutes)
@@ -107,16 +106,13 @@ it('asks for the password when the session is no longer fresh, and then makes th
   await page.waitForURL('**/login?notice=signed_out')
   expect((await context.cookies()).map(({ name }) => name)).not.toContain('refresh_token')
   expect(faults).toEqual([])
-  await context.close()
+  await leave()
 })
 
 it('says that an account has no access, and keeps the wish for another account over the next pages', async () => {
   await latchkey.signedUp('gus')
   await latchkey.signedUp('hana')
-  const { page, context, faults } = await visit(browser, latchkey)
-  await page.goto('/login')
-  await signIn(page, 'gus')
-  await page.getByRole('heading', { name: 'Hello, gus' }).waitFor()
+  const { page, leave, faults } = await visitAs(browser, latchkey, 'gus')
   await page.goto('/step-up?group=1&returnTo=/dashboard')
   await page.getByRole('heading', { name: 'No access' }).waitFor()
   await page.getByText('You are signed in as gus.').waitFor()
@@ -131,5 +127,5 @@ it('says that an account has no access, and keeps the wish for another account o
   await signIn(page, 'hana')
   await page.getByRole('heading', { name: 'Hello, hana' }).waitFor()
   expect(faults).toEqual([])
-  await context.close()
+  await leave()
 })

@@ -62,15 +62,67 @@ export const openChromium = () => {
   return shared
 }
 
-/** A visitor with cookies of their own, and whatever went wrong on their pages. */
-export const visit = async (browser: Browser, latchkey: Latchkey, options: BrowserContextOptions = {}) => {
-  const context = await browser.newContext({ baseURL: latchkey.url, locale: 'en-GB', ...options })
+type Visitor = { context: BrowserContext; page: Page; faults: string[] }
+
+const newVisitor = async (browser: Browser, options: BrowserContextOptions): Promise<Visitor> => {
+  const context = await browser.newContext(options)
   const faults: string[] = []
   context.on('weberror', (fault) => faults.push(fault.error().message))
   context.on('console', (message) => {
     if (/Content.Security.Policy|Refused to/i.test(message.text())) faults.push(message.text())
   })
   return { context, page: await context.newPage(), faults }
+}
+
+/** No page of ours, but of our site: for another site, also for `about:blank`, a browser starts another process. */
+const restingPlace = '/health/live'
+
+/** As it was at first: nothing stored, one tab, no routes. What comes late for the page before does not arrive any more. */
+const putAside = async ({ context, page, faults }: Visitor) => {
+  await Promise.all(context.pages().map((each) => each !== page && each.close()))
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  await context.unrouteAll({ behavior: 'ignoreErrors' })
+  await page.goto(restingPlace)
+  await page.evaluate(() => [sessionStorage, localStorage].map((storage) => storage.clear()))
+  await context.clearCookies()
+  faults.length = 0
+}
+
+/** Visitors who have left, with a tab that the next one can use: a new one costs more than most of what a test does in it. */
+let left: { visitor: Visitor; browser: Browser; baseURL: string; key: string }[] = []
+
+const takeOver = async (browser: Browser, baseURL: string, key: string) => {
+  const others = left.filter((each) => each.baseURL !== baseURL)
+  left = left.filter((each) => each.baseURL === baseURL)
+  await Promise.all(others.map(({ visitor }) => visitor.context.close()))
+  const found = left.findIndex((each) => each.browser === browser && each.key === key)
+  return found === -1 ? undefined : left.splice(found, 1)[0]?.visitor
+}
+
+/**
+ * A visitor with cookies of their own, and whatever went wrong on their pages. At the end they `leave`, or close the context
+ * if it is not as it was: with scripts, a clock, devices or a size of its own.
+ */
+export const visit = async (
+  browser: Browser,
+  latchkey: Latchkey,
+  { extraHTTPHeaders = {}, ...options }: BrowserContextOptions = {},
+) => {
+  const all = { baseURL: latchkey.url, locale: 'en-GB', ...options }
+  const { baseURL } = all
+  const key = JSON.stringify(all)
+  const visitor = (await takeOver(browser, baseURL, key)) ?? (await newVisitor(browser, all))
+  await visitor.context.setExtraHTTPHeaders(extraHTTPHeaders)
+  const leave = async () => {
+    try {
+      await putAside(visitor)
+      left.push({ visitor, browser, baseURL, key })
+    } catch {
+      // It was on its way to another page.
+      await visitor.context.close()
+    }
+  }
+  return { ...visitor, leave }
 }
 
 /** A visitor who is signed in already, for a test that is not about the form. */
