@@ -1,6 +1,7 @@
 import type { Application } from '../../domain/applications/application.js'
 import { seconds } from '../../lib/durations.js'
 import { type Command, operator, print, readArguments, type Stores, withStores } from '../command.js'
+import { printList } from '../terminal/print-list.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
 import { unlessRefused } from './application-faults.js'
@@ -10,6 +11,12 @@ const json = { json: { type: 'boolean' } } as const
 
 const whoMay = ({ access, groups }: Application) =>
   access === 'everyone' ? 'everyone' : `members of ${groups.join(', ')}`
+
+const asLines = (applications: readonly Application[]) =>
+  asTable([
+    ['NAME', 'KIND', 'FOR', 'HOME', 'ID'],
+    ...applications.map((each) => [each.name, each.kind, whoMay(each), each.home, each.id]),
+  ])
 
 export const applicationList: Command = {
   summary: 'List the applications that sign their users in here',
@@ -21,13 +28,8 @@ export const applicationList: Command = {
     const { values } = readArguments(args, json, [])
     return withStores(context, 'service', async ({ applications }) => {
       const all = await applications.list()
-      if (values.json) for (const application of all) await print(context.stdout, printableJson(application))
-      else if (all.length === 0)
-        await print(context.stdout, 'There are no applications. Add one with: latchkey application add')
-      else {
-        const rows = all.map((each) => [each.name, each.kind, whoMay(each), each.home, each.id])
-        await print(context.stdout, asTable([['NAME', 'KIND', 'FOR', 'HOME', 'ID'], ...rows]))
-      }
+      const none = 'There are no applications. Add one with: latchkey application add'
+      await printList(context, all, { json: values.json, asTable: asLines, none })
       return 0
     })
   },

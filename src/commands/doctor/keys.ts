@@ -66,7 +66,7 @@ const judgeAlgorithm = (algorithm: ApplicationAlgorithm, keys: readonly ListedAp
 }
 
 const unreadableKeys = (ids: readonly string[]) =>
-  `${ids.join(', ')}: ${counted(ids.length, 'retired key')} that SEALING_KEY has not sealed, and that count for nothing. If nobody has removed a key from SEALING_KEY, somebody else has written into the table`
+  `${ids.join(', ')}: ${counted(ids.length, 'retired key')} not sealed with SEALING_KEY, and not trusted. Unless you have removed a key from SEALING_KEY, another program has written into the table`
 
 /** The keys of ID tokens: one for each algorithm that applications use. */
 export const checkApplicationKeys = async (database: Database, config: SealingSettings): Promise<Finding> => {

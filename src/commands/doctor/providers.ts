@@ -22,7 +22,7 @@ const judgeCallback = (config: Config, id: ProviderId) =>
     ? ok('')
     : warning(`${providerSetting(id, 'REDIRECT_URI')} is not below PUBLIC_URL: sign-in will not find its cookie`)
 
-/** Begins a sign-in as a browser would, and throws it away: that takes discovery, and all that discovery can get wrong. */
+/** Begins a sign-in as a browser would and drops it: that needs everything which discovery returns. */
 const checkDiscovery = async (
   id: ProviderId,
   settings: Parameters<typeof createOpenIdConnect>[1],

@@ -1,6 +1,8 @@
 import { isRefused } from '../../contract/outcome.js'
+import type { Group } from '../../domain/groups/groups.js'
 import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
 import { counted } from '../terminal/counted.js'
+import { printList } from '../terminal/print-list.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { quoteCommand } from '../terminal/quote-command.js'
 import { asTable } from '../terminal/table.js'
@@ -31,6 +33,12 @@ hyphens, with a letter or a digit first. Members join with \`latchkey user group
   },
 }
 
+const asLines = (groups: readonly Group[]) =>
+  asTable([
+    ['NAME', 'MEMBERS', 'CREATED'],
+    ...groups.map(({ name, members, createdAt }) => [name, String(members), createdAt.toISOString().slice(0, 10)]),
+  ])
+
 export const groupList: Command = {
   summary: 'List the groups and how many members each has',
   help: `latchkey group list [--json]
@@ -41,17 +49,7 @@ export const groupList: Command = {
     const { values } = readArguments(args, json, [])
     return withStores(context, 'service', async ({ groups }) => {
       const all = await groups.list()
-      const rows = all.map(({ name, members, createdAt }) => [
-        name,
-        String(members),
-        createdAt.toISOString().slice(0, 10),
-      ])
-      if (values.json) for (const group of all) await print(context.stdout, printableJson(group))
-      else
-        await print(
-          context.stdout,
-          all.length > 0 ? asTable([['NAME', 'MEMBERS', 'CREATED'], ...rows]) : 'There are no groups.',
-        )
+      await printList(context, all, { json: values.json, asTable: asLines, none: 'There are no groups.' })
       return 0
     })
   },

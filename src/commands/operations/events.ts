@@ -14,6 +14,7 @@ import {
   UsageFault,
   withStores,
 } from '../command.js'
+import { printList } from '../terminal/print-list.js'
 import { findUser } from '../users/find-user.js'
 import { eventAsJson, eventsAsTable, followedHeading, followedLine } from './event-lines.js'
 import { followEvents } from './follow-events.js'
@@ -76,8 +77,12 @@ type Shown = { query: EventQuery; find: Found; json: boolean }
 const show = async ({ query, find, json }: Shown, { stdout, stderr }: CommandContext) => {
   const found = await find({ ...query, limit: query.limit + 1 })
   const shown = found.slice(0, query.limit).reverse()
-  if (json) for (const event of shown) await print(stdout, eventAsJson(event))
-  else await print(stdout, shown.length > 0 ? eventsAsTable(shown) : 'There are no such events.')
+  await printList({ stdout }, shown, {
+    json,
+    asJson: eventAsJson,
+    asTable: eventsAsTable,
+    none: 'There are no such events.',
+  })
   if (found.length > query.limit) await print(stderr, 'Older events are not shown: use --limit, or an earlier --until.')
   return 0
 }

@@ -13,6 +13,7 @@ import {
   withStores,
 } from '../command.js'
 import { counted } from '../terminal/counted.js'
+import { printList } from '../terminal/print-list.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
 
@@ -65,8 +66,7 @@ applications, at /api/auth/keys; each in the order in which they sign. STATE is 
     const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
     return withStores(context, 'service', async (stores) => {
       const keys = await listAll(stores)
-      if (values.json) for (const key of keys) await print(context.stdout, printableJson(key))
-      else await print(context.stdout, keys.length > 0 ? asLines(keys) : 'There are no keys.')
+      await printList(context, keys, { json: values.json, asTable: asLines, none: 'There are no keys.' })
       if (keys.some(({ purpose }) => purpose === 'access_tokens')) await noteWhoSigns(context)
       return 0
     })

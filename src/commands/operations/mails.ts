@@ -3,7 +3,7 @@ import type { EventQuery, StoredEvent } from '../../domain/events/events.js'
 import type { MailOwner, WaitingMail } from '../../domain/mails/waiting-mails.js'
 import { days } from '../../lib/durations.js'
 import { type Command, limitFrom, print, readArguments, type Stores, withStores } from '../command.js'
-import { printableJson } from '../terminal/printable-json.js'
+import { printList } from '../terminal/print-list.js'
 import { asTable } from '../terminal/table.js'
 import { findUser } from '../users/find-user.js'
 
@@ -111,12 +111,8 @@ the log of that server knows.
       const waiting = await stores.waitingMails.list(limit + 1, owner)
       const done = await decided(stores, limit + 1, owner)
       const shown = [...waiting.slice(0, limit).map(ofWaiting), ...done.slice(0, limit).map(ofEvent)]
-      if (values.json) for (const mail of shown) await print(context.stdout, printableJson(mail))
-      else
-        await print(
-          context.stdout,
-          shown.length > 0 ? asLines(shown) : `No mail waits, and none was sent in ${shownFor / days} days.`,
-        )
+      const none = `No mail waits, and none was sent in ${shownFor / days} days.`
+      await printList(context, shown, { json: values.json, asTable: asLines, none })
       if (waiting.length > limit || done.length > limit) await print(context.stderr, 'There are more: use --limit.')
       return 0
     })

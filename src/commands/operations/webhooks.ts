@@ -1,6 +1,7 @@
 import type { WaitingWebhook } from '../../domain/webhooks/webhooks.js'
 import { type Command, limitFrom, operator, print, readArguments, withStores } from '../command.js'
 import { counted } from '../terminal/counted.js'
+import { printList } from '../terminal/print-list.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
 
@@ -44,8 +45,7 @@ on the standard error says since when.
     return withStores(context, 'service', async ({ webhooks }) => {
       const found = await webhooks.oldest(limit + 1)
       const shown = found.slice(0, limit)
-      if (values.json) for (const webhook of shown) await print(context.stdout, asJson(webhook))
-      else await print(context.stdout, shown.length > 0 ? asLines(shown) : 'No webhook waits.')
+      await printList(context, shown, { json: values.json, asJson, asTable: asLines, none: 'No webhook waits.' })
       const stopped = await webhooks.stoppedSince()
       if (stopped) await print(context.stderr, sendingStopped(stopped))
       if (found.length > limit) await print(context.stderr, 'Newer ones are not shown: use --limit.')

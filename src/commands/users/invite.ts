@@ -15,6 +15,7 @@ import {
   withStores,
 } from '../command.js'
 import { groupNameFrom } from '../groups/group-name.js'
+import { printList } from '../terminal/print-list.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
 import { languageCodes, readLanguage } from './language-option.js'
@@ -69,8 +70,7 @@ const asLines = (open: readonly Invitation[]) =>
 const list = (context: CommandContext, { json }: Output) =>
   withStores(context, 'service', async ({ invitations }) => {
     const open = await invitations.listOpen()
-    if (json) for (const each of open) await print(context.stdout, printableJson(each))
-    else await print(context.stdout, open.length > 0 ? asLines(open) : 'There are no open invitations.')
+    await printList(context, open, { json, asTable: asLines, none: 'There are no open invitations.' })
     return 0
   })
 

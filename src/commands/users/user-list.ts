@@ -15,6 +15,7 @@ import {
 } from '../command.js'
 import { groupNameFrom } from '../groups/group-name.js'
 import { momentFrom } from '../operations/events.js'
+import { printList } from '../terminal/print-list.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
 
@@ -87,12 +88,8 @@ export const listUsers = async (values: ListValues, context: CommandContext) => 
   return withStores(context, 'service', async ({ bulkUsers }) => {
     const found = await bulkUsers.page(after, limit + 1, filter)
     const users = found.slice(0, limit)
-    if (values.json) for (const user of users) await print(context.stdout, asJson(user))
-    else
-      await print(
-        context.stdout,
-        users.length > 0 ? asLines(users) : isFiltered ? 'No user matches.' : 'There are no users.',
-      )
+    const none = isFiltered ? 'No user matches.' : 'There are no users.'
+    await printList(context, users, { json: values.json, asJson, asTable: asLines, none })
     if (found.length > limit)
       await print(context.stderr, `There are more users: continue with --after ${users.at(-1)?.id}`)
     return 0
