@@ -5,6 +5,7 @@ import { returnToInAddress, storeEmail, storeReturnTo } from '../browser/navigat
 import { forgetTyped, keepTyped, typedBefore } from '../browser/typed-values.js'
 import { useWords } from '../hooks/settings.js'
 import { errorsOf, useNewPasswordProblems } from '../words/passwords.js'
+import { usernameRefusals } from '../words/refusals.js'
 import { Field } from './field.js'
 import { type FieldProblems, Form, type Problems, type Values } from './form.js'
 import { NewPasswordField } from './new-password-field.js'
@@ -113,12 +114,7 @@ const useChecks = () => {
 
 /** The field that a refusal belongs to. */
 const fields = {
-  username_length: 'username',
-  username_at_sign: 'username',
-  username_characters: 'username',
-  username_edges: 'username',
-  username_alphabets: 'username',
-  username_taken: 'username',
+  ...usernameRefusals,
   email_shape: 'email',
   email_domain_not_allowed: 'email',
 }

@@ -5,20 +5,12 @@ import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
 import { type FieldProblems, Form, type Problems, type Values } from '../components/form.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { useProblems } from '../words/refusals.js'
+import { useProblems, usernameRefusals } from '../words/refusals.js'
 import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
 import { fullDate } from './dates.js'
 import { changesOf, editableFieldsInOrder, useFieldWords } from './editable-fields.js'
 
-const ofUsername = {
-  username_length: 'username',
-  username_at_sign: 'username',
-  username_characters: 'username',
-  username_edges: 'username',
-  username_alphabets: 'username',
-  username_taken: 'username',
-  too_many_usernames: 'username',
-}
+const fields = { ...usernameRefusals, too_many_usernames: 'username' }
 
 type Props = { account: Account; onDone: () => void }
 
@@ -28,7 +20,7 @@ const useChanges = ({ account, onDone }: Props) => {
   const actions = useDashboardActions()
   const { locale } = useSettings()
   const dateOf = ({ freeFrom = '' }: Refusal) => ({ date: freeFrom && fullDate(freeFrom, locale) })
-  const problemsOf = useFormRefusal(useProblems(ofUsername, dateOf))
+  const problemsOf = useFormRefusal(useProblems(fields, dateOf))
 
   const check = async ({ username = '' }: Values, invalid: FieldProblems): Promise<FieldProblems> => {
     const isUnchanged = username.trim() === account.username

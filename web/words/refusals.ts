@@ -40,6 +40,16 @@ export const useSentences = () => {
   return (refusal: Refusal, values?: Record<string, string>) => sentenceOf(refusal, words, values)
 }
 
+/** They belong to the field of a new username, in every form that has one. */
+export const usernameRefusals = {
+  username_length: 'username',
+  username_at_sign: 'username',
+  username_characters: 'username',
+  username_edges: 'username',
+  username_alphabets: 'username',
+  username_taken: 'username',
+}
+
 /**
  * What a form shows of a refusal: at the field that its code belongs to, or above the form. `valuesOf` are for the places in
  * the sentence.
