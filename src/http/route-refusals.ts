@@ -49,7 +49,7 @@ type BodyOf<Code extends RefusalCode> = Code extends keyof typeof otherBodies
 type Responses<Code extends RefusalCode> = { [Each in Code as StatusOf<Each>]: BodyOf<Each> }
 
 /** What the gates refuse in front of a handler that changes something for a caller. */
-export const gateRefusals = [
+export const guardRefusals = [
   'not_authenticated',
   'invalid_csrf_token',
   'cross_site',

@@ -40,8 +40,8 @@ describe('a registration that is not confirmed yet', () => {
   const check = async (tab: Browser, body: object = {}) => (await tab.post('/api/auth/verify-email/check', body)).body
   const verify = (tab: Browser, body: object) => tab.post('/api/auth/verify-email', body)
   const resend = (tab: Browser) => tab.post('/api/auth/verify-email/resend')
-  const only = (state: string) => ({ state, passwordRequired: false, newerMail: false, codeUsable: false })
-  const waiting = only('waiting')
+  const stateOnly = (state: string) => ({ state, passwordRequired: false, newerMail: false, codeUsable: false })
+  const waiting = stateOnly('waiting')
 
   it('says "Confirm your email first" in the browser that registered and nowhere else, and sends the mail again', async () => {
     const tab = await register('una')
@@ -61,11 +61,11 @@ describe('a registration that is not confirmed yet', () => {
     expect(await resend(tab)).toMatchObject({ status: 202, body: { message: 'A mail is on its way' } })
     const [older, newest] = await tokensTo(addressOf('una'), 2)
     for (const { text } of mailsTo(addressOf('una'))) expect(text).toContain('24 hours')
-    expect(await check(tab, { token: older })).toEqual(only('replaced'))
+    expect(await check(tab, { token: older })).toEqual(stateOnly('replaced'))
     expect((await verify(tab, { token: older })).body.error).toBe('Link replaced')
     expect(await check(tab, { token: newest })).toEqual(waiting)
     expect((await verify(tab, { token: newest })).status).toBe(200)
-    for (const token of [older, newest]) expect(await check(tab, { token })).toEqual(only('confirmed'))
+    for (const token of [older, newest]) expect(await check(tab, { token })).toEqual(stateOnly('confirmed'))
   })
 
   it('a stranger who registered an address too sees nothing of its owner: no registration, no confirmation, no deletion', async () => {
@@ -117,7 +117,7 @@ describe('a registration that is not confirmed yet', () => {
     expect((await verify(second, { token: secondLink })).body.code).toBe('invalid_link')
   })
 
-  it('a sign-in that finds the queue full was not compared with the account: such an attempt is not counted', async () => {
+  it('the account is compared last: an attempt that finds the queue full, and is not counted, has not guessed its password', async () => {
     await latchkey.signedUp('uma')
     const stranger = await register('uma-too', { email: addressOf('uma'), password: otherPassword })
     const { nouns } = latchkey.app
@@ -175,7 +175,7 @@ describe('a registration that is not confirmed yet', () => {
     expect((await verify(first, { token: link })).status).toBe(200)
   })
 
-  it('over the ceiling of mails, beginning again leaves the earlier code and link good, and a stranger is no newer mail', async () => {
+  it('a registration that begins again after the last mail that is allowed keeps the earlier code and link, also beside one of a stranger', async () => {
     const tab = await register('xue')
     const [link] = await tokensTo(addressOf('xue'), 1)
     const code = codeIn(mailsTo(addressOf('xue'))[0]?.text)
@@ -216,7 +216,7 @@ describe('a registration that is not confirmed yet', () => {
     const tokens = await tokensTo(addressOf('xia'), 5)
     expect((await latchkey.mailTo(addressOf('xia'))).text).toContain('Both work for 24 hours.')
     expect(await check(tab, { token: tokens[4] })).toEqual(waiting)
-    expect(await check(tab, { token: tokens[3] })).toEqual(only('replaced'))
+    expect(await check(tab, { token: tokens[3] })).toEqual(stateOnly('replaced'))
     // All mails carry the same code, and it works for this browser.
     const codes = new Set(mailsTo(addressOf('xia')).map(({ text }) => codeIn(text)))
     expect(codes.size).toBe(1)
@@ -228,13 +228,13 @@ describe('a registration that is not confirmed yet', () => {
     const [token] = await tokensTo(addressOf('yan'), 1)
     const phone = latchkey.browser()
     expect(await check(tab)).toEqual({ ...waiting, codeUsable: true })
-    expect(await check(phone)).toEqual(only('unknown'))
-    expect(await check(phone, { token: 'made-up' })).toEqual(only('unknown'))
+    expect(await check(phone)).toEqual(stateOnly('unknown'))
+    expect(await check(phone, { token: 'made-up' })).toEqual(stateOnly('unknown'))
     expect(await check(phone, { token })).toEqual({ ...waiting, passwordRequired: true })
     const { body } = await verify(phone, { token, password: goodPassword })
     expect(body.user).toMatchObject({ username: 'yan', name: 'Yan [31mOno' })
 
-    expect(await check(tab)).toEqual(only('confirmed'))
+    expect(await check(tab)).toEqual(stateOnly('confirmed'))
     expect((await verify(tab, { token })).body.error).toBe('Already confirmed')
     expect((await verify(tab, { code: 'AAAA-AAAA' })).body.error).toBe('Already confirmed')
     expect((await resend(tab)).body.error).toBe('Already confirmed')
@@ -255,7 +255,7 @@ describe('a registration that is not confirmed yet', () => {
     expect([asked.status, asked.body]).toEqual([unknown.status, unknown.body])
     const [, newest] = await tokensTo(addressOf('zoe'), 2)
     expect(mailsTo(addressOf('zoe'))[0]?.text).toContain('21 hours')
-    expect(await check(latchkey.browser(), { token: older })).toEqual(only('replaced'))
+    expect(await check(latchkey.browser(), { token: older })).toEqual(stateOnly('replaced'))
     expect((await verify(latchkey.browser(), { token: newest, password: goodPassword })).status).toBe(200)
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** The first is taken as often as all others together, so that most requests are odd in one or two places only. */
+/** The usual value four times of five, so that most requests are odd in one or two places only. */
 const mostly = <Value>(usual: fc.Arbitrary<Value>, odd: fc.Arbitrary<Value>, weight = 8) =>
   fc.oneof({ weight, arbitrary: usual }, { weight: 2, arbitrary: odd })
 

@@ -257,7 +257,7 @@ describe('outgoing mail', () => {
     await expect.poll(() => noted.map(({ reason }) => reason)).toEqual(reasons)
   })
 
-  it('is given up with a word when the secret it was sealed under is gone', async () => {
+  it('is given up, with the reason in the log, when the secret that sealed it is gone', async () => {
     const mails = mailsFor('smtp://127.0.0.1:9')
     await mails.queue(database, notice('ada@example.com'))
     await database.query("update outgoing_mail set content = 'AAAA'")

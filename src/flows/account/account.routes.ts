@@ -8,14 +8,14 @@ import type { Cookies } from '../../http/cookies/cookies.js'
 import type { Freshness } from '../../http/freshness.js'
 import type { Guards } from '../../http/guards.js'
 import { sendRenewed, withHeaders } from '../../http/responses.js'
-import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
+import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { accountBody } from '../../http/user-bodies.js'
 import type { createProfile } from './profile.js'
 
 const { responses, sendRefusal } = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
 const changeRefusals = routeRefusals(
-  ...gateRefusals,
+  ...guardRefusals,
   'bad_request',
   'fresh_sign_in_required',
   'username_length',

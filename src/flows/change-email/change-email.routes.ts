@@ -9,16 +9,16 @@ import type { Callers } from '../../http/caller.js'
 import type { Guards } from '../../http/guards.js'
 import type { Limits } from '../../http/limits/limits.js'
 import type { MailLimits } from '../../http/limits/mail-limits.js'
-import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
+import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createChangeEmail } from './change-email.js'
 
 /** The same body in every case: it does not show whether the address has an account. */
 const accepted = { message: 'A mail is on its way to the new address' }
 
-const askRefusals = routeRefusals(...gateRefusals, 'bad_request', 'email_shape', 'fresh_sign_in_required')
+const askRefusals = routeRefusals(...guardRefusals, 'bad_request', 'email_shape', 'fresh_sign_in_required')
 const readRefusals = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
-const cancelRefusals = routeRefusals(...gateRefusals, 'fresh_sign_in_required')
+const cancelRefusals = routeRefusals(...guardRefusals, 'fresh_sign_in_required')
 
 const tags = ['account']
 const askSchema = {

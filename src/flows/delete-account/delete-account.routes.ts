@@ -7,12 +7,12 @@ import type { PendingLinkCookie } from '../../http/cookies/pending-link-cookie.j
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { Guards } from '../../http/guards.js'
 import { withHeaders } from '../../http/responses.js'
-import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
+import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createDeleteOwnAccount } from './delete-account.js'
 
 const { responses, sendRefusal } = routeRefusals(
-  ...gateRefusals,
+  ...guardRefusals,
   'bad_request',
   'other_username',
   'fresh_sign_in_required',

@@ -9,12 +9,12 @@ import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import { type Enrolling, enrollerSecurity } from '../../http/enrolling.js'
 import type { Guards } from '../../http/guards.js'
 import { sendRotated, sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
-import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
+import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { uuidPattern } from '../../lib/uuid.js'
 import type { createOwnFactors, createTotpEnrolment } from './factors.js'
 
-const fresh = [...gateRefusals, 'fresh_sign_in_required'] as const
+const fresh = [...guardRefusals, 'fresh_sign_in_required'] as const
 
 const listRefusals = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
 const enrolling = [...fresh, 'challenge_over', 'mailed_code_required', 'totp_is_on'] as const

@@ -12,17 +12,17 @@ import type { CeremonyCookies } from '../../http/cookies/tab-cookies.js'
 import { type Enrolling, enrollerSecurity } from '../../http/enrolling.js'
 import type { Guards } from '../../http/guards.js'
 import { sendRotated, sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
-import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
+import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { uuidPattern } from '../../lib/uuid.js'
 import type { createEnrolmentPasskeys, createOwnPasskeys } from './passkeys.js'
 
-const fresh = [...gateRefusals, 'fresh_sign_in_required'] as const
+const fresh = [...guardRefusals, 'fresh_sign_in_required'] as const
 
 const enrolling = [...fresh, 'challenge_over', 'mailed_code_required'] as const
 const beginRefusals = routeRefusals(...enrolling)
 const addRefusals = routeRefusals(...enrolling, 'bad_request', 'passkey_rejected', 'too_many_passkeys')
-const renameRefusals = routeRefusals(...gateRefusals, 'bad_request', 'not_found')
+const renameRefusals = routeRefusals(...guardRefusals, 'bad_request', 'not_found')
 const removeRefusals = routeRefusals(...fresh, 'bad_request', 'not_found', 'last_way_in', 'last_factor')
 
 const clearsCeremony = 'Clears what bound the challenge to this browser'

@@ -8,13 +8,13 @@ import type { PendingLinkCookie } from '../../http/cookies/pending-link-cookie.j
 import type { AttemptCookies } from '../../http/cookies/tab-cookies.js'
 import type { Guards } from '../../http/guards.js'
 import { withCookies, withHeaders } from '../../http/responses.js'
-import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
+import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createLink } from './link.js'
 import type { createUnlink } from './unlink.js'
 
 const linkRefusals = routeRefusals(
-  ...gateRefusals,
+  ...guardRefusals,
   'fresh_sign_in_required',
   'bad_request',
   'not_found',
@@ -22,7 +22,7 @@ const linkRefusals = routeRefusals(
   'provider_unavailable',
 )
 const finishRefusals = routeRefusals(
-  ...gateRefusals,
+  ...guardRefusals,
   'bad_request',
   'not_found',
   'nothing_to_link',
@@ -35,7 +35,7 @@ const finishRefusals = routeRefusals(
   'link_registration_closed',
 )
 const unlinkRefusals = routeRefusals(
-  ...gateRefusals,
+  ...guardRefusals,
   'fresh_sign_in_required',
   'bad_request',
   'not_found',
@@ -86,7 +86,7 @@ type Dependencies = {
   attemptCookies: AttemptCookies
   pendingLink: PendingLinkCookie
   callers: Callers
-  /** By provider: those that there are. */
+  /** By provider: those that are configured. */
   redirectUris: Readonly<Record<ProviderId, string>>
 }
 

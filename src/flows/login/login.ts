@@ -78,7 +78,7 @@ const createEnter = (deps: Dependencies) => {
    * Replaces a weaker hash by a stronger one while the password is known, and returns it. If the queue is full, this happens
    * at the next sign-in.
    */
-  const strengthened = async (userId: string, password: string, oldHash: string, asker: Asker) => {
+  const rehash = async (userId: string, password: string, oldHash: string, asker: Asker) => {
     const newHash = await passwords.hash(password, asker)
     if (isRefused(newHash)) return oldHash
     return (await userChanges.replaceHash(userId, oldHash, newHash)) ? newHash : oldHash
@@ -101,7 +101,7 @@ const createEnter = (deps: Dependencies) => {
 
   return async ({ user, needsRehash }: Proven, password: string, visit: Visit) => {
     const passwordHash = user.passwordHash ?? ''
-    const hash = needsRehash ? await strengthened(user.id, password, passwordHash, visit.client) : passwordHash
+    const hash = needsRehash ? await rehash(user.id, password, passwordHash, visit.client) : passwordHash
     return signIn(user, password, hash, visit)
   }
 }

@@ -7,11 +7,11 @@ import type { Csrf } from '../../http/csrf.js'
 import type { Guards } from '../../http/guards.js'
 import type { Limits } from '../../http/limits/limits.js'
 import { withCookies, withHeaders } from '../../http/responses.js'
-import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
+import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createLogout } from './logout.js'
 
-const { responses, sendRefusal } = routeRefusals(...gateRefusals)
+const { responses, sendRefusal } = routeRefusals(...guardRefusals)
 const clears = 'Clears the cookies of the session'
 const response = { 204: withHeaders(NoContent, { 'Set-Cookie': clears }), ...responses }
 const schema = { tags: ['sessions'], summary: 'End this session', response }

@@ -9,7 +9,7 @@ import type { AuthorizationLimit } from '../../http/limits/authorization-limit.j
 import type { Limits } from '../../http/limits/limits.js'
 import { type Form, formOf } from '../../http/protocol/forms.js'
 import { withHeaders } from '../../http/responses.js'
-import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
+import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { randomToken } from '../../lib/random.js'
 import type { createAuthorize } from './openid-authorize.js'
@@ -27,7 +27,7 @@ const questionRefusals = routeRefusals(
   'too_many_requests',
   'unavailable',
 )
-const answerRefusals = routeRefusals(...gateRefusals, 'not_found')
+const answerRefusals = routeRefusals(...guardRefusals, 'not_found')
 
 /** Hidden: an API of our own page is no part of the public one. */
 const questionSchema = {

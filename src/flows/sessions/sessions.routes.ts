@@ -7,13 +7,13 @@ import type { Cookies } from '../../http/cookies/cookies.js'
 import type { Freshness } from '../../http/freshness.js'
 import type { Guards } from '../../http/guards.js'
 import { withHeaders } from '../../http/responses.js'
-import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
+import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { uuidPattern } from '../../lib/uuid.js'
 import type { createOwnSessions } from './sessions.js'
 
 const listRefusals = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
-const endRefusals = routeRefusals(...gateRefusals, 'fresh_sign_in_required', 'not_found')
+const endRefusals = routeRefusals(...guardRefusals, 'fresh_sign_in_required', 'not_found')
 
 const listSchema = {
   tags: ['sessions'],

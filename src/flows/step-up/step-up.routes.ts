@@ -15,15 +15,15 @@ import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { Limits } from '../../http/limits/limits.js'
 import type { PasswordGuesses } from '../../http/limits/password-guesses.js'
 import { sendRenewed, withCookies, withHeaders } from '../../http/responses.js'
-import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
+import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { GivenProof } from './proof-handlers.js'
 import type { createStepUp } from './step-up.js'
 
 const methodsRefusals = routeRefusals('not_authenticated', 'cross_site', 'too_many_requests', 'unavailable')
-const askRefusals = routeRefusals(...gateRefusals, 'fresh_sign_in_required')
+const askRefusals = routeRefusals(...guardRefusals, 'fresh_sign_in_required')
 const proveRefusals = routeRefusals(
-  ...gateRefusals,
+  ...guardRefusals,
   'bad_request',
   'wrong_current_password',
   'wrong_mailed_code',

@@ -4,12 +4,12 @@ import { NoContent, UsedApplication } from '../../contract/schemas.js'
 import type { UsedApplications } from '../../domain/authorizations/used-applications.js'
 import type { Callers } from '../../http/caller.js'
 import type { Guards } from '../../http/guards.js'
-import { gateRefusals, routeRefusals } from '../../http/route-refusals.js'
+import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { usedApplicationBody } from '../../http/user-bodies.js'
 
 const listRefusals = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
-const endRefusals = routeRefusals(...gateRefusals, 'not_found')
+const endRefusals = routeRefusals(...guardRefusals, 'not_found')
 
 const listSchema = {
   tags: ['account'],
