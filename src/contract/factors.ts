@@ -29,6 +29,9 @@ export type CodeMethod = { [Name in Method]: (typeof methods)[Name] extends 'sec
 const isCode = (method: Method): method is CodeMethod => methods[method] === 'second'
 export const codeMethods = (Object.keys(methods) as Method[]).filter(isCode)
 
+export const methodsThatCount = (count: (typeof methods)[Method]) =>
+  (Object.keys(methods) as Method[]).filter((method) => methods[method] === count)
+
 /** A later release may know more of them: what this one does not know never counts. */
 const countOf = (method: string) => (Object.hasOwn(methods, method) ? methods[method as Method] : 'none')
 

@@ -59,13 +59,15 @@ const isOneOf = (registered: readonly string[], kind: ApplicationKind, given: st
     URL.canParse(given) &&
     registered.some((address) => withoutPort(address) === withoutPort(given)))
 
-type Addresses = Pick<Application, 'kind' | 'redirectAddresses' | 'logoutAddresses'>
+export const isRedirectAddress = (
+  { kind, redirectAddresses }: Pick<Application, 'kind' | 'redirectAddresses'>,
+  given: string,
+) => isOneOf(redirectAddresses, kind, given)
 
-export const isRedirectAddress = ({ kind, redirectAddresses }: Addresses, given: string) =>
-  isOneOf(redirectAddresses, kind, given)
-
-export const isLogoutAddress = ({ kind, logoutAddresses }: Addresses, given: string) =>
-  isOneOf(logoutAddresses, kind, given)
+export const isLogoutAddress = (
+  { kind, logoutAddresses }: Pick<Application, 'kind' | 'logoutAddresses'>,
+  given: string,
+) => isOneOf(logoutAddresses, kind, given)
 
 /** Where users start again if the operator names no other place: the origin, or for a scheme of its own the scheme. */
 export const homeOf = (redirectAddress: string) => {

@@ -105,6 +105,7 @@ const endAuthorizations = (sql: Sql, condition: string, values: readonly unknown
      where a.id = s.application_id and s.id = any(array(
        select s.id from application_sessions as s
        join users as u on u.id = s.user_id join applications as a on a.id = s.application_id
+       left join refresh_token_records as r on r.id = s.sid
        where ${condition} ${inOrder}
      )) returning ${ended}`,
     values,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Refused, refuse } from '../../contract/outcome.js'
 import { sameBytes } from '../../lib/random.js'
 import type { Application } from '../applications/application.js'
+import { isRedirectAddress } from '../applications/application-addresses.js'
 import type { CodeRow } from './tokens.store.js'
 
 export type CodeUse = { redirectAddress: string | undefined; verifier?: string | undefined }
@@ -13,6 +14,7 @@ export type CodeFault =
   | 'retried_code'
   | 'expired_code'
   | 'other_redirect'
+  | 'removed_redirect'
   | 'missing_verifier'
   | 'unexpected_verifier'
   | 'malformed_verifier'
@@ -49,20 +51,20 @@ const verifierFault = (
 const isRetry = ({ is_just_used, challenge }: CodeRow, verifier: string | undefined) =>
   is_just_used && challenge !== null && verifierFault(challenge, verifier, true) === undefined
 
-const faultOf = (row: CodeRow | undefined, use: CodeUse, pkce: boolean): CodeFault | undefined => {
+/** Of the application as it is now: an operator may have changed it since the code was made. */
+export type CodeRules = Pick<Application, 'pkce' | 'kind' | 'redirectAddresses'>
+
+const faultOf = (row: CodeRow | undefined, use: CodeUse, rules: CodeRules): CodeFault | undefined => {
   if (!row) return 'unknown_code'
   if (row.is_used) return isRetry(row, use.verifier) ? 'retried_code' : 'reused_code'
   if (row.has_expired) return 'expired_code'
   if (row.redirect_address !== use.redirectAddress) return 'other_redirect'
-  return verifierFault(row.challenge, use.verifier, pkce) ?? (row.is_authorized ? undefined : 'ended')
+  if (!isRedirectAddress(rules, row.redirect_address)) return 'removed_redirect'
+  return verifierFault(row.challenge, use.verifier, rules.pkce) ?? (row.is_authorized ? undefined : 'ended')
 }
 
 /** The code of this application, if it is good. */
-export const judgeCode = (
-  row: CodeRow | undefined,
-  use: CodeUse,
-  { pkce }: Pick<Application, 'pkce'>,
-): CodeRow | Refused<CodeFault> => {
-  const fault = faultOf(row, use, pkce)
+export const judgeCode = (row: CodeRow | undefined, use: CodeUse, rules: CodeRules): CodeRow | Refused<CodeFault> => {
+  const fault = faultOf(row, use, rules)
   return fault === undefined && row ? row : refuse(fault ?? 'unknown_code')
 }

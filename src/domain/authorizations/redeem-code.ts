@@ -9,7 +9,7 @@ import type { TokenContent } from '../id-tokens/user-claims.js'
 import type { Client } from '../sessions/client.js'
 import { fromSeconds, inSeconds } from '../sessions/issue-tokens.js'
 import { accessTokenLifetime, type Grant, grantOf } from './grant.js'
-import { type CodeFault, type CodeUse, judgeCode } from './judge-code.js'
+import { type CodeFault, type CodeRules, type CodeUse, judgeCode } from './judge-code.js'
 import type { RefreshTokenClaims, RefreshTokenTexts } from './refresh-token-texts.js'
 import type { CodeRow, Moments } from './tokens.store.js'
 import * as store from './tokens.store.js'
@@ -21,7 +21,7 @@ const retry = 10 * seconds
 const mostTokens = 50
 
 export type Redemption<Signed> = CodeUse & {
-  application: Pick<Application, 'id' | 'pkce'>
+  application: Pick<Application, 'id'> & CodeRules
   code: string
   client: Client
   /**

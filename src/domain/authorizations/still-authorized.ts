@@ -1,10 +1,23 @@
+import { methodsThatCount } from '../../contract/factors.js'
 import { liveSession } from '../sessions/live-sessions.js'
 
 /** Whether the user may use the application, as `mayUse` decides it, for the tables `applications as a` and `users as u`. */
 const mayUseNow = `(a.access = 'everyone' or a.groups && u.groups)`
 
-/** An enabled user who may use the application. */
-export const hasRight = `(u.disabled_at is null and ${mayUseNow})`
+const hasOneOf = (counts: 'first' | 'second' | 'both') => `r.methods && '{${methodsThatCount(counts).join()}}'::text[]`
+
+/** As `factorsOf` counts them, of the session `refresh_token_records as r`. */
+const hasTwoFactors = `coalesce(${hasOneOf('both')} or (${hasOneOf('first')} and ${hasOneOf('second')}), false)`
+
+/** The user has agreed to everything that the application got last. */
+const hasAgreed = `exists (
+  select 1 from consents as k where k.user_id = s.user_id and k.application_id = s.application_id and k.scopes @> s.scopes)`
+
+/** What the application demands now, which may be more than when the authorization was made. */
+const meetsDemands = `((a.factors = 1 or ${hasTwoFactors}) and (a.consent = 'none' or ${hasAgreed}))`
+
+/** An enabled user who may use the application, in a session that is good enough for it. */
+export const hasRight = `(u.disabled_at is null and ${mayUseNow} and ${meetsDemands})`
 
 /** What `stillAuthorized` asks about, for a statement that names `application_sessions as s`. */
 export const authorization = `application_sessions as s
@@ -14,6 +27,6 @@ export const authorization = `application_sessions as s
 
 /**
  * Asked again by every statement that gives a token or answers one: the user is enabled, the session lives, and the user may still use
- * the application. The parameter is that of `liveSession`.
+ * the application, by what it demands now. The parameter is that of `liveSession`.
  */
 export const stillAuthorized = (live: string) => `(${hasRight} and ${liveSession(live)})`

@@ -10,6 +10,7 @@ export const grantFaults: Readonly<Record<CodeFault | RefreshFault, Words>> = {
   retried_code: { error: 'invalid_grant', description: 'The code was used a moment ago' },
   expired_code: { error: 'invalid_grant', description: 'The code has expired' },
   other_redirect: { error: 'invalid_grant', description: 'redirect_uri is not the one of the authorization request' },
+  removed_redirect: { error: 'invalid_grant', description: 'redirect_uri is not registered any more' },
   missing_verifier: {
     error: 'invalid_grant',
     description: 'code_verifier is missing: the request had a code_challenge',
@@ -33,5 +34,5 @@ export const grantFaults: Readonly<Record<CodeFault | RefreshFault, Words>> = {
   },
   reused_token: { error: 'invalid_grant', description: 'The refresh token was used before, so its tokens have ended' },
   more_scopes: { error: 'invalid_scope', description: 'scope asks for more than the user was asked for' },
-  ended: { error: 'invalid_grant', description: 'The session has ended, or the user may not use this application' },
+  ended: { error: 'invalid_grant', description: 'The session has ended, or is not enough for this application any more' },
 }
