@@ -1,5 +1,6 @@
 import type { Config } from '../config.js'
 import { applicationIssuer } from '../domain/applications/application-issuer.js'
+import { createAnswers } from '../flows/openid-authorize/answers.js'
 import { createBeginRequest } from '../flows/openid-authorize/begin-request.js'
 import { createAuthorize } from '../flows/openid-authorize/openid-authorize.js'
 import { openidAuthorizeRoutes } from '../flows/openid-authorize/openid-authorize.routes.js'
@@ -24,7 +25,12 @@ export const registerAuthorizePage = (
   const createAll = (openid: OpenidNouns) => {
     const nouns = { ...dependencies, ...openid, issuer: applicationIssuer(publicUrl) }
     const signedInUsers = createSignedInUsers(nouns)
-    return createAuthorize({ ...nouns, signedInUsers, beginRequest: createBeginRequest(nouns) })
+    return createAuthorize({
+      ...nouns,
+      signedInUsers,
+      beginRequest: createBeginRequest(nouns),
+      answers: createAnswers(nouns),
+    })
   }
   let authorize: ReturnType<typeof createAll> | undefined
   openidAuthorizeRoutes(server, {

@@ -70,6 +70,7 @@ const operatorEventKinds = [
   'application_added',
   'application_changed',
   'application_deleted',
+  'application_refused',
   'users_imported',
   'users_exported',
   'content_loaded',

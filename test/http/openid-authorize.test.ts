@@ -111,6 +111,9 @@ describe('a redirect address', () => {
       expect((await latchkey.browser().post(path, { parameters })).body.code).toBe('redirect_not_registered')
     const unknown = await latchkey.browser().post(path, { parameters: parametersFor('nobody') })
     expect(unknown.body.code).toBe('unknown_application')
+    // Of so many addresses only the first of a minute were written.
+    await latchkey.advance(1 * minutes)
+    await latchkey.browser().post(path, { parameters: parametersFor(id, { redirect_uri: `${redirectAddress}/` }) })
     const sentence = `redirect_uri \`${redirectAddress}/\` is not registered, \`${redirectAddress}\` is`
     await until('the error is noted', async () => {
       const rows = await latchkey.sql.query<{ message: string }>('select message from application_errors')

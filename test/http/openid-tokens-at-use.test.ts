@@ -159,6 +159,17 @@ describe('limits', () => {
     const password = await limited.browser().post('/login', { username: 'ada', password: 'wrong' })
     expect(password.status).toBe(429)
     for (let time = 0; time < 5; time += 1) expect((await client.refreshWith('x')).body.error).toBe('invalid_grant')
+    // Operators read which program it was, once.
+    await client.refreshWith('x', basic('nobody', 'wrong'))
+    const told = await limited.sql.query("select reason from events where kind = 'application_refused' order by id")
+    expect(told.map(({ reason }) => reason)).toEqual([
+      'Notes: The secret is wrong',
+      'The client_id `nobody` is not known',
+    ])
+    await until('the cause is noted', async () => {
+      const rows = await limited.sql.query<{ message: string }>('select message from application_errors')
+      return rows.some(({ message }) => message.includes('nobody there can sign in with a password'))
+    })
     await limited.stop()
   })
 

@@ -58,14 +58,18 @@ const fieldsOf = (application: Application, issuer: string) => [
 
 const details = async ({ applicationSecrets, applicationErrors }: Stores, { id }: Application) => ({
   secrets: await applicationSecrets.list(id),
-  errors: await applicationErrors.list(id),
+  ...(await applicationErrors.list(id)),
 })
+
+const seenLines = (title: string, seen: readonly { seenAt: Date; count: number; message: string }[]) =>
+  `${title}\n${asTable(seen.map(({ seenAt, count, message }) => [seenAt.toISOString(), `${count}x`, message]))}`
 
 export const applicationShow: Command = {
   summary: 'Show an application, and what went wrong with it lately',
   help: `latchkey application show APPLICATION [--json]
 
-APPLICATION is a name or an id. Of each application the last 20 different errors are kept.
+APPLICATION is a name or an id. Of each application the last 20 different errors are kept, a few of
+each kind. Requests that ended as they may (a user who cancelled, or was not signed in) are counted and are no errors.
 
   --json    one JSON object, for programs`,
 
@@ -73,16 +77,22 @@ APPLICATION is a name or an id. Of each application the last 20 different errors
     const { positionals, values } = readArguments(args, json, ['APPLICATION'])
     return withStores(context, 'service', async (stores) => {
       const application = await requireApplication(stores, positionals[0] ?? '')
-      const { secrets, errors } = await details(stores, application)
+      const { secrets, errors, normalEnds } = await details(stores, application)
       if (values.json) {
-        await print(context.stdout, printableJson({ ...application, issuer: stores.issuer, secrets, errors }))
+        await print(
+          context.stdout,
+          printableJson({ ...application, issuer: stores.issuer, secrets, errors, normalEnds }),
+        )
         return 0
       }
       const made = secrets.map(({ id, createdAt }) => `${id} of ${createdAt.toISOString().slice(0, 10)}`)
       const fields = [...fieldsOf(application, stores.issuer), ...lines('secret', made)]
-      const seen = errors.map(({ seenAt, count, message }) => [seenAt.toISOString(), `${count}x`, message])
-      const errorLines = seen.length > 0 ? `Last errors:\n${asTable(seen)}` : 'No errors are known.'
-      await print(context.stdout, `${asTable(fields)}\n\n${errorLines}`)
+      const parts = [
+        asTable(fields),
+        errors.length > 0 ? seenLines('Last errors:', errors) : 'No errors are known.',
+        ...(normalEnds.length > 0 ? [seenLines('Ended without a sign-in, which is no error:', normalEnds)] : []),
+      ]
+      await print(context.stdout, parts.join('\n\n'))
       return 0
     })
   },

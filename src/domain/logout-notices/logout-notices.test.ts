@@ -77,7 +77,7 @@ describe('logout notices', () => {
         issue: async ({ sid, userId }) =>
           `${encoded({ typ: 'logout+jwt' })}.${encoded({ sid, sub: userId, jti: randomUUID() })}.signature`,
       },
-      applicationErrors: { note: (_id, sentence) => void errors.push(sentence) },
+      applicationErrors: { note: (_id, _kind, sentence) => void errors.push(sentence) },
       outbound,
       onOutcome: (outcome) => void outcomes.push(outcome),
       log: { warn: logging, error: logging },

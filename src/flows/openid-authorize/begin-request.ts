@@ -108,7 +108,7 @@ export const createBeginRequest = (deps: Dependencies) => {
   const beginAt = async (application: Application, address: AnswerAddress, parameters: Parameters, browser: string) => {
     const checked = checkRequest(application, parameters)
     if (isStepError(checked)) {
-      applicationErrors.note(application.id, `${checked.error}: ${checked.description}`)
+      applicationErrors.note(application.id, 'request', `${checked.error}: ${checked.description}`)
       return errorAt(application, address, checked)
     }
     const user = await namedUser(application, checked)
@@ -129,7 +129,8 @@ export const createBeginRequest = (deps: Dependencies) => {
     remembered.add(application)
     const address = addressOf(application, parameters)
     if (address) return beginAt(application, address, parameters, browser)
-    applicationErrors.note(application.id, unregisteredSentence(application, parameters.values.get('redirect_uri')))
+    const sentence = unregisteredSentence(application, parameters.values.get('redirect_uri'))
+    applicationErrors.note(application.id, 'redirect_address', sentence)
     return refuse('redirect_not_registered')
   }
 

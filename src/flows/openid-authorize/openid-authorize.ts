@@ -23,7 +23,8 @@ import type { Consents } from '../../domain/consents/consents.js'
 import { sharedScopes } from '../../domain/id-tokens/user-claims.js'
 import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
-import { answerLocation, type createBeginRequest } from './begin-request.js'
+import type { Answers } from './answers.js'
+import type { createBeginRequest } from './begin-request.js'
 import type { SignedInUsers, Visitor } from './visitor.js'
 
 type Dependencies = {
@@ -34,7 +35,7 @@ type Dependencies = {
   consents: Pick<Consents, 'give' | 'scopesOf'>
   signedInUsers: SignedInUsers
   beginRequest: ReturnType<typeof createBeginRequest>
-  issuer: string
+  answers: Answers
 }
 
 type Asking = { application: Application; request: AuthorizationRequest; visitor: Visitor }
@@ -66,13 +67,13 @@ const createTake =
 
 /** How a request ends, with an error or a code, or what it asks before. */
 const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' | 'beginRequest'>) => {
-  const { database, authorizations, consents, issuer } = deps
+  const { database, authorizations, consents, answers } = deps
   const take = createTake(deps.authorizationRequests)
 
   const withError = async (asking: Asking, error: AuthorizationError, userId: string | undefined) => {
     const { application, request } = asking
     const isMine = await take(database, asking, userId)
-    return isMine ? done(application, answerLocation(request, { error }, issuer)) : startAgain(application)
+    return isMine ? done(application, answers.withError(application, request, error)) : startAgain(application)
   }
 
   /** In silence, the error that stands for the question. */
@@ -118,7 +119,7 @@ const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' 
       else if (!(await stillAgrees(sql, asking, user))) return refuse('consent_withdrawn')
       return made
     })
-    if (!isRefused(issued)) return done(application, answerLocation(request, { code: issued.code }, issuer))
+    if (!isRefused(issued)) return done(application, answers.withCode(request, issued.code))
     if (issued.refused === 'over') return startAgain(application)
     return withQuestion(asking, user, questionAfter[issued.refused])
   }

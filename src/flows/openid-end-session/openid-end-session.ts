@@ -36,7 +36,11 @@ const createReadRequest = ({ applications, applicationErrors, idTokens }: Depend
       return { location: `${address}${address.includes('?') ? '&' : '?'}state=${encodeURIComponent(state)}` }
     }
     if (application)
-      applicationErrors.note(application.id, `post_logout_redirect_uri ${quoted(address)} is not registered`)
+      applicationErrors.note(
+        application.id,
+        'logout_address',
+        `post_logout_redirect_uri ${quoted(address)} is not registered`,
+      )
     return { problem: 'unknown_address' as const }
   }
 

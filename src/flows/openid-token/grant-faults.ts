@@ -34,5 +34,8 @@ export const grantFaults: Readonly<Record<CodeFault | RefreshFault, Words>> = {
   },
   reused_token: { error: 'invalid_grant', description: 'The refresh token was used before, so its tokens have ended' },
   more_scopes: { error: 'invalid_scope', description: 'scope asks for more than the user was asked for' },
-  ended: { error: 'invalid_grant', description: 'The session has ended, or is not enough for this application any more' },
+  ended: {
+    error: 'invalid_grant',
+    description: 'The session has ended, or is not enough for this application any more',
+  },
 }

@@ -4,11 +4,16 @@ import type { Application } from '../../domain/applications/application.js'
 import type { ApplicationErrors } from '../../domain/applications/application-errors.js'
 import type { ApplicationSecrets } from '../../domain/applications/application-secrets.js'
 import type { Applications } from '../../domain/applications/applications.js'
+import { quoted } from '../../domain/applications/quoted.js'
+import type { Events } from '../../domain/events/events.js'
 import { limiters } from '../../domain/limiters/limiters.js'
+import type { Clock } from '../../lib/clock.js'
+import { minutes } from '../../lib/durations.js'
 import { isCleanText } from '../../lib/strict-json.js'
-import { clientNetwork } from '../client.js'
+import { clientNetwork, clientOf } from '../client.js'
 import type { CountedRequests } from '../limits/counted-requests.js'
 import type { Limiter, RouteLimiters } from '../limits/limiter.js'
+import { createOncePerWindow } from '../once-per-window.js'
 import type { Form } from './forms.js'
 import { type ProtocolError, sendProtocolError } from './protocol-errors.js'
 
@@ -86,7 +91,37 @@ const subjectOf = ({ id, kind }: Application, request: FastifyRequest) =>
 
 const byApplication: Limiter = { name: 'application', limit: limiters.application.limit, code: 'too_many_requests' }
 
-type Dependencies = { countedRequests: CountedRequests; routeLimiters: Pick<RouteLimiters, 'login'> }
+type Reporting = { events: Pick<Events, 'record'>; clock: Clock }
+type Dependencies = Reporting & { countedRequests: CountedRequests; routeLimiters: Pick<RouteLimiters, 'login'> }
+
+/** A program with a wrong secret tries again and again. One event says it. */
+const reportWindow = 15 * minutes
+const mostReported = 1_000
+
+/**
+ * Failures of a program keep its whole network from signing in with passwords. So the event, and the list of errors of the application,
+ * say which program it is.
+ */
+const createReport = ({ events, clock }: Reporting) => {
+  const isNew = createOncePerWindow({ mostKeys: mostReported, clock })
+  return async (
+    { note }: Invalid,
+    { id }: Credentials,
+    nouns: ClientNouns,
+    request: FastifyRequest,
+    isFull: boolean,
+  ) => {
+    if (note !== undefined) nouns.applicationErrors.note(id, 'client', note)
+    if (note !== undefined && isFull) nouns.applicationErrors.note(id, 'client', fullSentence(clientNetwork(request)))
+    if (!isNew(`${clientNetwork(request)} ${note ?? ''}${id}`, reportWindow)) return
+    const application = note === undefined ? undefined : await nouns.applications.find(id)
+    const reason = application ? `${application.name}: ${note}` : `The client_id ${quoted(id)} is not known`
+    await events.record({ kind: 'application_refused', reason }, clientOf(request))
+  }
+}
+
+const fullSentence = (network: string) =>
+  `So often from ${network} that nobody there can sign in with a password for some minutes (latchkey limits clear --network)`
 
 export type ClientAuthentication = ReturnType<typeof createClientAuthentication>
 
@@ -94,12 +129,19 @@ export type ClientAuthentication = ReturnType<typeof createClientAuthentication>
  * Who sends a request to the token endpoint or the revocation endpoint. What fails counts as a failed sign-in of its network, and is
  * counted before it is compared; a client that is right is let in even when that limit is reached.
  */
-export const createClientAuthentication = ({ countedRequests, routeLimiters: { login } }: Dependencies) => {
+export const createClientAuthentication = ({
+  countedRequests,
+  routeLimiters: { login },
+  events,
+  clock,
+}: Dependencies) => {
   const refuseClient = async ({ fault }: Invalid, isFull: boolean, request: FastifyRequest, reply: FastifyReply) => {
     if (isFull && (await countedRequests.count(login, clientNetwork(request), request, reply))) return undefined
     sendProtocolError(reply, fault, fault.error === 'invalid_client' ? 'basic' : undefined)
     return undefined
   }
+
+  const report = createReport({ events, clock })
 
   return {
     /** The application; undefined once the request is answered. */
@@ -112,8 +154,7 @@ export const createClientAuthentication = ({ countedRequests, routeLimiters: { l
           : invalidRequest('A parameter was sent twice')
       const judged = isRefused(credentials) ? credentials : await judge(credentials, nouns)
       if (isRefused(judged)) {
-        if (judged.note !== undefined && !isRefused(credentials))
-          nouns.applicationErrors.note(credentials.id, judged.note)
+        if (!isRefused(credentials)) await report(judged, credentials, nouns, request, !reservation.granted)
         return refuseClient(judged, !reservation.granted, request, reply)
       }
       countedRequests.refundDespiteRefusal(request)
