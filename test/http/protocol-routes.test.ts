@@ -83,7 +83,7 @@ it('no other route takes a bearer token: neither one of a session, nor one of an
   }
 })
 
-it('a form that is followed by the whole window passes as such only', async () => {
+it('a route for navigations refuses a form that a script of another site sends', async () => {
   for (const { method, url, name } of routes().filter(({ name }) => protocolRoutes[name] === 'navigation')) {
     const headers = { ...ofAnotherSite, 'sec-fetch-mode': 'cors', 'content-type': form }
     expect((await send(method, url, headers, 'a=b')).status, name).toBe(403)

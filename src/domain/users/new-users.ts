@@ -41,7 +41,7 @@ const unlessTaken = (error: unknown) => {
 type Dependencies = {
   database: Database
   clock: Clock
-  usernames: Pick<Usernames, 'reservedAlike' | 'isTaken' | 'release'>
+  usernames: Pick<Usernames, 'reservedNamesWith' | 'isTaken' | 'release'>
 }
 
 export type NewUsers = ReturnType<typeof createNewUsers>
@@ -64,7 +64,7 @@ export const createNewUsers = ({ database, clock, usernames }: Dependencies) => 
     await store.releaseEmail(sql, user.email.key, clock.offset())
     const insert = () => firstUser(store.insertWithPassword(sql, { emailProven: false, ...user, id: uuidv7(now), now }))
     const created = (await insert()) ?? (await obstacle(sql, user)) ?? (await insert())
-    // Its reservation is over, and is being deleted at this moment.
+    // Another transaction is deleting the expired reservation of the address: a later attempt succeeds.
     return created ?? refuse('email_taken')
   }
 
@@ -80,7 +80,7 @@ export const createNewUsers = ({ database, clock, usernames }: Dependencies) => 
     for (let tries = 0; tries < 20; tries++) {
       const now = clock.now()
       const id = uuidv7(now)
-      const [free] = await store.selectFreeSuffix(database, wanted.key, usernames.reservedAlike(wanted.key), now)
+      const [free] = await store.selectFreeSuffix(database, wanted.key, usernames.reservedNamesWith(wanted.key), now)
       const username = withSuffix(wanted, free?.suffix ?? id.slice(-6))
       await usernames.release(database, [username.key])
       await store.releaseEmail(database, user.email.key, clock.offset())

@@ -78,7 +78,7 @@ export const createUsernames = ({ database, clock, reserved = [] }: Dependencies
 
   return {
     /** The names that no user may take; this one is among them if it imitates one. */
-    reservedAlike: (key: string) => (isReserved(key) ? [...reserved, key] : reserved),
+    reservedNamesWith: (key: string) => (isReserved(key) ? [...reserved, key] : reserved),
     isTaken,
     /** For a new user who chooses the name. */
     mayBeChosen: async ({ key }: Username) => !isReserved(key) && !(await isTaken(database, key)),

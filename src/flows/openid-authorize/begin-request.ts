@@ -27,14 +27,14 @@ type Dependencies = {
 /** Where an answer goes: an address that is registered, with the `state` of the request (RFC 6749, 4.1.2.1). */
 export type AnswerAddress = { redirectAddress: string; state?: string | undefined }
 
-/** `iss` is in every answer (RFC 9207). Nothing that is registered is written in another way. */
+/** `iss` is in every answer (RFC 9207). A registered address is used as it is, byte for byte. */
 export const answerLocation = (
   { redirectAddress, state }: AnswerAddress,
   answer: { code: string } | { error: AuthorizationError; error_description?: string },
   iss: string,
 ) => {
-  const told = new URLSearchParams({ ...answer, ...(state !== undefined && { state }), iss })
-  return `${redirectAddress}${redirectAddress.includes('?') ? '&' : '?'}${told}`
+  const query = new URLSearchParams({ ...answer, ...(state !== undefined && { state }), iss })
+  return `${redirectAddress}${redirectAddress.includes('?') ? '&' : '?'}${query}`
 }
 
 const busy = 'too many requests from this network or session, try again in some minutes'

@@ -67,8 +67,8 @@ const createVisitorOf =
     const caller = callers.peek(request)
     const session = callers.refreshableSessionOf(request)
     const isWhole = caller !== undefined && caller.sessionId === session
-    const isUnrenewed = caller === undefined && session !== undefined
-    return { browser, caller: isWhole ? caller : undefined, isUnrenewed, client: clientOf(request) }
+    const couldNotRenew = caller === undefined && session !== undefined
+    return { browser, caller: isWhole ? caller : undefined, couldNotRenew, client: clientOf(request) }
   }
 
 const createBrowserOf = (cookies: Cookies) => (request: FastifyRequest) => {

@@ -84,7 +84,7 @@ const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' 
   ): Promise<Authorization> => {
     const { application, request, visitor } = asking
     if (request.prompts.includes('none')) {
-      const error = visitor.isUnrenewed ? 'temporarily_unavailable' : silentError(asking, next)
+      const error = visitor.couldNotRenew ? 'temporarily_unavailable' : silentError(asking, next)
       return withError(asking, error, user?.id)
     }
     return {

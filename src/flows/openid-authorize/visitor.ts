@@ -12,7 +12,7 @@ export type Visitor = {
   browser: string
   caller: SessionCaller | undefined
   /** There is a session, but its tokens have expired and could not be renewed. */
-  isUnrenewed: boolean
+  couldNotRenew: boolean
   client: Client
 }
 
@@ -25,7 +25,7 @@ type Dependencies = {
   consents: Pick<Consents, 'scopesOf'>
 }
 
-/** What a request is decided by. The database is asked, and not the token: a right may have been taken away since. */
+/** What is known of the user when a request is decided: from the database, as a token may promise a right that was taken away. */
 export const createSignedInUsers = ({ users, sessionLookups, proofs, consents }: Dependencies) => ({
   /** Undefined if the session has ended or the account was disabled. */
   of: async (caller: SessionCaller | undefined, applicationId: string): Promise<SignedInUser | undefined> => {
