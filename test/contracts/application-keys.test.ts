@@ -221,10 +221,7 @@ describe('application keys', () => {
     const states = (await one.stored.list()).map(({ state }) => state)
     expect(states).toEqual(['unreadable', 'unreadable', 'unreadable', 'current'])
     const settings = { sealingKey: [secret], jwtSecret: undefined, dataDir: '' }
-    const { level, says } = await checkApplicationKeys(
-      sql,
-      settings as unknown as Parameters<typeof checkApplicationKeys>[1],
-    )
+    const { level, says } = await checkApplicationKeys(sql, settings)
     expect([level, says]).toEqual(['warning', expect.stringContaining(thumbprint)])
     // A start goes on too: only the hints of such a key do not count.
     await createSealedValues([secretOf('n'), secret], sealedColumns).reseal(sql)

@@ -99,6 +99,8 @@ export const startApplication = async (host = '127.0.0.1') => {
   server.on('upgrade', (request, socket) => {
     hear(request, '')
     sockets.add(socket)
+    // A proxy may cut the connection at any moment.
+    socket.on('error', () => socket.destroy())
     speakWebSocket(request, socket)
   })
   return { port: await listen(server, host), heard, last: () => heard.at(-1), stop: stopper(server, sockets) }

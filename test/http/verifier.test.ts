@@ -138,7 +138,7 @@ describe('a service that is away', () => {
         response.writeHead(answer.statusCode ?? 502, answer.headers)
         answer.pipe(response)
       })
-      asked.once('error', () => response.destroy())
+      asked.on('error', () => response.destroy())
       response.once('close', () => asked.destroy())
       asked.end()
     })

@@ -79,7 +79,7 @@ const restingPlace = '/health/live'
 
 /** As it was at first: nothing stored, one tab, no routes. What comes late for the page before does not arrive any more. */
 const putAside = async ({ context, page, faults }: Visitor) => {
-  await Promise.all(context.pages().map((each) => each !== page && each.close()))
+  await Promise.all(context.pages().map(async (each) => each !== page && (await each.close())))
   await page.unrouteAll({ behavior: 'ignoreErrors' })
   await context.unrouteAll({ behavior: 'ignoreErrors' })
   await page.goto(restingPlace)

@@ -48,6 +48,8 @@ const openTab = async (context: BrowserContext): Promise<Tab> => {
 const borrow = async () => {
   const { hostname, port } = new URL(process.env.TEST_FIREFOX_URL ?? '')
   const turn = connect(Number(port), hostname)
+  // The queue may be gone before us at the end of the run.
+  turn.on('error', () => turn.destroy())
   const [address] = await once(turn, 'data')
   const browser = await puppeteer.connect({
     browserWSEndpoint: String(address),

@@ -24,9 +24,10 @@ export const startHosts = async (tls: number, service: number, pages: Record<str
     const { url: path, method, headers } = request
     const asked = forward({ host: '127.0.0.1', port: service, path, method, headers }, (got) => {
       response.writeHead(got.statusCode ?? 502, got.headers)
+      got.on('error', () => response.destroy())
       got.pipe(response)
     })
-    asked.once('error', () => response.destroy())
+    asked.on('error', () => response.destroy())
     request.pipe(asked)
   }
   const server = createServer({ cert, key }, answer)
