@@ -1,6 +1,5 @@
 import type { Config } from '../config.js'
 import { createApplicationKeys } from '../domain/application-keys/application-keys.js'
-import { createKeyThreads } from '../domain/application-keys/key-threads.js'
 import { createLoadedApplicationKeys } from '../domain/application-keys/loaded-application-keys.js'
 import { createApplicationErrors } from '../domain/applications/application-errors.js'
 import { applicationIssuer } from '../domain/applications/application-issuer.js'
@@ -17,9 +16,8 @@ import type { NounPlatform, Nouns } from './nouns.js'
 
 /** What signs for applications. */
 const createTokenNouns = ({ publicUrl }: Config, { database, clock, log }: NounPlatform, { sealedValues }: Nouns) => {
-  const keyThreads = createKeyThreads()
-  const applicationKeys = createApplicationKeys({ database, clock, sealedValues, keyThreads })
-  const loadedApplicationKeys = createLoadedApplicationKeys({ applicationKeys, keyThreads, clock, log })
+  const applicationKeys = createApplicationKeys({ database, clock, sealedValues })
+  const loadedApplicationKeys = createLoadedApplicationKeys({ applicationKeys, clock, log })
   const signing = { applicationKeys: loadedApplicationKeys, clock, issuer: applicationIssuer(publicUrl) }
   return {
     applicationKeys,

@@ -6,7 +6,6 @@ import { migrateDatabase } from '../app/prepare-database.js'
 import type { Config } from '../config.js'
 import { isRefused } from '../contract/outcome.js'
 import { byProvider } from '../contract/providers.js'
-import { createKeyThreads } from '../domain/application-keys/key-threads.js'
 import { addressesOf } from '../domain/mails/write-letter.js'
 import type { Passwords } from '../domain/passwords/passwords.js'
 import { createWorkers } from '../domain/passwords/workers.js'
@@ -86,7 +85,6 @@ const openCommandPlatform = async (config: Config, role: 'service' | 'owner') =>
     secrets,
     sealingSecrets: config.sealingKey ?? secrets,
     workers: createWorkers({ threads: 1, queueLimit: 10, deadline: 1 * minutes }),
-    keyThreads: createKeyThreads(),
     leakedPasswords: leakedFor(config),
     mailer: noMailer,
     outbound: createOutbound({ allowLoopbackHttp: !config.production }),
@@ -100,7 +98,7 @@ const openCommandPlatform = async (config: Config, role: 'service' | 'owner') =>
 /** The migrated database and the nouns that commands use, as the service's own role or as the owner of the tables. */
 export const openStores = async (config: Config, role: 'service' | 'owner'): Promise<Stores> => {
   const platform = await openCommandPlatform(config, role)
-  const { database, workers, keyThreads } = platform
+  const { database, workers } = platform
   // RESERVED_USERNAMES is for users who choose a name themselves.
   const nouns = createNouns({ ...config, reservedUsernames: [] }, platform)
   return {
@@ -115,7 +113,7 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
     secondFactor: config.secondFactor,
     passwords: forCommands(nouns.passwords),
     close: async () => {
-      await Promise.all([workers.close(), keyThreads.close()])
+      await workers.close()
       await database.close()
     },
   }

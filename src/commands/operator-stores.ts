@@ -1,6 +1,5 @@
 import type { Config } from '../config.js'
 import { createApplicationKeys } from '../domain/application-keys/application-keys.js'
-import type { KeyThreads } from '../domain/application-keys/key-threads.js'
 import { createApplicationChanges } from '../domain/applications/application-changes.js'
 import { createApplicationErrors } from '../domain/applications/application-errors.js'
 import { applicationIssuer } from '../domain/applications/application-issuer.js'
@@ -30,7 +29,6 @@ type Dependencies = {
   usedApplications: UsedApplications
   nameMarks: Pick<NameMarks, 'all'>
   sealedValues: SealedValues
-  keyThreads: KeyThreads
 }
 
 const applicationStores = ({ production, publicUrl }: Config, dependencies: Dependencies) => {

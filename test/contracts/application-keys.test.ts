@@ -3,7 +3,6 @@ import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { checkApplicationKeys } from '../../src/commands/doctor/keys.js'
 import { createApplicationKeys } from '../../src/domain/application-keys/application-keys.js'
-import { createKeyThreads } from '../../src/domain/application-keys/key-threads.js'
 import { createLoadedApplicationKeys } from '../../src/domain/application-keys/loaded-application-keys.js'
 import { headerFor, unsignedToken } from '../../src/domain/application-keys/signed-token.js'
 import { sealedColumns } from '../../src/domain/sealed-values/sealed-columns.js'
@@ -15,7 +14,6 @@ import { secretOf } from '../support/site/instance.js'
 import { openPostgresStore, type TestStore } from '../support/stores.js'
 
 const secret = secretOf('s')
-const keyThreads = createKeyThreads()
 const claims = { iss: 'https://app.example.com/api/auth', sub: 'ada' }
 const kidOf = (token: string): string => JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).kid
 
@@ -24,9 +22,9 @@ const processOn = (database: Database, { clock = createMovableClock(), sealing =
   const logged: string[] = []
   const note = (_details: object, message: string) => void logged.push(message)
   const sealedValues = createSealedValues(sealing, sealedColumns)
-  const stored = createApplicationKeys({ database, clock, sealedValues, keyThreads })
+  const stored = createApplicationKeys({ database, clock, sealedValues })
   const log = { info: note, warn: note, error: note }
-  const loaded = createLoadedApplicationKeys({ applicationKeys: stored, keyThreads, clock, log })
+  const loaded = createLoadedApplicationKeys({ applicationKeys: stored, clock, log })
   const publishedIds = async () => (await loaded.published()).keys.map(({ kid }) => kid)
   const sign = (algorithm: 'RS256' | 'ES256' = 'ES256') => loaded.sign(algorithm, { typ: 'JWT', claims })
   const signLogout = (algorithm: 'RS256' | 'ES256') => loaded.sign(algorithm, { typ: 'logout+jwt', claims })
@@ -45,7 +43,6 @@ describe('application keys', () => {
     await sql.query('delete from applications')
   })
   afterAll(async () => {
-    await keyThreads.close()
     await store.drop()
   })
   const addApplication = (algorithm: 'RS256' | 'ES256') =>

@@ -6,7 +6,6 @@ import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createVerifier } from '#verify/verify.js'
 import { createApplicationKeys } from '../../src/domain/application-keys/application-keys.js'
-import { createKeyThreads } from '../../src/domain/application-keys/key-threads.js'
 import { createLoadedApplicationKeys } from '../../src/domain/application-keys/loaded-application-keys.js'
 import { applicationIssuer } from '../../src/domain/applications/application-issuer.js'
 import { createIdTokens, type TokenContent } from '../../src/domain/id-tokens/id-tokens.js'
@@ -18,7 +17,6 @@ import { addApplication } from '../support/applications.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { until } from '../support/until.js'
 
-const keyThreads = createKeyThreads()
 const sid = '0190c0de-0000-7000-8000-000000000002'
 const subject = {
   id: '0190c0de-0000-7000-8000-000000000001',
@@ -41,8 +39,8 @@ const serviceKey = newServiceKey('billing')
 /** Another instance of the service, without HTTP: its tokens are signed with the keys that the service publishes. */
 const tokensAt = ({ app, clock, sql: database, config }: Latchkey) => {
   const { sealedValues } = app.nouns
-  const applicationKeys = createApplicationKeys({ database, clock, sealedValues, keyThreads })
-  const loaded = createLoadedApplicationKeys({ applicationKeys, keyThreads, clock, log: app.log })
+  const applicationKeys = createApplicationKeys({ database, clock, sealedValues })
+  const loaded = createLoadedApplicationKeys({ applicationKeys, clock, log: app.log })
   const signing = { applicationKeys: loaded, clock, issuer: applicationIssuer(config.publicUrl) }
   return { idTokens: createIdTokens(signing), logoutTokens: createLogoutTokens(signing) }
 }
@@ -63,7 +61,6 @@ describe('ID tokens and logout tokens', () => {
     await until('the keys are published', async () => (await fetch(`${latchkey.url}/api/auth/keys`)).status === 200)
   })
   afterAll(async () => {
-    await keyThreads.close()
     await latchkey.stop()
     await rm(folder, { recursive: true, force: true })
   })

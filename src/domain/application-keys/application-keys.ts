@@ -13,7 +13,6 @@ import {
   keysFor,
   type ReadKeys,
 } from './key-records.js'
-import type { KeyThreads } from './key-threads.js'
 import { createListKeys } from './list-keys.js'
 import { createPurgeKeys } from './purge-keys.js'
 import type { ApplicationAlgorithm } from './signed-token.js'
@@ -24,7 +23,6 @@ type Dependencies = {
   database: Database
   clock: Clock
   sealedValues: Pick<SealedValues, 'of'>
-  keyThreads: Pick<KeyThreads, 'makeRsaKey'>
 }
 
 const { delayAfter, isNextDue, waitingAt } = applicationKeySchedule
@@ -35,7 +33,7 @@ export const dueAlgorithms = ({ now, keys, inUse }: ApplicationKeySet) =>
 
 /** Makes a key, and stores it unless another process was first. The key is made before the transaction: it awaits statements only. */
 const createMaking = (deps: Dependencies, read: ReadKeys) => {
-  const { database, keyThreads } = deps
+  const { database } = deps
   const add = createAddKey(deps)
 
   /** One process at a time, and with the keys as they are then: two that start at once make one key. */
@@ -46,7 +44,7 @@ const createMaking = (deps: Dependencies, read: ReadKeys) => {
     })
 
   const makeNext = async (algorithm: ApplicationAlgorithm) => {
-    const pair = await newKeyPair(algorithm, keyThreads)
+    const pair = await newKeyPair(algorithm)
     return alone(async (sql, found) =>
       dueAlgorithms(found).includes(algorithm) ? add(sql, pair, delayAfter(keysFor(found.keys, algorithm))) : undefined,
     )
@@ -60,7 +58,7 @@ const createMaking = (deps: Dependencies, read: ReadKeys) => {
   const rotateOne = async (algorithm: ApplicationAlgorithm) => {
     const waiting = waitingOf(await read(), algorithm)
     if (waiting) return waiting
-    const pair = await newKeyPair(algorithm, keyThreads)
+    const pair = await newKeyPair(algorithm)
     return alone(async (sql, found) => {
       if (hasUnopened(found.keys, algorithm)) return undefined
       const delay = delayAfter(keysFor(found.keys, algorithm))
@@ -98,7 +96,7 @@ export const createApplicationKeys = (deps: Dependencies) => {
     /** Removes every key, also those for hints, and makes one for each algorithm in use that signs at once. */
     replaceAll: async () => {
       const { inUse } = await read()
-      const pairs = await Promise.all(inUse.map((algorithm) => newKeyPair(algorithm, deps.keyThreads)))
+      const pairs = await Promise.all(inUse.map((algorithm) => newKeyPair(algorithm)))
       return alone(async (sql) => {
         const removed = await store.deleteAll(sql)
         const made = []

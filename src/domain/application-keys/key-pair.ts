@@ -1,5 +1,12 @@
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import type { KeyThreads } from './key-threads.js'
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair,
+  generateKeyPairSync,
+  type KeyObject,
+} from 'node:crypto'
+import { promisify } from 'node:util'
 import type { ApplicationAlgorithm } from './signed-token.js'
 
 /** As it is published (RFC 7517). */
@@ -63,5 +70,11 @@ export const readKeyPair = (privateKey: string): KeyPair => {
 const newEcKey = () =>
   generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 
-export const newKeyPair = async (algorithm: ApplicationAlgorithm, threads: Pick<KeyThreads, 'makeRsaKey'>) =>
-  readKeyPair(algorithm === 'ES256' ? newEcKey() : await threads.makeRsaKey())
+/** In a thread, because looking for the primes takes up to a second. */
+const newRsaKey = async () => {
+  const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+}
+
+export const newKeyPair = async (algorithm: ApplicationAlgorithm) =>
+  readKeyPair(algorithm === 'ES256' ? newEcKey() : await newRsaKey())

@@ -9,7 +9,7 @@ import { signerAt } from '../signing-keys/schedule.js'
 import { type ApplicationKeys, dueAlgorithms } from './application-keys.js'
 import type { KeyPair } from './key-pair.js'
 import { type ApplicationKeySet, isUnopened, isUnreadable, keysFor, publishedAt } from './key-records.js'
-import type { KeyThreads } from './key-threads.js'
+import { createRsaSignatures } from './rsa-signatures.js'
 import {
   type ApplicationAlgorithm,
   headerFor,
@@ -25,7 +25,6 @@ const interval = 2 * seconds
 
 type Dependencies = {
   applicationKeys: Pick<ApplicationKeys, 'read' | 'makeIfDue'>
-  keyThreads: Pick<KeyThreads, 'signWithRsa' | 'close'>
   clock: Clock
   log: Log
 }
@@ -106,7 +105,8 @@ const createLoading = (
 
 /** Signs ID tokens and logout tokens, publishes their keys, and reads tokens that come back. */
 export const createLoadedApplicationKeys = (deps: Dependencies) => {
-  const { keyThreads, clock, log } = deps
+  const { clock, log } = deps
+  const signWithRsa = createRsaSignatures()
   const memory = createKeyMemory(clock)
   const load = createLoading(deps, memory.replace)
 
@@ -127,7 +127,7 @@ export const createLoadedApplicationKeys = (deps: Dependencies) => {
 
   const signatureOf = async ({ algorithm, signingKey }: KeyPair, text: string) =>
     algorithm === 'RS256'
-      ? keyThreads.signWithRsa(signingKey, text)
+      ? signWithRsa(signingKey, text)
       : sign('sha256', Buffer.from(text), withEncoding(signingKey)).toString('base64url')
 
   const signToken: SignToken = async (algorithm, { typ, claims }) => {
@@ -141,10 +141,7 @@ export const createLoadedApplicationKeys = (deps: Dependencies) => {
   return {
     load,
     start: rounds.start,
-    stop: async () => {
-      await rounds.stop()
-      await keyThreads.close()
-    },
+    stop: rounds.stop,
     sign: signToken,
     /** The key set (RFC 7517, 5). */
     published: async () => {
