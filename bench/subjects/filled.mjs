@@ -13,13 +13,20 @@ import { cost, password } from './latchkey.mjs'
 /** @typedef {{ users: number, sessions: number, expired?: number }} Sizes */
 
 /** @type {(path: string) => Promise<unknown>} */
-const source = async (path) => (await runnerImport(fileURLToPath(new URL(`../../src/${path}`, import.meta.url)))).module
+export const source = async (path) =>
+  (await runnerImport(fileURLToPath(new URL(`../../src/${path}`, import.meta.url)))).module
 
 /** The moments, in milliseconds, with which the ids begin (UUIDv7). Sessions that have expired come first. */
-const origins = { user: 1_600_000_000_000, expired: 1_650_000_000_000, session: 1_700_000_000_000 }
+const origins = {
+  user: 1_600_000_000_000,
+  expired: 1_650_000_000_000,
+  session: 1_700_000_000_000,
+  authorization: 1_710_000_000_000,
+  tokens: 1_720_000_000_000,
+}
 
 /** The n-th id of a kind, as an expression in SQL. @type {(kind: keyof typeof origins, n: string) => string} */
-const idInSql = (kind, n) =>
+export const idInSql = (kind, n) =>
   `(lpad(to_hex(${origins[kind]} + (${n})::bigint), 12, '0') || '7' || substr(md5((${n})::text), 1, 3) || '8' ||
     substr(md5((${n})::text), 4, 15))::uuid`
 
@@ -72,7 +79,7 @@ export const fill = async (url, { users, sessions, expired = 0 }) => {
 }
 
 /** Leads from one number to one far away, and back to it only after all others: two clients never have the same session. */
-const stride = 6_180_339
+export const stride = 6_180_339
 
 /**
  * Requests that refresh one session after another, all over the table. The service accepts a valid token that is newer than the

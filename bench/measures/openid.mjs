@@ -1,0 +1,113 @@
+// What an OpenID provider does for an application: a code for tokens, a refresh token for the next, and UserInfo. Against
+// oidc-provider, which most providers in Node are made of, on the same PostgreSQL.
+import { openConnection } from '../load/connection.mjs'
+import { coreTime } from '../load/core-time.mjs'
+import { closedLoad } from '../load/loads.mjs'
+import { inRounds, printRows } from '../load/rounds.mjs'
+
+/** @typedef {import('../subjects/openid.mjs').Provider} Provider */
+/** @typedef {import('../load/rounds.mjs').Turn} Turn */
+
+const clients = 16
+/** Of each client, so that its authorizations do not reach the number of tokens that one of them can have. */
+const sessions = 4
+const codesInTurn = 24
+const plan = { rounds: 5, seconds: 3 }
+
+/** @type {(answer: import('../load/connection.mjs').Answer | undefined) => Record<string, string>} */
+const contentOf = (answer) => {
+  if (answer?.status !== 200) throw new Error(`A request ended with ${answer?.status}: ${answer?.body}`)
+  return JSON.parse(answer.body.slice(answer.body.indexOf('{'), answer.body.lastIndexOf('}') + 1))
+}
+
+/** Each client has a connection, and the cookies of several sessions of a user. @param {Provider} provider */
+const openClients = async (provider) => {
+  const browsers = []
+  for (const person of provider.people.slice(0, clients)) {
+    /** @type {string[]} */
+    const cookies = []
+    while (cookies.length < sessions) cookies.push(await provider.signIn(person))
+    browsers.push({ cookies, connection: openConnection(provider.port) })
+  }
+  return browsers
+}
+
+/** @typedef {Turn & { done: number }} Counted */
+/** As `withCoreTime`, for a load that may begin after something else. @type {(pid: number, load: () => Promise<Counted>) => Promise<Counted>} */
+const measured = async (pid, load) => {
+  const before = coreTime(pid)
+  const seen = await load()
+  const after = coreTime(pid)
+  return { ...seen, ...(before !== undefined && after !== undefined && { core: (after - before) / seen.done }) }
+}
+
+/** The turns of a provider, by what is asked of it. @param {Provider} provider */
+export const createTurns = async (provider) => {
+  const browsers = await openClients(provider)
+  const ask = (/** @type {number} */ client, /** @type {string} */ text) => browsers[client]?.connection.ask(text)
+  const redeem = async (/** @type {number} */ client, /** @type {string} */ code) =>
+    contentOf(await ask(client, provider.redemption(code)))
+  const codesOf = async (/** @type {string[]} */ cookies, /** @type {number} */ count) => {
+    /** @type {string[]} */
+    const codes = []
+    while (codes.length < count) codes.push(await provider.code(cookies[codes.length % cookies.length] ?? ''))
+    return codes
+  }
+  const tokens = await Promise.all(
+    browsers.map(async ({ cookies }, client) => redeem(client, (await codesOf(cookies, 1))[0] ?? '')),
+  )
+  const load = (/** @type {number} */ seconds, /** @type {(client: number) => Promise<boolean>} */ step) =>
+    measured(provider.pid(), () => closedLoad({ clients: browsers.length, seconds, step }))
+
+  /** Takes as long as it takes. The codes are made before: that is a request of the browser. @type {() => Promise<Counted>} */
+  const redemptions = async () => {
+    const codes = await Promise.all(browsers.map(({ cookies }) => codesOf(cookies, codesInTurn)))
+    return measured(provider.pid(), async () => {
+      const begun = performance.now()
+      await Promise.all(
+        codes.map(async (own, client) => {
+          for (const code of own) await redeem(client, code)
+        }),
+      )
+      const done = codes.flat().length
+      return { done, perSecond: (done * 1000) / (performance.now() - begun) }
+    })
+  }
+  return {
+    close: () => {
+      for (const { connection } of browsers) connection.close()
+    },
+    'code → tokens': redemptions,
+    refresh: (/** @type {number} */ seconds) =>
+      load(seconds, async (client) => {
+        tokens[client] = contentOf(await ask(client, provider.refreshing(tokens[client]?.refresh_token ?? '')))
+        return true
+      }),
+    UserInfo: (/** @type {number} */ seconds) =>
+      load(seconds, async (client) => {
+        contentOf(await ask(client, provider.userInfo(tokens[client]?.access_token ?? '')))
+        return true
+      }),
+  }
+}
+
+/** @param {Provider} latchkey @param {Provider} other */
+export const measureOpenid = async (latchkey, other) => {
+  const theirs = await createTurns(other)
+  const ours = await createTurns(latchkey)
+  try {
+    for (const kind of /** @type {const} */ (['code → tokens', 'refresh', 'UserInfo'])) {
+      const subjects = [
+        { name: 'oidc-provider, PostgreSQL', turn: theirs[kind] },
+        { name: 'Latchkey', turn: ours[kind] },
+      ]
+      printRows(
+        `${kind}: ${clients} clients, ${plan.rounds} rounds of ${plan.seconds} s, medians`,
+        await inRounds(subjects, plan),
+      )
+    }
+  } finally {
+    theirs.close()
+    ours.close()
+  }
+}
