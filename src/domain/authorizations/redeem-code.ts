@@ -46,27 +46,28 @@ const withoutNonce = ({ nonce: _, ...content }: TokenContent): TokenContent => c
 
 /** A code for tokens, once. */
 export const createRedeemCode = ({ database, clock, texts, moments, endReused }: Dependencies) => {
-  /** False if the code was used, or the authorization has ended, since the code was read. */
-  const useCode = (hash: Uint8Array, row: CodeRow, accessToken: string, claims: RefreshTokenClaims) =>
+  const deleteSurplus = (authorizationId: string) =>
     database.transaction(async (sql) => {
-      const { authorization_id: authorizationId, token_content } = row
-      const now = clock.now()
-      const at = moments()
-      if ((await store.holdAuthorization(sql, authorizationId, now, at)).length === 0) return false
-      if ((await store.useCode(sql, hash, at)).length === 0) return false
-      const content = withoutNonce(token_content)
-      const refreshHash = fingerprint(texts.sign(claims))
-      const issuedAt = fromSeconds(claims.iat)
-      await store.insertTokens(
-        sql,
-        { id: claims.tid, authorizationId, codeHash: hash, refreshHash, content, issuedAt },
-        at,
-      )
-      const token = { hash: fingerprint(accessToken), scopes: null, lifetime: accessTokenLifetime }
-      await store.insertAccessToken(sql, claims.tid, token, at)
+      await store.holdAuthorization(sql, authorizationId)
       await store.deleteSurplus(sql, authorizationId, mostTokens)
-      return true
     })
+
+  /** False if the code was used, or the authorization has ended, since the code was read. */
+  const useCode = async (codeHash: Uint8Array, row: CodeRow, accessToken: string, claims: RefreshTokenClaims) => {
+    const { authorization_id: authorizationId, token_content } = row
+    const tokens = {
+      id: claims.tid,
+      authorizationId,
+      codeHash,
+      refreshHash: fingerprint(texts.sign(claims)),
+      content: withoutNonce(token_content),
+      issuedAt: fromSeconds(claims.iat),
+      accessToken: { hash: fingerprint(accessToken), lifetime: accessTokenLifetime },
+    }
+    const [made] = await store.redeemCode(database, tokens, clock.now(), moments())
+    if (made && made.earlier_tokens >= mostTokens) await deleteSurplus(authorizationId)
+    return made !== undefined
+  }
 
   return async <Signed>(redemption: Redemption<Signed>): Promise<Redeemed<Signed> | Refused<CodeFault>> => {
     const { application, code, client, sign } = redemption

@@ -66,26 +66,6 @@ export const selectCode = (
     [hash, applicationId, clockOffset, retry, momentsOf(live)],
   )
 
-/** The authorization, until the transaction ends. Before its code and tokens: every ending takes them in this order. */
-export const holdAuthorization = (sql: Sql, id: string, now: Date, { live }: Moments) =>
-  sql.query(
-    `update application_sessions as s set last_used_at = $2
-     from refresh_token_records as r, users as u, applications as a
-     where s.id = $1 and r.id = s.sid and u.id = s.user_id and a.id = s.application_id and ${stillAuthorized('$3')}
-     returning 1`,
-    [id, now, momentsOf(live)],
-  )
-
-/** Check and change in one statement: of several at once, one gets a row. */
-export const useCode = (sql: Sql, hash: Uint8Array, { clockOffset }: Moments) =>
-  sql.query(
-    `update authorization_codes set used_at = ${databaseMoment('$2')}
-     where hash = $1 and used_at is null and expires_at > ${databaseMoment('$2')} returning 1`,
-    [hash, clockOffset],
-  )
-
-// ── Refresh tokens
-
 type NewTokens = {
   id: string
   authorizationId: string
@@ -93,15 +73,34 @@ type NewTokens = {
   refreshHash: Uint8Array
   content: TokenContent
   issuedAt: Date
+  accessToken: Pick<NewAccessToken, 'hash' | 'lifetime'>
 }
 
-/** They expire with the session, as it would end if it were not used again. */
-export const insertTokens = (sql: Sql, tokens: NewTokens, { clockOffset }: Moments) =>
-  sql.query(
-    `insert into application_tokens
-       (id, application_session_id, code_hash, refresh_hash, token_content, issued_at, rotated_at, expires_at)
-     select $1, s.id, $3, $4, $5, $6, ${databaseMoment('$7')}, r.expires_at
-     from application_sessions as s join refresh_token_records as r on r.id = s.sid where s.id = $2`,
+/**
+ * Uses a code up and makes its tokens: of several at once, one gets a row. The authorization is locked before its code, because every
+ * ending takes them in this order. The tokens expire with the session, as it would end if it were not used again.
+ */
+export const redeemCode = (sql: Sql, tokens: NewTokens, now: Date, { live, clockOffset }: Moments) =>
+  sql.query<{ earlier_tokens: number }>(
+    `with held as (
+       update application_sessions as s set last_used_at = $8
+       from refresh_token_records as r, users as u, applications as a
+       where s.id = $2 and r.id = s.sid and u.id = s.user_id and a.id = s.application_id and ${stillAuthorized('$9')}
+       returning s.id, r.expires_at
+     ), used as (
+       update authorization_codes as c set used_at = ${databaseMoment('$7')} from held
+       where c.hash = $3 and c.application_session_id = held.id and c.used_at is null and c.expires_at > ${databaseMoment('$7')}
+       returning held.id, held.expires_at
+     ), made as (
+       insert into application_tokens
+         (id, application_session_id, code_hash, refresh_hash, token_content, issued_at, rotated_at, expires_at)
+       select $1, used.id, $3, $4, $5, $6, ${databaseMoment('$7')}, used.expires_at from used
+       returning id
+     ), issued as (
+       insert into application_access_tokens (hash, application_tokens_id, scopes, expires_at)
+       select $10, made.id, null, ${databaseMoment('$7')} + ${milliseconds('$11')} from made
+     )
+     select (select count(*) from application_tokens where application_session_id = $2)::int as earlier_tokens from made`,
     [
       tokens.id,
       tokens.authorizationId,
@@ -110,8 +109,18 @@ export const insertTokens = (sql: Sql, tokens: NewTokens, { clockOffset }: Momen
       tokens.content,
       tokens.issuedAt,
       clockOffset,
+      now,
+      momentsOf(live),
+      tokens.accessToken.hash,
+      tokens.accessToken.lifetime,
     ],
   )
+
+// ── Refresh tokens
+
+/** Until the transaction ends. */
+export const holdAuthorization = (sql: Sql, id: string) =>
+  sql.query('select 1 from application_sessions where id = $1 for update', [id])
 
 /** An application that signs its user in at every page would fill the table: the tokens that were used longest ago go. */
 export const deleteSurplus = (sql: Sql, authorizationId: string, most: number) =>
