@@ -241,7 +241,7 @@ describe('letters that the reader has enlarged on the page itself', () => {
   it.each(['de-DE', 'fr-FR'])('fit without scrolling sideways (%s)', async (locale) => {
     const { page, leave } = await open({ locale, viewport: { width: 320, height: 640 } })
     await page
-      .getByText(locale === 'de-DE' ? /^Jetzt aktiv/ : /^Actif en ce moment/)
+      .getByText(locale === 'de-DE' ? /^Jetzt aktiv/ : /^Utilisation en cours/)
       .first()
       .waitFor()
     await page.locator('#password button').click()

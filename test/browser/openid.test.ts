@@ -270,6 +270,7 @@ it('shows which applications have access, ends it, and signs out for an applicat
   await page.getByRole('button', { name: 'Stay signed in' }).focus()
   await page.keyboard.press('Enter')
   await expect.poll(() => focusedName(page)).toBe('Still signed in')
+  await page.getByRole('link', { name: 'Back to Wiki' }).waitFor()
   await page.reload()
   await page.getByRole('button', { name: 'Sign out' }).focus()
   await page.keyboard.press('Enter')

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
+import { moveFocusTo } from '../browser/focus.js'
 import { useFocusAfter } from '../hooks/focus.js'
 
 type Props = {
@@ -19,7 +20,9 @@ export const Panel = ({ title, lead, anchor, step, children }: Props) => {
   useFocusAfter(heading, step)
   useEffect(() => {
     // The browser looked for the anchor before the panel was rendered.
-    if (anchor !== undefined && location.hash === `#${anchor}`) section.current?.scrollIntoView()
+    if (anchor === undefined || location.hash !== `#${anchor}`) return
+    moveFocusTo(heading.current)
+    section.current?.scrollIntoView()
   }, [anchor])
   return (
     <section ref={section} id={anchor} class="panel" aria-labelledby={id}>

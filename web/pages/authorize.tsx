@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { createApplicationPageCalls } from '#client/application-page-calls.js'
 import { type Answer, isTemporary, type Refusal } from '#client/client.js'
 import type { Authorization } from '#contract/authorization.js'
@@ -70,9 +70,14 @@ type State = { asked: Authorization } | { refused: Refusal } | 'waiting'
 
 const Authorize = () => {
   const [state, setState] = useState<State>('waiting')
+  const asked = useRef(0)
   const show = (answer: Answer<Authorization>) => {
     if (answer.refused) setState({ refused: answer })
-    else setState(goOn(answer.value) ? 'waiting' : { asked: answer.value })
+    else if (goOn(answer.value)) setState('waiting')
+    else {
+      asked.current += 1
+      setState({ asked: answer.value })
+    }
   }
   const load = useStableCallback(async () => show(await askNext()))
   useEffect(() => {
@@ -80,7 +85,7 @@ const Authorize = () => {
   }, [])
 
   if (state === 'waiting') return <LoadingCard />
-  if ('asked' in state) return <Question {...state.asked} show={show} load={load} />
+  if ('asked' in state) return <Question {...state.asked} replaces={asked.current > 1} show={show} load={load} />
   const { refused } = state
   if (refused.refused === 'not_authenticated') signIn('sign_in')
   return refused.status === 400 ? (
@@ -104,7 +109,12 @@ const Unanswerable = ({ refused }: { refused: Refusal }) => {
   )
 }
 
-type Asked = Authorization & { show: (answer: Answer<Authorization>) => void; load: () => Promise<void> }
+type Asked = Authorization & {
+  /** Another question was here, and the button that had the focus. */
+  replaces: boolean
+  show: (answer: Answer<Authorization>) => void
+  load: () => Promise<void>
+}
 type Values = { application: string; username: string }
 
 const valuesOf = ({ application, user }: Authorization): Values => ({
@@ -142,7 +152,7 @@ const QuestionCard = ({ asked, heading, lead, back, action, children }: PageProp
   const isOnlyWay = !action && !children
   return (
     <Card>
-      <Heading text={fill(heading, valuesOf(asked))} />
+      <Heading text={fill(heading, valuesOf(asked))} focused={asked.replaces} />
       <p class="lead">{fill(lead, valuesOf(asked))}</p>
       {children}
       <div class="other-way">
@@ -203,27 +213,30 @@ const Prove = (asked: Asked) => {
         username={user?.username ?? ''}
         onProven={() => void load()}
         onSignedOut={() => signIn('sign_in')}
+        withoutPasskey={<AddFactor look="" />}
       />
     </QuestionCard>
   )
 }
 
 /** The account page leads back here when the user has added a factor, and the request goes on. */
+const AddFactor = ({ look }: { look: 'primary' | '' }) => (
+  <a class={`button ${look}`} href={`${withReturnTo('/api/auth/account-page', here())}#two-step`}>
+    {useWords('authorize').toAccount}
+  </a>
+)
+
 const Enrol = (asked: Asked) => {
   const words = useWords('authorize')
-  const action = (
-    <a class="button primary" href={`${withReturnTo('/api/auth/account-page', here())}#two-step`}>
-      {words.toAccount}
-    </a>
-  )
+  const action = <AddFactor look="primary" />
   return <QuestionCard asked={asked} heading={words.enrolHeading} lead={words.enrolLead} action={action} />
 }
 
-const StartAgain = ({ application }: Asked) => {
+const StartAgain = ({ application, replaces }: Asked) => {
   const words = useWords('authorize')
   return (
     <Card>
-      <Heading text={words.startHeading} />
+      <Heading text={words.startHeading} focused={replaces} />
       <p class="lead">{application ? words.startLead : `${words.startLead} ${words.startUnknown}`}</p>
       {application && (
         <a class="button primary" href={application.home}>

@@ -27,11 +27,10 @@ const ask = async (): Promise<Answer<EndSession>> => {
   return caller.refused && isTemporary(caller) ? caller : calls.endSession({ parameters: sentParameters() })
 }
 
-type State = { answer: EndSession } | { refused: Refusal } | 'waiting' | 'stayed'
+type State = { answer: EndSession } | { stayed: EndSession } | { refused: Refusal } | 'waiting'
 
 /** An application asks to sign its user out. The service decides whether it may do that without a question. */
 const EndSessionPage = () => {
-  const words = useWords('end-session')
   const [state, setState] = useState<State>('waiting')
 
   const show = (answered: Answer<EndSession>) => {
@@ -49,12 +48,12 @@ const EndSessionPage = () => {
   }, [])
 
   if (state === 'waiting') return <LoadingCard />
-  if (state === 'stayed') return <Ended heading={words.stayedHeading} text={words.stayed} answer={{ next: 'done' }} />
+  if ('stayed' in state) return <Stayed {...state.stayed} />
   if ('refused' in state) return <PageNotLoaded refused={state.refused} onTryAgain={load} />
   const { answer } = state
-  if (answer.next === 'done') return <Ended heading={words.doneHeading} text={words.done} answer={answer} />
+  if (answer.next === 'done') return <Ended {...answer} />
   const confirm = async () => show(await calls.endSession({ parameters: sentParameters(), confirmed: true }))
-  return <Question answer={answer} onConfirm={confirm} onStay={() => setState('stayed')} />
+  return <Question answer={answer} onConfirm={confirm} onStay={() => setState({ stayed: answer })} />
 }
 
 type QuestionProps = { answer: EndSession; onConfirm: () => Promise<unknown>; onStay: () => void }
@@ -81,19 +80,36 @@ const Question = ({ answer, onConfirm, onStay }: QuestionProps) => {
   )
 }
 
-const Ended = ({ heading, text, answer }: { heading: string; text: string; answer: EndSession }) => {
+const BackToApplication = ({ application }: EndSession) => {
   const words = useWords('end-session')
-  const { application, problem } = answer
+  if (!application) return null
+  return (
+    <a class="button" href={application.home}>
+      {fill(words.backTo, { name: application.name })}
+    </a>
+  )
+}
+
+const Ended = (answer: EndSession) => {
+  const words = useWords('end-session')
+  const { problem } = answer
   return (
     <Card footer={<a href="/login">{useWords('common').backToLogin}</a>}>
-      <Heading text={heading} focused />
-      <Notice kind="success">{text}</Notice>
+      <Heading text={words.doneHeading} focused />
+      <Notice kind="success">{words.done}</Notice>
       {problem && <Notice kind="error">{words.problems[problem]}</Notice>}
-      {application && (
-        <a class="button" href={application.home}>
-          {fill(words.backTo, { name: application.name })}
-        </a>
-      )}
+      <BackToApplication {...answer} />
+    </Card>
+  )
+}
+
+const Stayed = (answer: EndSession) => {
+  const words = useWords('end-session')
+  return (
+    <Card footer={<a href="/api/auth/account-page">{useWords('step-up').toAccount}</a>}>
+      <Heading text={words.stayedHeading} focused />
+      <Notice kind="success">{words.stayed}</Notice>
+      <BackToApplication {...answer} />
     </Card>
   )
 }

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import type { PasskeyCredential, Proof, Refusal } from '#client/client.js'
 import type { ProofMethod } from '#contract/proofs.js'
 import { client } from '../browser/client.js'
@@ -20,12 +21,14 @@ type Props = {
   onProven: () => void
   /** The session has ended in the meantime. */
   onSignedOut: () => void
+  /** What helps a user without the passkey, where a new sign-in would not. */
+  withoutPasskey?: ComponentChildren
 }
 
 type WayProps = { username: string; prove: (proof: Proof) => Promise<Problems | undefined> }
 
 /** Asks for a passkey, if the account has one and the browser knows them, or for the next best proof of the account. */
-export const StepUpForm = ({ methods, username, onProven, onSignedOut }: Props) => {
+export const StepUpForm = ({ methods, username, onProven, onSignedOut, withoutPasskey }: Props) => {
   const words = useWords('passkeys')
   const problemsOf = useProblems({
     wrong_current_password: 'password',
@@ -68,7 +71,7 @@ export const StepUpForm = ({ methods, username, onProven, onSignedOut }: Props) 
         </div>
       )}
       {Way && <Way username={username} prove={prove} />}
-      {!Way && <SignInAgain />}
+      {!Way && (withoutPasskey ?? <SignInAgain />)}
     </>
   )
 }

@@ -24,7 +24,7 @@ export const sections = {
   'step-up': ['step-up', 'common', 'refusals', 'passkeys'],
   authorize: ['authorize', 'step-up', 'common', 'refusals', 'passkeys'],
   'confirm-email': ['confirm-email', 'common', 'refusals'],
-  'end-session': ['end-session', 'common', 'refusals'],
+  'end-session': ['end-session', 'common', 'step-up', 'refusals'],
   undo: ['undo', 'common', 'refusals', 'password'],
   invite: ['invite', 'register', 'common', 'refusals', 'password'],
   dashboard: [

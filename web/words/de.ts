@@ -366,7 +366,7 @@ export const de: Words = {
     consentHeading: 'Weiter zu {application}?',
     consentLead: '{application} meldet Sie als {username} an und erfährt:',
     scopes: {
-      openid: 'dass Sie es sind',
+      openid: 'eine Kennung Ihres Kontos',
       profile: 'Ihren Namen und Benutzernamen',
       email: 'Ihre E-Mail-Adresse',
       groups: 'Ihre Gruppen',
@@ -387,7 +387,7 @@ export const de: Words = {
     startHeading: 'Noch einmal beginnen',
     startLead: 'Diese Anmeldung ist abgelaufen oder schon beendet.',
     startUnknown: 'Gehen Sie zu der Anwendung zurück, von der Sie kommen, und melden Sie sich dort noch einmal an.',
-    startAt: 'Noch einmal bei {application} beginnen',
+    startAt: 'Bei {application} neu beginnen',
     errorHeading: 'Anmeldung nicht möglich',
     errorLead: 'Das ist ein Fehler der Anwendung. Geben Sie ihrem Betreiber Bescheid, mit der Kennung oben.',
   },
@@ -404,7 +404,7 @@ export const de: Words = {
     groups: 'Gruppen',
     applications: 'Anwendungen mit Zugriff',
     applicationsLead:
-      'Bei diesen haben Sie sich mit Ihrem Konto angemeldet. Um eine danach wieder zu nutzen, melden Sie sich dort neu an.',
+      'Bei diesen haben Sie sich mit Ihrem Konto angemeldet. Wenn Sie einen Zugriff beenden, melden Sie sich dort neu an, um die Anwendung wieder zu nutzen.',
     noApplications: 'Keine Anwendung hat Zugriff.',
     endApplication: 'Zugriff beenden',
     endApplicationOf: 'Zugriff beenden: {name}',

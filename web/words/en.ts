@@ -351,7 +351,7 @@ export const en = {
     consentHeading: 'Continue to {application}?',
     consentLead: '{application} signs you in as {username} and gets to know:',
     scopes: {
-      openid: 'that it is you',
+      openid: 'an identifier of your account',
       profile: 'your name and username',
       email: 'your email address',
       groups: 'your groups',
@@ -387,7 +387,7 @@ export const en = {
     groups: 'Groups',
     applications: 'Applications with access',
     applicationsLead:
-      'You signed in to these with your account here. To use one again after this, sign in to it again.',
+      'You signed in to these with your account here. After you end an access, sign in there again to use the application.',
     noApplications: 'No application has access.',
     endApplication: 'End access',
     endApplicationOf: 'End access: {name}',

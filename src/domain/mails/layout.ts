@@ -14,7 +14,7 @@ export const asText = (letter: Letter) =>
 const { background, surface, text, muted } = colours.light
 const bodyStyle = `margin:0;padding:32px 16px;background:${background};color:${text};font-size:${fontSizes.body}px;line-height:${lineHeight};font-family:${fonts.text}`
 const cardStyle = `padding:24px 24px 8px;border-radius:${radii.card}px;background:${surface}`
-const buttonStyle = `display:inline-block;padding:12px 20px;border-radius:${radii.control}px;font-weight:600;text-decoration:none;white-space:nowrap`
+const buttonStyle = `display:inline-block;padding:12px 20px;border-radius:${radii.control}px;font-weight:600;text-decoration:none`
 const markStyle = `display:inline-block;width:32px;height:32px;margin-right:10px;border-radius:${radii.mark}px;vertical-align:middle`
 const codeStyle = `font-family:${fonts.code};font-size:${fontSizes.title}px;letter-spacing:3px;margin:0 0 16px`
 const smallStyle = `font-size:${fontSizes.tiny}px;color:${muted}`
