@@ -23,7 +23,7 @@ const sizesOf = (/** @type {number} */ tokens) => {
 }
 
 /** Text of the n-th access token. */
-const accessToken = (/** @type {number} */ n) => `access-token-${n}`
+const accessToken = (/** @type {number} */ n) => String(n).padStart(43, '0')
 
 /** @type {(url: string, applicationId: string, tokens: number) => Promise<void>} */
 const fillTokens = async (url, applicationId, tokens) => {
@@ -47,7 +47,7 @@ const fillTokens = async (url, applicationId, tokens) => {
     )
     await sql.query(
       `insert into application_access_tokens (hash, application_tokens_id, expires_at)
-       select sha256(('access-token-' || n)::bytea), ${idInSql('tokens', 'n')}, now() + interval '1 day' from generate_series(1, ${tokens}) as n`,
+       select sha256(lpad(n::text, 43, '0')::bytea), ${idInSql('tokens', 'n')}, now() + interval '1 day' from generate_series(1, ${tokens}) as n`,
     )
     await sql.query('vacuum analyze application_sessions, application_tokens, application_access_tokens')
     await sql.query('checkpoint')
