@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import { moveFocusTo } from '../browser/focus.js'
+import { isFocusLost, moveFocusTo } from '../browser/focus.js'
 import { useFocusAfter } from '../hooks/focus.js'
 
 type Props = {
@@ -21,7 +21,8 @@ export const Panel = ({ title, lead, anchor, step, children }: Props) => {
   useEffect(() => {
     // The browser looked for the anchor before the panel was rendered.
     if (anchor === undefined || location.hash !== `#${anchor}`) return
-    moveFocusTo(heading.current)
+    // A field in it may have taken the focus already.
+    if (isFocusLost()) moveFocusTo(heading.current)
     section.current?.scrollIntoView()
   }, [anchor])
   return (
