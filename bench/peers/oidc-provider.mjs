@@ -90,8 +90,9 @@ const provider = new Provider(issuer, {
 })
 
 const handle = provider.callback()
-createServer(async (request, response) => {
+const answer = async (request, response) => {
   if (!request.url?.startsWith('/person/')) return handle(request, response)
   const { params } = await provider.interactionDetails(request, response)
   return provider.interactionFinished(request, response, { login: { accountId: String(params.login_hint) } })
-}).listen(Number(port), '127.0.0.1')
+}
+createServer((request, response) => void answer(request, response)).listen(Number(port), '127.0.0.1')
