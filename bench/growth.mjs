@@ -8,12 +8,11 @@
 // Needs Linux, a build (npm run build), PostgreSQL and Redis. It starts its own servers, like the tests, and stops and removes
 // everything that it started. PostgreSQL does not wait for the disk (fsync is off), but writes whole pages to its log, as in
 // production: that is a cost that grows with the number of pages in use.
-import { availableParallelism, cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
+import { runMeasures } from './load/run-measures.mjs'
 import { measurePurge } from './measures/purge.mjs'
 import { measureRotations } from './measures/rotations.mjs'
 import { measureTableSize } from './measures/table-size.mjs'
-import { openStores } from './subjects/stores.mjs'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -27,40 +26,11 @@ const { values, positionals } = parseArgs({
 })
 const small = Number(values.small)
 const large = { users: Number(values.users), sessions: Number(values.sessions) }
-const longest = 60 * 60_000
 
-/** @typedef {NonNullable<import('./subjects/stores.mjs').Stores>} Stores */
-/** @type {Record<string, (stores: Stores) => Promise<void>>} */
+/** @type {Parameters<typeof runMeasures>[0]} */
 const measures = {
   size: (stores) => measureTableSize(stores, { small: { users: small, sessions: small }, large }),
   rotations: (stores) => measureRotations(stores, { sessions: small, rotations: Number(values.rotations) }),
   purge: (stores) => measurePurge(stores, { sessions: small, expired: Number(values.expired) }),
 }
-const names = positionals.length > 0 ? positionals : Object.keys(measures)
-if (names.some((name) => !(name in measures))) {
-  console.error(`There is ${Object.keys(measures).join(', ')} to measure, and nothing else.`)
-  process.exit(2)
-}
-// Servers are kept by processes that end with this one, however it ends.
-setTimeout(() => {
-  console.error('This takes far too long; something hangs.')
-  process.exit(1)
-}, longest).unref()
-
-const stores = await openStores({
-  full_page_writes: 'on',
-  shared_buffers: '1GB',
-  max_wal_size: '4GB',
-  maintenance_work_mem: '512MB',
-})
-if (!stores) throw new Error('PostgreSQL and Redis are needed')
-console.log(`${availableParallelism()} cores (${cpus()[0]?.model ?? 'of an unknown kind'}), Node ${process.version}`)
-try {
-  for (const name of names) {
-    const before = loadavg()[0]?.toFixed(1)
-    await measures[name]?.(stores)
-    console.log(`\nThe load of the machine was ${before} before and is ${loadavg()[0]?.toFixed(1)} now.`)
-  }
-} finally {
-  await stores.close()
-}
+await runMeasures(measures, positionals)

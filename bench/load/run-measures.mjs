@@ -1,0 +1,43 @@
+// What a bench with large tables does around its measures: servers of its own, an end to everything that hangs, the load before and after.
+import { availableParallelism, cpus, loadavg } from 'node:os'
+import { openStores } from '../subjects/stores.mjs'
+
+/** @typedef {NonNullable<import('../subjects/stores.mjs').Stores>} Stores */
+
+const longest = 60 * 60_000
+
+/**
+ * Those that are named, or all.
+ * @param {Record<string, (stores: Stores) => Promise<void>>} measures
+ * @param {string[]} named
+ */
+export const runMeasures = async (measures, named) => {
+  const names = named.length > 0 ? named : Object.keys(measures)
+  if (names.some((name) => !(name in measures))) {
+    console.error(`There is ${Object.keys(measures).join(', ')} to measure, and nothing else.`)
+    process.exit(2)
+  }
+  // Servers are kept by processes that end with this one, however it ends.
+  setTimeout(() => {
+    console.error('This takes far too long; something hangs.')
+    process.exit(1)
+  }, longest).unref()
+
+  const stores = await openStores({
+    full_page_writes: 'on',
+    shared_buffers: '1GB',
+    max_wal_size: '4GB',
+    maintenance_work_mem: '512MB',
+  })
+  if (!stores) throw new Error('PostgreSQL and Redis are needed')
+  console.log(`${availableParallelism()} cores (${cpus()[0]?.model ?? 'of an unknown kind'}), Node ${process.version}`)
+  try {
+    for (const name of names) {
+      const before = loadavg()[0]?.toFixed(1)
+      await measures[name]?.(stores)
+      console.log(`\nThe load of the machine was ${before} before and is ${loadavg()[0]?.toFixed(1)} now.`)
+    }
+  } finally {
+    await stores.close()
+  }
+}
