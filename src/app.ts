@@ -1,12 +1,12 @@
 import { openMetrics, prepareMetrics } from './app/app-metrics.js'
 import { createBackground, createDatabaseLoading } from './app/background.js'
-import { withPort } from './app/free-port.js'
 import { createHttpParts } from './app/http-parts.js'
 import { createNouns } from './app/nouns.js'
 import { openPlatform, type StoreTimeouts } from './app/open-platform.js'
 import { createOpenidProvider } from './app/openid-provider.js'
 import { refusingUntilReady } from './app/prepare-database.js'
 import { registerFlows } from './app/register-flows.js'
+import { reservePort } from './app/reserved-port.js'
 import { createSeeding } from './app/seeding.js'
 import { readServiceKeys } from './app/service-keys-file.js'
 import { closeApp, type OpenedApp, type ServeOptions, serveApp } from './app/serving.js'
@@ -34,9 +34,8 @@ type Options = ServeOptions & {
 }
 
 /** Opens the stores and registers every route. No port is open yet, and the database may still be out of reach. */
-const openApp = async (given: Config, options: Options) => {
+const openApp = async (config: Config, options: Options) => {
   const { clock = systemClock, log: givenLog, workers, storeTimeouts, housekeepingInterval } = options
-  const config = await withPort(given)
   const log = givenLog ?? createLog({ level: config.logLevel })
   const serviceKeys = createServiceKeys(await readServiceKeys(config.serviceKeysFile), clock)
   const opened = await openPlatform({ config, clock, log, sharedWorkers: workers, storeTimeouts })
@@ -99,16 +98,19 @@ export type App = Awaited<ReturnType<typeof startApp>>
 
 /** Opens and serves. What was opened is closed again when serving fails. */
 export const startApp = async (given: Config, options: Options) => {
-  const app = await openApp(given, options)
-  const close = () => closeApp(app)
+  const { config, release } = await reservePort(given)
   try {
-    const { prepared } = await serveApp(app, options)
-    const { config, server, log, platform, nouns, status, routes } = app
+    const app = await openApp(config, options)
+    const close = () => closeApp(app)
+    const { prepared } = await serveApp(app, { ...options, releasePort: release }).catch(async (error) => {
+      await close()
+      throw error
+    })
+    const { server, log, platform, nouns, status, routes } = app
     /** What can be changed without a restart. With a fault in the file the earlier keys stay. */
     const reload = async () => platform.serviceKeys.replace(await readServiceKeys(config.serviceKeysFile))
     return { config, server, log, platform, nouns, prepared, isReady: () => status.isReady, routes, reload, close }
-  } catch (error) {
-    await close()
-    throw error
+  } finally {
+    await release()
   }
 }

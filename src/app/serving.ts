@@ -68,7 +68,10 @@ export type ServeOptions = {
 }
 
 /** Opens the ports. `prepared` settles when the database is ready, which may be later. */
-export const serveApp = async (app: OpenedApp, { onFatal, signal }: ServeOptions) => {
+export const serveApp = async (
+  app: OpenedApp,
+  { onFatal, signal, releasePort }: ServeOptions & { releasePort(): Promise<void> },
+) => {
   const prepared = prepare(app)
   // Reported below; when listening fails first, that error is the one to report.
   prepared.catch(() => undefined)
@@ -78,6 +81,9 @@ export const serveApp = async (app: OpenedApp, { onFatal, signal }: ServeOptions
   if (!signal?.aborted) {
     prepared.catch(onFatal)
     const { host, port } = app.config
+    // All that takes time first: between the release and listening another program could take the port.
+    await app.server.ready()
+    await releasePort()
     await app.server.listen({ host, port }).catch((error: unknown) => {
       throw listeningError(error)
     })

@@ -1,0 +1,31 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { Config } from '../config.js'
+import { listeningError } from '../platform/listening-error.js'
+
+/** A port that no other program can take until it is released. */
+const holdFreePort = async (host: string) => {
+  const holder = createServer((socket) => socket.destroy()).listen(0, host)
+  await once(holder, 'listening').catch((error: unknown) => {
+    throw listeningError(error)
+  })
+  const address = holder.address()
+  if (address === null || typeof address === 'string') throw new Error('The holder of a free port has no port')
+  const release = async () => {
+    if (!holder.listening) return
+    holder.close()
+    await once(holder, 'close')
+  }
+  return { port: address.port, release }
+}
+
+/**
+ * Port 0: the port is chosen now, because addresses in mails and redirects need it, and held until the server takes it.
+ * Without a public address it becomes part of that, too.
+ */
+export const reservePort = async (config: Config) => {
+  if (config.port !== 0) return { config, release: async () => {} }
+  const { port, release } = await holdFreePort(config.host)
+  const publicUrl = config.publicUrl === 'http://localhost:0' ? `http://localhost:${port}` : config.publicUrl
+  return { config: Object.freeze({ ...config, port, publicUrl }), release }
+}
