@@ -1,0 +1,333 @@
+import { type Static, Type } from 'typebox'
+import { groupPattern, mostGroups } from '../groups.js'
+import { languages } from '../languages.js'
+import { OneOf } from '../refusal-bodies.js'
+import { Id, Moment, Nullable, Provider, Session, UsedApplication } from '../schemas.js'
+
+/**
+ * The API of administrators, below `/api/auth/admin/api`. Everyone who is in neither group gets 404. A member gets 403
+ * `fresh_sign_in_required` with `methods` if the last proof by a second factor is older than 8 hours; for a change it must be as
+ * recent as any sensitive change asks for. No methods: the account has no second factor, and must add one first.
+ */
+export const adminPath = '/api/auth/admin/api'
+
+/** Users of a page. */
+export const adminPageSize = 50
+export const adminEventsPageSize = 100
+export const longestReason = 200
+
+const Group = Type.String({ pattern: groupPattern })
+
+/** Why something is taken away from a user. Only administrators see it. */
+export const Reason = Type.String({ minLength: 1, maxLength: longestReason, pattern: '\\S' })
+
+// ── Who asks
+
+const adminRoles = ['admin', 'support'] as const
+/** `support` can look and help, and cannot change groups, invitations and applications. */
+export type AdminRole = (typeof adminRoles)[number]
+
+/** `GET /self` */
+export const AdminSelf = Type.Object(
+  {
+    id: Id,
+    username: Type.String(),
+    role: OneOf<AdminRole>(adminRoles),
+    adminGroup: Group,
+    supportGroup: Nullable(Group),
+  },
+  { title: 'AdminSelf' },
+)
+export type AdminSelf = Static<typeof AdminSelf>
+
+// ── Users
+
+export const AdminUser = Type.Object(
+  {
+    id: Id,
+    username: Type.String(),
+    email: Type.String(),
+    name: Nullable(Type.String()),
+    disabled: Type.Boolean(),
+    createdAt: Moment,
+    lastSignInAt: Nullable(Moment),
+    factors: Type.Array(OneOf(['totp', 'passkey']), { description: 'The second factors that the account has' }),
+    groups: Type.Array(Group),
+  },
+  { title: 'AdminUser' },
+)
+export type AdminUser = Static<typeof AdminUser>
+
+/** `GET /users` */
+export const AdminUserQuery = Type.Object({
+  search: Type.Optional(
+    Type.String({
+      maxLength: 254,
+      description: 'How a username, an address, a name or a last name begins, or an id',
+    }),
+  ),
+  group: Type.Optional(Group),
+  after: Type.Optional(Type.String({ maxLength: 1000, description: '`next` of the page before' })),
+})
+export const AdminUsers = Type.Object(
+  { users: Type.Array(AdminUser), next: Nullable(Type.String({ description: 'Null on the last page' })) },
+  { title: 'AdminUsers' },
+)
+export type AdminUsers = Static<typeof AdminUsers>
+
+/** What keeps a user from signing in. */
+export const obstacleCodes = [
+  'disabled',
+  'no_password',
+  'must_add_factor',
+  'wrong_codes',
+  'wrong_passwords_for_name',
+  'wrong_passwords_in_browser',
+  'network_limit',
+  'limits_unknown',
+] as const
+export type ObstacleCode = (typeof obstacleCodes)[number]
+
+export const AdminObstacle = Type.Object(
+  {
+    code: OneOf<ObstacleCode>(obstacleCodes),
+    message: Type.String({ description: 'A sentence in English, as `latchkey user show` prints it' }),
+    subject: Nullable(Type.String({ description: 'The name, the address or the network that a limit refuses' })),
+    until: Nullable(Moment),
+    solvedBy: Nullable(OneOf(['enable', 'send-reset'], { description: 'Which change of the user would solve it' })),
+  },
+  { title: 'AdminObstacle' },
+)
+export type AdminObstacle = Static<typeof AdminObstacle>
+
+const { current: _, ...session } = Session.properties
+export const AdminSession = Type.Object(session, { title: 'AdminSession' })
+export type AdminSession = Static<typeof AdminSession>
+
+/** Newest first. `reason` says what happened, as `latchkey events` does; `actorReason` is what an administrator wrote. */
+export const AdminEvent = Type.Object(
+  {
+    id: Id,
+    kind: Type.String(),
+    reason: Nullable(Type.String()),
+    userId: Nullable(Id),
+    username: Nullable(Type.String()),
+    actorId: Nullable(Id),
+    actor: Nullable(Type.String({ description: 'The username that the administrator has now' })),
+    actorReason: Nullable(Type.String()),
+    sessionId: Nullable(Id),
+    requestId: Nullable(Id),
+    ip: Type.String({ description: '`command line` for what an operator did there' }),
+    userAgent: Type.String(),
+    device: Session.properties.device,
+    createdAt: Moment,
+  },
+  { title: 'AdminEvent' },
+)
+export type AdminEvent = Static<typeof AdminEvent>
+
+/** `GET /users/:id` */
+export const AdminUserDetails = Type.Object(
+  {
+    ...AdminUser.properties,
+    self: Type.Boolean({ description: 'It is the account of who asks: changes are refused' }),
+    emailProven: Type.Boolean(),
+    language: Nullable(OneOf(languages)),
+    formerEmails: Type.Array(Type.Object({ email: Type.String(), replacedAt: Moment })),
+    hasPassword: Type.Boolean(),
+    providers: Type.Array(Provider),
+    totp: Nullable(Type.Object({ createdAt: Moment })),
+    recoveryCodesLeft: Type.Integer(),
+    passkeys: Type.Integer(),
+    trustedDevices: Type.Integer(),
+    why: Type.Array(AdminObstacle, { description: 'Why the user cannot sign in; empty if nothing is known' }),
+    sessions: Type.Array(AdminSession),
+    applications: Type.Array(UsedApplication),
+    events: Type.Array(AdminEvent, { description: 'The newest ones' }),
+  },
+  { title: 'AdminUserDetails' },
+)
+export type AdminUserDetails = Static<typeof AdminUserDetails>
+
+/** `POST /users/:id/…`. Those that take something away need the reason. */
+export const userActions = {
+  disable: { needsReason: true },
+  enable: { needsReason: false },
+  'end-sessions': { needsReason: true },
+  'reset-factors': { needsReason: true },
+  'send-reset': { needsReason: false },
+  'lock-down': { needsReason: true },
+} as const satisfies Record<string, { needsReason: boolean }>
+export type UserAction = keyof typeof userActions
+
+export const AdminAction = Type.Object({ reason: Type.Optional(Reason) }, { title: 'AdminAction' })
+
+/** `PATCH /users/:id/groups`: answers with the user. With `remove` the reason is needed. */
+export const AdminGroupsPatch = Type.Object(
+  {
+    add: Type.Optional(Type.Array(Group, { maxItems: mostGroups })),
+    remove: Type.Optional(Type.Array(Group, { maxItems: mostGroups })),
+    reason: Type.Optional(Reason),
+  },
+  { title: 'AdminGroupsPatch' },
+)
+
+/** `POST /users/:id/delete`: the username, so that a wrong id is noticed. No reason is stored. */
+export const AdminDeletion = Type.Object({ username: Type.String({ maxLength: 1024 }) }, { title: 'AdminDeletion' })
+
+// ── Invitations
+
+export const AdminInvitation = Type.Object(
+  { email: Type.String(), groups: Type.Array(Group), createdAt: Moment, expiresAt: Moment },
+  { title: 'AdminInvitation' },
+)
+export type AdminInvitation = Static<typeof AdminInvitation>
+
+/** `GET /invitations` */
+export const AdminInvitations = Type.Object({ invitations: Type.Array(AdminInvitation) }, { title: 'AdminInvitations' })
+/** `POST /invitations`: 201 with the invitation. The link is in the mail only. */
+export const AdminInvite = Type.Object(
+  {
+    email: Type.String({ maxLength: 254 }),
+    groups: Type.Optional(Type.Array(Group, { maxItems: mostGroups })),
+    language: Type.Optional(OneOf(languages)),
+  },
+  { title: 'AdminInvite' },
+)
+/** `DELETE /invitations`: 204. */
+export const AdminUninvite = Type.Object({ email: Type.String({ maxLength: 254 }) }, { title: 'AdminUninvite' })
+
+// ── Groups
+
+export const AdminGroup = Type.Object(
+  {
+    name: Group,
+    createdAt: Moment,
+    members: Type.Integer(),
+    role: Nullable(OneOf<AdminRole>(adminRoles, { description: 'What its members may do here' })),
+  },
+  { title: 'AdminGroup' },
+)
+export type AdminGroup = Static<typeof AdminGroup>
+
+/** `GET /groups`. The members are `GET /users?group=NAME`. */
+export const AdminGroups = Type.Object({ groups: Type.Array(AdminGroup) }, { title: 'AdminGroups' })
+/** `POST /groups`: 201 with the group, or 200 if it is there already. */
+export const AdminNewGroup = Type.Object({ name: Group }, { title: 'AdminNewGroup' })
+/** `DELETE /groups`: 204. A group with members only with `members: true` and a reason. */
+export const AdminGroupDeletion = Type.Object(
+  {
+    name: Group,
+    members: Type.Optional(Type.Boolean({ description: 'Also if members lose it' })),
+    reason: Type.Optional(Reason),
+  },
+  { title: 'AdminGroupDeletion' },
+)
+
+// ── Applications
+
+const Seen = Type.Object({ kind: Type.String(), message: Type.String(), count: Type.Integer(), seenAt: Moment })
+
+/** Its addresses and secrets change on the command line only. */
+export const AdminApplication = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    kind: OneOf(['web', 'browser', 'native']),
+    home: Type.String(),
+    everyone: Type.Boolean(),
+    groups: Type.Array(Group, { description: 'Who may use it, unless everyone may' }),
+    redirectAddresses: Type.Array(Type.String()),
+    logoutAddresses: Type.Array(Type.String()),
+    backchannelLogout: Nullable(Type.String()),
+    factors: Type.Integer({ minimum: 1, maximum: 2 }),
+    maxAge: Nullable(Type.Integer({ description: 'In seconds' })),
+    consent: OneOf(['none', 'ask']),
+    pkce: Type.Boolean(),
+    algorithm: OneOf(['RS256', 'ES256']),
+    createdAt: Moment,
+    secrets: Type.Array(Type.Object({ id: Type.String(), createdAt: Moment }), { description: 'When each was made' }),
+    errors: Type.Array(Seen, { description: 'The last ones, newest first' }),
+    normalEnds: Type.Array(Seen, { description: 'Requests that ended without a sign-in, which is no error' }),
+  },
+  { title: 'AdminApplication' },
+)
+export type AdminApplication = Static<typeof AdminApplication>
+
+/** `GET /applications` */
+export const AdminApplications = Type.Object(
+  { applications: Type.Array(AdminApplication) },
+  { title: 'AdminApplications' },
+)
+/** `PATCH /applications/:id`: answers with the application. The reason is needed if users may lose it. */
+export const AdminApplicationPatch = Type.Object(
+  {
+    everyone: Type.Optional(Type.Boolean()),
+    groups: Type.Optional(Type.Array(Group, { maxItems: mostGroups })),
+    reason: Type.Optional(Reason),
+  },
+  { title: 'AdminApplicationPatch' },
+)
+
+// ── Events
+
+/**
+ * `GET /events`: newest first. To follow them, ask again with `since` a minute before the newest one, and leave out the ids that
+ * are known: an event may become visible some seconds after its moment.
+ */
+export const AdminEventQuery = Type.Object({
+  user: Type.Optional(Type.String({ maxLength: 254, description: 'An id, a username or an address' })),
+  kind: Type.Optional(Type.String({ maxLength: 2000, description: 'One or more, with commas between them' })),
+  ip: Type.Optional(Type.String({ maxLength: 64, description: 'An address, a network, or `command line`' })),
+  since: Type.Optional(Moment),
+  after: Type.Optional(Type.String({ maxLength: 100, description: '`next` of the page before' })),
+})
+export const AdminEvents = Type.Object(
+  { events: Type.Array(AdminEvent), next: Nullable(Type.String({ description: 'For older ones' })) },
+  { title: 'AdminEvents' },
+)
+export type AdminEvents = Static<typeof AdminEvents>
+
+// ── Overview
+
+/** What needs attention. */
+export const attentionCodes = [
+  'mails_failing',
+  'mails_given_up',
+  'webhooks_stopped',
+  'webhooks_given_up',
+  'webhooks_waiting',
+  'logout_notices_given_up',
+  'logout_notices_waiting',
+  'signing_key_unreadable',
+  'signing_key_due',
+  'application_key_unreadable',
+  'application_key_due',
+  'clock_off',
+] as const
+export type AttentionCode = (typeof attentionCodes)[number]
+
+/** `GET /overview` */
+export const AdminOverview = Type.Object(
+  {
+    attention: Type.Array(
+      Type.Object({
+        code: OneOf<AttentionCode>(attentionCodes),
+        message: Type.String({ description: 'A sentence in English' }),
+        count: Nullable(Type.Integer()),
+        since: Nullable(Moment),
+      }),
+    ),
+    days: Type.Array(
+      Type.Object({
+        day: Type.String({ format: 'date', description: 'In UTC' }),
+        signIns: Type.Integer(),
+        failures: Type.Integer(),
+        newUsers: Type.Integer(),
+      }),
+      { description: 'The last 30 days, oldest first; the last one is today' },
+    ),
+  },
+  { title: 'AdminOverview' },
+)
+export type AdminOverview = Static<typeof AdminOverview>
