@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { feedbackIds, passwordErrorIds } from './password-rules.js'
+import { feedbackIds } from './password-feedback.js'
+import { passwordErrorIds } from './password-rules.js'
 import { type ProofMethod, proofMethods } from './proofs.js'
 import { type RefusalCode, refusalCodes, refusals } from './refusals.js'
 

@@ -2,7 +2,8 @@ import { englishDevices } from '#contract/device-names.js'
 import type { AccountEventKind } from '#contract/events.js'
 import type { Method } from '#contract/factors.js'
 import type { LoginNotice, PublicReason } from '#contract/pages.js'
-import type { FeedbackId, PasswordErrorId, PasswordRuleId } from '#contract/password-rules.js'
+import { type FeedbackId, feedbackSentences } from '#contract/password-feedback.js'
+import type { PasswordErrorId, PasswordRuleId } from '#contract/password-rules.js'
 import type { RefusalCode } from '#contract/refusals.js'
 
 /** The first language of the catalogue, and the shape of all others: a missing text does not compile. */
@@ -180,38 +181,7 @@ export const en = {
       unusable_characters: 'This password contains characters that cannot be used.',
       leaked: 'This password is in a list of leaked passwords. Choose another one, and change it wherever you use it.',
     } satisfies Record<Exclude<PasswordErrorId, PasswordRuleId>, string>,
-    feedback: {
-      straight_rows: 'Straight rows of keys on your keyboard are easy to guess.',
-      key_patterns: 'Short keyboard patterns are easy to guess.',
-      repeated_characters: 'Repeated characters like "aaa" are easy to guess.',
-      repeated_patterns: 'Repeated character patterns like "abcabcabc" are easy to guess.',
-      sequences: 'Common character sequences like "abc" are easy to guess.',
-      recent_years: 'Recent years are easy to guess.',
-      dates: 'Dates are easy to guess.',
-      heavily_used: 'This is a heavily used password.',
-      frequently_used: 'This is a frequently used password.',
-      commonly_used: 'This is a commonly used password.',
-      similar_to_common: 'This is similar to a commonly used password.',
-      single_word: 'Single words are easy to guess.',
-      single_name: 'Single names or surnames are easy to guess.',
-      common_names: 'Common names and surnames are easy to guess.',
-      common_words: 'Common words with numbers and symbols added are easy to guess.',
-      personal: 'Your name, your email address and words that belong to this service are easy to guess.',
-      patterns: 'Rows of keys, repetitions and dates are easy to guess.',
-      avoid_substitutions: "Avoid predictable letter substitutions like '@' for 'a'.",
-      avoid_reversed_words: 'Avoid reversed spellings of common words.',
-      capitalize_some: 'Capitalize some, but not all letters.',
-      capitalize_more: 'Capitalize more than the first letter.',
-      avoid_dates: 'Avoid dates and years that are associated with you.',
-      avoid_recent_years: 'Avoid recent years.',
-      avoid_own_years: 'Avoid years that are associated with you.',
-      avoid_sequences: 'Avoid common character sequences.',
-      avoid_repetition: 'Avoid repeated words and characters.',
-      longer_key_patterns: 'Use longer keyboard patterns and change typing direction multiple times.',
-      add_words: 'Add more words that are less common.',
-      use_words: 'Use multiple words, but avoid common phrases.',
-      unrelated_words: 'Three or four unrelated words in a row are a good start.',
-    } satisfies Record<FeedbackId, string>,
+    feedback: feedbackSentences as Record<FeedbackId, string>,
   },
   login: {
     title: 'Sign in',

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type FeedbackId, inSentences } from '../../contract/password-rules.js'
+import type { FeedbackId } from '../../contract/password-feedback.js'
+import { inSentences } from '../../contract/password-rules.js'
 import { unusable, validate } from './rules.js'
 
 const strong = { score: 4, feedback: [], isStrong: true }
