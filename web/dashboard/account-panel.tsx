@@ -1,10 +1,10 @@
 import type { Account } from '#contract/schemas.js'
 import { Button } from '../components/button.js'
+import { Panel } from '../components/panel.js'
 import { useDisclosure } from '../hooks/focus.js'
 import { ChangeEmail } from './change-email.js'
 import { EditNames } from './edit-names.js'
 import { editableFieldsInOrder, useFieldWords } from './editable-fields.js'
-import { Panel } from './panel.js'
 
 export const AccountPanel = ({ account }: { account: Account }) => {
   const words = useFieldWords()
@@ -12,7 +12,7 @@ export const AccountPanel = ({ account }: { account: Account }) => {
   const { isOpen, setOpen, containerProps } = useDisclosure(edit)
   return (
     <Panel title={words.dashboard.account}>
-      <dl class="account-facts">
+      <dl class="facts">
         {editableFieldsInOrder.map(([name, { label, shown }]) => {
           const value = shown(account, words)
           return (

@@ -3,11 +3,11 @@ import type { UsedApplication } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { isFocusLost, moveFocusTo } from '../browser/focus.js'
 import { Button } from '../components/button.js'
+import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
+import { fullDate, isNow, timeAgo } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { useDashboardActions } from './dashboard-actions.js'
-import { fullDate, isNow, timeAgo } from './dates.js'
-import { Panel } from './panel.js'
 
 /** Programs that sign their users in here, and that this user has used. */
 export const ApplicationsPanel = ({ applications }: { applications: UsedApplication[] }) => {

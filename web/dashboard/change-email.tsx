@@ -7,10 +7,10 @@ import { Form, type Problems, type Values } from '../components/form.js'
 import { useDisclosure, useFocusAfter } from '../hooks/focus.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
+import { fullDate } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { useProblems } from '../words/refusals.js'
 import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
-import { fullDate } from './dates.js'
 
 type Props = { account: Account }
 

@@ -1,15 +1,15 @@
 import type { Account } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
+import { leaveSignedOut } from '../browser/sign-out.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
+import { Panel } from '../components/panel.js'
 import { useDisclosure } from '../hooks/focus.js'
 import { useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { useProblems } from '../words/refusals.js'
 import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
-import { Panel } from './panel.js'
-import { leaveSignedOut } from './sign-out.js'
 
 /** The browser saves the value as a file. */
 const saveAsFile = (value: object, name: string) => {

@@ -5,9 +5,9 @@ import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
 import { type FieldProblems, Form, type Problems, type Values } from '../components/form.js'
 import { useSettings, useWords } from '../hooks/settings.js'
+import { fullDate } from '../words/dates.js'
 import { useProblems, usernameRefusals } from '../words/refusals.js'
 import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
-import { fullDate } from './dates.js'
 import { changesOf, editableFieldsInOrder, useFieldWords } from './editable-fields.js'
 
 const fields = { ...usernameRefusals, too_many_usernames: 'username' }

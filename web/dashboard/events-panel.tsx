@@ -4,10 +4,10 @@ import type { AccountEventKind } from '#contract/events.js'
 import type { AccountEvent } from '#contract/schemas.js'
 import { moveFocusTo } from '../browser/focus.js'
 import { Button } from '../components/button.js'
+import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
+import { fullDate, timeAgo } from '../words/dates.js'
 import { fill } from '../words/format.js'
-import { fullDate, timeAgo } from './dates.js'
-import { Panel } from './panel.js'
 
 const shownAtFirst = 6
 /** In the place of an address, of what an operator did by a command. */

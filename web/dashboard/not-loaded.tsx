@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
 import { isTemporary, type Refusal } from '#client/client.js'
 import { Notice } from '../components/notice.js'
+import { Panel } from '../components/panel.js'
+import { SignOutButton } from '../components/sign-out-button.js'
 import { TryAgain } from '../components/try-again.js'
 import { useWords } from '../hooks/settings.js'
 import { useSentences } from '../words/refusals.js'
-import { Panel } from './panel.js'
-import { SignOutButton } from './sign-out-button.js'
 
 /** The whole account: what is wrong, and what can be done meanwhile. */
 export const NotLoaded = ({ refused, onTryAgain }: { refused: Refusal; onTryAgain: () => Promise<void> }) => {

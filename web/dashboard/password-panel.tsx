@@ -7,11 +7,11 @@ import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { HiddenUsername } from '../components/hidden-username.js'
 import { NewPasswordField } from '../components/new-password-field.js'
+import { Panel } from '../components/panel.js'
 import { useDisclosure } from '../hooks/focus.js'
 import { useWords } from '../hooks/settings.js'
 import { useNewPasswordProblems } from '../words/passwords.js'
 import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
-import { Panel } from './panel.js'
 
 type Props = { account: Account }
 

@@ -3,13 +3,13 @@ import type { ProviderButton } from '#contract/pages.js'
 import type { Account } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
+import { Panel } from '../components/panel.js'
 import { ProviderLogo } from '../components/provider-logo.js'
 import { leaving } from '../hooks/busy.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { AskFirst } from './ask-first.js'
 import { useDashboardActions } from './dashboard-actions.js'
-import { Panel } from './panel.js'
 
 export const ProvidersPanel = ({ account }: { account: Account }) => {
   const words = useWords('dashboard')

@@ -4,13 +4,13 @@ import type { Session } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { isFocusLost, moveFocusTo } from '../browser/focus.js'
 import { Button } from '../components/button.js'
+import { DeviceIcon } from '../components/devices.js'
+import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import type { Words } from '../words/catalogue.js'
+import { exactDate, fullDate, isNow, timeAgo } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { useDashboardActions } from './dashboard-actions.js'
-import { exactDate, fullDate, isNow, timeAgo } from './dates.js'
-import { DeviceIcon } from './devices.js'
-import { Panel } from './panel.js'
 
 export const SessionsPanel = ({ sessions }: { sessions: Session[] }) => {
   const words = useWords('dashboard')

@@ -1,9 +1,9 @@
 import { client } from '../browser/client.js'
+import { leaveSignedOut } from '../browser/sign-out.js'
+import { Panel } from '../components/panel.js'
 import { useWords } from '../hooks/settings.js'
 import { AskFirst } from './ask-first.js'
 import { useDashboardActions } from './dashboard-actions.js'
-import { Panel } from './panel.js'
-import { leaveSignedOut } from './sign-out.js'
 
 export const SignOutEverywherePanel = () => {
   const words = useWords('dashboard')

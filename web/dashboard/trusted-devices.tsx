@@ -3,9 +3,9 @@ import type { Factors } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
 import { useSettings, useWords } from '../hooks/settings.js'
+import { fullDate } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { useDashboardActions } from './dashboard-actions.js'
-import { fullDate } from './dates.js'
 
 type Props = { devices: Factors['trustedDevices']; onChanged: () => Promise<void> }
 

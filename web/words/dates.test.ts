@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { regional } from '../words/format.js'
 import { isNow, timeAgo } from './dates.js'
+import { regional } from './format.js'
 
 const now = Date.parse('2026-11-15T12:00:00Z')
 const earlier = (seconds: number) => new Date(now - seconds * 1_000).toISOString()

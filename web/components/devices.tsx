@@ -1,4 +1,4 @@
-import { Icon } from '../components/icons.js'
+import { Icon } from './icons.js'
 
 type Device = { browser: string | null; system: string | null }
 

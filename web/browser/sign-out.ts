@@ -1,6 +1,6 @@
-import { client } from '../browser/client.js'
-import { unmount } from '../browser/mount.js'
-import { redirectToLogin } from '../browser/navigation.js'
+import { client } from './client.js'
+import { unmount } from './mount.js'
+import { redirectToLogin } from './navigation.js'
 
 /** Clears the screen first, so that the browser keeps no picture of the account for its back button. */
 export const leaveSignedOut = (notice: 'signed_out' | 'signed_out_everywhere' | 'account_deleted') => {

@@ -1,9 +1,9 @@
 import type { Refusal } from '#client/client.js'
 import { client } from '../browser/client.js'
-import { Button } from '../components/button.js'
+import { leaveSignedOut } from '../browser/sign-out.js'
 import { leaving } from '../hooks/busy.js'
 import { useWords } from '../hooks/settings.js'
-import { leaveSignedOut } from './sign-out.js'
+import { Button } from './button.js'
 
 type Props = { onRefused: (refusal: Refusal) => void }
 

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Notice } from '../components/notice.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
+import { Notice } from './notice.js'
 
 type Message = { kind: 'error' | 'success'; text: string }
 
