@@ -2,6 +2,7 @@ import type { Config } from '../config.js'
 import { applicationIssuer } from '../domain/applications/application-issuer.js'
 import { createAnswers } from '../flows/openid-authorize/answers.js'
 import { createBeginRequest } from '../flows/openid-authorize/begin-request.js'
+import { createMakeCode } from '../flows/openid-authorize/make-code.js'
 import { createAuthorize } from '../flows/openid-authorize/openid-authorize.js'
 import { openidAuthorizeRoutes } from '../flows/openid-authorize/openid-authorize.routes.js'
 import { createSignedInUsers } from '../flows/openid-authorize/visitor.js'
@@ -30,6 +31,7 @@ export const registerAuthorizePage = (
       signedInUsers,
       beginRequest: createBeginRequest(nouns),
       answers: createAnswers(nouns),
+      makeCode: createMakeCode(nouns),
     })
   }
   let authorize: ReturnType<typeof createAll> | undefined

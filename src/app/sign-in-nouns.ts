@@ -24,7 +24,7 @@ import { createIdentities } from '../domain/providers/identities.js'
 import type { createProviders } from '../domain/providers/providers.js'
 import type { SealedValues } from '../domain/sealed-values/sealed-values.js'
 import type { EndedSessions } from '../domain/sessions/ended-sessions.js'
-import { createRotations } from '../domain/sessions/rotations.js'
+import { createEndStolen, createRotations } from '../domain/sessions/rotations.js'
 import type { SessionLookups } from '../domain/sessions/session-lookups.js'
 import type { Sessions } from '../domain/sessions/sessions.js'
 import { createChallenges } from '../domain/sign-in/challenges.js'
@@ -43,7 +43,7 @@ import type { Clock } from '../lib/clock.js'
 import type { Seal } from '../lib/seal.js'
 import type { Cache } from '../platform/cache/cache.js'
 import type { Database } from '../platform/database/database.js'
-import type { Metrics } from '../platform/metrics/metrics.js'
+import type { Metrics, RefreshOutcome } from '../platform/metrics/metrics.js'
 import { createAccountChangesNoun } from './account-changes.js'
 import { createFactorsNoun } from './factors.js'
 
@@ -86,11 +86,9 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
   const knownDevices = createKnownDevices({ keys: deps.keysFor('known device'), clock })
   const challenges = createChallenges({ database, clock })
   const accountChanges = createAccountChangesNoun({ ...deps, trustedDevices, challenges })
-  const rotate = createRotations({
-    ...deps,
-    accountChanges,
-    onRotation: (outcome) => metrics?.countRefresh(outcome),
-  })
+  const onRotation = (outcome: RefreshOutcome) => metrics?.countRefresh(outcome)
+  const endStolen = createEndStolen({ ...deps, accountChanges, onRotation })
+  const rotate = createRotations({ ...deps, endStolen, onRotation })
   const factors = createFactorsNoun({ ...deps, accountChanges, productName })
   const { origin, hostname } = new URL(config.publicUrl)
   const relyingParty = { id: hostname, origin, name: productName }
@@ -121,6 +119,7 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
     ...nouns,
     passkeyCeremonies,
     rotate,
+    endStolen,
     unfinishedSignIns,
     deleteAccount,
     operatorChanges,

@@ -33,13 +33,13 @@ const createRefreshTokens = ({ cookies, tokens }: Pick<Dependencies, 'cookies' |
     return claims && { userId: claims.userId, sessionId: claims.sid }
   }
 
-  /** The session of a refresh token that has not expired. */
-  const refreshableSessionOf = (request: FastifyRequest) => {
-    const claims = refreshTokenOf(request)?.claims
-    return claims && !tokens.hasExpired(claims) ? claims.sid : undefined
+  /** One that has not expired. Whether it was used before, only its session's row knows. */
+  const refreshableTokenOf = (request: FastifyRequest) => {
+    const token = refreshTokenOf(request)
+    return token && !tokens.hasExpired(token.claims) ? token : undefined
   }
 
-  return { refreshTokenOf, refreshedSessionOf, refreshableSessionOf }
+  return { refreshTokenOf, refreshedSessionOf, refreshableTokenOf }
 }
 
 /**
@@ -65,7 +65,7 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     return caller
   }
 
-  const { refreshTokenOf, refreshedSessionOf, refreshableSessionOf } = createRefreshTokens({ cookies, tokens })
+  const { refreshTokenOf, refreshedSessionOf, refreshableTokenOf } = createRefreshTokens({ cookies, tokens })
 
   /** A hook before all that ask who is calling: only a token of a key that this instance does not know yet makes it wait. */
   const learnKey = (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
@@ -94,9 +94,9 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     /** The same, but only by a token that has not expired. */
     currentSessionOf: (request: FastifyRequest) => {
       const caller = peek(request)
-      return caller ? caller.sessionId : refreshableSessionOf(request)
+      return caller ? caller.sessionId : refreshableTokenOf(request)?.claims.sid
     },
-    refreshableSessionOf,
+    refreshableTokenOf,
     required: async (request: FastifyRequest, reply: FastifyReply) =>
       peek(request) ? undefined : sendRefusal(reply, refuse('not_authenticated')),
     of,

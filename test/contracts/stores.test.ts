@@ -186,6 +186,8 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     return { id, record }
   }
   const graces = { refreshGrace: 30 * seconds, renewGrace: 2 * minutes }
+  const recordAfter = async (id: string, clockOffset: number) =>
+    (await sessions.selectRecord(sql, id, { live, clockOffset, graces }))[0]
   const rotation = (id: string, generation: number, presented: number, successor: number) => ({
     ...{ id, generation, presented: bytes(presented), successor: bytes(successor) },
     ...{ issuedAt: now, expiresAt: at(30 * days), usedAt: now, live, clockOffset: 0, client },
@@ -204,10 +206,10 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     const proof = { methods: ['pwd'], authenticated_at: now, second_factor_at: null }
     const holder = { username: 'Ada', email: 'Ada@Example.com', name: null, groups: [], ...proof }
     expect((await Promise.all(tries)).flat()).toEqual([holder])
-    const [row] = await sessions.selectRecord(sql, id, live, 1 * minutes, graces)
+    const row = await recordAfter(id, 1 * minutes)
     expect(row).toMatchObject({ ...holder, generation: 1, just_rotated: true, just_voided: false, usable: true })
     expect(Buffer.from(row?.previous_hash ?? [])).toEqual(bytes(1))
-    expect((await sessions.selectRecord(sql, id, live, 5 * minutes, graces))[0]?.just_rotated).toBe(false)
+    expect((await recordAfter(id, 5 * minutes))?.just_rotated).toBe(false)
     const caller = (generation: number) => ({ sessionId: id, userId, generation })
     await sql.transaction(async (inside) => {
       expect(await sessions.lockRecord(inside, caller(1), live)).toMatchObject([{ generation: 1, ...proof }])
@@ -222,7 +224,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       { methods: ['pwd', 'otp'], authenticated_at: at(5), second_factor_at: at(5), moment: expect.any(Date) },
     ])
     expect(await sessions.selectProof(sql, caller(1), live)).toEqual([])
-    expect((await sessions.selectRecord(sql, id, live, 0, graces))[0]?.just_voided).toBe(true)
+    expect((await recordAfter(id, 0))?.just_voided).toBe(true)
     await users.updateDisabled(sql, userId, now)
     expect(await sessions.rotateRecord(sql, rotation(id, 3, 30, 31))).toEqual([])
   })

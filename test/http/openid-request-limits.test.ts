@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { limiterKey, limiters } from '../../src/domain/limiters/limiters.js'
-import { minutes } from '../../src/lib/durations.js'
+import { minutes, seconds } from '../../src/lib/durations.js'
 import { addApplication } from '../support/applications.js'
 import { parametersFor } from '../support/authorization-requests.js'
 import { callerOf } from '../support/authorizations.js'
 import type { Browser } from '../support/client.js'
-import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
 let id: string
@@ -90,4 +90,74 @@ it('a browser signs in anew if it has an access token alone, or of another sessi
     (await callerOf(latchkey, 'half')).sessionId,
   ])
   expect((await begin(tab)).next).toBe('sign_in')
+})
+
+describe('a code needs a refresh token that a refresh would accept', () => {
+  const refresh = async (tab: Browser) => expect((await tab.post('/api/auth/refresh')).status).toBe(200)
+  const rows = async (statement: string, username: string) =>
+    (await latchkey.sql.query(`${statement} in (select id from users where username = $1)`, [username])).length
+  const traces = async (name: string) => ({
+    codes: await rows(
+      `select 1 from authorization_codes as c join application_sessions as s on s.id = c.application_session_id where s.user_id`,
+      name,
+    ),
+    thefts: await rows("select 1 from events where kind = 'refresh_theft' and user_id", name),
+  })
+  const access = async (tab: Browser) => (await tab.get('/api/auth/me')).status
+
+  it.each<[string, string, Changed, (owner: Browser, thief: Browser) => void]>([
+    ['with the other cookies of that time', 'copied', {}, () => undefined],
+    ['in silence', 'copied-silently', { prompt: 'none' }, () => undefined],
+    [
+      'beside the newest access token',
+      'copied-half',
+      {},
+      (owner, thief) => thief.jar.set('access_token', owner.jar.get('access_token') ?? ''),
+    ],
+  ])('one that was copied before a refresh ends the session and tells its owner: %s', async (_, name, changed, mix) => {
+    const owner = await latchkey.signedUp(name)
+    const thief = owner.copy()
+    await refresh(owner)
+    await latchkey.advance(31 * seconds)
+    mix(owner, thief)
+    expect(await access(thief)).toBe(200)
+    const answer = await begin(thief, changed)
+    if (changed.prompt === 'none') expect(told(answer)).toMatchObject({ error: 'login_required' })
+    else expect(answer.next).toBe('sign_in')
+    // No page finds a session any more: the sign-in page cannot lead back here by itself.
+    expect([await access(thief), await access(owner)]).toEqual([401, 401])
+    expect(await traces(name)).toEqual({ codes: 0, thefts: 1 })
+    await latchkey.mailTo(`${name}@example.com`, /may have been copied/)
+  })
+
+  it('another tab may have refreshed a moment ago', async () => {
+    const tab = await latchkey.signedUp('tabs')
+    const other = tab.copy()
+    await refresh(tab)
+    for (const changed of [{}, { prompt: 'none' }] as Changed[]) {
+      expect(told(await begin(other, changed)).code).toEqual(expect.any(String))
+      expect(told(await begin(tab, changed)).code).toEqual(expect.any(String))
+    }
+    expect(await traces('tabs')).toEqual({ codes: 4, thefts: 0 })
+  })
+
+  it('one that another tab has replaced a moment ago gets no code and ends nothing', async () => {
+    const tab = await latchkey.signedUp('replaced')
+    const other = tab.copy()
+    expect((await tab.act('/api/auth/step-up', { password: goodPassword })).status).toBe(200)
+    other.jar.set('access_token', tab.jar.get('access_token') ?? '')
+    expect((await begin(other)).next).toBe('sign_in')
+    expect(told(await begin(tab)).code).toEqual(expect.any(String))
+    expect(await traces('replaced')).toEqual({ codes: 1, thefts: 0 })
+  })
+
+  it('one that is newer than its row is good: the database has lost a write', async () => {
+    const tab = await latchkey.signedUp('newer')
+    await refresh(tab)
+    await latchkey.sql.query(
+      `update refresh_token_records set generation = 0, token_hash = previous_hash, previous_hash = null where id = $1`,
+      [(await callerOf(latchkey, 'newer')).sessionId],
+    )
+    expect(told(await begin(tab)).code).toEqual(expect.any(String))
+  })
 })

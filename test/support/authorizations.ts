@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { createAuthorizations } from '../../src/domain/authorizations/authorizations.js'
+import { inSeconds } from '../../src/domain/sessions/issue-tokens.js'
 import type { Latchkey } from './latchkey.js'
 
 type Issued = {
@@ -30,10 +31,31 @@ export const callerOf = async ({ sql }: Latchkey, username: string) => {
   return { sessionId: row.id, userId: row.user_id, generation: row.generation }
 }
 
+/** The same with the refresh token of the session, signed again. */
+const holderOf = async (latchkey: Latchkey, username: string) => {
+  const caller = await callerOf(latchkey, username)
+  const [row] = await latchkey.sql.query<
+    Record<'created_at' | 'issued_at' | 'expires_at', Date> & { signed_in_as: string }
+  >('select created_at, issued_at, expires_at, signed_in_as from refresh_token_records where id = $1', [
+    caller.sessionId,
+  ])
+  if (!row) throw new Error('The session has ended')
+  const claims = {
+    userId: caller.userId,
+    username: row.signed_in_as,
+    sid: caller.sessionId,
+    gen: caller.generation,
+    auth_time: inSeconds(row.created_at),
+    iat: inSeconds(row.issued_at),
+    exp: inSeconds(row.expires_at),
+  }
+  return { ...caller, refreshToken: { text: latchkey.app.nouns.tokens.signRefresh(claims), claims } }
+}
+
 /** A code for the newest session of a user, as the authorization endpoint gives it. */
 export const issueCode = async (latchkey: Latchkey, username: string, issued: Issued) => {
   const { application, redirectAddress = 'https://notes.example.com/callback', challenge, scopes } = issued
-  const result = await authorizationsOf(latchkey).issueCode(await callerOf(latchkey, username), {
+  const result = await authorizationsOf(latchkey).issueCode(await holderOf(latchkey, username), {
     application,
     redirectAddress,
     challenge,

@@ -4,8 +4,7 @@ import type { Database } from '../../platform/database/database.js'
 import type { Application } from '../applications/application.js'
 import type { Events } from '../events/events.js'
 import { createSessionLife, type SessionLimits } from '../sessions/live-sessions.js'
-import type { SessionLookups } from '../sessions/session-lookups.js'
-import type { SessionCaller } from '../sessions/sessions.js'
+import type { Sessions, TokenHolder } from '../sessions/sessions.js'
 import type { Users } from '../users/users.js'
 import { createEndAuthorizations } from './end-authorizations.js'
 import { createExchangeRefreshToken } from './exchange-refresh-token.js'
@@ -26,7 +25,7 @@ type Options = SessionLimits & {
   clock: Clock
   events: Pick<Events, 'recordInside'>
   users: Pick<Users, 'lockEnabled'>
-  sessionLookups: Pick<SessionLookups, 'lockOfCaller'>
+  sessions: Pick<Sessions, 'lockOfHolder'>
   /** The first signs refresh tokens, all of them verify. */
   refreshTokenKeys: readonly Buffer[]
 }
@@ -43,8 +42,8 @@ export const createAuthorizations = (options: Options) => {
   const parts = { database, clock, texts, moments, endReused }
 
   return {
-    issueCode: (caller: SessionCaller, requested: Requested) =>
-      database.transaction((sql) => issueCodeInside(sql, caller, requested)),
+    issueCode: (holder: TokenHolder, requested: Requested) =>
+      database.transaction((sql) => issueCodeInside(sql, holder, requested)),
     /** In a transaction that holds no row but the user's. */
     issueCodeInside,
 

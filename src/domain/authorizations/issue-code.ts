@@ -1,5 +1,5 @@
 import { factorsOf } from '../../contract/factors.js'
-import { refuse } from '../../contract/outcome.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
@@ -10,8 +10,8 @@ import type { Events } from '../events/events.js'
 import { sharedScopes, type TokenContent } from '../id-tokens/user-claims.js'
 import type { Client } from '../sessions/client.js'
 import { inSeconds } from '../sessions/issue-tokens.js'
-import type { SessionLookups, SessionProof } from '../sessions/session-lookups.js'
-import type { SessionCaller } from '../sessions/sessions.js'
+import type { SessionProof } from '../sessions/session-lookups.js'
+import type { Sessions, TokenHolder } from '../sessions/sessions.js'
 import type { Users } from '../users/users.js'
 import * as store from './authorizations.store.js'
 
@@ -30,7 +30,7 @@ export type Requested = {
 type Dependencies = {
   clock: Clock
   users: Pick<Users, 'lockEnabled'>
-  sessionLookups: Pick<SessionLookups, 'lockOfCaller'>
+  sessions: Pick<Sessions, 'lockOfHolder'>
   events: Pick<Events, 'recordInside'>
 }
 
@@ -38,17 +38,18 @@ type Dependencies = {
 const authTimeOf = ({ provenAt, begunAt }: SessionProof) => inSeconds(provenAt) || inSeconds(begunAt)
 
 /**
- * A code for the session of the caller. The rows are taken in the order of every ending, user before session before application, so
+ * A code for the session of the holder. The rows are taken in the order of every ending, user before session before application, so
  * that one that ends at the same moment leaves no code behind. A refusal has written nothing.
  */
 export const createIssueCode =
-  ({ clock, users, sessionLookups, events }: Dependencies) =>
-  async (sql: Transaction, caller: SessionCaller, requested: Requested) => {
+  ({ clock, users, sessions, events }: Dependencies) =>
+  async (sql: Transaction, holder: TokenHolder, requested: Requested) => {
     const { application, redirectAddress, challenge, client } = requested
-    const { userId, sessionId: sid } = caller
+    const { userId, sessionId: sid } = holder
     const user = await users.lockEnabled(sql, userId)
-    const proof = user && (await sessionLookups.lockOfCaller(sql, caller))
-    if (!user || !proof) return refuse('not_authenticated')
+    if (!user) return refuse('not_authenticated')
+    const proof = await sessions.lockOfHolder(sql, holder)
+    if (isRefused(proof)) return proof
     const [access] = await store.holdApplication(sql, application.id)
     if (!access || !mayUse(access, user.groups)) return refuse('no_access')
     const now = clock.now()

@@ -9,11 +9,9 @@ import { fromSeconds, type Issued, type IssueTokens, inSeconds } from './issue-t
 import type { SessionLife } from './live-sessions.js'
 import { proofOf } from './proof.js'
 import * as store from './sessions.store.js'
+import { standingOf } from './token-standing.js'
 
-/**
- * `raced`: the token had just been rotated by another request, and this one got the same successor. `replaced`: it lost
- * the race against a step-up or a change such as of the password, and the session goes on with newer tokens.
- */
+/** `raced`: the token had just been rotated by another request, and this one got the same successor. */
 export type Rotated =
   | { issued: Issued; raced: boolean }
   | (Refused<'ended' | 'theft' | 'replaced'> & { userId: string; sessionId: string })
@@ -41,26 +39,25 @@ const newestClaims = (
 export const createExchangeToken = ({ database, tokens, clock, life, issue, graces, onEnded }: Dependencies) => {
   /**
    * Answers a token that is not the newest one of its session. Another request may have rotated it a moment ago: then it gets
-   * the same successor. The session may have ended. Any other old token counts as stolen: the caller ends the session.
+   * the same successor. The session may have ended.
    */
   const answerOldToken = async (
-    claims: RefreshClaims,
-    presented: Uint8Array,
+    presented: RefreshToken,
     exchangeNewest: (newest: RefreshToken) => Promise<Rotated>,
   ): Promise<Rotated> => {
+    const { claims } = presented
     const { userId, sid: sessionId } = claims
     const owner = { userId, sessionId }
     const ended = refuse('ended', owner)
-    const [row] = await store.selectRecord(database, sessionId, life.liveNow(), clock.offset(), graces)
+    const [row] = await store.selectRecord(database, sessionId, {
+      live: life.liveNow(),
+      clockOffset: clock.offset(),
+      graces,
+    })
     if (!row) onEnded({ sid: sessionId, minGeneration: null })
     if (!row?.usable) return ended
-    const isPresented = (hash: Uint8Array | null) => hash !== null && sameBytes(hash, presented)
-    if (row.just_voided && isPresented(row.voided_hash)) return refuse('replaced', owner)
-    // Usually 1. After T5 → T6, a change of the groups and T6 → T7 at once, T5 is 2 rotations old, and gets T7 too.
-    const ageInRotations = [row.previous_hash, ...(row.earlier_hashes ?? []).toReversed()].findIndex(isPresented) + 1
-    if (!row.just_rotated || ageInRotations === 0) return refuse('theft', owner)
-    // A successor of it was replaced since, so it is no longer an ancestor of the newest token.
-    if (claims.gen + ageInRotations !== row.generation) return refuse('replaced', owner)
+    const standing = standingOf(row, presented)
+    if (standing !== 'valid') return refuse(standing, owner)
     const successor = newestClaims(claims, row)
     const text = tokens.signRefreshWithEach(successor).find((each) => sameBytes(fingerprint(each), row.token_hash))
     if (!text) return ended
@@ -70,16 +67,16 @@ export const createExchangeToken = ({ database, tokens, clock, life, issue, grac
     return { issued: issue({ id: userId, ...row }, proofOf(row), successor, text, now), raced: true }
   }
 
-  const exchange = async ({ text, claims }: RefreshToken, client: Client, by: RotatedBy): Promise<Rotated> => {
+  const exchange = async (refreshToken: RefreshToken, client: Client, by: RotatedBy): Promise<Rotated> => {
+    const { text, claims } = refreshToken
     const now = clock.now()
     const iat = inSeconds(now)
     const successor = { ...claims, gen: claims.gen + 1, iat, exp: life.expiryFor(claims.auth_time) }
     const token = tokens.signRefresh(successor)
-    const presented = fingerprint(text)
     const [holder] = await store.rotateRecord(database, {
       id: claims.sid,
       generation: successor.gen,
-      presented,
+      presented: fingerprint(text),
       successor: fingerprint(token),
       issuedAt: fromSeconds(iat),
       expiresAt: fromSeconds(successor.exp),
@@ -90,7 +87,7 @@ export const createExchangeToken = ({ database, tokens, clock, life, issue, grac
       atProxy: by === 'proxy',
       graces,
     })
-    if (!holder) return answerOldToken(claims, presented, (newest) => exchange(newest, client, by))
+    if (!holder) return answerOldToken(refreshToken, (newest) => exchange(newest, client, by))
     return { issued: issue({ id: claims.userId, ...holder }, proofOf(holder), successor, token), raced: false }
   }
 

@@ -3,13 +3,36 @@ import type { AccountChanges } from '../accounts/account-changes.js'
 import type { RefreshToken } from '../tokens/tokens.js'
 import type { Client } from './client.js'
 import type { EndedSessions } from './ended-sessions.js'
-import type { RotatedBy, SessionCaller, Sessions } from './sessions.js'
+import type { RotatedBy, Sessions } from './sessions.js'
+
+type OnRotation = (outcome: 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft') => void
+
+type TheftDependencies = {
+  sessions: Pick<Sessions, 'end'>
+  accountChanges: Pick<AccountChanges, 'byOldToken'>
+  onRotation: OnRotation
+}
+
+export type EndStolen = ReturnType<typeof createEndStolen>
+
+/** Of several old tokens at once, the first ends the session and tells the owner. */
+export const createEndStolen =
+  ({ sessions, accountChanges, onRotation }: TheftDependencies) =>
+  async ({ claims: { userId, sid: sessionId, gen: generation } }: RefreshToken, client: Client) => {
+    onRotation('theft')
+    const caller = { userId, sessionId, generation }
+    await accountChanges.byOldToken({ caller, client }, 'session_stolen', async (sql) =>
+      (await sessions.end(sql, 'refresh_theft', caller))
+        ? { changes: { session_stolen: { event: { reason: 'old_token' } } } }
+        : refuse('ended'),
+    )
+  }
 
 type Dependencies = {
-  sessions: Pick<Sessions, 'rotate' | 'end'>
+  sessions: Pick<Sessions, 'rotate'>
   endedSessions: Pick<EndedSessions, 'hasEnded'>
-  accountChanges: Pick<AccountChanges, 'byOldToken'>
-  onRotation: (outcome: 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft') => void
+  endStolen: EndStolen
+  onRotation: OnRotation
 }
 
 export type Rotations = ReturnType<typeof createRotations>
@@ -19,7 +42,7 @@ export type Rotations = ReturnType<typeof createRotations>
  * session that is known to have ended is refused without the database: behind a proxy a browser may send its token with each
  * part of a page.
  */
-export const createRotations = ({ sessions, endedSessions, accountChanges, onRotation }: Dependencies) => {
+export const createRotations = ({ sessions, endedSessions, endStolen, onRotation }: Dependencies) => {
   const exchange = async (refreshToken: RefreshToken, client: Client, by: RotatedBy) => {
     const { userId, sid: sessionId } = refreshToken.claims
     return endedSessions.hasEnded(sessionId)
@@ -27,23 +50,11 @@ export const createRotations = ({ sessions, endedSessions, accountChanges, onRot
       : sessions.rotate(refreshToken, client, by)
   }
 
-  /** Of several old tokens at once, the first ends the session and tells the owner. */
-  const endStolen = (caller: SessionCaller, client: Client) =>
-    accountChanges.byOldToken({ caller, client }, 'session_stolen', async (sql) =>
-      (await sessions.end(sql, 'refresh_theft', caller))
-        ? { changes: { session_stolen: { event: { reason: 'old_token' } } } }
-        : refuse('ended'),
-    )
-
   return async (refreshToken: RefreshToken, client: Client, by: RotatedBy) => {
     const rotated = await exchange(refreshToken, client, by)
-    if (!isRefused(rotated)) {
-      onRotation(rotated.raced ? 'raced' : 'rotated')
-      return rotated
-    }
-    const { userId, sessionId, refused } = rotated
-    onRotation(refused)
-    if (refused === 'theft') await endStolen({ userId, sessionId, generation: refreshToken.claims.gen }, client)
+    if (!isRefused(rotated)) onRotation(rotated.raced ? 'raced' : 'rotated')
+    else if (rotated.refused === 'theft') await endStolen(refreshToken, client)
+    else onRotation(rotated.refused)
     return rotated
   }
 }

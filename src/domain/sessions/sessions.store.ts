@@ -232,7 +232,8 @@ export const replaceToken = (
     ],
   )
 
-type RecordRow = HolderRow & {
+export type RecordRow = HolderRow & {
+  created_at: Date
   token_hash: Uint8Array
   previous_hash: Uint8Array | null
   /** The newest last. */
@@ -250,6 +251,7 @@ type RecordRow = HolderRow & {
 const graceBegan = `${databaseNow('$2')} - ${milliseconds('$3')}`
 const record = selectList<RecordRow>({
   ...holderColumns,
+  created_at: 'r.created_at',
   token_hash: true,
   previous_hash: true,
   earlier_hashes: true,
@@ -263,17 +265,22 @@ const record = selectList<RecordRow>({
   usable: `u.disabled_at is null and ${liveSession('$5')}`,
 })
 
-export const selectRecord = (
-  sql: Sql,
-  id: string,
-  live: LiveAt,
-  clockOffset: number,
-  { refreshGrace, renewGrace }: Graces,
-) =>
-  sql.query<RecordRow>(
-    `select ${record} from refresh_token_records as r join users as u on u.id = r.user_id where r.id = $1`,
-    [id, clockOffset, refreshGrace, renewGrace, momentsOf(live)],
-  )
+type RecordMoments = { live: LiveAt; clockOffset: number; graces: Graces }
+
+const recordOf = `select ${record} from refresh_token_records as r join users as u on u.id = r.user_id where r.id = $1`
+const recordValues = (id: string, { live, clockOffset, graces: { refreshGrace, renewGrace } }: RecordMoments) =>
+  [id, clockOffset, refreshGrace, renewGrace, momentsOf(live)] as const
+
+export const selectRecord = (sql: Sql, id: string, moments: RecordMoments) =>
+  sql.query<RecordRow>(recordOf, recordValues(id, moments))
+
+/** In a transaction that holds the user's row. No row if the caller's token was replaced. */
+export const lockWholeRecord = (sql: Sql, { sessionId, userId, generation }: Caller, moments: RecordMoments) =>
+  sql.query<RecordRow>(`${recordOf} and r.user_id = $6 and r.oldest_generation <= $7 for update of r`, [
+    ...recordValues(sessionId, moments),
+    userId,
+    generation,
+  ])
 
 type StoredProofRow = ProofRow & { moment: Date }
 const storedProof = selectList<StoredProofRow>({

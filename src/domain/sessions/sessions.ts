@@ -7,6 +7,7 @@ import { createEndings } from './endings.js'
 import { createExchangeToken } from './exchange-token.js'
 import { createIssueTokens } from './issue-tokens.js'
 import { createSessionLife, type SessionLimits } from './live-sessions.js'
+import { createLockOfHolder } from './lock-of-holder.js'
 import { createPurge } from './purge.js'
 import { createReplaceTokens } from './replace-tokens.js'
 import * as store from './sessions.store.js'
@@ -14,6 +15,7 @@ import * as store from './sessions.store.js'
 export type { FirstProof } from './begin-session.js'
 export type { RotatedBy } from './exchange-token.js'
 export type { Issued } from './issue-tokens.js'
+export type { TokenHolder } from './lock-of-holder.js'
 export type { SessionCaller } from './request-context.js'
 
 export type Sessions = ReturnType<typeof createSessions>
@@ -41,13 +43,15 @@ export const createSessions = (options: Options) => {
   const { liveNow } = life
   const issue = createIssueTokens({ tokens, life })
   const parts = { database, tokens, clock, life, issue, onEnded }
+  const graces = { refreshGrace, renewGrace }
   const secondFactorRequired = options.secondFactor === 'required'
 
   return {
     /** Only `domain/sign-in` may call it: it decides who gets a session. */
     beginSession: createBeginSession({ ...parts, endSurplus, secondFactorRequired }),
     /** Only `rotations` may call it: it ends a session of which an old token was used. */
-    rotate: createExchangeToken({ ...parts, graces: { refreshGrace, renewGrace } }),
+    rotate: createExchangeToken({ ...parts, graces }),
+    lockOfHolder: createLockOfHolder({ clock, life, graces }),
     replaceTokens: createReplaceTokens(parts),
     ...endings,
     /** Those of the user, whose row is held. Tokens from before are refused, and the next refresh gets new ones. */

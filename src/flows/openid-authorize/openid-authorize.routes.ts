@@ -65,10 +65,11 @@ const createVisitorOf =
   (callers: Callers) =>
   (request: FastifyRequest, browser: string): Visitor => {
     const caller = callers.peek(request)
-    const session = callers.refreshableSessionOf(request)
-    const isWhole = caller !== undefined && caller.sessionId === session
-    const couldNotRenew = caller === undefined && session !== undefined
-    return { browser, caller: isWhole ? caller : undefined, couldNotRenew, client: clientOf(request) }
+    const refreshToken = callers.refreshableTokenOf(request)
+    const isWhole = caller !== undefined && caller.sessionId === refreshToken?.claims.sid
+    const couldNotRenew = caller === undefined && refreshToken !== undefined
+    const holder = isWhole ? { ...caller, refreshToken } : undefined
+    return { browser, caller: holder, couldNotRenew, client: clientOf(request) }
   }
 
 const createBrowserOf = (cookies: Cookies) => (request: FastifyRequest) => {

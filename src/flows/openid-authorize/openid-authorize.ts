@@ -1,49 +1,40 @@
 import type { Authorization, AuthorizationStep } from '../../contract/authorization.js'
-import { isRefused, refuse } from '../../contract/outcome.js'
+import { isRefused } from '../../contract/outcome.js'
 import type { Application } from '../../domain/applications/application.js'
 import { isRedirectAddress } from '../../domain/applications/application-addresses.js'
 import type { Applications } from '../../domain/applications/applications.js'
-import type {
-  AuthorizationRequest,
-  AuthorizationRequests,
-} from '../../domain/authorization-requests/authorization-requests.js'
+import type { AuthorizationRequests } from '../../domain/authorization-requests/authorization-requests.js'
 import {
   enoughToProve,
   hasProvenSince,
   isOtherThanNamed,
-  lacksConsent,
   nextQuestion,
   type SignedInUser,
   silentError,
 } from '../../domain/authorization-requests/next-question.js'
 import { applicationOf } from '../../domain/authorization-requests/request-id.js'
 import type { AuthorizationError } from '../../domain/authorization-requests/request-steps.js'
-import type { Authorizations } from '../../domain/authorizations/authorizations.js'
-import type { Consents } from '../../domain/consents/consents.js'
 import { sharedScopes } from '../../domain/id-tokens/user-claims.js'
-import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
-import type { Database, Sql, Transaction } from '../../platform/database/database.js'
+import type { Database } from '../../platform/database/database.js'
 import type { Answers } from './answers.js'
+import { type Asking, createTake, keyOf } from './asking.js'
 import type { createBeginRequest } from './begin-request.js'
+import type { MakeCode } from './make-code.js'
 import type { SignedInUsers, Visitor } from './visitor.js'
 
 type Dependencies = {
   database: Database
   applications: Pick<Applications, 'find'>
   authorizationRequests: AuthorizationRequests
-  authorizations: Pick<Authorizations, 'issueCodeInside'>
-  consents: Pick<Consents, 'give' | 'scopesOf'>
   signedInUsers: SignedInUsers
   beginRequest: ReturnType<typeof createBeginRequest>
   answers: Answers
+  makeCode: MakeCode
 }
 
-type Asking = { application: Application; request: AuthorizationRequest; visitor: Visitor }
 type Answer = { request: string; user: string; answer: 'continue' | 'deny' }
 
 const named = ({ name, home }: Application) => ({ name, home })
-
-const keyOf = ({ request, visitor }: Asking) => ({ id: request.id, browser: visitor.browser })
 
 const startAgain = (application: Application | undefined): Authorization => ({
   next: 'start_again',
@@ -57,17 +48,16 @@ const done = (application: Application, location: string): Authorization => ({
 })
 
 /** What is open again, if it was taken away while the code was made. */
-const questionAfter = { not_authenticated: 'sign_in', no_access: 'no_access', consent_withdrawn: 'consent' } as const
-
-/** Uses the request up. One that is not stored is answered in the request that brought it, and by no other. */
-const createTake =
-  (authorizationRequests: Pick<AuthorizationRequests, 'take'>) =>
-  async (sql: Sql, asking: Asking, userId: string | undefined) =>
-    !asking.request.isStored || (await authorizationRequests.take(sql, keyOf(asking), userId))
+const questionAfter = {
+  not_authenticated: 'sign_in',
+  theft: 'sign_in',
+  no_access: 'no_access',
+  consent_withdrawn: 'consent',
+} as const
 
 /** How a request ends, with an error or a code, or what it asks before. */
 const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' | 'beginRequest'>) => {
-  const { database, authorizations, consents, answers } = deps
+  const { database, makeCode, answers } = deps
   const take = createTake(deps.authorizationRequests)
 
   const withError = async (asking: Asking, error: AuthorizationError, userId: string | undefined) => {
@@ -97,31 +87,14 @@ const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' 
     }
   }
 
-  /** With the user's row held: one who withdraws the consent has done so by now, or waits and ends what is made here. */
-  const stillAgrees = async (sql: Transaction, asking: Asking, user: SignedInUser) => {
-    const agreedTo = await consents.scopesOf(user.id, asking.application.id, sql)
-    return !lacksConsent({ ...asking, user: { ...user, agreedTo } })
-  }
-
-  /** One code for each request: what uses it up, the consent and the code are one transaction. */
   const withCode = async (asking: Asking, user: SignedInUser, hasAgreed: boolean): Promise<Authorization> => {
     const { application, request, visitor } = asking
-    const { caller, client } = visitor
+    const { caller } = visitor
     if (!caller || isOtherThanNamed({ ...asking, user })) return withError(asking, 'login_required', user.id)
-    const issued = await commitUnlessRefused(database, async (sql) => {
-      if (!(await take(sql, asking, user.id))) return refuse('over')
-      const { redirectAddress, challenge, scopes, nonce, claims } = request
-      const content = { scopes, ...(nonce !== undefined && { nonce }), ...(claims && { claims }) }
-      const asked = { application, redirectAddress, challenge, content, client }
-      const made = await authorizations.issueCodeInside(sql, caller, asked)
-      if (isRefused(made)) return made
-      if (hasAgreed) await consents.give(sql, user.id, application.id, sharedScopes(request))
-      else if (!(await stillAgrees(sql, asking, user))) return refuse('consent_withdrawn')
-      return made
-    })
-    if (!isRefused(issued)) return done(application, answers.withCode(request, issued.code))
-    if (issued.refused === 'over') return startAgain(application)
-    return withQuestion(asking, user, questionAfter[issued.refused])
+    const made = await makeCode(asking, caller, user, hasAgreed)
+    if (!isRefused(made)) return done(application, answers.withCode(request, made.code))
+    if (made.refused === 'over') return startAgain(application)
+    return withQuestion(asking, user, questionAfter[made.refused])
   }
 
   return { withError, withQuestion, withCode }

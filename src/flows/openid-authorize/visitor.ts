@@ -3,14 +3,14 @@ import type { Consents } from '../../domain/consents/consents.js'
 import type { Proofs } from '../../domain/proofs/proofs.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
-import type { SessionCaller } from '../../domain/sessions/sessions.js'
+import type { SessionCaller, TokenHolder } from '../../domain/sessions/sessions.js'
 import type { Users } from '../../domain/users/users.js'
 
 /** Who brings the request of an application: a browser, and the session in it. */
 export type Visitor = {
   /** The value of the cookie that ties requests to their browser. */
   browser: string
-  caller: SessionCaller | undefined
+  caller: TokenHolder | undefined
   /** There is a session, but its tokens have expired and could not be renewed. */
   couldNotRenew: boolean
   client: Client

@@ -1,0 +1,33 @@
+import { type Refused, refuse } from '../../contract/outcome.js'
+import type { Clock } from '../../lib/clock.js'
+import type { Transaction } from '../../platform/database/database.js'
+import type { RefreshToken } from '../tokens/tokens.js'
+import type { SessionLife } from './live-sessions.js'
+import { proofOf } from './proof.js'
+import type { SessionCaller } from './request-context.js'
+import type { SessionProof } from './session-lookups.js'
+import * as store from './sessions.store.js'
+import { standingOf } from './token-standing.js'
+
+/** A caller with the refresh token of the same session. */
+export type TokenHolder = SessionCaller & { refreshToken: RefreshToken }
+
+type Dependencies = { clock: Clock; life: SessionLife; graces: store.Graces }
+
+/**
+ * For what lasts as long as the session: the refresh token must be worth a refresh. One that is not is judged as a refresh judges it,
+ * so it hits no browser that the next refresh would spare. Otherwise the session lives until the transaction ends.
+ */
+export const createLockOfHolder =
+  ({ clock, life, graces }: Dependencies) =>
+  async (
+    sql: Transaction,
+    { refreshToken, ...caller }: TokenHolder,
+  ): Promise<SessionProof | Refused<'not_authenticated' | 'theft'>> => {
+    const moments = { live: life.liveNow(), clockOffset: clock.offset(), graces }
+    const [row] = await store.lockWholeRecord(sql, caller, moments)
+    if (!row?.usable) return refuse('not_authenticated')
+    const standing = standingOf(row, refreshToken)
+    if (standing === 'valid') return { ...proofOf(row), begunAt: row.created_at }
+    return refuse(standing === 'theft' ? 'theft' : 'not_authenticated')
+  }

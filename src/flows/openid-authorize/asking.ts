@@ -1,0 +1,18 @@
+import type { Application } from '../../domain/applications/application.js'
+import type {
+  AuthorizationRequest,
+  AuthorizationRequests,
+} from '../../domain/authorization-requests/authorization-requests.js'
+import type { Sql } from '../../platform/database/database.js'
+import type { Visitor } from './visitor.js'
+
+/** A request of an application, and who brings it. */
+export type Asking = { application: Application; request: AuthorizationRequest; visitor: Visitor }
+
+export const keyOf = ({ request, visitor }: Asking) => ({ id: request.id, browser: visitor.browser })
+
+/** Uses the request up. One that is not stored is answered in the request that brought it, and by no other. */
+export const createTake =
+  (authorizationRequests: Pick<AuthorizationRequests, 'take'>) =>
+  async (sql: Sql, asking: Asking, userId: string | undefined) =>
+    !asking.request.isStored || (await authorizationRequests.take(sql, keyOf(asking), userId))

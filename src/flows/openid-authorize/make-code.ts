@@ -1,0 +1,53 @@
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { AuthorizationRequests } from '../../domain/authorization-requests/authorization-requests.js'
+import { lacksConsent, type SignedInUser } from '../../domain/authorization-requests/next-question.js'
+import type { Authorizations } from '../../domain/authorizations/authorizations.js'
+import type { Consents } from '../../domain/consents/consents.js'
+import { sharedScopes } from '../../domain/id-tokens/user-claims.js'
+import type { EndStolen } from '../../domain/sessions/rotations.js'
+import type { TokenHolder } from '../../domain/sessions/sessions.js'
+import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
+import { type Asking, createTake } from './asking.js'
+
+type Dependencies = {
+  database: Database
+  authorizationRequests: Pick<AuthorizationRequests, 'take'>
+  authorizations: Pick<Authorizations, 'issueCodeInside'>
+  consents: Pick<Consents, 'give' | 'scopesOf'>
+  endStolen: EndStolen
+}
+
+export type MakeCode = ReturnType<typeof createMakeCode>
+
+/** One code for each request: what uses it up, the consent and the code are one transaction. */
+export const createMakeCode = ({ database, authorizations, consents, endStolen, ...deps }: Dependencies) => {
+  const take = createTake(deps.authorizationRequests)
+
+  /** With the user's row held: one who withdraws the consent has done so by now, or waits and ends what is made here. */
+  const stillAgrees = async (sql: Transaction, asking: Asking, user: SignedInUser) => {
+    const agreedTo = await consents.scopesOf(user.id, asking.application.id, sql)
+    return !lacksConsent({ ...asking, user: { ...user, agreedTo } })
+  }
+
+  const make = (asking: Asking, holder: TokenHolder, user: SignedInUser, hasAgreed: boolean) =>
+    commitUnlessRefused(database, async (sql) => {
+      const { application, request, visitor } = asking
+      if (!(await take(sql, asking, user.id))) return refuse('over')
+      const { redirectAddress, challenge, scopes, nonce, claims } = request
+      const content = { scopes, ...(nonce !== undefined && { nonce }), ...(claims && { claims }) }
+      const asked = { application, redirectAddress, challenge, content, client: visitor.client }
+      const made = await authorizations.issueCodeInside(sql, holder, asked)
+      if (isRefused(made)) return made
+      if (hasAgreed) await consents.give(sql, user.id, application.id, sharedScopes(request))
+      else if (!(await stillAgrees(sql, asking, user))) return refuse('consent_withdrawn')
+      return made
+    })
+
+  /** Copied cookies must not become the tokens of an application unnoticed. */
+  return async (asking: Asking, holder: TokenHolder, user: SignedInUser, hasAgreed: boolean) => {
+    const made = await make(asking, holder, user, hasAgreed)
+    if (isRefused(made) && made.refused === 'theft') await endStolen(holder.refreshToken, asking.visitor.client)
+    return made
+  }
+}
