@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { limiterKey, limiters } from '../../src/domain/limiters/limiters.js'
+import { limiterKey, limiters, userSubject } from '../../src/domain/limiters/limiters.js'
 import { minutes, seconds } from '../../src/lib/durations.js'
 import { addApplication } from '../support/applications.js'
 import { parametersFor } from '../support/authorization-requests.js'
@@ -35,8 +35,10 @@ describe('300 new requests in 15 minutes', () => {
   const stored = async () =>
     (await latchkey.sql.query<{ count: number }>('select count(*)::int from authorization_requests'))[0]?.count
 
-  it('are enough for the strangers of a network, and a signed-in browser there has its own count', async () => {
+  it('are enough for the strangers of a network, and a signed-in user there has an own count, of all sessions together', async () => {
     const member = await latchkey.signedUp('member')
+    const elsewhere = latchkey.browser()
+    await elsewhere.post('/login', { username: 'member', password: goodPassword })
     const tab = latchkey.browser()
     await use('127.0.0.1')
     const before = await stored()
@@ -57,8 +59,10 @@ describe('300 new requests in 15 minutes', () => {
     expect(await stored()).toBe(before)
     expect(told(await begin(member)).code).toEqual(expect.any(String))
     expect((await begin(member, { prompt: 'login' })).next).toBe('prove')
-    await use(`session:${(await callerOf(latchkey, 'member')).sessionId}`)
-    expect(told(await begin(member)).error).toBe('temporarily_unavailable')
+    await use(userSubject((await callerOf(latchkey, 'member')).userId))
+    const stranger = await latchkey.signedUp('neighbour')
+    for (const browser of [member, elsewhere]) expect(told(await begin(browser)).error).toBe('temporarily_unavailable')
+    expect(told(await begin(stranger)).code).toEqual(expect.any(String))
     await latchkey.advance(15 * minutes + 1)
     expect((await begin(tab)).next).toBe('sign_in')
   })

@@ -133,10 +133,10 @@ export const limiters = {
     about: 'new email addresses that are asked for, by user: each sends two mails',
   },
   authorization_requests: {
-    counts: ['network', 'session'],
+    counts: ['network', 'user'],
     limit: { maximum: 300, window: 15 * minutes },
     isEvent: false,
-    about: 'new authorization requests of applications: by session if the browser is signed in, else by client network',
+    about: 'new authorization requests of applications: by user if the browser is signed in, else by client network',
   },
   service: {
     counts: ['key'],

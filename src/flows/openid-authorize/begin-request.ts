@@ -37,7 +37,7 @@ export const answerLocation = (
   return `${redirectAddress}${redirectAddress.includes('?') ? '&' : '?'}${query}`
 }
 
-const busy = 'too many requests from this network or session, try again in some minutes'
+const busy = 'too many requests from this network or user, try again in some minutes'
 
 const mostRemembered = 1_000
 

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { sessionSubject } from '../../domain/limiters/limiters.js'
+import { userSubject } from '../../domain/limiters/limiters.js'
 import type { Reservation } from '../../platform/cache/cache.js'
 import type { Callers } from '../caller.js'
 import { clientNetwork } from '../client.js'
@@ -16,15 +16,15 @@ type Dependencies = {
 export type AuthorizationLimit = ReturnType<typeof createAuthorizationLimit>
 
 /**
- * New requests of applications, which store a row for any visitor. A signed-in browser has its own count: strangers behind the same
- * address cannot keep it from signing in.
+ * New requests of applications, which store a row for any visitor. A signed-in user has their own count: strangers behind the same
+ * address cannot keep them from signing in. All sessions of a user count together, or many of them could fill the table.
  */
 export const createAuthorizationLimit = ({ countedRequests, routeLimiters, callers }: Dependencies) => {
   const limiter = routeLimiters.authorization_requests
   return {
     tooMany: (request: FastifyRequest, reply: FastifyReply) => {
       const caller = callers.peek(request)
-      const subject = caller ? sessionSubject(caller.sessionId) : clientNetwork(request)
+      const subject = caller ? userSubject(caller.userId) : clientNetwork(request)
       return countedRequests.tooMany(limiter, subject, request, reply)
     },
     refuse: (reply: FastifyReply, reservation: Reservation) => {
