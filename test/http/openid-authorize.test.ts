@@ -157,6 +157,7 @@ describe('a request', () => {
     ['prompt is unknown', { prompt: 'dance' }, 'invalid_request'],
     ['max_age is no number', { max_age: '-1' }, 'invalid_request'],
     ['claims are no JSON', { claims: '{' }, 'invalid_request'],
+    ['the user whom the claims name is no text', { claims: '{"id_token":{"sub":{"value":5}}}' }, 'invalid_request'],
     ['there is a request object', { request: 'a.b.c' }, 'request_not_supported'],
     ['there is the address of one', { request_uri: 'https://app.example/r' }, 'request_uri_not_supported'],
     ['there is a registration', { registration: '{}' }, 'registration_not_supported'],
@@ -309,8 +310,6 @@ describe('what is asked', () => {
     expect(told(await begin(tab, { prompt: 'none' }, application.id)).error).toBe('interaction_required')
     // A preference of the application is not a condition.
     expect((await begin(tab, { acr_values: '2 1' })).next).toBe('done')
-    const essential = JSON.stringify({ id_token: { acr: { essential: true, values: ['2'] } } })
-    expect((await begin(tab, { claims: essential })).next).toBe('enrol')
   })
 
   it('is consent where the application asks for it: once for the same scopes, always by a native one', async () => {

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { methodsThatCount } from '#contract/factors.js'
 import { createExpiredRows } from '../../src/domain/housekeeping/expired-rows.js'
 import { operatorClient } from '../../src/domain/sessions/client.js'
 import { minutes, seconds } from '../../src/lib/durations.js'
 import { applicationChangesOf } from '../support/applications.js'
 import { addAuthenticator } from '../support/authenticator.js'
-import { basic, postForm } from '../support/authorizations.js'
+import { basic, callerOf, postForm } from '../support/authorizations.js'
+import type { Browser } from '../support/client.js'
 import { whileAway } from '../support/databases.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { type OpenidApplication, openidApplication } from '../support/openid-application.js'
@@ -171,6 +173,39 @@ describe('a request', () => {
     const { claims } = await vault.redeem(done)
     expect([claims.acr, claims.amr]).toEqual(['2', expect.arrayContaining(['otp', 'mfa'])])
     expect((await notes.signIn(tab)).claims.acr).toBe('2')
+  })
+
+  it('with an essential acr gets one of its values or fails (OpenID Connect Core 1.0, 5.5.1.1)', async () => {
+    const [one, two] = [await latchkey.signedUp('one'), await latchkey.signedUp('two')]
+    await latchkey.sql.query('update refresh_token_records set methods = $2 where id = $1', [
+      (await callerOf(latchkey, 'two')).sessionId,
+      [...methodsThatCount('both')],
+    ])
+    const outcome = async (tab: Browser, acr: object) => {
+      const asked = await notes.ask(tab, { claims: JSON.stringify({ id_token: { acr } }) })
+      if (asked.state.next !== 'done') return asked.state.next
+      return notes.told(asked).error ?? (await notes.redeem(asked)).claims.acr
+    }
+    const unmet = 'unmet_authentication_requirements'
+    const cases: [acr: object, withOneFactor: string, withTwo: string][] = [
+      [{ essential: true }, '1', '2'],
+      [{ essential: true, value: '2' }, 'enrol', '2'],
+      [{ essential: true, values: ['2', 'phr'] }, 'enrol', '2'],
+      [{ essential: true, values: ['phr', '2', '1'] }, '1', '2'],
+      [{ essential: true, value: '1' }, '1', '1'],
+      [{ essential: true, values: ['1', 'phr'] }, '1', '1'],
+      [{ essential: true, value: 2 }, unmet, unmet],
+      [{ essential: true, values: [1, 2] }, unmet, unmet],
+      [{ essential: true, value: 'phr' }, unmet, unmet],
+      [{ essential: true, values: ['urn:mace:incommon:iap:silver'] }, unmet, unmet],
+      [{ essential: true, values: [] }, unmet, unmet],
+      [{ essential: true, values: '2' }, unmet, unmet],
+      [{ essential: true, value: '1', values: ['2'] }, unmet, unmet],
+      [{ value: 'phr' }, '1', '2'],
+      [{ essential: false, values: ['2'] }, '1', '2'],
+    ]
+    for (const [acr, ...expected] of cases)
+      expect([acr, await outcome(one, acr), await outcome(two, acr)]).toEqual([acr, ...expected])
   })
 })
 

@@ -40,7 +40,7 @@ const isTooOld = (situation: Situation) => {
   return request.prompts.includes('login') || (limit !== undefined && age > limit)
 }
 
-const needsTwoFactors = ({ application, request }: Situation) => application.factors === 2 || request.needsTwoFactors
+const needsTwoFactors = ({ application, request }: Situation) => application.factors === 2 || request.acr === '2'
 const hasSecondFactor = ({ user }: Situation) => secondFactorsAmong(user.methods).length > 0
 
 const lacksFactor = (situation: Situation) =>

@@ -2,9 +2,9 @@ import { type OpenidPrompt, type OpenidScope, openidPrompts, openidScopes } from
 import { seconds } from '../../lib/durations.js'
 import type { Application } from '../applications/application.js'
 import { listOf, type Parameters } from './parameters.js'
-import { type RequestedClaims, readClaims } from './requested-claims.js'
+import { type AcrLevel, acrLevels, type RequestedClaims, readClaims } from './requested-claims.js'
 
-/** RFC 6749, 4.1.2.1; OpenID Connect Core 1.0, 3.1.2.6. */
+/** RFC 6749, 4.1.2.1; OpenID Connect Core 1.0, 3.1.2.6; OpenID Connect Core Error Code unmet_authentication_requirements. */
 export type AuthorizationError =
   | 'invalid_request'
   | 'unsupported_response_type'
@@ -14,6 +14,7 @@ export type AuthorizationError =
   | 'login_required'
   | 'consent_required'
   | 'interaction_required'
+  | 'unmet_authentication_requirements'
   | 'request_not_supported'
   | 'request_uri_not_supported'
   | 'registration_not_supported'
@@ -36,7 +37,8 @@ export type CheckedRequest = {
   claims: RequestedClaims['claims']
   /** Only this user may be signed in. */
   user: string | undefined
-  needsTwoFactors: boolean
+  /** The only level that is enough. */
+  acr: AcrLevel | undefined
   /** Two factors are preferred, and one is enough (`acr_values` is voluntary). */
   prefersTwoFactors: boolean
 }
@@ -115,10 +117,18 @@ const requestSteps: readonly Step[] = [
     paragraph: 'OpenID Connect Core 1.0, 5.5',
     check: ({ get }) => (readClaims(get('claims')) ? undefined : invalid('claims is not valid')),
   },
+  {
+    paragraph: 'OpenID Connect Core 1.0, 5.5.1.1',
+    check: ({ get }) =>
+      readClaims(get('claims'))?.acr.length === 0
+        ? { error: 'unmet_authentication_requirements', description: 'acr must be 1 or 2, as a text' }
+        : undefined,
+  },
 ]
 
 /** The first known value says what is preferred. */
-const prefersTwo = (acrValues: readonly string[]) => acrValues.find((value) => ['1', '2'].includes(value)) === '2'
+const prefersTwo = (acrValues: readonly string[]) =>
+  acrValues.find((value) => acrLevels.some((level) => level === value)) === '2'
 
 /** Every other parameter is ignored (OpenID Connect Core 1.0, 3.1.2.1), `offline_access` like any unknown scope. */
 export const checkRequest = (
@@ -132,7 +142,7 @@ export const checkRequest = (
   }
   const asked = listOf(get('scope'))
   const age = get('max_age')
-  const { claims, user, needsTwoFactors = false } = readClaims(get('claims')) ?? {}
+  const { claims, user, acr = acrLevels } = readClaims(get('claims')) ?? {}
   return {
     state: get('state'),
     nonce: get('nonce'),
@@ -143,7 +153,7 @@ export const checkRequest = (
     hint: get('id_token_hint'),
     claims,
     user,
-    needsTwoFactors,
+    acr: acr.length === 1 ? acr[0] : undefined,
     prefersTwoFactors: prefersTwo(listOf(get('acr_values'))),
   }
 }

@@ -3,6 +3,10 @@ import { isCleanText } from '../../lib/strict-json.js'
 /** What can be asked for by name (OpenID Connect Core 1.0, 5.5). All others are in every ID token, or not known here. */
 const claimNames = ['name', 'preferred_username', 'email', 'email_verified', 'groups'] as const
 
+/** How many factors were used: one or two. */
+export const acrLevels = ['1', '2'] as const
+export type AcrLevel = (typeof acrLevels)[number]
+
 type ClaimRequest = { value?: unknown; values?: unknown; essential?: unknown } | null
 type ClaimRequests = Readonly<Record<string, ClaimRequest>>
 
@@ -11,8 +15,8 @@ export type RequestedClaims = {
   claims: { idToken: string[]; userinfo: string[] } | undefined
   /** `sub` with a value: only this user may be signed in (5.5.1). */
   user: string | undefined
-  /** `acr` as an essential claim: without two factors the request fails (5.5.1.1). */
-  needsTwoFactors: boolean
+  /** `acr` as an essential claim (5.5.1.1): the levels that are enough; all of them if it is not asked for. */
+  acr: readonly AcrLevel[]
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -26,25 +30,27 @@ const knownIn = (requests: ClaimRequests) => claimNames.filter((name) => Object.
 const requestOf = (requests: ClaimRequests, name: string) =>
   Object.hasOwn(requests, name) ? (requests[name] ?? undefined) : undefined
 
-const demandsTwoFactors = (requests: ClaimRequests) => {
+/** What is no text, or names no level of ours, is enough for nobody: the request then fails. */
+const enoughLevels = (requests: ClaimRequests): readonly AcrLevel[] => {
   const acr = requestOf(requests, 'acr')
-  const values = Array.isArray(acr?.values) ? acr.values : [acr?.value]
-  return acr?.essential === true && values.includes('2') && !values.includes('1')
+  if (acr?.essential !== true) return acrLevels
+  const values: unknown = acr.values ?? acrLevels
+  return acrLevels.filter((level) => (acr.value ?? level) === level && Array.isArray(values) && values.includes(level))
 }
 
 /** Undefined if the text is not what the standard describes. */
 export const readClaims = (text: string | undefined): RequestedClaims | undefined => {
-  if (text === undefined) return { claims: undefined, user: undefined, needsTwoFactors: false }
+  if (text === undefined) return { claims: undefined, user: undefined, acr: acrLevels }
   const parsed = parseJson(text)
   if (!isObject(parsed)) return undefined
   const { id_token: idToken = {}, userinfo = {} } = parsed
   if (!isClaimRequests(idToken) || !isClaimRequests(userinfo)) return undefined
-  const sub = requestOf(idToken, 'sub')?.value
-  if (typeof sub === 'string' && !isCleanText(sub)) return undefined
+  const user = requestOf(idToken, 'sub')?.value ?? undefined
+  if (user !== undefined && (typeof user !== 'string' || !isCleanText(user))) return undefined
   return {
     claims: { idToken: knownIn(idToken), userinfo: knownIn(userinfo) },
-    user: typeof sub === 'string' ? sub : undefined,
-    needsTwoFactors: demandsTwoFactors(idToken),
+    user,
+    acr: enoughLevels(idToken),
   }
 }
 

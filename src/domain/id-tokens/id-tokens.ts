@@ -34,7 +34,7 @@ type Dependencies = {
 
 export const createIdTokens = ({ applicationKeys, clock, issuer }: Dependencies) => ({
   issue: async ({ application, subject, sid, content, accessToken }: NewIdToken) => {
-    const { nonce, authTime, methods, secondFactor } = content
+    const { nonce, authTime, methods, secondFactor, acr = secondFactor ? '2' : '1' } = content
     if (!Number.isSafeInteger(authTime) || authTime <= 0) throw new RangeError('An ID token needs the time of a proof')
     const amr = authenticationMethods(methods, secondFactor)
     const iat = Math.floor(clock.now().getTime() / seconds)
@@ -46,7 +46,7 @@ export const createIdTokens = ({ applicationKeys, clock, issuer }: Dependencies)
       iat,
       exp: iat + lifetime / seconds,
       auth_time: authTime,
-      acr: secondFactor ? '2' : '1',
+      acr,
       ...(amr.length > 0 && { amr }),
       ...(nonce !== undefined && { nonce }),
       at_hash: accessTokenHash(accessToken),

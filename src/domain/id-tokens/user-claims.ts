@@ -19,6 +19,8 @@ export type TokenContent = {
   /** As `amr` of a session names them. */
   methods: string[]
   secondFactor: boolean
+  /** The application takes no other value, and two factors are also one. */
+  acr?: '1'
   scopes: string[]
   /** The names in the parameter `claims` (OpenID Connect Core 5.5), of those that `userClaims` has. */
   claims?: { idToken: string[]; userinfo: string[] }

@@ -34,8 +34,13 @@ export const createMakeCode = ({ database, authorizations, consents, endStolen, 
     commitUnlessRefused(database, async (sql) => {
       const { application, request, visitor } = asking
       if (!(await take(sql, asking, user.id))) return refuse('over')
-      const { redirectAddress, challenge, scopes, nonce, claims } = request
-      const content = { scopes, ...(nonce !== undefined && { nonce }), ...(claims && { claims }) }
+      const { redirectAddress, challenge, scopes, nonce, claims, acr } = request
+      const content = {
+        scopes,
+        ...(nonce !== undefined && { nonce }),
+        ...(claims && { claims }),
+        ...(acr === '1' && { acr }),
+      }
       const asked = { application, redirectAddress, challenge, content, client: visitor.client }
       const made = await authorizations.issueCodeInside(sql, holder, asked)
       if (isRefused(made)) return made

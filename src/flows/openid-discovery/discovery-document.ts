@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { openidPrompts } from '../../contract/authorization.js'
 import { languages } from '../../contract/languages.js'
 import { applicationAlgorithms } from '../../domain/application-keys/signed-token.js'
+import { acrLevels } from '../../domain/authorization-requests/requested-claims.js'
 import { supportedScopes, userClaims } from '../../domain/id-tokens/user-claims.js'
 
 const Texts = Type.Array(Type.String())
@@ -60,7 +61,7 @@ export const discoveryDocument = (issuer: string): Static<typeof DiscoveryDocume
   grant_types_supported: ['authorization_code', 'refresh_token'],
   subject_types_supported: ['public'],
   // One factor or two.
-  acr_values_supported: ['1', '2'],
+  acr_values_supported: [...acrLevels],
   id_token_signing_alg_values_supported: [...applicationAlgorithms],
   token_endpoint_auth_methods_supported: clientAuthentication,
   revocation_endpoint_auth_methods_supported: clientAuthentication,
