@@ -4,7 +4,7 @@ import { Check } from 'typebox/schema'
 import { groupPattern } from '../contract/groups.js'
 import { isRefused } from '../contract/outcome.js'
 import { refusals } from '../contract/refusals.js'
-import { homeOf } from '../domain/applications/application-addresses.js'
+import { defaultHome } from '../domain/applications/application-addresses.js'
 import { createApplicationChanges } from '../domain/applications/application-changes.js'
 import { applicationFaultSentence } from '../domain/applications/application-fault-sentences.js'
 import type { NewApplication } from '../domain/applications/application-rules.js'
@@ -89,11 +89,10 @@ const readSeedFile = async (path: string) => {
 
 const applicationFrom = (given: Static<typeof SeededApplication>): NewApplication => {
   const { name, kind = 'web', redirectAddresses, logoutAddresses = [], backchannelLogout, groups, pkce = true } = given
-  const [first = ''] = redirectAddresses
   return {
     name,
     kind,
-    home: given.home ?? (URL.canParse(first) ? homeOf(first) : first),
+    home: given.home ?? defaultHome(redirectAddresses),
     redirectAddresses,
     logoutAddresses,
     backchannelLogout,

@@ -210,6 +210,18 @@ it('an application is changed, and only what is named', async () => {
   ])
 })
 
+it('a home that was not named follows the redirect addresses, and one that was named stays', async () => {
+  await add('Moving', ...redirect, '--everyone')
+  const move = (...args: string[]) => command('application', 'change', 'Moving', ...args)
+  const moved = await move('--redirect', 'https://docs.example.com/callback', ...redirect)
+  expect(moved.out).toBe('Changed Moving: home, redirect addresses.\n')
+  expect(await shown('Moving')).toMatchObject({ home: 'https://docs.example.com' })
+  await move('--home', 'https://docs.example.com/start')
+  await move(...redirect)
+  expect(await shown('Moving')).toMatchObject({ home: 'https://docs.example.com/start' })
+  await command('application', 'delete', 'Moving')
+})
+
 it('a secret is replaced while both work', async () => {
   const { id, secret: first } = await addApplication(latchkey, { name: 'Our Mail' })
   const secrets = createApplicationSecrets({ database: latchkey.sql, clock: latchkey.clock })

@@ -1,5 +1,5 @@
 import type { Application } from '../../domain/applications/application.js'
-import { homeOf } from '../../domain/applications/application-addresses.js'
+import { defaultHome } from '../../domain/applications/application-addresses.js'
 import type { ApplicationChange, NewApplication } from '../../domain/applications/application-rules.js'
 import { days, readDuration, seconds } from '../../lib/durations.js'
 import { UsageFault } from '../command.js'
@@ -121,7 +121,6 @@ export const readNewApplication = (name: string, values: Given<typeof newApplica
   if (!redirectAddresses) throw new UsageFault('--redirect is missing: the address to which users come back.')
   if (options.access === undefined)
     throw new UsageFault('Say who may use it: --everyone, or --group GROUP for its members only.')
-  const [first = ''] = redirectAddresses
   const application: NewApplication = {
     logoutAddresses: [],
     backchannelLogout: undefined,
@@ -137,7 +136,7 @@ export const readNewApplication = (name: string, values: Given<typeof newApplica
     name,
     kind,
     redirectAddresses,
-    home: known.home ?? home ?? (URL.canParse(first) ? homeOf(first) : first),
+    home: known.home ?? home ?? defaultHome(redirectAddresses),
   }
   return { application, program }
 }

@@ -1,5 +1,11 @@
 import { expect, it } from 'vitest'
-import { addressFault, backchannelFault, homeOf, isLogoutAddress, isRedirectAddress } from './application-addresses.js'
+import {
+  addressFault,
+  backchannelFault,
+  defaultHome,
+  isLogoutAddress,
+  isRedirectAddress,
+} from './application-addresses.js'
 
 const live = true
 const development = false
@@ -131,7 +137,7 @@ it.each([
 })
 
 it('users start again at the origin, or at the scheme', () => {
-  expect(homeOf('https://app.example.com:8443/callback?a=b')).toBe('https://app.example.com:8443')
-  expect(homeOf('http://127.0.0.1:8080/callback')).toBe('http://127.0.0.1:8080')
-  expect(homeOf('com.example.app:/callback')).toBe('com.example.app:/')
+  expect(defaultHome(['https://app.example.com:8443/callback?a=b'])).toBe('https://app.example.com:8443')
+  expect(defaultHome(['http://127.0.0.1:8080/callback'])).toBe('http://127.0.0.1:8080')
+  expect(defaultHome(['com.example.app:/callback'])).toBe('com.example.app:/')
 })

@@ -69,8 +69,9 @@ export const isLogoutAddress = (
   given: string,
 ) => isOneOf(logoutAddresses, kind, given)
 
-/** Where users start again if the operator names no other place: the origin, or for a scheme of its own the scheme. */
-export const homeOf = (redirectAddress: string) => {
-  const { origin, protocol } = new URL(redirectAddress)
+/** Where users start again if the operator names no other place: the origin of the first address, or a scheme of its own. */
+export const defaultHome = ([first = '']: readonly string[]) => {
+  if (!URL.canParse(first)) return first
+  const { origin, protocol } = new URL(first)
   return origin === 'null' ? `${protocol}/` : origin
 }

@@ -8,6 +8,7 @@ import type { Events } from '../events/events.js'
 import type { Groups } from '../groups/groups.js'
 import type { Client } from '../sessions/client.js'
 import type { Application } from './application.js'
+import { defaultHome } from './application-addresses.js'
 import { applicationFrom, rowFrom } from './application-rows.js'
 import { type ApplicationChange, applicationFault, type NewApplication } from './application-rules.js'
 import type { ApplicationSecrets } from './application-secrets.js'
@@ -28,6 +29,13 @@ const changedColumns = (before: Application, after: Application) => {
   const old = rowFrom(before)
   const columns = Object.entries(rowFrom(after)) as [keyof typeof old, unknown][]
   return columns.flatMap(([column, value]) => (JSON.stringify(old[column]) === JSON.stringify(value) ? [] : [column]))
+}
+
+/** A home that is the default one follows the redirect addresses. */
+const changedBy = (before: Application, change: ApplicationChange): Application => {
+  const after = { ...before, ...change }
+  const isDefault = change.home === undefined && before.home === defaultHome(before.redirectAddresses)
+  return isDefault ? { ...after, home: defaultHome(after.redirectAddresses) } : after
 }
 
 /** A group that an application names cannot be deleted: both hold the row of the group. */
@@ -87,7 +95,7 @@ export const createApplicationChanges = (parts: Dependencies) => {
     change: async (id: string, change: ApplicationChange, client: Client) => {
       try {
         return await changeHeld(id, client, async (sql, before) => {
-          const application = { ...before, ...change }
+          const application = changedBy(before, change)
           const fault = await faultOf(sql, application, parts)
           if (fault) return fault
           const what = changedColumns(before, application).join(', ')
