@@ -160,19 +160,34 @@ it('a public and a native application have no secret', async () => {
   for (const name of ['Page', 'Tool']) await command('application', 'delete', name)
 })
 
-it.each([
-  ['grafana', '/login/generic_oauth', undefined, true, 'client_id = '],
-  ['gitea', '/user/oauth2/latchkey/callback', undefined, false, '--auto-discover-url '],
-  ['nextcloud', '/apps/user_oidc/code', '/apps/user_oidc/backchannel-logout/latchkey', true, '--discoveryuri='],
-])('%s gets its addresses and settings', async (program, path, backchannel, pkce, setting) => {
+it.each<[string, { redirect: string; logout: string[]; backchannel?: string }, boolean, string]>([
+  [
+    'grafana',
+    { redirect: '/login/generic_oauth', logout: ['/login'] },
+    true,
+    '&post_logout_redirect_uri=https%3A%2F%2Fgrafana.example.com%2Flogin\n',
+  ],
+  ['gitea', { redirect: '/user/oauth2/latchkey/callback', logout: ['/'] }, false, '--auto-discover-url '],
+  [
+    'nextcloud',
+    { redirect: '/apps/user_oidc/code', logout: [], backchannel: '/apps/user_oidc/backchannel-logout/latchkey' },
+    true,
+    '--discoveryuri=',
+  ],
+])('%s gets its addresses and settings', async (program, paths, pkce, setting) => {
   const home = `https://${program}.example.com`
   const { code, out } = await add(program, '--for', program, '--home', `${home}/`, '--everyone')
   expect(code).toBe(0)
   expect(out).toContain(setting)
   expect(out).toContain('by sub')
   const application = await shown(program)
-  expect(application).toMatchObject({ home, redirectAddresses: [home + path], pkce })
-  expect(application.backchannelLogout).toBe(backchannel === undefined ? undefined : home + backchannel)
+  expect(application).toMatchObject({
+    home,
+    redirectAddresses: [home + paths.redirect],
+    logoutAddresses: paths.logout.map((path) => home + path),
+    pkce,
+  })
+  expect(application.backchannelLogout).toBe(paths.backchannel === undefined ? undefined : home + paths.backchannel)
   await command('application', 'delete', program)
 })
 

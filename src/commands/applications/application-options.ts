@@ -102,10 +102,11 @@ const fromProgram = (name: ProgramName | undefined, values: Given<typeof newAppl
   if (values.home === undefined)
     throw new UsageFault(`--for ${name} needs the address at which users open it: --home https://${name}.example.com`)
   const home = values.home.replace(/\/+$/, '')
-  const { redirectPath, backchannelPath, differs } = programs[name]
+  const { redirectPath, backchannelPath, logoutPath, differs } = programs[name]
   return {
     home,
     redirectAddresses: [home + redirectPath],
+    ...(logoutPath !== undefined && { logoutAddresses: [home + logoutPath] }),
     ...(backchannelPath !== undefined && { backchannelLogout: home + backchannelPath }),
     ...differs,
   }

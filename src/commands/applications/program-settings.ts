@@ -7,6 +7,8 @@ type Program = {
   /** Below the address at which users open the program. */
   redirectPath: string
   backchannelPath?: string
+  /** Where it wants its users back after it has signed them out here. */
+  logoutPath?: string
   /** What it cannot do. */
   differs?: Pick<NewApplication, 'pkce'>
   settings(filled: Filled): string
@@ -17,6 +19,7 @@ export type ProgramName = (typeof programNames)[number]
 
 const grafana: Program = {
   redirectPath: '/login/generic_oauth',
+  logoutPath: '/login',
   settings: ({ id, secret, issuer, home }) => `Lines for grafana.ini:
 
 [server]
@@ -36,6 +39,7 @@ groups_attribute_path = groups
 use_pkce = true
 use_refresh_token = true
 allow_sign_up = true
+signout_redirect_url = ${issuer}/end-session?client_id=${id}&post_logout_redirect_uri=${encodeURIComponent(`${home}/login`)}
 
 Roles by group, if you want them: role_attribute_path = contains(groups[*], 'admins') && 'Admin' || 'Viewer'
 Grafana knows a user again by sub, the id of the account here. Leave oauth_allow_insecure_email_lookup off: with it, the email
@@ -45,6 +49,7 @@ new token, which is refused.`,
 
 const gitea: Program = {
   redirectPath: '/user/oauth2/latchkey/callback',
+  logoutPath: '/',
   // Its releases send no challenge.
   differs: { pkce: false },
   settings: ({ id, secret, issuer }) => `Command on the machine of Gitea (or Forgejo: forgejo):
