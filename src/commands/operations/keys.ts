@@ -162,7 +162,8 @@ is waiting already, nothing is changed. The service does this by itself every 90
 
 If there are applications, makes a new key for ID tokens as well, for each algorithm that they use. It signs after 24 hours.
 
-  --compromised   a key was stolen: withdraw all keys at once, and make new ones that sign at once
+  --compromised   a key was stolen: withdraw all keys, and make new ones that sign at once. Every running instance follows
+                  within about two seconds
   --yes           needed for --compromised: without it, says what would happen and changes nothing
   --json          {"id": …, "signsFrom": …, "isNew": …, "withdrawn": […]}; if there are applications, also
                   "idTokens": {"keys": [{"id": …, "algorithm": …, "signsFrom": …, "isNew": …}], "withdrawn": […]}`,
