@@ -30,3 +30,11 @@ export const languageFrom = (acceptLanguage: string | undefined): Language => {
     .sort((left, right) => right.weight - left.weight)
   return wishes.map(({ language }) => language).find(isLanguage) ?? 'en'
 }
+
+/** The first of our languages in a list of tags with spaces between them, as `ui_locales` has it (OpenID Connect Core 1.0, 3.1.2.1). */
+export const languageAmong = (locales: string): Language | undefined =>
+  locales
+    .slice(0, 200)
+    .split(' ')
+    .map((tag) => tag.toLowerCase().split('-')[0] ?? '')
+    .find(isLanguage)

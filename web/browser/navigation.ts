@@ -1,3 +1,4 @@
+import { languageAmong } from '#contract/languages.js'
 import type { LoginNotice } from '#contract/pages.js'
 import { safeReturnTo } from '#contract/return-to.js'
 import { readSettings } from './settings.js'
@@ -72,6 +73,18 @@ export const storedReturnTo = (): string | undefined => {
   } catch {
     return undefined
   }
+}
+
+/**
+ * The address of a mailed link does not say which language an application has asked for; the stored page that the visitor wanted does.
+ * True if the page is loaded again in that language.
+ */
+export const reloadInAskedLanguage = () => {
+  const returnTo = queryValue('returnTo') === undefined ? storedReturnTo() : undefined
+  const asked = returnTo && languageAmong(new URL(returnTo, location.origin).searchParams.get('ui_locales') ?? '')
+  if (!asked || asked === readSettings().language) return false
+  location.replace(withReturnTo(location.pathname, returnTo) + location.hash)
+  return true
 }
 
 const addressWithoutFragment = () => location.pathname + location.search

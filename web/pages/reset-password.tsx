@@ -1,6 +1,6 @@
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
-import { forgetToken, storedReturnTo, storeReturnTo, withReturnTo } from '../browser/navigation.js'
+import { forgetToken, reloadInAskedLanguage, storedReturnTo, storeReturnTo, withReturnTo } from '../browser/navigation.js'
 import { Card } from '../components/card.js'
 import { ContinuesTo } from '../components/continues-to.js'
 import { Form, type Values } from '../components/form.js'
@@ -73,4 +73,4 @@ const ByLink = ({ token }: { token: string }) => {
   )
 }
 
-mount(ResetPassword)
+if (!reloadInAskedLanguage()) mount(ResetPassword)

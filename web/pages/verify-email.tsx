@@ -8,6 +8,7 @@ import { mount } from '../browser/mount.js'
 import {
   forgetToken,
   redirectAfterSignIn,
+  reloadInAskedLanguage,
   storedEmail,
   storedReturnTo,
   storeEmail,
@@ -284,4 +285,4 @@ const continueSignIn = (answer: SignedIn | SecondFactorNeeded, returnTo: string 
   return undefined
 }
 
-mount(VerifyEmail)
+if (!reloadInAskedLanguage()) mount(VerifyEmail)

@@ -6,7 +6,7 @@ export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promi
 const timeout = 20_000
 
 /** Requests to the service, with its cookies. Paths are below `/api/auth/`. */
-export const createRequests = (baseUrl: string, fetch: Fetch) => {
+export const createRequests = (baseUrl: string, fetch: Fetch, language?: string) => {
   const csrfTokens: Record<string, string | undefined> = {}
 
   const send = <Value>(method: Method, path: string, body?: object, token?: string): Promise<Answer<Value>> =>
@@ -14,7 +14,11 @@ export const createRequests = (baseUrl: string, fetch: Fetch) => {
       fetch(`${baseUrl}/api/auth/${path}`, {
         method,
         credentials: 'include',
-        headers: { ...(body && { 'content-type': 'application/json' }), ...(token && { 'x-csrf-token': token }) },
+        headers: {
+          ...(body && { 'content-type': 'application/json' }),
+          ...(token && { 'x-csrf-token': token }),
+          ...(language && { 'accept-language': language }),
+        },
         body: body ? JSON.stringify(body) : null,
         signal: AbortSignal.timeout(timeout),
       }),
