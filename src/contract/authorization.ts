@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { OneOf } from './refusal-bodies.js'
-import { Id, StepUpMethods } from './schemas.js'
+import { Id, NamedApplication, StepUpMethods } from './schemas.js'
 
 /** What an application may ask for with `scope`. Others are ignored (OpenID Connect Core 1.0, 3.1.2.1). */
 export const openidScopes = ['openid', 'profile', 'email', 'groups'] as const
@@ -51,12 +51,10 @@ export const Authorization = Type.Object(
   {
     request: Type.Optional(Type.String({ description: 'The id of the stored request' })),
     next: OneOf(authorizationSteps),
-    application: Type.Optional(
-      Type.Object(
-        { name: Type.String(), home: Type.String() },
-        { description: 'Missing if the request is unknown, and so is its application' },
-      ),
-    ),
+    application: Type.Optional({
+      ...NamedApplication,
+      description: 'Missing if the request is unknown, and so is its application',
+    }),
     user: Type.Optional(Type.Object({ id: Id, username: Type.String() }, { description: 'Who is signed in' })),
     scopes: Type.Optional(Type.Array(OneOf(openidScopes), { description: 'What the user is asked to share' })),
     methods: Type.Optional({ ...StepUpMethods.properties.methods, description: 'With `prove`: what is enough' }),

@@ -276,6 +276,12 @@ export const AccountEvent = Type.Object(
 )
 export type AccountEvent = Static<typeof AccountEvent>
 
+/** An application that signs its users in here, and where they start at it. */
+export const NamedApplication = Type.Object({ name: Type.String(), home: Type.String() }, { title: 'NamedApplication' })
+export type NamedApplication = Static<typeof NamedApplication>
+
+const sender = Type.Optional({ ...NamedApplication, description: 'The application that had sent the user here' })
+
 /** The state of a mailed link, or of this browser's registration. `passwordRequired`: another browser registered. */
 export const LinkState = Type.Object(
   {
@@ -283,10 +289,15 @@ export const LinkState = Type.Object(
     passwordRequired: Type.Boolean(),
     newerMail: Type.Boolean(),
     codeUsable: Type.Boolean({ description: 'Whether this browser has attempts left for the code' }),
+    application: sender,
   },
   { title: 'LinkState' },
 )
 export type LinkState = Static<typeof LinkState>
+
+/** A link with which a password is chosen, before it is used. */
+export const ResetLink = Type.Object({ username: Type.String(), application: sender }, { title: 'ResetLink' })
+export type ResetLink = Static<typeof ResetLink>
 
 /** A link in a mail to a new email address. */
 export const EmailLink = Type.Object(

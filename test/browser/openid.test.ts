@@ -144,24 +144,40 @@ it('asks for consent, for a proof, and says that there is no access, in two tabs
   await context.close()
 })
 
-it('comes back to the application after a registration, with the mail in another tab', async () => {
+it('comes back to the application after a registration in its language, with the mail in another tab', async () => {
   const { page, context } = await visitApplications()
-  await leaveFor(page, 'grafana')
-  await page.getByRole('link', { name: 'Create an account' }).click()
-  await saysWhere(page, 'grafana')
-  await fillIn(page, { Username: 'rose', Email: 'rose@example.com', 'Choose a password': goodPassword })
-  await press(page, 'Create account')
-  await saysWhere(page, 'grafana')
+  const saysWhereInGerman = (tab: Page) => tab.getByText('Danach geht es weiter zu grafana.').waitFor()
+  await leaveFor(page, 'grafana', { ui_locales: 'de' })
+  await page.getByRole('link', { name: 'Konto anlegen' }).click()
+  await saysWhereInGerman(page)
+  await fillIn(page, { Benutzername: 'rose', 'E\u2011Mail': 'rose@example.com', 'Passwort wählen': goodPassword })
+  await press(page, 'Konto anlegen')
+  await saysWhereInGerman(page)
   // The address was wrong: nothing is lost by another registration.
-  const again = await page.getByRole('link', { name: 'Register again' }).getAttribute('href')
+  const again = await page.getByRole('link', { name: 'Erneut registrieren' }).getAttribute('href')
   expect(again).toContain('/register?returnTo=%2Fapi%2Fauth%2Fauthorize')
+  const link = linkIn(await latchkey.mailTo('rose@example.com', /Bestätigen/))
+  const phone = await visit(browser, latchkey)
+  await phone.page.goto(link)
+  await phone.page.getByText('You came from grafana. After this, go back to the window where you started.').waitFor()
   const mailed = await context.newPage()
-  await mailed.goto(linkIn(await latchkey.mailTo('rose@example.com')))
-  await saysWhere(mailed, 'grafana')
-  await mailed.getByRole('button', { name: 'Confirm' }).click()
+  await mailed.goto(link)
+  await saysWhereInGerman(mailed)
+  await press(mailed, 'E\u2011Mail-Adresse bestätigen')
   await arrivalWithCode(mailed, 'grafana')
-  // The tab that has waited leaves the request to the other one.
-  await page.getByRole('link', { name: 'Continue' }).waitFor()
+  // The tab that has waited leaves the request to the other one, and still knows the application after a reload.
+  const onwards = page.getByRole('link', { name: 'Weiter', exact: true })
+  await onwards.waitFor()
+  await page.reload()
+  await saysWhereInGerman(page)
+  expect(await onwards.getAttribute('href')).toContain('/login?returnTo=%2Fapi%2Fauth%2Fauthorize')
+  // Another browser is not signed in by that, and is told where to go.
+  await phone.page.reload()
+  await phone.page.getByText('You came from grafana. You can go back to the window where you started.').waitFor()
+  const start = phone.page.getByRole('link', { name: 'Start again at grafana' })
+  expect(await start.getAttribute('href')).toBe(siteOf('grafana'))
+  expect(await violationsOn(phone.page)).toEqual([])
+  await phone.leave()
   await context.close()
 })
 
@@ -189,7 +205,20 @@ it('comes back to the application after another account, a new password and the 
   await fillIn(page, { 'Code from the app': app.code() })
   await press(page, 'Continue')
   await page.getByText('sue has no access to vault.').waitFor()
-  await context.close()
+
+  // The mail in another browser, which the application has not sent here.
+  const before = [...latchkey.mails()]
+  await latchkey.browser().post('/api/auth/reset-password', { email: 'sue@example.com', application: ids.vault })
+  const phone = await visit(browser, latchkey)
+  await phone.page.goto(linkIn(await latchkey.mailTo('sue@example.com', /reset-password/, before)))
+  await phone.page.getByText('You came from vault. After this, go back to the window where you started.').waitFor()
+  await fillIn(phone.page, { 'New password': goodPassword })
+  await press(phone.page, 'Set new password')
+  await expect.poll(() => focusedName(phone.page)).toBe('Password changed')
+  const start = phone.page.getByRole('link', { name: 'Start again at vault' })
+  expect(await start.getAttribute('href')).toBe(siteOf('vault'))
+  await keepPicture(phone.page, 'openid-reset-elsewhere')
+  await Promise.all([context.close(), phone.leave()])
 })
 
 it('comes back to the application from a provider, also from one that has refused', async () => {

@@ -264,6 +264,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       ...own,
       name: null,
       language: null,
+      applicationId: null,
       tries: 2,
       expiresAt: at(1 * days),
     })
@@ -320,12 +321,16 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
 
   it('give a one-time token to one of many', async () => {
     const userId = await addUser('Ada')
-    const token = { hash: bytes(1), purpose: 'reset_password' as const, userId, expiresAt: at(30 * minutes) }
+    const applicationId = 'an application'
+    const expiresAt = at(30 * minutes)
+    const token = { hash: bytes(1), purpose: 'reset_password' as const, userId, expiresAt, applicationId }
     expect(await tokens.insertToken(sql, token)).toHaveLength(1)
     expect(await tokens.insertToken(sql, token)).toEqual([])
     expect(await tokens.selectToken(sql, token.hash, ['provider_attempt'], now)).toEqual([])
     expect(await tokens.selectToken(sql, token.hash, [token.purpose], at(31 * minutes))).toEqual([])
-    expect(await tokens.selectToken(sql, token.hash, [token.purpose], now)).toEqual([{ user_id: userId }])
+    expect(await tokens.selectToken(sql, token.hash, [token.purpose], now)).toEqual([
+      { user_id: userId, application_id: applicationId },
+    ])
     const tries = Array.from({ length: 20 }, () => tokens.takeToken(sql, token.hash, [token.purpose], now))
     expect((await Promise.all(tries)).flat()).toEqual([{ user_id: userId }])
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hours, minutes } from '../../src/lib/durations.js'
+import { addApplication } from '../support/applications.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 const newPassword = 'amber-Meadow-27-kettle'
@@ -11,7 +12,8 @@ describe('asking for a new password', () => {
   })
   afterAll(() => latchkey.stop())
 
-  const ask = (username: string) => latchkey.browser().post('/reset-password', { email: `${username}@example.com` })
+  const ask = (username: string, application?: string) =>
+    latchkey.browser().post('/reset-password', { email: `${username}@example.com`, application })
   const tokensTo = async (username: string, count: number) => {
     const mails = () =>
       latchkey.mails().filter(({ to, text }) => to === `${username}@example.com` && text.includes('/reset-password#'))
@@ -42,8 +44,14 @@ describe('asking for a new password', () => {
     expect((await check(tokens[4])).status).toBe(400)
 
     await latchkey.advance(31 * minutes)
-    await ask('ann')
-    expect((await check((await tokensTo('ann', 6))[5])).status).toBe(200)
+    const { id, name, home } = await addApplication(latchkey)
+    await ask('ann', id)
+    // Another browser learns from which application the user came.
+    const [sixth] = (await tokensTo('ann', 6)).slice(-1)
+    expect((await check(sixth)).body).toEqual({ username: 'ann', application: { name, home } })
+    await ask('ann', 'unknown')
+    const [seventh] = (await tokensTo('ann', 7)).slice(-1)
+    expect((await check(seventh)).body).toEqual({ username: 'ann' })
   })
 
   it('several requests at once leave one link that works, and using it leaves none', async () => {

@@ -184,7 +184,7 @@ export const register = async (page: Page, username: string, place = '/register'
   await page.goto(place)
   await fillIn(page, { Username: username, Email: email, 'Choose a password': goodPassword })
   await press(page, 'Create account')
-  await page.waitForURL('**/verify-email')
+  await page.waitForURL('**/verify-email**')
   return email
 }
 

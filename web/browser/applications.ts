@@ -1,3 +1,4 @@
+import { applicationIdOf } from '#contract/authorization-request-id.js'
 import { siteStorage, tabStorage } from './storage.js'
 
 export const authorizePath = '/api/auth/authorize'
@@ -8,6 +9,12 @@ const requestIn = (returnTo: string) => {
   if (!URL.canParse(returnTo, location.origin)) return null
   const { origin, pathname, searchParams } = new URL(returnTo, location.origin)
   return origin === location.origin && pathname === authorizePath ? searchParams.get('request') : null
+}
+
+/** For mails: the id of the application to which the visitor returns. */
+export const applicationIdIn = (returnTo: string | undefined) => {
+  const request = returnTo === undefined ? null : requestIn(returnTo)
+  return request === null ? undefined : applicationIdOf(request) || undefined
 }
 
 /** Also for other tabs, which a link in a mail opens. */

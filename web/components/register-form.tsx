@@ -1,7 +1,8 @@
 import { longestName } from '#contract/name-lengths.js'
 import { chosenUsernameRefusal, normalizedUsername } from '#contract/username-rules.js'
+import { applicationIdIn } from '../browser/applications.js'
 import { client } from '../browser/client.js'
-import { returnToInAddress, storeEmail, storeReturnTo } from '../browser/navigation.js'
+import { returnToInAddress, storeEmail, storeReturnTo, withReturnTo } from '../browser/navigation.js'
 import { forgetTyped, keepTyped, typedBefore } from '../browser/typed-values.js'
 import { useWords } from '../hooks/settings.js'
 import { errorsOf, useNewPasswordProblems } from '../words/passwords.js'
@@ -25,16 +26,18 @@ export const RegisterForm = ({ invitation, onRefused }: Props) => {
   const submit = async (values: Values) => {
     const { username, email, password, name } = registrationOf(values)
     const invite = invitation?.token
-    const answer = await client.register({ username, email, password, ...(name && { name }), invite })
+    const returnTo = returnToInAddress()
+    const application = applicationIdIn(returnTo)
+    const answer = await client.register({ username, email, password, ...(name && { name }), invite, application })
     if (answer.refused === 'invalid_invitation' && onRefused) {
       onRefused()
       return undefined
     }
     if (answer.refused) return completed(problemsOf(answer), values)
     forgetTyped()
-    storeReturnTo(returnToInAddress())
+    storeReturnTo(returnTo)
     storeEmail(email)
-    location.assign('/verify-email')
+    location.assign(withReturnTo('/verify-email', returnTo))
     return undefined
   }
 

@@ -234,13 +234,14 @@ const Enrol = (asked: Asked) => {
 
 const StartAgain = ({ application, replaces }: Asked) => {
   const words = useWords('authorize')
+  const { startAt } = useWords('common')
   return (
     <Card>
       <Heading text={words.startHeading} focused={replaces} />
       <p class="lead">{application ? words.startLead : `${words.startLead} ${words.startUnknown}`}</p>
       {application && (
         <a class="button primary" href={application.home}>
-          {fill(words.startAt, { application: application.name })}
+          {fill(startAt, { application: application.name })}
         </a>
       )}
     </Card>

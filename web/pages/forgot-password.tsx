@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { applicationIdIn } from '../browser/applications.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import { isSetPasswordInAddress, returnToInAddress, storeReturnTo, withReturnTo } from '../browser/navigation.js'
@@ -45,6 +46,8 @@ const SetPassword = () => {
   )
 }
 
+const sendLink = (email: string) => client.resetPassword({ email, application: applicationIdIn(returnToInAddress()) })
+
 type Props = {
   words: { heading: string; lead: string }
   email?: string
@@ -60,7 +63,7 @@ const AskForLink = ({ words: { heading, lead }, email: known = '', back, sentenc
 
   const submit = async ({ email = '' }: Values) => {
     const address = email.trim()
-    const answer = await client.resetPassword({ email: address })
+    const answer = await sendLink(address)
     if (answer.refused) return problemsOf(answer)
     storeReturnTo(returnToInAddress())
     setSentTo(address)
@@ -106,7 +109,7 @@ const Sent = ({ email, sentence, onOtherAddress }: SentProps) => {
       <Heading text={words.sentHeading} focused />
       <p class="lead">{sentence}</p>
       <p class="card-note">{words.noMail}</p>
-      <SendAgain send={() => client.resetPassword({ email })} sent={words.sentAgain} />
+      <SendAgain send={() => sendLink(email)} sent={words.sentAgain} />
       <p class="card-note">
         {words.wrongAddress}{' '}
         <button type="button" class="link" onClick={onOtherAddress}>

@@ -53,7 +53,7 @@ const Login = () => {
     if (answer.refused !== 'email_not_confirmed') return problems
     storeReturnTo(returnTo)
     storeEmail(username.includes('@') ? username.trim() : undefined)
-    return { ...problems, offer: <ConfirmEmail /> }
+    return { ...problems, offer: <ConfirmEmail returnTo={returnTo} /> }
   }
 
   if (visitor !== 'signed-out') return <LoadingCard />
@@ -102,14 +102,14 @@ const ToRegistration = ({ returnTo }: { returnTo: string | undefined }) => {
 const returnToBeforeProvider = () => (queryValue('error') === undefined ? undefined : storedReturnTo())
 
 /** The answer comes only to the browser that registered, which may confirm the registration: with the code, or with a new mail. */
-const ConfirmEmail = () => (
+const ConfirmEmail = ({ returnTo }: { returnTo: string | undefined }) => (
   <>
     <SendAgain
       send={client.resendVerification}
       sent={useWords('common').sentAgain}
-      onSent={() => location.assign('/verify-email')}
+      onSent={() => location.assign(withReturnTo('/verify-email', returnTo))}
     />
-    <a href="/verify-email">{useWords('common').enterCode}</a>
+    <a href={withReturnTo('/verify-email', returnTo)}>{useWords('common').enterCode}</a>
   </>
 )
 

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
 import type { RefusalCode } from '#contract/refusals.js'
-import type { LinkState, SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
+import type { LinkState, NamedApplication, SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
 import { applicationToReturnTo } from '../browser/applications.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
@@ -9,6 +9,7 @@ import {
   forgetToken,
   redirectAfterSignIn,
   reloadInAskedLanguage,
+  returnToInAddress,
   storedEmail,
   storedReturnTo,
   storeEmail,
@@ -20,6 +21,7 @@ import { CodeField } from '../components/code-field.js'
 import { ContinuesTo } from '../components/continues-to.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
+import { GoBack } from '../components/go-back.js'
 import { Heading } from '../components/heading.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { MailIcon } from '../components/mail-icon.js'
@@ -45,11 +47,12 @@ const results = {
   no_registration_waiting: { kind: 'info', to: '/login', action: 'signIn', second: 'register' },
   invalid_link: { kind: 'error', to: '/login', action: 'signIn', second: 'register' },
   username_taken_since: { kind: 'error', to: '/register', action: 'registerAgain', second: 'login' },
+  confirmed_now: { kind: 'success', to: '/login', action: 'continue', second: 'none' },
   confirmed_signed_in: { kind: 'success', to: '/login', action: 'continue', second: 'none' },
   signed_in: { kind: 'info', to: '/login', action: 'continue', second: 'none' },
 } as const satisfies { [Code in RefusalCode | SignedInResult]?: object }
 
-type SignedInResult = 'confirmed_signed_in' | 'signed_in'
+type SignedInResult = 'confirmed_now' | 'confirmed_signed_in' | 'signed_in'
 
 /** A visitor who is signed in already is told so, and not asked to sign in. */
 const forVisitor = async (found: Result): Promise<Result> => {
@@ -83,14 +86,22 @@ const ByLink = ({ token }: { token: string }) => {
     return answer
   })
   const link = found ?? (unasked && unknownLink)
-  if (ending !== undefined) return <ResultCard result={ending === 'dead' ? 'invalid_link' : ending} />
+  const returnTo = storedReturnTo()
+  const elsewhere = applicationToReturnTo(returnTo) === undefined ? link?.application : undefined
+  const onResult = async (result: Result) => endWith(await forVisitor(result))
+  if (ending !== undefined) {
+    const result = ending === 'dead' ? 'invalid_link' : ending
+    return <ResultCard result={result} returnTo={returnTo} elsewhere={elsewhere} />
+  }
   if (!link) return <LoadingCard />
-  return <ConfirmForm token={token} link={link} onResult={async (result) => endWith(await forVisitor(result))} />
+  return <ConfirmForm token={token} link={link} elsewhere={elsewhere} onResult={onResult} />
 }
 
-type ConfirmProps = { token: string; link: LinkState; onResult: (result: Result) => Promise<void> }
+/** The application that waits in another browser: there the user goes on. */
+type Elsewhere = { elsewhere?: NamedApplication | undefined }
+type ConfirmProps = Elsewhere & { token: string; link: LinkState; onResult: (result: Result) => Promise<void> }
 
-const ConfirmForm = ({ token, link, onResult }: ConfirmProps) => {
+const ConfirmForm = ({ token, link, elsewhere, onResult }: ConfirmProps) => {
   const words = useWords('verify-email')
   const common = useWords('common')
   const problemsOf = useProblems({ wrong_chosen_password: 'password' })
@@ -99,7 +110,11 @@ const ConfirmForm = ({ token, link, onResult }: ConfirmProps) => {
 
   const submit = async ({ password }: Values): Promise<Problems | undefined> => {
     const answer = await client.verifyEmail({ token, password })
-    if (!answer.refused) return continueSignIn(answer.value, storedReturnTo())
+    if (!answer.refused) {
+      if (!elsewhere || 'next' in answer.value) return continueSignIn(answer.value, storedReturnTo())
+      await onResult('confirmed_now')
+      return undefined
+    }
     const result = resultOf(answer)
     if (answer.refused === 'password_required') setAsksPassword(true)
     else if (result !== undefined) await onResult(result)
@@ -114,7 +129,7 @@ const ConfirmForm = ({ token, link, onResult }: ConfirmProps) => {
       <p class="lead" aria-live="polite">
         {asksPassword ? words.otherBrowser : words.pressToConfirm}
       </p>
-      <ContinuesTo returnTo={storedReturnTo()} />
+      <ContinuesTo returnTo={storedReturnTo()} elsewhere={elsewhere} />
       <Form key={String(asksPassword)} submitLabel={words.confirm} onSubmit={submit}>
         {asksPassword && (
           <Field name="password" label={common.password} type="password" autoComplete="current-password" focused />
@@ -135,6 +150,13 @@ const useWayOut = () => {
   )
 }
 
+const resultOfRegistration = {
+  unknown: undefined,
+  waiting: undefined,
+  confirmed: 'already_confirmed',
+  none: 'no_registration_waiting',
+} as const
+
 /** The request of an application is answered once: another tab that confirms takes it along, and this one stays. */
 const ByCode = () => {
   const words = useWords('verify-email')
@@ -142,8 +164,8 @@ const ByCode = () => {
   const { tries_used_up: noTriesLeftSentence } = useWords('refusals')
   const problemsOf = useProblems({ invalid_code: 'code' })
   const email = storedEmail()
-  // Another tab that confirms removes the stored value, so this one keeps a copy.
-  const [returnTo] = useState(storedReturnTo)
+  // Another tab that confirms removes the stored value: this one has it in its address, also after a reload.
+  const [returnTo] = useState(() => returnToInAddress() ?? storedReturnTo())
   const [result, setResult] = useState<Result>()
   const [triesUsedUp, setTriesUsedUp] = useState(false)
   const [mails, setMails] = useState(0)
@@ -164,9 +186,8 @@ const ByCode = () => {
     return undefined
   }
 
-  if (result !== undefined) return <ResultCard result={result} />
-  if (registration === 'confirmed') return <ResultCard result="already_confirmed" />
-  if (registration === 'none') return <ResultCard result="no_registration_waiting" />
+  const ending = result ?? resultOfRegistration[registration]
+  if (ending !== undefined) return <ResultCard result={ending} returnTo={returnTo} />
   // Right after registering, the form need not wait for the answer.
   if (registration === 'unknown' && email === undefined) return <LoadingCard />
   return (
@@ -192,17 +213,17 @@ const ByCode = () => {
         onSent={() => setMails(mails + 1)}
         onRefused={(refusal) => setResult(resultOf(refusal))}
       />
-      <WrongAddress />
+      <WrongAddress returnTo={returnTo} />
     </Card>
   )
 }
 
-const WrongAddress = () => {
+const WrongAddress = ({ returnTo }: { returnTo: string | undefined }) => {
   const words = useWords('verify-email')
   if (useSettings().registration !== 'open') return null
   return (
     <p class="card-note">
-      {words.wrongAddress} <a href={withReturnTo('/register', storedReturnTo())}>{words.registerAgain}</a>
+      {words.wrongAddress} <a href={withReturnTo('/register', returnTo)}>{words.registerAgain}</a>
     </p>
   )
 }
@@ -216,23 +237,28 @@ const CodeForm = ({ onSubmit }: { onSubmit: (values: Values) => Promise<Problems
   )
 }
 
-const ResultCard = ({ result }: { result: Result }) => {
+type ResultProps = Elsewhere & { result: Result; returnTo: string | undefined }
+
+const ResultCard = ({ result, returnTo, elsewhere }: ResultProps) => {
   const words = useWords('verify-email')
   const { kind, to, action, second } = results[result]
   const canEnterCode = useCanEnterCode(action === 'enterCode')
   // Where registration is not open, the user had an invitation.
   const needsInvitation = useSettings().registration !== 'open' && action === 'registerAgain'
-  const footer = useResultFooter(second)
+  const footer = useResultFooter(second, returnTo)
   const sentences: Record<Result, string> = { ...useWords('refusals'), ...words.signedIn }
-  // The login page redirects a user who is signed in already.
-  const href = to === '/verify-email' ? to : withReturnTo(to, storedReturnTo())
+  const goesBack = elsewhere && to === '/login'
+  const isPossible = (action !== 'enterCode' || canEnterCode) && !needsInvitation
   return (
     <Card footer={footer}>
       <Heading text={words.headings[result]} />
       <Notice kind={kind}>{sentences[result]}</Notice>
       {needsInvitation && <p class="card-note">{words.inviteAgain}</p>}
-      {(action !== 'enterCode' || canEnterCode) && !needsInvitation && (
-        <a class="button primary" href={href}>
+      <ContinuesTo returnTo={returnTo} />
+      {goesBack && <GoBack application={elsewhere} />}
+      {isPossible && !goesBack && (
+        // The login page redirects a user who is signed in already.
+        <a class="button primary" href={withReturnTo(to, returnTo)}>
           {words[action]}
         </a>
       )}
@@ -240,15 +266,15 @@ const ResultCard = ({ result }: { result: Result }) => {
   )
 }
 
-const useResultFooter = (second: (typeof results)[Result]['second']) => {
+const useResultFooter = (second: (typeof results)[Result]['second'], returnTo: string | undefined) => {
   const words = useWords('verify-email')
   const common = useWords('common')
   const { registration } = useSettings()
-  if (second === 'login') return <a href={withReturnTo('/login', storedReturnTo())}>{common.backToLogin}</a>
+  if (second === 'login') return <a href={withReturnTo('/login', returnTo)}>{common.backToLogin}</a>
   if (second === 'none' || registration !== 'open') return undefined
   return (
     <>
-      {words.notRegistered} <a href={withReturnTo('/register', storedReturnTo())}>{words.register}</a>
+      {words.notRegistered} <a href={withReturnTo('/register', returnTo)}>{words.register}</a>
     </>
   )
 }

@@ -7,6 +7,7 @@ import type {
   Factors,
   LinkState,
   RecoveryCodes,
+  ResetLink,
   SecondFactorNeeded,
   SecondFactorWaiting,
   Session,
@@ -32,6 +33,8 @@ export type Registration = {
   name?: string | undefined
   /** The token of an invitation for this address. */
   invite?: string | undefined
+  /** The id (`client_id`) of the application that has sent the user here: another browser that opens the mail says so. */
+  application?: string | undefined
 }
 /** The token of a mailed link, with the password if another browser registered; or the mailed code. */
 export type EmailProof = { token: string; password?: string | undefined } | { code: string }
@@ -96,8 +99,10 @@ const createRegistrationCalls = (sending: Sending) => ({
   /** The state of a mailed link, or of the registration that this browser began. */
   checkVerification: (link: { token?: string } = {}) => sending.post<LinkState>('verify-email/check', link),
   resendVerification: () => sending.post<Accepted>('verify-email/resend'),
-  resetPassword: (account: { email: string }) => sending.post<Accepted>('reset-password', account),
-  checkReset: (link: { token: string }) => sending.post<{ username: string }>('reset-password/check', link),
+  /** `application` as in a registration. */
+  resetPassword: (account: { email: string; application?: string | undefined }) =>
+    sending.post<Accepted>('reset-password', account),
+  checkReset: (link: { token: string }) => sending.post<ResetLink>('reset-password/check', link),
   confirmReset: (reset: { token: string; password: string }) =>
     sending.post<undefined>('reset-password/confirm', reset),
   changePassword: (passwords: { currentPassword: string; newPassword: string }) =>

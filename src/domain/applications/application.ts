@@ -23,6 +23,9 @@ export type Application = {
   createdAt: Date
 }
 
+/** What users are told of it. */
+export const named = ({ name, home }: Application) => ({ name, home })
+
 /** Whether a user who is in these groups may use it. */
 export const mayUse = ({ access, groups }: Pick<Application, 'access' | 'groups'>, ofUser: readonly string[]) =>
   access === 'everyone' || groups.some((group) => ofUser.includes(group))

@@ -4,17 +4,23 @@ export type Purpose = 'reset_password' | 'restore_account' | 'provider_attempt' 
 
 export const insertToken = (
   sql: Sql,
-  token: { hash: Uint8Array; purpose: Purpose; userId: string | null; expiresAt: Date },
+  token: {
+    hash: Uint8Array
+    purpose: Purpose
+    userId: string | null
+    expiresAt: Date
+    applicationId?: string | undefined
+  },
 ) =>
   sql.query(
-    `insert into one_time_tokens (hash, purpose, user_id, expires_at) values ($1, $2, $3, $4)
+    `insert into one_time_tokens (hash, purpose, user_id, expires_at, application_id) values ($1, $2, $3, $4, $5)
      on conflict do nothing returning hash`,
-    [token.hash, token.purpose, token.userId, token.expiresAt],
+    [token.hash, token.purpose, token.userId, token.expiresAt, token.applicationId ?? null],
   )
 
 export const selectToken = (sql: Sql, hash: Uint8Array, purposes: readonly Purpose[], now: Date) =>
-  sql.query<{ user_id: string }>(
-    'select user_id from one_time_tokens where hash = $1 and purpose = any($2::text[]) and expires_at > $3',
+  sql.query<{ user_id: string; application_id: string | null }>(
+    'select user_id, application_id from one_time_tokens where hash = $1 and purpose = any($2::text[]) and expires_at > $3',
     [hash, purposes, now],
   )
 

@@ -13,16 +13,24 @@ const choosePassword = ['reset_password', 'restore_account'] as const
 
 export const createOneTimeTokens = ({ database, clock }: { database: Database; clock: Clock }) => {
   /** The user's only one of its purpose. The caller holds the user's row, so that of several at once one remains. */
-  const replace = async (sql: Sql, userId: string, token: string, purpose: (typeof choosePassword)[number]) => {
-    await store.deleteOfUser(sql, userId, purpose)
+  const replace = async (
+    sql: Sql,
+    userId: string,
+    token: string,
+    kind: { purpose: (typeof choosePassword)[number]; applicationId?: string | undefined },
+  ) => {
+    await store.deleteOfUser(sql, userId, kind.purpose)
     const expiresAt = later(clock.now(), resetLifetime)
-    await store.insertToken(sql, { hash: fingerprint(token), purpose, userId, expiresAt })
+    await store.insertToken(sql, { hash: fingerprint(token), userId, expiresAt, ...kind })
   }
 
   return {
-    replaceReset: (sql: Sql, userId: string, token: string) => replace(sql, userId, token, 'reset_password'),
+    /** `applicationId`: the application that has sent the user to a new password. */
+    replaceReset: (sql: Sql, userId: string, token: string, applicationId?: string) =>
+      replace(sql, userId, token, { purpose: 'reset_password', applicationId }),
     /** No reset that a stranger asks for replaces it. */
-    replaceRestoreLink: (sql: Sql, userId: string, token: string) => replace(sql, userId, token, 'restore_account'),
+    replaceRestoreLink: (sql: Sql, userId: string, token: string) =>
+      replace(sql, userId, token, { purpose: 'restore_account' }),
     forgetResets: async (sql: Sql, userId: string) => {
       await store.deleteOfUser(sql, userId, 'reset_password')
     },
@@ -32,7 +40,7 @@ export const createOneTimeTokens = ({ database, clock }: { database: Database; c
     /** The user of a token with which a password can be chosen, without using the token. */
     peekReset: async (token: string) => {
       const [row] = await store.selectToken(database, fingerprint(token), choosePassword, clock.now())
-      return row?.user_id
+      return row && { userId: row.user_id, applicationId: row.application_id ?? undefined }
     },
     takeReset: async (sql: Sql, token: string) => {
       const [row] = await store.takeToken(sql, fingerprint(token), choosePassword, clock.now())

@@ -43,8 +43,8 @@ export const createPendingRegistrations = (
     },
 
     findByBrowser: async (token: string, browserToken: string | undefined) => {
-      const row = await registrationRows.byToken(token, browserToken)
-      if (isRefused(row)) return row
+      const { row, refusal } = await registrationRows.ofLink(token, browserToken)
+      if (refusal) return refusal
       return row.bound ? toPending(row) : refuse('password_required')
     },
 

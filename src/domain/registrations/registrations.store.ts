@@ -14,6 +14,8 @@ export type PendingRow = {
   expires_at: Date
   confirmed: boolean
   language: string | null
+  /** The application that has sent the user to the registration. */
+  application_id: string | null
 }
 
 const pending = {
@@ -26,6 +28,7 @@ const pending = {
   expires_at: true,
   confirmed: 'confirmed_at is not null',
   language: true,
+  application_id: true,
 } as const
 const columns = selectList<PendingRow>(pending)
 
@@ -48,13 +51,14 @@ export const insertPending = (
     expiresAt: Date
     invitationHash: Uint8Array | null
     language: Language | null
+    applicationId: string | null
   },
 ) =>
   sql.query(
     `insert into pending_registrations
        (id, email, email_key, username, username_key, name, password_hash, token_hash, browser_hashes,
-        code_tries_left, password_tries_left, expires_at, invitation_hash, language)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, array[$9::bytea], $10, $10, $11, $12, $13)`,
+        code_tries_left, password_tries_left, expires_at, invitation_hash, language, application_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, array[$9::bytea], $10, $10, $11, $12, $13, $14)`,
     [
       registration.id,
       registration.email,
@@ -69,6 +73,7 @@ export const insertPending = (
       registration.expiresAt,
       registration.invitationHash,
       registration.language,
+      registration.applicationId,
     ],
   )
 

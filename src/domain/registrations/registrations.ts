@@ -22,7 +22,12 @@ export { registrationLifetime } from './complete-registration.js'
 /** For a whole registration: a new mail gives no new tries, which would allow more guesses. */
 const tries = 5
 
-type Beginning = { invite?: string; earlier?: string | undefined; withheld: boolean }
+type Beginning = {
+  invite?: string
+  earlier?: string | undefined
+  withheld: boolean
+  applicationId?: string | undefined
+}
 export type Registrations = ReturnType<typeof createRegistrations>
 
 type Dependencies = {
@@ -38,11 +43,11 @@ type Dependencies = {
 /**
  * Stores a registration until its email is verified, and returns the secret for this browser. `invite`: what allowed it.
  * `withheld`: the mail is not sent. `earlier`: the secret that this browser had. What was mailed for it to the same address stays
- * good, because this mail may not be sent; and if it is sent, the answers must not differ.
+ * good, because this mail may not be sent; and if it is sent, the answers must not differ. `applicationId`: who has sent the user here.
  */
 const createBegin =
   ({ database, clock }: Dependencies, registrationMails: RegistrationMails) =>
-  (user: NewUser, client: Client, { invite, earlier, withheld }: Beginning) =>
+  (user: NewUser, client: Client, { invite, earlier, withheld, applicationId }: Beginning) =>
     database.transaction(async (sql) => {
       const now = clock.now()
       const id = uuidv7(now)
@@ -67,6 +72,7 @@ const createBegin =
         expiresAt,
         invitationHash: invite === undefined ? null : fingerprint(invite),
         language: client.language ?? null,
+        applicationId: applicationId ?? null,
       })
       const registration = { id, email: user.email.email, expiresAt, triesLeft: tries, withheld }
       if (isRefused(await registrationMails.queue(sql, registration, token, client))) await store.markNotMailed(sql, id)

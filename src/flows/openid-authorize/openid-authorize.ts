@@ -1,6 +1,7 @@
 import type { Authorization, AuthorizationStep } from '../../contract/authorization.js'
+import { applicationIdOf } from '../../contract/authorization-request-id.js'
 import { isRefused } from '../../contract/outcome.js'
-import type { Application } from '../../domain/applications/application.js'
+import { type Application, named } from '../../domain/applications/application.js'
 import { isRedirectAddress } from '../../domain/applications/application-addresses.js'
 import type { Applications } from '../../domain/applications/applications.js'
 import type { AuthorizationRequests } from '../../domain/authorization-requests/authorization-requests.js'
@@ -12,7 +13,6 @@ import {
   type SignedInUser,
   silentError,
 } from '../../domain/authorization-requests/next-question.js'
-import { applicationOf } from '../../domain/authorization-requests/request-id.js'
 import type { AuthorizationError } from '../../domain/authorization-requests/request-steps.js'
 import { sharedScopes } from '../../domain/id-tokens/user-claims.js'
 import type { Database } from '../../platform/database/database.js'
@@ -33,8 +33,6 @@ type Dependencies = {
 }
 
 type Answer = { request: string; user: string; answer: 'continue' | 'deny' }
-
-const named = ({ name, home }: Application) => ({ name, home })
 
 const startAgain = (application: Application | undefined): Authorization => ({
   next: 'start_again',
@@ -136,7 +134,7 @@ export const createAuthorize = (deps: Dependencies) => {
     return { application, request, visitor }
   }
 
-  const startAgainAt = async (id: string) => startAgain(await applications.find(applicationOf(id)))
+  const startAgainAt = async (id: string) => startAgain(await applications.find(applicationIdOf(id)))
 
   return {
     begin: async (parameters: string, visitor: Visitor) => {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { longestName } from '../../contract/name-lengths.js'
 import { isRefused } from '../../contract/outcome.js'
-import { TypedPassword } from '../../contract/request-fields.js'
+import { SendingApplication, TypedPassword } from '../../contract/request-fields.js'
 import { Accepted } from '../../contract/schemas.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
@@ -45,6 +45,7 @@ const schema = {
     password: TypedPassword,
     name: Type.Optional(Type.String({ maxLength: longestName })),
     invite: Type.Optional(Type.String({ maxLength: 1024, description: 'The token of an invitation for this address' })),
+    application: Type.Optional(SendingApplication),
   }),
   response: {
     202: withHeaders(Accepted, { 'Set-Cookie': 'What ties this browser to the registration' }),

@@ -18,6 +18,8 @@ type NewRegistration = {
   invite?: string | undefined
   /** The secret of the registration that this browser began before. */
   earlier?: string | undefined
+  /** The id of the application that has sent the user here. */
+  application?: string | undefined
 }
 
 type Dependencies = {
@@ -43,7 +45,7 @@ export const createRegister = (deps: Dependencies) => {
 
   /** `mayMail` is asked when everything else is right: only what would send a mail counts. */
   return async (request: NewRegistration, client: Client, mayMail: () => Promise<boolean>) => {
-    const { invite, earlier } = request
+    const { invite, earlier, application: applicationId } = request
     const closed = invite === undefined ? gate.refusalForAll() : undefined
     if (closed) return closed
     const email = readEmail(request.email)
@@ -63,7 +65,8 @@ export const createRegister = (deps: Dependencies) => {
     if (isRefused(passwordHash)) return passwordHash
 
     // The same rows are written for an email that has an account, but writing its mail may take a different time.
-    const mailing = { ...(invite !== undefined && { invite }), earlier, withheld: !(await mayMail()) }
+    const withheld = !(await mayMail())
+    const mailing = { ...(invite !== undefined && { invite }), earlier, withheld, applicationId }
     const registering = registrations.begin({ email, username, name, passwordHash }, client, mailing)
     return { browserToken: await atLeast(minResponseTime, registering) }
   }

@@ -1,7 +1,9 @@
 import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
-import { LinkToken, TypedEmail, TypedPassword } from '../../contract/request-fields.js'
-import { Accepted, NoContent } from '../../contract/schemas.js'
+import { LinkToken, SendingApplication, TypedEmail, TypedPassword } from '../../contract/request-fields.js'
+import { Accepted, NoContent, ResetLink } from '../../contract/schemas.js'
+import { named } from '../../domain/applications/application.js'
+import type { Applications } from '../../domain/applications/applications.js'
 import { atLeast, minResponseTime } from '../../http/at-least.js'
 import { clientOf } from '../../http/client.js'
 import type { CountedRequests } from '../../http/limits/counted-requests.js'
@@ -31,14 +33,14 @@ const confirmRefusals = routeRefusals(
 const requestSchema = {
   tags: ['reset password'],
   summary: 'Request a password reset mail',
-  body: Type.Object({ email: TypedEmail }),
+  body: Type.Object({ email: TypedEmail, application: Type.Optional(SendingApplication) }),
   response: { 202: Accepted, ...requestRefusals.responses },
 }
 const checkSchema = {
   tags: ['reset password'],
   summary: 'Whether a link still works, and the username that it is for; changes nothing',
   body: Type.Object({ token: LinkToken }),
-  response: { 200: Type.Object({ username: Type.String() }), ...checkRefusals.responses },
+  response: { 200: ResetLink, ...checkRefusals.responses },
 }
 const confirmSchema = {
   tags: ['reset password'],
@@ -59,10 +61,11 @@ type Dependencies = {
   limits: Limits
   mailLimits: MailLimits
   countedRequests: CountedRequests
+  applications: Pick<Applications, 'find'>
 }
 
 export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
-  const { resetPassword, recoveredAccounts, limits, mailLimits, countedRequests } = deps
+  const { resetPassword, recoveredAccounts, limits, mailLimits, countedRequests, applications } = deps
   const requesting = {
     schema: requestSchema,
     onRequest: limits.sensitive,
@@ -71,15 +74,18 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
   for (const path of ['/reset-password', '/api/auth/reset-password']) {
     server.post(path, requesting, async (request, reply) => {
       const withheld = !(await mailLimits.mayMailStranger(request))
-      await atLeast(minResponseTime, resetPassword.request(request.body.email, clientOf(request), withheld))
+      await atLeast(minResponseTime, resetPassword.request(request.body, clientOf(request), withheld))
       return reply.status(202).send(accepted)
     })
   }
 
   const checking = { schema: checkSchema, onRequest: limits.byNetwork }
   server.post('/api/auth/reset-password/check', checking, async (request, reply) => {
-    const user = await resetPassword.look(request.body.token)
-    return checkRefusals.answer(reply, isRefused(user) ? user : { username: user.username })
+    const found = await resetPassword.look(request.body.token)
+    if (isRefused(found)) return checkRefusals.sendRefusal(reply, found)
+    const { user, applicationId } = found
+    const application = applicationId === undefined ? undefined : await applications.find(applicationId)
+    return { username: user.username, ...(application && { application: named(application) }) }
   })
 
   const confirming = { schema: confirmSchema, onRequest: limits.confirm, onSend: countedRequests.refundSuccess }

@@ -20,30 +20,33 @@ type Dependencies = {
   events: Pick<Events, 'record'>
 }
 
+type Asked = { email: string; application?: string | undefined }
+
 export const createResetPassword = (deps: Dependencies) => {
   const { accountChanges, users, userChanges, passwords, oneTimeTokens, resetLinks, registrations, events } = deps
 
   /**
    * Queues the mail if the email has an account or a registration that is not confirmed yet. The answer must not show
-   * which. `withheld`: no mail is sent.
+   * which. `withheld`: no mail is sent. `application`: the id of the one that has sent the user here.
    */
-  const request = async (email: string, client: Client, withheld: boolean) => {
+  const request = async ({ email, application }: Asked, client: Client, withheld: boolean) => {
     const user = await users.findByEmail(email)
     if (!user) return registrations.sendAgainToEmail(email, client, withheld)
-    if (!(await resetLinks.send(user.id, client, withheld))) return
+    if (!(await resetLinks.send(user.id, client, { withheld, applicationId: application }))) return
     await events.record({ kind: 'reset_requested', userId: user.id }, client)
   }
 
   /** Whether a link still works, for the page before it shows its form. Changes nothing. */
   const look = async (token: string) => {
-    const userId = await oneTimeTokens.peekReset(token)
-    const user = userId === undefined ? undefined : await users.findEnabled(userId)
-    return user ?? refuse('invalid_link')
+    const found = await oneTimeTokens.peekReset(token)
+    const user = found && (await users.findEnabled(found.userId))
+    return user ? { user, applicationId: found.applicationId } : refuse('invalid_link')
   }
 
   const confirm = async (token: string, password: string, client: Client) => {
-    const user = await look(token)
-    if (isRefused(user)) return user
+    const found = await look(token)
+    if (isRefused(found)) return found
+    const { user } = found
     const rejected = await passwords.refusalFor(password, user, client)
     if (rejected) return rejected
     const passwordHash = await passwords.hash(password, client)

@@ -2,6 +2,8 @@ import { Type } from 'typebox'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { LinkToken, TypedPassword } from '../../contract/request-fields.js'
 import { Accepted, LinkState, SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
+import { named } from '../../domain/applications/application.js'
+import type { Applications } from '../../domain/applications/applications.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import { atLeast, minResponseTime } from '../../http/at-least.js'
 import { clientOf } from '../../http/client.js'
@@ -79,6 +81,7 @@ const resendSchema = {
 type Dependencies = {
   verifyEmail: ReturnType<typeof createVerifyEmail>
   registrations: Registrations
+  applications: Pick<Applications, 'find'>
   limits: Limits
   mailLimits: MailLimits
   cookies: Cookies
@@ -86,12 +89,17 @@ type Dependencies = {
 }
 
 export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
-  const { verifyEmail, registrations, limits, mailLimits, cookies, signInCookies } = deps
+  const { verifyEmail, registrations, applications, limits, mailLimits, cookies, signInCookies } = deps
   const onRequest = limits.beforeSignIn.registration
   server.post('/api/auth/verify-email/check', { schema: checkSchema, onRequest }, async (request) => {
     const browserToken = cookies.read(request, 'registration')
-    if (request.body.token !== undefined) return registrations.lookAtLink(request.body.token, browserToken)
-    return { ...(await registrations.stateForBrowser(browserToken)), passwordRequired: false, newerMail: false }
+    const { token } = request.body
+    const { applicationId, ...state } =
+      token === undefined
+        ? { ...(await registrations.stateForBrowser(browserToken)), passwordRequired: false, newerMail: false }
+        : await registrations.lookAtLink(token, browserToken)
+    const application = applicationId === undefined ? undefined : await applications.find(applicationId)
+    return { ...state, ...(application && { application: named(application) }) }
   })
 
   const resending = { schema: resendSchema, onRequest, config: { countsIn: ['network_mails'] as const } }
