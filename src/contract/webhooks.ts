@@ -8,7 +8,7 @@ const Factor = Type.Unsafe<(typeof factors)[number]>({ type: 'string', enum: [..
 
 /**
  * Every type of webhook: when it is sent, and its data. `data.user.id` is in all of them. The first four are written by triggers
- * (migrations/0002-triggers.sql), the others by `webhooks.queue`, which takes any type of this table.
+ * (in migrations/; ARCHITECTURE.md lists them), the others by `webhooks.queue`, which takes any type of this table.
  */
 export const webhookTypes = {
   'user.created': {

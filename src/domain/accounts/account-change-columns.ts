@@ -1,7 +1,9 @@
 import type { EventKind } from '../../contract/events.js'
 import type { Method } from '../../contract/factors.js'
+import type { WebhookType } from '../../contract/webhooks.js'
 import type { MailKind } from '../mails/letters.js'
 import type { UndoKind } from '../undos/undos.js'
+import type { ChangedFactor } from './change-details.js'
 
 /** Who can cause a change. A sign-in adds a factor or a provider on its way. An old token of a session may be in the hands of a thief. */
 export type Door = 'caller' | 'link' | 'operator' | 'sign-in' | 'old token'
@@ -31,10 +33,8 @@ export type Consequences = SessionsEnd & {
   undo: UndoKind | null
   /** Triggers write those about users. `each`: one for every factor that was removed. */
   webhook:
-    | `factor.changed ${'password' | 'totp' | 'passkey' | 'recovery_codes' | 'each'}`
-    | 'user.updated'
-    | 'user.deleted'
-    | 'session.theft_suspected'
+    | `factor.changed ${ChangedFactor | 'each'}`
+    | Extract<WebhookType, 'user.updated' | 'user.deleted' | 'session.theft_suspected'>
     | null
   /** Of the caller, if there is one. New tokens: those before them are refused from now on. */
   thisSession: 'stays' | 'new tokens' | 'no longer fresh' | 'ends'

@@ -29,12 +29,6 @@ export type HeldAccount = { user: Owner; client: Client; caller?: SessionCaller 
 
 const noOne: Client = { ip: '', userAgent: '' }
 
-const factorsOf = ({ webhook }: Consequences, details: AnyDetails): readonly ChangedFactor[] => {
-  if (webhook === 'factor.changed each') return details.factors ?? []
-  const [type, factor] = (webhook ?? '').split(' ')
-  return type === 'factor.changed' ? [factor as ChangedFactor] : []
-}
-
 /** The mail to the owner, with the link that takes the change back. */
 const createOwnerNotices = ({ undos, mails }: Pick<Dependencies, 'undos' | 'mails'>) => {
   const undoLink = async (sql: Transaction, user: Owner, { undo: kind }: Consequences, details: AnyDetails) => {
@@ -64,16 +58,35 @@ const createOwnerNotices = ({ undos, mails }: Pick<Dependencies, 'undos' | 'mail
   }
 }
 
-const createProgramNotices =
-  ({ webhooks }: Pick<Dependencies, 'webhooks'>) =>
-  async (sql: Transaction, account: HeldAccount, row: Consequences, details: AnyDetails) => {
-    const { client, caller } = account
-    const user = { id: account.user.id }
-    for (const factor of factorsOf(row, details)) await webhooks.queue(sql, 'factor.changed', { user, factor })
-    if (row.webhook !== 'session.theft_suspected' || !caller) return
-    const session = { id: caller.sessionId, ip: client.ip, userAgent: client.userAgent }
-    await webhooks.queue(sql, 'session.theft_suspected', { user, session })
+/** The webhook. A value of the column that has no line here does not compile. */
+const createProgramNotices = ({ webhooks }: Pick<Dependencies, 'webhooks'>) => {
+  const tellOfFactors = async (sql: Transaction, { user: { id } }: HeldAccount, factors: readonly ChangedFactor[]) => {
+    for (const factor of factors) await webhooks.queue(sql, 'factor.changed', { user: { id }, factor })
   }
+
+  const tellOfTheft = async (sql: Transaction, { user: { id }, client, caller }: HeldAccount) => {
+    if (!caller) return
+    const session = { id: caller.sessionId, ip: client.ip, userAgent: client.userAgent }
+    await webhooks.queue(sql, 'session.theft_suspected', { user: { id }, session })
+  }
+
+  return async (sql: Transaction, account: HeldAccount, { webhook }: Consequences, details: AnyDetails) => {
+    switch (webhook) {
+      case null:
+      case 'user.updated':
+      case 'user.deleted':
+        return
+      case 'session.theft_suspected':
+        return tellOfTheft(sql, account)
+      case 'factor.changed each':
+        return tellOfFactors(sql, account, details.factors ?? [])
+      default: {
+        webhook satisfies `factor.changed ${ChangedFactor}`
+        return tellOfFactors(sql, account, [webhook.slice('factor.changed '.length) as ChangedFactor])
+      }
+    }
+  }
+}
 
 export type AccountConsequences = ReturnType<typeof createAccountConsequences>
 
