@@ -2,15 +2,17 @@
 import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { parseSync } from 'vite'
+import { shapeOf, shapeTaken } from './parts.mjs'
 import { readRows } from './rows.mjs'
 import { childrenOf, functionsIn, isFunction, isNode, listIn, nameIn, walk } from './syntax.mjs'
 
 /** `names`: what of it is used. @typedef {{ specifier: string, target: string, names: string[], line: number, dynamic: boolean, typeOnly: boolean }} Import */
 /** `ownLines` leaves out the functions inside. @typedef {{ name: string, line: number, lines: number, ownLines: number }} FunctionSize */
 /** A module of Node, or of a package. @typedef {{ name: string, line: number }} OutsideImport */
-/** What a factory takes, and how many functions it returns: its own, and those of other factories without some (`left`). @typedef {{ name: string, line: number, parts: number, own: number, spreads: { factory: string, left: number }[] }} Factory */
-/** @typedef {{ path: string, lines: number, imports: Import[], outsideImports: OutsideImport[], functions: FunctionSize[], defaultExports: number[], environmentReads: number[], requests: number[], sessionBegins: number[], rowsGivenAway: number[], rowExports: string[], factories: Factory[], tupleDeclarations: number[], literalSpreads: number[] }} Module */
+/** What a factory takes, and how many functions it returns: its own, and those of other factories without some (`left`). @typedef {{ name: string, line: number, takes: Shape, own: number, spreads: { factory: string, left: number }[] }} Factory */
+/** @typedef {{ path: string, lines: number, imports: Import[], outsideImports: OutsideImport[], functions: FunctionSize[], defaultExports: number[], environmentReads: number[], requests: number[], sessionBegins: number[], rowsGivenAway: number[], rowExports: string[], types: Record<string, Shape>, factories: Factory[], tupleDeclarations: number[], literalSpreads: number[] }} Module */
 /** @typedef {import('./syntax.mjs').Node} Node */
+/** @typedef {import('./parts.mjs').Shape} Shape */
 
 /**
  * @param {string} path relative to the project, with forward slashes
@@ -36,6 +38,7 @@ export const readModule = (path, text) => {
     sessionBegins: [],
     rowsGivenAway: rows.rowsGivenAway.map(lineAt),
     rowExports: rows.rowExports,
+    types: typesIn(root),
     factories: [],
     tupleDeclarations: [],
     literalSpreads: [],
@@ -51,7 +54,7 @@ export const readModule = (path, text) => {
     if (sendsRequest(node)) module.requests.push(lineAt(node.start))
     if (beginsSession(node)) module.sessionBegins.push(lineAt(node.start))
     if (isFunction(node)) module.functions.push(measure(node, parent, lineAt))
-    if (isFactory(node)) module.factories.push(measureFactory(node, typesIn(program), lineAt))
+    if (isFactory(node)) module.factories.push(measureFactory(node, module.types, lineAt))
     if (isTupleDeclaration(node)) module.tupleDeclarations.push(lineAt(node.start))
     if (isLiteralSpread(node)) module.literalSpreads.push(lineAt(node.start))
   })
@@ -75,19 +78,18 @@ const isFactory = (node) =>
   isNode(node.init) &&
   isFunction(node.init)
 
-/** The types that a file declares, by name. @type {(program: unknown) => Map<string | undefined, Node>} */
+/** The types that a file declares, by name. @type {(program: Node) => Record<string, Shape>} */
 const typesIn = (program) =>
-  new Map(
-    childrenOf(/** @type {Node} */ (program))
+  Object.fromEntries(
+    childrenOf(program)
       .map((node) => (isNode(node.declaration) ? node.declaration : node))
       .filter(({ type }) => type === 'TSTypeAliasDeclaration')
-      .map((node) => [nameIn(node.id), /** @type {Node} */ (node.typeAnnotation)]),
+      .map((node) => [nameIn(node.id) ?? '', shapeOf(node.typeAnnotation)]),
   )
 
-/** @type {(node: Node, types: Map<string | undefined, Node>, lineAt: (offset: number) => number) => Factory} */
+/** @type {(node: Node, types: Record<string, Shape>, lineAt: (offset: number) => number) => Factory} */
 const measureFactory = (node, types, lineAt) => {
   const factory = /** @type {Node} */ (node.init)
-  const [taken] = listIn(factory.params)
   const body = /** @type {Node} */ (factory.body)
   const statements = body.type === 'BlockStatement' ? listIn(body.body) : []
   const returned =
@@ -99,7 +101,7 @@ const measureFactory = (node, types, lineAt) => {
   return {
     name: nameIn(node.id) ?? '',
     line: lineAt(node.start),
-    parts: taken ? Math.max(membersOf(annotationOf(taken), types), listIn(taken.properties).length) : 0,
+    takes: shapeTaken(listIn(factory.params), types),
     own: properties.length - spreads.length,
     spreads,
   }
@@ -125,18 +127,6 @@ const spreadOf = ({ type, argument }, statements) => {
 const factoryCalledBy = (value) => {
   const name = isNode(value) && value.type === 'CallExpression' ? nameIn(value.callee) : undefined
   return name && /^create[A-Z]/.test(name) ? name : undefined
-}
-
-/** @type {(parameter: Node) => Node | undefined} */
-const annotationOf = ({ typeAnnotation: annotation }) =>
-  isNode(annotation) && isNode(annotation.typeAnnotation) ? annotation.typeAnnotation : undefined
-
-/** How many members a type has, as far as this file says. @type {(type: Node | undefined, types: Map<string | undefined, Node>) => number} */
-const membersOf = (type, types) => {
-  if (type?.type === 'TSTypeLiteral') return listIn(type.members).length
-  if (type?.type === 'TSIntersectionType')
-    return listIn(type.types).reduce((sum, each) => sum + membersOf(each, types), 0)
-  return type?.type === 'TSTypeReference' ? membersOf(types.get(nameIn(type.typeName)), types) : 0
 }
 
 // const [a, b] = [x, y]

@@ -1,6 +1,7 @@
 // The rules of ARCHITECTURE.md. Each is a function that takes a module and returns what is wrong with it.
 import { posix } from 'node:path'
 import { aliases } from './modules.mjs'
+import { partsOf } from './parts.mjs'
 
 /** @typedef {import('./modules.mjs').Module} Module */
 /** @typedef {import('./modules.mjs').Import} Import */
@@ -199,7 +200,12 @@ const factoriesAreSmall = (module, tree) =>
   isTest(module.path) || module.path.startsWith('test/')
     ? []
     : module.factories
-        .map((factory) => ({ ...factory, returned: isList(module.path) ? 0 : returnedBy(factory, module, tree) }))
+        .map(({ name, line, ...factory }) => ({
+          name,
+          line,
+          parts: module.path.startsWith('src/app/') ? 0 : partsOf(factory.takes, module, tree).length,
+          returned: isList(module.path) ? 0 : returnedBy(factory, module, tree),
+        }))
         .filter(({ parts, returned }) => parts > mostParts || returned > mostReturned)
         .map(({ name, parts, returned, line }) => ({
           line,
@@ -210,7 +216,7 @@ const factoriesAreSmall = (module, tree) =>
 /** @type {(path: string) => boolean} */
 const isList = (path) => path.startsWith('src/app/') || /^packages\/client\/src\/(calls|client)\.ts$/.test(path)
 
-/** With what its spreads bring, as far as the tree says. @type {(factory: Factory, module: Module, tree: Tree) => number} */
+/** With what its spreads bring, as far as the tree says. @type {(factory: Pick<Factory, 'own' | 'spreads'>, module: Module, tree: Tree) => number} */
 const returnedBy = ({ own, spreads }, module, tree) =>
   spreads.reduce((sum, { factory: name, left }) => {
     const places = [module, ...module.imports.flatMap(({ target }) => tree.get(target) ?? [])]

@@ -2,10 +2,13 @@ import type { Config } from '../config.js'
 import { type ProviderId, providerLabel } from '../contract/providers.js'
 import { createAccountClearing } from '../domain/accounts/account-clearing.js'
 import { createAccountDeletion } from '../domain/accounts/account-deletion.js'
-import { createAccountRecovery } from '../domain/accounts/account-recovery.js'
 import { createGroupChanges } from '../domain/accounts/group-changes.js'
 import { createOperatorChanges } from '../domain/accounts/operator-changes.js'
+import { createOperatorRecovery } from '../domain/accounts/operator-recovery.js'
 import { createResetLinks } from '../domain/accounts/reset-links.js'
+import { createRestoredMail } from '../domain/accounts/restored-mail.js'
+import { createTakeBack } from '../domain/accounts/take-back.js'
+import { createUndoPreview } from '../domain/accounts/undo-preview.js'
 import type { UsedApplications } from '../domain/authorizations/used-applications.js'
 import type { EmailChanges } from '../domain/email-changes/email-changes.js'
 import type { Events } from '../domain/events/events.js'
@@ -29,7 +32,6 @@ import type { SessionLookups } from '../domain/sessions/session-lookups.js'
 import type { Sessions } from '../domain/sessions/sessions.js'
 import { createChallenges } from '../domain/sign-in/challenges.js'
 import { createEnrolments } from '../domain/sign-in/enrolments.js'
-import { createSignIns } from '../domain/sign-in/sign-ins.js'
 import { createUnfinishedSignIns } from '../domain/sign-in/unfinished-sign-ins.js'
 import type { Tokens } from '../domain/tokens/tokens.js'
 import type { Undos } from '../domain/undos/undos.js'
@@ -46,6 +48,7 @@ import type { Database } from '../platform/database/database.js'
 import type { Metrics, RefreshOutcome } from '../platform/metrics/metrics.js'
 import { createAccountChangesNoun } from './account-changes.js'
 import { createFactorsNoun } from './factors.js'
+import { createSignInsNoun } from './sign-ins.js'
 
 type Dependencies = {
   database: Database
@@ -99,7 +102,7 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
   const enrolments = createEnrolments({ ...deps, challenges })
   const secondFactorRequired = config.secondFactor === 'required'
   const nouns = { accountChanges, identities, factors, trustedDevices, knownDevices, passkeys, challenges, enrolments }
-  const signIns = createSignIns({ ...deps, ...nouns, secondFactorRequired })
+  const signIns = createSignInsNoun({ ...deps, ...nouns, secondFactorRequired })
   const deleteAccount = createAccountDeletion(deps)
   const operatorChanges = createOperatorChanges({
     ...deps,
@@ -113,7 +116,7 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
   const resetLinks = createResetLinks(deps)
   const unfinishedSignIns = createUnfinishedSignIns({ ...deps, accountChanges, challenges })
   const clear = createAccountClearing({ ...deps, factors, passkeys })
-  const recovery = createAccountRecovery({ ...deps, accountChanges, factors, passkeys, clear })
+  const takingBack = { ...deps, accountChanges, passkeys, clear, restoredMail: createRestoredMail(deps) }
   const proofs = createProofs({ database, users, factors, passkeys })
   return {
     ...nouns,
@@ -125,7 +128,9 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
     operatorChanges,
     groupChanges,
     resetLinks,
-    recovery,
+    undoPreview: createUndoPreview({ ...deps, factors, passkeys }),
+    takeBackAccount: createTakeBack(takingBack),
+    recoverAccount: createOperatorRecovery(takingBack),
     signIns,
     proofs,
     providerName,

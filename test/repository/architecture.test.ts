@@ -134,7 +134,24 @@ const planted: Planted[] = [
   [
     'factoriesAreSmall',
     '9 parts by a type',
-    { 'src/lib/a.ts': `type D = { ${partsOf(6)} } & { ${partsOf(3)} }\nconst createA = (deps: D) => 1` },
+    { 'src/lib/a.ts': `type D = { ${partsOf(8)} } & { q: 1 }\nconst createA = (deps: D) => 1` },
+  ],
+  [
+    'factoriesAreSmall',
+    '9 parts by the type of another file',
+    {
+      'src/lib/a.ts': `import type { BParts } from './b.js'\nconst createA = (parts: BParts, more: { q: 1 }) => 1`,
+      'src/lib/b.ts': `export type BParts = { ${partsOf(8)} }`,
+    },
+  ],
+  [
+    'factoriesAreSmall',
+    '9 parts, with those of another factory',
+    {
+      'src/lib/a.ts': `import { createB } from './b.js'
+        const createA = (deps: Omit<Parameters<typeof createB>[0], 'p0'> & { q: 1; r: 1 }) => createB({ ...deps, p0 })`,
+      'src/lib/b.ts': `type D = { ${partsOf(8)} }\nexport const createB = (deps: D) => 1`,
+    },
   ],
   ['declaresOneByOne', 'a tuple', { 'src/lib/a.ts': 'const [a, b] = [1, 2]' }],
   ['declaresOneByOne', 'a spread of a literal', { 'src/lib/a.ts': 'const a = { ...{ b, c }, d }' }],
@@ -156,11 +173,11 @@ it('a ring without a file is noticed', () => {
 })
 
 describe('what is allowed', () => {
-  it('is 12 functions with those of a spread, and any number of parts of the program', () => {
+  it('is 12 functions with those of a spread, and any number of parts in what puts the program together', () => {
     expect(
       judge({
         'src/lib/a.ts': `const createB = () => ({ ${propertiesOf(6)} })\nconst createA = () => ({ ...createB(), ${propertiesOf(6)} })`,
-        'src/app/a.ts': `export const createParts = () => ({ ${propertiesOf(13)} })`,
+        'src/app/a.ts': `export const createParts = ({ ${propertiesOf(9)} }) => ({ ${propertiesOf(13)} })`,
       }),
     ).toEqual([])
   })

@@ -29,7 +29,7 @@ an email or an id.
     ])
     const email = emailFrom(positionals[1] ?? '')
     return withStores(context, 'service', async (stores) => {
-      const { recovery } = stores
+      const { recoverAccount } = stores
       const named = positionals[0] ?? ''
       // A thief may have renamed the account that the owner still knows by its old name.
       const found = await findUser(stores, named)
@@ -38,7 +38,7 @@ an email or an id.
         throw new CommandFailure(
           `This gives the account ${found.username} to ${email.email} (now ${found.email}): it removes the password, two-step sign-in, all passkeys and all linked providers, signs out everywhere, makes every undo link invalid, and mails a link to choose a new password to ${email.email}. Add --yes to do it.`,
         )
-      const recovered = await recovery.recover({ userId: found.id, email, operator: operator(context) })
+      const recovered = await recoverAccount({ userId: found.id, email, operator: operator(context) })
       if (isRefused(recovered))
         throw new CommandFailure(
           recovered.refused === 'no_user'

@@ -20,6 +20,8 @@ type Dependencies = {
 }
 type UsedLink = { token: string; of: UndoOf; passwordHash: string | undefined }
 
+export type TakeBack = ReturnType<typeof createTakeBack>
+
 /**
  * Uses the link up in one transaction with all that follows from it. It holds the user's row: what happens at once is either
  * before it, and taken back with it, or after it, and finds neither its session nor its proof.

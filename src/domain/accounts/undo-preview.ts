@@ -14,6 +14,8 @@ type Dependencies = {
   undos: Pick<Undos, 'find' | 'openOf'>
 }
 
+export type UndoPreview = ReturnType<typeof createUndoPreview>
+
 /** What an undo link would do now. Changes nothing. */
 export const createUndoPreview =
   ({ users, identityLinks, factors, passkeys, undos }: Dependencies) =>

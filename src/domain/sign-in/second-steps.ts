@@ -44,6 +44,8 @@ type CodeDependencies = TrustDependencies & {
   newSessions: NewSessions
 }
 
+export type ByCode = ReturnType<typeof createByCode>
+
 /** A challenge is finished with a code of the app or a recovery code. */
 export const createByCode = (deps: CodeDependencies) => {
   const { users, factors, knownDevices, challenges, newSessions } = deps
@@ -92,6 +94,8 @@ type PasskeyDependencies = {
   newSessions: NewSessions
 }
 
+export type ByPasskey = ReturnType<typeof createByPasskey>
+
 /**
  * A passkey is two factors by itself. It also finishes the challenge of its user that waits in this browser. Undefined if the user is
  * disabled or gone, or the passkey was removed or copied.
@@ -138,6 +142,8 @@ type EnrolmentDependencies = {
   nextSteps: NextSteps
   newSessions: NewSessions
 }
+
+export type ByEnrolment = ReturnType<typeof createByEnrolment>
 
 /**
  * Adds the first factor of an account, at the sign-in that needs one, and begins its session, in one transaction: the user's row is

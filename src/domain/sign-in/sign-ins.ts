@@ -1,11 +1,13 @@
 import { enrolmentMethods } from '../../contract/factors.js'
 import type { Transaction } from '../../platform/database/database.js'
+import type { Events } from '../events/events.js'
 import type { Client } from '../sessions/client.js'
 import type { Identity, User } from '../users/users.js'
-import { createFirstSteps } from './first-steps.js'
-import { createNewSessions } from './new-sessions.js'
-import { createNextSteps } from './next-steps.js'
-import { createByCode, createByEnrolment, createByPasskey } from './second-steps.js'
+import type { Challenges } from './challenges.js'
+import type { FirstSteps } from './first-steps.js'
+import type { NewSessions } from './new-sessions.js'
+import type { NextSteps } from './next-steps.js'
+import type { ByCode, ByEnrolment, ByPasskey } from './second-steps.js'
 
 export type { Entry } from './first-steps.js'
 
@@ -19,15 +21,16 @@ export type Visit = {
   earlierSession: { userId: string; sessionId: string } | undefined
 }
 
-type Dependencies = Parameters<typeof createNextSteps>[0] &
-  Parameters<typeof createNewSessions>[0] &
-  Omit<
-    Parameters<typeof createFirstSteps>[0] &
-      Parameters<typeof createByCode>[0] &
-      Parameters<typeof createByPasskey>[0] &
-      Parameters<typeof createByEnrolment>[0],
-    'nextSteps' | 'newSessions'
-  >
+type Dependencies = {
+  events: Pick<Events, 'record'>
+  challenges: Pick<Challenges, 'find'>
+  nextSteps: Pick<NextSteps, 'nextFor' | 'methodsOf'>
+  newSessions: Pick<NewSessions, 'record'>
+  firstSteps: FirstSteps
+  bySecondFactor: ByCode
+  byPasskey: ByPasskey
+  byEnrolment: ByEnrolment
+}
 
 /** `provenAt` is when the user last proved it there, if the provider says so. */
 type ByProvider = {
@@ -45,10 +48,8 @@ export type SignIns = ReturnType<typeof createSignIns>
  * `sessionBegan` is the one sign of it, whatever kind of event a user reads.
  */
 export const createSignIns = (deps: Dependencies) => {
-  const { events, challenges } = deps
-  const nextSteps = createNextSteps(deps)
-  const newSessions = createNewSessions(deps)
-  const { enter } = createFirstSteps({ ...deps, nextSteps, newSessions })
+  const { events, challenges, nextSteps, newSessions, bySecondFactor, byPasskey, byEnrolment } = deps
+  const { enter } = deps.firstSteps
 
   return {
     /** Undefined if the password has changed since it was checked, or the user was disabled in the meantime. */
@@ -84,9 +85,9 @@ export const createSignIns = (deps: Dependencies) => {
       return entry
     },
 
-    bySecondFactor: createByCode({ ...deps, newSessions }),
-    byPasskey: createByPasskey({ ...deps, newSessions }),
-    byEnrolment: createByEnrolment({ ...deps, nextSteps, newSessions }),
+    bySecondFactor,
+    byPasskey,
+    byEnrolment,
 
     /** Whether a first proof is not enough for this account: then a link to it is written together with the session. */
     needsMore: async (sql: Transaction, userId: string) => (await nextSteps.nextFor(sql, userId)) !== undefined,

@@ -2,26 +2,28 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import { type ProviderId, providerLabel } from '../../contract/providers.js'
 import type { UndoState } from '../../contract/schemas.js'
 import type { UndoOf } from '../../contract/undo-tokens.js'
-import type { AccountRecovery } from '../../domain/accounts/account-recovery.js'
+import type { TakeBack } from '../../domain/accounts/take-back.js'
+import type { UndoPreview } from '../../domain/accounts/undo-preview.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Providers } from '../../domain/providers/providers.js'
 import type { Client } from '../../domain/sessions/client.js'
 import { undoOf } from '../../domain/undos/undos.js'
 
 type Dependencies = {
-  recovery: Pick<AccountRecovery, 'look' | 'takeBack'>
+  undoPreview: UndoPreview
+  takeBackAccount: TakeBack
   passwords: Pick<Passwords, 'refusalFor' | 'hash' | 'verify'>
   providers: Providers
 }
 type Link = { token: string; password?: string | undefined }
 
 /** Takes an account back, with the link of a mail about a change. No session is needed: the mail went to the owner. */
-export const createUndo = ({ recovery, passwords, providers }: Dependencies) => {
+export const createUndo = ({ undoPreview, takeBackAccount, passwords, providers }: Dependencies) => {
   const nameOf = (provider: ProviderId) => providers[provider]?.name ?? providerLabel(provider)
 
   /** For the page of the link. */
   const look = async (token: string) => {
-    const found = await recovery.look(token)
+    const found = await undoPreview(token)
     if (isRefused(found)) return found
     const { undo, user, email, username, language, totp, recoveryCodes, passkeys } = found
     const state: UndoState = {
@@ -40,8 +42,8 @@ export const createUndo = ({ recovery, passwords, providers }: Dependencies) => 
 
   /** With a password it is the new one. It must fit the names that the account has afterwards. */
   const takeBack = async (of: UndoOf, { token, password }: Link, client: Client) => {
-    if (password === undefined) return recovery.takeBack({ token, of, passwordHash: undefined }, client)
-    const found = await recovery.look(token)
+    if (password === undefined) return takeBackAccount({ token, of, passwordHash: undefined }, client)
+    const found = await undoPreview(token)
     if (isRefused(found)) return found
     if (undoOf(found.undo) !== of) return refuse('invalid_link')
     const { user, email, username } = found
@@ -53,7 +55,7 @@ export const createUndo = ({ recovery, passwords, providers }: Dependencies) => 
     if (before.matches) return refuse('password_unchanged')
     const passwordHash = await passwords.hash(password, client)
     if (isRefused(passwordHash)) return passwordHash
-    return recovery.takeBack({ token, of, passwordHash }, client)
+    return takeBackAccount({ token, of, passwordHash }, client)
   }
 
   return { look, takeBack }

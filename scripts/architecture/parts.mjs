@@ -1,0 +1,75 @@
+// What a factory takes, as its types say it: also by types of other files, and `Parameters<typeof createOther>[0]`.
+import { isNode, listIn, nameIn } from './syntax.mjs'
+
+/** @typedef {import('./syntax.mjs').Node} Node */
+/** @typedef {import('./modules.mjs').Module} Module */
+/**
+ * Members by name; the members of a type with this name; what another factory takes; all of these together; the same without some.
+ * @typedef {{ members: string[] } | { type: string } | { factory: string } | { all: Shape[] } | { without: string[], from: Shape }} Shape
+ */
+
+/** @type {Shape} */
+const unknown = { members: [] }
+
+/** @type {(type: unknown) => Shape} */
+export const shapeOf = (type) => {
+  if (!isNode(type)) return unknown
+  if (type.type === 'TSTypeLiteral') return { members: listIn(type.members).map(({ key }) => nameIn(key) ?? '') }
+  if (type.type === 'TSIntersectionType') return { all: listIn(type.types).map(shapeOf) }
+  if (type.type === 'TSParenthesizedType') return shapeOf(type.typeAnnotation)
+  if (type.type === 'TSIndexedAccessType') return shapeOf(type.objectType)
+  return type.type === 'TSTypeReference' ? shapeOfReference(type) : unknown
+}
+
+/** @type {(type: Node) => Shape} */
+const shapeOfReference = ({ typeName, typeArguments }) => {
+  const name = nameIn(typeName) ?? ''
+  const [first, second] = isNode(typeArguments) ? listIn(typeArguments.params) : []
+  if (name === 'Parameters') return { factory: nameIn(first?.exprName) ?? '' }
+  if (name === 'Pick') return { members: wordsIn(second) }
+  if (name === 'Omit') return { without: wordsIn(second), from: shapeOf(first) }
+  return /^(Partial|Readonly|Required)$/.test(name) ? shapeOf(first) : { type: name }
+}
+
+// 'a' | 'b'
+/** @type {(type: unknown) => string[]} */
+const wordsIn = (type) => {
+  if (!isNode(type)) return []
+  return type.type === 'TSUnionType' ? listIn(type.types).flatMap(wordsIn) : [nameIn(type.literal) ?? '']
+}
+
+// A noun is one part, however much it can do, and so are settings. An object of parts is as many as it has.
+/** @type {(type: Node, ownTypes: Record<string, Shape>) => boolean} */
+const isListOfParts = ({ type, typeName }, ownTypes) =>
+  type !== 'TSTypeReference' ||
+  /^(Parameters|Pick|Omit)$|(Dependencies|Options|Parts)$/.test(nameIn(typeName) ?? '') ||
+  (Object.hasOwn(ownTypes, nameIn(typeName) ?? '') && !/Settings$/.test(nameIn(typeName) ?? ''))
+
+/** @type {(parameters: Node[], ownTypes: Record<string, Shape>) => Shape} */
+export const shapeTaken = (parameters, ownTypes) => ({
+  all: parameters.map((parameter) => {
+    const { typeAnnotation: annotation, properties } = parameter
+    const type = isNode(annotation) && isNode(annotation.typeAnnotation) ? annotation.typeAnnotation : undefined
+    const taken = listIn(properties)
+    const isWhole = taken.some((each) => each.type === 'RestElement')
+    if (taken.length > 0 && !isWhole) return { members: taken.map(({ key }) => nameIn(key) ?? '') }
+    return type && isListOfParts(type, ownTypes) ? shapeOf(type) : { members: [nameIn(parameter) ?? ''] }
+  }),
+})
+
+/**
+ * The names of all parts, as far as the files say: `place` has the shape, and the tree the files that it imports.
+ * @type {(shape: Shape, place: Module, tree: Map<string, Module>) => string[]}
+ */
+export const partsOf = (shape, place, tree) => {
+  if ('members' in shape) return shape.members
+  if ('all' in shape) return [...new Set(shape.all.flatMap((each) => partsOf(each, place, tree)))]
+  if ('without' in shape) return partsOf(shape.from, place, tree).filter((name) => !shape.without.includes(name))
+  const places = [place, ...place.imports.flatMap(({ target }) => tree.get(target) ?? [])]
+  for (const each of places) {
+    const found =
+      'type' in shape ? each.types[shape.type] : each.factories.find(({ name }) => name === shape.factory)?.takes
+    if (found) return partsOf(found, each, tree)
+  }
+  return []
+}
