@@ -36,10 +36,10 @@ export const createAuthorizations = (options: Options) => {
   const issueCodeInside = createIssueCode(options)
   const { liveNow } = createSessionLife(options)
   const moments = () => ({ live: liveNow(), clockOffset: clock.offset() })
-  const texts = createRefreshTokenTexts(options.refreshTokenKeys)
+  const refreshTokens = createRefreshTokenTexts(options.refreshTokenKeys)
 
   const { endReused } = createEndAuthorizations(options)
-  const parts = { database, clock, texts, moments, endReused }
+  const parts = { database, clock, refreshTokens, moments, endReused }
 
   return {
     issueCode: (holder: TokenHolder, requested: Requested) =>
@@ -58,7 +58,7 @@ export const createAuthorizations = (options: Options) => {
 
     /** A refresh token with all access tokens that came with it, or one access token. That of another application stays. */
     revoke: async (application: Pick<Application, 'id'>, token: string) => {
-      const claims = texts.read(token)
+      const claims = refreshTokens.read(token)
       if (claims) await tokenStore.deleteTokens(database, claims.tid, application.id)
       else await tokenStore.deleteAccessToken(database, fingerprint(token), application.id)
     },

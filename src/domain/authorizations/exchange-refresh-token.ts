@@ -1,17 +1,16 @@
 import { type Refused, refuse } from '../../contract/outcome.js'
-import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
 import { fingerprint, randomToken, sameBytes } from '../../lib/random.js'
-import type { Database } from '../../platform/database/database.js'
 import type { Application } from '../applications/application.js'
 import type { Client } from '../sessions/client.js'
 import { fromSeconds, inSeconds } from '../sessions/issue-tokens.js'
 import { accessTokenLifetime, type Grant, grantOf } from './grant.js'
-import type { RefreshTokenClaims, RefreshTokenTexts } from './refresh-token-texts.js'
-import type { Moments, NewAccessToken } from './tokens.store.js'
+import type { RefreshTokenClaims } from './refresh-token-texts.js'
+import type { TokenExchangeParts } from './token-exchange-parts.js'
+import type { NewAccessToken } from './tokens.store.js'
 import * as store from './tokens.store.js'
 
-/** For this long the token before the newest one gets that again: an answer may be lost, and two processes may refresh at once. */
+/** For this long the token before the newest one gets the newest one again: an answer may be lost, and two processes may refresh at once. */
 const grace = 30 * seconds
 
 export type RefreshFault = 'unknown_token' | 'reused_token' | 'more_scopes' | 'ended'
@@ -24,26 +23,23 @@ type Refresh = {
   client: Client
 }
 
-type Dependencies = {
-  database: Database
-  clock: Clock
-  texts: RefreshTokenTexts
-  moments: () => Moments
-  endReused: (authorizationId: string, client: Client) => Promise<void>
-}
+/** Exchanges a refresh token for the next one and an access token, as sessions do it. */
+export const createExchangeRefreshToken = (parts: TokenExchangeParts) => {
+  const { database, clock, refreshTokens, moments, endReused } = parts
 
-/** A refresh token for the next one and an access token, as sessions do it. */
-export const createExchangeRefreshToken = ({ database, clock, texts, moments, endReused }: Dependencies) => {
-  /** Its successor again, if it was replaced a moment ago; otherwise it counts as stolen, and the authorization ends. */
-  const answerOldToken = async (
+  /**
+   * Answers a token that was not rotated. One that was replaced a moment ago gets its successor again, another old one counts as
+   * stolen, and the authorization ends. The newest one is refused: its authorization has ended, or it asks for more scopes.
+   */
+  const answerUnrotated = async (
     { application, token, client }: Refresh,
     claims: RefreshTokenClaims,
     accessToken: string,
     issued: NewAccessToken,
   ): Promise<{ grant: Grant; refreshToken: string } | Refused<RefreshFault>> => {
     const { scopes } = issued
-    const of = { id: claims.tid, applicationId: application.id, grace, scopes }
-    const [row] = await store.selectTokens(database, of, moments())
+    const wanted = { id: claims.tid, applicationId: application.id, grace, scopes }
+    const [row] = await store.selectTokens(database, wanted, moments())
     if (!row) return refuse('unknown_token')
     const presented = fingerprint(token)
     // Newer than its row: the database has lost a write.
@@ -56,20 +52,22 @@ export const createExchangeRefreshToken = ({ database, clock, texts, moments, en
     if (!row.is_authorized) return refuse('ended')
     if (!row.has_scopes) return refuse('more_scopes')
     const newest = { tid: claims.tid, gen: row.generation, iat: inSeconds(row.issued_at) }
-    const refreshToken = texts.signWithEach(newest).find((text) => sameBytes(fingerprint(text), row.refresh_hash))
+    const refreshToken = refreshTokens
+      .signWithEach(newest)
+      .find((text) => sameBytes(fingerprint(text), row.refresh_hash))
     if (refreshToken === undefined) return refuse('unknown_token')
     const inserted = await store.insertAccessToken(database, claims.tid, issued, moments())
     return inserted.length > 0 ? { grant: grantOf(row, accessToken, scopes), refreshToken } : refuse('ended')
   }
 
   return async (refresh: Refresh): Promise<{ grant: Grant; refreshToken: string } | Refused<RefreshFault>> => {
-    const claims = texts.read(refresh.token)
+    const claims = refreshTokens.read(refresh.token)
     if (!claims) return refuse('unknown_token')
     const accessToken = randomToken()
     const scopes = refresh.scopes ?? null
     const issued = { hash: fingerprint(accessToken), scopes, lifetime: accessTokenLifetime }
     const successor = { tid: claims.tid, gen: claims.gen + 1, iat: inSeconds(clock.now()) }
-    const refreshToken = texts.sign(successor)
+    const refreshToken = refreshTokens.sign(successor)
     const rotation = {
       id: claims.tid,
       applicationId: refresh.application.id,
@@ -81,6 +79,6 @@ export const createExchangeRefreshToken = ({ database, clock, texts, moments, en
     }
     const [row] = await store.rotateTokens(database, rotation, moments())
     if (row) return { grant: grantOf(row, accessToken, scopes), refreshToken }
-    return answerOldToken(refresh, claims, accessToken, issued)
+    return answerUnrotated(refresh, claims, accessToken, issued)
   }
 }

@@ -1,17 +1,16 @@
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
-import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
-import type { Database } from '../../platform/database/database.js'
 import type { Application } from '../applications/application.js'
 import type { TokenContent } from '../id-tokens/user-claims.js'
 import type { Client } from '../sessions/client.js'
 import { fromSeconds, inSeconds } from '../sessions/issue-tokens.js'
 import { accessTokenLifetime, type Grant, grantOf } from './grant.js'
 import { type CodeFault, type CodeRules, type CodeUse, judgeCode } from './judge-code.js'
-import type { RefreshTokenClaims, RefreshTokenTexts } from './refresh-token-texts.js'
-import type { CodeRow, Moments } from './tokens.store.js'
+import type { RefreshTokenClaims } from './refresh-token-texts.js'
+import type { TokenExchangeParts } from './token-exchange-parts.js'
+import type { CodeRow } from './tokens.store.js'
 import * as store from './tokens.store.js'
 
 /** A second use with the right verifier within this time is a retry. */
@@ -33,19 +32,13 @@ export type Redemption<Signed> = CodeUse & {
 
 export type Redeemed<Signed> = { grant: Grant; refreshToken: string; signed: Signed }
 
-type Dependencies = {
-  database: Database
-  clock: Clock
-  texts: RefreshTokenTexts
-  moments: () => Moments
-  endReused: (authorizationId: string, client: Client) => Promise<void>
-}
-
 /** OpenID Connect Core 12.2: the ID token of a refresh has no `nonce`. */
 const withoutNonce = ({ nonce: _, ...content }: TokenContent): TokenContent => content
 
-/** A code for tokens, once. */
-export const createRedeemCode = ({ database, clock, texts, moments, endReused }: Dependencies) => {
+/** Exchanges a code for tokens, once. */
+export const createRedeemCode = (parts: TokenExchangeParts) => {
+  const { database, clock, refreshTokens, moments, endReused } = parts
+
   const deleteSurplus = (authorizationId: string) =>
     database.transaction(async (sql) => {
       await store.holdAuthorization(sql, authorizationId)
@@ -59,7 +52,7 @@ export const createRedeemCode = ({ database, clock, texts, moments, endReused }:
       id: claims.tid,
       authorizationId,
       codeHash,
-      refreshHash: fingerprint(texts.sign(claims)),
+      refreshHash: fingerprint(refreshTokens.sign(claims)),
       content: withoutNonce(token_content),
       issuedAt: fromSeconds(claims.iat),
       accessToken: { hash: fingerprint(accessToken), lifetime: accessTokenLifetime },
@@ -85,7 +78,8 @@ export const createRedeemCode = ({ database, clock, texts, moments, endReused }:
     const signed = await sign(grant)
     const now = clock.now()
     const claims = { tid: uuidv7(now), gen: 0, iat: inSeconds(now) }
-    if (await useCode(hash, row, accessToken, claims)) return { grant, refreshToken: texts.sign(claims), signed }
+    if (await useCode(hash, row, accessToken, claims))
+      return { grant, refreshToken: refreshTokens.sign(claims), signed }
     const since = await find()
     return isRefused(since) ? since : refuse('ended')
   }

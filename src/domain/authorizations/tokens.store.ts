@@ -208,14 +208,14 @@ const tokens = selectList<TokensRow>({
 /** `grace` is for how long the token before the newest one gets that again. */
 export const selectTokens = (
   sql: Sql,
-  of: { id: string; applicationId: string; grace: number; scopes: readonly string[] | null },
+  wanted: { id: string; applicationId: string; grace: number; scopes: readonly string[] | null },
   { live, clockOffset }: Moments,
 ) =>
   sql.query<TokensRow>(
     `select ${tokens} from application_tokens as t
      join (${authorization}) on s.id = t.application_session_id
      where t.id = $1 and s.application_id = $2`,
-    [of.id, of.applicationId, clockOffset, of.grace, momentsOf(live), of.scopes],
+    [wanted.id, wanted.applicationId, clockOffset, wanted.grace, momentsOf(live), wanted.scopes],
   )
 
 // ── Access tokens
