@@ -16,6 +16,7 @@ export const openMetrics = async ({ metricsPort, providers }: Config) => {
   return createMetrics({ ways: signInLabels(byProvider(providers).map(([id]) => id)), limiters: limiterNames })
 }
 
+/** Counts from now on, and returns the function that opens the port: a start does that last. */
 export const prepareMetrics = (config: Config, metrics: Metrics | undefined, watched: Watched, server: Server) => {
   const { metricsHost: host, metricsPort: port } = config
   if (port === undefined || !metrics) return async () => undefined

@@ -11,7 +11,7 @@ type Dependencies = Parameters<typeof createTotpSecrets>[0] &
     metrics: Metrics | undefined
   }
 
-/** For the service and for commands alike. */
+/** Authenticator apps and recovery codes: their secrets, how a code is proven, and how many wrong ones are accepted. */
 export const createFactorsNoun = (deps: Dependencies) => {
   const { database, metrics } = deps
   const totpSecrets = createTotpSecrets(deps)

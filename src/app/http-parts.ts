@@ -19,7 +19,7 @@ export type Platform = OpenedPlatform & NounPlatform & { serviceKeys: ServiceKey
 /** What routes use: cookies, the access check, CSRF, limits. */
 export const createHttpParts = (config: Config, platform: Platform, nouns: Nouns) => {
   const { clock } = platform
-  const { tokens, loadedKeys, keysFor, attempts, links, events, sessionLookups, proofs } = nouns
+  const { tokens, loadedKeys, keysFor, attempts, pendingLinks, events, sessionLookups, proofs } = nouns
   const cookies = createCookies({
     secure: config.production,
     host: new URL(config.publicUrl).hostname,
@@ -35,7 +35,7 @@ export const createHttpParts = (config: Config, platform: Platform, nouns: Nouns
   const attemptCookies = createAttemptCookies({ cookies, attempts })
   const enrolling = createEnrolling({ callers, csrf, signInCookies, freshness })
   const ceremonyCookies = createCeremonyCookies({ cookies })
-  const pendingLink = createPendingLinkCookie({ cookies, links })
+  const pendingLink = createPendingLinkCookie({ cookies, pendingLinks })
   const serviceCallers = createServiceCallers({ serviceKeys: platform.serviceKeys, limits, events, clock })
   const guards = createGuards({ callers, csrf, limits, freshness, enrolling, serviceCallers })
   return {

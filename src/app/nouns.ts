@@ -75,7 +75,7 @@ const createKeys = (secrets: NounPlatform['secrets']) => {
 
 type Keys = ReturnType<typeof createKeys>
 
-/** What tokens are signed and checked with. It is read before the database counts as prepared. */
+/** What tokens are signed and checked with. A start reads it before the database counts as prepared, so these nouns have the database without that check. */
 const createTokenNouns = (config: Config, platform: NounPlatform) => {
   const { secrets, sealingSecrets, unprepared: database, clock, log } = platform
   const endedSessions = createEndedSessions({ database, clock, log })
@@ -104,12 +104,13 @@ const createUserNouns = (config: Config, platform: NounPlatform, { keysFor, seal
   const userChanges = createUserChanges({ database, clock })
   const identityLinks = createIdentityLinks({ database, clock })
   const webhooks = createWebhooks({ database, clock, receiver, onOutcome: metrics?.countAttempt.webhook, log })
+  // Keyed hashes, which are stored and counted in the place of typed names.
   const nameMarks = createNameMarks(keysFor('typed names'))
   const events = createEvents({
     database,
     clock,
     nameMarks,
-    // They are told after the commit, with which a webhook may have been written: it can be sent now.
+    // They are called after the commit. A webhook that was written in the same transaction can be sent now.
     listeners: [(recorded) => log.info(recorded, 'event'), (_, event) => metrics?.countEvent(event), webhooks.wake],
     leftToService: platform.leavesEventsToService,
     onLost: (err) => log.error({ err }, 'an event could not be written to the database'),
@@ -128,7 +129,7 @@ const createUserNouns = (config: Config, platform: NounPlatform, { keysFor, seal
   return { usernames, users, groups, newUsers, userChanges, identityLinks, nameMarks, webhooks, events, mails }
 }
 
-/** Sessions, and what is mailed to prove who asks. */
+/** Sessions, the applications that were used in them, and links and codes: those in mails, and other tokens that are used once. */
 const createSessionNouns = (
   config: Config,
   { database, clock }: NounPlatform,
@@ -152,16 +153,16 @@ export const createNouns = (config: Config, platform: NounPlatform) => {
   const { database, clock, log, outbound, workers, leakedPasswords: leaked } = platform
   const keys = createKeys(platform.secrets)
   const tokenNouns = createTokenNouns(config, platform)
-  const userNouns = { ...tokenNouns, ...createUserNouns(config, platform, keys) }
-  const sessionNouns = { ...userNouns, ...createSessionNouns(config, platform, keys, userNouns) }
+  const withUsers = { ...tokenNouns, ...createUserNouns(config, platform, keys) }
+  const withSessions = { ...withUsers, ...createSessionNouns(config, platform, keys, withUsers) }
   const { keysFor, sealFor } = keys
-  const registrationNouns = createRegistrationNouns(config, { ...platform, ...sessionNouns })
+  const registrationNouns = createRegistrationNouns(config, { ...platform, ...withSessions })
   const providers = createProviders(platform.providerSettings, { outbound, clock })
   const words = [config.productName, ...config.passwordWords]
   return {
-    ...sessionNouns,
+    ...withSessions,
     ...registrationNouns,
-    ...createSignInNouns(config, { ...platform, ...sessionNouns, ...registrationNouns, ...keys, providers }),
+    ...createSignInNouns(config, { ...platform, ...withSessions, ...registrationNouns, ...keys, providers }),
     keysFor,
     providers,
     passwords: createPasswords({ workers, cost: config.bcryptCost, words, leaked }),
@@ -170,7 +171,7 @@ export const createNouns = (config: Config, platform: NounPlatform) => {
     applications: createApplications({ database }),
     clockWatch: createClockWatch({ database, clock, log }),
     attempts: createAttempts({ seal: sealFor('provider attempt'), clock }),
-    links: createPendingLinks({ seal: sealFor('pending link'), clock }),
+    pendingLinks: createPendingLinks({ seal: sealFor('pending link'), clock }),
   }
 }
 

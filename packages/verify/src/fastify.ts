@@ -26,9 +26,9 @@ export const fastifyGuard = (verifier: Verifier, options: GuardOptions = {}) => 
     const { method, originalUrl: path, headers, ip: address } = request
     const decision = await guard({ method, path, headers, address, known: earlierAuth(request, verifier) })
     if ('answer' in decision) {
-      const { status, headers: own, setCookies, body } = decision.answer
+      const { status, headers: answerHeaders, setCookies, body } = decision.answer
       reply.status(status)
-      for (const [name, value] of Object.entries(own)) reply.header(name, value)
+      for (const [name, value] of Object.entries(answerHeaders)) reply.header(name, value)
       for (const line of setCookies) reply.header('set-cookie', line)
       reply.send(body)
       return reply

@@ -24,10 +24,10 @@ export const koaGuard = (verifier: Verifier, options: GuardOptions = {}) => {
     const { method, originalUrl: path, headers, ip: address } = context
     const decision = await guard({ method, path, headers, address, known: earlierAuth(context, verifier) })
     if ('answer' in decision) {
-      const { status, headers: own, setCookies, body } = decision.answer
+      const { status, headers: answerHeaders, setCookies, body } = decision.answer
       context.status = status
       context.body = body
-      for (const [name, value] of Object.entries(own)) context.set(name, value)
+      for (const [name, value] of Object.entries(answerHeaders)) context.set(name, value)
       if (setCookies.length > 0) context.set('set-cookie', [...setCookies])
       return
     }

@@ -35,7 +35,7 @@ type Dependencies = {
   users: Pick<Users, 'lock' | 'lockForDeletion'>
   sessionLookups: Pick<SessionLookups, 'lockOfCaller'>
   changeHeldAccount: ChangeHeldAccount
-  limitMails: ChangeLimit
+  changeLimit: ChangeLimit
 }
 
 const createHold =
@@ -45,7 +45,7 @@ const createHold =
 
 /** By a signed-in user. */
 const createByCaller = (deps: Dependencies) => {
-  const { database, sessionLookups, changeHeldAccount, limitMails } = deps
+  const { database, sessionLookups, changeHeldAccount, changeLimit } = deps
   const hold = createHold(deps)
 
   /** A session that a reset has just ended changes nothing any more. */
@@ -72,7 +72,7 @@ const createByCaller = (deps: Dependencies) => {
         byCallerInside(sql, await hold(sql, userId, kind), context, kind, work),
       )
     const canSendMail = consequencesOfEach(kind).some(({ mail }) => mail !== null)
-    const outcome = canSendMail ? await limitMails(userId, change) : await change()
+    const outcome = canSendMail ? await changeLimit(userId, change) : await change()
     return outcome as Awaited<ReturnType<typeof change>> | LimitRefusalOf<Kind>
   }
 

@@ -3,7 +3,7 @@ import type { ProviderId } from '../../contract/providers.js'
 import { isLoopback } from '../../lib/loopback.js'
 import type { Fetch, Outbound } from '../../platform/outbound/outbound.js'
 import { displayName } from '../users/display-name.js'
-import { type ClientSettings, type Provider, refusal, usableEmail } from './provider.js'
+import { type ClientSettings, type Provider, providerRefusal, usableEmail } from './provider.js'
 import { refusalFrom } from './provider-errors.js'
 
 export type GitHubSettings = ClientSettings & { url: string; apiUrl: string; production: boolean }
@@ -62,11 +62,11 @@ export const createGitHub = (
       })
       const ask = createAsk(fetch, tokens.access_token)
       const user = readUser((await ask(`${apiUrl}/user`)).body)
-      if (!user) return refusal('failed', 'unexpected_answer')
+      if (!user) return providerRefusal('failed', 'unexpected_answer')
       const email = await primaryEmail(ask, `${apiUrl}/user/emails?per_page=100`)
-      return email === undefined ? refusal('no_email', 'no_email') : { ...user, email }
+      return email === undefined ? providerRefusal('no_email', 'no_email') : { ...user, email }
     } catch (error) {
-      return error instanceof UnexpectedAnswer ? refusal('failed', 'unexpected_answer') : refusalFrom(error)
+      return error instanceof UnexpectedAnswer ? providerRefusal('failed', 'unexpected_answer') : refusalFrom(error)
     }
   }
 

@@ -7,7 +7,14 @@ import { isLoopback } from '../../lib/loopback.js'
 import type { Fetch, Outbound } from '../../platform/outbound/outbound.js'
 import { displayName } from '../users/display-name.js'
 import { createDiscovery } from './discovery.js'
-import { type ClientSettings, type Profile, type Provider, refusal, usableEmail } from './provider.js'
+import {
+  type ClientSettings,
+  type Profile,
+  type Provider,
+  type ProviderRefusal,
+  providerRefusal,
+  usableEmail,
+} from './provider.js'
 import { refusalFrom } from './provider-errors.js'
 import { createSigningKeys } from './signing-keys.js'
 
@@ -103,7 +110,7 @@ export const createOpenIdConnect = (
       const idToken: Claims = { ...tokens.claims() }
       const subject = idToken.sub
       if (typeof subject !== 'string' || subject === '' || subject.length > 255)
-        return refusal('failed', 'unusable_subject')
+        return providerRefusal('failed', 'unusable_subject')
       const userinfo = await userinfoIfNeeded(config, idToken, subject, tokens.access_token)
       const profile = profileFrom(subject, { idToken, userinfo, trustEmail: settings.trustEmail ?? false })
       return isRefused(profile) ? profile : { ...profile, provenAt: provenAtFrom(idToken, clock.now()) }
@@ -140,15 +147,12 @@ type Answers = { idToken: Claims; userinfo: Claims; trustEmail: boolean }
  * An email and `email_verified` must come from the same document. A no in either one refuses: without
  * an email beside it, it is about the email of the other document.
  */
-const profileFrom = (
-  subject: string,
-  { idToken, userinfo, trustEmail }: Answers,
-): Profile | ReturnType<typeof refusal> => {
+const profileFrom = (subject: string, { idToken, userinfo, trustEmail }: Answers): Profile | ProviderRefusal => {
   const source = speaksOfEmail(idToken) || !('email' in userinfo) ? idToken : userinfo
   const email = usableEmail(source.email)
-  if (email === undefined) return refusal('no_email', 'no_email')
+  if (email === undefined) return providerRefusal('no_email', 'no_email')
   const isVerified = saysYes(source) || (trustEmail && saysNothing(source))
-  if (!isVerified || [idToken, userinfo].some(saysNo)) return refusal('no_email', 'unverified_email')
+  if (!isVerified || [idToken, userinfo].some(saysNo)) return providerRefusal('no_email', 'unverified_email')
   const [username = ''] = email.split('@')
   return { subject, email, username, name: displayName(idToken.name ?? userinfo.name) }
 }

@@ -1,6 +1,6 @@
 import * as oidc from 'openid-client'
 import { OutboundFailed } from '../../platform/outbound/outbound-failed.js'
-import { type ProviderRefusal, refusal } from './provider.js'
+import { type ProviderRefusal, providerRefusal } from './provider.js'
 
 /**
  * Turns a failure at a provider into a refusal. Library errors contain whole responses as their cause, so only their codes
@@ -8,12 +8,14 @@ import { type ProviderRefusal, refusal } from './provider.js'
  */
 export const refusalFrom = (error: unknown): ProviderRefusal => {
   if (error instanceof oidc.AuthorizationResponseError)
-    return error.error === 'access_denied' ? refusal('cancelled', 'access_denied') : refusal('failed', 'denied')
+    return error.error === 'access_denied'
+      ? providerRefusal('cancelled', 'access_denied')
+      : providerRefusal('failed', 'denied')
   if (error instanceof oidc.ResponseBodyError)
-    return refusal('failed', standardErrors.has(error.error) ? error.error : 'error_body')
+    return providerRefusal('failed', standardErrors.has(error.error) ? error.error : 'error_body')
   const failed = outboundFailureIn(error)
-  if (failed) return refusal('failed', failed.code)
-  return refusal('failed', libraryCode(error) ?? 'unexpected_answer')
+  if (failed) return providerRefusal('failed', failed.code)
+  return providerRefusal('failed', libraryCode(error) ?? 'unexpected_answer')
 }
 
 const standardErrors = new Set(['invalid_client', 'invalid_grant', 'invalid_request', 'unauthorized_client'])

@@ -2,7 +2,7 @@ import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 import { readEmail } from '../users/email.js'
 
-/** The profile of a user at the provider. The email is verified by the provider. */
+/** The profile of a user at the provider. The provider has verified the email, or an operator trusts all that it names (`TRUST_EMAIL`). */
 export type Profile = {
   subject: string
   email: string
@@ -12,8 +12,8 @@ export type Profile = {
   provenAt?: Date | undefined
 }
 
-/** The values of an attempt that the provider's answer must match. */
-type Checks = { state: string; verifier: string; nonce: string }
+/** The values of an attempt. The answer must repeat `state` and `nonce`; with `verifier` the provider knows who began it (PKCE). */
+type AttemptValues = { state: string; verifier: string; nonce: string }
 
 /** `cause` is a fixed word for the log and the event; it never contains text from the provider. */
 export type ProviderRefusal = Refused<'failed' | 'cancelled' | 'no_email'> & { cause: string }
@@ -23,14 +23,14 @@ export type Provider = {
   id: ProviderId
   name: string
   /** The address to send the browser to. */
-  begin(checks: Checks): Promise<URL | ProviderRefusal>
+  begin(attempt: AttemptValues): Promise<URL | ProviderRefusal>
   /** Reads the profile, given the address that the browser came back to. */
-  finish(callback: URL, checks: Checks): Promise<Profile | ProviderRefusal>
+  finish(callback: URL, attempt: AttemptValues): Promise<Profile | ProviderRefusal>
 }
 
 export type ClientSettings = { name: string; clientId: string; clientSecret: string; redirectUri: string }
 
-export const refusal = (refused: ProviderRefusal['refused'], cause: string): ProviderRefusal =>
+export const providerRefusal = (refused: ProviderRefusal['refused'], cause: string): ProviderRefusal =>
   refuse(refused, { cause })
 
 /** An email that is not valid counts as none. */

@@ -7,11 +7,14 @@ const name = 'pending_link'
 export type PendingLinkCookie = ReturnType<typeof createPendingLinkCookie>
 
 /** The cookie with the identity that waits to be linked. */
-export const createPendingLinkCookie = ({ cookies, links }: { cookies: Cookies; links: PendingLinks }) => ({
-  keep: (reply: FastifyReply, link: Omit<PendingLink, 'expiresAt'>) => cookies.set(reply, name, links.seal(link)),
+type Dependencies = { cookies: Cookies; pendingLinks: PendingLinks }
+
+export const createPendingLinkCookie = ({ cookies, pendingLinks }: Dependencies) => ({
+  keep: (reply: FastifyReply, link: Omit<PendingLink, 'expiresAt'>) =>
+    cookies.set(reply, name, pendingLinks.seal(link)),
   read: (request: FastifyRequest) => {
     const sealed = cookies.read(request, name)
-    return sealed === undefined ? undefined : links.open(sealed)
+    return sealed === undefined ? undefined : pendingLinks.open(sealed)
   },
   clear: (reply: FastifyReply) => cookies.clear(reply, name),
 })
