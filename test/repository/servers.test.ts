@@ -106,11 +106,12 @@ describe('a Redis of a test', () => {
     }
     const watchdog = fileURLToPath(new URL('../support/servers/watchdog.mjs', import.meta.url))
     const program = `
-      const child = require('node:child_process').spawn(process.execPath, process.argv.slice(1), { detached: true })
-      child.stdout.pipe(process.stdout)`
+      const child = require('node:child_process').fork(process.argv[1], { detached: true })
+      child.on('message', ({ pid }) => console.log(pid))
+      child.send({ id: 1, task: JSON.parse(process.argv[2]) })`
     const parent = spawn(process.execPath, ['-e', program, watchdog, JSON.stringify(task)])
     const pid = await new Promise<number>((resolve) => {
-      parent.stdout.on('data', (text) => resolve(Number(/started (\d+)/.exec(String(text))?.[1])))
+      parent.stdout.once('data', (text) => resolve(Number(text)))
     })
     expect(isAlive(pid)).toBe(true)
 

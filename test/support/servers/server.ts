@@ -1,13 +1,12 @@
-import { spawn } from 'node:child_process'
 import { mkdtemp, readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { memory } from '../temporary-folder.js'
 import { portsFrom } from './own-ports.js'
 import { sendSignal } from './processes.js'
+import { startWatched } from './watchdog.js'
 
 export type Account = { uid: number; gid: number }
 
@@ -35,24 +34,23 @@ export type RunningServer = {
   stop: () => Promise<void>
 }
 
-const watchdogFile = fileURLToPath(new URL('watchdog.mjs', import.meta.url))
 /** Generous, because the machine may be busy with other programs. */
 const startDeadline = 120_000
 
 export const startServer = async (task: ServerTask): Promise<RunningServer> => {
-  let watchdog = await startWatched(task)
+  let server = await start(task)
   return {
-    pid: () => watchdog.pid,
-    alive: () => watchdog.alive(),
+    pid: () => server.pid,
+    alive: () => server.alive(),
     signal: (name) => {
-      if (watchdog.alive()) sendSignal(watchdog.pid, name)
+      if (server.alive()) sendSignal(server.pid, name)
     },
-    log: () => readFile(logOf(task), 'utf8'),
+    log: () => readFile(logOf(task.folder), 'utf8'),
     restart: async () => {
-      await watchdog.end({ keepFolder: true })
-      watchdog = await startWatched(task)
+      await server.end({ keepFolder: true })
+      server = await start(task)
     },
-    stop: () => watchdog.end({ keepFolder: false }),
+    stop: () => server.end({ keepFolder: false }),
   }
 }
 
@@ -80,58 +78,24 @@ export const freePort = async (): Promise<number> => {
   return (await isFree(port)) ? port : freePort()
 }
 
-const startWatched = async (task: ServerTask) => {
-  const watchdog = openWatchdog(task)
+const start = async ({ command, args, folder, account, env, endSignal = 'SIGTERM', ready }: ServerTask) => {
+  const log = logOf(folder)
+  const server = await startWatched({
+    ...{ command, args, folder, log, endSignal, ...account },
+    env: { ...process.env, ...env },
+  })
   const failed = async (why: string) => {
-    const log = await readFile(logOf(task), 'utf8').catch(() => '')
-    await watchdog.end({ keepFolder: false })
-    return new Error(`${task.command} ${why}\n${log.split('\n').slice(-15).join('\n')}`)
+    const text = await readFile(log, 'utf8').catch(() => '')
+    await server.end({ keepFolder: false })
+    return new Error(`${command} ${why}\n${text.split('\n').slice(-15).join('\n')}`)
   }
-  const pid = await watchdog.started
   const deadline = Date.now() + startDeadline
-  while (!(await task.ready())) {
-    if (!watchdog.alive()) throw await failed('ended while it was starting')
+  while (!(await ready())) {
+    if (!server.alive()) throw await failed('ended while it was starting')
     if (Date.now() > deadline) throw await failed('did not get ready in time')
     await sleep(20)
   }
-  watchdog.letGo()
-  return { ...watchdog, pid }
+  return server
 }
 
-const openWatchdog = ({ command, args, folder, account, env, endSignal = 'SIGTERM', ...rest }: ServerTask) => {
-  const log = logOf({ command, args, folder, ...rest })
-  const task = JSON.stringify({ command, args, folder, log, env, endSignal, ...account })
-  // A process group of its own keeps Ctrl-C in the terminal for the tests; the closing pipe tells the watchdog in order.
-  const child = spawn(process.execPath, [watchdogFile, task], { detached: true, stdio: ['pipe', 'pipe', 'inherit'] })
-  let serverAlive = true
-  const started = new Promise<number>((resolve) => {
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      const pid = /started (\d+)/.exec(text)?.[1]
-      if (pid) resolve(Number(pid))
-      if (text.includes('ended')) serverAlive = false
-    })
-  })
-  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  child.stdin.on('error', () => {})
-  return {
-    started,
-    letGo: () => letGo(child),
-    alive: () => serverAlive && child.exitCode === null,
-    end: async ({ keepFolder }: { keepFolder: boolean }) => {
-      serverAlive = false
-      child.ref()
-      child.stdin.end(keepFolder ? 'keep' : '')
-      if (child.exitCode === null) await gone
-    },
-  }
-}
-
-// Neither the watchdog nor its pipes may hold up the end of the test process.
-const letGo = (child: ReturnType<typeof spawn>) => {
-  child.unref()
-  for (const stream of [child.stdin, child.stdout]) {
-    if (stream && 'unref' in stream && typeof stream.unref === 'function') stream.unref()
-  }
-}
-
-const logOf = ({ folder }: ServerTask) => join(folder, 'server.log')
+const logOf = (folder: string) => join(folder, 'server.log')
