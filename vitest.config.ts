@@ -1,7 +1,9 @@
 import { configDefaults, defineConfig } from 'vitest/config'
+import { compiledFiles, compiledSources } from './test/support/compiled-sources.js'
 import { LongestFirst } from './test/support/sequencer.js'
 
 export default defineConfig({
+  plugins: process.env.TEST_COMPILED_SOURCES ? [compiledSources()] : [],
   resolve: { tsconfigPaths: true },
   test: {
     include: [
@@ -15,6 +17,7 @@ export default defineConfig({
     // The benchmark's peers bring their own tests in their node_modules.
     exclude: [...configDefaults.exclude, 'test/**/long/**'],
     globalSetup: ['test/support/temporary-folder.ts', 'test/support/global-setup.ts'],
+    server: { deps: { external: [compiledFiles] } },
     pool: 'forks',
     // Loading the service's modules takes longer than most tests, so the files of a process share them. A file that
     // replaces modules (`vi.mock`) would need a project of its own.

@@ -15,7 +15,7 @@ const include = [
 ]
 
 export default defineConfig({
-  resolve: { tsconfigPaths: true },
+  ...ordinary,
   test: {
     ...ordinary.test,
     include,

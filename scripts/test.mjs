@@ -49,12 +49,20 @@ const runVitest = async (args) => {
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
     // A change of words alone has no tests.
     if (args.includes('--changed')) reporters.push('--passWithNoTests')
-    const code = await run(process.execPath, [vitest, 'run', ...reporters, ...args])
+    const settings = { TEST_COMPILED_SOURCES: needsSources(args) ? '' : '1' }
+    const code = await run(process.execPath, [vitest, 'run', ...reporters, ...args], settings)
     return { code, ...(await readCounts(file)) }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
+
+/**
+ * The build has just compiled the sources, and Node loads them as they are (test/support/compiled-sources.ts). These two need
+ * Vite to read them.
+ * @type {(args: string[]) => boolean}
+ */
+const needsSources = (args) => args.some((each) => /^--(changed|coverage)\b/.test(each))
 
 /** @typedef {{ name: string, startTime: number, endTime: number, status: string, assertionResults: { status: string }[] }} FileResult */
 
@@ -85,10 +93,11 @@ const slowestOf = (files) =>
     .slice(0, 20)
     .map(({ path, seconds }) => `${seconds.toFixed(1).padStart(6)}  ${path}`)
 
-/** @type {(command: string, args: string[]) => Promise<number>} */
-const run = (command, args) =>
+/** @type {(command: string, args: string[], settings?: Record<string, string>) => Promise<number>} */
+const run = (command, args, settings = {}) =>
   new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: home, stdio: ['ignore', 'inherit', 'inherit'] })
+    const env = { ...process.env, ...settings }
+    const child = spawn(command, args, { cwd: home, env, stdio: ['ignore', 'inherit', 'inherit'] })
     // Ctrl-C reaches the child by itself; a signal to this process alone is passed on. In both cases we wait for the child.
     const passOn = () => child.kill('SIGTERM')
     const wait = () => {}
