@@ -23,7 +23,7 @@ export const readModule = (path, text) => {
   const { program, errors } = parseSync(path, text)
   if (errors[0]) throw new Error(`${path}: ${errors[0].message}`)
   const root = /** @type {Node} */ (/** @type {unknown} */ (program))
-  const lineAt = (/** @type {number} */ offset) => text.slice(0, offset).split('\n').length
+  const lineAt = createLines(text)
   const rows = readRows(root)
   /** @type {Module} */
   const module = {
@@ -59,6 +59,21 @@ export const readModule = (path, text) => {
     if (isLiteralSpread(node)) module.literalSpreads.push(lineAt(node.start))
   })
   return module
+}
+
+/** The line of an offset, from 1. @type {(text: string) => (offset: number) => number} */
+const createLines = (text) => {
+  const ends = [...text.matchAll(/\n/g)].map(({ index }) => index)
+  return (offset) => {
+    let low = 0
+    let high = ends.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((ends[middle] ?? 0) < offset) low = middle + 1
+      else high = middle
+    }
+    return low + 1
+  }
 }
 
 /** @type {(node: Node, parent: Node | undefined, lineAt: (offset: number) => number) => FunctionSize} */
