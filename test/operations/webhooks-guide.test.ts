@@ -33,7 +33,7 @@ it('has a receiver that works as it is written', async () => {
     WEBHOOK_SECRET: secret,
     WEBHOOK_ALLOW_PRIVATE: 'true',
   }
-  const latchkey = await startLatchkey({ settings, stores: 'embedded' })
+  const latchkey = await startLatchkey({ settings })
   try {
     await latchkey.signedUp('ada')
     await expect.poll(() => said, { timeout: 60_000 }).toMatch(/user\.created|user\.signed_in/)

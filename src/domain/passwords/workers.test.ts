@@ -57,7 +57,7 @@ describe('the worker threads', () => {
 
   it('refuse what they are at when they close, and what comes later', async () => {
     const closing = createWorkers({ threads: 1, queueLimit: 100, deadline: 20_000 })
-    const begun = [closing.hash('secret', 15), closing.hash('secret', 4), closing.estimate('x'.repeat(72), [])]
+    const begun = [closing.hash('secret', 12), closing.hash('secret', 4), closing.estimate('x'.repeat(72), [])]
     await closing.close()
     expect(await Promise.all([...begun, closing.hash('secret', 4)])).toEqual(Array(4).fill({ refused: 'busy' }))
   })
