@@ -1,7 +1,9 @@
+import { rm } from 'node:fs/promises'
 import { startFirefox } from './servers/firefox.js'
-import { startPostgres } from './servers/postgres.js'
+import { preparePostgresTemplate, startPostgres } from './servers/postgres.js'
 import { findTestProgram, type TestProgram } from './servers/programs.js'
 import { startRedis } from './servers/redis.js'
+import { ownFolder } from './servers/server.js'
 
 /** What the tests start for themselves: faults need servers that may be frozen and killed. */
 const needed: { program: TestProgram; name: string; debian: string; macos: string }[] = [
@@ -24,6 +26,9 @@ const needed: { program: TestProgram; name: string; debian: string; macos: strin
 export const setup = async () => {
   const missing = needed.filter(({ program }) => !findTestProgram(program))
   if (missing.length > 0) giveUp(missing)
+  const [postgres, templates] = await Promise.all([preparePostgresTemplate(), ownFolder('templates')])
+  process.env.TEST_POSTGRES_TEMPLATE = postgres.data
+  process.env.TEST_TEMPLATES = templates
   const started = await Promise.all([
     startUnlessGiven('TEST_DATABASE_URL', startPostgres),
     startUnlessGiven('TEST_REDIS_URL', startRedis),
@@ -31,6 +36,7 @@ export const setup = async () => {
   ])
   return async () => {
     await Promise.all(started.map(async (server) => server?.stop()))
+    await Promise.all([postgres.remove(), rm(templates, { recursive: true, force: true })])
   }
 }
 

@@ -1,6 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import type { CommandContext } from '../../src/commands/command.js'
 import { openStores } from '../../src/commands/open-stores.js'
 import { loadConfig } from '../../src/config.js'
@@ -8,6 +11,7 @@ import type { Database } from '../../src/platform/database/database.js'
 import { migrate } from '../../src/platform/database/migrate.js'
 import { openDatabase } from '../../src/platform/database/open.js'
 import { emptyPostgres, freshPostgres, migrationsDirectory, testPostgres } from './databases.js'
+import { until } from './until.js'
 
 export type TestStore = {
   database: Database
@@ -36,6 +40,22 @@ export const openPostgresStore = async ({ empty = false }: Options = {}): Promis
   return { database: await another(), place: { url }, another, release, drop: () => release().then(drop) }
 }
 
+/** An embedded database with the current schema, for the stores of a run to copy: the first process that needs it makes it. */
+const migratedTemplate = async () => {
+  const template = join(process.env.TEST_TEMPLATES ?? '', 'embedded')
+  const begun = await mkdir(`${template}-begun`, { recursive: true })
+  if (begun !== undefined) {
+    const draft = `${template}-draft`
+    const database = await openDatabase({ embedded: { directory: draft } })
+    await migrate({ database, directory: migrationsDirectory })
+    await database.close()
+    await rename(draft, template)
+  }
+  // Another process may be at it.
+  await until('the embedded database is prepared', () => existsSync(template))
+  return template
+}
+
 export const openEmbeddedStore = async ({ empty = false }: Options = {}): Promise<TestStore> => {
   const folder = await mkdtemp(join(tmpdir(), 'latchkey-store-'))
   const directory = join(folder, 'database')
@@ -48,8 +68,8 @@ export const openEmbeddedStore = async ({ empty = false }: Options = {}): Promis
     await open?.close()
     open = undefined
   }
+  if (!empty) await promisify(execFile)('cp', ['-Rp', await migratedTemplate(), directory])
   const database = await another()
-  if (!empty) await migrate({ database, directory: migrationsDirectory })
   const drop = async () => {
     await release()
     await rm(folder, { recursive: true, force: true })
