@@ -46,6 +46,12 @@ const forApplications = [
   { method: 'GET', path: 'userinfo' },
   { method: 'POST', path: 'userinfo' },
 ]
+/** They are refused before their handlers see them. */
+const refusedEarly = ['token', 'revoke', 'userinfo'].flatMap((path) => [
+  { method: 'POST', path, body: 'a=%00' },
+  { method: 'POST', path, body: `a=${'x'.repeat(17_000)}` },
+  { method: 'POST', path, type: 'text/plain' },
+])
 const preflights = ['token', 'revoke', 'userinfo'].map((path) => ({ method: 'OPTIONS', path }))
 const forEveryone = [
   { method: 'GET', path: 'keys' },
@@ -67,7 +73,7 @@ describe('the pages of an application in browsers', () => {
         'access-control-allow-origin': origin,
         'access-control-expose-headers': 'WWW-Authenticate, Retry-After',
       }
-      for (const address of forApplications)
+      for (const address of [...forApplications, ...refusedEarly])
         expect([address, await cors({ ...address, origin })]).toEqual([address, answered])
       for (const address of preflights)
         expect([address, await cors({ ...address, origin })]).toEqual([
@@ -109,7 +115,7 @@ describe('a page', () => {
     ['of another port of this machine', 'http://127.0.0.1:8124'],
     ['of another name of this machine', 'http://localhost:8123'],
   ])('%s (%s) may read the keys and no answer to an application', async (_, origin) => {
-    for (const address of [...forApplications, ...preflights])
+    for (const address of [...forApplications, ...refusedEarly, ...preflights])
       expect([address, await cors({ ...address, origin })]).toEqual([address, {}])
     for (const address of forEveryone)
       expect([address, await cors({ ...address, origin })]).toEqual([address, { 'access-control-allow-origin': '*' }])

@@ -23,16 +23,17 @@ export const addClientRoute = <Nouns extends ClientNouns>(
   answer: (nouns: Nouns, sent: ClientRequest) => Promise<FastifyReply>,
 ) => {
   protocolDoor.answerPreflights(server, url)
+  const { onSend, handler } = protocolDoor.through(async (nouns, request, reply) => {
+    const form = formOf(request)
+    const application = await clientAuthentication.authenticate(form, nouns, request, reply)
+    return application ? answer(nouns, { application, form, request, reply }) : reply
+  })
   server.route({
     method: 'POST',
     url,
     schema: { hide: true },
     config: { countsIn: ['login', 'application'] },
-    onSend: countedRequests.refundSuccess,
-    handler: protocolDoor.through(async (nouns, request, reply) => {
-      const form = formOf(request)
-      const application = await clientAuthentication.authenticate(form, nouns, request, reply)
-      return application ? answer(nouns, { application, form, request, reply }) : reply
-    }),
+    onSend: [...onSend, countedRequests.refundSuccess],
+    handler,
   })
 }

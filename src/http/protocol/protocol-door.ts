@@ -20,15 +20,20 @@ export type ProtocolDoor<Nouns extends Doors> = ReturnType<typeof createProtocol
 export const createProtocolDoor = <Nouns extends Doors>({ openidProvider, browserOrigins }: Dependencies<Nouns>) => {
   type Handler = (nouns: Nouns, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
-  const through = (handler: Handler) => async (request: FastifyRequest, reply: FastifyReply) => {
+  const answerWith = (handler: Handler) => async (request: FastifyRequest, reply: FastifyReply) => {
     const nouns = await openidProvider.open()
-    if (!nouns) return sendRefusal(reply, refuse('not_found'))
-    await browserOrigins.grant(nouns.applications, request, reply)
-    return handler(nouns, request, reply)
+    return nouns ? handler(nouns, request, reply) : sendRefusal(reply, refuse('not_found'))
+  }
+
+  /** With every answer: a page may also read what is refused before a handler sees it, such as a body that is too large. */
+  const grant = async (request: FastifyRequest, reply: FastifyReply) => {
+    const nouns = await openidProvider.open().catch(() => undefined)
+    if (nouns) await browserOrigins.grant(nouns.applications, request, reply)
   }
 
   return {
-    through,
+    /** The hook and the handler of a route. */
+    through: (handler: Handler) => ({ onSend: [grant], handler: answerWith(handler) }),
     /** What a browser asks before it sends a request of another site's page. */
     answerPreflights: (server: Server, url: string) =>
       server.route({
@@ -36,7 +41,7 @@ export const createProtocolDoor = <Nouns extends Doors>({ openidProvider, browse
         url,
         schema: { hide: true },
         config: { unlimited: 'Sent from memory' },
-        handler: through(async (nouns, request, reply) => {
+        handler: answerWith(async (nouns, request, reply) => {
           if (await browserOrigins.grant(nouns.applications, request, reply)) reply.headers(browserOrigins.preflight)
           return reply.status(204).send()
         }),
