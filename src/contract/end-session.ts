@@ -4,7 +4,13 @@ import { type Static, Type } from 'typebox'
 const mostParameters = 8 * 1024
 
 /** Why the application cannot be returned to, or is not known. */
-const endSessionProblems = ['invalid_parameters', 'invalid_hint', 'unknown_application', 'unknown_address'] as const
+const endSessionProblems = [
+  'invalid_parameters',
+  'invalid_hint',
+  'unknown_application',
+  'unnamed_application',
+  'unknown_address',
+] as const
 
 export const EndSessionQuestion = Type.Object({
   parameters: Type.String({ maxLength: mostParameters, description: 'The query that the application has sent' }),

@@ -200,12 +200,15 @@ describe('anything less', () => {
       expect([body.next, body.problem, body.location]).toEqual(['ask', 'unknown_address', undefined])
     }
     const nobody = latchkey.browser()
-    const others: Sent[] = [
-      { post_logout_redirect_uri: address },
-      { client_id: other, post_logout_redirect_uri: address },
-      { client_id: 'unknown', post_logout_redirect_uri: address },
+    const others: [Sent, string][] = [
+      [{}, 'unnamed_application'],
+      [{ client_id: other }, 'unknown_address'],
+      [{ client_id: 'unknown' }, 'unknown_application'],
     ]
-    for (const sent of others) expect((await ask(nobody, sent)).body).not.toHaveProperty('location')
+    for (const [sent, problem] of others) {
+      const { body } = await ask(nobody, { ...sent, post_logout_redirect_uri: address })
+      expect([sent, body.problem, body.location]).toEqual([sent, problem, undefined])
+    }
     const twice = `client_id=${application}&post_logout_redirect_uri=${address}&post_logout_redirect_uri=${address}`
     expect((await ask(nobody, twice)).body).toEqual({ next: 'done', problem: 'invalid_parameters' })
     expect(await isSignedIn(tab)).toBe(true)

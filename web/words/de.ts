@@ -704,6 +704,7 @@ export const de: Words = {
       invalid_parameters: 'Die Anwendung hat eine Anfrage geschickt, die nicht lesbar ist.',
       invalid_hint: 'Die Anwendung hat nicht gezeigt, welche Anmeldung sie meint. Darum führt kein Weg zu ihr zurück.',
       unknown_application: 'Die Anwendung, die anfragt, ist hier nicht bekannt.',
+      unnamed_application: 'Die Anwendung hat nicht gesagt, welche sie ist. Darum führt kein Weg zu ihr zurück.',
       unknown_address: 'Die Adresse, zu der die Anwendung zurückkehren möchte, ist für sie nicht eingetragen.',
     },
   },

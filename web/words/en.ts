@@ -644,6 +644,7 @@ export const en = {
       invalid_parameters: 'The application has sent a request that cannot be read.',
       invalid_hint: 'The application has not shown which sign-in it means, so it cannot be returned to.',
       unknown_application: 'The application that asks is not known here.',
+      unnamed_application: 'The application has not said which one it is, so it cannot be returned to.',
       unknown_address: 'The address to which the application wants to return is not registered for it.',
     },
   },

@@ -31,16 +31,14 @@ type Asked = { application?: Application; hint?: Hint; location?: string; proble
 const createReadRequest = ({ applications, applicationErrors, idTokens }: Dependencies) => {
   /** Only a registered address is followed, byte for byte (section 3). An address has no fragment. */
   const locationOf = (application: Application | undefined, address: string, state: string | null) => {
-    if (application && isLogoutAddress(application, address)) {
+    // Neither a hint nor `client_id`: whose address it would be is not known.
+    if (!application) return { problem: 'unnamed_application' as const }
+    if (isLogoutAddress(application, address)) {
       if (state === null) return { location: address }
       return { location: `${address}${address.includes('?') ? '&' : '?'}state=${encodeURIComponent(state)}` }
     }
-    if (application)
-      applicationErrors.note(
-        application.id,
-        'logout_address',
-        `post_logout_redirect_uri ${quoted(address)} is not registered`,
-      )
+    const sentence = `post_logout_redirect_uri ${quoted(address)} is not registered`
+    applicationErrors.note(application.id, 'logout_address', sentence)
     return { problem: 'unknown_address' as const }
   }
 

@@ -61,6 +61,6 @@ export const openidUserinfoRoutes = (server: Server, { protocolDoor, countedRequ
       url,
       schema: { hide: true },
       config: { countsIn: ['userinfo'] },
-      handler: protocolDoor.through(answer),
+      ...protocolDoor.through(answer),
     })
 }
