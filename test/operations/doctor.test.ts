@@ -88,7 +88,15 @@ describe('on a healthy set-up', () => {
     expect(lines.map(({ name }) => name)).toEqual([
       ...['settings', 'proxy', 'secrets', 'data directory', 'threads', 'passwords'],
       ...['database', 'database encryption', 'database role', 'database owner', 'database schema'],
-      ...['sealed values', 'signing keys', 'keys of ID tokens', 'passkeys', 'applications', 'database space'],
+      ...[
+        'sealed values',
+        'signing keys',
+        'keys of ID tokens',
+        'withdrawn keys',
+        'passkeys',
+        'applications',
+        'database space',
+      ],
       ...['durability', 'database clock', 'webhooks', 'logout notices', 'registration'],
       ...['redis', 'redis encryption', 'redis policy', 'redis clock'],
       ...['mail', 'mail encryption', 'provider A', 'provider B'],

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { checkApplicationKeys, checkSigningKeys } from '../../src/commands/doctor/keys.js'
+import { checkApplicationKeys, checkSigningKeys, checkWithdrawnKeys } from '../../src/commands/doctor/keys.js'
 import { secretOf } from '../support/site/instance.js'
 import { type CommandStore, openCommandStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
@@ -16,6 +16,11 @@ describe('latchkey keys', () => {
     store.database.query<{ kind: string; reason: string; ip: string }>(
       `select kind, reason, ip from events where kind like 'signing%' order by id`,
     )
+  const addApplication = async (algorithm: string) => {
+    const address = `https://${algorithm.toLowerCase()}.example/callback`
+    const options = ['--redirect', address, '--everyone', '--algorithm', algorithm]
+    expect(await latchkey(store, ['application', 'add', algorithm, ...options])).toMatchObject({ code: 0 })
+  }
 
   beforeAll(async () => {
     store = await openCommandStore({ JWT_SECRET: secretOf('j') })
@@ -75,11 +80,6 @@ describe('latchkey keys', () => {
   it('cover the keys of ID tokens when there are applications', async () => {
     const shown = async () =>
       (await listed()).map(({ purpose, algorithm, state }) => `${purpose} ${algorithm} ${state}`).toSorted()
-    const addApplication = async (algorithm: string) => {
-      const address = `https://${algorithm.toLowerCase()}.example/callback`
-      const options = ['--redirect', address, '--everyone', '--algorithm', algorithm]
-      expect(await latchkey(store, ['application', 'add', algorithm, ...options])).toMatchObject({ code: 0 })
-    }
     const settings = { jwtSecret: [secretOf('j')], sealingKey: undefined, dataDir: '' }
     const judged = (more = {}) => checkApplicationKeys(store.database, { ...settings, ...more })
     expect(await judged()).toEqual({ level: 'ok', says: 'no application needs one' })
@@ -145,6 +145,23 @@ describe('latchkey keys', () => {
       level: 'warning',
       says: expect.stringContaining('older than 90 days'),
     })
+  })
+
+  it('are named by doctor if they come back after they were withdrawn', async () => {
+    await addApplication('ES256')
+    await keys('rotate')
+    const before = await listed()
+    expect(before.map(({ purpose }) => purpose)).toEqual(['access_tokens', 'id_tokens'])
+    const tables = ['signing_keys', 'application_keys']
+    for (const table of tables) await store.database.query(`create table saved_${table} as select * from ${table}`)
+    expect(await checkWithdrawnKeys(store.database)).toMatchObject({ level: 'ok' })
+    await keys('rotate', '--compromised', '--yes')
+    expect(await checkWithdrawnKeys(store.database)).toMatchObject({ level: 'ok' })
+    for (const table of tables) await store.database.query(`insert into ${table} select * from saved_${table}`)
+    const { level, says } = await checkWithdrawnKeys(store.database)
+    expect([level, says.split(': ')[0]?.split(', ')]).toEqual(['error', before.map(({ id }) => id).toSorted()])
+    await keys('rotate', '--compromised', '--yes')
+    expect(await checkWithdrawnKeys(store.database)).toMatchObject({ level: 'ok' })
   })
 
   it('say if no key signs, and change nothing that they cannot open', async () => {

@@ -9,7 +9,7 @@ import { checkApplications } from './applications.js'
 import { type CheckGroup, errorInProduction, type Finding, failure, judgeClock, ok, warning, worstOf } from './check.js'
 import { checkDatabaseEncryption } from './encryption.js'
 import { hostChecks } from './hosts.js'
-import { checkApplicationKeys, checkSigningKeys } from './keys.js'
+import { checkApplicationKeys, checkSigningKeys, checkWithdrawnKeys } from './keys.js'
 import { checkLogoutNotices } from './logout-notices.js'
 import { openForChecks, ownerChecks, readOnly } from './owner.js'
 import { checkPasskeys } from './passkeys.js'
@@ -198,6 +198,7 @@ export const databaseChecks = (config: Config): CheckGroup => {
       { name: 'sealed values', run: onceMigrated(() => checkSealedValues(database, config)) },
       { name: 'signing keys', run: onceMigrated(() => checkSigningKeys(database, config)) },
       { name: 'keys of ID tokens', run: onceMigrated(() => checkApplicationKeys(database, config)) },
+      { name: 'withdrawn keys', run: onceMigrated(() => checkWithdrawnKeys(database)) },
       { name: 'passkeys', run: onceMigrated(() => checkPasskeys(database, config)) },
       { name: 'applications', run: onceMigrated(() => checkApplications(database, config)) },
       { name: 'database space', run: onceReached(() => checkDatabaseSpace(database, databaseUrl)) },

@@ -83,3 +83,18 @@ export const checkApplicationKeys = async (database: Database, config: SealingSe
   ]
   return worstOf(findings.map(({ says }) => says).join('; ') || 'no application needs one', findings)
 }
+
+/** Keys of both kinds whose rows were written back. After a restore of the whole database the events do not know of it either. */
+export const checkWithdrawnKeys = async (database: Database): Promise<Finding> => {
+  const back = await database.query<{ id: string }>(
+    `with withdrawn as materialized (
+       select split_part(reason, ';', 1) as ids from events where kind = 'signing_keys_withdrawn'
+     )
+     select k.id from (select id from signing_keys union all select id from application_keys) as k
+     where exists (select 1 from withdrawn where position(k.id in ids) > 0) order by k.id`,
+  )
+  const ids = back.map(({ id }) => id).join(', ')
+  return back.length === 0
+    ? ok('no key has come back after it was withdrawn')
+    : failure(`${ids}: withdrawn as stolen, and trusted again. Run \`latchkey keys rotate --compromised --yes\``)
+}
