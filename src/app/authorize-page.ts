@@ -24,14 +24,14 @@ export const registerAuthorizePage = (
   pages: Pages,
 ) => {
   const createAll = (openid: OpenidNouns) => {
-    const nouns = { ...dependencies, ...openid, issuer: applicationIssuer(publicUrl) }
-    const signedInUsers = createSignedInUsers(nouns)
+    const parts = { ...dependencies, ...openid, issuer: applicationIssuer(publicUrl) }
+    const signedInUsers = createSignedInUsers(parts)
     return createAuthorize({
-      ...nouns,
+      ...parts,
       signedInUsers,
-      beginRequest: createBeginRequest(nouns),
-      answers: createAnswers(nouns),
-      makeCode: createMakeCode(nouns),
+      beginRequest: createBeginRequest(parts),
+      answers: createAnswers(parts),
+      makeCode: createMakeCode(parts),
     })
   }
   let authorize: ReturnType<typeof createAll> | undefined

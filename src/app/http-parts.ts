@@ -35,7 +35,7 @@ export const createHttpParts = (config: Config, platform: Platform, nouns: Nouns
   const attemptCookies = createAttemptCookies({ cookies, attempts })
   const enrolling = createEnrolling({ callers, csrf, signInCookies, freshness })
   const ceremonyCookies = createCeremonyCookies({ cookies })
-  const pendingLink = createPendingLinkCookie({ cookies, pendingLinks })
+  const pendingLinkCookie = createPendingLinkCookie({ cookies, pendingLinks })
   const serviceCallers = createServiceCallers({ serviceKeys: platform.serviceKeys, limits, events, clock })
   const guards = createGuards({ callers, csrf, limits, freshness, enrolling, serviceCallers })
   return {
@@ -49,7 +49,7 @@ export const createHttpParts = (config: Config, platform: Platform, nouns: Nouns
     signInCookies,
     attemptCookies,
     ceremonyCookies,
-    pendingLink,
+    pendingLinkCookie,
     serviceCallers,
   }
 }

@@ -21,7 +21,7 @@ const holdFreePort = async (host: string) => {
 
 /**
  * Port 0: the port is chosen now, because addresses in mails and redirects need it, and held until the server takes it.
- * Without a public address it becomes part of that, too.
+ * If `PUBLIC_URL` is not set, the public address gets this port too.
  */
 export const reservePort = async (config: Config) => {
   if (config.port !== 0) return { config, release: async () => {} }

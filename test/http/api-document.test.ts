@@ -156,7 +156,7 @@ it('every routes file that sets cookies says so in its schemas', async () => {
   expect(files.length).toBeGreaterThan(15)
   for (const file of files.filter((path) => !path.startsWith('pages/'))) {
     const text = await readFile(new URL(file, flows), 'utf8')
-    if (/cookies\.(set|start|renew|clear)\w*\(|csrf\.issue\(|(pendingLink|attemptCookies)\.\w+\(/.test(text))
+    if (/cookies\.(set|start|renew|clear)\w*\(|csrf\.issue\(|(pendingLinkCookie|attemptCookies)\.\w+\(/.test(text))
       expect(text, file).toMatch(/'Set-Cookie'|\bSignedIn\b/)
   }
 })

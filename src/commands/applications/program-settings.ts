@@ -9,7 +9,7 @@ type Program = {
   backchannelPath?: string
   /** Where it wants its users back after it has signed them out here. */
   logoutPath?: string
-  /** What it cannot do. */
+  /** Options that it needs because of what it cannot do. */
   differs?: Pick<NewApplication, 'pkce'>
   settings(filled: Filled): string
 }
@@ -42,15 +42,15 @@ allow_sign_up = true
 signout_redirect_url = ${issuer}/end-session?client_id=${id}&post_logout_redirect_uri=${encodeURIComponent(`${home}/login`)}
 
 Roles by group, if you want them: role_attribute_path = contains(groups[*], 'admins') && 'Admin' || 'Viewer'
-Grafana knows a user again by sub, the id of the account here. Leave oauth_allow_insecure_email_lookup off: with it, the email
-would do. It does not listen to logout notices: a user who signs out here stays signed in there until Grafana asks for a
+Grafana knows a user again by sub, the id of the account here. Leave oauth_allow_insecure_email_lookup off: with it, the same email
+would be enough. It does not listen to logout notices: a user who signs out here stays signed in there until Grafana asks for a
 new token, which is refused.`,
 }
 
 const gitea: Program = {
   redirectPath: '/user/oauth2/latchkey/callback',
   logoutPath: '/',
-  // Its releases send no challenge.
+  // Gitea sends no PKCE challenge.
   differs: { pkce: false },
   settings: ({ id, secret, issuer }) => `Command on the machine of Gitea (or Forgejo: forgejo):
 
@@ -68,7 +68,7 @@ ACCOUNT_LINKING = login
 
 Gitea knows a user again by sub, the id of the account here. With ACCOUNT_LINKING = login the owner of an account that is
 there already has to prove its password once; auto would link by name or email alone. It sends no PKCE and does not listen to
-logout notices: who signs out here stays signed in there until its own session ends.`,
+logout notices: a user who signs out here stays signed in there until its own session ends.`,
 }
 
 const nextcloud: Program = {

@@ -64,18 +64,18 @@ const checkMail = async ({ smtpUrl, mailFrom }: Config): Promise<Finding> => {
 export const outsideChecks = (config: Config): CheckGroup => {
   const outbound = createOutbound({ allowLoopbackHttp: !config.production, totalTimeout: 6 * seconds })
   const { smtpUrl } = config
-  let asked: Promise<Finding> | undefined
-  const mail = () => {
-    asked ??= checkMail(config)
-    return asked
+  let mailFinding: Promise<Finding> | undefined
+  const checkMailOnce = () => {
+    mailFinding ??= checkMail(config)
+    return mailFinding
   }
   const mailEncryption = async (server: SmtpServer) =>
-    (await mail()).level === 'error'
+    (await checkMailOnce()).level === 'error'
       ? warning('not checked, because the mail server cannot be used')
       : checkMailEncryption(server)
   return {
     checks: [
-      { name: 'mail', run: mail },
+      { name: 'mail', run: checkMailOnce },
       ...(smtpUrl ? [{ name: 'mail encryption', run: () => mailEncryption(smtpUrl) }] : []),
       ...byProvider(config.providers).map(([id, provider]) => ({
         name: providerLabel(id),

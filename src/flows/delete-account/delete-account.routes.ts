@@ -36,11 +36,11 @@ type Dependencies = {
   callers: Callers
   cookies: Cookies
   signInCookies: SignInCookies
-  pendingLink: PendingLinkCookie
+  pendingLinkCookie: PendingLinkCookie
 }
 
 export const deleteAccountRoutes = (server: Server, deps: Dependencies) => {
-  const { guards, deleteOwnAccount, callers, cookies, signInCookies, pendingLink } = deps
+  const { guards, deleteOwnAccount, callers, cookies, signInCookies, pendingLinkCookie } = deps
   const onRequest = guards.sensitive
 
   server.post('/api/auth/delete-account', { schema, onRequest }, async (request, reply) => {
@@ -51,7 +51,7 @@ export const deleteAccountRoutes = (server: Server, deps: Dependencies) => {
     if (isRefused(deleted)) return sendRefusal(reply, deleted)
     cookies.clearSession(reply)
     cookies.clear(reply, 'registration')
-    pendingLink.clear(reply)
+    pendingLinkCookie.clear(reply)
     signInCookies.clearChallenge(reply)
     signInCookies.forget(request, reply, deleted.devicesOfAccount)
     return reply.status(204).send()

@@ -84,14 +84,14 @@ type Dependencies = {
   link: ReturnType<typeof createLink>
   unlink: ReturnType<typeof createUnlink>
   attemptCookies: AttemptCookies
-  pendingLink: PendingLinkCookie
+  pendingLinkCookie: PendingLinkCookie
   callers: Callers
   /** By provider: those that are configured. */
   redirectUris: Readonly<Record<ProviderId, string>>
 }
 
 export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
-  const { guards, link, unlink, attemptCookies, pendingLink, callers } = deps
+  const { guards, link, unlink, attemptCookies, pendingLinkCookie, callers } = deps
   const ids = byProvider(deps.redirectUris).map(([id]) => id)
   const providerByPath = (path: string) => ids.find((id) => providerPath(id) === path)
   const schemas = schemasFor(ids.map(providerPath))
@@ -110,9 +110,9 @@ export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
   server.post(`${path}/link/finish`, { schema: schemas.finish, onRequest: guards.change }, async (request, reply) => {
     const provider = providerByPath(request.params.provider)
     const caller = callers.of(request)
-    const waiting = await link.waiting({ provider, caller, link: pendingLink.read(request) })
+    const waiting = await link.waiting({ provider, caller, link: pendingLinkCookie.read(request) })
     if (isRefused(waiting)) return finishRefusals.sendRefusal(reply, waiting)
-    pendingLink.clear(reply)
+    pendingLinkCookie.clear(reply)
     const linked = await link.finish({ link: waiting, ...callers.contextOf(request) })
     return finishRefusals.answer(reply, linked, 204)
   })

@@ -43,7 +43,7 @@ type Dependencies = {
   providers: Providers
   attempts: Attempts
   attemptCookies: AttemptCookies
-  pendingLink: PendingLinkCookie
+  pendingLinkCookie: PendingLinkCookie
   socialSignIn: SocialSignIn
   signInCookies: SignInCookies
   cookies: Cookies
@@ -127,7 +127,7 @@ const handleCallback = async (
   request: FastifyRequest,
   reply: FastifyReply,
 ) => {
-  const { providers, attemptCookies, signInCookies, pendingLink, socialSignIn, cookies } = deps
+  const { providers, attemptCookies, signInCookies, pendingLinkCookie, socialSignIn, cookies } = deps
   const visit = signInCookies.visitOf(request)
   const callback = callbackOf(request, redirectUri)
   const attempt = attemptOf(request, callback, attemptCookies)
@@ -146,7 +146,13 @@ const handleCallback = async (
     if (outcome.refused === 'callback_failed') logFault(request, outcome.error)
   } else if ('issued' in outcome) cookies.setNewSession(reply, outcome.issued)
   else if ('challenge' in outcome) signInCookies.keepChallenge(reply, outcome.challenge)
-  else pendingLink.keep(reply, { provider: id, linker: outcome.linker, state: attempt.state, profile: outcome.profile })
+  else
+    pendingLinkCookie.keep(reply, {
+      provider: id,
+      linker: outcome.linker,
+      state: attempt.state,
+      profile: outcome.profile,
+    })
   attemptCookies.clear(reply, attempt)
   return goTo(reply, redirectFor(outcome, attempt))
 }

@@ -38,15 +38,15 @@ export const createCookies = ({ secure, host, domain }: Options) => {
 
   return {
     read: (request: FastifyRequest, name: string) => jarOf(request).values.get(nameOf(name)),
-    /** The names of ours without the prefix, and in development any other. */
+    /** The names of our cookies, without the prefix. In development there is none, and cookies of other programs are among them. */
     names: (request: FastifyRequest) =>
       [...jarOf(request).values.keys()]
         .filter((name) => name.startsWith(prefix))
         .map((name) => name.slice(prefix.length)),
-    /** What is left of the Cookie header beside all that came and this cookie. Below 0, others have to be cleared. */
+    /** How many bytes are left in the Cookie header when this cookie is added. Below 0, others have to be cleared. */
     bytesLeftWith: (request: FastifyRequest, name: string, value: string) =>
       longestHeader - (request.headers.cookie ?? '').length - bytesOf(nameOf(name), value),
-    /** What clearing this cookie makes free. */
+    /** How many bytes are free again when this cookie is cleared. */
     bytesOf: (request: FastifyRequest, name: string) =>
       bytesOf(nameOf(name), jarOf(request).values.get(nameOf(name)) ?? ''),
     set,

@@ -9,7 +9,7 @@ import type { Cookies } from './cookies.js'
 
 const tokenShape = /^[\w-]{43}$/
 
-/** A browser then withholds Strict cookies. */
+/** Whether another site sent the browser here: then it withholds `SameSite=Strict` cookies. */
 export const comesFromAnotherSite = ({ headers }: FastifyRequest) => headers['sec-fetch-site'] === 'cross-site'
 
 export type SignInCookies = ReturnType<typeof createSignInCookies>
@@ -20,10 +20,10 @@ type Dependencies = {
   trustedFor?: number | undefined
 }
 
-/** What a browser keeps between the two steps of a sign-in, and after it if it is trusted. */
+/** The cookies of a sign-in: what a browser keeps between its two steps, and what makes it known or trusted afterwards. */
 export const createSignInCookies = ({ cookies, callers, trustedFor = 0 }: Dependencies) => {
   const trustedMaxAge = Math.floor(trustedFor / seconds)
-  /** A family computer: each account has its own value, the newest first. */
+  /** Several people may use one browser: each account has its own value, the newest first. */
   const valuesIn = (request: FastifyRequest, name: string) =>
     (cookies.read(request, name) ?? '')
       .split('.')
@@ -34,8 +34,8 @@ export const createSignInCookies = ({ cookies, callers, trustedFor = 0 }: Depend
   const knownIn = (request: FastifyRequest) => valuesIn(request, 'known_device')
   /** Only one that came: a browser that another site sent here withholds a Strict cookie that is still good. */
   const clearChallenge = (reply: FastifyReply) => {
-    const came = cookies.names(reply.request).includes('challenge')
-    if (came) cookies.clear(reply, 'challenge')
+    const wasSent = cookies.names(reply.request).includes('challenge')
+    if (wasSent) cookies.clear(reply, 'challenge')
   }
 
   return {

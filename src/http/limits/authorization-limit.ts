@@ -16,7 +16,7 @@ type Dependencies = {
 export type AuthorizationLimit = ReturnType<typeof createAuthorizationLimit>
 
 /**
- * New requests of applications, which store a row for any visitor. A signed-in user has their own count: strangers behind the same
+ * Limits new authorization requests: each stores a row, also for a visitor who is not signed in. A signed-in user has their own count: strangers behind the same
  * address cannot keep them from signing in. All sessions of a user count together, or many of them could fill the table.
  */
 export const createAuthorizationLimit = ({ countedRequests, routeLimiters, callers }: Dependencies) => {
