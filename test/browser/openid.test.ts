@@ -73,8 +73,15 @@ const isTooWide = (page: Page) => page.evaluate(() => document.body.scrollWidth 
 const violationsOn = async (page: Page) => {
   await page.evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
   const { violations } = await page.evaluate<AxeResults>('axe.run()')
-  return violations.map(({ id }) => id)
+  return [...violations.map(({ id }) => id), ...(await smallTargetsOn(page))]
 }
+/** What a finger does not hit: WCAG 2.2 asks for 44 pixels of everything that is pressed and stands in no sentence. */
+const smallTargetsOn = (page: Page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>('.card :is(a, button), .card-footer a, .notice a')]
+      .filter((target) => target.offsetHeight > 0 && target.offsetHeight < 44)
+      .map((target) => `${target.textContent || target.getAttribute('aria-label')}: ${target.offsetHeight}`),
+  )
 it('signs in for one application, and for the next without a question', async () => {
   const { page, context, faults } = await visitApplications()
   await leaveFor(page, 'grafana', { login_hint: 'ada' })
@@ -114,12 +121,24 @@ it('asks for consent, for a proof, and says that there is no access, in two tabs
   await press(other, 'Back to vault')
   await arrival(other, 'vault')
   expect(other.url()).toContain('error=access_denied')
+  // An answer that does not arrive, and a page that does not load: both name what failed.
+  const asking = '**/api/auth/authorization**'
+  await page.route(asking, (route) => route.abort())
+  await press(page, 'Continue')
+  await expect.poll(() => focusedName(page)).toBe('Your answer did not arrive')
+  await keepPicture(page, 'openid-answer-failed')
   await page.reload()
+  await page.getByRole('heading', { name: 'This page could not be loaded' }).waitFor()
+  await saysWhere(page, 'shop')
+  await page.unroute(asking)
+  await press(page, 'Try again')
   await press(page, 'Continue')
   await arrival(page, 'shop')
   expect(page.url()).toContain('code=')
   await leaveFor(page, 'grafana', { prompt: 'login' })
   await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor()
+  expect(await page.getByRole('link', { name: 'Forgot password?' }).getAttribute('href')).toContain('?returnTo=%2Fapi')
+  await keepPicture(page, 'openid-prove')
   expect(await violationsOn(page)).toEqual([])
   const waiting = page.url()
   await fillIn(page, { Password: goodPassword })
@@ -189,11 +208,15 @@ it('comes back to the application after another account, a new password and the 
   await page.getByText('Sign in with another account.').waitFor()
   await page.getByText('Sign in to continue to vault.').waitFor()
   await keepPicture(page, 'openid-other-account')
+  expect(await violationsOn(page)).toEqual([])
+  await press(page, 'Keep the account that is signed in')
+  await press(page, 'Use another account')
   await page.getByRole('link', { name: 'Forgot password?' }).click()
   await saysWhere(page, 'vault')
   await fillIn(page, { Email: 'sue@example.com' })
   await press(page, 'Send the link')
   await page.getByText('spam folder').waitFor()
+  await saysWhere(page, 'vault')
   await page.goto(linkIn(await latchkey.mailTo('sue@example.com', /reset-password/)))
   await saysWhere(page, 'vault')
   await fillIn(page, { 'New password': 'copper-Lagoon-47-meadow' })
@@ -247,6 +270,7 @@ it('leads to the account page for a second factor, and goes on with it', async (
   await expect.poll(() => panel.evaluate((section) => section.getBoundingClientRect().top < innerHeight)).toBe(true)
   await keepPicture(page, 'openid-enrol-account')
   await press(page, 'Switch on')
+  await saysWhere(page, 'safe')
   const app = createAuthenticator(
     await page
       .locator('.secret')
@@ -256,7 +280,18 @@ it('leads to the account page for a second factor, and goes on with it', async (
   )
   await fillIn(page, { 'Code from the app': app.code() })
   await press(page, 'Confirm')
+  // One sentence is read out at once, and not ten codes.
+  await expect.poll(() => page.getByRole('list', { name: 'Recovery codes' }).getByRole('listitem').count()).toBe(10)
+  expect(await page.getByRole('status').getByRole('listitem').count()).toBe(0)
+  await saysWhere(page, 'safe')
+  const there = page.url()
   await press(page, 'I have saved them')
+  await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor()
+  // The account page does not ask for what it has.
+  await page.goto(there)
+  await panel.getByText('Your account has the second factor that safe asks for.').waitFor()
+  await keepPicture(page, 'openid-enrolled-account')
+  await page.getByRole('link', { name: 'Back to safe' }).click()
   await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor()
   // The code that confirmed the app is used up.
   await latchkey.advance(30_000)

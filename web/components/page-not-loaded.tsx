@@ -2,20 +2,29 @@ import type { Refusal } from '#client/client.js'
 import { useWords } from '../hooks/settings.js'
 import { useSentences } from '../words/refusals.js'
 import { Card } from './card.js'
+import { ContinuesTo } from './continues-to.js'
 import { Heading } from './heading.js'
 import { Notice } from './notice.js'
 import { TryAgain } from './try-again.js'
 
-type Props = { refused: Refusal; onTryAgain: () => Promise<void> }
+type Props = {
+  refused: Refusal
+  /** Where the page would lead. */
+  returnTo?: string | undefined
+  /** What the visitor has sent, if that is what failed. */
+  sent?: { heading: string; lead: string } | undefined
+  onTryAgain: () => Promise<void>
+}
 
 /** A page that needs an answer of the service before it can show anything, and did not get it. */
-export const PageNotLoaded = ({ refused, onTryAgain }: Props) => {
+export const PageNotLoaded = ({ refused, returnTo, sent, onTryAgain }: Props) => {
   const { pageNotLoaded } = useWords('common')
   const sentenceFor = useSentences()
   return (
     <Card>
-      <Heading text={pageNotLoaded} />
+      <Heading text={sent?.heading ?? pageNotLoaded} focused={sent !== undefined} />
       <Notice kind="error">{sentenceFor(refused)}</Notice>
+      {sent ? <p class="lead">{sent.lead}</p> : <ContinuesTo returnTo={returnTo} />}
       <TryAgain onPress={onTryAgain} />
     </Card>
   )

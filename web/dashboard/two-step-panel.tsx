@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Factors, RecoveryCodes as RecoveryCodesMade, TotpBegun } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
+import { ContinuesTo } from '../components/continues-to.js'
 import { Notice } from '../components/notice.js'
 import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
@@ -38,6 +39,7 @@ export const TwoStepPanel = ({ factors, username }: Props) => {
   if (codes) {
     return (
       <Panel title={words.savedHeading} step="codes">
+        <ContinuesTo returnTo={waitingApplication()?.returnTo} />
         <RecoveryCodes {...codes} username={username} onDone={() => returnToApplication() || setCodes(undefined)} />
       </Panel>
     )
@@ -45,6 +47,7 @@ export const TwoStepPanel = ({ factors, username }: Props) => {
   if (totp) {
     return (
       <Panel title={words.title} step="app">
+        <ContinuesTo returnTo={waitingApplication()?.returnTo} />
         <AddingApp
           totp={totp}
           onAdded={({ recoveryCodes }) => changed({ codes: recoveryCodes })}
@@ -60,7 +63,7 @@ export const TwoStepPanel = ({ factors, username }: Props) => {
       step={factors.totp ? 'on' : 'off'}
       {...(!factors.totp && { lead: words.offLead })}
     >
-      <WaitingApplication />
+      <WaitingApplication factors={factors} />
       {factors.totp ? (
         <SwitchedOn factors={factors} onChanged={changed} />
       ) : (
@@ -70,15 +73,21 @@ export const TwoStepPanel = ({ factors, username }: Props) => {
   )
 }
 
-/** Why an application has sent the user here. */
-const WaitingApplication = () => {
+/** Why an application has sent the user here, and the way back to it. */
+const WaitingApplication = ({ factors }: Pick<Props, 'factors'>) => {
   const words = useWords('two-step')
   const waiting = waitingApplication()
   if (!waiting) return null
-  const { name, returnTo } = waiting
+  const application = waiting.name
+  const hasFactor = factors.totp !== null || factors.passkeys.length > 0
+  const back = (
+    <a class="button" href={waiting.returnTo}>
+      {fill(words.backToApplication, { application })}
+    </a>
+  )
   return (
-    <Notice kind="info" after={<a href={returnTo}>{fill(words.backToApplication, { application: name })}</a>}>
-      {fill(words.neededByApplication, { application: name })}
+    <Notice kind={hasFactor ? 'success' : 'info'} after={back}>
+      {fill(hasFactor ? words.addedForApplication : words.neededByApplication, { application })}
     </Notice>
   )
 }

@@ -66,13 +66,14 @@ const here = () => location.pathname + location.search
 const signIn = (notice: 'sign_in' | 'other_account') =>
   location.replace(withReturnTo(`/login?notice=${notice}`, here()))
 
-type State = { asked: Authorization } | { refused: Refusal } | 'waiting'
+/** `isAnswer`: what failed is the answer that the user has pressed. */
+type State = { asked: Authorization } | { refused: Refusal; isAnswer: boolean } | 'waiting'
 
 const Authorize = () => {
   const [state, setState] = useState<State>('waiting')
   const asked = useRef(0)
-  const show = (answer: Answer<Authorization>) => {
-    if (answer.refused) setState({ refused: answer })
+  const show = (answer: Answer<Authorization>, isAnswer = false) => {
+    if (answer.refused) setState({ refused: answer, isAnswer })
     else if (goOn(answer.value)) setState('waiting')
     else {
       asked.current += 1
@@ -86,13 +87,17 @@ const Authorize = () => {
 
   if (state === 'waiting') return <LoadingCard />
   if ('asked' in state) return <Question {...state.asked} replaces={asked.current > 1} show={show} load={load} />
-  const { refused } = state
+  return <Refused {...state} onTryAgain={load} />
+}
+
+type RefusedProps = { refused: Refusal; isAnswer: boolean; onTryAgain: () => Promise<void> }
+
+const Refused = ({ refused, isAnswer, onTryAgain }: RefusedProps) => {
+  const { answerHeading: heading, answerLead: lead } = useWords('authorize')
   if (refused.refused === 'not_authenticated') signIn('sign_in')
-  return refused.status === 400 ? (
-    <Unanswerable refused={refused} />
-  ) : (
-    <PageNotLoaded refused={refused} onTryAgain={load} />
-  )
+  if (refused.status === 400) return <Unanswerable refused={refused} />
+  const sent = isAnswer ? { heading, lead } : undefined
+  return <PageNotLoaded refused={refused} returnTo={here()} sent={sent} onTryAgain={onTryAgain} />
 }
 
 /** The application has sent something that must not be answered. An operator finds the reason by the reference. */
@@ -112,7 +117,7 @@ const Unanswerable = ({ refused }: { refused: Refusal }) => {
 type Asked = Authorization & {
   /** Another question was here, and the button that had the focus. */
   replaces: boolean
-  show: (answer: Answer<Authorization>) => void
+  show: (answer: Answer<Authorization>, isAnswer?: boolean) => void
   load: () => Promise<void>
 }
 type Values = { application: string; username: string }
@@ -131,7 +136,7 @@ const Question = (asked: Asked) => {
 const useAnswerButton =
   ({ request = '', user, show }: Asked) =>
   async (answer: 'continue' | 'deny') => {
-    show(await authorization.answer({ request, user: user?.id ?? '', answer }))
+    show(await authorization.answer({ request, user: user?.id ?? '', answer }), true)
     return leaving
   }
 

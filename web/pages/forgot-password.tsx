@@ -108,6 +108,7 @@ const Sent = ({ email, sentence, onOtherAddress }: SentProps) => {
       </span>
       <Heading text={words.sentHeading} focused />
       <p class="lead">{sentence}</p>
+      <ContinuesTo returnTo={returnToInAddress()} />
       <p class="card-note">{words.noMail}</p>
       <SendAgain send={() => sendLink(email)} sent={words.sentAgain} />
       <p class="card-note">

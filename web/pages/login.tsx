@@ -1,4 +1,4 @@
-import { loginNotices, type ProviderButton, providerParameter } from '#contract/pages.js'
+import { type LoginNotice, loginNotices, type ProviderButton, providerParameter } from '#contract/pages.js'
 import { providerPath } from '#contract/provider-paths.js'
 import { applicationToReturnTo } from '../browser/applications.js'
 import { client } from '../browser/client.js'
@@ -13,6 +13,7 @@ import {
   withReturnTo,
 } from '../browser/navigation.js'
 import { forgetTyped, keepTypedLogin, loginTypedBefore } from '../browser/typed-values.js'
+import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
 import { ContinuesTo } from '../components/continues-to.js'
 import { Field } from '../components/field.js'
@@ -74,11 +75,16 @@ const Login = () => {
         />
         <Field name="password" label={common.password} type="password" autoComplete="current-password" />
         <p class="forgot-link">
-          <a href={withReturnTo('/forgot-password', returnTo)}>{words.forgot}</a>
+          <a href={withReturnTo('/forgot-password', returnTo)}>{common.forgotPassword}</a>
         </p>
       </Form>
       <PasskeySignIn onSignedIn={enter} />
       <ProviderButtons returnTo={returnTo} focused={asked?.id} />
+      {queryValue('notice') === ('other_account' satisfies LoginNotice) && (
+        <Button look="quiet" onPress={() => redirectAfterSignIn(returnTo)}>
+          {words.keepAccount}
+        </Button>
+      )}
     </Card>
   )
 }

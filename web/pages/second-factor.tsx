@@ -44,7 +44,7 @@ const SecondFactor = () => {
   })
 
   if (failure !== undefined) return <Over sentence={failure} returnTo={returnTo} />
-  if (unasked) return <PageNotLoaded refused={unasked} onTryAgain={load} />
+  if (unasked) return <PageNotLoaded refused={unasked} returnTo={returnTo} onTryAgain={load} />
   if (!waiting) return <LoadingCard />
   if (waiting.next === 'enrolment') return <Enrolment waiting={waiting} returnTo={returnTo} onExpired={setFailure} />
   return waiting.methods.includes('totp') ? (
@@ -147,6 +147,7 @@ const OnlyPasskey = ({ returnTo }: { returnTo: string | undefined }) => {
       {passkeySupport() === 'yes' ? (
         <>
           <p class="lead">{words.confirmLead}</p>
+          <ContinuesTo returnTo={returnTo} />
           <ByPasskey returnTo={returnTo} look="primary" />
         </>
       ) : (
@@ -162,6 +163,7 @@ const Over = ({ sentence, returnTo }: { sentence: string; returnTo: string | und
     <Card>
       <Heading text={words.heading} />
       <Notice kind="error">{sentence}</Notice>
+      <ContinuesTo returnTo={returnTo} />
       <a class="button primary" href={withReturnTo('/login', returnTo)}>
         {words.signInAgain}
       </a>

@@ -81,9 +81,9 @@ const SignInAgain = () => {
   const words = useWords('step-up')
   if (queryValue('factors') === '2') return null
   return (
-    <p>
-      <a href={withReturnTo('/login?notice=sign_in', returnToAfterStepUp())}>{words.signInAgain}</a>
-    </p>
+    <a class="button quiet" href={withReturnTo('/login?notice=sign_in', returnToAfterStepUp())}>
+      {words.signInAgain}
+    </a>
   )
 }
 
@@ -94,6 +94,9 @@ const ByPassword = ({ username, prove }: WayProps) => {
     <Form submitLabel={words.confirm} onSubmit={({ password = '' }: Values) => prove({ password })}>
       <HiddenUsername username={username} />
       <Field name="password" label={common.password} type="password" autoComplete="current-password" focused />
+      <p class="forgot-link">
+        <a href={withReturnTo('/forgot-password', returnToAfterStepUp())}>{common.forgotPassword}</a>
+      </p>
     </Form>
   )
 }

@@ -5,6 +5,7 @@ import { client } from '../browser/client.js'
 import { redirectAfterSignIn, withReturnTo } from '../browser/navigation.js'
 import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
+import { ContinuesTo } from '../components/continues-to.js'
 import { Form, type Problems } from '../components/form.js'
 import { Heading } from '../components/heading.js'
 import { KeyIcon } from '../components/icons.js'
@@ -30,7 +31,6 @@ export const Enrolment = ({ waiting, returnTo, onExpired }: Props) => {
   const [needsMail, setNeedsMail] = useState(waiting.mailedCodeRequired)
   const [totp, setTotp] = useState<TotpBegun>()
   const [saving, setSaving] = useState<{ codes: string[]; username: string }>()
-  const { savedHeading } = useWords('two-step')
   /** At the first step the focus stays where the browser has it. */
   const [isFirst, setFirst] = useState(true)
   const toNextStep =
@@ -49,19 +49,13 @@ export const Enrolment = ({ waiting, returnTo, onExpired }: Props) => {
   const problemsOf = useAppProblems()
   const problemsUnlessExpired = (refusal: Refusal) => (endIfExpired(refusal) ? undefined : problemsOf(refusal))
 
-  if (saving) {
-    return (
-      <Card>
-        <Heading text={savedHeading} focused />
-        <RecoveryCodes {...saving} onDone={() => redirectAfterSignIn(returnTo)} />
-      </Card>
-    )
-  }
+  if (saving) return <SaveCodes {...saving} returnTo={returnTo} />
   const heading = needsMail ? words.heading : totp ? words.appHeading : words.chooseHeading
   return (
     <Card footer={<a href={withReturnTo('/login', returnTo)}>{common.backToLogin}</a>}>
       {/* A new one for each step: it gets the focus, because the form of the step before is gone. */}
       <Heading key={heading} text={heading} focused={!isFirst} />
+      <ContinuesTo returnTo={returnTo} />
       {needsMail ? (
         <ByMail onEntered={() => toNextStep(setNeedsMail)(false)} endIfExpired={endIfExpired} />
       ) : totp ? (
@@ -82,6 +76,16 @@ export const Enrolment = ({ waiting, returnTo, onExpired }: Props) => {
     </Card>
   )
 }
+
+type SaveProps = { codes: string[]; username: string; returnTo: string | undefined }
+
+const SaveCodes = ({ returnTo, ...made }: SaveProps) => (
+  <Card>
+    <Heading text={useWords('two-step').savedHeading} focused />
+    <ContinuesTo returnTo={returnTo} />
+    <RecoveryCodes {...made} onDone={() => redirectAfterSignIn(returnTo)} />
+  </Card>
+)
 
 type StepProps = { endIfExpired: (refusal: Refusal) => boolean }
 

@@ -78,10 +78,13 @@ export const RecoveryCodes = ({ codes, username, isRenewed = false, onDone }: Co
     )
   }
   return (
-    <div role="status">
-      <p class="panel-lead">{isRenewed ? words.newCodesLead : words.codesLead}</p>
+    <>
+      {/* A screen reader says this at once. The codes are a list, which the user reads one by one. */}
+      <p class="panel-lead" role="status">
+        {isRenewed ? words.newCodesLead : words.codesLead}
+      </p>
       <OnPaper username={username} />
-      <ul class="recovery-codes">
+      <ul class="recovery-codes" aria-label={words.codesList}>
         {codes.map((code) => (
           <li key={code}>
             <code>{code}</code>
@@ -95,6 +98,6 @@ export const RecoveryCodes = ({ codes, username, isRenewed = false, onDone }: Co
           {words.saved}
         </Button>
       </div>
-    </div>
+    </>
   )
 }

@@ -26,6 +26,7 @@ export const de: Words = {
     sendAgain: 'E-Mail erneut senden',
     sentAgain:
       'Eine neue E-Mail ist unterwegs, es sei denn, diese Adresse hat in der letzten Stunde schon fünf erhalten. Verwenden Sie dann die neueste.',
+    forgotPassword: 'Passwort vergessen?',
     backToLogin: 'Zurück zur Anmeldung',
     signOut: 'Abmelden',
     notSignedOut: 'Sie konnten nicht abgemeldet werden.',
@@ -228,7 +229,7 @@ export const de: Words = {
     heading: 'Will\u00adkommen zurück',
     identifier: 'Benutzername oder E-Mail',
     submit: 'Anmelden',
-    forgot: 'Passwort vergessen?',
+    keepAccount: 'Beim angemeldeten Konto bleiben',
     noAccount: 'Neu hier?',
     register: 'Konto anlegen',
     askedProvider:
@@ -247,7 +248,7 @@ export const de: Words = {
     title: 'Konto anlegen',
     heading: 'Konto anlegen',
     name: 'Name (freiwillig)',
-    nameHint: 'Wird auf Ihrer Kontoseite angezeigt.',
+    nameHint: 'Erscheint auf Ihrer Kontoseite und in Anwendungen, die danach fragen.',
     usernameHint: 'Andere können ihn sehen.',
     submit: 'Konto anlegen',
     haveAccount: 'Schon ein Konto?',
@@ -394,6 +395,8 @@ export const de: Words = {
     startHeading: 'Noch einmal beginnen',
     startLead: 'Diese Anmeldung ist abgelaufen oder schon beendet.',
     startUnknown: 'Gehen Sie zu der Anwendung zurück, von der Sie kommen, und melden Sie sich dort noch einmal an.',
+    answerHeading: 'Ihre Antwort ist nicht angekommen',
+    answerLead: 'Versuchen Sie es erneut. Wenn Ihre Antwort noch gebraucht wird, kommt die Frage noch einmal.',
     errorHeading: 'Anmeldung nicht möglich',
     errorLead: 'Das ist ein Fehler der Anwendung. Geben Sie ihrem Betreiber Bescheid, mit der Kennung oben.',
   },
@@ -582,6 +585,7 @@ export const de: Words = {
     switchOn: 'Einschalten',
     neededByApplication:
       '{application} verlangt einen zweiten Faktor. Schalten Sie hier die Anmeldung in zwei Schritten ein, oder fügen Sie weiter oben einen Passkey hinzu. Danach geht es zurück zu {application}.',
+    addedForApplication: 'Ihr Konto hat jetzt den zweiten Faktor, den {application} verlangt.',
     backToApplication: 'Zurück zu {application}',
     scan: 'Scannen Sie dieses Bild mit einer Authenticator-App. Geben Sie dann den Code ein, den die App anzeigt.',
     qrAlt: 'QR-Code für die Authenticator-App',
@@ -594,6 +598,7 @@ export const de: Words = {
       'Das sind Ihre neuen Wiederherstellungscodes. Die alten funktionieren nicht mehr. Speichern Sie die neuen jetzt: Sie werden nur einmal angezeigt. Mit jedem können Sie sich einmal anmelden, wenn Sie Ihr Telefon verlieren.',
     codesLead:
       'Die Anmeldung in zwei Schritten ist eingeschaltet. Speichern Sie jetzt diese Wiederherstellungscodes: Sie werden nur einmal angezeigt. Mit jedem können Sie sich einmal anmelden, wenn Sie Ihr Telefon verlieren.',
+    codesList: 'Wiederherstellungscodes',
     paperHeading: '{product}: Wiederherstellungscodes',
     copy: 'Kopieren',
     copied: 'Kopiert',

@@ -25,6 +25,7 @@ export const fr: Words = {
     sendAgain: 'Renvoyer l’e-mail',
     sentAgain:
       'Un nouvel e-mail est en route, sauf si cette adresse en a déjà reçu cinq au cours de la dernière heure. Dans ce cas, utilisez le plus récent.',
+    forgotPassword: 'Mot de passe oublié ?',
     backToLogin: 'Retour à la connexion',
     signOut: 'Se déconnecter',
     notSignedOut: 'La déconnexion n’a pas abouti.',
@@ -219,7 +220,7 @@ export const fr: Words = {
     heading: 'Bon retour parmi nous',
     identifier: 'Nom d’utilisateur ou adresse e-mail',
     submit: 'Se connecter',
-    forgot: 'Mot de passe oublié ?',
+    keepAccount: 'Garder le compte connecté',
     noAccount: 'Pas encore de compte ?',
     register: 'Créer un compte',
     askedProvider:
@@ -238,7 +239,7 @@ export const fr: Words = {
     title: 'Créer un compte',
     heading: 'Créez votre compte',
     name: 'Nom (facultatif)',
-    nameHint: 'Il s’affiche sur la page de votre compte.',
+    nameHint: 'Il s’affiche sur la page de votre compte et dans les applications qui le demandent.',
     usernameHint: 'Les autres peuvent le voir.',
     submit: 'Créer le compte',
     haveAccount: 'Vous avez déjà un compte ?',
@@ -382,6 +383,8 @@ export const fr: Words = {
     startHeading: 'Recommencer',
     startLead: 'Cette connexion a expiré ou est déjà terminée.',
     startUnknown: 'Revenez à l’application d’où vous venez, et reconnectez-vous là-bas.',
+    answerHeading: 'Votre réponse n’est pas arrivée',
+    answerLead: 'Réessayez. Si votre réponse est encore nécessaire, la question vous est posée de nouveau.',
     errorHeading: 'Connexion impossible',
     errorLead: 'C’est une erreur de l’application. Signalez-la à ses responsables, avec la référence ci-dessus.',
   },
@@ -566,6 +569,7 @@ export const fr: Words = {
     switchOn: 'Activer',
     neededByApplication:
       '{application} demande un second facteur. Activez ici la connexion en deux étapes, ou ajoutez une clé d’accès ci-dessus. Vous reviendrez ensuite à {application}.',
+    addedForApplication: 'Votre compte a maintenant le second facteur que {application} demande.',
     backToApplication: 'Revenir à {application}',
     scan: 'Scannez cette image avec une application d’authentification. Saisissez ensuite le code qu’elle affiche.',
     qrAlt: 'Code QR pour l’application d’authentification',
@@ -578,6 +582,7 @@ export const fr: Words = {
       'Voici vos nouveaux codes de secours. Les anciens ne fonctionnent plus. Enregistrez-les maintenant, ils ne sont affichés qu’une fois. Chacun vous permet de vous connecter une fois si vous perdez votre téléphone.',
     codesLead:
       'La connexion en deux étapes est activée. Enregistrez maintenant ces codes de secours, ils ne sont affichés qu’une fois. Chacun vous permet de vous connecter une fois si vous perdez votre téléphone.',
+    codesList: 'Codes de secours',
     paperHeading: '{product}\u00a0: codes de secours',
     copy: 'Copier',
     copied: 'Copié',
