@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import type { AxeResults } from 'axe-core'
-import type { Browser, Page } from 'playwright-core'
+import { json } from 'node:stream/consumers'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
+import { faultsOf } from '../support/axe.js'
 import { fillIn, keepPicture, openChromium, press, visitAs } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
@@ -13,12 +12,6 @@ beforeAll(async () => {
   ;[latchkey, browser] = await Promise.all([startLatchkey(), openChromium()])
 })
 afterAll(() => latchkey?.stop())
-
-const violationsOn = async (page: Page) => {
-  await page.evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
-  const { violations } = await page.evaluate<AxeResults>('axe.run()')
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
-}
 
 it('lets a user change their names, download their data and delete the account', async () => {
   await latchkey.signedUp('ada')
@@ -42,7 +35,7 @@ it('lets a user change their names, download their data and delete the account',
   await fillIn(page, { Username: 'lovelace' })
   await page.getByLabel('Language of emails').selectOption('Deutsch')
   await keepPicture(page, 'account-names')
-  expect(await violationsOn(page)).toEqual([])
+  expect(await faultsOf(page)).toEqual([])
   await press(page, 'Save')
   await page.getByText('Your changes are saved.').waitFor()
   await page.getByRole('heading', { name: 'Hello, Ada Lovelace' }).waitFor()
@@ -54,13 +47,13 @@ it('lets a user change their names, download their data and delete the account',
   await press(page, 'Download your data')
   const download = await downloading
   expect(download.suggestedFilename()).toBe('account-data.json')
-  expect(JSON.parse(await readFile(await download.path(), 'utf8')).account).toMatchObject({ username: 'lovelace' })
+  expect(await json(await download.createReadStream())).toMatchObject({ account: { username: 'lovelace' } })
 
   await latchkey.advance(11 * minutes)
   await press(page, 'Delete account')
   await fillIn(page, { 'To confirm, type your username: lovelace': 'ada' })
   await keepPicture(page, 'account-deletion')
-  expect(await violationsOn(page)).toEqual([])
+  expect(await faultsOf(page)).toEqual([])
   await press(page, 'Delete my account for good')
   await page.getByRole('dialog').getByRole('textbox', { name: 'Password' }).fill(goodPassword)
   await press(page, 'Confirm')

@@ -1,14 +1,6 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  fillIn,
-  keepPicture,
-  launchChromium,
-  namedProviders,
-  openChromium,
-  visit,
-  visitAs,
-} from '../support/chromium.js'
+import { fillIn, keepPicture, namedProviders, openChromium, visit, visitAs } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
@@ -204,15 +196,11 @@ const fillInChange = async (page: Page) => {
 }
 
 describe('letters twice as large on a small phone', () => {
-  let large: Browser
-  beforeAll(async () => {
-    large = await launchChromium('--blink-settings=defaultFontSize=32')
-  })
-  afterAll(() => large?.close())
-
   it.each(['en-GB', 'de-DE', 'fr-FR'])('fit without scrolling sideways (%s)', async (locale) => {
     const options = { locale, viewport: { width: 320, height: 640 } }
-    const { page, context, leave } = await visitAs(large, latchkey, 'ruth', options)
+    const { page, context } = await visitAs(browser, latchkey, 'ruth', options)
+    const tools = await context.newCDPSession(page)
+    await tools.send('Page.setFontSizes', { fontSizes: { standard: 32 } })
     const look = async (name: string) => {
       await page.getByRole('heading', { level: 1 }).waitFor()
       expect(await page.evaluate(() => getComputedStyle(document.documentElement).fontSize)).toBe('32px')
@@ -232,7 +220,7 @@ describe('letters twice as large on a small phone', () => {
     await page.goto('/register')
     await page.locator('[name=password]').fill('Password1')
     await look('register')
-    await leave()
+    await context.close()
   })
 })
 

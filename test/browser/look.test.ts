@@ -1,9 +1,7 @@
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import type { AxeResults } from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { operatorClient } from '../../src/domain/sessions/client.js'
+import { colorRules, faultsOf } from '../support/axe.js'
 import {
   fillIn,
   keepPicture,
@@ -74,11 +72,9 @@ const links = { confirm: '', reset: '', invite: '' }
 const quinn = { username: 'quinn', email: 'quinn@example.com', password: goodPassword }
 let latchkey: Latchkey
 let browser: Browser
-let axe: string
 
 beforeAll(async () => {
   ;[latchkey, browser] = await Promise.all([startLatchkey({ settings: namedProviders }), openChromium()])
-  axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
   await latchkey.signedUp('paula')
   const visitor = latchkey.browser()
   await visitor.post('/api/auth/register', quinn)
@@ -93,26 +89,11 @@ beforeAll(async () => {
 })
 afterAll(() => latchkey?.stop())
 
-/** WCAG 2.2 AA, and axe's own good practices. */
-const allRules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-/** The rules whose result depends on colours. */
-const colorRules = ['color-contrast', 'link-in-text-block']
-
 /** The dark scheme changes nothing but colours, and colours do not depend on the size: each size and scheme once. */
-const looks: { scheme: 'light' | 'dark'; size: keyof typeof sizes; rules: string[] }[] = [
-  { scheme: 'light', size: 'narrow', rules: allRules },
+const looks: { scheme: 'light' | 'dark'; size: keyof typeof sizes; rules?: string[] }[] = [
+  { scheme: 'light', size: 'narrow' },
   { scheme: 'dark', size: 'wide', rules: colorRules },
 ]
-
-/** What axe finds, in one line each. */
-const faultsOf = async (page: Page, rules = allRules) => {
-  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe)
-  const options = { runOnly: rules, resultTypes: ['violations'] }
-  const results: AxeResults = await page.evaluate(`axe.run(${JSON.stringify(options)})`)
-  // Without this, a run that checks nothing would pass.
-  expect(results.passes.length).toBeGreaterThan(rules === colorRules ? 0 : 10)
-  return results.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
-}
 
 const widerThanItsWindow = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)

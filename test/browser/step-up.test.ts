@@ -1,9 +1,7 @@
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import type { AxeResults } from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
+import { faultsOf } from '../support/axe.js'
 import {
   fillIn,
   focusedField,
@@ -22,12 +20,6 @@ beforeAll(async () => {
   ;[latchkey, browser] = await Promise.all([startLatchkey({ settings: namedProviders }), openChromium()])
 })
 afterAll(() => latchkey?.stop())
-
-const violationsOn = async (page: Page) => {
-  await page.evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
-  const { violations } = await page.evaluate<AxeResults>('axe.run()')
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
-}
 
 const tabTo = async (page: Page, name: string) => {
   const button = page.getByRole('button', { name })
@@ -58,7 +50,7 @@ it('asks for the password when the session is no longer fresh, and then makes th
   await dialog.waitFor()
   await expect.poll(() => focusedField(page)).toBe('password')
   await keepPicture(page, 'step-up-dialog')
-  expect(await violationsOn(page)).toEqual([])
+  expect(await faultsOf(page)).toEqual([])
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
   await expect.poll(() => unlink.evaluate((button) => document.activeElement === button)).toBe(true)
@@ -88,7 +80,7 @@ it('asks for the password when the session is no longer fresh, and then makes th
   await page.goto(`/step-up?fresh=10m&returnTo=${encodeURIComponent('/dashboard?a=1#b')}`)
   await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor()
   await keepPicture(page, 'step-up')
-  expect(await violationsOn(page)).toEqual([])
+  expect(await faultsOf(page)).toEqual([])
   await fillIn(page, { Password: goodPassword })
   await press(page, 'Confirm')
   await page.waitForURL('**/dashboard?a=1#b')
@@ -117,7 +109,7 @@ it('says that an account has no access, and keeps the wish for another account o
   await page.getByRole('heading', { name: 'No access' }).waitFor()
   await page.getByText('You are signed in as gus.').waitFor()
   expect(await page.getByRole('link', { name: 'Try again' }).getAttribute('href')).toBe('/dashboard')
-  expect(await violationsOn(page)).toEqual([])
+  expect(await faultsOf(page)).toEqual([])
   await keepPicture(page, 'no-access')
   await page.getByRole('link', { name: 'Sign in with another account' }).click()
   await page.getByText('Sign in with another account.').waitFor()

@@ -1,10 +1,11 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { withTimeout } from '../../src/lib/with-timeout.js'
 import { stepTimeout } from './controls.js'
 import { goodPassword, type Latchkey } from './latchkey.js'
-import { testProgram } from './servers/programs.js'
 
 /** Both buttons are there; no test that uses these goes to the providers behind them. */
 export const namedProviders = {
@@ -12,29 +13,6 @@ export const namedProviders = {
   PROVIDER_A_CLIENT_SECRET: 'secret of a',
   PROVIDER_B_CLIENT_ID: 'b',
   PROVIDER_B_CLIENT_SECRET: 'secret of b',
-}
-
-/** A browser of its own, for a test that needs other arguments. */
-export const launchChromium = async (...more: string[]): Promise<Browser> => {
-  const browser = await chromium.launch({
-    executablePath: testProgram('chromium'),
-    timeout: stepTimeout,
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      // For tests with several hosts.
-      '--host-resolver-rules=MAP *.test 127.0.0.1',
-      ...more,
-    ],
-  })
-  const open = browser.newContext.bind(browser)
-  const newContext = async (options?: BrowserContextOptions) => bounded(await open({ ...cheapToDraw, ...options }))
-  return Object.assign(browser, { newContext })
 }
 
 /** Drawing takes a good part of a test's time, so windows are small and nothing moves, unless a test is about that. */
@@ -54,12 +32,22 @@ const bounded = (context: BrowserContext) => {
   })
 }
 
-let shared: Promise<Browser> | undefined
+/** The browser that all test processes share. The connection ends with this process, and its contexts with it. */
+const connectToChromium = async (): Promise<Browser> => {
+  const { hostname, port } = new URL(process.env.TEST_CHROMIUM_URL ?? '')
+  const [address] = await once(connect(Number(port), hostname), 'data')
+  const browser = await chromium.connect(String(address), { timeout: stepTimeout })
+  const open = browser.newContext.bind(browser)
+  const newContext = async (options?: BrowserContextOptions) => bounded(await open({ ...cheapToDraw, ...options }))
+  return Object.assign(browser, { newContext })
+}
 
-/** One browser for all files of a test process. Contexts keep visitors apart; the browser ends with the process. */
+let connected: Promise<Browser> | undefined
+
+/** One connection for all files of a test process. Contexts keep visitors apart. */
 export const openChromium = () => {
-  shared ??= launchChromium()
-  return shared
+  connected ??= connectToChromium()
+  return connected
 }
 
 type Visitor = { context: BrowserContext; page: Page; faults: string[] }

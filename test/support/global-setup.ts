@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises'
+import { startChromium } from './servers/chromium.js'
 import { startFirefox } from './servers/firefox.js'
 import { preparePostgresTemplate, startPostgres } from './servers/postgres.js'
 import { findTestProgram, type TestProgram } from './servers/programs.js'
@@ -32,6 +33,7 @@ export const setup = async () => {
   const started = await Promise.all([
     startUnlessGiven('TEST_DATABASE_URL', startPostgres),
     startUnlessGiven('TEST_REDIS_URL', startRedis),
+    startUnlessGiven('TEST_CHROMIUM_URL', startChromium),
     startUnlessGiven('TEST_FIREFOX_URL', startFirefox),
   ])
   return async () => {

@@ -3,7 +3,6 @@ import { mkdtemp } from 'node:fs/promises'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import puppeteer from 'puppeteer-core'
 import { stepTimeout } from '../controls.js'
 import { testProgram } from './programs.js'
 
@@ -33,6 +32,7 @@ const endWithThisProcess = (pid: number, folder: string) => {
 }
 
 const launch = async () => {
+  const { default: puppeteer } = await import('puppeteer-core')
   const profile = await mkdtemp(join(tmpdir(), 'latchkey-firefox-'))
   const browser = await puppeteer.launch({
     browser: 'firefox',
