@@ -75,7 +75,7 @@ const createKeys = (secrets: NounPlatform['secrets']) => {
 
 type Keys = ReturnType<typeof createKeys>
 
-/** What tokens are signed and checked with. A start reads it before the database counts as prepared, so these nouns have the database without that check. */
+/** What tokens are signed and checked with. A start reads it before the service is ready, so these nouns have the database at once. */
 const createTokenNouns = (config: Config, platform: NounPlatform) => {
   const { secrets, sealingSecrets, unprepared: database, clock, log } = platform
   const endedSessions = createEndedSessions({ database, clock, log })

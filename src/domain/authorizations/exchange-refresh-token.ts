@@ -10,7 +10,7 @@ import type { TokenExchangeParts } from './token-exchange-parts.js'
 import type { NewAccessToken } from './tokens.store.js'
 import * as store from './tokens.store.js'
 
-/** For this long the token before the newest one gets the newest one again: an answer may be lost, and two processes may refresh at once. */
+/** For this long the token before the newest one gets the newest again: an answer may be lost, and two processes may refresh at once. */
 const grace = 30 * seconds
 
 export type RefreshFault = 'unknown_token' | 'reused_token' | 'more_scopes' | 'ended'

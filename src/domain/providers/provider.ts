@@ -2,7 +2,7 @@ import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 import { readEmail } from '../users/email.js'
 
-/** The profile of a user at the provider. The provider has verified the email, or an operator trusts all that it names (`TRUST_EMAIL`). */
+/** The profile of a user at the provider, which has verified the email, or whose emails an operator trusts (`TRUST_EMAIL`). */
 export type Profile = {
   subject: string
   email: string
