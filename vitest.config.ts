@@ -25,7 +25,7 @@ export default defineConfig({
     // The baseline compiler only: the embedded database runs too briefly here to be worth optimising.
     execArgv: ['--liftoff-only'],
     // Many tests wait for other programs: more processes than cores keep the cores at work. Each loads the modules, which
-    // takes four core seconds.
+    // takes two core seconds.
     maxWorkers: 6,
     sequence: { sequencer: LongestFirst },
     // Generous, because the machine may be busy with other programs. A test that waits for something waits no longer
