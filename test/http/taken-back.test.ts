@@ -196,7 +196,7 @@ const createTheft = async () => {
   return { name, email, id: created.id, jar, make, addresses, whatWorks }
 }
 
-/** Plays it to the end, with the mail of this number. False if the owner got fewer. */
+/** Plays it to the end, with the mail of this number. Returns how many the owner got. */
 const play = async (order: readonly Change[], way: number, turn: number) => {
   const { name, email, id, jar, make, addresses, whatWorks } = await createTheft()
   for (const [at, change] of order.entries()) await make[change](open(turn + at, jar))
@@ -208,7 +208,7 @@ const play = async (order: readonly Change[], way: number, turn: number) => {
   const before = await mailsTo(name)
   const ofOwner = linksIn(before, 'undo').filter(({ to }) => to === email)
   const used = ofOwner[way]
-  if (!used) return false
+  if (!used) throw new Error(`The owner got ${ofOwner.length} mails after ${order.join()}`)
 
   const password = turn % 3 === 0 ? undefined : chosenPassword
   expect((await undo(used.token, turn, password)).status).toBe(204)
@@ -247,7 +247,7 @@ const play = async (order: readonly Change[], way: number, turn: number) => {
       open(turn).post('/api/auth/reset-password/confirm', { token: reset[0]?.token, password: chosenPassword }),
     )
   expect([await login(name, chosenPassword), await login(email, chosenPassword)]).toEqual([200, 200])
-  return true
+  return ofOwner.length
 }
 
 // A language is like a username.
@@ -261,8 +261,13 @@ const pairs = inLongRun(allPairs, fewPairs)
 
 it('after two changes of a thief, each mail to the owner takes everything back', async () => {
   let turn = 0
-  for (const pair of pairs) for (let way = 0; await play(pair, way, turn); way += 1) turn += 1
-  expect(turn).toBeGreaterThanOrEqual(pairs.length)
+  for (const pair of pairs) {
+    let ways = 1
+    for (let way = 0; way < ways; way += 1) {
+      ways = await play(pair, way, turn)
+      turn += 1
+    }
+  }
 })
 
 it('also after all of them, in any order', async () => {
@@ -271,6 +276,6 @@ it('also after all of them, in any order', async () => {
   for (const order of fc.sample(orders, { numRuns: inLongRun(6, 2), seed: 20 })) {
     turn += 1
     // There are always two mails about the first new address.
-    expect(await play(order, turn % 2, turn)).toBe(true)
+    expect(await play(order, turn % 2, turn)).toBeGreaterThan(1)
   }
 })
