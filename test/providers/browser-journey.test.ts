@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { addAuthenticator } from '../support/authenticator.js'
 import { browserNames, openBrowser } from '../support/browsers.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { isLongRun } from '../support/long-run.js'
 import {
   signInWith,
   startProviders,
@@ -12,17 +13,14 @@ import {
 
 let providers: TestProviders
 let direct: Latchkey
-let devProviders: Latchkey
 
 beforeAll(async () => {
   providers = await startProviders()
   direct = await startService(providers)
-  devProviders = await startLatchkey({ settings: { NODE_ENV: 'development' } })
 })
 
 afterAll(async () => {
   await direct?.stop()
-  await devProviders?.stop()
   await providers?.close()
 })
 
@@ -39,27 +37,30 @@ it.each(browserNames)('in %s, a provider sends the browser back at once, to wher
   await tab.close()
 })
 
-// test/browser/providers.test.ts does this in Chromium.
-it('in firefox, a provider shows a page of its own, and a second one is linked and removed again', async () => {
-  const tab = await (await openBrowser('firefox')).tab()
-  await tab.goTo(`${devProviders.url}/login`)
-  await tab.press('Continue with Google')
-  await tab.see('Development provider')
-  expect(new URL(tab.address()).hostname).toBe('127.0.0.1')
-  await tab.press('Ben Example')
-  await tab.see('Hello, Ben Example')
-  expect(tab.address()).toBe(`${devProviders.url}/dashboard`)
-  await tab.press('Connect GitHub')
-  await tab.press('Zo\u00eb')
-  await tab.see('GitHub is connected')
-  const ben = async () => (await usersOf(devProviders)).find(({ email }) => email === 'ben@example.com')
-  expect(await ben()).toMatchObject({ provider_a_id: 'dev-ben', provider_b_id: '1003' })
-  await tab.press('Disconnect GitHub')
-  await tab.press('Yes, disconnect')
-  await tab.see('GitHub is disconnected')
-  expect(await ben()).toMatchObject({ provider_a_id: 'dev-ben', provider_b_id: null })
-  await tab.close()
-})
+// In every run, test/browser/providers.test.ts does this in Chromium.
+if (isLongRun)
+  it('in firefox, a provider shows a page of its own, and a second one is linked and removed again', async () => {
+    const devProviders = await startLatchkey({ settings: { NODE_ENV: 'development' } })
+    onTestFinished(devProviders.stop)
+    const tab = await (await openBrowser('firefox')).tab()
+    await tab.goTo(`${devProviders.url}/login`)
+    await tab.press('Continue with Google')
+    await tab.see('Development provider')
+    expect(new URL(tab.address()).hostname).toBe('127.0.0.1')
+    await tab.press('Ben Example')
+    await tab.see('Hello, Ben Example')
+    expect(tab.address()).toBe(`${devProviders.url}/dashboard`)
+    await tab.press('Connect GitHub')
+    await tab.press('Zo\u00eb')
+    await tab.see('GitHub is connected')
+    const ben = async () => (await usersOf(devProviders)).find(({ email }) => email === 'ben@example.com')
+    expect(await ben()).toMatchObject({ provider_a_id: 'dev-ben', provider_b_id: '1003' })
+    await tab.press('Disconnect GitHub')
+    await tab.press('Yes, disconnect')
+    await tab.see('GitHub is disconnected')
+    expect(await ben()).toMatchObject({ provider_a_id: 'dev-ben', provider_b_id: null })
+    await tab.close()
+  })
 
 /** Runs in the page. */
 const tick = async (name: string) => document.querySelector<HTMLInputElement>(`[name=${name}]`)?.click()
