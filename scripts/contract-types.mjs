@@ -5,7 +5,7 @@ import { build } from 'esbuild'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 
-/** @typedef {{ title?: string, type?: string | string[], const?: unknown, enum?: unknown[], anyOf?: Schema[], items?: Schema, properties?: Record<string, Schema>, required?: string[] }} Schema */
+/** @typedef {{ title?: string, type?: string | string[], const?: unknown, enum?: unknown[], anyOf?: Schema[], items?: Schema, properties?: Record<string, Schema>, patternProperties?: Record<string, Schema>, required?: string[] }} Schema */
 
 export const contractTypes = async () => {
   const { schemas, refusalCodes, proofMethods, languages } = await readContract()
@@ -36,7 +36,8 @@ const readContract = async () => {
         import * as refusalBodies from './src/contract/refusal-bodies.js'
         import * as passkeys from './src/contract/passkeys.js'
         import { AccountExport } from './src/contract/account-export.js'
-        export const schemas = { ...refusalBodies, ...bodies, ...passkeys, AccountExport }
+        import { InvalidFields, ProfileFieldDefinition } from './src/contract/profile-fields.js'
+        export const schemas = { ...refusalBodies, ...bodies, ...passkeys, InvalidFields, ProfileFieldDefinition, AccountExport }
         export { proofMethods } from './src/contract/proofs.js'
         export { languages } from './src/contract/languages.js'
         export { refusalCodes } from './src/contract/refusals.js'`,
@@ -57,6 +58,7 @@ const titledIn = (schema) => [
     ...Object.values(schema.properties ?? {}),
     ...(schema.anyOf ?? []),
     ...(schema.items ? [schema.items] : []),
+    ...Object.values(schema.patternProperties ?? {}),
   ].flatMap(titledIn),
   ...(schema.title === undefined ? [] : [schema]),
 ]
@@ -77,7 +79,9 @@ export const typeOf = (schema) => {
 }
 
 /** @type {(schema: Schema) => string} */
-const objectOf = ({ properties = {}, required = [] }) => {
+const objectOf = ({ properties = {}, patternProperties = {}, required = [] }) => {
+  const [each] = Object.values(patternProperties)
+  if (each) return `Record<string, ${typeOf(each)}>`
   const fields = Object.entries(properties).map(
     ([name, schema]) => `${name}${required.includes(name) ? '' : '?'}: ${typeOf(schema)}`,
   )

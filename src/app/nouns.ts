@@ -1,5 +1,6 @@
 import { themeOf } from '../config/theme.js'
 import type { Config } from '../config.js'
+import type { ProfileFieldDefinition } from '../contract/profile-fields.js'
 import { createApplications } from '../domain/applications/applications.js'
 import { createUsedApplications } from '../domain/authorizations/used-applications.js'
 import { createContent } from '../domain/content/content.js'
@@ -13,6 +14,7 @@ import { createOneTimeTokens } from '../domain/one-time-tokens/one-time-tokens.j
 import type { LeakedList } from '../domain/passwords/leaked-list.js'
 import { createPasswords } from '../domain/passwords/passwords.js'
 import type { Workers } from '../domain/passwords/workers.js'
+import { createProfileFields } from '../domain/profile-fields/profile-fields.js'
 import { createAttempts } from '../domain/providers/attempt.js'
 import { createPendingLinks } from '../domain/providers/pending-link.js'
 import { createProviders, type ProviderSettings } from '../domain/providers/providers.js'
@@ -62,6 +64,7 @@ export type NounPlatform = {
   outbound: Outbound
   providerSettings: ProviderSettings
   webhookReceiver: Receiver | undefined
+  fieldDefinitions: readonly ProfileFieldDefinition[]
   metrics: Metrics | undefined
   /** True for commands: nobody collects their log, so a running service logs their events. */
   leavesEventsToService: boolean
@@ -103,7 +106,15 @@ const createUserNouns = (config: Config, platform: NounPlatform, { keysFor, seal
   const newUsers = createNewUsers({ database, clock, usernames })
   const userChanges = createUserChanges({ database, clock })
   const identityLinks = createIdentityLinks({ database, clock })
-  const webhooks = createWebhooks({ database, clock, receiver, onOutcome: metrics?.countAttempt.webhook, log })
+  const profileFields = createProfileFields({ database, clock, definitions: platform.fieldDefinitions })
+  const webhooks = createWebhooks({
+    database,
+    clock,
+    receiver,
+    knownFields: profileFields.known,
+    onOutcome: metrics?.countAttempt.webhook,
+    log,
+  })
   // Keyed hashes, which are stored and counted in the place of typed names.
   const nameMarks = createNameMarks(keysFor('typed names'))
   const events = createEvents({
@@ -126,7 +137,19 @@ const createUserNouns = (config: Config, platform: NounPlatform, { keysFor, seal
     onOutcome: metrics?.countAttempt.mail,
   })
   const groups = createGroups({ database, clock, events })
-  return { usernames, users, groups, newUsers, userChanges, identityLinks, nameMarks, webhooks, events, mails }
+  return {
+    profileFields,
+    usernames,
+    users,
+    groups,
+    newUsers,
+    userChanges,
+    identityLinks,
+    nameMarks,
+    webhooks,
+    events,
+    mails,
+  }
 }
 
 /** Sessions, the applications that were used in them, and links and codes: those in mails, and other tokens that are used once. */

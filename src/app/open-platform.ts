@@ -12,6 +12,7 @@ import { createSmtpMailer } from '../platform/mail/smtp.js'
 import { createOutbound } from '../platform/outbound/outbound.js'
 import { openLeakedPasswords } from './leaked-passwords.js'
 import { openProviders } from './open-providers.js'
+import { readProfileFields } from './profile-fields-file.js'
 import { openWebhookReceiver } from './webhook-receiver.js'
 
 export type Platform = Awaited<ReturnType<typeof openPlatform>>
@@ -63,6 +64,7 @@ const openParts = async (
   { config, clock, log, sharedWorkers, storeTimeouts = usualTimeouts }: PlatformContext,
   closeLater: <Part extends Closable>(part: Part) => Part,
 ) => {
+  const fieldDefinitions = await readProfileFields(config.profileFieldsFile)
   const secrets = config.jwtSecret ?? [await generatedSecret(config.dataDir)]
   const leakedPasswords = await openLeakedPasswords(config, log)
   if (leakedPasswords) closeLater(leakedPasswords)
@@ -85,6 +87,7 @@ const openParts = async (
     outbound: createOutbound({ allowLoopbackHttp: !config.production }),
     leakedPasswords,
     webhookReceiver: openWebhookReceiver(config),
+    fieldDefinitions,
     providerSettings: providers.settings,
     redirectUris: providers.redirectUris,
   }

@@ -189,7 +189,7 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
   registerFactorFlows(server, dependencies)
   registerSessionFlows(server, dependencies)
   jwksRoutes(server, dependencies)
-  openidDiscoveryRoutes(server, { ...parts, issuer: applicationIssuer(config.publicUrl) })
+  openidDiscoveryRoutes(server, { ...dependencies, issuer: applicationIssuer(config.publicUrl) })
   passwordStrengthRoutes(server, dependencies)
   csrfTokenRoutes(server, dependencies)
   csrfExampleRoutes(server, dependencies)

@@ -3,6 +3,7 @@ import type { Groups } from '../domain/groups/groups.js'
 import { createInvitations } from '../domain/invitations/invitations.js'
 import type { MailedCodes } from '../domain/mailed-codes/mailed-codes.js'
 import type { Mails } from '../domain/mails/mails.js'
+import type { ProfileFields } from '../domain/profile-fields/profile-fields.js'
 import { createRegistrationGate } from '../domain/registrations/registration-gate.js'
 import { createRegistrations } from '../domain/registrations/registrations.js'
 import type { NewUsers } from '../domain/users/new-users.js'
@@ -18,6 +19,7 @@ type Dependencies = {
   mails: Mails
   groups: Groups
   mailedCodes: MailedCodes
+  profileFields: ProfileFields
 }
 
 /** The nouns that decide who gets an account. */

@@ -3,6 +3,7 @@ import { type Static, type TObject, Type } from 'typebox'
 import { Check } from 'typebox/schema'
 import { groupPattern } from '../contract/groups.js'
 import { isRefused } from '../contract/outcome.js'
+import type { ProfileFieldChanges } from '../contract/profile-fields.js'
 import { refusals } from '../contract/refusals.js'
 import { defaultHome } from '../domain/applications/application-addresses.js'
 import { createApplicationChanges } from '../domain/applications/application-changes.js'
@@ -49,7 +50,13 @@ const SeededApplication = Type.Object({
   pkce: Type.Optional(Type.Boolean({ description: 'true or false' })),
 })
 
-const SeededUser = Type.Object({ username: Text, email: Text, password: Text, groups: Type.Optional(Groups) })
+const SeededUser = Type.Object({
+  username: Text,
+  email: Text,
+  password: Text,
+  groups: Type.Optional(Groups),
+  fields: Type.Optional(Type.Unknown()),
+})
 
 const SeedFile = Type.Object({
   groups: Type.Optional(Groups),
@@ -129,8 +136,17 @@ const addApplication = async (given: unknown, place: string, platform: NounPlatf
 
 const busy = 'the password of administrator could not be hashed in time'
 
+const fieldsFrom = (given: unknown = {}, { profileFields }: Nouns) => {
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw fault('fields of administrator is no JSON object')
+  const read = profileFields.change({}, given as ProfileFieldChanges, 'administrators')
+  if (!isRefused(read)) return read.fields
+  const faults = read.fields.map(({ key, fault: why }) => `${key} (${why})`)
+  throw fault(`fields of administrator cannot be used: ${faults.join(', ')}`)
+}
+
 const addUser = async (
-  { username, email, password }: Static<typeof SeededUser>,
+  { username, email, password, fields }: Static<typeof SeededUser>,
   platform: NounPlatform,
   nouns: Nouns,
 ) => {
@@ -147,7 +163,7 @@ const addUser = async (
   if (weak) throw fault(busy)
   const passwordHash = await nouns.passwords.hash(password, asker)
   if (isRefused(passwordHash)) throw fault(busy)
-  const user = { email: address, username: name, name: null, passwordHash }
+  const user = { email: address, username: name, name: null, passwordHash, fields: fieldsFrom(fields, nouns) }
   const created = await nouns.newUsers.createWithPassword(platform.database, user)
   if (isRefused(created))
     throw fault(`${created.refused === 'email_taken' ? 'email' : 'username'} of administrator belongs to another user`)

@@ -2,6 +2,7 @@ import type { Config } from '../config.js'
 import { type ProviderId, providerLabel } from '../contract/providers.js'
 import { createAccountClearing } from '../domain/accounts/account-clearing.js'
 import { createAccountDeletion } from '../domain/accounts/account-deletion.js'
+import { createFieldChanges } from '../domain/accounts/field-changes.js'
 import { createGroupChanges } from '../domain/accounts/group-changes.js'
 import { createOperatorChanges } from '../domain/accounts/operator-changes.js'
 import { createOperatorRecovery } from '../domain/accounts/operator-recovery.js'
@@ -22,6 +23,7 @@ import type { OneTimeTokens } from '../domain/one-time-tokens/one-time-tokens.js
 import { createCeremonies } from '../domain/passkeys/ceremonies.js'
 import { createPasskeyCeremonies } from '../domain/passkeys/passkey-ceremonies.js'
 import { createPasskeys } from '../domain/passkeys/passkeys.js'
+import type { ProfileFields } from '../domain/profile-fields/profile-fields.js'
 import { createProofs } from '../domain/proofs/proofs.js'
 import { createIdentities } from '../domain/providers/identities.js'
 import type { createProviders } from '../domain/providers/providers.js'
@@ -73,6 +75,7 @@ type Dependencies = {
   undos: Undos
   tokens: Tokens
   groups: Groups
+  profileFields: ProfileFields
   oneTimeTokens: OneTimeTokens
   emailChanges: EmailChanges
   events: Events
@@ -112,6 +115,7 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
     deleteAccount,
     providerName,
   })
+  const fieldChanges = createFieldChanges({ ...deps, accountChanges })
   const groupChanges = createGroupChanges({ ...deps, accountChanges })
   const resetLinks = createResetLinks(deps)
   const unfinishedSignIns = createUnfinishedSignIns({ ...deps, accountChanges, challenges })
@@ -127,6 +131,7 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
     deleteAccount,
     operatorChanges,
     groupChanges,
+    fieldChanges,
     resetLinks,
     undoPreview: createUndoPreview({ ...deps, factors, passkeys }),
     takeBackAccount: createTakeBack(takingBack),

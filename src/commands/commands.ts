@@ -7,6 +7,7 @@ import { applicationSecretAdd, applicationSecretRemove } from './applications/ap
 import { applicationDelete, applicationList, applicationShow } from './applications/applications.js'
 import { type Command, type CommandContext, OutputFailure, print, UsageFault } from './command.js'
 import { doctor } from './doctor/doctor.js'
+import { fieldsList, fieldsPurge, fieldsTypes } from './fields/fields.js'
 import { groupAdd, groupDelete, groupList, groupMembers } from './groups/groups.js'
 import { userGroups } from './groups/user-groups.js'
 import { contentLoad } from './import/content-load.js'
@@ -25,6 +26,7 @@ import { serve } from './serving/serve.js'
 import { inviteCommand } from './users/invite.js'
 import { sessionsEnd, userSessionsEnd, userSessionsList } from './users/sessions.js'
 import { userAdd } from './users/user-add.js'
+import { userChange } from './users/user-change.js'
 import { userDelete } from './users/user-delete.js'
 import { userExport } from './users/user-export.js'
 import { userFactorsReset } from './users/user-factors-reset.js'
@@ -60,6 +62,7 @@ const commands: Readonly<Record<string, Command>> = {
   'user import': userImport,
   'user export': userExport,
   'user groups': userGroups,
+  'user change': userChange,
   'group add': groupAdd,
   'group list': groupList,
   'group members': groupMembers,
@@ -71,6 +74,9 @@ const commands: Readonly<Record<string, Command>> = {
   'application secret add': applicationSecretAdd,
   'application secret remove': applicationSecretRemove,
   'application delete': applicationDelete,
+  'fields list': fieldsList,
+  'fields types': fieldsTypes,
+  'fields purge': fieldsPurge,
   'sessions end': sessionsEnd,
   'limits clear': limitsClear,
   'passwords build': passwordsBuild,

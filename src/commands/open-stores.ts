@@ -3,6 +3,7 @@ import { openLeakedPasswords } from '../app/leaked-passwords.js'
 import { createNouns } from '../app/nouns.js'
 import { openStore } from '../app/open-platform.js'
 import { migrateDatabase } from '../app/prepare-database.js'
+import { readProfileFields } from '../app/profile-fields-file.js'
 import type { Config } from '../config.js'
 import { isRefused } from '../contract/outcome.js'
 import { byProvider } from '../contract/providers.js'
@@ -90,6 +91,7 @@ const openCommandPlatform = async (config: Config, role: 'service' | 'owner') =>
     outbound: createOutbound({ allowLoopbackHttp: !config.production }),
     providerSettings: {},
     webhookReceiver: undefined,
+    fieldDefinitions: await readProfileFields(config.profileFieldsFile),
     metrics: undefined,
     leavesEventsToService: true,
   }

@@ -3,7 +3,7 @@ import { OneOf } from './refusal-bodies.js'
 import { Id, NamedApplication, StepUpMethods } from './schemas.js'
 
 /** What an application may ask for with `scope`. Others are ignored (OpenID Connect Core 1.0, 3.1.2.1). */
-export const openidScopes = ['openid', 'profile', 'email', 'groups'] as const
+export const openidScopes = ['openid', 'profile', 'email', 'groups', 'fields'] as const
 export type OpenidScope = (typeof openidScopes)[number]
 
 /** What an application may ask for with `prompt`. Others are refused. */

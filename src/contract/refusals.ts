@@ -141,6 +141,7 @@ export const refusals = {
     message: 'Username must begin and end with a letter or a digit',
   },
   username_alphabets: { status: 400, error: 'Bad request', message: 'Username must not mix alphabets' },
+  invalid_fields: { status: 422, error: 'Invalid fields', message: 'Some of the values cannot be used' },
   password_rejected: { status: 422, error: 'Password rejected', message: 'Choose another password' },
 
   // Registering and confirming the email

@@ -4,6 +4,7 @@ import { nextSteps, type SecondFactorMethod, secondFactorMethods } from './facto
 import { groupPattern } from './groups.js'
 import { languages } from './languages.js'
 import { longestName } from './name-lengths.js'
+import { ProfileFieldChanges, ProfileFields } from './profile-fields.js'
 import { type ProviderId, providerIdPattern } from './providers.js'
 import { FreshSignInRequired, OneOf, PasswordFindings } from './refusal-bodies.js'
 
@@ -84,7 +85,7 @@ export type Caller = Static<typeof Caller>
 /** Who a user is, for everyone who is told of one. */
 const identifying = { id: Id, email: Type.String(), username: Type.String() }
 const providersOfUser = { provider: Nullable(Provider), providers: Type.Array(Provider) }
-const groupsOfUser = { groups: Type.Array(Type.String({ pattern: groupPattern })) }
+const groupsAndFields = { groups: Type.Array(Type.String({ pattern: groupPattern })), fields: ProfileFields }
 
 /**
  * What users write about themselves. Each field is a column of the table `users`, and part of the account, of an import and of an
@@ -123,7 +124,7 @@ export const Account = Type.Object(
     ...identifying,
     ...valuesOf(profileFieldNames),
     ...providersOfUser,
-    ...groupsOfUser,
+    ...groupsAndFields,
     hasPassword: Type.Boolean(),
     createdAt: Moment,
   },
@@ -137,6 +138,7 @@ export const AccountPatch = Type.Object(
     // Longer than a username may be: its own rules say what is wrong, each with its code.
     username: Type.Optional(Type.String({ maxLength: 1024 })),
     ...changes,
+    fields: Type.Optional(ProfileFieldChanges),
   },
   { title: 'AccountPatch' },
 )
@@ -148,7 +150,7 @@ export const ServiceUser = Type.Object(
     ...identifying,
     ...valuesOf(profileFieldsForPrograms),
     ...providersOfUser,
-    ...groupsOfUser,
+    ...groupsAndFields,
     createdAt: Moment,
     disabled: Type.Boolean(),
   },

@@ -16,7 +16,7 @@ export const webhookTypes = {
     data: Type.Object({ user: ServiceUser }),
   },
   'user.updated': {
-    when: 'Something that this webhook says of a user changed: an address, a name, a linked provider, whether the user is disabled',
+    when: 'Something that this webhook says of a user changed: an address, a name, a group, a profile field, a linked provider, whether the user is disabled',
     data: Type.Object({ user: ServiceUser }),
   },
   'user.deleted': {

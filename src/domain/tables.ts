@@ -29,6 +29,7 @@ export const writableTables: readonly string[] = [
   'undos',
   'undone_identities',
   'former_emails',
+  'agreed_terms',
   'applications',
   'application_secrets',
   'application_errors',

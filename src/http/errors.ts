@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type Refused, refuse } from '../contract/outcome.js'
+import type { InvalidFields } from '../contract/profile-fields.js'
 import type { FreshSignInRequired, PasswordRejected } from '../contract/refusal-bodies.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
 import { isForeignKeyViolation, StoreUnavailable } from '../platform/database/database.js'
@@ -8,23 +9,25 @@ import { isForPrograms } from './protocol/protocol-routes.js'
 import { requestIdHeader } from './request-ids.js'
 
 /**
- * A refusal with what its body may add to the table: a more exact message, what is wrong with a password, how to prove it, or
- * from when on it works.
+ * A refusal with what its body may add to the table: a more exact message, what is wrong with a password or with fields, how to prove it,
+ * or from when on it works.
  */
 type Answered = Refused<RefusalCode> & { message?: string; retryAfter?: number; freeFrom?: Date } & Partial<
     Pick<PasswordRejected, 'errors' | 'ids'>
   > &
-  Partial<Pick<FreshSignInRequired, 'methods'>>
+  Partial<Pick<FreshSignInRequired, 'methods'>> &
+  Partial<Pick<InvalidFields, 'fields'>>
 
 /** An operator has to look: the user of the application can do nothing about it. */
 const forOperators: readonly RefusalCode[] = ['unknown_application', 'redirect_not_registered']
 
 /** A failure on our side has the id of the request, which leads to its lines in the log. */
-export const bodyOf = ({ refused, message, errors, ids, methods, freeFrom }: Answered, requestId?: string) => {
+export const bodyOf = ({ refused, message, errors, ids, methods, freeFrom, fields }: Answered, requestId?: string) => {
   const { status, error, message: usual } = refusals[refused]
   const body = { error, message: message ?? errors?.[0] ?? usual, code: refused }
   if ((status >= 500 || forOperators.includes(refused)) && requestId !== undefined) return { ...body, requestId }
   if (methods) return { ...body, methods }
+  if (fields) return { ...body, fields }
   if (freeFrom) return { ...body, freeFrom: freeFrom.toISOString() }
   return errors ? { ...body, valid: false, errors, ids } : body
 }

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { isRefused, type Refused } from '../contract/outcome.js'
+import { InvalidFields } from '../contract/profile-fields.js'
 import {
   ErrorBody,
   FailureBody,
@@ -19,6 +20,7 @@ const otherBodies = {
   too_many_requests: Limited,
   too_many_attempts: Limited,
   password_rejected: PasswordRejected,
+  invalid_fields: InvalidFields,
   fresh_sign_in_required: FreshSignInRequired,
   too_many_usernames: TooManyUsernames,
   unknown_application: FailureBody,

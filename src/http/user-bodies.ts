@@ -1,3 +1,4 @@
+import type { FieldValues } from '../contract/profile-fields.js'
 import {
   type Account,
   type Passkey as PasskeyBody,
@@ -8,23 +9,25 @@ import {
 } from '../contract/schemas.js'
 import type { UsedApplication } from '../domain/authorizations/used-applications.js'
 import type { Passkey } from '../domain/passkeys/passkey-records.js'
+import type { ProfileFields } from '../domain/profile-fields/profile-fields.js'
 import { shownProfile } from '../domain/users/profile-fields.js'
 import type { User } from '../domain/users/users.js'
 
 /** What every body about a user has. A field that the contract names and this leaves out does not compile. */
-const sharedBody = ({ id, email, username, provider, providers, groups, createdAt }: User) => ({
+const sharedBody = ({ id, email, username, provider, providers, groups, createdAt }: User, fields: FieldValues) => ({
   id,
   email,
   username,
   provider,
   providers,
   groups: [...groups],
+  fields,
   createdAt: createdAt.toISOString(),
 })
 
-/** A user as they see themselves: the account page and the export. */
-export const accountBody = (user: User): Account => ({
-  ...sharedBody(user),
+/** A user as they see themselves: the account page, and the export with every field that is stored. */
+export const accountBody = (user: User, fields: FieldValues): Account => ({
+  ...sharedBody(user, fields),
   ...shownProfile(user, profileFieldNames),
   hasPassword: user.passwordHash !== undefined,
 })
@@ -44,8 +47,8 @@ export const usedApplicationBody = ({ application, since, lastUsedAt }: UsedAppl
 })
 
 /** A user as other programs see them. */
-export const serviceUserBody = (user: User): ServiceUser => ({
-  ...sharedBody(user),
+export const serviceUserBody = (user: User, { known }: Pick<ProfileFields, 'known'>): ServiceUser => ({
+  ...sharedBody(user, known(user.fields)),
   ...shownProfile(user, profileFieldsForPrograms),
   disabled: user.disabled,
 })

@@ -145,6 +145,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       warning: undefined,
       provider: null,
       groups: name === 'cy' ? ['staff'] : [],
+      fields: name === 'cy' ? { team: 'red' } : ({} as Record<string, string>),
       identities: name === 'cy' ? [{ provider: 'provider_b' as const, subject: '9' }] : [],
       createdAt: at(index),
       disabledAt: name === 'bea' ? now : null,
@@ -258,13 +259,12 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     const [id, { email, username }] = [uuidv7(at(fill)), namesOf(name)]
     const keys = { email: email.email, emailKey: email.key, username: username.username, usernameKey: username.key }
     const own = { passwordHash: 'hash', tokenHash: bytes(fill), browserHash: bytes(fill + 100), invitationHash: null }
+    const nothing = { name: null, language: null, applicationId: null, fields: {}, termsVersion: null }
     await registrations.insertPending(sql, {
       id,
       ...keys,
       ...own,
-      name: null,
-      language: null,
-      applicationId: null,
+      ...nothing,
       tries: 2,
       expiresAt: at(1 * days),
     })

@@ -25,6 +25,7 @@ const subject = {
   email: 'ada@example.com',
   emailProven: true,
   groups: ['staff', 'admins'],
+  fields: {},
 }
 const content: TokenContent = {
   nonce: 'n-1',

@@ -35,7 +35,15 @@ const hintOf = async (tab: Browser, to = application) => {
   if (!found) throw new Error('There is no such application')
   return openid.idTokens.issue({
     application: found,
-    subject: { id: userId, username: 'someone', name: null, email: 'a@example.com', emailProven: true, groups: [] },
+    subject: {
+      id: userId,
+      username: 'someone',
+      name: null,
+      email: 'a@example.com',
+      emailProven: true,
+      groups: [],
+      fields: {},
+    },
     sid,
     content: { authTime: 1, methods: ['pwd'], secondFactor: false, scopes: ['openid'] },
     accessToken: 'access',

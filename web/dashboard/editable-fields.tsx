@@ -60,7 +60,7 @@ const LanguageInput = ({ account, words }: InputProps) => {
 }
 
 /** What users can edit of their account, in the order of the page. One that the contract has and this leaves out does not compile. */
-const editableFields: { [Name in keyof AccountPatch]-?: EditableField<AccountPatch[Name]> } = {
+const editableFields: { [Name in keyof Omit<AccountPatch, 'fields'>]-?: EditableField<AccountPatch[Name]> } = {
   name: {
     label: ({ dashboard }) => dashboard.name,
     shown: ({ name }, { dashboard }) => (name === null ? { notGiven: dashboard.noName } : { text: name }),

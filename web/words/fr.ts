@@ -108,6 +108,7 @@ export const fr: Words = {
     username_characters: 'Seuls les lettres, les chiffres et . _ - sont possibles.',
     username_edges: 'Commencez et terminez par une lettre ou un chiffre.',
     username_alphabets: 'Utilisez les lettres d’un seul alphabet.',
+    invalid_fields: 'Certaines valeurs ne peuvent pas être utilisées. Veuillez vérifier les champs.',
     password_rejected: 'Ce mot de passe ne peut pas être utilisé. Veuillez en choisir un autre.',
 
     registration_closed: 'Les inscriptions sont fermées. Adressez-vous à votre administrateur.',
@@ -366,6 +367,7 @@ export const fr: Words = {
       profile: 'votre nom et votre nom d’utilisateur',
       email: 'votre adresse e-mail',
       groups: 'vos groupes',
+      fields: 'vos autres informations',
     },
     consentEnds:
       'Cet accès prend fin quand vous vous déconnectez ici, ou quand vous le retirez sur la page de votre compte.',
@@ -477,6 +479,8 @@ export const fr: Words = {
       name_changed: 'Nom modifié',
       language_changed: 'Langue des e-mails modifiée',
       username_changed: 'Nom d’utilisateur modifié',
+      fields_changed: 'Autres informations modifiées',
+      terms_agreed: 'Conditions acceptées',
       provider_linked: '{provider} associé',
       provider_unlinked: '{provider} dissocié',
       group_joined: 'Groupes ajoutés : {groups}',

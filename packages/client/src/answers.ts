@@ -1,6 +1,7 @@
 import { codeOfLimit } from '#contract/limits.js'
 import type { Refused } from '#contract/outcome.js'
 import type { PasswordFindings } from '#contract/password-rules.js'
+import type { InvalidFields } from '#contract/profile-fields.js'
 import type { ProofMethod } from '#contract/proofs.js'
 import type { RefusalCode } from '#contract/refusals.js'
 
@@ -20,6 +21,8 @@ export type Refusal = Refused<ClientRefusalCode> & {
   readonly message?: string
   /** What is wrong with a password, for `password_rejected`. */
   readonly ids?: PasswordFindings
+  /** What is wrong with which field, for `invalid_fields`. */
+  readonly fields?: InvalidFields['fields']
   /** What the user can prove it with, for `fresh_sign_in_required`. */
   readonly methods?: readonly ProofMethod[]
   /** The id of the request in the log of the service, for a failure on its side (status 5xx). */

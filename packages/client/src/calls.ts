@@ -31,6 +31,8 @@ export type Registration = {
   email: string
   password: string
   name?: string | undefined
+  /** What the service asks new users for, by key (PROFILE_FIELDS_FILE). */
+  fields?: Record<string, string | boolean | null> | undefined
   /** The token of an invitation for this address. */
   invite?: string | undefined
   /** The id (`client_id`) of the application that has sent the user here: another browser that opens the mail says so. */

@@ -98,7 +98,7 @@ const noteIgnored = (fieldNamed: ImportFieldNamed) => {
 
 /** Collects users into batches and writes each batch with one statement. Remarks are reported in the order of their lines. */
 const createImporter = (
-  { bulkUsers, tokens, clock, configuredProviders: providers }: Stores,
+  { bulkUsers, tokens, clock, profileFields, configuredProviders: providers }: Stores,
   { forms, dryRun }: Plan,
   knownGroups: ReadonlySet<string>,
   report: (remark: Remark) => Promise<void>,
@@ -143,7 +143,7 @@ const createImporter = (
     const read =
       'fault' in record
         ? refuse('unusable_row', { reason: record.fault })
-        : readImportedUser(record.row, { forms, providers }, clock.now())
+        : readImportedUser(record.row, { forms, providers, profileFields }, clock.now())
     if (isRefused(read)) unreadable.push({ line: record.line, text: read.reason })
     else if (!fits(read))
       unreadable.push({ line: record.line, text: 'with these groups, an access token would be too long' })
@@ -176,7 +176,9 @@ const importAll = async (stores: Stores, input: Input, plan: Plan, context: Comm
     progress.clear()
     await print(context.stderr, `line ${line}: ${text}`)
   })
-  const { fieldNamed, ignored } = noteIgnored(importFieldsWith(stores.configuredProviders))
+  const { fieldNamed, ignored } = noteIgnored(
+    importFieldsWith(stores.configuredProviders, stores.profileFields.definitions),
+  )
   let bytesRead = 0
   let rows = 0
   let isDone = false
@@ -233,6 +235,7 @@ its columns, and their names in the first line; a JSON lines file has one object
   provider, ${builtInProviderIds.map(identityColumn).join(', ')}, id, created_at, disabled, ${otherFields.join(', ')}
                    as \`latchkey user export\` writes them; for each provider in PROVIDERS there is a field
                    such as provider_microsoft_id
+  fields.KEY       a profile field (PROFILE_FIELDS_FILE); in JSON lines also an object: "fields": {"KEY": …}
 
 Hashes:
 

@@ -1,7 +1,8 @@
+import type { FieldValues } from '../../contract/profile-fields.js'
 import { builtInProviderIds, isProviderId, type ProviderId } from '../../contract/providers.js'
 import { profileFieldNames } from '../../contract/schemas.js'
 import type { BulkUsers, ListedUser } from '../../domain/users/bulk.js'
-import { identityColumn } from '../../domain/users/imported-user.js'
+import { fieldColumn, identityColumn } from '../../domain/users/imported-user.js'
 import { profileReaders } from '../../domain/users/profile-fields.js'
 import {
   type Command,
@@ -9,6 +10,7 @@ import {
   operator,
   print,
   readArguments,
+  type Stores,
   UsageFault,
   withStores,
   write,
@@ -18,10 +20,20 @@ import { counted } from '../terminal/counted.js'
 import { printableJson, unprintable } from '../terminal/printable-json.js'
 import { requireUser } from './find-user.js'
 
-type Value = string | boolean | Date | readonly string[] | null
+type Value = string | boolean | Date | readonly string[] | FieldValues | null
 type Column = { name: string; of: (user: ListedUser) => Value }
 
-const columnsWith = (providers: readonly ProviderId[]): readonly Column[] => [
+type FieldsOf = Pick<Stores['profileFields'], 'definitions' | 'known'>
+
+/** A CSV file has a column for each profile field, JSON lines have one object. */
+const fieldColumns = {
+  csv: ({ definitions, known }: FieldsOf): Column[] =>
+    definitions.map(({ key }) => ({ name: fieldColumn(key), of: ({ fields }) => known(fields)[key] ?? null })),
+  jsonl: ({ definitions, known }: FieldsOf): Column[] =>
+    definitions.length === 0 ? [] : [{ name: 'fields', of: ({ fields }) => known(fields) }],
+}
+
+const columnsWith = (providers: readonly ProviderId[], ofFields: readonly Column[]): readonly Column[] => [
   { name: 'id', of: ({ id }) => id },
   { name: 'email', of: ({ email }) => email },
   { name: 'username', of: ({ username }) => username },
@@ -35,6 +47,7 @@ const columnsWith = (providers: readonly ProviderId[]): readonly Column[] => [
     of: ({ identities }: ListedUser) => identities[provider] ?? null,
   })),
   { name: 'groups', of: ({ groups }) => groups },
+  ...ofFields,
   { name: 'created_at', of: ({ createdAt }) => createdAt },
   { name: 'disabled', of: ({ disabled }) => disabled },
 ]
@@ -59,7 +72,7 @@ const formats = {
 
 const formatNamed = (name: string) => {
   if (name !== 'jsonl' && name !== 'csv') throw new UsageFault('--format takes jsonl or csv.')
-  return formats[name]
+  return name
 }
 
 /** They must not think that their second step has moved with them. */
@@ -115,15 +128,17 @@ download it from the account page: for a request of someone who cannot sign in. 
         )
       return exportOne(user, context)
     }
-    const format = formatNamed(values.format ?? 'jsonl')
+    const formatName = formatNamed(values.format ?? 'jsonl')
+    const format = formats[formatName]
 
-    return withStores(context, 'service', async ({ bulkUsers, events }) => {
+    return withStores(context, 'service', async ({ bulkUsers, events, profileFields }) => {
       // Before the first row: a reader that closes the pipe early (`… | head`) has seen rows too.
       const what = `all users${values['with-password-hashes'] ? ' with password hashes' : ''}`
       await events.record({ kind: 'users_exported', reason: what }, operator(context))
       // Also those that are no longer configured.
       const stored = (await bulkUsers.providers()).filter(isProviderId)
-      const columns = columnsWith([...new Set<ProviderId>([...builtInProviderIds, ...stored])])
+      const providers = [...new Set<ProviderId>([...builtInProviderIds, ...stored])]
+      const columns = columnsWith(providers, fieldColumns[formatName](profileFields))
       const wanted = values['with-password-hashes'] ? [...columns, hashColumn] : columns
       let count = 0
       await write(context.stdout, format.head(wanted))

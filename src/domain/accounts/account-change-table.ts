@@ -49,6 +49,30 @@ export const accountChangeTable = {
     voids: [],
     event: 'language_changed',
   },
+  // The reason of the event has the keys, and no values.
+  fields_changed: {
+    by: ['caller', 'operator', 'sign-in'],
+    mail: null,
+    undo: null,
+    webhook: 'user.updated',
+    otherSessions: 'stay',
+    thisSession: 'new tokens',
+    withdraws: [],
+    voids: [],
+    event: 'fields_changed',
+  },
+  // The reason of the event is the version.
+  terms_agreed: {
+    by: ['sign-in'],
+    mail: null,
+    undo: null,
+    webhook: null,
+    otherSessions: 'stay',
+    thisSession: 'stays',
+    withdraws: [],
+    voids: [],
+    event: 'terms_agreed',
+  },
   totp_added: {
     by: ['caller', 'sign-in'],
     mail: 'totp-added',

@@ -1,7 +1,7 @@
 import { isCleanText } from '../../lib/strict-json.js'
 
 /** What can be asked for by name (OpenID Connect Core 1.0, 5.5). All others are in every ID token, or not known here. */
-const claimNames = ['name', 'preferred_username', 'email', 'email_verified', 'groups'] as const
+const claimNames = ['name', 'preferred_username', 'email', 'email_verified', 'groups', 'fields'] as const
 
 /** How many factors were used: one or two. */
 export const acrLevels = ['1', '2'] as const

@@ -3,12 +3,13 @@ import { fingerprint } from '../../lib/random.js'
 import type { Database } from '../../platform/database/database.js'
 import type { Application } from '../applications/application.js'
 import type { Events } from '../events/events.js'
+import type { ProfileFields } from '../profile-fields/profile-fields.js'
 import { createSessionLife, type SessionLimits } from '../sessions/live-sessions.js'
 import type { Sessions, TokenHolder } from '../sessions/sessions.js'
 import type { Users } from '../users/users.js'
 import { createEndAuthorizations } from './end-authorizations.js'
 import { createExchangeRefreshToken } from './exchange-refresh-token.js'
-import { grantOf } from './grant.js'
+import { createGrantOf } from './grant.js'
 import { createIssueCode, type Requested } from './issue-code.js'
 import { createRedeemCode } from './redeem-code.js'
 import { createRefreshTokenTexts } from './refresh-token-texts.js'
@@ -25,6 +26,7 @@ type Options = SessionLimits & {
   clock: Clock
   events: Pick<Events, 'recordInside'>
   users: Pick<Users, 'lockEnabled'>
+  profileFields: Pick<ProfileFields, 'known'>
   sessions: Pick<Sessions, 'lockOfHolder'>
   /** The first signs refresh tokens, all of them verify. */
   refreshTokenKeys: readonly Buffer[]
@@ -39,7 +41,8 @@ export const createAuthorizations = (options: Options) => {
   const refreshTokens = createRefreshTokenTexts(options.refreshTokenKeys)
 
   const { endReused } = createEndAuthorizations(options)
-  const parts = { database, clock, refreshTokens, moments, endReused }
+  const grantOf = createGrantOf(options.profileFields)
+  const parts = { database, clock, refreshTokens, moments, endReused, grantOf }
 
   return {
     issueCode: (holder: TokenHolder, requested: Requested) =>

@@ -4,7 +4,7 @@ import { fingerprint, randomToken, sameBytes } from '../../lib/random.js'
 import type { Application } from '../applications/application.js'
 import type { Client } from '../sessions/client.js'
 import { fromSeconds, inSeconds } from '../sessions/issue-tokens.js'
-import { accessTokenLifetime, type Grant, grantOf } from './grant.js'
+import { accessTokenLifetime, type Grant } from './grant.js'
 import type { RefreshTokenClaims } from './refresh-token-texts.js'
 import type { TokenExchangeParts } from './token-exchange-parts.js'
 import type { NewAccessToken } from './tokens.store.js'
@@ -25,7 +25,7 @@ type Refresh = {
 
 /** Exchanges a refresh token for the next one and an access token, as sessions do it. */
 export const createExchangeRefreshToken = (parts: TokenExchangeParts) => {
-  const { database, clock, refreshTokens, moments, endReused } = parts
+  const { database, clock, refreshTokens, moments, endReused, grantOf } = parts
 
   /**
    * Answers a token that was not rotated. One that was replaced a moment ago gets its successor again, another old one counts as

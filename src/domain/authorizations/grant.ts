@@ -1,5 +1,6 @@
 import { minutes } from '../../lib/durations.js'
 import { narrowedTo, type Subject, type TokenContent } from '../id-tokens/user-claims.js'
+import type { ProfileFields } from '../profile-fields/profile-fields.js'
 import type { HolderRow } from './tokens.store.js'
 
 export const accessTokenLifetime = 15 * minutes
@@ -13,18 +14,23 @@ export type Grant = {
   content: TokenContent
 }
 
+export type GrantOf = ReturnType<typeof createGrantOf>
+
 /** With fewer scopes than the code had, if a refresh asked for fewer. */
-export const grantOf = (row: HolderRow, accessToken: string, scopes?: readonly string[] | null): Grant => ({
-  accessToken,
-  authorizationId: row.authorization_id,
-  sid: row.sid,
-  subject: {
-    id: row.user_id,
-    username: row.username,
-    name: row.name,
-    email: row.email,
-    emailProven: row.email_proven,
-    groups: row.groups,
-  },
-  content: scopes ? narrowedTo(scopes, row.token_content) : row.token_content,
-})
+export const createGrantOf =
+  ({ known }: Pick<ProfileFields, 'known'>) =>
+  (row: HolderRow, accessToken: string, scopes?: readonly string[] | null): Grant => ({
+    accessToken,
+    authorizationId: row.authorization_id,
+    sid: row.sid,
+    subject: {
+      id: row.user_id,
+      username: row.username,
+      name: row.name,
+      email: row.email,
+      emailProven: row.email_proven,
+      groups: row.groups,
+      fields: known(row.fields),
+    },
+    content: scopes ? narrowedTo(scopes, row.token_content) : row.token_content,
+  })

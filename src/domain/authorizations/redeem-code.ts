@@ -6,7 +6,7 @@ import type { Application } from '../applications/application.js'
 import type { TokenContent } from '../id-tokens/user-claims.js'
 import type { Client } from '../sessions/client.js'
 import { fromSeconds, inSeconds } from '../sessions/issue-tokens.js'
-import { accessTokenLifetime, type Grant, grantOf } from './grant.js'
+import { accessTokenLifetime, type Grant } from './grant.js'
 import { type CodeFault, type CodeRules, type CodeUse, judgeCode } from './judge-code.js'
 import type { RefreshTokenClaims } from './refresh-token-texts.js'
 import type { TokenExchangeParts } from './token-exchange-parts.js'
@@ -37,7 +37,7 @@ const withoutNonce = ({ nonce: _, ...content }: TokenContent): TokenContent => c
 
 /** Exchanges a code for tokens, once. */
 export const createRedeemCode = (parts: TokenExchangeParts) => {
-  const { database, clock, refreshTokens, moments, endReused } = parts
+  const { database, clock, refreshTokens, moments, endReused, grantOf } = parts
 
   const deleteSurplus = (authorizationId: string) =>
     database.transaction(async (sql) => {

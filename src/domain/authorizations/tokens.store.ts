@@ -1,3 +1,4 @@
+import type { FieldValues } from '../../contract/profile-fields.js'
 import type { Sql } from '../../platform/database/database.js'
 import { databaseMoment, milliseconds } from '../../platform/database/database-now.js'
 import { selectList } from '../../platform/database/select-list.js'
@@ -19,6 +20,7 @@ export type HolderRow = {
   email: string
   email_proven: boolean
   groups: string[]
+  fields: FieldValues
 }
 const holderOf = (tokens: string) => ({
   authorization_id: 's.id',
@@ -30,6 +32,7 @@ const holderOf = (tokens: string) => ({
   email: 'u.email',
   email_proven: 'u.email_proven',
   groups: 'u.groups',
+  fields: 'u.fields',
 })
 
 // ── Codes

@@ -1,4 +1,5 @@
 import { type OpenidScope, openidScopes } from '../../contract/authorization.js'
+import type { FieldValues } from '../../contract/profile-fields.js'
 
 /** What an application is told about a user. */
 export type Subject = {
@@ -9,6 +10,8 @@ export type Subject = {
   /** Whether the address was proven by our mail or a provider's word. */
   emailProven: boolean
   groups: readonly string[]
+  /** Those of the file of today. */
+  fields: FieldValues
 }
 
 /** What the tokens of a code say besides who the user is, as it was when the code was made. */
@@ -33,6 +36,7 @@ const table = {
   email: { scope: 'email', of: ({ email }: Subject) => email },
   email_verified: { scope: 'email', of: ({ emailProven }: Subject) => emailProven },
   groups: { scope: 'groups', of: ({ groups }: Subject) => groups.toSorted() },
+  fields: { scope: 'fields', of: ({ fields }: Subject) => (Object.keys(fields).length > 0 ? fields : undefined) },
 } as const
 
 type UserClaim = keyof typeof table
@@ -58,7 +62,7 @@ export const narrowedTo = (scopes: readonly string[], { claims: _, ...content }:
   scopes: [...scopes],
 })
 
-type UserClaims = { sub: string } & { [Name in UserClaim]?: string | boolean | readonly string[] }
+type UserClaims = { sub: string } & { [Name in UserClaim]?: string | boolean | readonly string[] | FieldValues }
 
 const claimsOf = (subject: Subject, scopes: readonly string[], requested: readonly string[] = []): UserClaims => {
   const claims = userClaims

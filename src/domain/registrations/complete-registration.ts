@@ -4,6 +4,7 @@ import { hours } from '../../lib/durations.js'
 import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
 import { type Database, isUniqueViolation } from '../../platform/database/database.js'
 import type { Invitations } from '../invitations/invitations.js'
+import type { ProfileFields } from '../profile-fields/profile-fields.js'
 import type { NewUsers } from '../users/new-users.js'
 import type { User, Users } from '../users/users.js'
 import type { Pending } from './pending-registrations.js'
@@ -21,6 +22,7 @@ type Dependencies = {
   users: Pick<Users, 'findByEmail' | 'reservedFor'>
   newUsers: Pick<NewUsers, 'createWithPassword'>
   invitations: Pick<Invitations, 'admit'>
+  profileFields: Pick<ProfileFields, 'known'>
   clock: Clock
 }
 
@@ -29,7 +31,7 @@ type Dependencies = {
  * invitation that was open then still counts, unless it was used, withdrawn or replaced by a new one.
  */
 export const createCompleteRegistration =
-  ({ database, users, newUsers, invitations, clock }: Dependencies) =>
+  ({ database, users, newUsers, invitations, profileFields, clock }: Dependencies) =>
   async (pending: Pending): Promise<Completed> => {
     const completing = commitUnlessRefused(database, async (sql): Promise<Completed> => {
       const now = clock.now()
@@ -39,7 +41,11 @@ export const createCompleteRegistration =
       const openAt = later(mine.expires_at, -registrationLifetime)
       const invited = { email: user.email, openAt, hash: mine.invitation_hash }
       const admitted = await invitations.admit(sql, invited, () =>
-        newUsers.createWithPassword(sql, { ...user, emailProven: true }),
+        newUsers.createWithPassword(sql, {
+          ...user,
+          fields: profileFields.known(user.fields ?? {}),
+          emailProven: true,
+        }),
       )
       // Another registration with the same invitation may have been faster.
       if (isRefused(admitted))

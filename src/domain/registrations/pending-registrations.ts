@@ -11,7 +11,13 @@ import type { RegistrationRows } from './registration-states.js'
 import * as store from './registrations.store.js'
 import { findOwnRow } from './waiting-registrations.js'
 
-export type Pending = { id: string; passwordHash: string; user: NewUser }
+export type Pending = {
+  id: string
+  passwordHash: string
+  user: NewUser
+  /** The version of the terms that the form had. */
+  agreedTerms: string | undefined
+}
 
 type CodeRefusal = 'invalid_code' | 'already_confirmed' | 'tries_used_up'
 
@@ -23,9 +29,10 @@ const toPending = (row: store.PendingRow): Pending => {
   const username = readUsername(row.username)
   if (isRefused(email) || isRefused(username))
     throw new Error('A pending registration holds a name that is no longer allowed')
-  const { id, name, password_hash: passwordHash } = row
+  const { id, name, fields, password_hash: passwordHash } = row
   const language = isLanguage(row.language) ? row.language : undefined
-  return { id, passwordHash, user: { email, username, name, passwordHash, language } }
+  const agreedTerms = row.terms_version ?? undefined
+  return { id, passwordHash, user: { email, username, name, passwordHash, language, fields }, agreedTerms }
 }
 
 type Dependencies = { database: Database; clock: Clock; mailedCodes: Pick<MailedCodes, 'isCodeOf'> }

@@ -1,4 +1,5 @@
 import type { Language } from '../../contract/languages.js'
+import type { FieldValues } from '../../contract/profile-fields.js'
 import type { Sql } from '../../platform/database/database.js'
 import { forgottenKey } from '../../platform/database/forgotten-key.js'
 import { selectList } from '../../platform/database/select-list.js'
@@ -16,6 +17,8 @@ export type PendingRow = {
   language: string | null
   /** The application that has sent the user to the registration. */
   application_id: string | null
+  fields: FieldValues
+  terms_version: string | null
 }
 
 const pending = {
@@ -29,6 +32,8 @@ const pending = {
   confirmed: 'confirmed_at is not null',
   language: true,
   application_id: true,
+  fields: true,
+  terms_version: true,
 } as const
 const columns = selectList<PendingRow>(pending)
 
@@ -52,13 +57,15 @@ export const insertPending = (
     invitationHash: Uint8Array | null
     language: Language | null
     applicationId: string | null
+    fields: FieldValues
+    termsVersion: string | null
   },
 ) =>
   sql.query(
     `insert into pending_registrations
        (id, email, email_key, username, username_key, name, password_hash, token_hash, browser_hashes,
-        code_tries_left, password_tries_left, expires_at, invitation_hash, language, application_id)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, array[$9::bytea], $10, $10, $11, $12, $13, $14)`,
+        code_tries_left, password_tries_left, expires_at, invitation_hash, language, application_id, fields, terms_version)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, array[$9::bytea], $10, $10, $11, $12, $13, $14, $15::jsonb, $16)`,
     [
       registration.id,
       registration.email,
@@ -74,6 +81,8 @@ export const insertPending = (
       registration.invitationHash,
       registration.language,
       registration.applicationId,
+      registration.fields,
+      registration.termsVersion,
     ],
   )
 
@@ -193,9 +202,12 @@ export const replaceToken = (sql: Sql, id: string, tokenHash: Uint8Array) =>
     [id, tokenHash],
   )
 
-/** The account has the password's hash now; a second copy would be a risk. */
+/** The account has the password's hash and the fields now; a second copy would be a risk. */
 export const markConfirmed = (sql: Sql, id: string, now: Date) =>
-  sql.query(`update pending_registrations set confirmed_at = $2, password_hash = '' where id = $1`, [id, now])
+  sql.query(`update pending_registrations set confirmed_at = $2, password_hash = '', fields = '{}' where id = $1`, [
+    id,
+    now,
+  ])
 
 type DatedRow = { email: string; confirmed_at: Date | null; expires_at: Date }
 

@@ -6,6 +6,7 @@ import type { Database } from '../../platform/database/database.js'
 import type { Invitations } from '../invitations/invitations.js'
 import type { MailedCodes } from '../mailed-codes/mailed-codes.js'
 import type { Mails } from '../mails/mails.js'
+import type { ProfileFields } from '../profile-fields/profile-fields.js'
 import type { Client } from '../sessions/client.js'
 import { emailKey } from '../users/email.js'
 import type { NewUser, NewUsers } from '../users/new-users.js'
@@ -23,6 +24,8 @@ export { registrationLifetime } from './complete-registration.js'
 const tries = 5
 
 type Beginning = {
+  /** The version of the terms that the form had. */
+  agreedTerms?: string | undefined
   invite?: string
   earlier?: string | undefined
   withheld: boolean
@@ -36,6 +39,7 @@ type Dependencies = {
   newUsers: NewUsers
   invitations: Pick<Invitations, 'admit'>
   mails: Pick<Mails, 'queue'>
+  profileFields: Pick<ProfileFields, 'known'>
   clock: Clock
   mailedCodes: Pick<MailedCodes, 'codeOf' | 'isCodeOf'>
 }
@@ -47,7 +51,7 @@ type Dependencies = {
  */
 const createBegin =
   ({ database, clock }: Dependencies, registrationMails: RegistrationMails) =>
-  (user: NewUser, client: Client, { invite, earlier, withheld, applicationId }: Beginning) =>
+  (user: NewUser, client: Client, { invite, earlier, withheld, applicationId, agreedTerms }: Beginning) =>
     database.transaction(async (sql) => {
       const now = clock.now()
       const id = uuidv7(now)
@@ -73,6 +77,8 @@ const createBegin =
         invitationHash: invite === undefined ? null : fingerprint(invite),
         language: client.language ?? null,
         applicationId: applicationId ?? null,
+        fields: user.fields ?? {},
+        termsVersion: agreedTerms ?? null,
       })
       const registration = { id, email: user.email.email, expiresAt, triesLeft: tries, withheld }
       if (isRefused(await registrationMails.queue(sql, registration, token, client))) await store.markNotMailed(sql, id)

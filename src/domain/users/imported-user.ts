@@ -1,5 +1,6 @@
 import { isGroupList, mostGroups } from '../../contract/groups.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import type { FieldType, FieldValues, ProfileFieldChanges } from '../../contract/profile-fields.js'
 import type { ProviderId } from '../../contract/providers.js'
 import { refusals } from '../../contract/refusals.js'
 import { type ProfileField, profileFieldNames } from '../../contract/schemas.js'
@@ -7,6 +8,7 @@ import { isOneLine } from '../../lib/one-line.js'
 import { parseDate } from '../../lib/parse-date.js'
 import { isUuid, uuidv7 } from '../../lib/uuid.js'
 import { type HashForms, hashToStore } from '../passwords/hash-to-store.js'
+import type { ProfileFields } from '../profile-fields/profile-fields.js'
 import { type Email, readEmail } from './email.js'
 import { profileReaders, type Reader, type StoredProfile } from './profile-fields.js'
 import { readUsername, type Username, usernameFrom } from './username.js'
@@ -23,6 +25,7 @@ export type ImportedUser = StoredProfile & {
   provider: ProviderId | null
   identities: Identity[]
   groups: readonly string[]
+  fields: FieldValues
   createdAt: Date
   disabledAt: Date | null
 }
@@ -43,7 +46,10 @@ const importFields = [
   'created_at',
   'disabled',
 ] as const
-export type ImportField = (typeof importFields)[number] | `${ProviderId}_id`
+/** The column of a CSV file with the values of a profile field. JSON lines have them as the object `fields`. */
+export const fieldColumn = (key: string): `fields.${string}` => `fields.${key}`
+
+export type ImportField = (typeof importFields)[number] | `${ProviderId}_id` | 'fields' | `fields.${string}`
 
 const bare = (name: string) =>
   name
@@ -51,9 +57,11 @@ const bare = (name: string) =>
     .toLowerCase()
     .replaceAll(/[_\s-]/g, '')
 /** Finds the field that a column means. */
-export const importFieldsWith = (providers: readonly ProviderId[]) => {
+export const importFieldsWith = (providers: readonly ProviderId[], definitions: ProfileFields['definitions']) => {
+  const ofProfile =
+    definitions.length > 0 ? (['fields', ...definitions.map(({ key }) => fieldColumn(key))] as const) : []
   const fieldsByBareName = new Map<string, ImportField>([
-    ...[...importFields, ...providers.map(identityColumn)].map((field) => [bare(field), field] as const),
+    ...[...importFields, ...providers.map(identityColumn), ...ofProfile].map((field) => [bare(field), field] as const),
     // As Firebase exports it.
     ['salt', 'password_salt'],
   ])
@@ -161,18 +169,43 @@ const profileOf = (row: ImportRow) => {
   return Object.fromEntries(profileFieldNames.map((field) => [field, readField(field)])) as StoredProfile
 }
 
+const asObject = (value: unknown): Readonly<Record<string, unknown>> => {
+  if (value === undefined || value === null || value === '') return {}
+  return typeof value === 'object' && !Array.isArray(value) ? { ...value } : broken('fields must be a JSON object')
+}
+
+/** A cell of a CSV file is a text, also of what is true or false. */
+const cellOf = (type: FieldType, cell: unknown) =>
+  type === 'boolean' && (cell === 'true' || cell === 'false') ? cell === 'true' : cell
+
+/** By an operator, who can leave out what users must give: they are asked at their next sign-in. */
+const fieldsOf = (row: ImportRow, { definitions, change }: ImportedFields): FieldValues => {
+  const inCells = definitions.flatMap(({ key, type }) => {
+    const cell = row[fieldColumn(key)]
+    return cell === undefined ? [] : [[key, cellOf(type, cell)] as const]
+  })
+  const given = { ...asObject(row.fields), ...Object.fromEntries(inCells) }
+  const read = change({}, given as ProfileFieldChanges, 'administrators')
+  if (!isRefused(read)) return read.fields
+  const [first] = read.fields
+  return broken(`${fieldColumn(first?.key ?? '')} cannot be used (${first?.fault})`)
+}
+
 const idOf = (row: ImportRow, now: Date) => {
   const id = textOf(row, 'id')?.toLowerCase()
   if (id === undefined) return uuidv7(now)
   return isUuid(id) ? id : broken('id must be a UUID')
 }
 
+type ImportedFields = Pick<ProfileFields, 'definitions' | 'change'>
+type ImportRules = { forms: HashForms; providers: readonly ProviderId[]; profileFields: ImportedFields }
+
 export type UnusableRow = Refused<'unusable_row'> & { reason: string }
 
 /** A row that breaks a rule is refused with the reason; the reason never repeats what the row held. */
 export const readImportedUser = (
   row: ImportRow,
-  { forms, providers }: { forms: HashForms; providers: readonly ProviderId[] },
+  { forms, providers, profileFields }: ImportRules,
   now: Date,
 ): ImportedUser | UnusableRow => {
   try {
@@ -186,6 +219,7 @@ export const readImportedUser = (
       provider: providerOf(row, providers),
       identities: identitiesOf(row, providers),
       groups: groupsOf(row),
+      fields: fieldsOf(row, profileFields),
       createdAt: createdAtOf(row, now),
       disabledAt: disabledAtOf(row, now),
     }

@@ -1,5 +1,6 @@
 import type { Language } from '../../contract/languages.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import type { FieldValues } from '../../contract/profile-fields.js'
 import type { Clock } from '../../lib/clock.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import { type Database, isUniqueViolation, type Sql, type Transaction } from '../../platform/database/database.js'
@@ -17,6 +18,7 @@ export type NewUser = {
   /** By our mail. */
   emailProven?: boolean
   language?: Language | undefined
+  fields?: FieldValues
 }
 
 /** Whether an account may be created, decided in the transaction that inserts it. */

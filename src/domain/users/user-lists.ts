@@ -1,3 +1,4 @@
+import type { FieldValues } from '../../contract/profile-fields.js'
 import { nilUuid } from '../../lib/uuid.js'
 import type { Database } from '../../platform/database/database.js'
 import { emailKey } from './email.js'
@@ -15,6 +16,8 @@ export type ListedUser = StoredProfile & {
   /** By provider, the user's subject there. */
   identities: Readonly<Record<string, string>>
   groups: readonly string[]
+  /** Also of fields that have left the file. */
+  fields: FieldValues
   createdAt: Date
   disabled: boolean
 }

@@ -1,3 +1,4 @@
+import type { FieldValues } from '../../contract/profile-fields.js'
 import { profileFieldNames } from '../../contract/schemas.js'
 import { uuidFloor } from '../../lib/uuid.js'
 import type { Sql } from '../../platform/database/database.js'
@@ -15,6 +16,7 @@ export type ListedRow = StoredProfile & {
   /** By provider, the user's subject there. */
   identities: Readonly<Record<string, string>>
   groups: string[]
+  fields: FieldValues
   created_at: Date
   disabled: boolean
 }
@@ -38,6 +40,7 @@ const importColumns: readonly ImportColumn[] = [
   { name: 'disabled_at', type: 'timestamptz', of: ({ disabledAt }) => disabledAt },
   // An array of arrays cannot be taken apart by rows.
   { name: 'groups', type: 'text', value: `string_to_array(given.groups, ',')`, of: ({ groups }) => groups.join(',') },
+  { name: 'fields', type: 'text', value: 'given.fields::jsonb', of: ({ fields }) => JSON.stringify(fields) },
   ...profileFieldNames.map((name): ImportColumn => ({ name, type: 'text', of: (user) => user[name] })),
 ]
 const importNames = importColumns.map(({ name }) => name).join(', ')
@@ -119,6 +122,7 @@ const listed = selectList<ListedRow>({
   provider: true,
   identities: `coalesce((select jsonb_object_agg(identities.provider, subject) from identities where user_id = users.id), '{}')`,
   groups: true,
+  fields: true,
   created_at: true,
   disabled: 'disabled_at is not null',
 })

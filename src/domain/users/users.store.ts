@@ -1,4 +1,5 @@
 import type { Language } from '../../contract/languages.js'
+import type { FieldValues } from '../../contract/profile-fields.js'
 import type { ProviderId } from '../../contract/providers.js'
 import { type ProfileField, profileFieldNames } from '../../contract/schemas.js'
 import type { Sql } from '../../platform/database/database.js'
@@ -17,6 +18,7 @@ export type UserRow = StoredProfile & {
   /** Where the user has an identity. */
   providers: string[]
   groups: string[]
+  fields: FieldValues
   email_proven: boolean
   created_at: Date
   disabled_at: Date | null
@@ -35,6 +37,7 @@ const columns = {
   providers:
     'array(select identities.provider from identities where identities.user_id = users.id order by identities.provider)',
   groups: true,
+  fields: true,
   email_proven: true,
   created_at: true,
   disabled_at: true,
@@ -114,6 +117,7 @@ type Inserted = {
   username: Username
   name: string | null
   language?: Language | undefined
+  fields?: FieldValues
   now: Date
 }
 
@@ -122,11 +126,11 @@ export const insertWithPassword = (
   { id, email, username, ...rest }: Inserted & { passwordHash: string; emailProven: boolean },
 ) =>
   sql.query<UserRow>(
-    `insert into users (id, email, email_key, username, username_key, name, password_hash, created_at, language, email_proven)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict do nothing returning ${user}`,
+    `insert into users (id, email, email_key, username, username_key, name, password_hash, created_at, language, email_proven, fields)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::jsonb) on conflict do nothing returning ${user}`,
     [
       ...[id, email.email, email.key, username.username, username.key],
-      ...[rest.name, rest.passwordHash, rest.now, rest.language ?? null, rest.emailProven],
+      ...[rest.name, rest.passwordHash, rest.now, rest.language ?? null, rest.emailProven, rest.fields ?? {}],
     ],
   )
 

@@ -1,3 +1,4 @@
+import type { FieldValues } from '../../contract/profile-fields.js'
 import { isProviderId, type ProviderId } from '../../contract/providers.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
@@ -16,6 +17,8 @@ export type User = Profile & {
   providers: ProviderId[]
   /** Sorted. */
   groups: readonly string[]
+  /** What operators ask for, also of fields that have left the file: `profileFields.known` gives those of today. */
+  fields: FieldValues
   /** By a mail of ours, or by the word of a provider. */
   emailProven: boolean
   passwordHash: string | undefined
@@ -35,6 +38,7 @@ const fromRow = (row: store.UserRow): User => ({
   provider: isProviderId(row.provider) ? row.provider : null,
   providers: row.providers.filter(isProviderId),
   groups: row.groups,
+  fields: row.fields,
   emailProven: row.email_proven,
   passwordHash: row.password_hash ?? undefined,
   createdAt: row.created_at,

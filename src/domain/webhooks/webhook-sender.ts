@@ -1,4 +1,5 @@
 import type { BaseLogger } from 'pino'
+import type { FieldValues } from '../../contract/profile-fields.js'
 import type { Clock } from '../../lib/clock.js'
 import { hours, minutes, seconds } from '../../lib/durations.js'
 import type { Database } from '../../platform/database/database.js'
@@ -29,11 +30,17 @@ export type WebhookOutcome = 'delivered' | 'failed' | 'given_up'
 
 const failureOf = (error: unknown) => (error instanceof OutboundFailed ? error.code : reasonOf(error))
 
+/** The triggers write down all that is stored. What has left the file of profile fields is told to no program. */
+const withKnownFields = ({ user, ...data }: store.DueWebhook['data'], known: (stored: FieldValues) => FieldValues) => ({
+  user: user.fields === undefined ? user : { ...user, fields: known(user.fields) },
+  ...data,
+})
+
 /** Posts a webhook and gives the status of the answer. Redirects are not followed. */
-const createPost = ({ url, secrets, outbound }: Receiver) => {
+const createPost = ({ url, secrets, outbound }: Receiver, knownFields: (stored: FieldValues) => FieldValues) => {
   const keys = secrets.map(keyOf)
   return async ({ id, type, data, created_at }: store.DueWebhook) => {
-    const body = JSON.stringify({ type, timestamp: created_at.toISOString(), data })
+    const body = JSON.stringify({ type, timestamp: created_at.toISOString(), data: withKnownFields(data, knownFields) })
     // The receiver compares the timestamp with its own clock, so it is the real time.
     const headers = {
       ...signedHeaders({ id, body, now: new Date() }, keys),
@@ -50,13 +57,14 @@ export const createWebhookSender = (options: {
   database: Database
   clock: Clock
   receiver: Receiver
+  knownFields: (stored: FieldValues) => FieldValues
   onOutcome: (outcome: WebhookOutcome) => void
   log: Pick<BaseLogger, 'warn' | 'error'>
 }) => {
-  const { database, clock, receiver, onOutcome, log } = options
+  const { database, clock, receiver, knownFields, onOutcome, log } = options
   const { host } = new URL(receiver.url)
 
-  const post = createPost(receiver)
+  const post = createPost(receiver, knownFields)
 
   const fail = async (webhook: store.DueWebhook, failure: string) => {
     const base = pauses[webhook.attempts - 1]

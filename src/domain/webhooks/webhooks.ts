@@ -1,4 +1,5 @@
 import type { BaseLogger } from 'pino'
+import type { FieldValues } from '../../contract/profile-fields.js'
 import type { WebhookData, WebhookType } from '../../contract/webhooks.js'
 import type { Clock } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
@@ -38,11 +39,13 @@ export const createWebhooks = (options: {
   database: Database
   clock: Clock
   receiver?: Receiver | undefined
+  /** The fields that a webhook may say: those of the file of today. */
+  knownFields?: (stored: FieldValues) => FieldValues
   onOutcome?: ((outcome: WebhookOutcome) => void) | undefined
   log: Pick<BaseLogger, 'warn' | 'error'>
 }) => {
-  const { database, clock, receiver, onOutcome = () => undefined, log } = options
-  const sender = receiver && createWebhookSender({ database, clock, receiver, onOutcome, log })
+  const { database, clock, receiver, knownFields = () => ({}), onOutcome = () => undefined, log } = options
+  const sender = receiver && createWebhookSender({ database, clock, receiver, knownFields, onOutcome, log })
 
   const count = async () => {
     const [row] = await store.count(database)

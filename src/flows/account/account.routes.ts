@@ -1,7 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { isRefused, refuse } from '../../contract/outcome.js'
+import { ProfileFieldDefinition } from '../../contract/profile-fields.js'
 import { Account, AccountPatch, SignedIn } from '../../contract/schemas.js'
+import type { ProfileFields } from '../../domain/profile-fields/profile-fields.js'
 import type { Users } from '../../domain/users/users.js'
 import type { Callers } from '../../http/caller.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
@@ -26,18 +28,25 @@ const changeRefusals = routeRefusals(
   'username_taken',
   'too_many_groups',
   'too_many_usernames',
+  'invalid_fields',
 )
 
 const schema = {
   tags: ['account'],
   summary: 'The stored user',
-  response: { 200: Type.Object({ user: Account }), ...responses },
+  response: {
+    200: Type.Object({
+      user: Account,
+      fields: Type.Array(ProfileFieldDefinition, { description: 'What `user.fields` can have' }),
+    }),
+    ...responses,
+  },
 }
 const changeSchema = {
   tags: ['account'],
   summary: 'Change what the user can edit of the account',
   description:
-    'A new username needs a fresh sign-in, and is in the new tokens of this session; other sessions get it at their next renewal. The old one is reserved for its owner for 30 days. An empty name or null removes the name. The language is that of mails about the account; a mail in the former language reports the change, and warnings keep that language for seven days. A user can have five reserved usernames; then 409 `too_many_usernames` says in `freeFrom` when the oldest becomes free.',
+    'A new username needs a fresh sign-in, and is in the new tokens of this session; other sessions get it at their next renewal. The old one is reserved for its owner for 30 days. An empty name or null removes the name, or a value of `fields`. The language is that of mails about the account; a mail in the former language reports the change, and warnings keep that language for seven days. A user can have five reserved usernames; then 409 `too_many_usernames` says in `freeFrom` when the oldest becomes free.',
   body: AccountPatch,
   response: {
     200: withHeaders(SignedIn, { 'Set-Cookie': 'New access_token and refresh_token' }),
@@ -50,18 +59,22 @@ type Dependencies = {
   profile: ReturnType<typeof createProfile>
   callers: Callers
   users: Users
+  profileFields: ProfileFields
   freshness: Freshness
   cookies: Cookies
 }
 
 export const accountRoutes = (server: Server, deps: Dependencies) => {
-  const { guards, profile, callers, users, freshness, cookies } = deps
+  const { guards, profile, callers, users, profileFields, freshness, cookies } = deps
   const path = '/api/auth/account'
 
   server.get(path, { schema, onRequest: guards.read }, async (request, reply) => {
     const user = await users.findEnabled(callers.of(request).userId)
     if (!user) return sendRefusal(reply, refuse('not_authenticated'))
-    return reply.send({ user: accountBody(user) })
+    return reply.send({
+      user: accountBody(user, profileFields.known(user.fields)),
+      fields: [...profileFields.definitions],
+    })
   })
 
   const freshForUsername = async (request: FastifyRequest, reply: FastifyReply) => {

@@ -2,6 +2,8 @@ import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import { type AccountPatch, type ProfileField, profileFieldNames } from '../../contract/schemas.js'
 import type { AccountChanges, Changes } from '../../domain/accounts/account-changes.js'
 import type { ChangeDetails } from '../../domain/accounts/change-details.js'
+import type { FieldChanges } from '../../domain/accounts/field-changes.js'
+import type { InvalidFieldsRefusal } from '../../domain/profile-fields/profile-fields.js'
 import type { CallerContext } from '../../domain/sessions/request-context.js'
 import { profileReaders } from '../../domain/users/profile-fields.js'
 import type { UserChanges } from '../../domain/users/user-changes.js'
@@ -14,12 +16,16 @@ type Dependencies = {
   accountChanges: AccountChanges
   userChanges: Pick<UserChanges, 'setField'>
   usernames: Pick<Usernames, 'refusalFor' | 'rename'>
+  fieldChanges: Pick<FieldChanges, 'write'>
 }
 
 type Values = Required<AccountPatch>
 type Field = keyof Values
 type KindOf<Name extends Field> = `${Name}_changed`
-type Refusal = Extract<ReturnType<typeof readUsername | typeof chooseUsername>, Refused> | RenameRefusal
+type Refusal =
+  | Extract<ReturnType<typeof readUsername | typeof chooseUsername>, Refused>
+  | RenameRefusal
+  | InvalidFieldsRefusal
 
 /**
  * Why the account cannot have the value, or what gives it the value; nothing if it has it already. All fields are asked before the
@@ -55,7 +61,8 @@ const createPlainEdits = ({ userChanges }: Pick<Dependencies, 'userChanges'>) =>
 const createOtherEdits = ({
   userChanges,
   usernames,
-}: Pick<Dependencies, 'userChanges' | 'usernames'>): Omit<Edits, PlainField> => ({
+  fieldChanges,
+}: Omit<Dependencies, 'accountChanges'>): Omit<Edits, PlainField> => ({
   username: async (sql, user, typed) => {
     const former = user.username
     const wanted = readUsername(typed)
@@ -79,12 +86,18 @@ const createOtherEdits = ({
       return { mail: { newLanguage }, undo: { former: user.language ?? 'en' } }
     }
   },
+  fields: async (sql, user, given) => {
+    const written = await fieldChanges.write(given, 'user')(sql, user)
+    if (isRefused(written)) return written
+    const { fields_changed: changed } = written.changes
+    return changed && (async () => changed)
+  },
 })
 
 const kindOf = <Name extends Field>(name: Name): KindOf<Name> => `${name}_changed`
 
 /**
- * Changes the name, the username and the language of the caller. The new tokens of the session have the names at once, other
+ * Changes the name, the username, the language and the fields of the caller. The new tokens of the session have the names at once, other
  * sessions at their next renewal.
  */
 export const createProfile = ({ accountChanges, ...parts }: Dependencies) => {

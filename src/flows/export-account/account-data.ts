@@ -190,7 +190,7 @@ export const createAccountData =
     const otherNames = await names(userId)
     const collected: AccountExport = {
       exportedAt: clock.now().toISOString(),
-      account: accountBody(user),
+      account: accountBody(user, user.fields),
       ...otherNames,
       ...(await addresses(userId, [user.email, ...otherNames.formerEmails.map(({ email }) => email)])),
       ...(await waysIn(userId)),

@@ -43,11 +43,14 @@ export const DiscoveryDocument = Type.Object(
 const clientAuthentication = ['client_secret_basic', 'client_secret_post', 'none']
 const protocolClaims = ['iss', 'aud', 'sub', 'sid', 'iat', 'exp', 'auth_time', 'acr', 'amr', 'nonce', 'at_hash']
 
+/** The scope and the claim have one name. Without PROFILE_FIELDS_FILE no user has any. */
+const isOffered = (hasFields: boolean) => (name: string) => hasFields || name !== 'fields'
+
 /**
  * What an application can ask for (OpenID Connect Discovery 1.0, 3; RFC 8414, 2). A property that is missing has a default there, so
  * even what is not supported is said.
  */
-export const discoveryDocument = (issuer: string): Static<typeof DiscoveryDocument> => ({
+export const discoveryDocument = (issuer: string, hasFields: boolean): Static<typeof DiscoveryDocument> => ({
   issuer,
   authorization_endpoint: `${issuer}/authorize`,
   token_endpoint: `${issuer}/token`,
@@ -55,7 +58,7 @@ export const discoveryDocument = (issuer: string): Static<typeof DiscoveryDocume
   jwks_uri: `${issuer}/keys`,
   revocation_endpoint: `${issuer}/revoke`,
   end_session_endpoint: `${issuer}/end-session`,
-  scopes_supported: [...supportedScopes],
+  scopes_supported: supportedScopes.filter(isOffered(hasFields)),
   response_types_supported: ['code'],
   response_modes_supported: ['query'],
   grant_types_supported: ['authorization_code', 'refresh_token'],
@@ -67,7 +70,7 @@ export const discoveryDocument = (issuer: string): Static<typeof DiscoveryDocume
   revocation_endpoint_auth_methods_supported: clientAuthentication,
   code_challenge_methods_supported: ['S256'],
   claim_types_supported: ['normal'],
-  claims_supported: [...protocolClaims, ...userClaims],
+  claims_supported: [...protocolClaims, ...userClaims].filter(isOffered(hasFields)),
   prompt_values_supported: [...openidPrompts],
   ui_locales_supported: [...languages],
   claims_parameter_supported: true,

@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { refuse } from '../../contract/outcome.js'
 import type { PublishedKey } from '../../domain/application-keys/key-pair.js'
+import type { ProfileFields } from '../../domain/profile-fields/profile-fields.js'
 import { ProtocolErrorBody } from '../../http/protocol/protocol-errors.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -38,7 +39,11 @@ const keysSchema = {
 }
 
 type Opened = { loadedApplicationKeys: { published(): Promise<{ keys: PublishedKey[] }> } }
-type Dependencies = { openidProvider: { open(): Promise<Opened | undefined> }; issuer: string }
+type Dependencies = {
+  openidProvider: { open(): Promise<Opened | undefined> }
+  issuer: string
+  profileFields: Pick<ProfileFields, 'definitions'>
+}
 
 /** Any page may read it, and no cookie changes it. Minutes: a first key, which nobody could know before, is found by then. */
 const asPublic = (reply: FastifyReply) =>
@@ -48,9 +53,9 @@ const asPublic = (reply: FastifyReply) =>
   })
 
 /** Both answers come from memory once the provider is open. */
-export const openidDiscoveryRoutes = (server: Server, { openidProvider, issuer }: Dependencies) => {
+export const openidDiscoveryRoutes = (server: Server, { openidProvider, issuer, profileFields }: Dependencies) => {
   const config = { quiet: true, unlimited: 'Sent from memory' }
-  const document = discoveryDocument(issuer)
+  const document = discoveryDocument(issuer, profileFields.definitions.length > 0)
 
   server.get('/api/auth/.well-known/openid-configuration', { schema: configurationSchema, config }, async (_, reply) =>
     (await openidProvider.open()) ? asPublic(reply).send(document) : sendRefusal(reply, refuse('not_found')),

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { longestName } from '../../contract/name-lengths.js'
 import { isRefused } from '../../contract/outcome.js'
+import { ProfileFieldChanges } from '../../contract/profile-fields.js'
 import { SendingApplication, TypedPassword } from '../../contract/request-fields.js'
 import { Accepted } from '../../contract/schemas.js'
 import { clientOf } from '../../http/client.js'
@@ -30,6 +31,7 @@ const { responses, sendRefusal } = routeRefusals(
   'cross_site',
   'username_taken',
   'password_rejected',
+  'invalid_fields',
   'too_many_requests',
   'busy',
   'unavailable',
@@ -44,6 +46,7 @@ const schema = {
     email: Type.String({ maxLength: 1024 }),
     password: TypedPassword,
     name: Type.Optional(Type.String({ maxLength: longestName })),
+    fields: Type.Optional(ProfileFieldChanges),
     invite: Type.Optional(Type.String({ maxLength: 1024, description: 'The token of an invitation for this address' })),
     application: Type.Optional(SendingApplication),
   }),

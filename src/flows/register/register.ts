@@ -1,6 +1,8 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
+import type { ProfileFieldChanges } from '../../contract/profile-fields.js'
 import type { Invitations } from '../../domain/invitations/invitations.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
+import type { ProfileFields } from '../../domain/profile-fields/profile-fields.js'
 import type { RegistrationGate } from '../../domain/registrations/registration-gate.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import type { Client } from '../../domain/sessions/client.js'
@@ -15,6 +17,7 @@ type NewRegistration = {
   email: string
   password: string
   name?: string | undefined
+  fields?: ProfileFieldChanges | undefined
   invite?: string | undefined
   /** The secret of the registration that this browser began before. */
   earlier?: string | undefined
@@ -28,6 +31,7 @@ type Dependencies = {
   registrations: Registrations
   registrationGate: RegistrationGate
   invitations: Invitations
+  profileFields: Pick<ProfileFields, 'begin'>
 }
 
 /**
@@ -35,7 +39,7 @@ type Dependencies = {
  * and time; only its owner sees the difference, in the mail.
  */
 export const createRegister = (deps: Dependencies) => {
-  const { usernames, passwords, registrations, registrationGate: gate, invitations } = deps
+  const { usernames, passwords, registrations, registrationGate: gate, invitations, profileFields } = deps
 
   /** One refusal for every invitation that does not work, whatever is wrong with it, and also if the address has an account. */
   const refusalOfInvitation = async (token: string, email: Email) => {
@@ -57,6 +61,8 @@ export const createRegister = (deps: Dependencies) => {
     const name = displayName(request.name)
     if (isRefused(username)) return username
     const person = { username: username.username, email: email.email, name }
+    const fields = profileFields.begin(request.fields)
+    if (isRefused(fields)) return fields
     // Before the password, whose faults the page can ask for itself: so it can show everything at once.
     if (!(await usernames.mayBeChosen(username))) return refuse('username_taken')
     const rejected = await passwords.refusalFor(request.password, person, client)
@@ -67,7 +73,7 @@ export const createRegister = (deps: Dependencies) => {
     // The same rows are written for an email that has an account, but writing its mail may take a different time.
     const withheld = !(await mayMail())
     const mailing = { ...(invite !== undefined && { invite }), earlier, withheld, applicationId }
-    const registering = registrations.begin({ email, username, name, passwordHash }, client, mailing)
+    const registering = registrations.begin({ email, username, name, passwordHash, fields }, client, mailing)
     return { browserToken: await atLeast(minResponseTime, registering) }
   }
 }

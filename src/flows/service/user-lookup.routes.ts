@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { refuse } from '../../contract/outcome.js'
 import { ServiceUser } from '../../contract/schemas.js'
+import type { ProfileFields } from '../../domain/profile-fields/profile-fields.js'
 import type { User, Users } from '../../domain/users/users.js'
 import type { Guards } from '../../http/guards.js'
 import { routeRefusals } from '../../http/route-refusals.js'
@@ -21,11 +22,11 @@ const byEmailSchema = {
   response,
 }
 
-const found = (user: User | undefined) => (user ? { user: serviceUserBody(user) } : refuse('not_found'))
+type Dependencies = { guards: Guards; users: Users; profileFields: ProfileFields }
 
-type Dependencies = { guards: Guards; users: Users }
-
-export const userLookupRoutes = (server: Server, { guards, users }: Dependencies) => {
+export const userLookupRoutes = (server: Server, { guards, users, profileFields }: Dependencies) => {
+  const found = (user: User | undefined) =>
+    user ? { user: serviceUserBody(user, profileFields) } : refuse('not_found')
   const onRequest = guards.service('users:read')
 
   server.get('/api/service/users/:id', { schema: byIdSchema, onRequest }, async (request, reply) => {

@@ -1,0 +1,126 @@
+import { readProfileFields } from '../../app/profile-fields-file.js'
+import { loadSettings } from '../../config.js'
+import { labelIn } from '../../contract/profile-fields.js'
+import {
+  type Command,
+  type CommandContext,
+  CommandFailure,
+  operator,
+  print,
+  readArguments,
+  type Stores,
+  withStores,
+} from '../command.js'
+import { counted } from '../terminal/counted.js'
+import { printList } from '../terminal/print-list.js'
+import { printableJson } from '../terminal/printable-json.js'
+import { asTable } from '../terminal/table.js'
+import { fieldTypesOf } from './field-types.js'
+
+const none = 'PROFILE_FIELDS_FILE is not set, and no user has a value.'
+
+const rowsOf = async ({ profileFields }: Stores) => {
+  const counts = new Map((await profileFields.count()).map(({ key, users }) => [key, users]))
+  const inFile = profileFields.definitions.map(({ key, type, labels, required, registration, editedBy }) => ({
+    key,
+    type: type as string,
+    label: labelIn(labels, 'en', key),
+    required,
+    registration,
+    editedBy: editedBy as string,
+    users: counts.get(key) ?? 0,
+    inFile: true,
+  }))
+  const known = new Set(inFile.map(({ key }) => key))
+  const left = [...counts].filter(([key]) => !known.has(key))
+  const leftRow = { type: '', label: '', required: false, registration: false, editedBy: '', inFile: false }
+  return [...inFile, ...left.map(([key, users]) => ({ key, users, ...leftRow }))]
+}
+
+type Row = Awaited<ReturnType<typeof rowsOf>>[number]
+
+const asLines = (rows: readonly Row[]) =>
+  asTable([
+    ['KEY', 'TYPE', 'LABEL', 'ASKED', 'EDITED BY', 'USERS WITH A VALUE'],
+    ...rows.map(({ key, type, label, required, registration, editedBy, users, inFile }) => [
+      key,
+      inFile ? type : 'not in the file',
+      label,
+      [...(registration ? ['at registration'] : []), ...(required ? ['required'] : [])].join(', '),
+      editedBy,
+      users.toLocaleString('en'),
+    ]),
+  ])
+
+export const fieldsList: Command = {
+  summary: 'List the profile fields, and how many users have a value',
+  help: `latchkey fields list [--json]
+
+Lists the fields of PROFILE_FIELDS_FILE, and those that have left the file while users still have values of them.
+
+  --json    one JSON object on each line, for programs`,
+
+  run: async (args, context) => {
+    const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
+    return withStores(context, 'service', async (stores) => {
+      const options = { json: values.json, asJson: (row: Row) => printableJson(row), asTable: asLines, none }
+      await printList(context, await rowsOf(stores), options)
+      return 0
+    })
+  },
+}
+
+export const fieldsTypes: Command = {
+  summary: 'Write the profile fields as a TypeScript type',
+  help: `latchkey fields types > profile-fields.ts
+
+Writes the type of \`fields\` of an account, of webhooks, of the service API and of the claim \`fields\`, from PROFILE_FIELDS_FILE.
+It opens no database.`,
+
+  run: async (args, context) => {
+    readArguments(args, {}, [])
+    const { profileFieldsFile: path } = loadSettings(context.environment, ['PROFILE_FIELDS_FILE'])
+    if (path === undefined) throw new CommandFailure('PROFILE_FIELDS_FILE is not set.')
+    await print(context.stdout, fieldTypesOf(await readProfileFields(path)))
+    return 0
+  },
+}
+
+const purge = async (stores: Stores, key: string, context: CommandContext) => {
+  const purged = await stores.profileFields.purge(key)
+  if (purged > 0)
+    await stores.events.record({ kind: 'field_purged', reason: `${key}, ${purged} users` }, operator(context))
+  return purged
+}
+
+export const fieldsPurge: Command = {
+  summary: 'Delete the values of a profile field that has left the file',
+  help: `latchkey fields purge KEY [--yes] [--json]
+
+Deletes what users have entered into the field KEY, for all of them. Take the field out of PROFILE_FIELDS_FILE and restart every
+instance first. This cannot be taken back.
+
+  --yes     needed: without it, says how many users have a value and changes nothing
+  --json    one JSON object, for programs`,
+
+  run: async (args, context) => {
+    const options = { yes: { type: 'boolean' }, json: { type: 'boolean' } } as const
+    const { values, positionals } = readArguments(args, options, ['KEY'])
+    const [key = ''] = positionals
+    return withStores(context, 'service', async (stores) => {
+      if (stores.profileFields.definitions.some((each) => each.key === key))
+        throw new CommandFailure(
+          `PROFILE_FIELDS_FILE still has the field ${key}. Take it out and restart every instance first.`,
+        )
+      const users = (await stores.profileFields.count()).find((each) => each.key === key)?.users ?? 0
+      if (users > 0 && !values.yes)
+        throw new CommandFailure(
+          `${counted(users, 'user')} would lose the value of ${JSON.stringify(key)} for good. Add --yes to do it.`,
+        )
+      const purged = await purge(stores, key, context)
+      const done = `Deleted the value of ${counted(purged, 'user')}.`
+      await print(context.stdout, values.json ? printableJson({ key, users: purged }) : done)
+      return 0
+    })
+  },
+}

@@ -1,0 +1,83 @@
+import { type Static, Type } from 'typebox'
+import type { Language } from './languages.js'
+import { OneOf } from './refusal-bodies.js'
+
+/** What an operator asks users for (PROFILE_FIELDS_FILE). The texts of a value are never longer than this, all of a user together. */
+export const longestFields = 4_000
+export const mostFields = 20
+
+export const fieldTypes = ['text', 'phone', 'url', 'date', 'choice', 'boolean'] as const
+export type FieldType = (typeof fieldTypes)[number]
+
+const Labels = Type.Record(Type.String(), Type.String(), { title: 'FieldLabels', description: 'By language' })
+export type FieldLabels = Static<typeof Labels>
+
+export const ProfileFieldDefinition = Type.Object(
+  {
+    key: Type.String(),
+    type: OneOf(fieldTypes),
+    labels: Labels,
+    required: Type.Boolean(),
+    registration: Type.Boolean({ description: 'Whether the registration asks for it' }),
+    editedBy: OneOf(['user', 'administrators']),
+    minLength: Type.Optional(Type.Integer()),
+    maxLength: Type.Optional(Type.Integer()),
+    min: Type.Optional(Type.String({ description: 'A day, or `today`' })),
+    max: Type.Optional(Type.String()),
+    options: Type.Optional(Type.Array(Type.Object({ value: Type.String(), labels: Labels }))),
+  },
+  { title: 'ProfileFieldDefinition' },
+)
+export type ProfileFieldDefinition = Static<typeof ProfileFieldDefinition>
+
+export type FieldValue = string | boolean
+/** Of one user, by key. What has no value is left out. */
+export type FieldValues = Readonly<Record<string, FieldValue>>
+
+const Value = Type.Union([Type.String(), Type.Boolean()])
+export const ProfileFields = Type.Record(Type.String(), Value, {
+  title: 'ProfileFields',
+  description: 'What the file of profile fields asks for, by key',
+})
+
+/** Its text is bounded by the rules of each field, which say what is wrong. */
+const NewValue = Type.Union([Type.String({ maxLength: longestFields }), Type.Boolean(), Type.Null()])
+export const ProfileFieldChanges = Type.Record(Type.String({ maxLength: 64 }), NewValue, {
+  maxProperties: mostFields,
+  title: 'ProfileFieldChanges',
+  description: 'By key; null or an empty text removes a value',
+})
+export type ProfileFieldChanges = Static<typeof ProfileFieldChanges>
+
+/** What is wrong with a value. */
+export const fieldFaults = [
+  'unknown',
+  'administrators_only',
+  'required',
+  'wrong_type',
+  'characters',
+  'too_short',
+  'too_long',
+  'phone',
+  'url',
+  'date',
+  'too_early',
+  'too_late',
+  'choice',
+] as const
+export type FieldFaultId = (typeof fieldFaults)[number]
+
+export const InvalidFields = Type.Object(
+  {
+    error: Type.String(),
+    message: Type.String(),
+    code: Type.Literal('invalid_fields'),
+    fields: Type.Array(Type.Object({ key: Type.String(), fault: OneOf(fieldFaults) })),
+  },
+  { title: 'InvalidFields' },
+)
+export type InvalidFields = Static<typeof InvalidFields>
+
+/** In a language, in English, or in the first language that is there. */
+export const labelIn = (labels: FieldLabels, language: Language, otherwise: string) =>
+  labels[language] ?? labels.en ?? Object.values(labels)[0] ?? otherwise

@@ -1,0 +1,95 @@
+import { type Refused, refuse } from '../../contract/outcome.js'
+import type {
+  FieldFaultId,
+  FieldValues,
+  ProfileFieldChanges,
+  ProfileFieldDefinition,
+} from '../../contract/profile-fields.js'
+import type { Clock } from '../../lib/clock.js'
+import { days } from '../../lib/durations.js'
+import { readFieldValue } from './field-values.js'
+
+/** Everything that is stored for a user, also of fields that have left the file. */
+export type StoredFields = FieldValues
+export type FieldEditor = ProfileFieldDefinition['editedBy']
+export type InvalidFieldsRefusal = Refused<'invalid_fields'> & { fields: { key: string; fault: FieldFaultId }[] }
+/** What is stored afterwards, and which values have changed. */
+type Changed = { fields: StoredFields; changed: readonly string[] }
+
+/** The user's own day may be one ahead of ours. */
+const todayOf = (clock: Clock) => new Date(clock.now().getTime() + 1 * days).toISOString().slice(0, 10)
+
+const own = (values: StoredFields, key: string) => (Object.hasOwn(values, key) ? values[key] : undefined)
+
+type Dependencies = { clock: Clock; definitions: readonly ProfileFieldDefinition[] }
+
+/** What stored values count today. */
+export const createFieldLookups = ({ clock, definitions }: Dependencies) => {
+  /** A value that the file of today would not take counts as missing. It stays in the export of the user. */
+  const known = (stored: StoredFields): FieldValues => {
+    if (definitions.length === 0) return {}
+    const today = todayOf(clock)
+    return Object.fromEntries(
+      definitions.flatMap((definition) => {
+        const value = own(stored, definition.key)
+        const isKnown = value !== undefined && 'value' in readFieldValue(definition, value, today)
+        return isKnown ? [[definition.key, value]] : []
+      }),
+    )
+  }
+
+  return {
+    known,
+    /** What users must give before they get a session. */
+    missing: (stored: StoredFields) => {
+      const values = known(stored)
+      return definitions.filter(({ key, required }) => required && own(values, key) === undefined)
+    },
+  }
+}
+
+/** Judges new values, whoever gives them. */
+export const createFieldEdits = ({ clock, definitions }: Dependencies) => {
+  const read = (key: string, given: unknown, by: FieldEditor) => {
+    const definition = definitions.find((each) => each.key === key)
+    if (!definition) return 'unknown'
+    if (by === 'user' && definition.editedBy === 'administrators') return 'administrators_only'
+    const value = readFieldValue(definition, given, todayOf(clock))
+    if ('fault' in value) return value.fault
+    return value.value === null && definition.required && by === 'user' ? 'required' : value
+  }
+
+  /** The values with those that were given; a refusal changes nothing. */
+  const change = (
+    stored: StoredFields,
+    given: ProfileFieldChanges,
+    by: FieldEditor,
+  ): Changed | InvalidFieldsRefusal => {
+    const fields = new Map(Object.entries(stored))
+    const changed: string[] = []
+    const faults: InvalidFieldsRefusal['fields'] = []
+    for (const [key, each] of Object.entries(given)) {
+      const found = read(key, each, by)
+      if (typeof found === 'string') faults.push({ key, fault: found })
+      else if ((fields.get(key) ?? null) !== found.value) {
+        if (found.value === null) fields.delete(key)
+        else fields.set(key, found.value)
+        changed.push(key)
+      }
+    }
+    return faults.length > 0
+      ? refuse('invalid_fields', { fields: faults })
+      : { fields: Object.fromEntries(fields), changed }
+  }
+
+  return {
+    change,
+    /** Of an account that is being created: what its form asks for must be there. */
+    begin: (given: ProfileFieldChanges = {}): StoredFields | InvalidFieldsRefusal => {
+      const asked = definitions.filter(({ registration, required }) => registration && required)
+      const lacking = asked.filter(({ key }) => !Object.hasOwn(given, key)).map(({ key }) => [key, null])
+      const begun = change({}, { ...given, ...Object.fromEntries(lacking) }, 'user')
+      return 'refused' in begun ? begun : begun.fields
+    },
+  }
+}

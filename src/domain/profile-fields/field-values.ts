@@ -1,0 +1,63 @@
+import type { FieldFaultId, FieldType, FieldValue, ProfileFieldDefinition } from '../../contract/profile-fields.js'
+import { isOneLine } from '../../lib/one-line.js'
+import { displayName } from '../users/display-name.js'
+
+/** A value as it is stored, nothing if it was left empty, or what is wrong with it. */
+export type ReadValue = { value: FieldValue | null } | { fault: FieldFaultId }
+type Read = (text: string, definition: ProfileFieldDefinition, today: string) => FieldFaultId | { value: string }
+
+const countOf = (text: string) => Array.from(text).length
+
+const lengthFault = (text: string, { minLength = 1, maxLength = Number.POSITIVE_INFINITY }: ProfileFieldDefinition) => {
+  const count = countOf(text)
+  if (count < minLength) return 'too_short'
+  return count > maxLength ? 'too_long' : undefined
+}
+
+/** Without control characters and those that change the direction of the text: a value that has them is refused, not changed. */
+const isShownAsWritten = (text: string) =>
+  isOneLine(text) &&
+  !/[\p{Zl}\p{Zp}]/u.test(text) &&
+  displayName(text, Number.POSITIVE_INFINITY) === text.replaceAll(/\s+/g, ' ')
+
+const isDay = (text: string) => {
+  const day = new Date(`${text}T00:00:00Z`)
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text)
+}
+
+/** A bound of a date, as a day. */
+export const dayOf = (bound: string, today: string) => (bound === 'today' ? today : bound)
+export const isDateBound = (text: string) => text === 'today' || isDay(text)
+
+const isWebAddress = (text: string) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url !== undefined && /^https?:\/\//i.test(text) && !/\s/.test(text) && url.hostname !== '' && !url.username
+}
+
+const readers: Readonly<Record<Exclude<FieldType, 'boolean'>, Read>> = {
+  text: (text, definition) => lengthFault(text, definition) ?? { value: text },
+  /** As ITU-T E.164 writes it: a plus sign, and up to 15 digits with the country first. */
+  phone: (text) => {
+    const number = text.replaceAll(/[\s().\-/]/g, '').replace(/^00/, '+')
+    return /^\+[1-9]\d{5,14}$/.test(number) ? { value: number } : 'phone'
+  },
+  url: (text, definition) => lengthFault(text, definition) ?? (isWebAddress(text) ? { value: text } : 'url'),
+  date: (text, { min, max }, today) => {
+    if (!isDay(text)) return 'date'
+    if (min !== undefined && text < dayOf(min, today)) return 'too_early'
+    return max !== undefined && text > dayOf(max, today) ? 'too_late' : { value: text }
+  },
+  choice: (text, { options = [] }) => (options.some(({ value }) => value === text) ? { value: text } : 'choice'),
+}
+
+/** The one place that judges a value, whoever gives it. `today` is a day in UTC. */
+export const readFieldValue = (definition: ProfileFieldDefinition, given: unknown, today: string): ReadValue => {
+  if (given === null || given === '') return { value: null }
+  if (definition.type === 'boolean') return typeof given === 'boolean' ? { value: given } : { fault: 'wrong_type' }
+  if (typeof given !== 'string') return { fault: 'wrong_type' }
+  const text = given.normalize('NFC').trim()
+  if (text === '') return { value: null }
+  if (!isShownAsWritten(text)) return { fault: 'characters' }
+  const read = readers[definition.type](text, definition, today)
+  return typeof read === 'string' ? { fault: read } : read
+}

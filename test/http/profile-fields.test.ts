@@ -1,0 +1,223 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openStores } from '../../src/commands/open-stores.js'
+import type { Browser } from '../support/client.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { openidApplication } from '../support/openid-application.js'
+import { everyField, profileFieldsFile } from '../support/profile-fields.js'
+import { latchkey as run } from '../support/terminal.js'
+import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js'
+
+const JWT_SECRET = 'c6M0xkq2Vw9nYb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxO'
+const values = {
+  department: 'sales',
+  nickname: 'Ada 🚀',
+  mobile: '+4930123456',
+  website: 'https://example.com/ada',
+  birthday: '1915-12-10',
+  newsletter: false,
+}
+
+let file: Awaited<ReturnType<typeof profileFieldsFile>>
+let receiver: WebhookReceiver
+let latchkey: Latchkey
+let ada: Browser
+
+const register = async (username: string, fields?: object) => {
+  const tab = latchkey.browser()
+  const email = `${username}@example.com`
+  const asked = await tab.post('/api/auth/register', {
+    username,
+    email,
+    password: goodPassword,
+    ...(fields && { fields }),
+  })
+  return { tab, asked, email }
+}
+const registered = async (username: string, fields: object) => {
+  const { tab, email } = await register(username, fields)
+  const { text } = await latchkey.mailTo(email, /verify-email#token=/)
+  const entered = await tab.post('/api/auth/verify-email', { token: /#token=([\w-]+)/.exec(text)?.[1] })
+  expect(entered.status).toBe(200)
+  return tab
+}
+const change = (tab: Browser, fields: object) => tab.send('PATCH', '/api/auth/account', { fields }, { csrf: true })
+const fieldsOf = async (tab: Browser) => {
+  const { body } = await tab.get('/api/auth/account')
+  return (body.user as { fields: object }).fields
+}
+const store = { openStores: (role: 'service' | 'owner') => openStores(latchkey.config, role) }
+const command = (args: string[], input?: string) => run(store, args, input === undefined ? {} : { input })
+
+beforeAll(async () => {
+  file = await profileFieldsFile()
+  receiver = await startWebhookReceiver()
+  const webhooks = { WEBHOOK_URL: receiver.url, WEBHOOK_SECRET: receiver.secret, WEBHOOK_ALLOW_PRIVATE: 'true' }
+  latchkey = await startLatchkey({ settings: { JWT_SECRET, PROFILE_FIELDS_FILE: file.path, ...webhooks } })
+  ada = await registered('ada', { department: 'support', newsletter: true })
+})
+afterAll(async () => {
+  await latchkey.stop()
+  await receiver.stop()
+  await file.remove()
+})
+
+describe('a registration', () => {
+  it.each<[string, object | undefined, { key: string; fault: string }[]]>([
+    ['nothing that is required', undefined, [{ key: 'department', fault: 'required' }]],
+    ['an empty value', { department: '' }, [{ key: 'department', fault: 'required' }]],
+    ['a field that there is not', { department: 'sales', other: 'x' }, [{ key: 'other', fault: 'unknown' }]],
+    [
+      'a field of administrators',
+      { department: 'sales', staffnumber: '1' },
+      [{ key: 'staffnumber', fault: 'administrators_only' }],
+    ],
+    [
+      'two faults',
+      { department: 'x', nickname: 'y' },
+      [
+        { key: 'department', fault: 'choice' },
+        { key: 'nickname', fault: 'too_short' },
+      ],
+    ],
+  ])('with %s is refused', async (_, fields, faults) => {
+    const { asked } = await register('nobody', fields)
+    expect([asked.status, asked.body.code, asked.body.fields]).toEqual([422, 'invalid_fields', faults])
+  })
+
+  it('gives the account its fields, and keeps no second copy', async () => {
+    expect(await fieldsOf(ada)).toEqual({ department: 'support', newsletter: true })
+    expect(await latchkey.sql.query("select 1 from pending_registrations where fields <> '{}'")).toEqual([])
+  })
+})
+
+describe('the fields of an account', () => {
+  it('are changed as a whole or not at all', async () => {
+    const refused = await change(ada, { nickname: 'Countess', mobile: '123' })
+    expect([refused.status, refused.body.fields]).toEqual([422, [{ key: 'mobile', fault: 'phone' }]])
+    const notMine = await change(ada, { staffnumber: '7' })
+    expect(notMine.body.fields).toEqual([{ key: 'staffnumber', fault: 'administrators_only' }])
+    const emptied = await change(ada, { department: null })
+    expect(emptied.body.fields).toEqual([{ key: 'department', fault: 'required' }])
+    expect(await fieldsOf(ada)).toEqual({ department: 'support', newsletter: true })
+    expect((await change(ada, { ...values, mobile: '+49 30 123456' })).status).toBe(200)
+    expect(await fieldsOf(ada)).toEqual(values)
+    expect((await change(ada, { nickname: null, website: '' })).status).toBe(200)
+    expect(await fieldsOf(ada)).toEqual({ ...values, nickname: undefined, website: undefined })
+    expect((await change(ada, values)).status).toBe(200)
+    const { body } = await ada.get('/api/auth/account')
+    expect(body.fields).toMatchObject(everyField)
+    const events = (await ada.get('/api/auth/events')).body.events as { kind: string; reason: string }[]
+    expect(events.find(({ kind }) => kind === 'fields_changed')?.reason).toBe('nickname,website')
+    expect(JSON.stringify(events)).not.toContain('4930123456')
+  })
+
+  it('are set by operators, also those that only they edit', async () => {
+    const set = await command([
+      'user',
+      'change',
+      'ada',
+      '--field',
+      'staffnumber=A 7',
+      '--field',
+      'newsletter=true',
+      '--json',
+    ])
+    expect(JSON.parse(set.out)).toMatchObject({ changed: ['staffnumber', 'newsletter'] })
+    expect(await command(['user', 'change', 'ada', '--field', 'mobile=1'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('takes a phone number'),
+    })
+    await command(['user', 'change', 'ada', '--field', 'newsletter=false'])
+    expect(await fieldsOf(ada)).toEqual({ ...values, staffnumber: 'A 7' })
+    const shown = await command(['user', 'show', 'ada'])
+    expect(shown.out).toMatch(/^field staffnumber +A 7$/m)
+    expect(JSON.parse((await command(['user', 'show', 'ada', '--json'])).out).fields).toEqual({
+      ...values,
+      staffnumber: 'A 7',
+    })
+  })
+
+  it('are told to programs: service API, webhook, ID token and UserInfo with the scope, and to no access token', async () => {
+    const all = { ...values, staffnumber: 'A 7' }
+    const told = () => receiver.received.filter(({ type }) => type === 'user.updated').at(-1)?.body.data.user
+    await expect.poll(told, { timeout: 60_000 }).toMatchObject({ username: 'ada', fields: all })
+    expect(Buffer.from(ada.jar.get('access_token')?.split('.')[1] ?? '', 'base64url').toString()).not.toContain('sales')
+    const notes = await openidApplication(latchkey)
+    const tokens = await notes.signIn(ada, { scope: 'openid fields' })
+    const claims = JSON.parse(Buffer.from(tokens.id_token.split('.')[1] ?? '', 'base64url').toString())
+    expect(claims.fields).toEqual(all)
+    expect(await notes.userInfo(tokens)).toMatchObject({ fields: all })
+    const without = await notes.signIn(ada, { scope: 'openid profile' })
+    expect(await notes.userInfo(without)).not.toHaveProperty('fields')
+    const discovery = await fetch(`${latchkey.url}/api/auth/.well-known/openid-configuration`)
+    expect(await discovery.json()).toMatchObject({
+      scopes_supported: expect.arrayContaining(['fields']),
+      claims_supported: expect.arrayContaining(['fields']),
+    })
+  })
+
+  it('come back from an export of all users as they were, in both forms', async () => {
+    const before = await command(['user', 'export', '--with-password-hashes'])
+    expect(JSON.parse(before.out.trim()).fields).toEqual({ ...values, staffnumber: 'A 7' })
+    for (const format of ['csv', 'jsonl']) {
+      const exported = await command(['user', 'export', '--format', format, '--with-password-hashes'])
+      await latchkey.sql.query('delete from users')
+      expect((await command(['user', 'import', '-'], exported.out)).out).toContain('Added 1 user')
+      expect((await command(['user', 'export', '--with-password-hashes'])).out).toBe(before.out)
+    }
+    const wrong = await command(['user', 'import', '-'], 'email,fields.mobile\nx@example.com,12\n')
+    expect(wrong.err).toBe('line 2: fields.mobile cannot be used (phone)\n')
+  })
+})
+
+describe('a field that has left the file', () => {
+  it('is kept, shown in the export of its user only, and purged by a command', async () => {
+    const left = everyField.filter(({ key }) => key !== 'mobile')
+    await file.replace(left)
+    const { databaseUrl = '', redisUrl = '', redisPrefix } = latchkey.config
+    const stores = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix }
+    const second = await startLatchkey({ settings: { JWT_SECRET, PROFILE_FIELDS_FILE: file.path, ...stores } })
+    const { mobile, ...others } = { ...values, staffnumber: 'A 7' }
+    try {
+      const tab = second.browser()
+      await tab.post('/login', { username: 'ada', password: goodPassword })
+      expect(await fieldsOf(tab)).toEqual(others)
+      const exported = await tab.get('/api/auth/export')
+      expect((exported.body.account as { fields: object }).fields).toEqual({ ...others, mobile })
+      expect((await change(tab, { mobile: '+4930999999' })).body.fields).toEqual([{ key: 'mobile', fault: 'unknown' }])
+      // Another change does not lose it.
+      expect((await change(tab, { nickname: 'Countess' })).status).toBe(200)
+      const stored = async () => (await latchkey.app.nouns.users.findByLogin('ada'))?.fields
+      expect(await stored()).toEqual({ ...others, nickname: 'Countess', mobile })
+      expect((await command(['user', 'show', 'ada', '--json'])).out).not.toContain(mobile)
+      expect((await command(['user', 'export'])).out).not.toContain(mobile)
+      expect((await command(['fields', 'list'])).out).toMatch(/^mobile +not in the file +1$/m)
+      expect(await command(['fields', 'purge', 'mobile'])).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('--yes'),
+      })
+      expect(await command(['fields', 'purge', 'nickname', '--yes'])).toMatchObject({ code: 1 })
+      expect((await command(['fields', 'purge', 'mobile', '--yes'])).out).toBe('Deleted the value of 1 user.\n')
+      expect(await stored()).toEqual({ ...others, nickname: 'Countess' })
+    } finally {
+      await second.stop()
+    }
+  })
+})
+
+describe('the file', () => {
+  it('stops the start with its place if it is wrong', async () => {
+    await file.replace([{ key: 'A', type: 'text' }])
+    const starting = startLatchkey({ stores: 'embedded', settings: { PROFILE_FIELDS_FILE: file.path } })
+    await expect(starting).rejects.toThrow(/^PROFILE_FIELDS_FILE: fields\[0\]\.key must be .*fields\.json/)
+  })
+
+  it('is written as TypeScript', async () => {
+    await file.replace(everyField)
+    const environment = { PROFILE_FIELDS_FILE: file.path }
+    const { out } = await run(store, ['fields', 'types'], { environment })
+    expect(out).toContain('department?: "sales" | "support"')
+    expect(out).toContain('newsletter?: boolean')
+    expect(out).toContain('/** Staff number. Edited by administrators */')
+  })
+})
