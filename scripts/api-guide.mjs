@@ -37,7 +37,8 @@ export const apiGuide = (routes, limiters, settings) => {
   )
   return `# The API
 
-Every request. [openapi.json](openapi.json) has the bodies, the answers and the refusals of each, as does \`/api/docs\` of the running
+Every request. [openapi.json](openapi.json) has the bodies, the answers and the refusals of each, [openapi-admin.json](openapi-admin.json)
+those of [administrators](administrators.md), as does \`/api/docs\` of the running
 service; the [specification](specification.md) says what they promise. The [limiters](#limiters) are at the end.
 
 ${groups.join('\n\n')}

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { accountChangesGuide } from './account-changes-guide.mjs'
+import { adminPart } from './admin-document.mjs'
 import { apiGuide } from './api-guide.mjs'
 import { build } from './build.mjs'
 import { compactJson } from './compact-json.mjs'
@@ -20,24 +21,26 @@ const { settings } = await load('config/settings.js')
 const { limiters } = await load('domain/limiters/limiters.js')
 const { accountChangeTable } = await load('domain/accounts/account-change-table.js')
 
-const dataDir = await mkdtemp(join(tmpdir(), 'latchkey-docs-'))
-const environment = { NODE_ENV: 'test', PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'error', DRAIN_DELAY: '0ms' }
-const app = await startApp(loadConfig(environment), {
-  onFatal: (/** @type {unknown} */ error) => {
-    throw error
-  },
-})
-const readDocument = async () => {
+/** Starts the service with these settings, and reads its API document and its routes. */
+const readApi = async (/** @type {Record<string, string>} */ settings) => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'latchkey-docs-'))
+  const fixed = { NODE_ENV: 'test', PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'error', DRAIN_DELAY: '0ms' }
+  const app = await startApp(loadConfig({ ...fixed, ...settings }), {
+    onFatal: (/** @type {unknown} */ error) => {
+      throw error
+    },
+  })
   try {
     const answer = await fetch(`${app.config.publicUrl}/api/openapi.json`)
     if (answer.status !== 200) throw new Error(`The API document was answered with ${answer.status}`)
-    return await answer.json()
+    return { document: await answer.json(), routes: app.routes.list() }
   } finally {
     await app.close()
     await rm(dataDir, { recursive: true })
   }
 }
-const document = await readDocument()
+const { document } = await readApi({})
+const { document: wholeDocument, routes } = await readApi({ ADMIN_GROUP: 'admins' })
 
 const named = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(
   languages.map((/** @type {string} */ language) => languageName(language, 'en')),
@@ -48,9 +51,10 @@ const files = {
   'docs/configuration.md': configurationGuide(),
   '.env.example': environmentExample(),
   'docs/troubleshooting.md': withRefusals(await readFile(new URL('docs/troubleshooting.md', root), 'utf8'), refusals),
-  'docs/api.md': apiGuide(app.routes.list(), limiters, settings),
+  'docs/api.md': apiGuide(routes, limiters, settings),
   'docs/account-changes.md': accountChangesGuide(accountChangeTable),
   'docs/looks-and-words.md': looks.replace(/(?<=Pages are in ).*(?=, by the browser's language)/, named),
   'docs/openapi.json': `${compactJson(document)}\n`,
+  'docs/openapi-admin.json': `${compactJson(adminPart(wholeDocument))}\n`,
 }
 for (const [path, text] of Object.entries(files)) await writeFile(new URL(path, root), text)

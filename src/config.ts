@@ -140,6 +140,12 @@ const developmentFaults = ({ host, publicUrl, developmentOnNetwork }: Record<str
   ]
 }
 
+const adminGroupFaults = ({ adminGroup, supportGroup }: Record<string, unknown>) => {
+  if (supportGroup === undefined) return []
+  if (adminGroup === undefined) return ['SUPPORT_GROUP: needs ADMIN_GROUP']
+  return adminGroup === supportGroup ? ['SUPPORT_GROUP: must be another group than ADMIN_GROUP'] : []
+}
+
 /** The lengths are compared first because there are thousands of pairs. */
 const isNear = (given: string, name: string) => {
   const most = name.length > 6 ? 2 : 0
@@ -221,7 +227,7 @@ export const readConfig = (env: Environment): { config: Config; texts: Environme
     ...(production ? [...productionFaults(absent, values), ...unprotectedFaults(own)] : developmentFaults(own)),
   )
   if (absent.has('PUBLIC_URL') || own.publicUrl !== undefined) faults.push(...siblingFaults(own))
-  faults.push(...webhookFaults(own, absent))
+  faults.push(...webhookFaults(own, absent), ...adminGroupFaults(own))
   if (faults.length > 0) throw new ConfigurationFaults(faults)
   const publicUrl = own.publicUrl ?? `http://localhost:${String(own.port)}`
   const config = Object.freeze({ ...own, production, publicUrl, providers: providerConfigs(values) }) as Config

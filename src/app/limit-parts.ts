@@ -1,6 +1,7 @@
 import type { Config } from '../config.js'
 import type { Callers } from '../http/caller.js'
 import type { SignInCookies } from '../http/cookies/sign-in-cookies.js'
+import { createAdminLimit } from '../http/limits/admin-limit.js'
 import { createAuthorizationLimit } from '../http/limits/authorization-limit.js'
 import { createCountedRequests } from '../http/limits/counted-requests.js'
 import { createKnownBrowsers } from '../http/limits/known-browsers.js'
@@ -44,6 +45,7 @@ export const createLimitParts = (config: Config, platform: NounPlatform, nouns: 
     routeLimiters,
     passwordGuesses,
     authorizationLimit: createAuthorizationLimit({ countedRequests, routeLimiters, callers }),
+    adminLimit: createAdminLimit({ countedRequests, routeLimiters, callers }),
     limits: createLimits({ countedRequests, routeLimiters, callers, passwordGuesses }),
     signInLimits: createSignInLimits({
       countedRequests,

@@ -1,6 +1,7 @@
 import { themeOf } from '../config/theme.js'
 import type { Config } from '../config.js'
 import type { ProfileFieldDefinition } from '../contract/profile-fields.js'
+import { createAdministrators } from '../domain/administrators/administrators.js'
 import { createApplications } from '../domain/applications/applications.js'
 import { createUsedApplications } from '../domain/authorizations/used-applications.js'
 import { createContent } from '../domain/content/content.js'
@@ -99,7 +100,12 @@ const createTokenNouns = (config: Config, platform: NounPlatform) => {
 type TokenNouns = ReturnType<typeof createTokenNouns>
 
 /** Users, and what tells them and their applications of changes. */
-const createUserNouns = (config: Config, platform: NounPlatform, { keysFor, sealFor }: Keys) => {
+const createUserNouns = (
+  config: Config,
+  platform: NounPlatform,
+  { keysFor, sealFor }: Keys,
+  { tokens }: Pick<TokenNouns, 'tokens'>,
+) => {
   const { database, clock, log, metrics, mailer, webhookReceiver: receiver } = platform
   const usernames = createUsernames({ database, clock, reserved: config.reservedUsernames })
   const users = createUsers({ database, clock })
@@ -117,6 +123,7 @@ const createUserNouns = (config: Config, platform: NounPlatform, { keysFor, seal
   })
   // Keyed hashes, which are stored and counted in the place of typed names.
   const nameMarks = createNameMarks(keysFor('typed names'))
+  const administrators = createAdministrators({ ...config, database, clock })
   const events = createEvents({
     database,
     clock,
@@ -124,6 +131,7 @@ const createUserNouns = (config: Config, platform: NounPlatform, { keysFor, seal
     // They are called after the commit. A webhook that was written in the same transaction can be sent now.
     listeners: [(recorded) => log.info(recorded, 'event'), (_, event) => metrics?.countEvent(event), webhooks.wake],
     leftToService: platform.leavesEventsToService,
+    administrators,
     onLost: (err) => log.error({ err }, 'an event could not be written to the database'),
   })
   const mails = createMails({
@@ -136,12 +144,13 @@ const createUserNouns = (config: Config, platform: NounPlatform, { keysFor, seal
     letterhead: { publicUrl: config.publicUrl, brand: themeOf(config), from: config.mailFrom },
     onOutcome: metrics?.countAttempt.mail,
   })
-  const groups = createGroups({ database, clock, events })
+  const groups = createGroups({ database, clock, events, administrators, tokens })
   return {
     profileFields,
     usernames,
     users,
     groups,
+    administrators,
     newUsers,
     userChanges,
     identityLinks,
@@ -176,7 +185,7 @@ export const createNouns = (config: Config, platform: NounPlatform) => {
   const { database, clock, log, outbound, workers, leakedPasswords: leaked } = platform
   const keys = createKeys(platform.secrets)
   const tokenNouns = createTokenNouns(config, platform)
-  const withUsers = { ...tokenNouns, ...createUserNouns(config, platform, keys) }
+  const withUsers = { ...tokenNouns, ...createUserNouns(config, platform, keys, tokenNouns) }
   const withSessions = { ...withUsers, ...createSessionNouns(config, platform, keys, withUsers) }
   const { keysFor, sealFor } = keys
   const registrationNouns = createRegistrationNouns(config, { ...platform, ...withSessions })

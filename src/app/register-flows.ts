@@ -196,6 +196,10 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
   contentRoutes(server, dependencies)
   registerServiceFlows(server, dependencies)
   registerProtocolFlows(server, config, dependencies)
+  if (config.adminGroup !== undefined) {
+    const { registerAdminFlows } = await import('./admin-flows.js')
+    registerAdminFlows(server, config, config.adminGroup, dependencies)
+  }
   if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox, accent: config.accentColor })
   const pages = pagesRoutes(server, {
     assets: await loadAssets(),

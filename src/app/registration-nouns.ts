@@ -1,4 +1,5 @@
 import type { Config } from '../config.js'
+import type { Events } from '../domain/events/events.js'
 import type { Groups } from '../domain/groups/groups.js'
 import { createInvitations } from '../domain/invitations/invitations.js'
 import type { MailedCodes } from '../domain/mailed-codes/mailed-codes.js'
@@ -20,6 +21,7 @@ type Dependencies = {
   groups: Groups
   mailedCodes: MailedCodes
   profileFields: ProfileFields
+  events: Events
 }
 
 /** The nouns that decide who gets an account. */

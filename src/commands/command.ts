@@ -1,9 +1,9 @@
 import type { Readable, Writable } from 'node:stream'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import type { Nouns } from '../app/nouns.js'
+import type { OperatorNouns } from '../app/operator-nouns.js'
 import type { Environment } from '../config.js'
 import { isRefused, type Refused } from '../contract/outcome.js'
-import type { ProviderId } from '../contract/providers.js'
 import { refusals } from '../contract/refusals.js'
 import type { UsernameRefusal } from '../contract/username-rules.js'
 import type { Addresses } from '../domain/mails/write-letter.js'
@@ -15,7 +15,6 @@ import type { Clock } from '../lib/clock.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { accountName } from '../platform/account-name.js'
 import type { Database } from '../platform/database/database.js'
-import type { OperatorStores } from './operator-stores.js'
 
 /** What commands need: whether a password follows the rules, and its hash. */
 export type CommandPasswords = {
@@ -26,11 +25,10 @@ export type CommandPasswords = {
 
 /** The nouns of the service, and what only commands ask for. */
 export type Stores = Omit<Nouns, 'passwords'> &
-  OperatorStores & {
+  OperatorNouns & {
     database: Database
     clock: Clock
     bulkUsers: BulkUsers
-    configuredProviders: readonly ProviderId[]
     secondFactor: 'optional' | 'required'
     passwords: CommandPasswords
     /** What is stored about a user, as the user could download it. */

@@ -35,7 +35,7 @@ import { userProvidersUnlink } from './users/user-providers-unlink.js'
 import { userRecover } from './users/user-recover.js'
 import { userSetEmail } from './users/user-set-email.js'
 import { userShow } from './users/user-show.js'
-import { userDisable, userEnable, userExpirePassword } from './users/user-state.js'
+import { userDisable, userEnable, userExpirePassword, userLockDown, userSendReset } from './users/user-state.js'
 
 /** Every command, in the order of the help. */
 const commands: Readonly<Record<string, Command>> = {
@@ -51,6 +51,8 @@ const commands: Readonly<Record<string, Command>> = {
   'user show': userShow,
   'user disable': userDisable,
   'user enable': userEnable,
+  'user lock-down': userLockDown,
+  'user send-reset': userSendReset,
   'user delete': userDelete,
   'user expire-password': userExpirePassword,
   'user sessions list': userSessionsList,

@@ -2,11 +2,11 @@ import { composeAccountData } from '../app/account-data.js'
 import { openLeakedPasswords } from '../app/leaked-passwords.js'
 import { createNouns } from '../app/nouns.js'
 import { openStore } from '../app/open-platform.js'
+import { createOperatorNouns } from '../app/operator-nouns.js'
 import { migrateDatabase } from '../app/prepare-database.js'
 import { readProfileFields } from '../app/profile-fields-file.js'
 import type { Config } from '../config.js'
 import { isRefused } from '../contract/outcome.js'
-import { byProvider } from '../contract/providers.js'
 import { addressesOf } from '../domain/mails/write-letter.js'
 import type { Passwords } from '../domain/passwords/passwords.js'
 import { createWorkers } from '../domain/passwords/workers.js'
@@ -18,7 +18,6 @@ import { existingSecret } from '../platform/generated-secret.js'
 import { createLog } from '../platform/log.js'
 import { createOutbound } from '../platform/outbound/outbound.js'
 import { CommandFailure, type CommandPasswords, type Stores } from './command.js'
-import { operatorStores } from './operator-stores.js'
 import { commandLog } from './terminal/command-log.js'
 
 /** A command does not share its threads, so this happens only if the machine is far too slow. */
@@ -105,13 +104,12 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
   const nouns = createNouns({ ...config, reservedUsernames: [] }, platform)
   return {
     ...nouns,
-    ...operatorStores(config, { ...platform, ...nouns }),
+    ...createOperatorNouns(config, { ...platform, ...nouns }),
     database,
     clock,
     accountData: composeAccountData(nouns, clock),
     addresses: addressesOf(config.publicUrl),
     bulkUsers: createBulkUsers({ database, usernames: nouns.usernames }),
-    configuredProviders: byProvider(config.providers).map(([id]) => id),
     secondFactor: config.secondFactor,
     passwords: forCommands(nouns.passwords),
     close: async () => {

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { isGroupName } from '../contract/groups.js'
 import { safeReturnTo } from '../contract/return-to.js'
 import { longestIssuer } from '../domain/tokens/tokens.js'
 import { days, hours, minutes, readDuration } from '../lib/durations.js'
@@ -91,6 +92,10 @@ const freshness: Read<number> = (value) => {
   if (milliseconds < 1 * minutes) throw new InvalidValue('must be at least 1m')
   return milliseconds
 }
+const groupName: Read<string> = (value) => {
+  if (!isGroupName(value)) throw new InvalidValue('must be the name of a group, such as admins')
+  return value
+}
 const trustedDevices: Read<number | 'off'> = (value) => {
   if (value === 'off') return value
   const milliseconds = readDuration(value) ?? 0
@@ -130,6 +135,8 @@ export const settings = {
   ...(providerSettings as object),
   SMTP_URL: { read: smtpServer, otherwise: 'development mailbox', secret: true, meaning: 'Server for outgoing mail: `smtp://user:password@mail.example.com` (port 587, STARTTLS), `smtps://user:password@mail.example.com` (port 465, TLS from the start), `smtp://127.0.0.1:25` for a server on this machine without a password. With `smtp` to another machine STARTTLS and a valid certificate are required; `?tls=off` says that the connection is not encrypted. In the name and the password write `@ : / ? # %` as `%40 %3A %2F %3F %23 %25`. Required in production.' },
   MAIL_FROM: { read: mailSender, fallback: 'Latchkey <no-reply@localhost>', meaning: 'Sender of the mails: one address, with or without a name before it. Required in production.' },
+  ADMIN_GROUP: { read: groupName, otherwise: 'off', meaning: 'Group whose members are administrators: see docs/administrators.md. They help users and manage groups, invitations and applications in the browser, with a second factor. The group is made and gets its first member on the command line (`latchkey group add`, `latchkey user groups USER --add`); until it is there, nobody is an administrator.' },
+  SUPPORT_GROUP: { read: groupName, otherwise: 'none', meaning: 'Group whose members can look and help users as administrators do, and cannot change groups, invitations and applications, delete users, or touch the accounts of administrators. Only with `ADMIN_GROUP`.' },
   REGISTRATION: { read: oneOf('open', 'invited', 'closed'), fallback: 'open', meaning: 'Who can create an account. `open`: anyone with an email address. `invited`: only users with an invitation, and the page says so. `closed`: the same, but the pages do not offer registration at all. `latchkey invite EMAIL` sends an invitation; it works with each of the three. Users who have an account can always sign in.' },
   REGISTRATION_DOMAINS: { read: registrationDomains, fallback: '', otherwise: 'all', meaning: 'Domains, separated by commas, such as `example.com`: only addresses of exactly these domains, and not of those below them, can register, create an account with a provider, or become the new address of an account. An invitation overrides this. With `REGISTRATION=invited` or `closed` a domain by itself lets no user in.' },
   RESERVED_USERNAMES: { read: reservedUsernames, fallback: commonlyReserved, meaning: 'Usernames that no user can choose, separated by commas; they are compared as usernames are, so `Admin` is reserved too. A list of your own replaces the default. `off`: none. The command line can give such a name to a user.' },

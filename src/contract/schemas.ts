@@ -186,6 +186,7 @@ export const Session = Type.Object(
     current: Type.Boolean(),
     methods: Type.Array(Type.String(), { description: 'How the user proved who they are, as in `amr`' }),
     provider: Nullable(Type.String({ description: 'Where the session began, if that was at a provider' })),
+    administers: Type.Boolean({ description: 'Whether it was used as an administrator' }),
   },
   { title: 'Session' },
 )

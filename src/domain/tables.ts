@@ -45,5 +45,13 @@ export const writableTables: readonly string[] = [
 ]
 export const readableTables: readonly string[] = ['content', 'schema_migrations']
 
+/** Rows of these stay as they were written: only these columns may be changed. A trigger says which rows may be deleted. */
+const changeableColumns: Readonly<Record<string, readonly string[]>> = { events: ['name_mark', 'log_pending'] }
+
 /** The grants of a migration, for the role of the running service. */
-export const grantsFor = (role: string) => ({ role, writable: writableTables, readable: readableTables })
+export const grantsFor = (role: string) => ({
+  role,
+  writable: writableTables,
+  readable: readableTables,
+  changeableColumns,
+})

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isAdminAddress } from './admin-guard.js'
 import { isProtocolRoute } from './protocol/protocol-routes.js'
 
 export type AllowedOrigins = ReturnType<typeof createAllowedOrigins>
@@ -24,6 +25,7 @@ export const createAllowedOrigins = (origins: readonly string[]) => {
     grant: async (request: FastifyRequest, reply: FastifyReply) => {
       // Those never answer with credentials, and programs have a list of their own.
       if (allowed.size === 0 || !request.url.startsWith('/api/auth/') || isProtocolRoute(request)) return undefined
+      if (isAdminAddress(request.routeOptions.url) || isAdminAddress(request.url)) return undefined
       reply.header('vary', 'Origin')
       const { origin, 'access-control-request-method': asked } = request.headers
       if (!has(origin)) return undefined

@@ -3,6 +3,7 @@ import { type Refused, refuse } from '../contract/outcome.js'
 import type { InvalidFields } from '../contract/profile-fields.js'
 import type { FreshSignInRequired, PasswordRejected } from '../contract/refusal-bodies.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
+import { ActorRefused } from '../domain/administrators/actor-refused.js'
 import { isForeignKeyViolation, StoreUnavailable } from '../platform/database/database.js'
 import { protocolBodyOf } from './protocol/protocol-errors.js'
 import { isForPrograms } from './protocol/protocol-routes.js'
@@ -32,7 +33,13 @@ export const bodyOf = ({ refused, message, errors, ids, methods, freeFrom, field
   return errors ? { ...body, valid: false, errors, ids } : body
 }
 
-const limitHeaders = ['RateLimit', 'RateLimit-Policy', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
+export const limitHeaders = [
+  'RateLimit',
+  'RateLimit-Policy',
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+]
 
 /** Routes send by the `sendRefusal` of their `routeRefusals`, which takes only what they have named. */
 export const sendRefusal = (reply: FastifyReply, refusal: Answered) => {
@@ -76,6 +83,7 @@ const validationMessage = (error: FastifyError) => {
 
 const refusalFor = (error: FastifyError): Answered => {
   if (error instanceof StoreUnavailable) return refuse('unavailable')
+  if (error instanceof ActorRefused) return refuse(error.refused)
   // Every reference in the database is one to a user: the account was deleted while the request was under way.
   if (isForeignKeyViolation(error)) return refuse('not_authenticated')
   if (error.validation) return refuse('bad_request', { message: validationMessage(error) })

@@ -1,8 +1,10 @@
 import type { RouteOptions } from 'fastify'
+import type { AdminRole } from '../contract/admin/admin-bodies.js'
 import type { LimitCode } from '../contract/limits.js'
 import type { RefusalCode } from '../contract/refusals.js'
 import type { LimiterName } from '../domain/limiters/limiters.js'
 import type { ServiceScope } from '../domain/service-keys/service-keys.js'
+import { adminRoleOf } from './admin-guard.js'
 import type { Callers } from './caller.js'
 import type { Csrf } from './csrf.js'
 import type { Enrolling } from './enrolling.js'
@@ -21,6 +23,8 @@ export type RouteFacts = {
   byEnrolment: boolean
   /** Whether the session must be fresh. */
   isSensitive: boolean
+  /** The role of an administrator who may call it; undefined if it is no route of administrators. */
+  adminRole: AdminRole | undefined
   /** What the key of another program must be for; undefined if the route takes no such key. */
   serviceScope: ServiceScope | undefined
   limiters: readonly LimiterName[]
@@ -51,18 +55,20 @@ export const createGuards = ({ callers, csrf, limits, freshness, enrolling, serv
   const read = [callers.required, limits.bySession]
   const change = changeWith(limits.bySession)
 
-  const factsOf = ({ method, url, onRequest, preHandler, config = {} }: RouteOptions): RouteFacts => {
-    const hooks: unknown[] = [onRequest ?? [], preHandler ?? []].flat()
+  const factsOf = ({ method, url, onRequest = [], preHandler, config = {} }: RouteOptions): RouteFacts => {
+    const hooks: unknown[] = [onRequest, preHandler ?? []].flat()
     const scope = hooks.map(serviceCallers.scopeOf).find((each) => each !== undefined)
     const countings = hooks.flatMap((hook) => countingOf(hook) ?? [])
+    const adminRole = adminRoleOf({ onRequest })
     const byService: readonly LimiterName[] = scope ? ['service', 'login'] : []
     return {
       method: String([method].flat()[0]),
       url,
-      byAccessToken: hooks.includes(callers.required),
+      byAccessToken: hooks.includes(callers.required) || adminRole !== undefined,
       byCsrfToken: hooks.includes(csrf.required),
       byEnrolment: hooks.includes(enrolling.required),
       isSensitive: hooks.includes(freshness.required) || hooks.includes(enrolling.fresh),
+      adminRole,
       serviceScope: scope,
       limiters: [...new Set([...countings.flatMap(({ names }) => names), ...byService, ...(config.countsIn ?? [])])],
       unlimited: config.unlimited,

@@ -8,6 +8,7 @@ import type { LimiterName } from '../domain/limiters/limiters.js'
 import type { UsedKey } from '../domain/service-keys/service-keys.js'
 import { isCleanText, parseStrictJson } from '../lib/strict-json.js'
 import type { Log } from '../platform/log.js'
+import { requireAdminGuard } from './admin-guard.js'
 import { type AllowedOrigins, noOtherOrigins } from './allowed-origins.js'
 import { createProxyWatch } from './client.js'
 import { refuseCrossSite } from './cross-site.js'
@@ -121,6 +122,7 @@ export const createServer = (options: ServerOptions) => {
   acceptStrictJson(server)
   acceptForms(server)
   const answerUnknown = createUnknownAddresses(server)
+  server.addHook('onRoute', requireAdminGuard)
   // The fast lane (flows/access-check) passes by these hooks: what a new one does, it must do too, or decline.
   server.addHook('onRequest', async (request, reply) => {
     reply.headers(headers)

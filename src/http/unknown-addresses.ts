@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
 import { refusals } from '../contract/refusals.js'
+import { isAdminAddress } from './admin-guard.js'
 import { sendRefusal } from './errors.js'
 import { sendProtocolError } from './protocol/protocol-errors.js'
 import { isAddressForPrograms } from './protocol/protocol-routes.js'
@@ -26,13 +27,14 @@ export const createUnknownAddresses = (server: FastifyInstance) => {
     routes.set(url, route)
   })
 
-  /** 405 if the path is known with another method; otherwise a page for browsers and an error for programs. */
+  /** 405 if the path is known with another method, and not for administrators only; otherwise a page for browsers and an error for programs. */
   return (page: (request: FastifyRequest, reply: FastifyReply) => FastifyReply) =>
     server.setNotFoundHandler((request, reply) => {
       const path = withoutQuery(request.url)
       const known = [...routes.values()].filter(({ pattern }) => pattern.test(path))
       const methods = [...new Set(known.flatMap(({ methods }) => [...methods]))].sort()
-      if (methods.length > 0 && !methods.includes(request.method)) {
+      const isHidden = known.some(({ url }) => isAdminAddress(url))
+      if (methods.length > 0 && !methods.includes(request.method) && !isHidden) {
         reply.header('Allow', methods.join(', '))
         return known.some(({ url }) => isAddressForPrograms(url))
           ? sendProtocolError(reply, wrongMethod)

@@ -148,6 +148,8 @@ describe('the role of the running service', () => {
     'drop table users',
     'truncate users',
     'create index mine on users (name)',
+    "update events set reason = 'other'",
+    'alter table events disable trigger event_changed',
   ])('may not %s', async (text) => {
     await expect(service.query(text)).rejects.toMatchObject({ code: '42501' })
   })

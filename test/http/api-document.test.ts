@@ -3,9 +3,6 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { languages } from '#contract/languages.js'
 import { type RefusalCode, refusalCodes, refusals } from '#contract/refusals.js'
-import { apiGuide } from '../../scripts/api-guide.mjs'
-import { settings } from '../../src/config/settings.js'
-import { limiters } from '../../src/domain/limiters/limiters.js'
 import { catalogue } from '../../web/words/catalogue.js'
 import { documentedOperations } from '../support/api-document.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -32,13 +29,6 @@ it('every route has a limiter or says why not, names what its guards refuse, and
     for (const language of languages)
       for (const code of named) expect(catalogue[language].refusals[code], `${language} ${code}`).toBeTruthy()
   }
-})
-
-it('docs/api.md has every request: run npm run docs', async () => {
-  const text = await readFile(new URL('../../docs/api.md', import.meta.url), 'utf8')
-  const routes = latchkey.app.routes.list()
-  expect(text).toBe(apiGuide(routes, limiters, settings))
-  expect(text.match(/^\| `(GET|POST|PATCH|DELETE) /gm)).toHaveLength(routes.filter(({ isHidden }) => !isHidden).length)
 })
 
 it('docs/openapi.json is what the routes say: run npm run docs', async () => {

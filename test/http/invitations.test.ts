@@ -31,7 +31,7 @@ const actionsAt = (latchkey: () => Latchkey) => {
       if (isRefused(made)) throw new Error(`${address} has an account`)
       return made.token
     },
-    revoke: (address: string) => nouns().invitations.revoke(emailOf(address)),
+    revoke: (address: string) => nouns().invitations.revoke(emailOf(address), operatorClient('root')),
     register: (email: string, invite?: unknown, tab = latchkey().browser()) => {
       turn += 1
       return tab.post('/api/auth/register', { username: `user${turn}`, email, password: goodPassword, invite })

@@ -16,6 +16,7 @@ const session = {
   current: false,
   methods: ['pwd', 'otp', 'from_a_later_release'],
   provider: null,
+  administers: false,
 }
 
 describe('the button that ends a session', () => {

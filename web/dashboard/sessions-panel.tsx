@@ -109,6 +109,7 @@ const SessionFacts = ({ session }: { session: Session }) => {
       </span>
       <span>{fill(words.sessionSince, { date: fullDate(session.createdAt, locale) })}</span>
       {methods && <span>{fill(words.sessionProof, { methods })}</span>}
+      {session.administers && <span>{words.sessionAdministers}</span>}
     </div>
   )
 }

@@ -152,6 +152,18 @@ export const de: Words = {
     unknown_application: 'Die Anwendung, die Sie hierher geschickt hat, ist hier nicht bekannt.',
     redirect_not_registered:
       'Die Anwendung möchte, dass Sie zu einer Adresse zurückkehren, die für sie nicht eingetragen ist. Zu Ihrer Sicherheit geht es dorthin nicht weiter.',
+    reason_required: 'Geben Sie einen Grund an: Dem Benutzer wird etwas genommen.',
+    own_account: 'Ihr eigenes Konto können Sie hier nicht ändern.',
+    administrators_account: 'Nur Administratoren können das Konto eines Administrators ändern.',
+    no_group: 'Es gibt keine Gruppe mit diesem Namen.',
+    group_in_use: 'Eine Anwendung oder eine Einstellung des Dienstes nennt diese Gruppe. Ändern Sie zuerst das.',
+    group_has_members: 'Diese Gruppe hat Mitglieder, die sie verlieren würden.',
+    group_of_administrators:
+      'Eine Einladung macht niemanden zum Administrator. Fügen Sie den Benutzer später zur Gruppe hinzu.',
+    account_disabled: 'Dieses Konto ist deaktiviert. Aktivieren Sie es zuerst.',
+    too_many_mails: 'An diese Adresse gingen vorerst genug solcher E-Mails. Versuchen Sie es später noch einmal.',
+    has_account: 'Zu dieser Adresse gibt es bereits ein Konto.',
+
     already_linked: 'Ein anderes {provider}-Konto ist bereits verbunden. Trennen Sie es zuerst.',
     last_way_in: 'Das ist Ihre einzige Anmeldemöglichkeit. Richten Sie zuerst eine weitere ein.',
     provider_unavailable: '{provider} ist nicht erreichbar. Bitte versuchen Sie es gleich noch einmal.',
@@ -427,6 +439,7 @@ export const de: Words = {
     device: '{browser} unter {system}',
     onAppleDevice: '{browser} auf dem {system}',
     sessionSince: 'Seit {date}',
+    sessionAdministers: 'Als Administrator benutzt',
     sessionProof: 'Angemeldet mit {methods}',
     sessionMethods: {
       pwd: 'Passwort',
@@ -527,6 +540,8 @@ export const de: Words = {
       user_disabled: 'Konto gesperrt',
       user_enabled: 'Konto entsperrt',
       sessions_ended: 'Abmeldung auf allen Geräten durch die Administration',
+      user_locked_down: 'Konto von der Administration gesperrt und gesichert',
+      admin_session_began: 'Als Administrator benutzt',
       limits_cleared: 'Beschränkungen von der Administration aufgehoben',
     },
   },

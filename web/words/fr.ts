@@ -144,6 +144,18 @@ export const fr: Words = {
     unknown_application: 'L’application qui vous a envoyé ici n’est pas connue de ce site.',
     redirect_not_registered:
       'L’application veut vous faire revenir à une adresse qui n’est pas enregistrée pour elle. Pour votre sécurité, vous n’y êtes pas envoyé.',
+    reason_required: 'Indiquez pourquoi : cela retire quelque chose à l’utilisateur.',
+    own_account: 'Vous ne pouvez pas modifier votre propre compte ici.',
+    administrators_account: 'Seuls les administrateurs peuvent modifier le compte d’un administrateur.',
+    no_group: 'Il n’existe pas de groupe de ce nom.',
+    group_in_use: 'Une application ou un réglage du service nomme ce groupe. Modifiez cela d’abord.',
+    group_has_members: 'Ce groupe a des membres, qui le perdraient.',
+    group_of_administrators:
+      'Une invitation ne fait de personne un administrateur. Ajoutez l’utilisateur au groupe plus tard.',
+    account_disabled: 'Ce compte est désactivé. Activez-le d’abord.',
+    too_many_mails: 'Cette adresse a reçu assez d’e-mails de ce genre pour le moment. Réessayez plus tard.',
+    has_account: 'Cette adresse a déjà un compte.',
+
     already_linked: 'Un autre compte {provider} est déjà associé. Dissociez-le d’abord.',
     last_way_in: 'C’est votre seul moyen de connexion. Ajoutez-en d’abord un autre.',
     provider_unavailable: '{provider} est injoignable. Veuillez réessayer dans un instant.',
@@ -415,6 +427,7 @@ export const fr: Words = {
     device: '{browser} sur {system}',
     onAppleDevice: '{browser} sur {system}',
     sessionSince: 'Depuis le {date}',
+    sessionAdministers: 'Utilisée comme administrateur',
     sessionProof: 'Connexion avec {methods}',
     sessionMethods: {
       pwd: 'mot de passe',
@@ -513,6 +526,8 @@ export const fr: Words = {
       user_disabled: 'Compte désactivé',
       user_enabled: 'Compte réactivé',
       sessions_ended: 'Déconnexion partout par l’administrateur',
+      user_locked_down: 'Compte verrouillé par l’administrateur',
+      admin_session_began: 'Utilisé comme administrateur',
       limits_cleared: 'Limites levées par l’administrateur',
     },
   },

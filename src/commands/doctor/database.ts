@@ -81,8 +81,8 @@ const askRights = async (sql: Sql) => {
             has_table_privilege('content', 'insert') or has_table_privilege('content', 'update')
               or has_table_privilege('content', 'delete') or has_table_privilege('content', 'truncate') as writes,
             (select bool_and(has_table_privilege(name, 'select')) from unnest($1::text[]) as name)
-              and (select bool_and(has_table_privilege(name, right_needed)) from unnest($2::text[]) as name,
-                   unnest(array['insert', 'update', 'delete']) as right_needed) as needs
+              and (select bool_and(has_table_privilege(name, 'insert') and has_table_privilege(name, 'delete')
+                     and has_any_column_privilege(name, 'update')) from unnest($2::text[]) as name) as needs
      from pg_roles where rolname = current_user`,
     [tables, writableTables],
   )

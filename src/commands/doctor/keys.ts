@@ -4,10 +4,9 @@ import { createListKeys, type ListedApplicationKey } from '../../domain/applicat
 import type { ApplicationAlgorithm } from '../../domain/application-keys/signed-token.js'
 import { sealedColumns } from '../../domain/sealed-values/sealed-columns.js'
 import { createSealedValues } from '../../domain/sealed-values/sealed-values.js'
-import { signsFor } from '../../domain/signing-keys/schedule.js'
+import { isOverdue } from '../../domain/signing-keys/schedule.js'
 import { createSigningKeys } from '../../domain/signing-keys/signing-keys.js'
 import { systemClock } from '../../lib/clock.js'
-import { days } from '../../lib/durations.js'
 import type { Database } from '../../platform/database/database.js'
 import { existingSecret } from '../../platform/generated-secret.js'
 import { counted } from '../terminal/counted.js'
@@ -20,8 +19,6 @@ export const sealingSecretsOf = async ({ sealingKey, jwtSecret, dataDir }: Seali
 export type SealingSettings = Pick<Config, 'sealingKey' | 'jwtSecret' | 'dataDir'>
 
 const asDate = (moment: Date) => moment.toISOString().slice(0, 10)
-
-const isOverdue = (current: { signsFrom: Date }) => Date.now() - current.signsFrom.getTime() > signsFor + 1 * days
 
 type TimedKey = { id: string; state: string; signsFrom: Date }
 
@@ -49,7 +46,7 @@ export const checkSigningKeys = async (
     )
   if (!current) return ok('the first start with ES256 makes a key')
   const says = whoSigns(current, waiting)
-  return isOverdue(current) && !waiting
+  return isOverdue(current.signsFrom, new Date()) && !waiting
     ? warning(`${says}: it is older than 90 days, and no running instance has ACCESS_TOKEN_ALGORITHM=ES256`)
     : ok(says)
 }
@@ -60,7 +57,7 @@ const judgeAlgorithm = (algorithm: ApplicationAlgorithm, keys: readonly ListedAp
   const waiting = inState(own, 'waiting')
   if (!current) return ok(`${algorithm}: the running service makes a key`)
   const says = `${algorithm}: ${whoSigns(current, waiting)}`
-  return isOverdue(current) && !waiting
+  return isOverdue(current.signsFrom, new Date()) && !waiting
     ? warning(`${says}: it is older than 90 days, and no running instance has replaced it`)
     : ok(says)
 }

@@ -1,4 +1,4 @@
-import { isRefused } from '../../contract/outcome.js'
+import { isRefused, type Refused } from '../../contract/outcome.js'
 import type { Group } from '../../domain/groups/groups.js'
 import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
 import { counted } from '../terminal/counted.js'
@@ -69,8 +69,20 @@ The same as \`latchkey user list --group NAME\`, with the same options.`,
   },
 }
 
-/** So many members leave a group that is deleted in one transaction. */
-const membersAtOnce = 500
+type NotDeleted =
+  | Refused<'no_group'>
+  | Refused<'group_has_members'>
+  | (Refused<'group_in_use'> & { application: string | undefined })
+
+const whyNotDeleted = (refusal: NotDeleted, name: string) => {
+  if (refusal.refused === 'no_group') return `There is no group ${name}.`
+  if (refusal.refused === 'group_has_members')
+    return `The group ${name} has members, who would lose it. Add --yes to delete it.`
+  const { application } = refusal
+  if (application === undefined)
+    return `ADMIN_GROUP or SUPPORT_GROUP names the group ${name}. Change the setting first.`
+  return `The application ${printableText(application)} lets the group ${name} in. Change that first: ${quoteCommand('application change', application)} --group ANOTHER`
+}
 
 export const groupDelete: Command = {
   summary: 'Delete a group, and take it away from its members',
@@ -85,21 +97,11 @@ They lose it within two seconds, and stay signed in. If the command is interrupt
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, ...json }, ['NAME'])
     const name = groupNameFrom(positionals[0] ?? '')
-    return withStores(context, 'service', async ({ groups, groupChanges }) => {
-      const client = operator(context)
-      let members = 0
-      for (;;) {
-        const removed = await groups.remove(name, client)
-        if (!isRefused(removed)) break
-        if (removed.refused === 'no_group') throw new CommandFailure(`There is no group ${name}.`)
-        if (removed.refused === 'group_in_use')
-          throw new CommandFailure(
-            `The application ${printableText(removed.application)} lets the group ${name} in. Change that first: ${quoteCommand('application change', removed.application)} --group ANOTHER`,
-          )
-        if (!values.yes)
-          throw new CommandFailure(`The group ${name} has members, who would lose it. Add --yes to delete it.`)
-        members += await groupChanges.removeMembers(client, name, membersAtOnce)
-      }
+    return withStores(context, 'service', async ({ groupChanges }) => {
+      const alsoWithMembers = values.yes ?? false
+      const deleted = await groupChanges.deleteGroup(operator(context), name, { alsoWithMembers })
+      if (isRefused(deleted)) throw new CommandFailure(whyNotDeleted(deleted, name))
+      const { members } = deleted
       const done = `Deleted the group ${name}; it had ${counted(members, 'member')}.`
       await print(context.stdout, values.json ? printableJson({ name, deleted: true, members }) : done)
       return 0

@@ -16,12 +16,18 @@ export const eventAsObject = (event: StoredEvent) => ({
   requestId: event.requestId,
   ip: event.ip,
   userAgent: event.userAgent,
+  actorId: event.actorId,
+  actor: event.actor,
+  actorReason: event.actorReason,
 })
 
 export const eventAsJson = (event: StoredEvent) => printableJson(eventAsObject(event))
 
-/** What a command did came from no address: the account of the operator says more. */
-const originOf = ({ ip, userAgent }: StoredEvent) => (ip === commandLine ? `${ip} (${userAgent})` : ip)
+/** What a command did came from no address: the account of the operator says more. So does the name of an administrator. */
+const originOf = ({ ip, userAgent, actor }: StoredEvent) => {
+  const who = ip === commandLine ? userAgent : actor
+  return who === null ? ip : `${ip} (${who})`
+}
 
 const cellsOf = (event: StoredEvent) => [
   event.createdAt.toISOString(),

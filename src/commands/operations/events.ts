@@ -1,8 +1,7 @@
 import { duration, InvalidValue } from '../../config/setting-values.js'
 import { eventKinds } from '../../contract/events.js'
 import type { EventQuery, StoredEvent } from '../../domain/events/events.js'
-import { commandLine } from '../../domain/sessions/client.js'
-import { readAddress, readRange } from '../../http/client.js'
+import { readPlace } from '../../http/event-place.js'
 import { parseDate } from '../../lib/parse-date.js'
 import {
   type Command,
@@ -15,7 +14,6 @@ import {
   withStores,
 } from '../command.js'
 import { printList } from '../terminal/print-list.js'
-import { findUser } from '../users/find-user.js'
 import { eventAsJson, eventsAsTable, followedHeading, followedLine } from './event-lines.js'
 import { followEvents } from './follow-events.js'
 
@@ -33,16 +31,9 @@ export const momentFrom = (option: string, text: string, now: Date) => {
   }
 }
 
-/** What events have that came without an address. */
-const notAddresses = [commandLine, 'unknown']
-
-/** An address, a network such as 192.0.2.0/24, or what stands in the place of an address. */
 const placeFrom = (text: string | undefined): Pick<EventQuery, 'ip' | 'network'> => {
-  if (text === undefined) return {}
-  if (notAddresses.includes(text)) return { ip: text }
-  const [ip, network] = text.includes('/') ? [undefined, readRange(text)] : [readAddress(text), undefined]
-  if (ip !== undefined) return { ip }
-  if (network !== undefined) return { network }
+  const place = text === undefined ? {} : readPlace(text)
+  if (place) return place
   throw new UsageFault('--ip takes an IPv4 or IPv6 address, a network such as 192.0.2.0/24, or “command line”.')
 }
 
@@ -65,7 +56,7 @@ const inLines = (words: readonly string[], indent: string, width = 118) =>
 
 const search = async (stores: Stores, named: string | undefined) => {
   if (named === undefined) return { find: stores.events.between, note: undefined }
-  const user = await findUser(stores, named)
+  const user = await stores.users.findNamed(named)
   const note = user ? undefined : `There is no user ${JSON.stringify(named)}: these are attempts under that name.`
   const find = (query: EventQuery) => stores.events.about({ name: named, ...(user && { userId: user.id }) }, query)
   return { find, note }

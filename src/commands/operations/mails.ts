@@ -5,7 +5,6 @@ import { days } from '../../lib/durations.js'
 import { type Command, limitFrom, print, readArguments, type Stores, withStores } from '../command.js'
 import { printList } from '../terminal/print-list.js'
 import { asTable } from '../terminal/table.js'
-import { findUser } from '../users/find-user.js'
 
 const mostAtOnce = 10_000
 const shownFor = 7 * days
@@ -67,7 +66,7 @@ const decided = ({ events, clock }: Stores, limit: number, owner: (MailOwner & {
 }
 
 const ownerOf = async (stores: Stores, named: string) => {
-  const user = await findUser(stores, named)
+  const user = await stores.users.findNamed(named)
   return user ? { userId: user.id, email: user.email, name: user.email } : { email: named, name: named }
 }
 

@@ -1,6 +1,5 @@
-import { mostGroups } from '../../contract/groups.js'
 import type { Language } from '../../contract/languages.js'
-import { isRefused } from '../../contract/outcome.js'
+import { isRefused, type Refused } from '../../contract/outcome.js'
 import type { Invitation } from '../../domain/invitations/invitations.js'
 import { longestAccessToken } from '../../domain/tokens/token-length.js'
 import {
@@ -24,26 +23,26 @@ type Output = { json: boolean }
 
 type Invited = { address: string; language: Language; groups: readonly string[] }
 
-/** The longest that a username can be: the account gets its groups, whatever name its owner chooses. */
-const longestUsername = '\u{20000}'.repeat(64)
+const whyRefused = (
+  refusal:
+    | Refused<'has_account' | 'too_many_groups' | 'group_of_administrators'>
+    | (Refused<'no_group'> & { group: string }),
+  email: string,
+) => {
+  if (refusal.refused === 'no_group')
+    return `There is no group ${refusal.group}. Make it with: latchkey group add ${refusal.group}`
+  if (refusal.refused === 'too_many_groups')
+    return `These are too many groups: an access token must stay under ${longestAccessToken} bytes.`
+  if (refusal.refused === 'group_of_administrators')
+    return 'An invitation does not make administrators. Add the user to the group when the account is there: latchkey user groups'
+  return `${email} has an account. Nothing was sent.`
+}
 
 const invite = (context: CommandContext, { address, language, groups }: Invited, { json }: Output) => {
   const email = emailFrom(address)
-  return withStores(context, 'service', async ({ invitations, addresses, events, groups: groupsNoun, tokens }) => {
-    const known = new Set((await groupsNoun.list()).map(({ name }) => name))
-    const unknown = groups.find((name) => !known.has(name))
-    if (unknown !== undefined)
-      throw new CommandFailure(`There is no group ${unknown}. Make it with: latchkey group add ${unknown}`)
-    if (groups.length > mostGroups || !tokens.fits({ username: longestUsername, email: email.email, groups }))
-      throw new CommandFailure(
-        `These are too many groups: an access token must stay under ${longestAccessToken} bytes.`,
-      )
+  return withStores(context, 'service', async ({ invitations, addresses }) => {
     const invitation = await invitations.invite(email, { ...operator(context), language }, groups)
-    if (isRefused(invitation)) throw new CommandFailure(`${email.email} has an account. Nothing was sent.`)
-    await events.record(
-      { kind: 'user_invited', ...(groups.length > 0 && { reason: `groups ${groups.join(',')}` }) },
-      { ...operator(context), typedName: email.email },
-    )
+    if (isRefused(invitation)) throw new CommandFailure(whyRefused(invitation, email.email))
     const link = addresses('invite', invitation.token)
     const expiresAt = invitation.expiresAt.toISOString()
     await print(
@@ -76,9 +75,9 @@ const list = (context: CommandContext, { json }: Output) =>
 
 const revoke = (context: CommandContext, address: string, { json }: Output) => {
   const email = emailFrom(address)
-  return withStores(context, 'service', async ({ invitations, events }) => {
-    if (!(await invitations.revoke(email))) throw new CommandFailure(`${email.email} has no open invitation.`)
-    await events.record({ kind: 'invitation_revoked' }, { ...operator(context), typedName: email.email })
+  return withStores(context, 'service', async ({ invitations }) => {
+    if (!(await invitations.revoke(email, operator(context))))
+      throw new CommandFailure(`${email.email} has no open invitation.`)
     const done = `Withdrew the invitation of ${email.email}.`
     await print(context.stdout, json ? printableJson({ email: email.email, revoked: true }) : done)
     return 0

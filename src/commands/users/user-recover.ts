@@ -4,7 +4,6 @@ import { days } from '../../lib/durations.js'
 import { type Command, CommandFailure, emailFrom, operator, print, readArguments, withStores } from '../command.js'
 import { counted } from '../terminal/counted.js'
 import { printableJson } from '../terminal/printable-json.js'
-import { findUser } from './find-user.js'
 import { noSuchUser } from './user-show.js'
 
 export const userRecover: Command = {
@@ -32,7 +31,7 @@ an email or an id.
       const { recoverAccount } = stores
       const named = positionals[0] ?? ''
       // A thief may have renamed the account that the owner still knows by its old name.
-      const found = await findUser(stores, named)
+      const found = await stores.users.findNamed(named)
       if (!found) throw await noSuchUser(stores, named)
       if (!values.yes)
         throw new CommandFailure(

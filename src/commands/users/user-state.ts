@@ -1,3 +1,4 @@
+import { isRefused } from '../../contract/outcome.js'
 import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
 import { counted } from '../terminal/counted.js'
 import { printableJson } from '../terminal/printable-json.js'
@@ -44,6 +45,55 @@ USER is a username, an email or an id. Sessions that were ended stay ended.${jso
       const { result: changed } = unlessDeleted(enabling, username)
       const done = changed ? `Enabled ${username}.` : `${username} was not disabled.`
       await print(context.stdout, values.json ? printableJson({ id, username, disabled: false, changed }) : done)
+      return 0
+    })
+  },
+}
+
+export const userLockDown: Command = {
+  summary: 'Lock an account that someone has got into, or is about to',
+  help: `latchkey user lock-down USER [--json]
+
+Disables the user and ends their sessions, also at applications. Links to choose a password, changes of the email that wait for
+their confirmation, mailed codes and sign-ins that wait for a second step are void, and no device is trusted any more. The user gets
+a mail. Links with “This was not me” still work, and do not enable the account: \`latchkey user enable\` does. USER is a username, an
+email or an id.${jsonHelp}`,
+
+  run: async (args, context) => {
+    const { positionals, values } = readArguments(args, json, ['USER'])
+    return withStores(context, 'service', async (stores) => {
+      const { id, username } = await requireUser(stores, positionals[0] ?? '')
+      const locking = await stores.operatorChanges.lockDown({ userId: id, client: operator(context) })
+      const { endedSessions: sessionsEnded } = unlessDeleted(locking, username)
+      const output = values.json
+        ? printableJson({ id, username, disabled: true, sessionsEnded })
+        : `Locked ${username} down; ended ${counted(sessionsEnded, 'session')}.`
+      await print(context.stdout, output)
+      return 0
+    })
+  },
+}
+
+const whyNotSent = {
+  account_disabled: 'is disabled, and could not use the link. Nothing was sent.',
+  too_many_mails: 'has got as many of these mails as an address may get for now. Nothing was sent.',
+} as const
+
+export const userSendReset: Command = {
+  summary: 'Mail a user a link to choose a new password',
+  help: `latchkey user send-reset USER [--json]
+
+The same mail that “Forgot password?” sends. A running service sends it. USER is a username, an email or an id.${jsonHelp}`,
+
+  run: async (args, context) => {
+    const { positionals, values } = readArguments(args, json, ['USER'])
+    return withStores(context, 'service', async (stores) => {
+      const { id, username } = await requireUser(stores, positionals[0] ?? '')
+      const sending = await stores.resetLinks.sendByOperator({ userId: id, client: operator(context) })
+      const sent = unlessDeleted(sending, username)
+      if (isRefused(sent)) throw new CommandFailure(`${username} ${whyNotSent[sent.refused]}`)
+      const done = `A running service mails ${username} a link to choose a new password.`
+      await print(context.stdout, values.json ? printableJson({ id, username, sent: true }) : done)
       return 0
     })
   },

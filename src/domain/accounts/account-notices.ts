@@ -14,6 +14,18 @@ export const accountNotices = {
     voids: [],
     event: null,
   },
+  // The first use of a session as an administrator.
+  admin_session_began: {
+    by: ['caller'],
+    mail: 'admin-session-began',
+    undo: null,
+    webhook: null,
+    otherSessions: 'stay',
+    thisSession: 'stays',
+    withdraws: [],
+    voids: [],
+    event: 'admin_session_began',
+  },
   device_trusted: {
     by: ['sign-in'],
     mail: 'device-trusted',

@@ -8,8 +8,11 @@ import type { AccountChanges, OperatorContext } from './account-changes.js'
 type Dependencies = {
   database: Database
   accountChanges: Pick<AccountChanges, 'byOperator' | 'byOperatorInside'>
-  groups: Pick<Groups, 'change' | 'lockMembers'>
+  groups: Pick<Groups, 'change' | 'lockMembers' | 'remove'>
 }
+
+/** So many members leave a group that is deleted in one transaction. */
+const membersAtOnce = 500
 
 const kinds = ['group_joined', 'group_left'] as const
 
@@ -29,20 +32,31 @@ export const createGroupChanges = ({ database, accountChanges, groups }: Depende
     }
   }
 
+  /** Some members lose the group, in one transaction. Returns how many. */
+  const removeMembers = (client: Client, name: string, limit: number) =>
+    database.transaction(async (sql) => {
+      const members = await groups.lockMembers(sql, name, limit)
+      for (const userId of members) {
+        const change = changeGroups({ remove: [name] })
+        const changed = await accountChanges.byOperatorInside(sql, { userId, client }, kinds, change)
+        if (isRefused(changed)) throw new Error(`A member whose row is held could not leave: ${changed.refused}`)
+      }
+      return members.length
+    })
+
   return {
     change: (actor: OperatorContext, wanted: GroupChange) =>
       accountChanges.byOperator(actor, kinds, changeGroups(wanted)),
 
-    /** Some members lose the group, in one transaction. Returns how many. */
-    removeMembers: (client: Client, name: string, limit: number) =>
-      database.transaction(async (sql) => {
-        const members = await groups.lockMembers(sql, name, limit)
-        for (const userId of members) {
-          const change = changeGroups({ remove: [name] })
-          const changed = await accountChanges.byOperatorInside(sql, { userId, client }, kinds, change)
-          if (isRefused(changed)) throw new Error(`A member whose row is held could not leave: ${changed.refused}`)
-        }
-        return members.length
-      }),
+    removeMembers,
+
+    /** Deletes a group, also from its members if that is meant. If it is interrupted, some members have lost it. */
+    deleteGroup: async (client: Client, name: string, { alsoWithMembers }: { alsoWithMembers: boolean }) => {
+      for (let members = 0; ; members += await removeMembers(client, name, membersAtOnce)) {
+        const removed = await groups.remove(name, client)
+        if (!isRefused(removed)) return { members }
+        if (removed.refused !== 'group_has_members' || !alsoWithMembers) return removed
+      }
+    },
   }
 }

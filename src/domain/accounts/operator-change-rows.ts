@@ -38,7 +38,7 @@ export const operatorChangeRows = {
   },
   user_disabled: {
     by: ['operator'],
-    mail: null,
+    mail: 'account-disabled',
     undo: null,
     webhook: 'user.updated',
     otherSessions: 'end',
@@ -49,7 +49,7 @@ export const operatorChangeRows = {
   },
   user_enabled: {
     by: ['operator'],
-    mail: null,
+    mail: 'account-enabled',
     undo: null,
     webhook: 'user.updated',
     otherSessions: 'stay',
@@ -57,6 +57,18 @@ export const operatorChangeRows = {
     withdraws: [],
     voids: [],
     event: 'user_enabled',
+  },
+  // Whoever has got into the account, or is about to, is out. Undo links stay, and do not enable the account.
+  user_locked_down: {
+    by: ['operator'],
+    mail: 'account-locked-down',
+    undo: null,
+    webhook: 'user.updated',
+    otherSessions: 'end',
+    thisSession: 'ends',
+    withdraws: [],
+    voids: ['resets', 'restore links', 'email change', 'trusted devices', 'waiting sign-ins'],
+    event: 'user_locked_down',
   },
   password_expired: {
     by: ['operator'],

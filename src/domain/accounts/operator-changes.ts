@@ -14,6 +14,9 @@ type Dependencies = Parameters<typeof createOperatorFactorChanges>[0] & {
 /** `from`: the address that the account must still have. `isFinal`: no undo link works any more, and the address before gets no mail. */
 type NewEmail = { from: string; email: Email; isFinal: boolean }
 
+/** Of what an administrator does in the browser, the user is told. An operator tells users in another way, or not at all. */
+const noticeOf = ({ client }: OperatorContext) => (client.actor ? {} : { mail: null })
+
 export type OperatorChanges = ReturnType<typeof createOperatorChanges>
 
 /** What operators, and programs with a key, can do to an account of any user. */
@@ -28,13 +31,20 @@ export const createOperatorChanges = (deps: Dependencies) => {
     disable: (actor: OperatorContext) =>
       byOperator(actor, 'user_disabled', async (sql, user) => {
         await userChanges.disable(sql, user.id)
-        return { result: user.disabled, changes: { user_disabled: {} } }
+        return { result: user.disabled, changes: { user_disabled: noticeOf(actor) } }
       }),
 
     enable: (actor: OperatorContext) =>
       byOperator(actor, 'user_enabled', async (sql, user) => {
         await userChanges.enable(sql, user.id)
-        return { result: user.disabled, changes: { user_enabled: {} } }
+        return { result: user.disabled, changes: { user_enabled: noticeOf(actor) } }
+      }),
+
+    /** For an account that a thief has, or may have. The result says whether the user was disabled before. */
+    lockDown: (actor: OperatorContext) =>
+      byOperator(actor, 'user_locked_down', async (sql, user) => {
+        await userChanges.disable(sql, user.id)
+        return { result: user.disabled, changes: { user_locked_down: {} } }
       }),
 
     setEmail: (actor: OperatorContext, { from, email, isFinal }: NewEmail) => {

@@ -1,37 +1,58 @@
-import { isRefused } from '../../contract/outcome.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
 import { randomToken } from '../../lib/random.js'
-import type { Database } from '../../platform/database/database.js'
+import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
+import type { Events } from '../events/events.js'
 import type { Mails } from '../mails/mails.js'
 import { type OneTimeTokens, resetLifetime } from '../one-time-tokens/one-time-tokens.js'
 import type { Client } from '../sessions/client.js'
-import type { Users } from '../users/users.js'
+import type { User, Users } from '../users/users.js'
+import type { OperatorContext } from './account-changes.js'
 
 type Dependencies = {
   database: Database
   users: Pick<Users, 'lock'>
   oneTimeTokens: Pick<OneTimeTokens, 'replaceReset'>
   mails: Pick<Mails, 'queue'>
+  events: Pick<Events, 'recordInside'>
 }
 
+/** `withheld`: no mail is sent. `applicationId`: who has sent the user here. */
 type Sending = { withheld: boolean; applicationId?: string | undefined }
 
 export type ResetLinks = ReturnType<typeof createResetLinks>
 
 /** The links with which the owner of an account chooses a new password. */
-export const createResetLinks = ({ database, users, oneTimeTokens, mails }: Dependencies) => ({
-  /**
-   * Anyone can ask for it. The last link stays valid until a newer mail is queued; if there were too many mails, nothing changes.
-   * False if the account is gone or disabled. `withheld`: no mail is sent. `applicationId`: who has sent the user here.
-   */
-  send: (userId: string, client: Client, { withheld, applicationId }: Sending) =>
-    database.transaction(async (sql) => {
-      const user = await users.lock(sql, userId)
-      if (!user || user.disabled) return false
-      const token = randomToken()
-      const values = { token, validFor: resetLifetime, hasPassword: user.passwordHash !== undefined }
-      const mail = { to: user.email, userId, template: 'reset-password', values, client, withheld } as const
-      const queued = await mails.queue(sql, mail)
-      if (!isRefused(queued)) await oneTimeTokens.replaceReset(sql, user.id, token, applicationId)
-      return true
-    }),
-})
+export const createResetLinks = ({ database, users, oneTimeTokens, mails, events }: Dependencies) => {
+  /** The last link stays valid until a newer mail is queued. Refused if there were too many mails: then nothing changes. */
+  const queue = async (sql: Transaction, user: User, client: Client, { withheld, applicationId }: Sending) => {
+    const token = randomToken()
+    const values = { token, validFor: resetLifetime, hasPassword: user.passwordHash !== undefined }
+    const mail = { to: user.email, userId: user.id, template: 'reset-password', values, client, withheld } as const
+    const queued = await mails.queue(sql, mail)
+    if (!isRefused(queued)) await oneTimeTokens.replaceReset(sql, user.id, token, applicationId)
+    return queued
+  }
+
+  return {
+    /** Anyone can ask for it. False if the account is gone or disabled. */
+    send: (userId: string, client: Client, sending: Sending) =>
+      database.transaction(async (sql) => {
+        const user = await users.lock(sql, userId)
+        if (!user || user.disabled) return false
+        await queue(sql, user, client, sending)
+        return true
+      }),
+
+    /** By an operator, who is told what became of it. */
+    sendByOperator: ({ userId, client }: OperatorContext) =>
+      commitUnlessRefused(database, async (sql) => {
+        const user = await users.lock(sql, userId)
+        if (!user) return refuse('no_user')
+        if (user.disabled) return refuse('account_disabled')
+        if (isRefused(await queue(sql, user, client, { withheld: false }))) return refuse('too_many_mails')
+        await events.recordInside(sql, { kind: 'reset_requested', userId }, client)
+        return { user }
+      }),
+  }
+}

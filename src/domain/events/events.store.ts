@@ -14,6 +14,9 @@ export type EventRow = {
   ip: string
   user_agent: string
   created_at: Date
+  actor_id: string | null
+  actor: string | null
+  actor_reason: string | null
 }
 
 const columns = selectList<EventRow>({
@@ -28,6 +31,10 @@ const columns = selectList<EventRow>({
   ip: true,
   user_agent: true,
   created_at: true,
+  actor_id: true,
+  // The name that the administrator has now.
+  actor: '(select actor.username from users as actor where actor.id = actor_id)',
+  actor_reason: true,
 })
 
 /** Nothing about a user who was deleted in the meantime. */
@@ -45,12 +52,15 @@ export const insertEvent = (
     userAgent: string
     now: Date
     logPending: boolean
+    actorId: string | null
+    actorReason: string | null
   },
 ) =>
   sql.query<{ username: string | null }>(
     `with held as (select id, username from users where id = $3 for key share)
-     insert into events (id, kind, user_id, username, name_mark, session_id, reason, request_id, ip, user_agent, created_at, log_pending)
-     select $1, $2, u.id, u.username, $4, $5, $6, $7, $8, $9, $10, $11
+     insert into events (id, kind, user_id, username, name_mark, session_id, reason, request_id, ip, user_agent, created_at,
+       log_pending, actor_id, actor_reason)
+     select $1, $2, u.id, u.username, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13
      from (select $3::uuid as wanted) as given left join held as u on u.id = wanted
      where wanted is null or u.id is not null
      returning username`,
@@ -66,6 +76,8 @@ export const insertEvent = (
       event.userAgent,
       event.now,
       event.logPending,
+      event.actorId,
+      event.actorReason,
     ],
   )
 
@@ -147,9 +159,11 @@ export const selectAbout = (sql: Sql, span: Span, who: { userId: string | null; 
     [...spanParameters(span), who.userId, who.nameMarks],
   )
 
-/** Ids begin with their time, so the primary key is in order of age. */
+/** Ids begin with their time, so the primary key is in order of age. A trigger refuses what is younger by the database's clock. */
 export const purgeBefore = (sql: Sql, oldestId: string, limit: number) =>
-  sql.query('delete from events where id in (select id from events where id < $1 order by id limit $2) returning 1', [
-    oldestId,
-    limit,
-  ])
+  sql.query(
+    `delete from events where id in (
+       select id from events where id < $1 and created_at < now() - interval '90 days' order by id limit $2
+     ) returning 1`,
+    [oldestId, limit],
+  )

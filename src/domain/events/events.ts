@@ -4,7 +4,8 @@ import { type Clock, later } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
 import { uuidFloor, uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
-import type { Client } from '../sessions/client.js'
+import type { Administrators } from '../administrators/administrators.js'
+import { type Client, commandLine } from '../sessions/client.js'
 import type { SignInLabel } from '../sign-in/ways-to-sign-in.js'
 import type { NameMarks } from '../users/name-marks.js'
 import * as store from './events.store.js'
@@ -29,6 +30,8 @@ type RecordedEvent = Pick<ToldEvent, 'kind' | 'userId' | 'sessionId' | 'reason'>
   username?: string
   nameMark?: string
   requestId?: string
+  /** The administrator who did it. Their reason is for administrators only, and is in no log. */
+  actorId?: string
   ip: string
   userAgent: string
   /** When it happened, if that was some time before. */
@@ -68,6 +71,10 @@ export type StoredEvent = {
   ip: string
   userAgent: string
   createdAt: Date
+  /** The administrator who did it, with the name that they have now and the reason that they gave. */
+  actorId: string | null
+  actor: string | null
+  actorReason: string | null
 }
 
 const fromRow = (row: store.EventRow): StoredEvent => ({
@@ -82,7 +89,14 @@ const fromRow = (row: store.EventRow): StoredEvent => ({
   ip: row.ip,
   userAgent: row.user_agent,
   createdAt: row.created_at,
+  actorId: row.actor_id,
+  actor: row.actor,
+  actorReason: row.actor_reason,
 })
+
+/** Users are told that an administrator did it, and not where from. */
+const asSeenByUser = (event: StoredEvent): StoredEvent =>
+  event.actorId === null ? event : { ...event, ip: commandLine, userAgent: '' }
 
 const isOfAccount = (event: StoredEvent): event is StoredEvent & { kind: AccountEventKind } =>
   accountEventKinds.some((kind) => kind === event.kind)
@@ -94,6 +108,8 @@ export type EventQuery = {
   ip?: string
   /** In the notation of CIDR. */
   network?: string
+  /** Only those with a smaller id: the page after one that ended there. */
+  beforeId?: string
   limit: number
 }
 
@@ -108,11 +124,12 @@ type Options = {
   listeners: readonly EventListener[]
   /** For commands, which have no log that anyone collects: a running service tells its own listeners. */
   leftToService?: boolean
+  administrators: Pick<Administrators, 'hold'>
   onLost: (error: unknown) => void
 }
 
 /** The row of an event, and how the listeners are told of it once the row is written. */
-const prepareEvent = (event: Event, { ip, userAgent, requestId, typedName }: Client, options: Options) => {
+const prepareEvent = (event: Event, { ip, userAgent, requestId, typedName, actor }: Client, options: Options) => {
   const { clock, nameMarks, listeners, leftToService = false } = options
   const now = clock.now()
   const { kind, userId = null, sessionId = null } = event
@@ -132,6 +149,8 @@ const prepareEvent = (event: Event, { ip, userAgent, requestId, typedName }: Cli
     requestId: requestId ?? null,
     nameMark: nameMark ?? null,
     logPending: leftToService,
+    actorId: actor?.userId ?? null,
+    actorReason: actor?.reason ?? null,
   }
   const tell = (written: { username: string | null } | undefined) => {
     const username = written?.username ?? undefined
@@ -143,6 +162,7 @@ const prepareEvent = (event: Event, { ip, userAgent, requestId, typedName }: Cli
       ...(username !== undefined && { username }),
       ...(nameMark !== undefined && { nameMark }),
       ...(requestId !== undefined && { requestId }),
+      ...(actor && { actorId: actor.userId }),
       ip,
       userAgent,
     }
@@ -151,12 +171,28 @@ const prepareEvent = (event: Event, { ip, userAgent, requestId, typedName }: Cli
   return { row, tell }
 }
 
-export const createEvents = (options: Options) => {
-  const { database, clock, nameMarks, listeners, onLost } = options
+/** What happened to one account. */
+const createEventsOfUsers = (database: Database) => ({
+  /** What a user sees of the account. */
+  recent: async (userId: string) =>
+    (await store.selectRecentOfUser(database, userId, accountEventKinds, 50))
+      .map(fromRow)
+      .map(asSeenByUser)
+      .filter(isOfAccount),
+  /** Everything that is kept of a user, for the user. */
+  allOf: async (userId: string, limit: number) =>
+    (await store.selectRecentOfUser(database, userId, null, limit)).map(fromRow).map(asSeenByUser),
+  /** Whether a browser that looks like this one has signed in since then. */
+  hasSignedIn: async (sql: Sql, userId: string, client: Client, since: Date) =>
+    (await store.selectSignIn(sql, userId, uuidFloor(since), client)).length > 0,
+})
 
-  const spanOf = ({ since, until, kinds, ip, network, limit }: EventQuery): store.Span => ({
+export const createEvents = (options: Options) => {
+  const { database, clock, nameMarks, listeners, administrators, onLost } = options
+
+  const spanOf = ({ since, until, kinds, ip, network, beforeId, limit }: EventQuery): store.Span => ({
     from: uuidFloor(since),
-    before: uuidFloor(until),
+    before: beforeId ?? uuidFloor(until),
     kinds: kinds ?? null,
     ip: ip ?? null,
     network: network ?? null,
@@ -168,6 +204,7 @@ export const createEvents = (options: Options) => {
   return {
     /** One row and one log line. What happened stays done, even if the row cannot be written. */
     record: async (event: Event, client: Client) => {
+      if (client.actor) throw new Error('What an administrator does is recorded in its transaction')
       const { row, tell } = prepare(event, client)
       const [written] = await store.insertEvent(database, row).catch((error: unknown) => {
         onLost(error)
@@ -175,8 +212,12 @@ export const createEvents = (options: Options) => {
       })
       tell(written)
     },
-    /** The row is part of the change that it is about: both are there or neither. The log line follows the commit. */
+    /**
+     * The row is part of the change that it is about: both are there or neither. The log line follows the commit. An administrator
+     * who is none any more changes nothing.
+     */
     recordInside: async (sql: Transaction, event: Event, client: Client) => {
+      if (client.actor) await administrators.hold(sql, client.actor, event.userId)
       const { row, tell } = prepare(event, client)
       const [written] = await store.insertEvent(sql, row)
       sql.afterCommit(() => tell(written))
@@ -187,15 +228,7 @@ export const createEvents = (options: Options) => {
       for (const row of rows) for (const listener of listeners) listener(recordedIn(row), eventIn(row))
       return rows.length
     },
-    /** What a user sees of the account. */
-    recent: async (userId: string) =>
-      (await store.selectRecentOfUser(database, userId, accountEventKinds, 50)).map(fromRow).filter(isOfAccount),
-    /** Everything that is kept of a user. */
-    allOf: async (userId: string, limit: number) =>
-      (await store.selectRecentOfUser(database, userId, null, limit)).map(fromRow),
-    /** Whether a browser that looks like this one has signed in since then. */
-    hasSignedIn: async (sql: Sql, userId: string, client: Client, since: Date) =>
-      (await store.selectSignIn(sql, userId, uuidFloor(since), client)).length > 0,
+    ...createEventsOfUsers(database),
     /** For names that no longer belong to anyone. */
     forgetNames: async (sql: Sql, names: readonly string[]) => {
       await store.forgetNames(sql, names.flatMap(nameMarks.all))

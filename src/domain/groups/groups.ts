@@ -2,23 +2,35 @@ import { mostGroups } from '../../contract/groups.js'
 import { refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
+import type { Administrators } from '../administrators/administrators.js'
 import type { Events } from '../events/events.js'
 import type { Client } from '../sessions/client.js'
+import type { Tokens } from '../tokens/tokens.js'
 import * as store from './groups.store.js'
 
 export type Group = { name: string; createdAt: Date; members: number }
 /** A group that the user is in is not added again, and one that the user is not in is not removed. */
 export type GroupChange = { add?: readonly string[]; remove?: readonly string[] }
 
-type Dependencies = { database: Database; clock: Clock; events: Pick<Events, 'recordInside'> }
+type Dependencies = {
+  database: Database
+  clock: Clock
+  events: Pick<Events, 'recordInside'>
+  administrators: Pick<Administrators, 'roleOf'>
+  tokens: Pick<Tokens, 'fits'>
+}
+type Removal = Pick<Dependencies, 'database' | 'events' | 'administrators'>
 
-/** Refused while an application names it, and while it has members. */
-const removeGroup = ({ database, events }: Omit<Dependencies, 'clock'>, name: string, client: Client) =>
+const longestUsername = '\u{20000}'.repeat(64)
+
+/** Refused while an application or a setting names it, and while it has members. */
+const removeGroup = ({ database, events, administrators }: Removal, name: string, client: Client) =>
   database.transaction(async (sql) => {
     if ((await store.lockGroup(sql, name)).length === 0) return refuse('no_group')
+    if (administrators.roleOf(name)) return refuse('group_in_use', { application: undefined })
     const [application] = await store.selectApplication(sql, name)
     if (application) return refuse('group_in_use', { application: application.name })
-    if ((await store.selectMember(sql, name)).length > 0) return refuse('has_members')
+    if ((await store.selectMember(sql, name)).length > 0) return refuse('group_has_members')
     await store.deleteGroup(sql, name)
     await events.recordInside(sql, { kind: 'group_deleted', reason: name }, client)
     return undefined
@@ -26,59 +38,81 @@ const removeGroup = ({ database, events }: Omit<Dependencies, 'clock'>, name: st
 
 export type Groups = ReturnType<typeof createGroups>
 
-/**
- * A group is a name and its members. The names stand in the row of each member: a sign-in that waits for that row sees them as
- * they are then, and the token is made from one row. The user's row is always locked before that of a group.
- */
-export const createGroups = ({ database, clock, events }: Dependencies) => ({
-  /** False if it is there already. */
-  add: (name: string, client: Client) =>
-    database.transaction(async (sql) => {
-      const isNew = (await store.insertGroup(sql, name, clock.now())).length > 0
-      if (isNew) await events.recordInside(sql, { kind: 'group_added', reason: name }, client)
-      return isNew
-    }),
-
-  list: async (): Promise<Group[]> =>
-    (await store.selectGroups(database)).map(({ name, created_at, members }) => ({
-      name,
-      createdAt: created_at,
-      members,
-    })),
-
-  /** Those of the names that are there. They are not deleted before the transaction ends. */
-  hold: async (sql: Transaction, names: readonly string[]) =>
-    (await store.holdGroups(sql, names, clock.now())).map(({ name }) => name),
-
-  /** Of a user whose row the caller holds. `joined` and `left` are what has really changed. */
-  change: async (
-    sql: Transaction,
-    user: { id: string; groups: readonly string[] },
-    { add = [], remove = [] }: GroupChange,
-  ) => {
-    const existing = (await store.holdGroups(sql, add, clock.now())).map(({ name }) => name)
-    const unknown = add.find((name) => !existing.includes(name))
+/** The groups that an invitation promises to a new user. */
+const createPromises = ({ clock, events, administrators, tokens }: Dependencies) => ({
+  /** Whether they can be promised to a new user, whatever name its owner chooses. They are not deleted before the transaction ends. */
+  refusalOfPromise: async (sql: Transaction, email: string, names: readonly string[]) => {
+    if (names.some(administrators.roleOf)) return refuse('group_of_administrators')
+    const existing = (await store.holdGroups(sql, names, clock.now())).map(({ name }) => name)
+    const unknown = names.find((name) => !existing.includes(name))
     if (unknown !== undefined) return refuse('no_group', { group: unknown })
-    const joined = [...new Set(add)].filter((name) => !user.groups.includes(name)).sort()
-    const left = [...new Set(remove)].filter((name) => user.groups.includes(name)).sort()
-    const groups = [...user.groups, ...joined].filter((name) => !left.includes(name)).sort()
-    if (groups.length > mostGroups) return refuse('too_many_groups')
-    if (joined.length + left.length > 0) await store.updateGroupsOfUser(sql, user.id, groups)
-    return { joined, left, groups }
+    const isTooMuch = names.length > mostGroups || !tokens.fits({ username: longestUsername, email, groups: names })
+    return isTooMuch ? refuse('too_many_groups') : undefined
   },
 
-  /** To a new user. Only groups that existed at `promisedAt` and still do: a later group may have got the name of a deleted one. */
+  /**
+   * To a new user. Only groups that existed at `promisedAt` and still do: a later group may have got the name of a deleted one. None
+   * of administrators, also if a setting has named it only since.
+   */
   giveTo: async (sql: Transaction, userId: string, names: readonly string[], promisedAt: Date) => {
-    const existing = (await store.holdGroups(sql, names, promisedAt)).map(({ name }) => name)
+    const wanted = names.filter((name) => administrators.roleOf(name) === undefined)
+    const existing = (await store.holdGroups(sql, wanted, promisedAt)).map(({ name }) => name)
     if (existing.length === 0) return
     await store.updateGroupsOfUser(sql, userId, existing)
     const event = { kind: 'group_joined', userId, reason: existing.join(',') } as const
     await events.recordInside(sql, event, { ip: '', userAgent: 'invitation' })
   },
-
-  /** Ids of some members, who stay as they are until the transaction ends. */
-  lockMembers: async (sql: Transaction, name: string, limit: number) =>
-    (await store.lockMembers(sql, name, limit)).map(({ id }) => id),
-
-  remove: (name: string, client: Client) => removeGroup({ database, events }, name, client),
 })
+
+/**
+ * A group is a name and its members. The names stand in the row of each member: a sign-in that waits for that row sees them as
+ * they are then, and the token is made from one row. The user's row is always locked before that of a group.
+ */
+export const createGroups = (deps: Dependencies) => {
+  const { database, clock, events, administrators } = deps
+  return {
+    /** False if it is there already. */
+    add: (name: string, client: Client) =>
+      database.transaction(async (sql) => {
+        const isNew = (await store.insertGroup(sql, name, clock.now())).length > 0
+        if (isNew) await events.recordInside(sql, { kind: 'group_added', reason: name }, client)
+        return isNew
+      }),
+
+    list: async (): Promise<Group[]> =>
+      (await store.selectGroups(database)).map(({ name, created_at, members }) => ({
+        name,
+        createdAt: created_at,
+        members,
+      })),
+
+    /** Those of the names that are there. They are not deleted before the transaction ends. */
+    hold: async (sql: Transaction, names: readonly string[]) =>
+      (await store.holdGroups(sql, names, clock.now())).map(({ name }) => name),
+
+    /** Of a user whose row the caller holds. `joined` and `left` are what has really changed. */
+    change: async (
+      sql: Transaction,
+      user: { id: string; groups: readonly string[] },
+      { add = [], remove = [] }: GroupChange,
+    ) => {
+      const existing = (await store.holdGroups(sql, add, clock.now())).map(({ name }) => name)
+      const unknown = add.find((name) => !existing.includes(name))
+      if (unknown !== undefined) return refuse('no_group', { group: unknown })
+      const joined = [...new Set(add)].filter((name) => !user.groups.includes(name)).sort()
+      const left = [...new Set(remove)].filter((name) => user.groups.includes(name)).sort()
+      const groups = [...user.groups, ...joined].filter((name) => !left.includes(name)).sort()
+      if (groups.length > mostGroups) return refuse('too_many_groups')
+      if (joined.length + left.length > 0) await store.updateGroupsOfUser(sql, user.id, groups)
+      return { joined, left, groups }
+    },
+
+    ...createPromises(deps),
+
+    /** Ids of some members, who stay as they are until the transaction ends. */
+    lockMembers: async (sql: Transaction, name: string, limit: number) =>
+      (await store.lockMembers(sql, name, limit)).map(({ id }) => id),
+
+    remove: (name: string, client: Client) => removeGroup({ database, events, administrators }, name, client),
+  }
+}

@@ -3,6 +3,7 @@ import { type Clock, later } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
+import type { Events } from '../events/events.js'
 import type { Groups } from '../groups/groups.js'
 import type { Mails } from '../mails/mails.js'
 import type { GateRefusal, RegistrationGate } from '../registrations/registration-gate.js'
@@ -31,7 +32,8 @@ type Dependencies = {
   mails: Pick<Mails, 'queue'>
   clock: Clock
   gate: RegistrationGate
-  groups: Pick<Groups, 'giveTo'>
+  groups: Pick<Groups, 'giveTo' | 'refusalOfPromise'>
+  events: Pick<Events, 'recordInside'>
 }
 
 /** Who may have an account, by the gate of registration or by an invitation. */
@@ -71,12 +73,14 @@ export type Invitations = ReturnType<typeof createInvitations>
 
 /** An invitation opens the gate of registration for one address, once. It does not prove the address. */
 export const createInvitations = (deps: Dependencies) => {
-  const { database, users, mails, clock } = deps
+  const { database, users, mails, clock, groups: groupsNoun, events } = deps
 
   return {
     /** Invites an address and mails the link; `token` is for the operator. An earlier invitation of the address is void. */
     invite: (email: Email, client: Client, groups: readonly string[] = []) =>
       database.transaction(async (sql) => {
+        const refused = await groupsNoun.refusalOfPromise(sql, email.email, groups)
+        if (refused) return refused
         if (await users.findByEmail(sql, email.email)) return refuse('has_account')
         const now = clock.now()
         const token = randomToken()
@@ -85,7 +89,9 @@ export const createInvitations = (deps: Dependencies) => {
         await store.replace(sql, { email: email.email, emailKey: email.key, groups, tokenHash, now, expiresAt })
         const values = { token, validFor: lifetime }
         await mails.queue(sql, { to: email.email, userId: null, template: 'invitation', values, client })
-        return { email: email.email, token, expiresAt }
+        const reason = groups.length > 0 ? { reason: `groups ${groups.join(',')}` } : {}
+        await events.recordInside(sql, { kind: 'user_invited', ...reason }, { ...client, typedName: email.email })
+        return { email: email.email, token, groups, createdAt: now, expiresAt }
       }),
 
     /** The invitation of a link, while it can be used. Changes nothing. */
@@ -101,10 +107,14 @@ export const createInvitations = (deps: Dependencies) => {
       (await store.selectOfEmails(database, emails.map(emailKey), clock.now())).map(fromRow),
 
     /** False if there was none to withdraw. */
-    revoke: async (email: Email) => {
-      const [removed] = await store.remove(database, email.key)
-      return removed !== undefined && removed.expires_at > clock.now()
-    },
+    revoke: (email: Email, client: Client) =>
+      database.transaction(async (sql) => {
+        const [removed] = await store.remove(sql, email.key)
+        const wasOpen = removed !== undefined && removed.expires_at > clock.now()
+        if (wasOpen)
+          await events.recordInside(sql, { kind: 'invitation_revoked' }, { ...client, typedName: email.email })
+        return wasOpen
+      }),
 
     ...createAdmission(deps),
 

@@ -132,6 +132,12 @@ export const limiters = {
     isEvent: false,
     about: 'new email addresses that are asked for, by user: each sends two mails',
   },
+  administrators: {
+    counts: ['session'],
+    limit: { maximum: 1_000, window: 15 * minutes },
+    isEvent: false,
+    about: 'requests to the API of administrators, by session',
+  },
   authorization_requests: {
     counts: ['network', 'user'],
     limit: { maximum: 300, window: 15 * minutes },

@@ -22,6 +22,8 @@ const fromRow = (row: store.WaitingRow): WaitingNotice => ({
   failure: row.failure,
 })
 
+export type LogoutNotices = ReturnType<typeof createLogoutNotices>
+
 /**
  * Ended sessions that applications have still to be told of (back-channel logout). Triggers write them, with whatever ends the
  * session; `createLogoutNoticeSender` sends them.

@@ -44,6 +44,10 @@ const values: MailValues = {
   },
   'account-deleted': { username: 'ada', byOperator: false },
   'factors-reset': { username: 'ada' },
+  'account-disabled': { username: 'ada' },
+  'account-enabled': { username: 'ada' },
+  'account-locked-down': { username: 'ada' },
+  'admin-session-began': { username: 'ada' },
   'password-expired': { username: 'ada' },
   'confirm-email': { token: 'TOKEN', validFor: 24 * hours },
   'email-taken': {},
@@ -72,7 +76,8 @@ describe.each(cases)('$kind in $language', ({ kind, language }) => {
 
   it('has every link alone on its line, and the same links in both parts', () => {
     const links = letter.blocks.flatMap((block) => ('link' in block ? [block.link] : []))
-    expect(links.length > 0).toBe(kind !== 'step-up-code' && kind !== 'account-deleted')
+    const withoutLinks: MailKind[] = ['step-up-code', 'account-deleted', 'account-disabled', 'account-locked-down']
+    expect(links.length > 0).toBe(!withoutLinks.includes(kind))
     for (const link of links) {
       expect(text.split('\n')).toContain(link)
       expect(html).toContain(`href="${link}"`)

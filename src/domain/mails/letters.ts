@@ -38,6 +38,12 @@ export type MailValues = {
   'passkey-added': { username: string; passkeyName: string } & UndoLink
   'passkey-removed': { username: string; passkeyName: string }
   'factors-reset': { username: string }
+  /** What an administrator did in the browser. */
+  'account-disabled': { username: string }
+  'account-enabled': { username: string }
+  'account-locked-down': { username: string }
+  /** To an administrator: a session is used as one for the first time. */
+  'admin-session-began': { username: string }
   'password-expired': { username: string }
   'language-changed': { username: string; newLanguage: Language } & UndoLink
   'username-changed': { username: string; formerUsername: string } & Reserved & UndoLink
@@ -112,6 +118,10 @@ export const forms = {
   'passkey-added': mail('account', 'happened', 'origin', 'undo', 'link:undo'),
   'passkey-removed': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
   'factors-reset': mail('account', 'happened', 'origin', 'advice', 'link:login'),
+  'account-disabled': mail('account', 'happened', 'origin', 'advice'),
+  'account-enabled': mail('account', 'happened', 'link:login', 'origin'),
+  'account-locked-down': mail('account', 'happened', 'origin', 'advice'),
+  'admin-session-began': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
   'language-changed': mail('account', 'happened', 'origin', 'undo', 'link:undo'),
   'username-changed': mail('account', 'happened', 'origin', 'undo', 'link:undo'),
   'confirm-email': mail('visitor', 'opening', 'link:confirmEmail', 'closing'),

@@ -1,12 +1,12 @@
 import { deviceName } from '../../contract/device-names.js'
 import type { Language } from '../../contract/languages.js'
 import { readDevice } from '../../lib/device.js'
-import { type Client, isOperator } from '../sessions/client.js'
+import { type Client, isAdministrator } from '../sessions/client.js'
 import type { MailWords } from './letters.js'
 import { wordsIn } from './words/words-in.js'
 
 /** Who did what a mail is about, and when. */
-export type Origin = { client: Pick<Client, 'ip' | 'userAgent'>; at: Date }
+export type Origin = { client: Pick<Client, 'ip' | 'userAgent' | 'actor'>; at: Date }
 
 /** "15 November 2026 at 12:00 UTC" */
 const writtenTime = (moment: Date, language: Language) =>
@@ -26,6 +26,6 @@ type Words = Pick<MailWords, 'byOperator' | 'byClient'>
 
 export const writtenOrigin = ({ client, at }: Origin, productName: string, language: Language, words: Words) => {
   const time = writtenTime(at, language)
-  if (isOperator(client)) return words.byOperator(productName, time)
+  if (isAdministrator(client)) return words.byOperator(productName, time)
   return words.byClient(deviceIn(language, client.userAgent), client.ip, time)
 }

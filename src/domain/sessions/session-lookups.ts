@@ -16,6 +16,8 @@ export type Session = {
   createdAt: Date
   lastUsedAt: Date
   expiresAt: Date
+  /** Whether it was used as an administrator. */
+  administers: boolean
 }
 
 export type SessionProof = Proof & { begunAt: Date }
@@ -30,6 +32,7 @@ const fromRow = (row: store.SessionRow): Session => ({
   createdAt: row.created_at,
   lastUsedAt: row.last_used_at,
   expiresAt: row.expires_at,
+  administers: row.administers_since !== null,
 })
 
 export type SessionLookups = ReturnType<typeof createSessionLookups>

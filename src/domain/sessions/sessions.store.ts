@@ -16,6 +16,7 @@ export type SessionRow = {
   methods: string[]
   provider: string | null
   signed_in_as: string
+  administers_since: Date | null
 }
 
 const session = selectList<SessionRow>({
@@ -28,6 +29,7 @@ const session = selectList<SessionRow>({
   methods: true,
   provider: true,
   signed_in_as: true,
+  administers_since: true,
 })
 
 export type Rotation = {

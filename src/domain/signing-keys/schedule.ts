@@ -7,6 +7,9 @@ import { days } from '../../lib/durations.js'
 
 export const signsFor = 90 * days
 
+/** A running instance has made the next key by then. */
+export const isOverdue = (signsFrom: Date, now: Date) => now.getTime() - signsFrom.getTime() > signsFor + 1 * days
+
 /** In the order of `signsFrom`; times in milliseconds. */
 type Scheduled = { signsFrom: number }
 

@@ -70,3 +70,22 @@ export const countActiveUsers = (sql: Sql, since: { day: Date; week: Date; month
      ) as users`,
     [since.day, since.week, since.month, since.firstEvent],
   )
+
+/** Between two ids, which begin with their time. A user counts on the day on which the account was made here. */
+export const countDay = (sql: Sql, from: string, before: string) =>
+  sql.query<{ sign_ins: number; failures: number; new_users: number }>(
+    `select count(*) filter (where kind = 'signed_in' or (kind = 'registered' and session_id is not null)) as sign_ins,
+       count(*) filter (where kind in ('sign_in_failed', 'second_factor_failed')) as failures,
+       (select count(*) from users where id >= $1 and id < $2) as new_users
+     from events where id >= $1 and id < $2`,
+    [from, before],
+  )
+
+/** Mails that were tried at least once, and since when the oldest of them waits; and how many were given up since then. */
+export const countFailingMails = (sql: Sql, givenUpSince: string) =>
+  sql.query<{ failing: number; since: Date | null; given_up: number }>(
+    `select count(*) as failing, min(created_at) as since,
+       (select count(*) from events where id >= $1 and kind = 'mail_given_up') as given_up
+     from outgoing_mail where next_attempt_at is not null and last_error is not null`,
+    [givenUpSince],
+  )

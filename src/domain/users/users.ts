@@ -1,6 +1,7 @@
 import type { FieldValues } from '../../contract/profile-fields.js'
 import { isProviderId, type ProviderId } from '../../contract/providers.js'
 import type { Clock } from '../../lib/clock.js'
+import { isUuid } from '../../lib/uuid.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
 import { emailKey } from './email.js'
@@ -103,6 +104,9 @@ export const createUsers = ({ database, clock }: { database: Database; clock: Cl
 
   return {
     findById,
+    /** By username, email or id. */
+    findNamed: async (named: string) =>
+      (isUuid(named.toLowerCase()) ? await findById(named.toLowerCase()) : undefined) ?? (await findByLogin(named)),
     /** Undefined, too, if an operator has disabled the user. */
     findEnabled: optionalTransaction(async (sql, id: string) => {
       const user = await findById(sql, id)

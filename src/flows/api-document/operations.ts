@@ -1,3 +1,4 @@
+import type { AdminRole } from '../../contract/admin/admin-bodies.js'
 import type { RouteFacts } from '../../http/guards.js'
 
 /** What a request needs, from the gates before its handler. An empty list means that anyone may call. */
@@ -33,7 +34,11 @@ const schemeNames: Readonly<Record<string, string>> = {
 }
 
 /** The same in words. Only a session can be stale. */
-export const needsOf = ({ serviceScope, isSensitive }: RouteFacts, security: Security) => {
+const administrators: Record<AdminRole, string> = { admin: 'an administrator', support: 'an administrator or support' }
+
+export const needsOf = ({ serviceScope, isSensitive, adminRole }: RouteFacts, security: Security) => {
+  if (adminRole)
+    return [administrators[adminRole], ...security.flatMap(Object.keys).map((name) => schemeNames[name])].join(', ')
   const ways = security.map((schemes) => {
     const names = Object.keys(schemes).map((name) => schemeNames[name] ?? `a service key with \`${serviceScope}\``)
     return [...names, ...(isSensitive && 'accessToken' in schemes ? ['a fresh sign-in'] : [])].join(', ')

@@ -21,7 +21,11 @@ export const anyRequest: readonly RefusalCode[] = [
 export const codesOfGuards = (facts: RouteFacts): RefusalCode[] => [
   'bad_request',
   ...(!isSafe(facts) || facts.url.startsWith('/api/') ? [facts.crossSite] : []),
-  ...(facts.byAccessToken || facts.byEnrolment || facts.serviceScope ? (['not_authenticated'] as const) : []),
+  ...((facts.byAccessToken && !facts.adminRole) || facts.byEnrolment || facts.serviceScope
+    ? (['not_authenticated'] as const)
+    : []),
+  ...(facts.adminRole ? (['not_found', 'fresh_sign_in_required'] as const) : []),
+  ...(facts.adminRole === 'admin' ? (['group_required'] as const) : []),
   ...(facts.byCsrfToken || facts.byEnrolment ? (['invalid_csrf_token'] as const) : []),
   ...(facts.isSensitive ? (['fresh_sign_in_required'] as const) : []),
   ...(facts.serviceScope ? (['scope_required', 'too_many_requests', 'too_many_logins'] as const) : []),

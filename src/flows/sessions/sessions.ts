@@ -17,7 +17,7 @@ export const createOwnSessions = ({ accountChanges, sessions, sessionLookups }: 
   return {
     list: async ({ userId, sessionId }: SessionCaller): Promise<Session[]> => {
       const own = await sessionLookups.list(userId)
-      return own.map(({ id, ip, userAgent, createdAt, lastUsedAt, methods, provider }) => ({
+      return own.map(({ id, ip, userAgent, createdAt, lastUsedAt, methods, provider, administers }) => ({
         id,
         ip,
         userAgent,
@@ -27,6 +27,7 @@ export const createOwnSessions = ({ accountChanges, sessions, sessionLookups }: 
         current: id === sessionId,
         methods,
         provider,
+        administers,
       }))
     },
     /** A session that ended at another instance a moment ago ends no other one. */

@@ -29,6 +29,7 @@ export const routeLimitersFor = ({ login, general, sensitive }: RouteLimits) =>
     sensitive: { name: 'sensitive', limit: sensitive, code: 'too_many_attempts' },
     mailed_codes: { name: 'mailed_codes', limit: limiters.mailed_codes.limit, code: 'too_many_requests' },
     email_changes: { name: 'email_changes', limit: limiters.email_changes.limit, code: 'too_many_requests' },
+    administrators: { name: 'administrators', limit: limiters.administrators.limit, code: 'too_many_requests' },
     authorization_requests: {
       name: 'authorization_requests',
       limit: limiters.authorization_requests.limit,

@@ -1,8 +1,13 @@
 import { OperatorError } from '../../lib/operator-error.js'
 import type { Sql, Transaction } from './database.js'
 
-/** The role of the running service, and the tables that it may write or only read. */
-export type Grants = { role: string; writable: readonly string[]; readable: readonly string[] }
+/** The role of the running service, and the tables that it may write or only read. In some it may change a few columns only. */
+export type Grants = {
+  role: string
+  writable: readonly string[]
+  readable: readonly string[]
+  changeableColumns: Readonly<Record<string, readonly string[]>>
+}
 
 class RoleMissing extends OperatorError {
   override name = 'RoleMissing'
@@ -33,15 +38,21 @@ export const rightsToMigrate = async (sql: Sql, tables: readonly string[]) => {
 }
 
 /** Least privilege: the role reads and writes rows, creates nothing and alters nothing. */
-export const grant = async (sql: Transaction, { role, writable, readable }: Grants) => {
+export const grant = async (sql: Transaction, { role, writable, readable, changeableColumns }: Grants) => {
   const { schema, same } = await requireRole(sql, role)
   if (same) return
   const to = quoted(role)
+  const narrowed = Object.entries(changeableColumns).map(
+    ([table, columns]) => `
+    revoke update on ${table} from ${to};
+    grant update (${columns.join(', ')}) on ${table} to ${to};`,
+  )
   await sql.script(`
     grant usage on schema ${quoted(schema)} to ${to};
     revoke all on ${[...writable, ...readable].join(', ')} from ${to};
     grant select, insert, update, delete on ${writable.join(', ')} to ${to};
     grant select on ${readable.join(', ')} to ${to};
+    ${narrowed.join('')}
   `)
 }
 

@@ -165,6 +165,26 @@ export const de: MailWords = {
       happened: `Von Ihrem Konto ${username} bei ${productName} wurde gerade ein Passkey entfernt: „${passkeyName}“. Damit können Sie sich nicht mehr anmelden. Alle anderen Geräte wurden abgemeldet.`,
       advice: 'Wenn Sie das nicht waren, wählen Sie jetzt ein neues Passwort:',
     }),
+    'account-disabled': ({ productName, username }) => ({
+      subject: `Ihr Konto bei ${productName} wurde deaktiviert`,
+      happened: `Ihr Konto ${username} bei ${productName} wurde deaktiviert. Eine Anmeldung ist damit nicht möglich, und alle Geräte wurden abgemeldet.`,
+      advice: 'Wenn Sie den Grund nicht kennen, fragen Sie die Administration.',
+    }),
+    'account-enabled': ({ productName, username }) => ({
+      subject: `Ihr Konto bei ${productName} kann wieder benutzt werden`,
+      happened: `Ihr Konto ${username} bei ${productName} wurde aktiviert. Sie können sich wieder anmelden:`,
+    }),
+    'account-locked-down': ({ productName, username }) => ({
+      subject: `Ihr Konto bei ${productName} wurde gesperrt`,
+      happened: `Ihr Konto ${username} bei ${productName} wurde zu seiner Sicherheit gesperrt. Eine Anmeldung ist damit nicht möglich, alle Geräte wurden abgemeldet, und Links und Codes, die Ihnen geschickt wurden, gelten nicht mehr. Links mit „Das war ich nicht“ gelten weiter.`,
+      advice: 'Fragen Sie die Administration, was geschehen ist und wann Sie das Konto wieder benutzen können.',
+    }),
+    'admin-session-began': ({ productName, username }) => ({
+      subject: `Ihr Konto wurde als Administrator von ${productName} benutzt`,
+      happened: `Ihr Konto ${username} wurde gerade als Administrator von ${productName} benutzt, auf einem Gerät, das damit angemeldet ist.`,
+      advice:
+        'Wenn Sie das waren, müssen Sie nichts tun. Wenn nicht, wählen Sie jetzt ein neues Passwort, was alle Geräte abmeldet, und sagen Sie den anderen Administratoren Bescheid:',
+    }),
     'factors-reset': ({ productName, username }) => ({
       subject: `Die Anmeldung in zwei Schritten bei ${productName} wurde zurückgesetzt`,
       happened: `Die Administration von ${productName} hat für Ihr Konto ${username} die Anmeldung in zwei Schritten ausgeschaltet und die Passkeys entfernt. Alle Geräte wurden abgemeldet.`,

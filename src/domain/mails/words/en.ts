@@ -153,6 +153,26 @@ export const en: MailWords = {
       happened: `A passkey was just removed from your account ${username} at ${productName}: “${passkeyName}”. You cannot sign in with it any more. All other devices were signed out.`,
       advice: 'If this was not you, choose a new password now:',
     }),
+    'account-disabled': ({ productName, username }) => ({
+      subject: `Your account at ${productName} was disabled`,
+      happened: `Your account ${username} at ${productName} was disabled. It cannot be used to sign in, and all devices were signed out.`,
+      advice: 'If you do not know why, ask the administrator.',
+    }),
+    'account-enabled': ({ productName, username }) => ({
+      subject: `Your account at ${productName} can be used again`,
+      happened: `Your account ${username} at ${productName} was enabled. You can sign in again:`,
+    }),
+    'account-locked-down': ({ productName, username }) => ({
+      subject: `Your account at ${productName} was locked`,
+      happened: `Your account ${username} at ${productName} was locked for its safety. It cannot be used to sign in, all devices were signed out, and links and codes that were sent to you work no longer. Links with “This was not me” still work.`,
+      advice: 'Ask the administrator what has happened, and when the account can be used again.',
+    }),
+    'admin-session-began': ({ productName, username }) => ({
+      subject: `Your account was used as an administrator of ${productName}`,
+      happened: `Your account ${username} was just used as an administrator of ${productName}, on a device that has signed in with it.`,
+      advice:
+        'If this was you, you do not need to do anything. If not, choose a new password now, which signs out all devices, and tell the other administrators:',
+    }),
     'factors-reset': ({ productName, username }) => ({
       subject: `Two-step sign-in for ${productName} was reset`,
       happened: `An administrator has switched off two-step sign-in for your account ${username} at ${productName}, and removed its passkeys. All devices were signed out.`,

@@ -161,6 +161,26 @@ export const fr: MailWords = {
       happened: `Une clé d’accès vient d’être supprimée de votre compte ${username} sur ${productName} : « ${passkeyName} ». Elle ne vous permet plus de vous connecter. Tous les autres appareils ont été déconnectés.`,
       advice: 'Si ce n’était pas vous, choisissez dès maintenant un nouveau mot de passe :',
     }),
+    'account-disabled': ({ productName, username }) => ({
+      subject: `Votre compte sur ${productName} a été désactivé`,
+      happened: `Votre compte ${username} sur ${productName} a été désactivé. Il ne permet plus de se connecter, et tous les appareils ont été déconnectés.`,
+      advice: 'Si vous n’en connaissez pas la raison, demandez à l’administrateur.',
+    }),
+    'account-enabled': ({ productName, username }) => ({
+      subject: `Votre compte sur ${productName} peut de nouveau être utilisé`,
+      happened: `Votre compte ${username} sur ${productName} a été activé. Vous pouvez de nouveau vous connecter :`,
+    }),
+    'account-locked-down': ({ productName, username }) => ({
+      subject: `Votre compte sur ${productName} a été verrouillé`,
+      happened: `Votre compte ${username} sur ${productName} a été verrouillé pour sa sécurité. Il ne permet plus de se connecter, tous les appareils ont été déconnectés, et les liens et codes qui vous ont été envoyés ne fonctionnent plus. Les liens « Ce n’était pas moi » fonctionnent toujours.`,
+      advice: 'Demandez à l’administrateur ce qui s’est passé et quand le compte pourra de nouveau être utilisé.',
+    }),
+    'admin-session-began': ({ productName, username }) => ({
+      subject: `Votre compte a été utilisé comme administrateur de ${productName}`,
+      happened: `Votre compte ${username} vient d’être utilisé comme administrateur de ${productName}, sur un appareil qui s’est connecté avec lui.`,
+      advice:
+        'Si c’était vous, vous n’avez rien à faire. Sinon, choisissez maintenant un nouveau mot de passe, ce qui déconnecte tous les appareils, et prévenez les autres administrateurs :',
+    }),
     'factors-reset': ({ productName, username }) => ({
       subject: `La connexion en deux étapes à ${productName} a été réinitialisée`,
       happened: `Un administrateur a désactivé la connexion en deux étapes de votre compte ${username} sur ${productName} et supprimé ses clés d’accès. Tous les appareils ont été déconnectés.`,

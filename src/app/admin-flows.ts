@@ -1,0 +1,42 @@
+import type { Config } from '../config.js'
+import { createAdminSessions } from '../domain/administrators/admin-sessions.js'
+import { createAttention } from '../domain/stats/attention.js'
+import { createDailyCounts } from '../domain/stats/daily-counts.js'
+import { createUserSearch } from '../domain/users/user-search.js'
+import { adminAccessRoutes } from '../flows/admin/admin-access.routes.js'
+import { createAdminApplications } from '../flows/admin/admin-applications.js'
+import { adminReportsRoutes } from '../flows/admin/admin-reports.routes.js'
+import { createActivity, createUserActions, createUserDetails } from '../flows/admin/admin-users.js'
+import { adminUsersRoutes } from '../flows/admin/admin-users.routes.js'
+import { createAdminGuard } from '../http/admin-guard.js'
+import type { Server } from '../http/server.js'
+import type { HttpParts, Platform } from './http-parts.js'
+import type { Nouns } from './nouns.js'
+import { createOperatorNouns } from './operator-nouns.js'
+
+type Dependencies = Platform & Nouns & HttpParts
+
+/** The API of administrators. This file is loaded only with ADMIN_GROUP. */
+export const registerAdminFlows = (server: Server, config: Config, adminGroup: string, dependencies: Dependencies) => {
+  const { clockWatch } = dependencies
+  const { supportGroup, publicUrl, freshFor } = config
+  const parts = { ...createOperatorNouns(config, dependencies), ...dependencies }
+  const settings = { publicUrl, freshFor, adminGroup, supportGroup }
+  const adminGuard = createAdminGuard({ ...parts, adminSessions: createAdminSessions(parts), settings })
+  const userSearch = createUserSearch(parts)
+  adminUsersRoutes(server, {
+    ...parts,
+    adminGuard,
+    userSearch,
+    userDetails: createUserDetails({ ...parts, userSearch, activity: createActivity(parts) }),
+    userActions: createUserActions(parts),
+  })
+  adminAccessRoutes(server, { ...parts, adminGuard, adminApplications: createAdminApplications(parts) })
+  adminReportsRoutes(server, {
+    ...parts,
+    adminGuard,
+    attention: createAttention({ ...parts, clockOffset: clockWatch.offset }),
+    dailyCounts: createDailyCounts(parts),
+    adminGroups: { adminGroup, supportGroup },
+  })
+}

@@ -1,0 +1,19 @@
+import type { AccountChanges } from '../accounts/account-changes.js'
+import type { CallerContext } from '../sessions/request-context.js'
+import type { Administrators } from './administrators.js'
+
+type Dependencies = {
+  administrators: Pick<Administrators, 'mark'>
+  accountChanges: Pick<AccountChanges, 'byCaller'>
+}
+
+export type AdminSessions = ReturnType<typeof createAdminSessions>
+
+/** The first use of a session as an administrator: it is marked in the list of sessions, and its owner gets a mail. */
+export const createAdminSessions = ({ administrators, accountChanges }: Dependencies) => ({
+  begin: (context: CallerContext) =>
+    accountChanges.byCaller(context, 'admin_session_began', async (sql) => {
+      const isFirst = await administrators.mark(sql, context.caller.sessionId)
+      return { changes: isFirst ? { admin_session_began: {} } : {} }
+    }),
+})

@@ -1,0 +1,67 @@
+import type { AdminRole } from '../../contract/admin/admin-bodies.js'
+import type { Clock } from '../../lib/clock.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
+import type { Actor } from '../sessions/client.js'
+import { createSessionLife, type SessionLimits } from '../sessions/live-sessions.js'
+import { type Proof, proofOf } from '../sessions/proof.js'
+import type { SessionCaller } from '../sessions/request-context.js'
+import { ActorRefused } from './actor-refused.js'
+import * as store from './administrators.store.js'
+
+/** Who asks, and how they have proven it in this session. */
+export type Administrator = {
+  username: string
+  role: AdminRole
+  proof: Proof
+  /** Whether this session was used as an administrator before. */
+  isBegun: boolean
+}
+
+/** ADMIN_GROUP and SUPPORT_GROUP. Without the first, nobody is an administrator. */
+export type AdminGroups = { adminGroup: string | undefined; supportGroup: string | undefined }
+
+type Options = AdminGroups & SessionLimits & { database: Database; clock: Clock }
+
+export type Administrators = ReturnType<typeof createAdministrators>
+
+/** Users who may look at the accounts of others and change them, by their group. The database is asked, and not a token. */
+export const createAdministrators = (options: Options) => {
+  const { database, clock, adminGroup, supportGroup } = options
+  const { liveNow } = createSessionLife(options)
+  const named = [adminGroup, supportGroup].filter((group) => group !== undefined)
+  const held = new WeakSet<Transaction>()
+
+  return {
+    /** The role that a group gives to its members. */
+    roleOf: (group: string): AdminRole | undefined => {
+      if (group === adminGroup) return 'admin'
+      return group === supportGroup ? 'support' : undefined
+    },
+
+    /** Undefined if the caller is no administrator, is disabled, or the session has ended. */
+    find: async (caller: SessionCaller): Promise<Administrator | undefined> => {
+      const [row] = await store.selectAdministrator(database, caller, named, liveNow())
+      if (!row || adminGroup === undefined) return undefined
+      const role = row.groups.includes(adminGroup) ? 'admin' : 'support'
+      return { username: row.username, role, proof: proofOf(row), isBegun: row.administers_since !== null }
+    },
+
+    /** False if the session was used as an administrator before. */
+    mark: async (sql: Transaction, sessionId: string) =>
+      (await store.markSession(sql, sessionId, clock.now())).length > 0,
+
+    /**
+     * Rolls the change back unless the actor is still an administrator. Such changes wait for each other from here on: of two
+     * administrators who disable each other, the second one finds that they are none any more.
+     */
+    hold: async (sql: Transaction, { userId, sessionId, groups, spares }: Actor, about: string | undefined) => {
+      if (!held.has(sql)) {
+        await store.lockGroups(sql, named)
+        if ((await store.selectActor(sql, userId, sessionId, groups)).length === 0) throw new ActorRefused('not_found')
+        held.add(sql)
+      }
+      if (about !== undefined && spares !== undefined && (await store.selectMember(sql, about, spares)).length > 0)
+        throw new ActorRefused('administrators_account')
+    },
+  }
+}

@@ -1,0 +1,124 @@
+import type { AdminObstacle, ObstacleCode } from '../../contract/admin/admin-bodies.js'
+import type { ProviderId } from '../../contract/providers.js'
+import { type Clock, later } from '../../lib/clock.js'
+import { days, seconds } from '../../lib/durations.js'
+import type { Events } from '../events/events.js'
+import type { createCodeWaits } from '../factors/code-waits.js'
+import type { Factors } from '../factors/factors.js'
+import type { Passkeys } from '../passkeys/passkeys.js'
+import { canSignIn } from '../sign-in/ways-to-sign-in.js'
+import type { User } from '../users/users.js'
+import { type ReachedLimit, reachedLimits, type SignInLimits, type WhyUnknown } from './reached-limits.js'
+
+export type Obstacle = {
+  code: ObstacleCode
+  /** A sentence. */
+  message: string
+  /** The name of the limiter, if one refuses. */
+  limit?: string
+  subject?: string | undefined
+  until?: Date
+  solvedBy?: NonNullable<AdminObstacle['solvedBy']>
+}
+
+type Dependencies = {
+  clock: Clock
+  events: Pick<Events, 'about'>
+  factors: Pick<Factors, 'describe'>
+  passkeys: Pick<Passkeys, 'countUsable'>
+  codeWaits: ReturnType<typeof createCodeWaits>
+  limits: SignInLimits
+  secondFactorRequired: boolean
+  configuredProviders: readonly ProviderId[]
+}
+
+const mostEvents = 200
+
+const ofLimit = ({ limit, subject, until }: ReachedLimit): Obstacle => {
+  const time = until.toISOString()
+  if (subject === undefined)
+    return {
+      code: 'wrong_passwords_in_browser',
+      limit,
+      message: `Too many wrong passwords in a browser that the user has signed in with before: it is refused until ${time}.`,
+      until,
+    }
+  if (limit === 'account')
+    return {
+      code: 'wrong_passwords_for_name',
+      limit,
+      message: `Too many wrong passwords for “${subject}”: until ${time}, that name is refused in browsers that never signed in here.`,
+      subject,
+      until,
+    }
+  const message = `The limit "${limit}" refuses ${subject} until ${time}.`
+  return { code: 'network_limit', limit, message, subject, until }
+}
+
+const whyUnknown: Record<WhyUnknown, string> = {
+  in_memory: 'Which limits refuse now is known only to the running service, which counts them in its memory.',
+  unreachable: 'Which limits refuse now is not known here: the counters in Redis could not be read.',
+}
+
+const noPassword = (hasOtherWay: boolean): Obstacle => ({
+  code: 'no_password',
+  message: `There is no password.${hasOtherWay ? ' The user can sign in with a passkey or a provider.' : ''} “Forgot password?” on the sign-in page sets one.`,
+  solvedBy: 'send-reset',
+})
+
+const mustAddFactor: Obstacle = {
+  code: 'must_add_factor',
+  message:
+    'SECOND_FACTOR=required: at the next sign-in the user must add a second step, after a code that is mailed to them.',
+}
+
+export type Obstacles = ReturnType<typeof createObstacles>
+
+/** What keeps a user from signing in, for operators and administrators. */
+export const createObstacles = (deps: Dependencies) => {
+  const { clock, events, factors, passkeys, codeWaits, limits, secondFactorRequired, configuredProviders } = deps
+
+  /** Of the account itself. */
+  const ofAccount = async (user: User): Promise<Obstacle[]> => {
+    if (user.disabled) return [{ code: 'disabled', message: 'The account is disabled.', solvedBy: 'enable' }]
+    const { totpCreatedAt } = await factors.describe(user.id)
+    const hasPasskey = (await passkeys.countUsable(user.id)) > 0
+    const hasProvider = user.providers.some((provider) => configuredProviders.includes(provider))
+    const isMissing = secondFactorRequired && !totpCreatedAt && !hasPasskey
+    return [
+      ...(user.passwordHash === undefined
+        ? [noPassword(canSignIn({ hasPassword: false, hasProvider, hasPasskey }))]
+        : []),
+      ...(isMissing ? [mustAddFactor] : []),
+    ]
+  }
+
+  const ofWrongCodes = async ({ id }: User): Promise<Obstacle[]> => {
+    const left = await codeWaits.secondsLeft(id)
+    if (left === 0) return []
+    const until = later(clock.now(), left * seconds)
+    const message = `Too many wrong codes: no code works until ${until.toISOString()}, a recovery code does.`
+    return [{ code: 'wrong_codes', limit: 'codes', message, subject: `user:${id}`, until }]
+  }
+
+  /** Newest first. Also refusals to addresses from which the account was used. */
+  const eventsOf = ({ id, username }: User) => {
+    const span = { since: later(clock.now(), -90 * days), until: later(clock.now(), 1 * days), limit: mostEvents }
+    return events.about({ userId: id, name: username }, span)
+  }
+
+  return {
+    eventsOf,
+    /** `recent`: the events of the user, for the networks from which the account was used. */
+    of: async (user: User, recent: readonly { ip: string }[]): Promise<Obstacle[]> => {
+      const reached = await reachedLimits(
+        limits,
+        user,
+        recent.map(({ ip }) => ip),
+      )
+      const ofLimits: Obstacle[] =
+        typeof reached === 'string' ? [{ code: 'limits_unknown', message: whyUnknown[reached] }] : reached.map(ofLimit)
+      return [...(await ofAccount(user)), ...(await ofWrongCodes(user)), ...ofLimits]
+    },
+  }
+}

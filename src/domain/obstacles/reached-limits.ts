@@ -1,0 +1,91 @@
+import { beginningsOfDevices, limiterKey } from '../limiters/limiters.js'
+import type { User } from '../users/users.js'
+
+/** A counter that is open: its key, how many are used, and when its window ends. */
+type Counter = { key: string; used: number; ends: Date }
+
+/** Where the service counts. Commands can read those in Redis only. */
+export type Counters = {
+  read(keys: readonly string[]): Promise<Counter[]>
+  /** Every key that begins like this. */
+  keys(beginning: string): Promise<string[]>
+  close(): Promise<void>
+}
+
+/** Why the counters are not known: they are in the memory of the service, or Redis does not answer. */
+export type WhyUnknown = 'in_memory' | 'unreachable'
+
+/** What the limiters count, and how much each allows. */
+export type SignInLimits = {
+  /** How many attempts a network has, by the name of the limiter. */
+  ofNetworks: Readonly<Record<'login' | 'confirm' | 'sensitive', number>>
+  /** How many attempts a known device has of its own; undefined if it shares those of its network. */
+  ofDevices: number | undefined
+  /** How many attempts unknown devices have with one name. */
+  ofNames: number
+  /** The counter of a name that is typed. Without the signing secret it cannot be found. */
+  keysOfName: (name: string) => string[]
+  /** The network by which an address is counted. */
+  networkOf: (address: string) => string | undefined
+  openCounters: () => Promise<Counters | undefined>
+}
+
+/** A limit that is used up: it refuses until then. Of a browser no name is known. */
+export type ReachedLimit = { limit: string; subject: string | undefined; until: Date }
+
+const mostNetworks = 20
+
+/** With LOGIN_LIMIT_KNOWN_DEVICES=own: browsers that have used up their own attempts. Only the browsers know which these are. */
+const devicesAtLimit = async ({ ofDevices }: SignInLimits, counters: Counters, userId: string) => {
+  if (ofDevices === undefined) return []
+  const keys = (await Promise.all(beginningsOfDevices(userId).map(counters.keys))).flat()
+  const found = await counters.read(keys.filter((key) => key.startsWith(limiterKey('login', ''))))
+  return found
+    .filter(({ used }) => used >= ofDevices)
+    .map(({ ends }) => ({ limit: 'login', subject: undefined, until: ends }))
+}
+
+/** The names of the account that were typed too often with a wrong password. */
+const namesAtLimit = async ({ keysOfName, ofNames }: SignInLimits, counters: Counters, user: User) => {
+  const found = [user.username, user.email].map(async (subject) =>
+    (await counters.read(keysOfName(subject))).map((counter) => ({ ...counter, subject })),
+  )
+  return (await Promise.all(found))
+    .flat()
+    .filter(({ used }) => used >= ofNames)
+    .map(({ subject, ends }) => ({ limit: 'account', subject, until: ends }))
+}
+
+const networksAtLimit = async (limits: SignInLimits, counters: Counters, addresses: readonly string[]) => {
+  const known = addresses.map(limits.networkOf).filter((network) => network !== undefined)
+  const networks = [...new Set(known)].slice(0, mostNetworks)
+  const names = Object.keys(limits.ofNetworks) as (keyof SignInLimits['ofNetworks'])[]
+  const reached = names.map(async (limit) => {
+    const subjects = new Map(networks.map((network) => [limiterKey(limit, network), network]))
+    const found = await counters.read([...subjects.keys()])
+    return found
+      .filter(({ used }) => used >= limits.ofNetworks[limit])
+      .map(({ key, ends }) => ({ limit, subject: subjects.get(key), until: ends }))
+  })
+  return (await Promise.all(reached)).flat()
+}
+
+/** The limits that are used up for this account's names and known browsers, and for networks from which it was used. */
+export const reachedLimits = async (
+  limits: SignInLimits,
+  user: User,
+  addresses: readonly string[],
+): Promise<ReachedLimit[] | WhyUnknown> => {
+  const counters = await limits.openCounters().catch(() => 'unreachable' as const)
+  if (counters === undefined) return 'in_memory'
+  if (counters === 'unreachable') return counters
+  try {
+    return [
+      ...(await devicesAtLimit(limits, counters, user.id)),
+      ...(await namesAtLimit(limits, counters, user)),
+      ...(await networksAtLimit(limits, counters, addresses)),
+    ]
+  } finally {
+    await counters.close()
+  }
+}

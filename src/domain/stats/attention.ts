@@ -1,0 +1,162 @@
+import type { AttentionCode } from '../../contract/admin/admin-bodies.js'
+import { type Clock, later } from '../../lib/clock.js'
+import { days } from '../../lib/durations.js'
+import { uuidFloor } from '../../lib/uuid.js'
+import type { Database } from '../../platform/database/database.js'
+import type { ApplicationKeys } from '../application-keys/application-keys.js'
+import type { LogoutNotices } from '../logout-notices/logout-notices.js'
+import { isOverdue } from '../signing-keys/schedule.js'
+import type { SigningKeys } from '../signing-keys/signing-keys.js'
+import type { Webhooks } from '../webhooks/webhooks.js'
+import * as store from './stats.store.js'
+
+export type Attention = { code: AttentionCode; message: string; count?: number; since?: Date }
+
+type Dependencies = {
+  database: Database
+  clock: Clock
+  webhooks: Pick<Webhooks, 'count' | 'stoppedSince'>
+  logoutNotices: Pick<LogoutNotices, 'count'>
+  signingKeys: Pick<SigningKeys, 'list'>
+  applicationKeys: Pick<ApplicationKeys, 'list'>
+  /** How many seconds this machine's clock is ahead of the database's. */
+  clockOffset: () => number | undefined
+}
+
+/** More than so many do not wait because a receiver restarts. */
+const manyWaiting = 100
+/** In seconds: tokens then expire noticeably too early or too late. */
+const toleratedOffset = 60
+const givenUpIn = 7 * days
+
+const ofMails = async ({ database, clock }: Dependencies): Promise<Attention[]> => {
+  const [row] = await store.countFailingMails(database, uuidFloor(later(clock.now(), -givenUpIn)))
+  const { failing = 0, since, given_up: givenUp = 0 } = row ?? {}
+  return [
+    ...(failing > 0
+      ? [
+          {
+            code: 'mails_failing',
+            message: `The mail server has not taken ${failing} of the mails that wait. \`latchkey mails list\` says why.`,
+            count: failing,
+            ...(since && { since }),
+          } as const,
+        ]
+      : []),
+    ...(givenUp > 0
+      ? [
+          {
+            code: 'mails_given_up',
+            message: `In 7 days ${givenUp} mails were given up, because the mail server did not take them in time.`,
+            count: givenUp,
+          } as const,
+        ]
+      : []),
+  ]
+}
+
+const ofWebhooks = async ({ webhooks }: Dependencies): Promise<Attention[]> => {
+  const { waiting, givenUp } = await webhooks.count()
+  const since = await webhooks.stoppedSince()
+  const found: (Attention | false)[] = [
+    since !== undefined && {
+      code: 'webhooks_stopped',
+      message: 'No webhook is sent: the receiver answered 410. `latchkey webhooks retry` starts it again.',
+      since,
+    },
+    givenUp > 0 && {
+      code: 'webhooks_given_up',
+      message: `${givenUp} webhooks were given up. \`latchkey webhooks list\` says why.`,
+      count: givenUp,
+    },
+    waiting > manyWaiting && {
+      code: 'webhooks_waiting',
+      message: `${waiting} webhooks wait for the receiver. \`latchkey webhooks list\` says why.`,
+      count: waiting,
+    },
+  ]
+  return found.filter((each) => each !== false)
+}
+
+const ofLogoutNotices = async ({ logoutNotices }: Dependencies): Promise<Attention[]> => {
+  const { waiting, givenUp } = await logoutNotices.count()
+  const found: (Attention | false)[] = [
+    givenUp > 0 && {
+      code: 'logout_notices_given_up',
+      message: `Applications could not be told of ${givenUp} ended sessions. Their last errors say why.`,
+      count: givenUp,
+    },
+    waiting > manyWaiting && {
+      code: 'logout_notices_waiting',
+      message: `Applications are still to be told of ${waiting} ended sessions. Their last errors say why.`,
+      count: waiting,
+    },
+  ]
+  return found.filter((each) => each !== false)
+}
+
+type ListedKey = { state: string; signsFrom: Date }
+type KeyCodes = { unreadable: AttentionCode; due: AttentionCode; of: string }
+
+/** The keys of one algorithm. */
+const ofKeys = (keys: readonly ListedKey[], now: Date, { unreadable, due, of }: KeyCodes): Attention[] => {
+  const count = keys.filter(({ state }) => state === 'unopened').length
+  const current = keys.find(({ state }) => state === 'current')
+  const isDue = current && isOverdue(current.signsFrom, now) && !keys.some(({ state }) => state === 'waiting')
+  return [
+    ...(count > 0
+      ? [{ code: unreadable, message: `A key of ${of} cannot be opened: SEALING_KEY is another one here.`, count }]
+      : []),
+    ...(isDue
+      ? [
+          {
+            code: due,
+            message: `The key of ${of} is older than 90 days, and no instance has replaced it.`,
+            since: current.signsFrom,
+          },
+        ]
+      : []),
+  ]
+}
+
+const ofAllKeys = async ({ signingKeys, applicationKeys, clock }: Dependencies): Promise<Attention[]> => {
+  const now = clock.now()
+  const forApplications = await applicationKeys.list()
+  const algorithms = [...new Set(forApplications.map(({ algorithm }) => algorithm))]
+  return [
+    ...ofKeys(await signingKeys.list(), now, {
+      unreadable: 'signing_key_unreadable',
+      due: 'signing_key_due',
+      of: 'access tokens',
+    }),
+    ...algorithms.flatMap((algorithm) =>
+      ofKeys(
+        forApplications.filter((key) => key.algorithm === algorithm),
+        now,
+        { unreadable: 'application_key_unreadable', due: 'application_key_due', of: `ID tokens (${algorithm})` },
+      ),
+    ),
+  ]
+}
+
+const ofClock = ({ clockOffset }: Dependencies): Attention[] => {
+  const offset = Math.round(Math.abs(clockOffset() ?? 0))
+  return offset > toleratedOffset
+    ? [
+        {
+          code: 'clock_off',
+          message: `The clock of this machine is ${offset} seconds off from the database's: run NTP on both.`,
+          count: offset,
+        },
+      ]
+    : []
+}
+
+/** What an operator should look at. `latchkey doctor` looks at more of it. */
+export const createAttention = (deps: Dependencies) => async (): Promise<Attention[]> => [
+  ...(await ofMails(deps)),
+  ...(await ofWebhooks(deps)),
+  ...(await ofLogoutNotices(deps)),
+  ...(await ofAllKeys(deps)),
+  ...ofClock(deps),
+]

@@ -1,0 +1,44 @@
+import { type Clock, later } from '../../lib/clock.js'
+import { days, minutes } from '../../lib/durations.js'
+import { uuidFloor } from '../../lib/uuid.js'
+import type { Database } from '../../platform/database/database.js'
+import * as store from './stats.store.js'
+
+const shownDays = 30
+/** Events of a day may be written a little later, by a machine whose clock is behind. */
+const settledAfter = 5 * minutes
+const countedEvery = 1 * minutes
+
+type DailyCount = { day: string; signIns: number; failures: number; newUsers: number }
+
+const startOf = (moment: Date) => new Date(Math.floor(moment.getTime() / days) * days)
+
+export type DailyCounts = ReturnType<typeof createDailyCounts>
+
+/** Sign-ins, failures and new users by day, in UTC. A day that is over is counted once in the life of the process. */
+export const createDailyCounts = ({ database, clock }: { database: Database; clock: Clock }) => {
+  const counted = new Map<string, { count: DailyCount; until: number }>()
+
+  const count = async (from: Date): Promise<DailyCount> => {
+    const day = from.toISOString().slice(0, 10)
+    const now = clock.now().getTime()
+    const known = counted.get(day)
+    if (known && known.until > now) return known.count
+    const end = later(from, 1 * days)
+    const [row] = await store.countDay(database, uuidFloor(from), uuidFloor(end))
+    const found = { day, signIns: row?.sign_ins ?? 0, failures: row?.failures ?? 0, newUsers: row?.new_users ?? 0 }
+    const isOver = now > end.getTime() + settledAfter
+    counted.set(day, { count: found, until: isOver ? end.getTime() + (shownDays + 1) * days : now + countedEvery })
+    return found
+  }
+
+  /** The oldest day first; the last one is today. */
+  return async () => {
+    const today = startOf(clock.now())
+    const shown: DailyCount[] = []
+    for (let back = shownDays - 1; back >= 0; back--) shown.push(await count(later(today, -back * days)))
+    const oldest = shown[0]?.day ?? ''
+    for (const day of counted.keys()) if (day < oldest) counted.delete(day)
+    return shown
+  }
+}

@@ -1,0 +1,92 @@
+import type { Sql } from '../../platform/database/database.js'
+import { selectList } from '../../platform/database/select-list.js'
+
+export type FoundRow = {
+  id: string
+  username: string
+  email: string
+  name: string | null
+  disabled: boolean
+  created_at: Date
+  groups: string[]
+  last_sign_in_at: Date | null
+  has_totp: boolean
+  has_passkey: boolean
+  /** What the page is in the order of. */
+  key: string
+}
+
+const found = selectList<FoundRow>({
+  id: true,
+  username: true,
+  email: true,
+  name: true,
+  disabled: 'disabled_at is not null',
+  created_at: true,
+  groups: true,
+  // Of a session that is older than the events that are kept, only its row is left.
+  last_sign_in_at: `greatest(
+    (select max(r.created_at) from refresh_token_records as r where r.user_id = page.id),
+    (select e.created_at from events as e where e.user_id = page.id
+       and (e.kind = 'signed_in' or e.kind = 'registered' and e.session_id is not null) order by e.id desc limit 1))`,
+  has_totp: 'exists (select 1 from totp_secrets as t where t.user_id = page.id)',
+  has_passkey: 'exists (select 1 from passkeys as p where p.user_id = page.id)',
+  key: true,
+})
+
+/** What a search compares, each with an index that is in the order of bytes. */
+const keys = {
+  username: 'username_key collate "C"',
+  email: 'email_key collate "C"',
+  name: 'lower(name) collate "C"',
+  lastName: `lower(substring(name from '\\S+$')) collate "C"`,
+} as const
+type SearchedKey = keyof typeof keys
+
+/** Usernames and addresses have keys of their own; names are compared in small letters. */
+const prefixes: Record<SearchedKey, string> = {
+  username: '$3::text',
+  email: '$4::text',
+  name: 'lower($5::text)',
+  lastName: 'lower($5::text)',
+}
+
+/** In the order of bytes. No character is higher than the last one. */
+const beginsLike = (key: SearchedKey) =>
+  `(${keys[key]} >= ${prefixes[key]} and ${keys[key]} < ${prefixes[key]} || U&'\\+10FFFF')`
+
+/** `key` and `id`: of the last user of the page before. `text`: as each of the keys writes it. */
+export type Page = {
+  key: string
+  id: string
+  text: { username: string; email: string; name: string }
+  group: string | null
+  limit: number
+}
+
+/**
+ * Users whose key begins like the text, in its order. Without those whom the searches before it have found: there are never more of
+ * them to pass by than were shown on the pages before.
+ */
+const selectBeginning =
+  (key: SearchedKey, before: readonly SearchedKey[]) =>
+  (sql: Sql, { key: lastKey, id, text, group, limit }: Page) =>
+    sql.query<FoundRow>(
+      `select ${found} from (
+         select *, ${keys[key]} as key from users
+         where ${beginsLike(key)} and ${keys[key]} >= $1::text and (${keys[key]}, id) > ($1::text, $2::uuid)
+           and ($6::text is null or (groups @> array[$6] and groups <> '{}'))
+           and $3::text is not null and $4::text is not null and $5::text is not null
+           ${before.map((each) => `and not coalesce(${beginsLike(each)}, false)`).join(' ')}
+         order by ${keys[key]}, id limit $7
+       ) as page order by key, id`,
+      [lastKey, id, text.username, text.email, text.name, group, limit],
+    )
+
+export const selectByUsername = selectBeginning('username', [])
+export const selectByEmail = selectBeginning('email', ['username'])
+export const selectByName = selectBeginning('name', ['username', 'email'])
+export const selectByLastName = selectBeginning('lastName', ['username', 'email', 'name'])
+
+export const selectFoundById = (sql: Sql, id: string) =>
+  sql.query<FoundRow>(`select ${found} from (select *, username_key as key from users where id = $1) as page`, [id])

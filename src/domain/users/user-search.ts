@@ -1,0 +1,94 @@
+import { adminPageSize } from '../../contract/admin/admin-bodies.js'
+import { refuse } from '../../contract/outcome.js'
+import { isUuid, nilUuid } from '../../lib/uuid.js'
+import type { Database } from '../../platform/database/database.js'
+import { emailKey } from './email.js'
+import * as store from './user-search.store.js'
+import { usernameKey } from './username.js'
+
+export type FoundUser = {
+  id: string
+  username: string
+  email: string
+  name: string | null
+  disabled: boolean
+  createdAt: Date
+  lastSignInAt: Date | null
+  factors: ('totp' | 'passkey')[]
+  groups: readonly string[]
+}
+
+const fromRow = (row: store.FoundRow): FoundUser => ({
+  id: row.id,
+  username: row.username,
+  email: row.email,
+  name: row.name,
+  disabled: row.disabled,
+  createdAt: row.created_at,
+  lastSignInAt: row.last_sign_in_at,
+  factors: [...(row.has_totp ? (['totp'] as const) : []), ...(row.has_passkey ? (['passkey'] as const) : [])],
+  groups: row.groups,
+})
+
+/** First all users whose username begins like the text, then those whose address does, and so on. */
+const searches = [store.selectByUsername, store.selectByEmail, store.selectByName, store.selectByLastName]
+
+/** Where a page begins: after the user with this key, in this search. */
+type Cursor = { at: number; key: string; id: string }
+
+const firstPage: Cursor = { at: 0, key: '', id: nilUuid }
+
+const written = ({ at, key, id }: Cursor) => Buffer.from(JSON.stringify([at, key, id])).toString('base64url')
+
+const readCursor = (text: string): Cursor | undefined => {
+  try {
+    const [at, key, id] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
+    const isValid = searches[at] !== undefined && typeof key === 'string' && typeof id === 'string' && isUuid(id)
+    return isValid && !key.includes('\0') ? { at, key, id } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+type Search = { search?: string | undefined; group?: string | undefined; after?: string | undefined }
+
+export type UserSearch = ReturnType<typeof createUserSearch>
+
+/** Finds users by how a name begins, a page at a time. Every page is read from an index, however many users there are. */
+export const createUserSearch = ({ database }: { database: Database }) => {
+  const find = async (id: string): Promise<FoundUser | undefined> => {
+    const [row] = await store.selectFoundById(database, id)
+    return row && fromRow(row)
+  }
+
+  /** From the search of the cursor on, until the page is full. One user more says that there is another page. */
+  const page = async (text: string, group: string | null, cursor: Cursor) => {
+    const typed = { username: usernameKey(text), email: emailKey(text), name: text }
+    const users: { row: store.FoundRow; at: number }[] = []
+    // Without a text there is one order: that of all usernames.
+    for (const [at, search] of (text === '' ? searches.slice(0, 1) : searches).entries()) {
+      if (at < cursor.at || users.length > adminPageSize) continue
+      const { key, id } = at === cursor.at ? cursor : firstPage
+      const rows = await search(database, { key, id, text: typed, group, limit: adminPageSize + 1 - users.length })
+      users.push(...rows.map((row) => ({ row, at })))
+    }
+    const end = users[adminPageSize - 1]
+    const hasMore = users.length > adminPageSize && end
+    return {
+      users: users.slice(0, adminPageSize).map(({ row }) => fromRow(row)),
+      next: hasMore ? written({ at: end.at, key: end.row.key, id: end.row.id }) : null,
+    }
+  }
+
+  return {
+    find,
+    page: async ({ search = '', group, after }: Search) => {
+      const text = search.trim()
+      const cursor = after === undefined ? firstPage : readCursor(after)
+      if (!cursor) return refuse('bad_request', { message: 'after must be `next` of a page' })
+      if (!isUuid(text.toLowerCase())) return page(text, group ?? null, cursor)
+      const user = await find(text.toLowerCase())
+      return { users: user ? [user] : [], next: null }
+    },
+  }
+}

@@ -1,0 +1,187 @@
+import { Type } from 'typebox'
+import {
+  AdminApplication,
+  AdminApplicationPatch,
+  AdminApplications,
+  type AdminGroup,
+  AdminGroup as AdminGroupBody,
+  AdminGroupDeletion,
+  AdminGroups,
+  AdminInvitation,
+  AdminInvitations,
+  AdminInvite,
+  AdminNewGroup,
+  AdminUninvite,
+  adminPath,
+} from '../../contract/admin/admin-bodies.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import { NoContent } from '../../contract/schemas.js'
+import type { createGroupChanges } from '../../domain/accounts/group-changes.js'
+import type { Administrators } from '../../domain/administrators/administrators.js'
+import type { Group, Groups } from '../../domain/groups/groups.js'
+import type { Invitation, Invitations } from '../../domain/invitations/invitations.js'
+import { readEmail } from '../../domain/users/email.js'
+import { type AdminGuard, changeRefusals, lookRefusals } from '../../http/admin-guard.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import type { AdminApplicationsFlow } from './admin-applications.js'
+
+const look = routeRefusals(...lookRefusals)
+const invite = routeRefusals(
+  ...changeRefusals,
+  'email_shape',
+  'has_account',
+  'no_group',
+  'too_many_groups',
+  'group_of_administrators',
+)
+const uninvite = routeRefusals(...changeRefusals, 'email_shape')
+const newGroup = routeRefusals(...changeRefusals)
+const groupDeletion = routeRefusals(...changeRefusals, 'reason_required', 'group_in_use', 'group_has_members')
+const applicationPatch = routeRefusals(...changeRefusals, 'reason_required', 'no_group')
+
+const tags = ['administrators']
+
+const schemas = {
+  invitations: { tags, summary: 'Open invitations', response: { 200: AdminInvitations, ...look.responses } },
+  invite: {
+    tags,
+    summary: 'Invite an address: the link is in the mail',
+    body: AdminInvite,
+    response: { 201: AdminInvitation, ...invite.responses },
+  },
+  uninvite: {
+    tags,
+    summary: 'Withdraw an invitation',
+    body: AdminUninvite,
+    response: { 204: NoContent, ...uninvite.responses },
+  },
+  groups: { tags, summary: 'Groups, and how many members each has', response: { 200: AdminGroups, ...look.responses } },
+  newGroup: {
+    tags,
+    summary: 'Make a group',
+    body: AdminNewGroup,
+    response: { 200: AdminGroupBody, 201: AdminGroupBody, ...newGroup.responses },
+  },
+  groupDeletion: {
+    tags,
+    summary: 'Delete a group',
+    body: AdminGroupDeletion,
+    response: { 204: NoContent, ...groupDeletion.responses },
+  },
+  applications: {
+    tags,
+    summary: 'Applications with their last errors',
+    response: { 200: AdminApplications, ...look.responses },
+  },
+  applicationPatch: {
+    tags,
+    summary: 'Change who may use an application',
+    params: Type.Object({ id: Type.String({ maxLength: 200 }) }),
+    body: AdminApplicationPatch,
+    response: { 200: AdminApplication, ...applicationPatch.responses },
+  },
+}
+
+const invitationBody = ({ email, groups, createdAt, expiresAt }: Invitation) => ({
+  email,
+  groups: [...groups],
+  createdAt: createdAt.toISOString(),
+  expiresAt: expiresAt.toISOString(),
+})
+
+type InvitationDependencies = {
+  adminGuard: AdminGuard
+  invitations: Pick<Invitations, 'invite' | 'listOpen' | 'revoke'>
+}
+
+const registerInvitations = (server: Server, { adminGuard, invitations }: InvitationDependencies) => {
+  const path = `${adminPath}/invitations`
+
+  server.get(path, adminGuard.look({ schema: schemas.invitations }), async () => ({
+    invitations: (await invitations.listOpen()).map(invitationBody),
+  }))
+
+  server.post(path, adminGuard.change({ schema: schemas.invite }), async (request, reply) => {
+    const { language, groups = [] } = request.body
+    const email = readEmail(request.body.email)
+    if (isRefused(email)) return invite.sendRefusal(reply, email)
+    const client = { ...adminGuard.clientOf(request), ...(language && { language }) }
+    const invited = await invitations.invite(email, client, [...new Set(groups)].sort())
+    if (isRefused(invited)) return invite.sendRefusal(reply, refuse(invited.refused))
+    return reply.status(201).send(invitationBody(invited))
+  })
+
+  server.delete(path, adminGuard.change({ schema: schemas.uninvite }), async (request, reply) => {
+    const email = readEmail(request.body.email)
+    if (isRefused(email)) return uninvite.sendRefusal(reply, email)
+    const wasOpen = await invitations.revoke(email, adminGuard.clientOf(request))
+    return wasOpen ? reply.status(204).send() : uninvite.sendRefusal(reply, refuse('not_found'))
+  })
+}
+
+type GroupDependencies = {
+  adminGuard: AdminGuard
+  groups: Pick<Groups, 'add' | 'list'>
+  groupChanges: ReturnType<typeof createGroupChanges>
+  administrators: Pick<Administrators, 'roleOf'>
+}
+
+const registerGroups = (server: Server, deps: GroupDependencies) => {
+  const { adminGuard, groups, groupChanges, administrators } = deps
+  const path = `${adminPath}/groups`
+
+  const body = ({ name, createdAt, members }: Group): AdminGroup => ({
+    name,
+    createdAt: createdAt.toISOString(),
+    members,
+    role: administrators.roleOf(name) ?? null,
+  })
+
+  server.get(path, adminGuard.look({ schema: schemas.groups }), async () => ({
+    groups: (await groups.list()).map(body),
+  }))
+
+  server.post(path, adminGuard.change({ schema: schemas.newGroup }), async (request, reply) => {
+    const { name } = request.body
+    const isNew = await groups.add(name, adminGuard.clientOf(request))
+    const group = (await groups.list()).find((each) => each.name === name)
+    return group ? reply.status(isNew ? 201 : 200).send(body(group)) : newGroup.sendRefusal(reply, refuse('not_found'))
+  })
+
+  server.delete(path, adminGuard.change({ schema: schemas.groupDeletion }), async (request, reply) => {
+    const { name, members = false, reason } = request.body
+    if (members && reason === undefined) return groupDeletion.sendRefusal(reply, refuse('reason_required'))
+    const client = adminGuard.clientOf(request, reason)
+    const deleted = await groupChanges.deleteGroup(client, name, { alsoWithMembers: members })
+    if (!isRefused(deleted)) return reply.status(204).send()
+    return groupDeletion.sendRefusal(reply, deleted.refused === 'no_group' ? refuse('not_found') : deleted)
+  })
+}
+
+type ApplicationDependencies = { adminGuard: AdminGuard; adminApplications: AdminApplicationsFlow }
+
+const registerApplications = (server: Server, { adminGuard, adminApplications }: ApplicationDependencies) => {
+  const path = `${adminPath}/applications`
+
+  server.get(path, adminGuard.look({ schema: schemas.applications }), async () => ({
+    applications: await adminApplications.list(),
+  }))
+
+  const patching = adminGuard.change({ schema: schemas.applicationPatch })
+  server.patch(`${path}/:id`, patching, async (request, reply) => {
+    const { reason, ...change } = request.body
+    const changed = await adminApplications.change(request.params.id, change, adminGuard.clientOf(request, reason))
+    return isRefused(changed) ? applicationPatch.sendRefusal(reply, changed) : changed
+  })
+}
+
+/** Who may have an account, who is in which group, and who may use which application. */
+export const adminAccessRoutes = (
+  server: Server,
+  deps: InvitationDependencies & GroupDependencies & ApplicationDependencies,
+) => {
+  registerInvitations(server, deps)
+  registerGroups(server, deps)
+  registerApplications(server, deps)
+}

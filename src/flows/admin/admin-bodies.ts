@@ -1,0 +1,86 @@
+import type {
+  AdminApplication,
+  AdminEvent,
+  AdminObstacle,
+  AdminSession,
+  AdminUser,
+} from '../../contract/admin/admin-bodies.js'
+import { describeDevice } from '../../contract/device-names.js'
+import type { Application } from '../../domain/applications/application.js'
+import type { StoredEvent } from '../../domain/events/events.js'
+import type { Obstacle } from '../../domain/obstacles/obstacles.js'
+import type { Session } from '../../domain/sessions/session-lookups.js'
+import type { FoundUser } from '../../domain/users/user-search.js'
+import { seconds } from '../../lib/durations.js'
+
+export const userBody = ({ createdAt, lastSignInAt, groups, ...user }: FoundUser): AdminUser => ({
+  ...user,
+  createdAt: createdAt.toISOString(),
+  lastSignInAt: lastSignInAt?.toISOString() ?? null,
+  groups: [...groups],
+})
+
+export const obstacleBody = ({ code, message, subject, until, solvedBy }: Obstacle): AdminObstacle => ({
+  code,
+  message,
+  subject: subject ?? null,
+  until: until?.toISOString() ?? null,
+  solvedBy: solvedBy ?? null,
+})
+
+export const sessionBody = (session: Session): AdminSession => ({
+  id: session.id,
+  ip: session.ip,
+  userAgent: session.userAgent,
+  ...describeDevice(session.userAgent),
+  createdAt: session.createdAt.toISOString(),
+  lastUsedAt: session.lastUsedAt.toISOString(),
+  methods: session.methods,
+  provider: session.provider,
+  administers: session.administers,
+})
+
+export const eventBody = (event: StoredEvent): AdminEvent => ({
+  id: event.id,
+  kind: event.kind,
+  reason: event.reason,
+  userId: event.userId,
+  username: event.username,
+  actorId: event.actorId,
+  actor: event.actor,
+  actorReason: event.actorReason,
+  sessionId: event.sessionId,
+  requestId: event.requestId,
+  ip: event.ip,
+  userAgent: event.userAgent,
+  device: describeDevice(event.userAgent).device,
+  createdAt: event.createdAt.toISOString(),
+})
+
+type Seen = { kind: string; message: string; count: number; seenAt: Date }
+
+const seenBody = ({ kind, message, count, seenAt }: Seen) => ({ kind, message, count, seenAt: seenAt.toISOString() })
+
+export const applicationBody = (
+  application: Application,
+  more: { secrets: readonly { id: string; createdAt: Date }[]; errors: readonly Seen[]; normalEnds: readonly Seen[] },
+): AdminApplication => ({
+  id: application.id,
+  name: application.name,
+  kind: application.kind,
+  home: application.home,
+  everyone: application.access === 'everyone',
+  groups: [...application.groups],
+  redirectAddresses: [...application.redirectAddresses],
+  logoutAddresses: [...application.logoutAddresses],
+  backchannelLogout: application.backchannelLogout ?? null,
+  factors: application.factors,
+  maxAge: application.maxAge === undefined ? null : Math.round(application.maxAge / seconds),
+  consent: application.consent,
+  pkce: application.pkce,
+  algorithm: application.algorithm,
+  createdAt: application.createdAt.toISOString(),
+  secrets: more.secrets.map(({ id, createdAt }) => ({ id, createdAt: createdAt.toISOString() })),
+  errors: more.errors.map(seenBody),
+  normalEnds: more.normalEnds.map(seenBody),
+})

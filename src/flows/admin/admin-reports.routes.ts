@@ -1,0 +1,117 @@
+import {
+  AdminEventQuery,
+  AdminEvents,
+  AdminOverview,
+  AdminSelf,
+  adminEventsPageSize,
+  adminPath,
+} from '../../contract/admin/admin-bodies.js'
+import { eventKinds } from '../../contract/events.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { EventQuery, Events } from '../../domain/events/events.js'
+import type { Attention } from '../../domain/stats/attention.js'
+import type { DailyCounts } from '../../domain/stats/daily-counts.js'
+import type { Users } from '../../domain/users/users.js'
+import { type AdminGuard, lookRefusals } from '../../http/admin-guard.js'
+import type { Callers } from '../../http/caller.js'
+import { readPlace } from '../../http/event-place.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import { type Clock, later } from '../../lib/clock.js'
+import { days } from '../../lib/durations.js'
+import { isUuid } from '../../lib/uuid.js'
+import { eventBody } from './admin-bodies.js'
+
+const { responses, sendRefusal } = routeRefusals(...lookRefusals)
+
+const tags = ['administrators']
+const selfSchema = { tags, summary: 'Who asks, and what they may do', response: { 200: AdminSelf, ...responses } }
+const overviewSchema = {
+  tags,
+  summary: 'What needs attention, and how many signed in on each day',
+  response: { 200: AdminOverview, ...responses },
+}
+const eventsSchema = {
+  tags,
+  summary: 'Events, newest first',
+  querystring: AdminEventQuery,
+  response: { 200: AdminEvents, ...responses },
+}
+
+const keptFor = 90 * days
+/** Clocks of other machines that are ahead. */
+const ahead = 1 * days
+
+type Filters = { kind?: string; ip?: string; since?: string; after?: string }
+
+const unknownKind = refuse('bad_request', { message: 'kind must name kinds of events, with commas between them' })
+const unknownPlace = refuse('bad_request', { message: 'ip must be an address, a network or `command line`' })
+const unknownCursor = refuse('bad_request', { message: 'after must be `next` of a page' })
+
+/** One event more than a page has, to know whether there is another page. */
+const queryFrom = ({ kind, ip, since, after }: Filters, now: Date) => {
+  const names = kind?.split(',') ?? []
+  const kinds = eventKinds.filter((each) => names.includes(each))
+  if (kinds.length < names.length) return unknownKind
+  const place = ip === undefined ? {} : readPlace(ip)
+  if (!place) return unknownPlace
+  if (after !== undefined && !isUuid(after)) return unknownCursor
+  const query: EventQuery = {
+    since: since === undefined ? later(now, -keptFor) : new Date(since),
+    until: later(now, ahead),
+    ...(kinds.length > 0 && { kinds }),
+    ...place,
+    ...(after !== undefined && { beforeId: after }),
+    limit: adminEventsPageSize + 1,
+  }
+  return query
+}
+
+type Dependencies = {
+  adminGuard: AdminGuard
+  callers: Callers
+  clock: Clock
+  events: Pick<Events, 'about' | 'between'>
+  users: Pick<Users, 'findNamed'>
+  attention: () => Promise<Attention[]>
+  dailyCounts: DailyCounts
+  adminGroups: { adminGroup: string; supportGroup: string | undefined }
+}
+
+const registerEvents = (server: Server, { adminGuard, clock, events, users }: Dependencies) => {
+  server.get(`${adminPath}/events`, adminGuard.look({ schema: eventsSchema }), async (request, reply) => {
+    const { user: name, ...filters } = request.query
+    const query = queryFrom(filters, clock.now())
+    if (isRefused(query)) return sendRefusal(reply, query)
+    const user = name === undefined ? undefined : await users.findNamed(name)
+    const found =
+      name === undefined
+        ? await events.between(query)
+        : await events.about({ name, ...(user && { userId: user.id }) }, query)
+    const page = found.slice(0, adminEventsPageSize)
+    return { events: page.map(eventBody), next: found.length > page.length ? (page.at(-1)?.id ?? null) : null }
+  })
+}
+
+/** What administrators read about the service, its events and themselves. */
+export const adminReportsRoutes = (server: Server, deps: Dependencies) => {
+  const { adminGuard, callers, attention, dailyCounts, adminGroups } = deps
+
+  server.get(`${adminPath}/self`, adminGuard.look({ schema: selfSchema }), async (request) => {
+    const { username, role } = adminGuard.administratorOf(request)
+    const { adminGroup, supportGroup = null } = adminGroups
+    return { id: callers.of(request).userId, username, role, adminGroup, supportGroup }
+  })
+
+  server.get(`${adminPath}/overview`, adminGuard.look({ schema: overviewSchema }), async () => ({
+    attention: (await attention()).map(({ code, message, count, since }) => ({
+      code,
+      message,
+      count: count ?? null,
+      since: since?.toISOString() ?? null,
+    })),
+    days: await dailyCounts(),
+  }))
+
+  registerEvents(server, deps)
+}

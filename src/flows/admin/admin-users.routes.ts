@@ -1,0 +1,143 @@
+import { Type } from 'typebox'
+import {
+  AdminAction,
+  AdminDeletion,
+  AdminGroupsPatch,
+  AdminUser,
+  AdminUserDetails,
+  AdminUserQuery,
+  AdminUsers,
+  adminPath,
+  type UserAction,
+  userActions,
+} from '../../contract/admin/admin-bodies.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import { NoContent } from '../../contract/schemas.js'
+import type { createGroupChanges } from '../../domain/accounts/group-changes.js'
+import type { UserSearch } from '../../domain/users/user-search.js'
+import { type AdminGuard, changeRefusals, lookRefusals } from '../../http/admin-guard.js'
+import type { Callers } from '../../http/caller.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import { isUuid } from '../../lib/uuid.js'
+import { userBody } from './admin-bodies.js'
+import type { createUserActions, createUserDetails } from './admin-users.js'
+
+const look = routeRefusals(...lookRefusals)
+const action = routeRefusals(...changeRefusals, 'reason_required', 'account_disabled', 'too_many_mails')
+const groupsPatch = routeRefusals(...changeRefusals, 'reason_required', 'no_group', 'too_many_groups')
+const deletion = routeRefusals(...changeRefusals, 'other_username')
+
+const tags = ['administrators']
+const params = Type.Object({ id: Type.String() })
+
+const schemas = {
+  list: {
+    tags,
+    summary: 'Users, a page at a time, by how a name begins',
+    querystring: AdminUserQuery,
+    response: { 200: AdminUsers, ...look.responses },
+  },
+  details: {
+    tags,
+    summary: 'Everything about a user, and why they cannot sign in',
+    params,
+    response: { 200: AdminUserDetails, ...look.responses },
+  },
+  groups: {
+    tags,
+    summary: 'Change the groups of a user',
+    params,
+    body: AdminGroupsPatch,
+    response: { 200: AdminUser, ...groupsPatch.responses },
+  },
+  deletion: {
+    tags,
+    summary: 'Delete a user and everything about them',
+    params,
+    body: AdminDeletion,
+    response: { 204: NoContent, ...deletion.responses },
+  },
+}
+
+const summaries: Record<UserAction, string> = {
+  disable: 'Prevent a user from signing in, and end their sessions',
+  enable: 'Let a disabled user sign in again',
+  'end-sessions': 'Sign a user out everywhere',
+  'reset-factors': 'Remove the second factors and passkeys of a user',
+  'send-reset': 'Mail a user a link to choose a new password',
+  'lock-down': 'Disable a user, and void everything by which someone could get into the account',
+}
+
+type Dependencies = {
+  adminGuard: AdminGuard
+  callers: Callers
+  userSearch: UserSearch
+  userDetails: ReturnType<typeof createUserDetails>
+  userActions: ReturnType<typeof createUserActions>
+  groupChanges: ReturnType<typeof createGroupChanges>
+}
+
+/** What changes a user. */
+const registerChanges = (server: Server, deps: Dependencies) => {
+  const { adminGuard, userSearch, groupChanges, userActions: actions } = deps
+
+  for (const name of Object.keys(userActions) as UserAction[]) {
+    const response = { 204: NoContent, ...action.responses }
+    const schema = { tags, summary: summaries[name], params, body: AdminAction, response }
+    server.post(`${adminPath}/users/:id/${name}`, adminGuard.help({ schema }), async (request, reply) => {
+      const { id } = request.params
+      const { reason } = request.body
+      if (!isUuid(id)) return action.sendRefusal(reply, refuse('not_found'))
+      if (reason === undefined && userActions[name].needsReason)
+        return action.sendRefusal(reply, refuse('reason_required'))
+      const refused = await actions.act(name, id, adminGuard.clientOf(request, reason))
+      return refused ? action.sendRefusal(reply, refused) : reply.status(204).send()
+    })
+  }
+
+  const groups = adminGuard.change({ schema: schemas.groups })
+  server.patch(`${adminPath}/users/:id/groups`, groups, async (request, reply) => {
+    const { id } = request.params
+    const { add = [], remove = [], reason } = request.body
+    if (!isUuid(id)) return groupsPatch.sendRefusal(reply, refuse('not_found'))
+    if (remove.length > 0 && reason === undefined) return groupsPatch.sendRefusal(reply, refuse('reason_required'))
+    if (add.some((name) => remove.includes(name)))
+      return groupsPatch.sendRefusal(reply, refuse('bad_request', { message: 'add and remove name the same group' }))
+    const actor = { userId: id, client: adminGuard.clientOf(request, reason) }
+    const changed = await groupChanges.change(actor, { add, remove })
+    if (isRefused(changed))
+      return groupsPatch.sendRefusal(
+        reply,
+        changed.refused === 'no_user' ? refuse('not_found') : refuse(changed.refused),
+      )
+    const user = await userSearch.find(id)
+    return user ? userBody(user) : groupsPatch.sendRefusal(reply, refuse('not_found'))
+  })
+
+  const deleting = adminGuard.change({ schema: schemas.deletion })
+  server.post(`${adminPath}/users/:id/delete`, deleting, async (request, reply) => {
+    const { id } = request.params
+    if (!isUuid(id)) return deletion.sendRefusal(reply, refuse('not_found'))
+    const refused = await actions.remove(id, request.body.username, adminGuard.clientOf(request))
+    return refused ? deletion.sendRefusal(reply, refused) : reply.status(204).send()
+  })
+}
+
+export const adminUsersRoutes = (server: Server, deps: Dependencies) => {
+  const { adminGuard, callers, userSearch, userDetails } = deps
+
+  server.get(`${adminPath}/users`, adminGuard.look({ schema: schemas.list }), async (request, reply) => {
+    const page = await userSearch.page(request.query)
+    if (isRefused(page)) return look.sendRefusal(reply, page)
+    return { users: page.users.map(userBody), next: page.next }
+  })
+
+  server.get(`${adminPath}/users/:id`, adminGuard.look({ schema: schemas.details }), async (request, reply) => {
+    const { id } = request.params
+    const user = isUuid(id) ? await userDetails(id, callers.of(request)) : undefined
+    return user ?? look.sendRefusal(reply, refuse('not_found'))
+  })
+
+  registerChanges(server, deps)
+}

@@ -1,0 +1,127 @@
+import type { AdminUserDetails, UserAction } from '../../contract/admin/admin-bodies.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import { profileFieldNames } from '../../contract/schemas.js'
+import type { OperatorContext } from '../../domain/accounts/account-changes.js'
+import type { OperatorChanges } from '../../domain/accounts/operator-changes.js'
+import type { ResetLinks } from '../../domain/accounts/reset-links.js'
+import type { UsedApplications } from '../../domain/authorizations/used-applications.js'
+import type { Factors } from '../../domain/factors/factors.js'
+import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
+import type { Obstacles } from '../../domain/obstacles/obstacles.js'
+import type { Passkeys } from '../../domain/passkeys/passkeys.js'
+import type { Client } from '../../domain/sessions/client.js'
+import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
+import { shownProfile } from '../../domain/users/profile-fields.js'
+import type { UserChanges } from '../../domain/users/user-changes.js'
+import type { UserSearch } from '../../domain/users/user-search.js'
+import type { User, Users } from '../../domain/users/users.js'
+import { usedApplicationBody } from '../../http/user-bodies.js'
+import { eventBody, obstacleBody, sessionBody, userBody } from './admin-bodies.js'
+
+const shownEvents = 50
+
+type FactorParts = {
+  factors: Pick<Factors, 'describe'>
+  passkeys: Pick<Passkeys, 'countUsable'>
+  trustedDevices: Pick<TrustedDevices, 'list'>
+}
+
+/** What the account signs in with. No secret of it is shown. */
+const describeFactors = async (
+  { factors, passkeys, trustedDevices }: FactorParts,
+  { id, passwordHash, providers }: User,
+) => {
+  const { totpCreatedAt, recoveryCodesLeft } = await factors.describe(id)
+  return {
+    hasPassword: passwordHash !== undefined,
+    providers,
+    totp: totpCreatedAt ? { createdAt: totpCreatedAt.toISOString() } : null,
+    recoveryCodesLeft,
+    passkeys: await passkeys.countUsable(id),
+    trustedDevices: (await trustedDevices.list(id)).length,
+  }
+}
+
+type ActivityParts = {
+  obstacles: Obstacles
+  sessionLookups: Pick<SessionLookups, 'list'>
+  usedApplications: Pick<UsedApplications, 'listOfUser'>
+}
+
+/** What the user did, and what keeps them from signing in. */
+export const createActivity =
+  ({ obstacles, sessionLookups, usedApplications }: ActivityParts) =>
+  async (user: User) => {
+    const events = await obstacles.eventsOf(user)
+    return {
+      why: (await obstacles.of(user, events)).map(obstacleBody),
+      sessions: (await sessionLookups.list(user.id)).map(sessionBody),
+      applications: (await usedApplications.listOfUser(user.id)).map(usedApplicationBody),
+      events: events.slice(0, shownEvents).map(eventBody),
+    }
+  }
+
+type DetailsDependencies = FactorParts & {
+  users: Pick<Users, 'findById'>
+  userChanges: Pick<UserChanges, 'emailHistoryOf'>
+  userSearch: Pick<UserSearch, 'find'>
+  activity: ReturnType<typeof createActivity>
+}
+
+/** Everything about one user that administrators see. */
+export const createUserDetails =
+  (deps: DetailsDependencies) =>
+  async (id: string, caller: { userId: string }): Promise<AdminUserDetails | undefined> => {
+    const found = await deps.userSearch.find(id)
+    const user = found && (await deps.users.findById(id))
+    if (!user) return undefined
+    const formerEmails = await deps.userChanges.emailHistoryOf(id)
+    return {
+      ...userBody(found),
+      ...shownProfile(user, profileFieldNames),
+      self: id === caller.userId,
+      emailProven: user.emailProven,
+      formerEmails: formerEmails.map(({ email, replacedAt }) => ({ email, replacedAt: replacedAt.toISOString() })),
+      ...(await describeFactors(deps, user)),
+      ...(await deps.activity(user)),
+    }
+  }
+
+type ActionDependencies = {
+  operatorChanges: Pick<OperatorChanges, 'disable' | 'enable' | 'endSessions' | 'resetFactors' | 'lockDown' | 'remove'>
+  resetLinks: Pick<ResetLinks, 'sendByOperator'>
+  users: Pick<Users, 'findById'>
+}
+
+type ActionRefusal = 'no_user' | 'account_disabled' | 'too_many_mails'
+type Action = (actor: OperatorContext) => Promise<{ refused: ActionRefusal } | object>
+
+/** What administrators do with the account of another user: what operators do with commands. */
+export const createUserActions = ({ operatorChanges, resetLinks, users }: ActionDependencies) => {
+  const actions: Record<UserAction, Action> = {
+    disable: operatorChanges.disable,
+    enable: operatorChanges.enable,
+    'end-sessions': operatorChanges.endSessions,
+    'reset-factors': operatorChanges.resetFactors,
+    'send-reset': resetLinks.sendByOperator,
+    'lock-down': operatorChanges.lockDown,
+  }
+
+  return {
+    act: async (action: UserAction, userId: string, client: Client) => {
+      const done = await actions[action]({ userId, client })
+      if (!isRefused(done)) return undefined
+      return done.refused === 'no_user' ? refuse('not_found') : refuse(done.refused)
+    },
+
+    /** `username` is typed, so that a wrong id is noticed. */
+    remove: async (userId: string, username: string, client: Client) => {
+      const user = await users.findById(userId)
+      if (!user) return refuse('not_found')
+      if (user.username !== username)
+        return refuse('other_username', { message: 'This is not the username of the account. Nothing was deleted.' })
+      const removed = await operatorChanges.remove({ userId, client })
+      return isRefused(removed) ? refuse('not_found') : undefined
+    },
+  }
+}

@@ -1,0 +1,19 @@
+import { sessionSubject } from '../../domain/limiters/limiters.js'
+import type { Callers } from '../caller.js'
+import type { CountedRequests } from './counted-requests.js'
+import { type LimitHook, limitHook } from './limit-hooks.js'
+import type { RouteLimiters } from './limiter.js'
+
+type Dependencies = {
+  countedRequests: Pick<CountedRequests, 'count'>
+  routeLimiters: Pick<RouteLimiters, 'administrators'>
+  callers: Pick<Callers, 'of'>
+}
+
+/** Behind a hook that has found a caller. A page that follows events sends more than the general limit allows. */
+export const createAdminLimit = ({ countedRequests, routeLimiters, callers }: Dependencies): LimitHook => {
+  const limiter = routeLimiters.administrators
+  return limitHook({ names: [limiter.name], code: limiter.code }, (request, reply) =>
+    countedRequests.count(limiter, sessionSubject(callers.of(request).sessionId), request, reply),
+  )
+}

@@ -1,0 +1,223 @@
+import { readFile } from 'node:fs/promises'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { adminPath } from '#contract/admin/admin-bodies.js'
+import { adminPart } from '../../scripts/admin-document.mjs'
+import { apiGuide } from '../../scripts/api-guide.mjs'
+import { settings } from '../../src/config/settings.js'
+import { limiters } from '../../src/domain/limiters/limiters.js'
+import { operatorClient } from '../../src/domain/sessions/client.js'
+import { createServer } from '../../src/http/server.js'
+import { hours, minutes } from '../../src/lib/durations.js'
+import { createLog } from '../../src/platform/log.js'
+import { idOf, joinGroup, leaveGroup, signedUpInGroup } from '../support/administrators.js'
+import { addAuthenticator } from '../support/authenticator.js'
+import type { Answer, Browser } from '../support/client.js'
+import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+const allowed = 'https://app.example.com'
+let latchkey: Latchkey
+let root: Awaited<ReturnType<typeof signedUpInGroup>>
+let target: string
+beforeAll(async () => {
+  latchkey = await startLatchkey({
+    settings: { ADMIN_GROUP: 'admins', SUPPORT_GROUP: 'helpdesk', ALLOWED_ORIGINS: allowed },
+  })
+  root = await signedUpInGroup(latchkey, 'root1', 'admins')
+  await latchkey.signedUp('tom')
+  target = await idOf(latchkey, 'tom')
+})
+afterAll(() => latchkey.stop())
+
+const routes = () =>
+  latchkey.app.routes
+    .list()
+    .filter(({ url }) => url.startsWith(adminPath))
+    .map(({ method, url, adminRole }) => ({ method, url, adminRole, isChange: method !== 'GET' }))
+
+const addressOf = (url: string, id = target) => url.replace(':id', id)
+const body = { reason: 'asked by the user', username: 'nobody', name: 'none', email: 'none@example.com' }
+
+type Sent = { csrf?: boolean; headers?: Record<string, string>; id?: string }
+const ask = (tab: Browser, { method, url }: { method: string; url: string }, { id, ...options }: Sent = {}) =>
+  tab.send(method, addressOf(url, id), method === 'GET' ? undefined : body, options)
+
+/** Asks every route, and gives what each answered. */
+const askAll = async (tab: Browser, options: Sent = {}, chosen = routes()) => {
+  const answers: [string, Answer][] = []
+  for (const route of chosen) answers.push([`${route.method} ${route.url}`, await ask(tab, route, options)])
+  return answers
+}
+const eachOf = <Value>(answers: [string, Answer][], value: (answer: Answer) => Value) =>
+  Object.fromEntries(answers.map(([route, answer]) => [route, value(answer)]))
+const all = <Value>(value: Value, chosen = routes()) =>
+  Object.fromEntries(chosen.map(({ method, url }) => [`${method} ${url}`, value]))
+const codeOf = ({ status, body }: Answer) => `${status} ${body.code ?? ''}`
+
+it('docs/api.md and docs/openapi-admin.json are what the routes say: run npm run docs', async () => {
+  const read = (name: string) => readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
+  const all = latchkey.app.routes.list()
+  const guide = await read('api.md')
+  expect(guide).toBe(apiGuide(all, limiters, settings))
+  expect(guide.match(/^\| `(GET|POST|PATCH|DELETE) /gm)).toHaveLength(all.filter(({ isHidden }) => !isHidden).length)
+  const { body } = await latchkey.browser().get('/api/openapi.json')
+  const document = JSON.parse(await read('openapi-admin.json'))
+  expect(document).toEqual(adminPart(body))
+  expect(await new Validator().validate(document)).toMatchObject({ valid: true })
+})
+
+describe('the API of administrators', () => {
+  it('has every route behind its guard, and a server does not start with one that has none', () => {
+    expect(routes().length).toBeGreaterThan(15)
+    expect(routes().filter(({ adminRole }) => adminRole === undefined)).toEqual([])
+    const { server } = createServer({
+      log: createLog({ level: 'silent' }),
+      production: false,
+      publicUrl: 'http://localhost:3000',
+      trustProxy: undefined,
+    })
+    expect(() => server.get(`${adminPath}/forgotten`, async () => 'open')).toThrow('has no guard')
+  })
+
+  it('does not exist for strangers and for users, whatever the method', async () => {
+    const user = await latchkey.signedUp('ulf')
+    const unknown = await user.get('/api/auth/nothing-here')
+    for (const tab of [latchkey.browser(), user]) {
+      expect(eachOf(await askAll(tab), codeOf)).toEqual(all('404 not_found'))
+      expect(eachOf(await askAll(tab, { csrf: true }), codeOf)).toEqual(all('404 not_found'))
+      const answer = await tab.get(`${adminPath}/users`)
+      expect(answer.body).toEqual(unknown.body)
+      const names = (headers: Headers) => [...headers.keys()].filter((name) => name.startsWith('ratelimit'))
+      expect(names(answer.headers)).toEqual([])
+      for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD', 'POST'])
+        for (const { url } of routes())
+          expect([method, url, (await tab.send(method, addressOf(url))).status]).toEqual([method, url, 404])
+    }
+  })
+
+  it('is not there without ADMIN_GROUP', async () => {
+    const off = await startLatchkey()
+    const { tab } = await signedUpInGroup(off, 'una', 'admins')
+    expect(codeOf(await tab.get(`${adminPath}/users`))).toBe('404 not_found')
+    expect(codeOf(await tab.act(`${adminPath}/users`, {}))).toBe('404 not_found')
+    expect(off.app.routes.list().filter(({ url }) => url.startsWith(adminPath))).toEqual([])
+    await off.stop()
+  })
+
+  it('asks a member for a second factor, and says which the account has', async () => {
+    const tab = await latchkey.signedUp('olga')
+    await joinGroup(latchkey, tab, 'olga', 'admins')
+    expect(eachOf(await askAll(tab, { csrf: true }), codeOf)).toEqual(all('403 fresh_sign_in_required'))
+    expect((await tab.get(`${adminPath}/users`)).body.methods).toEqual([])
+    await addAuthenticator(tab, latchkey)
+    expect((await tab.get(`${adminPath}/users`)).body.methods).toEqual(['totp', 'recovery_code'])
+  })
+
+  it('answers our own origin only', async () => {
+    const foreign = ['https://evil.example', allowed].map((origin) => ({ origin, 'sec-fetch-site': 'same-site' }))
+    for (const headers of [...foreign, { 'sec-fetch-site': 'same-site' }]) {
+      const answers = await askAll(
+        root.tab,
+        { csrf: true, headers },
+        routes().filter(({ isChange }) => !isChange),
+      )
+      expect(eachOf(answers, codeOf)).toEqual(
+        all(
+          '403 cross_site',
+          routes().filter(({ isChange }) => !isChange),
+        ),
+      )
+    }
+    for (const headers of foreign) {
+      const answers = await askAll(root.tab, { csrf: true, headers })
+      expect(eachOf(answers, codeOf)).toEqual(all('403 cross_site'))
+      expect(answers.filter(([, answer]) => answer.headers.has('access-control-allow-origin'))).toEqual([])
+    }
+    const preflight = { origin: allowed, 'access-control-request-method': 'POST' }
+    const asked = await root.tab.send('OPTIONS', `${adminPath}/users`, undefined, { headers: preflight })
+    expect([asked.status, asked.headers.get('access-control-allow-origin')]).toEqual([404, null])
+  })
+
+  it('takes no change without the CSRF token, or of the own account', async () => {
+    const changes = routes().filter(({ isChange }) => isChange)
+    expect(eachOf(await askAll(root.tab, {}, changes), codeOf)).toEqual(all('403 invalid_csrf_token', changes))
+    const ofUsers = changes.filter(({ url }) => url.includes('/users/:id/'))
+    const answers = await askAll(root.tab, { csrf: true, id: root.id }, ofUsers)
+    expect(eachOf(answers, codeOf)).toEqual(all('409 own_account', ofUsers))
+  })
+
+  it('lets support look and help, and not change groups, invitations and applications, or touch administrators', async () => {
+    const { tab } = await signedUpInGroup(latchkey, 'sue', 'helpdesk')
+    const isFor = (role: string) => routes().filter(({ adminRole }) => adminRole === role)
+    expect(isFor('admin').map(({ method, url }) => `${method} ${url.slice(adminPath.length)}`)).toEqual([
+      'PATCH /users/:id/groups',
+      'POST /users/:id/delete',
+      'POST /invitations',
+      'DELETE /invitations',
+      'POST /groups',
+      'DELETE /groups',
+      'PATCH /applications/:id',
+    ])
+    expect(eachOf(await askAll(tab, { csrf: true }, isFor('admin')), codeOf)).toEqual(
+      all('403 group_required', isFor('admin')),
+    )
+    const helping = eachOf(await askAll(tab, { csrf: true }, isFor('support')), ({ status }) => status < 300)
+    expect(helping).toEqual(
+      all(
+        true,
+        isFor('support').map((route) => route),
+      ),
+    )
+    const touching = isFor('support').filter(({ isChange }) => isChange)
+    expect(eachOf(await askAll(tab, { csrf: true, id: root.id }, touching), codeOf)).toEqual(
+      all('403 administrators_account', touching),
+    )
+  })
+
+  it('asks for the second factor again, after ten minutes for a change and after eight hours to look', async () => {
+    const { tab, prove } = await signedUpInGroup(latchkey, 'stan', 'admins')
+    await latchkey.advance(11 * minutes)
+    await tab.post('/api/auth/refresh')
+    const changes = routes().filter(({ isChange }) => isChange)
+    expect(eachOf(await askAll(tab, { csrf: true }, changes), codeOf)).toEqual(
+      all('403 fresh_sign_in_required', changes),
+    )
+    expect((await tab.get(`${adminPath}/users`)).status).toBe(200)
+    await latchkey.advance(8 * hours)
+    await tab.post('/api/auth/refresh')
+    expect(eachOf(await askAll(tab, { csrf: true }), codeOf)).toEqual(all('403 fresh_sign_in_required'))
+    await prove()
+    expect((await tab.get(`${adminPath}/users`)).status).toBe(200)
+  })
+
+  it('is gone for who loses the group or is disabled, with the tokens from before', async () => {
+    const lost = await signedUpInGroup(latchkey, 'lou', 'admins')
+    const before = lost.tab.copy()
+    expect((await before.get(`${adminPath}/users`)).status).toBe(200)
+    await leaveGroup(latchkey, lost.id, 'admins')
+    for (const tab of [before, lost.tab]) {
+      expect(eachOf(await askAll(tab, { csrf: true }), codeOf)).toEqual(all('404 not_found'))
+      await tab.post('/api/auth/refresh')
+      expect(codeOf(await tab.get(`${adminPath}/users`))).toBe('404 not_found')
+    }
+    const disabled = await signedUpInGroup(latchkey, 'dora', 'admins')
+    await latchkey.app.nouns.operatorChanges.disable({ userId: disabled.id, client: operatorClient('root') })
+    expect(eachOf(await askAll(disabled.tab, { csrf: true }), codeOf)).toEqual(all('404 not_found'))
+  })
+
+  it('asks the database and not the token, also inside the change', async () => {
+    const { tab, id } = await signedUpInGroup(latchkey, 'nils', 'admins')
+    // Plain SQL: the tokens still name the group.
+    await latchkey.sql.query(`update users set groups = '{}' where id = $1`, [id])
+    expect(codeOf(await tab.get(`${adminPath}/users`))).toBe('404 not_found')
+    await latchkey.signedUp('pat')
+    const pat = await idOf(latchkey, 'pat')
+    const actor = { userId: id, sessionId: crypto.randomUUID(), groups: ['admins'] }
+    const change = latchkey.app.nouns.operatorChanges.disable({
+      userId: pat,
+      client: { ip: '192.0.2.1', userAgent: '', actor },
+    })
+    await expect(change).rejects.toMatchObject({ refused: 'not_found' })
+    expect((await latchkey.app.nouns.users.findById(pat))?.disabled).toBe(false)
+  })
+})
