@@ -1,5 +1,6 @@
 import type { Account } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
+import { saveFile } from '../browser/save-file.js'
 import { leaveSignedOut } from '../browser/sign-out.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
@@ -11,14 +12,6 @@ import { fill } from '../words/format.js'
 import { useProblems } from '../words/refusals.js'
 import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
 
-/** The browser saves the value as a file. */
-const saveAsFile = (value: object, name: string) => {
-  const address = URL.createObjectURL(new Blob([JSON.stringify(value, null, 2)], { type: 'application/json' }))
-  const link = Object.assign(document.createElement('a'), { href: address, download: name })
-  link.click()
-  URL.revokeObjectURL(address)
-}
-
 export const DataPanel = () => {
   const words = useWords('account-life')
   const actions = useDashboardActions()
@@ -26,7 +19,7 @@ export const DataPanel = () => {
   const download = async () => {
     const answer = await actions.withFreshSignIn(client.exportData)
     if (answer.refused) return actions.showRefusal(answer)
-    saveAsFile(answer.value, 'account-data.json')
+    saveFile(JSON.stringify(answer.value, null, 2), 'account-data.json', 'application/json')
     actions.showSuccess(words.downloaded)
   }
 

@@ -1,26 +1,14 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { deviceName } from '#contract/device-names.js'
-import type { AccountEventKind } from '#contract/events.js'
 import type { AccountEvent } from '#contract/schemas.js'
 import { moveFocusTo } from '../browser/focus.js'
 import { Button } from '../components/button.js'
 import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fullDate, timeAgo } from '../words/dates.js'
-import { fill } from '../words/format.js'
+import { isWarning, operatorsPlace, useEventTitle } from '../words/event-titles.js'
 
 const shownAtFirst = 6
-/** In the place of an address, of what an operator did by a command. */
-const operatorsPlace = 'command line'
-const warnings: readonly AccountEventKind[] = [
-  'sign_in_failed',
-  'second_factor_failed',
-  'refresh_theft',
-  'password_change_failed',
-  'email_change_failed',
-  'step_up_failed',
-  'rate_limited',
-]
 
 export const EventsPanel = ({ events }: { events: AccountEvent[] }) => {
   const words = useWords('dashboard')
@@ -40,7 +28,7 @@ export const EventsPanel = ({ events }: { events: AccountEvent[] }) => {
       {events.length === 0 && <p class="panel-lead">{words.noEvents}</p>}
       <ol class="event-list" ref={list}>
         {shown.map((event) => (
-          <li key={event.id} class={warnings.includes(event.kind) ? 'warning' : ''}>
+          <li key={event.id} class={isWarning(event.kind) ? 'warning' : ''}>
             <span class="event-dot" aria-hidden="true" />
             <div class="row-text">
               <strong>{titleOf(event)}</strong>
@@ -59,19 +47,4 @@ export const EventsPanel = ({ events }: { events: AccountEvent[] }) => {
       )}
     </Panel>
   )
-}
-
-/** An event in words, with the name of its provider. */
-const useEventTitle = () => {
-  const { kinds } = useWords('dashboard')
-  const { providers } = useSettings()
-  return ({ kind, reason }: AccountEvent) => {
-    const provider = providers.find(({ id }) => id === reason)?.name
-    if (kind === 'signed_in' && provider !== undefined) return fill(kinds.signed_in_with, { provider })
-    return fill(kinds[kind], {
-      provider: provider ?? reason ?? '',
-      groups: (reason ?? '').replaceAll(',', ', '),
-      application: reason ?? '',
-    })
-  }
 }

@@ -1,15 +1,12 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { deviceName } from '#contract/device-names.js'
 import type { Session } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { isFocusLost, moveFocusTo } from '../browser/focus.js'
 import { Button } from '../components/button.js'
 import { DeviceIcon } from '../components/devices.js'
 import { Panel } from '../components/panel.js'
+import { endSessionLabel, SessionFacts } from '../components/session-facts.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import type { Words } from '../words/catalogue.js'
-import { exactDate, fullDate, isNow, timeAgo } from '../words/dates.js'
-import { fill } from '../words/format.js'
 import { useDashboardActions } from './dashboard-actions.js'
 
 export const SessionsPanel = ({ sessions }: { sessions: Session[] }) => {
@@ -58,7 +55,7 @@ const SessionRow = ({ session, onEnd }: RowProps) => {
     <li>
       <DeviceIcon {...session} />
       <div class="row-body">
-        <SessionFacts session={session} />
+        <SessionFacts session={session} isCurrent={session.current} />
         {session.current ? (
           <span class="badge">{words.thisDevice}</span>
         ) : (
@@ -68,48 +65,5 @@ const SessionRow = ({ session, onEnd }: RowProps) => {
         )}
       </div>
     </li>
-  )
-}
-
-/** A browser may have several sessions. The time of the sign-in tells their buttons apart. */
-export const endSessionLabel = (session: Session, words: Words['dashboard'], locale: string) =>
-  fill(words.endSessionOf, {
-    device: deviceName(session, words),
-    ip: session.ip,
-    date: exactDate(session.createdAt, locale),
-  })
-
-/** "password and code from the app", "Google". What this page does not know is left out. */
-export const proofsOf = (
-  { methods, provider }: Session,
-  providers: readonly { id: string; name: string }[],
-  words: Words['dashboard'],
-  locale: string,
-) => {
-  const names: Readonly<Record<string, string>> = {
-    ...words.sessionMethods,
-    provider: providers.find(({ id }) => id === provider)?.name ?? words.sessionMethods.provider,
-  }
-  const known = methods.flatMap((method) => names[method] ?? [])
-  return new Intl.ListFormat(locale, { type: 'conjunction' }).format(known)
-}
-
-const SessionFacts = ({ session }: { session: Session }) => {
-  const words = useWords('dashboard')
-  const { locale, providers } = useSettings()
-  const methods = proofsOf(session, providers, words, locale)
-  return (
-    <div class="row-text">
-      <strong>{deviceName(session, words)}</strong>
-      <span>
-        {session.current || isNow(session.lastUsedAt)
-          ? words.activeNow
-          : fill(words.lastUsed, { when: timeAgo(session.lastUsedAt, locale) })}{' '}
-        · {session.ip}
-      </span>
-      <span>{fill(words.sessionSince, { date: fullDate(session.createdAt, locale) })}</span>
-      {methods && <span>{fill(words.sessionProof, { methods })}</span>}
-      {session.administers && <span>{words.sessionAdministers}</span>}
-    </div>
   )
 }

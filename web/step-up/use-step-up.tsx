@@ -1,8 +1,8 @@
-import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { Answer } from '#client/client.js'
 import type { ProofMethod } from '#contract/proofs.js'
-import { moveFocusTo } from '../browser/focus.js'
 import { Button } from '../components/button.js'
+import { Dialog } from '../components/dialog.js'
 import { useWords } from '../hooks/settings.js'
 import { StepUpForm } from './step-up-form.js'
 
@@ -42,35 +42,25 @@ export const useStepUp = () => {
 
 type Props = StepUp & { username: string; onSignedOut: () => void }
 
-/** The browser keeps the focus inside, closes it on Escape, and puts the focus back where it was. */
 export const StepUpDialog = ({ methods, done, username, onSignedOut }: Props) => {
   const words = useWords('step-up')
-  const id = useId()
-  const dialog = useRef<HTMLDialogElement>(null)
-  const heading = useRef<HTMLHeadingElement>(null)
-  // Before the effects of the form, which moves the focus to its field.
-  useLayoutEffect(() => {
-    const opened = dialog.current
-    opened?.showModal()
-    moveFocusTo(heading.current)
-    return () => opened?.close()
-  }, [])
-  const finish = (proven: boolean) => {
-    // Closed while it is still in the document, or the focus would be lost.
-    dialog.current?.close()
-    done(proven)
-  }
-
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby={id} onCancel={() => finish(false)}>
-      <h2 ref={heading} id={id}>
-        {words.heading}
-      </h2>
-      <p>{words.leadChange}</p>
-      <StepUpForm methods={methods} username={username} onProven={() => finish(true)} onSignedOut={onSignedOut} />
-      <Button look="quiet" onPress={() => finish(false)}>
-        {words.cancel}
-      </Button>
-    </dialog>
+    <Dialog title={words.heading} onCancel={() => done(false)}>
+      {(close) => {
+        const finish = (proven: boolean) => {
+          close()
+          done(proven)
+        }
+        return (
+          <>
+            <p>{words.leadChange}</p>
+            <StepUpForm methods={methods} username={username} onProven={() => finish(true)} onSignedOut={onSignedOut} />
+            <Button look="quiet" onPress={() => finish(false)}>
+              {words.cancel}
+            </Button>
+          </>
+        )
+      }}
+    </Dialog>
   )
 }

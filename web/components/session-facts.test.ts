@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Language } from '#contract/languages.js'
 import type { Session } from '#contract/schemas.js'
 import { catalogue } from '../words/catalogue.js'
-import { endSessionLabel, proofsOf } from './sessions-panel.js'
+import { endSessionLabel, proofsOf } from './session-facts.js'
 
 const session = {
   id: '1',

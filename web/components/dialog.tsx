@@ -1,0 +1,37 @@
+import type { ComponentChildren } from 'preact'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
+import { moveFocusTo } from '../browser/focus.js'
+
+type Props = {
+  title: string
+  onCancel: () => void
+  /** It gets a function that closes the dialog. Whoever shows it calls that first: what is closed outside the document loses the focus. */
+  children: (close: () => void) => ComponentChildren
+}
+
+/** The browser keeps the focus inside, closes it on Escape, and puts the focus back where it was. */
+export const Dialog = ({ title, onCancel, children }: Props) => {
+  const id = useId()
+  const dialog = useRef<HTMLDialogElement>(null)
+  const heading = useRef<HTMLHeadingElement>(null)
+  // Before the effects of a form in it, which moves the focus to its field.
+  useLayoutEffect(() => {
+    const opened = dialog.current
+    opened?.showModal()
+    moveFocusTo(heading.current)
+    return () => opened?.close()
+  }, [])
+  const close = () => dialog.current?.close()
+  const cancel = () => {
+    close()
+    onCancel()
+  }
+  return (
+    <dialog ref={dialog} class="dialog" aria-labelledby={id} onCancel={cancel}>
+      <h2 ref={heading} id={id}>
+        {title}
+      </h2>
+      {children(close)}
+    </dialog>
+  )
+}

@@ -1,0 +1,52 @@
+import { deviceName } from '#contract/device-names.js'
+import type { Session } from '#contract/schemas.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import type { Words } from '../words/catalogue.js'
+import { exactDate, fullDate, isNow, timeAgo } from '../words/dates.js'
+import { fill } from '../words/format.js'
+
+/** A browser may have several sessions. The time of the sign-in tells their buttons apart. */
+export const endSessionLabel = (session: Session, words: Words['dashboard'], locale: string) =>
+  fill(words.endSessionOf, {
+    device: deviceName(session, words),
+    ip: session.ip,
+    date: exactDate(session.createdAt, locale),
+  })
+
+/** "password and code from the app", "Google". What this page does not know is left out. */
+export const proofsOf = (
+  { methods, provider }: Pick<Session, 'methods' | 'provider'>,
+  providers: readonly { id: string; name: string }[],
+  words: Words['dashboard'],
+  locale: string,
+) => {
+  const names: Readonly<Record<string, string>> = {
+    ...words.sessionMethods,
+    provider: providers.find(({ id }) => id === provider)?.name ?? words.sessionMethods.provider,
+  }
+  const known = methods.flatMap((method) => names[method] ?? [])
+  return new Intl.ListFormat(locale, { type: 'conjunction' }).format(known)
+}
+
+type Props = { session: Omit<Session, 'current'>; isCurrent?: boolean }
+
+/** The device of a session, when and where it was used, and how its user has signed in. */
+export const SessionFacts = ({ session, isCurrent = false }: Props) => {
+  const words = useWords('dashboard')
+  const { locale, providers } = useSettings()
+  const methods = proofsOf(session, providers, words, locale)
+  return (
+    <div class="row-text">
+      <strong>{deviceName(session, words)}</strong>
+      <span>
+        {isCurrent || isNow(session.lastUsedAt)
+          ? words.activeNow
+          : fill(words.lastUsed, { when: timeAgo(session.lastUsedAt, locale) })}{' '}
+        · {session.ip}
+      </span>
+      <span>{fill(words.sessionSince, { date: fullDate(session.createdAt, locale) })}</span>
+      {methods && <span>{fill(words.sessionProof, { methods })}</span>}
+      {session.administers && <span>{words.sessionAdministers}</span>}
+    </div>
+  )
+}
