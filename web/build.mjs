@@ -14,6 +14,8 @@ import { bundlePackage } from '../scripts/packages.mjs'
 /** @typedef {Record<string, Words>} Catalogue */
 
 const home = fileURLToPath(new URL('..', import.meta.url))
+/** Pages with a style sheet of their own, after that of every page. */
+const pagesWithStyle = ['dashboard', 'admin']
 const brotli = promisify(brotliCompress)
 const zip = promisify(gzip)
 
@@ -21,13 +23,13 @@ const zip = promisify(gzip)
 export const buildWeb = async ({ outdir, minify }) => {
   const { catalogue, sections } = await readCatalogue()
   const names = /** @type {PageName[]} */ (Object.keys(sections))
-  const { metafile, outputFiles } = await bundle(names, join(outdir, 'assets'), minify)
-  const filesOf = filesByEntry(metafile)
+  const bundled = await Promise.all(bundles(names).map((entries) => bundle(entries, join(outdir, 'assets'), minify)))
+  const outputFiles = bundled.flatMap((each) => each.outputFiles)
+  const filesOf = filesByEntry(Object.assign({}, ...bundled.map(({ metafile }) => metafile.outputs)))
   const base = filesOf('web/styles/base.css').file
-  const dashboard = filesOf('web/styles/dashboard.css').file
   const pages = names.map((name) => {
     const { file, shared } = filesOf(`web/pages/${name}.tsx`)
-    const styles = name === 'dashboard' ? [base, dashboard] : [base]
+    const styles = [base, ...(pagesWithStyle.includes(name) ? [filesOf(`web/styles/${name}.css`).file] : [])]
     return [name, { script: file, preload: shared, styles, words: wordsOf(catalogue, name, sections[name]) }]
   })
   const [client] = await bundlePackage({ folder: 'client', entries: ['client'] }, { minify })
@@ -38,11 +40,19 @@ export const buildWeb = async ({ outdir, minify }) => {
   })
 }
 
-/** @type {(names: string[], outdir: string, minify: boolean) => ReturnType<typeof build<{ metafile: true, write: false }>>} */
-const bundle = (names, outdir, minify) =>
+/** The page of administrators shares no file with the others: they would load more and smaller ones because of it. */
+const bundles = (/** @type {PageName[]} */ names) => {
+  const script = (/** @type {PageName} */ name) => `web/pages/${name}.tsx`
+  const others = names.filter((name) => name !== 'admin').map(script)
+  const styles = ['base', ...pagesWithStyle].map((name) => `web/styles/${name}.css`)
+  return [[...others, ...styles], [script('admin')]]
+}
+
+/** @type {(entryPoints: string[], outdir: string, minify: boolean) => ReturnType<typeof build<{ metafile: true, write: false }>>} */
+const bundle = (entryPoints, outdir, minify) =>
   build({
     absWorkingDir: home,
-    entryPoints: [...names.map((name) => `web/pages/${name}.tsx`), 'web/styles/base.css', 'web/styles/dashboard.css'],
+    entryPoints,
     outdir,
     entryNames: '[name]-[hash]',
     chunkNames: 'shared-[hash]',
@@ -93,9 +103,9 @@ const wordsOf = (catalogue, page, parts) =>
 
 /**
  * Which file an entry point has become, and the shared files that a browser should fetch at the same time.
- * @param {import('esbuild').Metafile} metafile
+ * @param {import('esbuild').Metafile['outputs']} outputs
  */
-const filesByEntry = ({ outputs }) => {
+const filesByEntry = (outputs) => {
   const address = (/** @type {string} */ path) => `/api/auth/assets/${basename(path)}`
   return (/** @type {string} */ entryPoint) => {
     const found = Object.entries(outputs).find(([, output]) => output.entryPoint === entryPoint)

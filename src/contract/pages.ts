@@ -17,7 +17,9 @@ export const pageNames = [
 ] as const
 /** Pages at addresses of the protocol, to which applications send their users. */
 export const protocolPageNames = ['authorize', 'end-session'] as const
-export type PageName = (typeof pageNames)[number] | (typeof protocolPageNames)[number]
+/** The page of administrators, at `/api/auth/admin`. */
+const adminPageName = 'admin'
+export type PageName = (typeof pageNames)[number] | (typeof protocolPageNames)[number] | typeof adminPageName
 
 /** `REGISTRATION`: who may create an account. */
 export type RegistrationMode = 'open' | 'invited' | 'closed'

@@ -1,3 +1,4 @@
+import { admin } from './admin/de.js'
 import type { Words } from './en.js'
 
 export const de: Words = {
@@ -776,4 +777,5 @@ export const de: Words = {
     text: 'Die gesuchte Seite gibt es nicht, oder sie wurde verschoben.',
     action: 'Zur Startseite',
   },
+  admin,
 }

@@ -5,6 +5,7 @@ import type { LoginNotice, PublicReason } from '#contract/pages.js'
 import { type FeedbackId, feedbackSentences } from '#contract/password-feedback.js'
 import type { PasswordErrorId, PasswordRuleId } from '#contract/password-rules.js'
 import type { RefusalCode } from '#contract/refusals.js'
+import { admin } from './admin/en.js'
 
 /** The first language of the catalogue, and the shape of all others: a missing text does not compile. */
 export const en = {
@@ -714,6 +715,7 @@ export const en = {
     text: 'The page you asked for does not exist, or it has moved.',
     action: 'Go to the start page',
   },
+  admin,
 }
 
 export type Words = typeof en

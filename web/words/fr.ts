@@ -1,3 +1,4 @@
+import { admin } from './admin/fr.js'
 import type { Words } from './en.js'
 
 export const fr: Words = {
@@ -760,4 +761,5 @@ export const fr: Words = {
     text: 'La page demandée n’existe pas ou a été déplacée.',
     action: 'Retour à l’accueil',
   },
+  admin,
 }

@@ -3,18 +3,9 @@ import { groupPattern, mostGroups } from '../groups.js'
 import { languages } from '../languages.js'
 import { OneOf } from '../refusal-bodies.js'
 import { Id, Moment, Nullable, Provider, Session, UsedApplication } from '../schemas.js'
+import { longestReason } from './admin-api.js'
 
-/**
- * The API of administrators, below `/api/auth/admin/api`. Everyone who is in neither group gets 404. A member gets 403
- * `fresh_sign_in_required` with `methods` if the last proof by a second factor is older than 8 hours; for a change it must be as
- * recent as any sensitive change asks for. No methods: the account has no second factor, and must add one first.
- */
-export const adminPath = '/api/auth/admin/api'
-
-/** Users of a page. */
-export const adminPageSize = 50
-export const adminEventsPageSize = 100
-export const longestReason = 200
+export * from './admin-api.js'
 
 const Group = Type.String({ pattern: groupPattern })
 
@@ -149,17 +140,7 @@ export const AdminUserDetails = Type.Object(
 )
 export type AdminUserDetails = Static<typeof AdminUserDetails>
 
-/** `POST /users/:id/…`. Those that take something away need the reason. */
-export const userActions = {
-  disable: { needsReason: true },
-  enable: { needsReason: false },
-  'end-sessions': { needsReason: true },
-  'reset-factors': { needsReason: true },
-  'send-reset': { needsReason: false },
-  'lock-down': { needsReason: true },
-} as const satisfies Record<string, { needsReason: boolean }>
-export type UserAction = keyof typeof userActions
-
+/** `POST /users/:id/…`: `userActions` says which of them need the reason. */
 export const AdminAction = Type.Object({ reason: Type.Optional(Reason) }, { title: 'AdminAction' })
 
 /** `PATCH /users/:id/groups`: answers with the user. With `remove` the reason is needed. */

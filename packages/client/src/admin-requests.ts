@@ -1,0 +1,22 @@
+import type { Answer } from './answers.js'
+import type { Client } from './client.js'
+import { createRequests, type Method } from './requests.js'
+
+/** For the page of administrators. They are no part of the client, which other pages load. Paths are below `/api/auth/`. */
+export const createAdminRequests = ({ me }: Pick<Client, 'me'>) => {
+  const requests = createRequests('', (...request) => fetch(...request))
+
+  /** A session whose tokens have expired is answered like a stranger. Asking who is signed in renews it. */
+  const asMember = async <Value>(call: () => Promise<Answer<Value>>): Promise<Answer<Value>> => {
+    const first = await call()
+    if (first.refused !== 'not_found' && first.refused !== 'not_authenticated') return first
+    const caller = await me()
+    return caller.refused ? caller : call()
+  }
+
+  return {
+    read: <Value>(path: string) => asMember(() => requests.send<Value>('GET', path)),
+    change: <Value = undefined>(method: Method, path: string, body: object = {}) =>
+      asMember(() => requests.sendWithCsrfToken<Value>(method, path, body)),
+  }
+}

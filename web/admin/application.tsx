@@ -1,0 +1,130 @@
+import { useState } from 'preact/hooks'
+import type { AdminApplication } from '#contract/admin/admin-bodies.js'
+import { timeSpan } from '#contract/time-spans.js'
+import { Button } from '../components/button.js'
+import { Panel } from '../components/panel.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { fullDate, timeAgo } from '../words/dates.js'
+import { fill } from '../words/format.js'
+import { AccessDialog } from './access-dialog.js'
+import { useAdmin } from './admin-context.js'
+import { Access } from './applications.js'
+import { calls } from './calls.js'
+import { fragmentOf } from './place.js'
+import { Loaded, Screen } from './screen.js'
+import { useRead } from './use-read.js'
+import { type Fact, Facts } from './user-facts.js'
+
+export const ApplicationScreen = ({ id }: { id: string }) => {
+  const words = useWords('admin')
+  const { reload, ...read } = useRead(() => askForOne(id))
+  const { value } = read
+  return (
+    <Screen
+      title={value?.name ?? words.columns.application}
+      above={<a href={fragmentOf('applications')}>{words.back}</a>}
+      {...(value && { lead: words.app.kinds[value.kind] })}
+    >
+      <Loaded {...read} reload={reload}>
+        {(application) => (
+          <div class="panels">
+            <div>
+              <WhoMayUse application={application} reload={reload} />
+              <Errors application={application} />
+            </div>
+            <div>
+              <Settings application={application} />
+            </div>
+          </div>
+        )}
+      </Loaded>
+    </Screen>
+  )
+}
+
+const askForOne = async (id: string) => {
+  const answer = await calls.applications()
+  if (answer.refused) return answer
+  const value = answer.value.applications.find((application) => application.id === id)
+  return value ? { value } : ({ refused: 'not_found', status: 404 } as const)
+}
+
+type Props = { application: AdminApplication }
+
+const WhoMayUse = ({ application, reload }: Props & { reload: () => Promise<void> }) => {
+  const { app, columns } = useWords('admin')
+  const { mayManage } = useAdmin()
+  const [isAsked, setAsked] = useState(false)
+  return (
+    <Panel title={columns.access}>
+      <div>
+        <Access {...application} />
+      </div>
+      {mayManage && <Button onPress={() => setAsked(true)}>{`${app.change}…`}</Button>}
+      {isAsked && <AccessDialog application={application} onDone={reload} onClose={() => setAsked(false)} />}
+    </Panel>
+  )
+}
+
+const Errors = ({ application: { errors, normalEnds } }: Props) => {
+  const { app } = useWords('admin')
+  return (
+    <Panel title={app.errors} lead={app.errorsLead}>
+      {errors.length === 0 ? <p>{app.noErrors}</p> : <Seen seen={errors} />}
+      {normalEnds.length > 0 && (
+        <details>
+          <summary>{app.normalEnds}</summary>
+          <Seen seen={normalEnds} />
+        </details>
+      )}
+    </Panel>
+  )
+}
+
+/** The sentences are those that the command line prints. */
+const Seen = ({ seen }: { seen: AdminApplication['errors'] }) => {
+  const { app } = useWords('admin')
+  const { locale } = useSettings()
+  return (
+    <ul class="row-list">
+      {seen.map(({ kind, message, count, seenAt }) => (
+        <li key={`${kind} ${message}`}>
+          <div class="row-text">
+            <strong lang="en">{message}</strong>
+            <span>{fill(app.seen, { when: timeAgo(seenAt, locale), count: `${count}` })}</span>
+          </div>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const Settings = ({ application }: Props) => {
+  const { app, none, yes, no } = useWords('admin')
+  const { locale } = useSettings()
+  const muted = <span class="muted">{none}</span>
+  const lines = (texts: readonly string[]) =>
+    texts.length === 0 ? muted : texts.map((text) => <p key={text}>{text}</p>)
+  const { maxAge, secrets } = application
+  const facts: Fact[] = [
+    [app.id, <code key="id">{application.id}</code>],
+    [app.home, application.home],
+    [app.redirects, lines(application.redirectAddresses)],
+    [app.afterLogout, lines(application.logoutAddresses)],
+    [app.backchannel, application.backchannelLogout ?? muted],
+    [app.factors, application.factors],
+    [app.maxAge, maxAge === null ? app.noMaxAge : timeSpan(1_000 * maxAge, locale)],
+    [app.consent, application.consent === 'ask' ? yes : no],
+    [app.pkce, application.pkce ? yes : no],
+    [app.algorithm, application.algorithm],
+    [
+      app.secrets,
+      lines(secrets.map(({ id, createdAt }) => fill(app.secretOf, { id, date: fullDate(createdAt, locale) }))),
+    ],
+  ]
+  return (
+    <Panel title={app.settings}>
+      <Facts facts={facts} />
+    </Panel>
+  )
+}

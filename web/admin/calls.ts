@@ -1,0 +1,52 @@
+import type { Static } from 'typebox'
+import { createAdminRequests } from '#client/admin-requests.js'
+import { adminPath, type UserAction } from '#contract/admin/admin-api.js'
+import type {
+  AdminApplication,
+  AdminApplicationPatch,
+  AdminEventQuery,
+  AdminEvents,
+  AdminGroup,
+  AdminGroupDeletion,
+  AdminGroupsPatch,
+  AdminInvitation,
+  AdminInvite,
+  AdminOverview,
+  AdminSelf,
+  AdminUser,
+  AdminUserDetails,
+  AdminUserQuery,
+  AdminUsers,
+} from '#contract/admin/admin-bodies.js'
+import { client } from '../browser/client.js'
+import { queryString } from './query-string.js'
+
+const requests = createAdminRequests(client)
+const below = adminPath.replace('/api/auth/', '')
+const read = <Value>(path: string) => requests.read<Value>(`${below}/${path}`)
+const change = <Value = undefined>(method: 'POST' | 'PATCH' | 'DELETE', path: string, body: object = {}) =>
+  requests.change<Value>(method, `${below}/${path}`, body)
+const pathOf = (id: string) => `users/${encodeURIComponent(id)}`
+
+/** Every call of the API of administrators. */
+export const calls = {
+  self: () => read<AdminSelf>('self'),
+  overview: () => read<AdminOverview>('overview'),
+  users: (query: Static<typeof AdminUserQuery>) => read<AdminUsers>(`users${queryString(query)}`),
+  user: (id: string) => read<AdminUserDetails>(pathOf(id)),
+  changeUser: (id: string, action: UserAction, body: { reason?: string }) =>
+    change('POST', `${pathOf(id)}/${action}`, body),
+  changeGroups: (id: string, groups: Static<typeof AdminGroupsPatch>) =>
+    change<AdminUser>('PATCH', `${pathOf(id)}/groups`, groups),
+  deleteUser: (id: string, sure: { username: string }) => change('POST', `${pathOf(id)}/delete`, sure),
+  invitations: () => read<{ invitations: AdminInvitation[] }>('invitations'),
+  invite: (invitation: Static<typeof AdminInvite>) => change<AdminInvitation>('POST', 'invitations', invitation),
+  withdrawInvitation: (email: string) => change('DELETE', 'invitations', { email }),
+  groups: () => read<{ groups: AdminGroup[] }>('groups'),
+  addGroup: (name: string) => change<AdminGroup>('POST', 'groups', { name }),
+  deleteGroup: (group: Static<typeof AdminGroupDeletion>) => change('DELETE', 'groups', group),
+  applications: () => read<{ applications: AdminApplication[] }>('applications'),
+  changeApplication: (id: string, access: Static<typeof AdminApplicationPatch>) =>
+    change<AdminApplication>('PATCH', `applications/${encodeURIComponent(id)}`, access),
+  events: (query: Static<typeof AdminEventQuery>) => read<AdminEvents>(`events${queryString(query)}`),
+}

@@ -1,0 +1,108 @@
+import type { ComponentChildren } from 'preact'
+import type { Answer, Refusal } from '#client/client.js'
+import { longestReason } from '#contract/admin/admin-api.js'
+import { isFocusLost, moveFocusTo } from '../browser/focus.js'
+import { Button } from '../components/button.js'
+import { Dialog } from '../components/dialog.js'
+import { Field } from '../components/field.js'
+import { type FieldProblems, Form, type Problems, type Values } from '../components/form.js'
+import { useWords } from '../hooks/settings.js'
+import { useProblems } from '../words/refusals.js'
+import { useAdmin } from './admin-context.js'
+
+export type ChangeProps = {
+  title: string
+  /** What happens. */
+  lead: string
+  /** What the user is told about it. */
+  told: string
+  submit: string
+  look?: 'primary' | 'danger'
+  check?: (values: Values, invalid: FieldProblems) => Promise<FieldProblems>
+  call: (values: Values) => Promise<Answer<unknown>>
+  /** What is said afterwards. */
+  done: (values: Values) => string
+  /** Loads what has changed. */
+  onDone: () => Promise<unknown> | undefined
+  onClose: () => void
+  /** What the change needs to know. */
+  children?: ComponentChildren
+}
+
+const fields = {
+  reason_required: 'reason',
+  email_shape: 'email',
+  email_domain_not_allowed: 'email',
+  has_account: 'email',
+} as const
+
+/** Everything that a change asks for and says, in one dialog. The proof is asked for by the dialog that all pages have for it. */
+export const ChangeDialog = ({ title, submit, look = 'primary', children, ...change }: ChangeProps) => {
+  const words = useWords('admin')
+  const { showSuccess, withFreshSignIn, isLeftAfter } = useAdmin()
+  const problemsOf = useChangeProblems()
+  return (
+    <Dialog title={title} onCancel={change.onClose}>
+      {(close) => {
+        const leave = () => {
+          close()
+          change.onClose()
+        }
+        const send = async (values: Values): Promise<Problems | undefined> => {
+          const answer = await withFreshSignIn(() => change.call(values))
+          // The user has closed the dialog that asked for a proof.
+          if (answer.refused === 'fresh_sign_in_required') return {}
+          if (answer.refused) return (await isLeftAfter(answer)) ? undefined : problemsOf(answer)
+          leave()
+          showSuccess(change.done(values))
+          await change.onDone()
+          focusHeadingIfLost()
+          return undefined
+        }
+        return (
+          <>
+            <p>{change.lead}</p>
+            <p class="panel-lead">{change.told}</p>
+            <Form submitLabel={submit} look={look} onSubmit={send} {...(change.check && { check: change.check })}>
+              {children}
+            </Form>
+            <Button look="quiet" onPress={leave}>
+              {words.cancel}
+            </Button>
+          </>
+        )
+      }}
+    </Dialog>
+  )
+}
+
+/** The button that opened the dialog may be gone with what was changed. */
+const focusHeadingIfLost = () =>
+  requestAnimationFrame(() => {
+    if (isFocusLost()) moveFocusTo(document.querySelector('h1'))
+  })
+
+/** Sentences that users are told about themselves are told here about another user. */
+const useChangeProblems = () => {
+  const words = useWords('admin')
+  const problemsOf = useProblems(fields)
+  return (refusal: Refusal): Problems => {
+    if (refusal.refused === 'other_username') return { fields: { username: [words.otherUsername] } }
+    if (refusal.refused === 'too_many_groups') return { notice: words.tooManyGroups }
+    return problemsOf(refusal)
+  }
+}
+
+export const ReasonField = () => {
+  const words = useWords('admin')
+  return (
+    <Field
+      name="reason"
+      label={words.reason}
+      hint={words.reasonHint}
+      maxLength={longestReason}
+      autoComplete="off"
+      focused
+    />
+  )
+}

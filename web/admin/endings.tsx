@@ -1,0 +1,31 @@
+import { Card } from '../components/card.js'
+import { Heading } from '../components/heading.js'
+import { useWords } from '../hooks/settings.js'
+
+/** For everyone who is no administrator: as at an address where nothing is. */
+export const NothingHere = () => {
+  const words = useWords('not-found')
+  return (
+    <Card>
+      <Heading text={words.heading} />
+      <p class="lead">{words.text}</p>
+      <a class="button primary" href="/">
+        {words.action}
+      </a>
+    </Card>
+  )
+}
+
+/** For a user who has just been one. */
+export const Lost = () => {
+  const words = useWords('admin')
+  return (
+    <Card>
+      <Heading text={words.lostHeading} focused />
+      <p class="lead">{words.lost}</p>
+      <a class="button primary" href="/api/auth/account-page">
+        {words.toAccount}
+      </a>
+    </Card>
+  )
+}

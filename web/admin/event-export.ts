@@ -1,0 +1,36 @@
+import type { AdminEvent } from '#contract/admin/admin-bodies.js'
+
+const columns = [
+  'createdAt',
+  'kind',
+  'reason',
+  'userId',
+  'username',
+  'actorId',
+  'actor',
+  'actorReason',
+  'ip',
+  'device',
+  'userAgent',
+  'sessionId',
+  'requestId',
+  'id',
+] as const satisfies (keyof AdminEvent)[]
+
+/**
+ * A value of the file. Users choose their names and browsers what they call themselves: a spreadsheet must not take such a value for
+ * a formula.
+ */
+const cell = (value: string | null) => {
+  const text = /^[=+\-@\t\r]/.test(value ?? '') ? `'${value}` : (value ?? '')
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+/** RFC 4180, with the names of the columns. */
+export const asCsv = (events: readonly AdminEvent[]) =>
+  [columns, ...events.map((event) => columns.map((column) => cell(event[column])))]
+    .map((cells) => `${cells.join(',')}\r\n`)
+    .join('')
+
+export const asJsonLines = (events: readonly AdminEvent[]) =>
+  events.map((event) => `${JSON.stringify(event)}\n`).join('')

@@ -1,0 +1,93 @@
+import type { AdminEvent } from '#contract/admin/admin-bodies.js'
+import { type AccountEventKind, accountEventKinds } from '#contract/events.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { exactDate } from '../words/dates.js'
+import { isWarning, operatorsPlace, useEventTitle } from '../words/event-titles.js'
+import { fill } from '../words/format.js'
+import { type Column, PagedTable, Table } from './table.js'
+import { UserLink } from './user-cells.js'
+
+type Props = {
+  events: readonly AdminEvent[]
+  empty: string
+  /** The user whose page it is: their name is left out. */
+  about?: string
+  pages?: { next: string | null; onMore: () => Promise<void> }
+}
+
+export const EventTable = ({ events, empty, about, pages }: Props) => {
+  const { caption } = useWords('admin').eventList
+  const columns = useColumns(about)
+  const table = {
+    caption,
+    columns,
+    rows: events,
+    keyOf: ({ id }: AdminEvent) => id,
+    empty,
+    classOf: ({ kind }: AdminEvent) => (isWarning(kind) ? 'warning' : undefined),
+  }
+  return pages ? <PagedTable {...table} {...pages} /> : <Table {...table} />
+}
+
+const isAccountKind = (kind: string): kind is AccountEventKind => accountEventKinds.some((each) => each === kind)
+
+/** What happened, in words that are about a user and not to them. A kind of a newer service is shown as it is. */
+export const useAdminEventTitle = () => {
+  const { kinds } = useWords('admin')
+  const titleOf = useEventTitle()
+  return ({ kind, reason }: Pick<AdminEvent, 'kind' | 'reason'>) => {
+    if (Object.hasOwn(kinds, kind)) return kinds[kind as keyof typeof kinds]
+    return isAccountKind(kind) ? titleOf({ kind, reason }) : kind
+  }
+}
+
+const What = ({ event }: { event: AdminEvent }) => {
+  const words = useWords('admin').eventList
+  const titleOf = useAdminEventTitle()
+  const title = titleOf(event)
+  const { reason, actorReason } = event
+  const isInTitle = reason !== null && title.includes(reason.replaceAll(',', ', '))
+  return (
+    <div class="row-text">
+      <strong>{title}</strong>
+      {reason !== null && !isInTitle && <span lang="en">{reason}</span>}
+      {actorReason !== null && <span>{fill(words.because, { reason: actorReason })}</span>}
+    </div>
+  )
+}
+
+const Where = ({ event }: { event: AdminEvent }) => {
+  const { eventList } = useWords('admin')
+  if (event.ip === operatorsPlace) return <span>{eventList.commandLine}</span>
+  if (event.ip === '') return <span class="muted">{eventList.service}</span>
+  return (
+    <div class="row-text">
+      <span class="plain">{event.ip}</span>
+      <span>{event.device}</span>
+    </div>
+  )
+}
+
+const Actor = ({ event: { actorId, actor } }: { event: AdminEvent }) =>
+  actorId === null ? <span class="muted">–</span> : <UserLink id={actorId} username={actor ?? actorId} />
+
+const useColumns = (about: string | undefined): Column<AdminEvent>[] => {
+  const { columns } = useWords('admin')
+  const { locale } = useSettings()
+  const user: Column<AdminEvent> = {
+    label: columns.user,
+    cell: ({ userId, username }) =>
+      userId === null ? (
+        <span class="muted">{username ?? '–'}</span>
+      ) : (
+        <UserLink id={userId} username={username ?? userId} />
+      ),
+  }
+  return [
+    { label: columns.event, cell: (event) => <What event={event} /> },
+    ...(about === undefined ? [user] : []),
+    { label: columns.place, cell: (event) => <Where event={event} /> },
+    { label: columns.actor, cell: (event) => <Actor event={event} /> },
+    { label: columns.time, cell: ({ createdAt }) => <time dateTime={createdAt}>{exactDate(createdAt, locale)}</time> },
+  ]
+}

@@ -1,0 +1,92 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { AdminEvent } from '#contract/admin/admin-bodies.js'
+import { saveFile } from '../browser/save-file.js'
+import { Button } from '../components/button.js'
+import { useWords } from '../hooks/settings.js'
+import { useStableCallback } from '../hooks/stable-callback.js'
+import { fill } from '../words/format.js'
+import { useSentences } from '../words/refusals.js'
+import { useAdmin } from './admin-context.js'
+import { asCsv, asJsonLines } from './event-export.js'
+import { askForEvents, type EventFilter } from './event-filter.js'
+
+const pause = 5_000
+/** An event may become visible some seconds after its moment. */
+const overlap = 60_000
+const mostExported = 10_000
+
+type Props = { filter: EventFilter; events: AdminEvent[] | undefined; onArrived: (events: AdminEvent[]) => void }
+
+/** Follows what happens, and saves what the filter finds. */
+export const EventTools = (props: Props) => {
+  const words = useWords('admin').eventList
+  const { isOn, setOn, arrived } = useFollowing(props)
+  const save = useExport(props.filter)
+  return (
+    <div class="tools">
+      <label class="check">
+        <input type="checkbox" checked={isOn} onChange={({ currentTarget }) => setOn(currentTarget.checked)} />
+        {words.follow}
+      </label>
+      <p class="panel-lead" role="status">
+        {isOn && (arrived === 0 ? words.following : fill(words.arrived, { count: `${arrived}` }))}
+      </p>
+      <div class="button-row">
+        <Button onPress={() => save('csv')}>{words.exportCsv}</Button>
+        <Button onPress={() => save('jsonl')}>{words.exportJson}</Button>
+      </div>
+    </div>
+  )
+}
+
+const useFollowing = ({ filter, events, onArrived }: Props) => {
+  const [isOn, setOn] = useState(false)
+  const [arrived, setArrived] = useState(0)
+  const look = useStableCallback(async () => {
+    if (document.visibilityState === 'hidden' || events === undefined) return
+    const newest = Date.parse(events[0]?.createdAt ?? '') || Date.now()
+    const answer = await askForEvents(filter, { since: new Date(newest - overlap).toISOString() })
+    // The next attempt comes soon. What ends the page is found out by the next thing that is pressed.
+    if (answer.refused) return
+    const known = new Set(events.map(({ id }) => id))
+    const unknown = answer.value.items.filter(({ id }) => !known.has(id))
+    if (unknown.length === 0) return
+    onArrived(unknown)
+    setArrived((count) => count + unknown.length)
+  })
+  useEffect(() => {
+    if (!isOn) return undefined
+    setArrived(0)
+    const timer = setInterval(() => void look(), pause)
+    return () => clearInterval(timer)
+  }, [isOn])
+  return { isOn, setOn, arrived }
+}
+
+const formats = {
+  csv: { write: asCsv, type: 'text/csv' },
+  jsonl: { write: asJsonLines, type: 'application/jsonl' },
+}
+
+/** Asks for page after page, up to a bound. */
+const useExport = (filter: EventFilter) => {
+  const words = useWords('admin').eventList
+  const { showSuccess, showError, isLeftAfter } = useAdmin()
+  const sentenceFor = useSentences()
+  return async (format: keyof typeof formats) => {
+    const found: AdminEvent[] = []
+    let after: string | undefined
+    do {
+      const answer = await askForEvents(filter, after === undefined ? {} : { after })
+      if (answer.refused) {
+        if (!(await isLeftAfter(answer))) showError(sentenceFor(answer))
+        return
+      }
+      found.push(...answer.value.items)
+      after = answer.value.next ?? undefined
+    } while (after !== undefined && found.length < mostExported)
+    const { write, type } = formats[format]
+    saveFile(write(found), `events.${format}`, type)
+    showSuccess(fill(after === undefined ? words.exported : words.exportCut, { count: `${found.length}` }))
+  }
+}

@@ -1,0 +1,127 @@
+import { useState } from 'preact/hooks'
+import type { AdminGroup } from '#contract/admin/admin-bodies.js'
+import { isGroupName } from '#contract/groups.js'
+import { Button } from '../components/button.js'
+import { Field } from '../components/field.js'
+import type { FieldProblems, Values } from '../components/form.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { fullDate } from '../words/dates.js'
+import { fill } from '../words/format.js'
+import { useAdmin } from './admin-context.js'
+import { calls } from './calls.js'
+import { ChangeDialog, ReasonField } from './change-dialog.js'
+import { fragmentOf } from './place.js'
+import { Loaded, Screen } from './screen.js'
+import { type Column, Table } from './table.js'
+import { useRead } from './use-read.js'
+
+export const GroupsScreen = () => {
+  const words = useWords('admin')
+  const { mayManage } = useAdmin()
+  const read = useRead(calls.groups)
+  const [asked, setAsked] = useState<AdminGroup | 'new'>()
+  const close = () => setAsked(undefined)
+  const columns = useColumns(setAsked)
+  return (
+    <Screen
+      title={words.groups}
+      lead={words.group.lead}
+      beside={mayManage && <Button look="primary" onPress={() => setAsked('new')}>{`${words.group.action}…`}</Button>}
+    >
+      <section class="panel">
+        <Loaded {...read}>
+          {({ groups }) => (
+            <Table
+              caption={words.groups}
+              columns={columns}
+              rows={groups}
+              keyOf={({ name }) => name}
+              empty={words.group.empty}
+            />
+          )}
+        </Loaded>
+      </section>
+      {asked === 'new' && <NewDialog onDone={read.reload} onClose={close} />}
+      {asked !== undefined && asked !== 'new' && <DeleteDialog group={asked} onDone={read.reload} onClose={close} />}
+    </Screen>
+  )
+}
+
+const useColumns = (onDelete: (group: AdminGroup) => void): Column<AdminGroup>[] => {
+  const { columns, group: words } = useWords('admin')
+  const { locale } = useSettings()
+  const { mayManage } = useAdmin()
+  const deletion: Column<AdminGroup> = {
+    label: columns.change,
+    align: 'end',
+    // The groups of administrators are named by a setting, which has to change first.
+    cell: (group) =>
+      group.role === null && (
+        <Button label={fill(words.deleteOf, { group: group.name })} onPress={() => onDelete(group)}>
+          {`${words.delete}…`}
+        </Button>
+      ),
+  }
+  return [
+    { label: columns.group, cell: ({ name }) => <strong>{name}</strong> },
+    {
+      label: columns.members,
+      cell: ({ name, members }) => (
+        <a
+          href={fragmentOf('users', undefined, { group: name })}
+          aria-label={fill(words.membersOf, { group: name, count: `${members}` })}
+        >
+          {members}
+        </a>
+      ),
+    },
+    {
+      label: columns.gives,
+      cell: ({ role }) =>
+        role === null ? <span class="muted">{words.noRole}</span> : <span class="badge">{words.roles[role]}</span>,
+    },
+    { label: columns.created, cell: ({ createdAt }) => fullDate(createdAt, locale) },
+    ...(mayManage ? [deletion] : []),
+  ]
+}
+
+type DialogProps = { onDone: () => Promise<void>; onClose: () => void }
+
+const NewDialog = (dialog: DialogProps) => {
+  const { group: words, notTold } = useWords('admin')
+  const check = async ({ name = '' }: Values, invalid: FieldProblems): Promise<FieldProblems> =>
+    invalid.name || isGroupName(name.trim()) ? invalid : { ...invalid, name: [words.nameWrong] }
+  return (
+    <ChangeDialog
+      {...dialog}
+      title={words.title}
+      lead={words.dialogLead}
+      told={notTold}
+      submit={words.submit}
+      check={check}
+      call={({ name = '' }) => calls.addGroup(name.trim())}
+      done={({ name = '' }) => fill(words.done, { group: name.trim() })}
+    >
+      <Field name="name" label={words.name} hint={words.nameHint} autoComplete="off" maxLength={32} focused />
+    </ChangeDialog>
+  )
+}
+
+const DeleteDialog = ({ group: { name, members }, ...dialog }: DialogProps & { group: AdminGroup }) => {
+  const { group: words, notTold } = useWords('admin')
+  const hasMembers = members > 0
+  return (
+    <ChangeDialog
+      {...dialog}
+      title={fill(words.deleteTitle, { group: name })}
+      lead={fill(words.deleteLead, { count: `${members}` })}
+      told={notTold}
+      submit={words.delete}
+      look="danger"
+      call={({ reason = '' }) => calls.deleteGroup({ name, ...(hasMembers && { members: true, reason }) })}
+      done={() => fill(words.deleted, { group: name })}
+    >
+      {hasMembers && <ReasonField />}
+    </ChangeDialog>
+  )
+}

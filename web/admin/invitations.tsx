@@ -1,0 +1,124 @@
+import { useState } from 'preact/hooks'
+import type { AdminInvitation } from '#contract/admin/admin-bodies.js'
+import { isLanguage, languages, ownNameOf } from '#contract/languages.js'
+import { Button } from '../components/button.js'
+import { Field } from '../components/field.js'
+import { SelectField } from '../components/select-field.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { fullDate } from '../words/dates.js'
+import { fill } from '../words/format.js'
+import { useAdmin } from './admin-context.js'
+import { calls } from './calls.js'
+import { ChangeDialog } from './change-dialog.js'
+import { chosenGroups, GroupChoices } from './group-choices.js'
+import { Loaded, Screen } from './screen.js'
+import { type Column, Table } from './table.js'
+import { useRead } from './use-read.js'
+import { Ago, GroupNames } from './user-cells.js'
+
+export const InvitationsScreen = () => {
+  const words = useWords('admin')
+  const { mayManage } = useAdmin()
+  const read = useRead(calls.invitations)
+  const [asked, setAsked] = useState<AdminInvitation | 'new'>()
+  const close = () => setAsked(undefined)
+  const columns = useColumns(setAsked)
+  return (
+    <Screen
+      title={words.invitations}
+      lead={words.invite.lead}
+      beside={mayManage && <Button look="primary" onPress={() => setAsked('new')}>{`${words.invite.action}…`}</Button>}
+    >
+      <section class="panel">
+        <Loaded {...read}>
+          {({ invitations }) => (
+            <Table
+              caption={words.invitations}
+              columns={columns}
+              rows={invitations}
+              keyOf={({ email }) => email}
+              empty={words.invite.empty}
+            />
+          )}
+        </Loaded>
+      </section>
+      {asked === 'new' && <InviteDialog onDone={read.reload} onClose={close} />}
+      {asked !== undefined && asked !== 'new' && (
+        <WithdrawDialog email={asked.email} onDone={read.reload} onClose={close} />
+      )}
+    </Screen>
+  )
+}
+
+const useColumns = (onWithdraw: (invitation: AdminInvitation) => void): Column<AdminInvitation>[] => {
+  const { columns, invite } = useWords('admin')
+  const { locale } = useSettings()
+  const { mayManage } = useAdmin()
+  const withdraw: Column<AdminInvitation> = {
+    label: columns.change,
+    align: 'end',
+    cell: (invitation) => (
+      <Button label={fill(invite.withdrawOf, { email: invitation.email })} onPress={() => onWithdraw(invitation)}>
+        {`${invite.withdraw}…`}
+      </Button>
+    ),
+  }
+  return [
+    { label: columns.email, cell: ({ email }) => <strong>{email}</strong> },
+    { label: columns.groups, cell: (invitation) => <GroupNames {...invitation} /> },
+    { label: columns.invited, cell: ({ createdAt }) => <Ago moment={createdAt} /> },
+    { label: columns.expires, cell: ({ expiresAt }) => fullDate(expiresAt, locale) },
+    ...(mayManage ? [withdraw] : []),
+  ]
+}
+
+type DialogProps = { onDone: () => Promise<void>; onClose: () => void }
+
+const WithdrawDialog = ({ email, ...dialog }: DialogProps & { email: string }) => {
+  const { invite, notTold } = useWords('admin')
+  return (
+    <ChangeDialog
+      {...dialog}
+      title={fill(invite.withdrawTitle, { email })}
+      lead={invite.withdrawLead}
+      told={notTold}
+      submit={invite.withdraw}
+      call={() => calls.withdrawInvitation(email)}
+      done={() => fill(invite.withdrawn, { email })}
+    />
+  )
+}
+
+const InviteDialog = (dialog: DialogProps) => {
+  const { invite } = useWords('admin')
+  const { email } = useWords('common')
+  const { language } = useSettings()
+  const { value } = useRead(calls.groups)
+  // An invitation makes nobody an administrator.
+  const names = (value?.groups ?? []).filter(({ role }) => role === null).map(({ name }) => name)
+  return (
+    <ChangeDialog
+      {...dialog}
+      title={invite.title}
+      lead={invite.dialogLead}
+      told={invite.told}
+      submit={invite.submit}
+      call={(values) => {
+        const { email: to = '', language: chosen = '' } = values
+        const groups = chosenGroups(values)
+        return calls.invite({ email: to.trim(), groups, ...(isLanguage(chosen) && { language: chosen }) })
+      }}
+      done={({ email: to = '' }) => fill(invite.done, { email: to.trim() })}
+    >
+      <Field name="email" label={email} type="email" autoComplete="off" maxLength={254} focused />
+      {names.length > 0 && <GroupChoices label={invite.groups} names={names} />}
+      <SelectField
+        name="language"
+        label={invite.language}
+        hint={invite.languageHint}
+        choices={languages.map((code) => ({ value: code, label: ownNameOf(code), lang: code }))}
+        defaultValue={language}
+      />
+    </ChangeDialog>
+  )
+}

@@ -1,0 +1,173 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { AdminOverview } from '#contract/admin/admin-bodies.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { axisFor } from './plot-scale.js'
+import { Table } from './table.js'
+
+type Day = AdminOverview['days'][number]
+
+/** In the order in which they are drawn: the last one lies above the others. */
+const series = ['signIns', 'failures', 'newUsers'] as const
+type Series = (typeof series)[number]
+
+const height = 220
+const margin = { top: 12, right: 12, bottom: 26, left: 44 }
+
+/** Sign-ins, failures and new users of each day, as lines; the numbers are in a table below. */
+export const Plot = ({ days }: { days: Day[] }) => {
+  const words = useWords('admin')
+  const [pointed, setPointed] = useState<number>()
+  const dateOf = useDates()
+  const number = useNumbers()
+  const day = pointed === undefined ? undefined : days[pointed]
+  return (
+    <figure class="plot">
+      <figcaption>
+        <span class="plot-when">{day ? dateOf(day.day, 'long') : words.plot.total}</span>
+        {series.map((name) => (
+          <span key={name} class={`plot-legend ${name}`}>
+            <svg width="1.5rem" height="0.5rem" viewBox="0 0 24 8" aria-hidden="true">
+              <path d="M1 4h22" />
+            </svg>
+            {words.plot[name]} <strong>{number(day ? day[name] : sumOf(days, name))}</strong>
+          </span>
+        ))}
+      </figcaption>
+      <Lines days={days} pointed={pointed} onPoint={setPointed} />
+      <details>
+        <summary>{words.plot.table}</summary>
+        <DayTable days={days} />
+      </details>
+    </figure>
+  )
+}
+
+const sumOf = (days: Day[], name: Series) => days.reduce((sum, day) => sum + day[name], 0)
+
+const useNumbers = () => {
+  const { locale } = useSettings()
+  return (value: number) => new Intl.NumberFormat(locale).format(value)
+}
+
+/** Days of the service are those of UTC, wherever the administrator is. */
+const useDates = () => {
+  const { locale } = useSettings()
+  const styles = { long: { dateStyle: 'long' }, short: { day: 'numeric', month: 'short' } } as const
+  return (day: string, style: keyof typeof styles) =>
+    new Intl.DateTimeFormat(locale, { ...styles[style], timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))
+}
+
+/** The width that the page has for it: the letters in it keep their size. */
+const useWidth = () => {
+  const place = useRef<HTMLDivElement>(null)
+  const [width, setWidth] = useState(640)
+  useEffect(() => {
+    if (!place.current) return undefined
+    const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.max(200, entry.contentRect.width)))
+    observer.observe(place.current)
+    return () => observer.disconnect()
+  }, [])
+  return { place, width }
+}
+
+type LinesProps = { days: Day[]; pointed: number | undefined; onPoint: (day: number | undefined) => void }
+
+/** A screen reader reads the table instead. */
+const Lines = ({ days, pointed, onPoint }: LinesProps) => {
+  const { place, width } = useWidth()
+  const axis = axisFor(Math.max(0, ...days.flatMap((day) => series.map((name) => day[name]))))
+  const inner = { width: width - margin.left - margin.right, height: height - margin.top - margin.bottom }
+  const x = (index: number) => margin.left + (inner.width * index) / Math.max(1, days.length - 1)
+  const y = (value: number) => margin.top + inner.height * (1 - value / axis.end)
+  const point = ({ offsetX }: PointerEvent) => {
+    const nearest = Math.round(((offsetX - margin.left) / inner.width) * (days.length - 1))
+    onPoint(Math.min(days.length - 1, Math.max(0, nearest)))
+  }
+  const pathOf = (name: Series) => days.map((day, index) => `${index ? 'L' : 'M'}${x(index)} ${y(day[name])}`).join('')
+  return (
+    <div ref={place} class="plot-lines">
+      <svg
+        width={width}
+        height={height}
+        viewBox={`0 0 ${width} ${height}`}
+        aria-hidden="true"
+        onPointerMove={point}
+        onPointerLeave={() => onPoint(undefined)}
+      >
+        <Axes days={days} ticks={axis.ticks} width={width} x={x} y={y} />
+        <path class="plot-area" d={`${pathOf('signIns')}L${x(days.length - 1)} ${y(0)}L${x(0)} ${y(0)}Z`} />
+        {pointed !== undefined && <path class="plot-pointer" d={`M${x(pointed)} ${margin.top}V${y(0)}`} />}
+        {series.map((name) => (
+          <path key={name} class={`plot-line ${name}`} d={pathOf(name)} />
+        ))}
+        {pointed !== undefined &&
+          series.map((name) => (
+            <circle key={name} class={`plot-dot ${name}`} cx={x(pointed)} cy={y(days[pointed]?.[name] ?? 0)} r="4" />
+          ))}
+      </svg>
+    </div>
+  )
+}
+
+type AxesProps = {
+  days: Day[]
+  ticks: number[]
+  width: number
+  x: (index: number) => number
+  y: (value: number) => number
+}
+
+const Axes = ({ days, ticks, width, x, y }: AxesProps) => {
+  const dateOf = useDates()
+  const number = useNumbers()
+  // A label for each week, counted from today.
+  const labelled = days.map((day, index) => ({ day, index })).filter(({ index }) => (days.length - 1 - index) % 7 === 0)
+  return (
+    <>
+      {ticks.map((tick) => (
+        <g key={tick}>
+          <path class="plot-grid" d={`M${margin.left} ${y(tick)}H${width - margin.right}`} />
+          <text x={margin.left - 8} y={y(tick)} dy="0.32em" text-anchor="end">
+            {number(tick)}
+          </text>
+        </g>
+      ))}
+      {labelled.map(({ day, index }) => (
+        <text
+          key={day.day}
+          x={x(index)}
+          y={height - 6}
+          text-anchor={index === days.length - 1 ? 'end' : 'middle'}
+          dx={index === days.length - 1 ? margin.right : 0}
+        >
+          {dateOf(day.day, 'short')}
+        </text>
+      ))}
+    </>
+  )
+}
+
+const DayTable = ({ days }: { days: Day[] }) => {
+  const words = useWords('admin')
+  const dateOf = useDates()
+  const number = useNumbers()
+  return (
+    <>
+      <Table
+        caption={words.plot.heading}
+        columns={[
+          { label: words.columns.day, cell: ({ day }: Day) => dateOf(day, 'long') },
+          ...series.map((name) => ({
+            label: words.plot[name],
+            cell: (day: Day) => number(day[name]),
+            align: 'end' as const,
+          })),
+        ]}
+        rows={[...days].reverse()}
+        keyOf={({ day }) => day}
+        empty={words.none}
+      />
+      <p class="panel-lead">{words.plot.utc}</p>
+    </>
+  )
+}

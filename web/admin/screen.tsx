@@ -1,0 +1,68 @@
+import type { ComponentChildren } from 'preact'
+import type { Refusal } from '#client/client.js'
+import { Heading } from '../components/heading.js'
+import { Notice } from '../components/notice.js'
+import { TryAgain } from '../components/try-again.js'
+import { useWords } from '../hooks/settings.js'
+import { useSentences } from '../words/refusals.js'
+import { useAdmin } from './admin-context.js'
+
+type Props = {
+  title: string
+  lead?: string
+  /** The way back. */
+  above?: ComponentChildren
+  beside?: ComponentChildren
+  children: ComponentChildren
+}
+
+/** One screen, with its heading. After a press on a link, a screen reader begins to read there. */
+export const Screen = ({ title, lead, above, beside, children }: Props) => (
+  <>
+    {above !== undefined && <p class="way-back">{above}</p>}
+    <div class="page-title">
+      <div>
+        <Heading text={title} focused={useAdmin().isNavigated} />
+        {lead !== undefined && <p class="panel-lead">{lead}</p>}
+      </div>
+      {beside}
+    </div>
+    {children}
+  </>
+)
+
+export const Loading = () => (
+  <p class="loading" role="status">
+    <span class="spinner" aria-hidden="true" />
+    {useWords('admin').loading}
+  </p>
+)
+
+type NotLoadedProps = { refused: Refusal; onTryAgain: () => Promise<void> }
+
+/** In the place of what could not be loaded. */
+export const NotLoaded = ({ refused, onTryAgain }: NotLoadedProps) => {
+  const words = useWords('admin')
+  const sentenceFor = useSentences()
+  if (refused.refused === 'not_found') return <Notice kind="error">{words.gone}</Notice>
+  if (refused.refused === 'bad_request') return <Notice kind="error">{sentenceFor(refused)}</Notice>
+  return (
+    <div class="not-loaded">
+      <Notice kind="error">{`${words.notLoaded} ${sentenceFor(refused)}`}</Notice>
+      <TryAgain onPress={onTryAgain} />
+    </div>
+  )
+}
+
+type LoadedProps<Value> = {
+  value: Value | undefined
+  refused: Refusal | undefined
+  reload: () => Promise<void>
+  children: (value: Value) => ComponentChildren
+}
+
+/** What was read, or why it is not there. */
+export const Loaded = <Value,>({ value, refused, reload, children }: LoadedProps<Value>) => {
+  if (refused) return <NotLoaded refused={refused} onTryAgain={reload} />
+  return <>{value === undefined ? <Loading /> : children(value)}</>
+}

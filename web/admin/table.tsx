@@ -1,0 +1,89 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { moveFocusTo } from '../browser/focus.js'
+import { Button } from '../components/button.js'
+import { useWords } from '../hooks/settings.js'
+import { fill } from '../words/format.js'
+
+export type Column<Row> = {
+  label: string
+  cell: (row: Row) => ComponentChildren
+  /** For numbers and buttons. */
+  align?: 'end'
+}
+
+type Props<Row> = {
+  caption: string
+  columns: readonly Column<Row>[]
+  rows: readonly Row[]
+  keyOf: (row: Row) => string
+  empty: string
+  classOf?: (row: Row) => string | undefined
+}
+
+/** The first column names the row. On a narrow screen each row is a card: its cells stand below each other, each with its label. */
+export const Table = <Row,>({ caption, columns, rows, keyOf, empty, classOf }: Props<Row>) => {
+  if (rows.length === 0) return <p class="panel-lead">{empty}</p>
+  return (
+    <table class="table">
+      <caption class="visually-hidden">{caption}</caption>
+      <thead>
+        <tr>
+          {columns.map(({ label, align }) => (
+            <th key={label} scope="col" class={align}>
+              {label}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={keyOf(row)} class={classOf?.(row)}>
+            {columns.map((column, place) => (
+              <Cell key={column.label} column={column} row={row} isName={place === 0} />
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+const Cell = <Row,>({ column, row, isName }: { column: Column<Row>; row: Row; isName: boolean }) =>
+  isName ? (
+    <th scope="row">{column.cell(row)}</th>
+  ) : (
+    <td class={column.align} data-label={column.label}>
+      <div>{column.cell(row)}</div>
+    </td>
+  )
+
+type PagesProps<Row> = Props<Row> & { next: string | null; onMore: () => Promise<void> }
+
+/** A table whose rows come page by page. The first new row gets the focus. */
+export const PagedTable = <Row,>({ next, onMore, ...table }: PagesProps<Row>) => {
+  const words = useWords('admin')
+  const place = useRef<HTMLDivElement>(null)
+  const focusAt = useRef<number | undefined>(undefined)
+  const { rows } = table
+  useEffect(() => {
+    if (focusAt.current === undefined || rows.length <= focusAt.current) return
+    moveFocusTo(place.current?.querySelectorAll<HTMLElement>('tbody th')[focusAt.current])
+    focusAt.current = undefined
+  }, [rows.length])
+  const more = async () => {
+    focusAt.current = rows.length
+    await onMore()
+  }
+  return (
+    <div ref={place}>
+      <Table {...table} />
+      <div class="table-end">
+        <p class="panel-lead" role="status">
+          {rows.length > 0 && fill(next === null ? words.allShown : words.moreBelow, { count: `${rows.length}` })}
+        </p>
+        {next !== null && <Button onPress={more}>{words.showMore}</Button>}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,55 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { type Answer, isTemporary, type Refusal } from '#client/client.js'
+import { useStableCallback } from '../hooks/stable-callback.js'
+import { useSentences } from '../words/refusals.js'
+import { useAdmin } from './admin-context.js'
+
+/** What a screen shows. It is asked for again when `key` changes; until the answer is there, the old one stays. */
+export const useRead = <Value>(ask: () => Promise<Answer<Value>>, key = '') => {
+  const { isLeftAfter, showError } = useAdmin()
+  const sentenceFor = useSentences()
+  const [value, setValue] = useState<Value>()
+  const [refused, setRefused] = useState<Refusal>()
+  const newest = useRef(key)
+  const load = useStableCallback(async (asked: string) => {
+    newest.current = asked
+    const answer = await ask()
+    // An answer to an older question must not replace a newer one.
+    if (asked !== newest.current) return
+    if (!answer.refused) {
+      setValue(answer.value)
+      setRefused(undefined)
+    } else if (!(await isLeftAfter(answer))) {
+      // What was read stays, if the service only cannot answer at the moment.
+      if (value !== undefined && isTemporary(answer)) showError(sentenceFor(answer))
+      else setRefused(answer)
+    }
+  })
+  useEffect(() => {
+    void load(key)
+  }, [key])
+  return { value, refused, reload: () => load(key), setValue }
+}
+
+type PageOf<Item> = { items: Item[]; next: string | null }
+
+/** A long list, page by page. */
+export const usePages = <Item>(ask: (after?: string) => Promise<Answer<PageOf<Item>>>, key: string) => {
+  const { isLeftAfter, showError } = useAdmin()
+  const sentenceFor = useSentences()
+  const { value, setValue, ...read } = useRead(() => ask(), key)
+  const loadMore = async () => {
+    if (!value?.next) return
+    const answer = await ask(value.next)
+    if (answer.refused) {
+      if (!(await isLeftAfter(answer))) showError(sentenceFor(answer))
+      return
+    }
+    const { items, next } = answer.value
+    // Not if another search was begun meanwhile.
+    setValue((shown) => (shown === value ? { items: [...value.items, ...items], next } : shown))
+  }
+  const addNewer = (items: Item[]) =>
+    setValue((shown) => shown && { items: [...items, ...shown.items], next: shown.next })
+  return { ...read, items: value?.items, next: value?.next ?? null, loadMore, addNewer }
+}

@@ -1,0 +1,118 @@
+import { useState } from 'preact/hooks'
+import { type UserAction, userActions } from '#contract/admin/admin-api.js'
+import type { AdminUserDetails } from '#contract/admin/admin-bodies.js'
+import { Button } from '../components/button.js'
+import { Field } from '../components/field.js'
+import { Panel } from '../components/panel.js'
+import { useWords } from '../hooks/settings.js'
+import { fill } from '../words/format.js'
+import { useAdmin } from './admin-context.js'
+import { calls } from './calls.js'
+import { ChangeDialog, ReasonField } from './change-dialog.js'
+import { fragmentOf } from './place.js'
+
+export type UserProps = { user: AdminUserDetails; reload: () => Promise<void> }
+type ActionProps = UserProps & { onClose: () => void }
+
+const dangerous: readonly UserAction[] = ['disable', 'lock-down', 'reset-factors']
+
+/** One of the changes of a user that have a name. */
+export const ActionDialog = ({ action, user, reload, onClose }: ActionProps & { action: UserAction }) => {
+  const words = useWords('admin').changes[action]
+  const { needsReason } = userActions[action]
+  const values = { username: user.username, email: user.email }
+  return (
+    <ChangeDialog
+      title={fill(words.title, values)}
+      lead={fill(words.lead, values)}
+      told={words.told}
+      submit={words.action}
+      look={dangerous.includes(action) ? 'danger' : 'primary'}
+      call={({ reason }) => calls.changeUser(user.id, action, reason === undefined ? {} : { reason })}
+      done={() => fill(words.done, values)}
+      onDone={reload}
+      onClose={onClose}
+    >
+      {needsReason && <ReasonField />}
+    </ChangeDialog>
+  )
+}
+
+const DeleteDialog = ({ user, onClose }: Omit<ActionProps, 'reload'>) => {
+  const words = useWords('admin')
+  const values = { username: user.username }
+  return (
+    <ChangeDialog
+      title={fill(words.changes.delete.title, values)}
+      lead={words.changes.delete.lead}
+      told={words.changes.delete.told}
+      submit={words.changes.delete.action}
+      look="danger"
+      call={({ username = '' }) => calls.deleteUser(user.id, { username: username.trim() })}
+      done={() => fill(words.changes.delete.done, values)}
+      onDone={() => {
+        location.hash = fragmentOf('users')
+        return undefined
+      }}
+      onClose={onClose}
+    >
+      <Field name="username" label={fill(words.typeUsername, values)} autoComplete="off" maxLength={1024} focused />
+    </ChangeDialog>
+  )
+}
+
+/** What support is asked for, the harmless first. */
+export const UserChanges = (props: UserProps) => {
+  const words = useWords('admin')
+  const { mayManage } = useAdmin()
+  const [asked, setAsked] = useState<UserAction | 'delete'>()
+  const close = () => setAsked(undefined)
+  const { user } = props
+  if (user.self) {
+    return (
+      <Panel title={words.user.help}>
+        <p class="panel-lead">{words.user.ownAccount}</p>
+      </Panel>
+    )
+  }
+  return (
+    <Panel title={words.user.help}>
+      <ul class="row-list action-list">
+        {actionsFor(user, mayManage).map((action) => (
+          <li key={places[action]}>
+            <div class="row-body">
+              <span class="row-text">{words.changes[action].about}</span>
+              <Button look={isRed(action) ? 'danger' : 'plain'} onPress={() => setAsked(action)}>
+                {`${words.changes[action].action}…`}
+              </Button>
+            </div>
+          </li>
+        ))}
+      </ul>
+      {asked === 'delete' && <DeleteDialog user={user} onClose={close} />}
+      {asked !== undefined && asked !== 'delete' && <ActionDialog {...props} action={asked} onClose={close} />}
+    </Panel>
+  )
+}
+
+const isRed = (action: UserAction | 'delete') => action === 'delete' || action === 'lock-down'
+
+/** "Enable" stands where "Disable" was, as the same button, which keeps the focus. */
+const places: Record<UserAction | 'delete', string> = {
+  'send-reset': 'password',
+  'reset-factors': 'factors',
+  'end-sessions': 'sessions',
+  disable: 'state',
+  enable: 'state',
+  'lock-down': 'lock',
+  delete: 'delete',
+}
+
+const actionsFor = ({ disabled }: AdminUserDetails, mayManage: boolean): (UserAction | 'delete')[] => [
+  'send-reset',
+  'reset-factors',
+  'end-sessions',
+  disabled ? 'enable' : 'disable',
+  'lock-down',
+  ...(mayManage ? ['delete' as const] : []),
+]

@@ -1,0 +1,70 @@
+import type { ComponentChildren } from 'preact'
+import type { AdminUserDetails } from '#contract/admin/admin-bodies.js'
+import { languageName } from '#contract/languages.js'
+import { Panel } from '../components/panel.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { fullDate } from '../words/dates.js'
+import { fill } from '../words/format.js'
+import { Ago } from './user-cells.js'
+
+export type Fact = [label: string, value: ComponentChildren]
+
+/** A value that is not there has a muted word in its place. */
+export const Facts = ({ facts }: { facts: Fact[] }) => (
+  <dl class="facts">
+    {facts.map(([label, value]) => (
+      <div key={label}>
+        <dt>{label}</dt>
+        <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
+)
+
+type Props = { user: AdminUserDetails }
+
+export const AccountFacts = ({ user }: Props) => {
+  const { user: words, columns } = useWords('admin')
+  const { locale, language } = useSettings()
+  const notGiven = <span class="muted">{words.notGiven}</span>
+  const proven = user.emailProven ? words.emailProven : words.emailNotProven
+  const facts: Fact[] = [
+    [words.name, user.name ?? notGiven],
+    [columns.email, `${user.email} (${proven})`],
+    [columns.lastSignIn, <Ago key="ago" moment={user.lastSignInAt} />],
+    [columns.created, fullDate(user.createdAt, locale)],
+    [words.language, user.language === null ? notGiven : languageName(user.language, language)],
+    ...user.formerEmails.map(
+      ({ email, replacedAt }): Fact => [
+        words.formerEmails,
+        fill(words.until, { email, date: fullDate(replacedAt, locale) }),
+      ],
+    ),
+    [words.id, <code key="id">{user.id}</code>],
+  ]
+  return (
+    <Panel title={words.account}>
+      <Facts facts={facts} />
+    </Panel>
+  )
+}
+
+export const FactorFacts = ({ user }: Props) => {
+  const { user: words, yes, none } = useWords('admin')
+  const { locale, providers } = useSettings()
+  const muted = <span class="muted">{none}</span>
+  const nameOf = (id: string) => providers.find((provider) => provider.id === id)?.name ?? id
+  const facts: Fact[] = [
+    [words.password, user.hasPassword ? yes : muted],
+    [words.providers, user.providers.length === 0 ? muted : user.providers.map(nameOf).join(', ')],
+    [words.totp, user.totp ? fill(words.since, { date: fullDate(user.totp.createdAt, locale) }) : muted],
+    [words.recoveryCodes, user.recoveryCodesLeft || muted],
+    [words.passkeys, user.passkeys || muted],
+    [words.trustedDevices, user.trustedDevices || muted],
+  ]
+  return (
+    <Panel title={words.waysIn}>
+      <Facts facts={facts} />
+    </Panel>
+  )
+}

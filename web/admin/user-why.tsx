@@ -1,0 +1,56 @@
+import { useState } from 'preact/hooks'
+import type { AdminObstacle, UserAction } from '#contract/admin/admin-bodies.js'
+import { Button } from '../components/button.js'
+import { AlertIcon, CheckIcon } from '../components/icons.js'
+import { Panel } from '../components/panel.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { fullDate } from '../words/dates.js'
+import { fill } from '../words/format.js'
+import { ActionDialog, type UserProps } from './user-changes.js'
+
+/** What keeps the user from signing in, each with what solves it. */
+export const UserWhy = (props: UserProps) => {
+  const words = useWords('admin').user
+  const [asked, setAsked] = useState<UserAction>()
+  const sentenceOf = useObstacleSentence()
+  const { why, self } = props.user
+  return (
+    <Panel title={words.whyHeading} step={why.map(({ code }) => code).join()}>
+      {why.length === 0 ? (
+        <p class="finding fine">
+          <CheckIcon />
+          <span>{words.whyNothing}</span>
+        </p>
+      ) : (
+        <ul class="findings">
+          {why.map((obstacle) => (
+            <li key={`${obstacle.code} ${obstacle.subject}`} class="finding">
+              <AlertIcon />
+              <span>{sentenceOf(obstacle)}</span>
+              <Solution obstacle={obstacle} isPossible={!self} onAsk={setAsked} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {asked && <ActionDialog {...props} action={asked} onClose={() => setAsked(undefined)} />}
+    </Panel>
+  )
+}
+
+type SolutionProps = { obstacle: AdminObstacle; isPossible: boolean; onAsk: (action: UserAction) => void }
+
+const Solution = ({ obstacle: { solvedBy }, isPossible, onAsk }: SolutionProps) => {
+  const words = useWords('admin').user
+  if (solvedBy === null || !isPossible) return null
+  return <Button onPress={() => onAsk(solvedBy)}>{`${words.solvedBy[solvedBy]}…`}</Button>
+}
+
+const useObstacleSentence = () => {
+  const words = useWords('admin').user
+  const { locale } = useSettings()
+  return ({ code, subject, until, message }: AdminObstacle) =>
+    fill(Object.hasOwn(words.obstacles, code) ? words.obstacles[code] : message, {
+      subject: subject ?? '',
+      until: until === null ? '' : fullDate(until, locale),
+    })
+}

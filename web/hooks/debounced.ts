@@ -1,0 +1,11 @@
+import { useEffect, useState } from 'preact/hooks'
+
+/** What was typed, once the typing has paused. */
+export const useDebounced = <Value>(value: Value, pause = 250) => {
+  const [settled, setSettled] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), pause)
+    return () => clearTimeout(timer)
+  }, [value, pause])
+  return settled
+}

@@ -1,0 +1,107 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Refusal } from '#client/client.js'
+import type { AdminSelf } from '#contract/admin/admin-bodies.js'
+import { type Admin, AdminContext } from '../admin/admin-context.js'
+import { ApplicationScreen } from '../admin/application.js'
+import { ApplicationsScreen } from '../admin/applications.js'
+import { calls } from '../admin/calls.js'
+import { Lost, NothingHere } from '../admin/endings.js'
+import { EventsScreen } from '../admin/events.js'
+import { Frame } from '../admin/frame.js'
+import { GroupsScreen } from '../admin/groups.js'
+import { InvitationsScreen } from '../admin/invitations.js'
+import { OverviewScreen } from '../admin/overview.js'
+import { type Place, type ScreenName, usePlace } from '../admin/place.js'
+import { Loading } from '../admin/screen.js'
+import { UserScreen } from '../admin/user.js'
+import { UsersScreen } from '../admin/users.js'
+import { mount } from '../browser/mount.js'
+import { withReturnTo } from '../browser/navigation.js'
+import { clearScreenOnLeave, leave } from '../browser/sign-out.js'
+import { PageNotLoaded } from '../components/page-not-loaded.js'
+import { Toast, useMessage } from '../components/toast.js'
+import { useStableCallback } from '../hooks/stable-callback.js'
+import { StepUpDialog, useStepUp } from '../step-up/use-step-up.js'
+
+/** The page that asks for a second factor, or says that the account needs one. It leads back to this very screen. */
+const prove = () =>
+  location.replace(withReturnTo('/step-up?factors=2', location.pathname + location.search + location.hash))
+
+/** Who asks, and what the page shows instead of its screens. */
+const useSelf = () => {
+  const [self, setSelf] = useState<AdminSelf>()
+  const [ending, setEnding] = useState<'nothing' | 'lost'>()
+  const [unasked, setUnasked] = useState<Refusal>()
+
+  /** True if the page is left, or shows something else. */
+  const check = useStableCallback(async (): Promise<boolean> => {
+    const answer = await calls.self()
+    if (!answer.refused) {
+      setSelf(answer.value)
+      setUnasked(undefined)
+      return false
+    }
+    if (answer.refused !== 'not_found') return isLeftAfter(answer)
+    setEnding(self ? 'lost' : 'nothing')
+    return true
+  })
+  const isLeftAfter = useStableCallback(async (refusal: Refusal): Promise<boolean> => {
+    if (refusal.refused === 'not_authenticated') leave(self ? 'session_ended' : 'sign_in')
+    else if (refusal.refused === 'fresh_sign_in_required') prove()
+    // Either this one thing is gone, or the caller is no administrator any more.
+    else if (refusal.refused === 'not_found') return check()
+    else {
+      if (!self) setUnasked(refusal)
+      return false
+    }
+    return true
+  })
+  useEffect(() => {
+    void check()
+  }, [])
+  return { self, ending, unasked, check, isLeftAfter }
+}
+
+const AdminPage = () => {
+  const { self, ending, unasked, check, isLeftAfter } = useSelf()
+  const { place, visit } = usePlace()
+  const { message, setMessage, close } = useMessage(undefined)
+  const { stepUp, withFreshSignIn } = useStepUp()
+  if (ending) return ending === 'lost' ? <Lost /> : <NothingHere />
+  if (!self)
+    return unasked ? <PageNotLoaded refused={unasked} onTryAgain={async () => void (await check())} /> : <Loading />
+  const admin: Admin = {
+    self,
+    mayManage: self.role === 'admin',
+    isNavigated: visit > 0,
+    showSuccess: (text) => setMessage({ kind: 'success', text }),
+    showError: (text) => setMessage({ kind: 'error', text }),
+    isLeftAfter,
+    withFreshSignIn,
+  }
+  return (
+    <AdminContext.Provider value={admin}>
+      <Frame screen={place.screen} />
+      <Shown key={visit} {...place} />
+      {stepUp && <StepUpDialog {...stepUp} username={self.username} onSignedOut={() => leave('session_ended')} />}
+      <Toast message={message} onClose={close} />
+    </AdminContext.Provider>
+  )
+}
+
+const screens: Record<ScreenName, (place: Place) => preact.JSX.Element> = {
+  overview: OverviewScreen,
+  users: (place) => (place.id === undefined ? <UsersScreen {...place} /> : <UserScreen id={place.id} />),
+  invitations: InvitationsScreen,
+  groups: GroupsScreen,
+  applications: ({ id }) => (id === undefined ? <ApplicationsScreen /> : <ApplicationScreen id={id} />),
+  events: EventsScreen,
+}
+
+const Shown = (place: Place) => {
+  const Screen = screens[place.screen]
+  return <Screen {...place} />
+}
+
+clearScreenOnLeave()
+mount(AdminPage)

@@ -1,0 +1,34 @@
+import type { AccountEventKind } from '#contract/events.js'
+import type { AccountEvent } from '#contract/schemas.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { fill } from './format.js'
+
+/** In the place of an address, of what an operator did by a command. */
+export const operatorsPlace = 'command line'
+
+const warnings: readonly string[] = [
+  'sign_in_failed',
+  'second_factor_failed',
+  'refresh_theft',
+  'password_change_failed',
+  'email_change_failed',
+  'step_up_failed',
+  'rate_limited',
+] satisfies AccountEventKind[]
+
+export const isWarning = (kind: string) => warnings.includes(kind)
+
+/** An event in words, with the name of its provider. */
+export const useEventTitle = () => {
+  const { kinds } = useWords('dashboard')
+  const { providers } = useSettings()
+  return ({ kind, reason }: Pick<AccountEvent, 'kind' | 'reason'>) => {
+    const provider = providers.find(({ id }) => id === reason)?.name
+    if (kind === 'signed_in' && provider !== undefined) return fill(kinds.signed_in_with, { provider })
+    return fill(kinds[kind], {
+      provider: provider ?? reason ?? '',
+      groups: (reason ?? '').replaceAll(',', ', '),
+      application: reason ?? '',
+    })
+  }
+}
