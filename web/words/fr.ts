@@ -714,7 +714,7 @@ export const fr: Words = {
       invalid_parameters: 'L’application a envoyé une demande illisible.',
       invalid_hint: 'L’application n’a pas montré de quelle connexion il s’agit : il n’est pas possible d’y retourner.',
       unknown_application: 'L’application qui fait la demande n’est pas connue ici.',
-      unnamed_application: 'L’application n’a pas dit laquelle elle est : il n’est pas possible d’y retourner.',
+      unnamed_application: 'L’application n’a pas dit laquelle elle est : il n’est pas possible d’y retourner.',
       unknown_address: 'L’adresse à laquelle l’application veut revenir n’est pas enregistrée pour elle.',
     },
   },
