@@ -8,7 +8,7 @@ import type { OpenidProvider } from './openid-provider.js'
 export const createDatabaseLoading =
   (
     { unprepared, log }: Pick<NounPlatform, 'unprepared' | 'log'>,
-    { sealedValues, loadedKeys, endedSessions, webhooks }: Nouns,
+    { sealedValues, loadedKeys, endedSessions, webhooks, administrators }: Nouns,
   ) =>
   async () => {
     const values = await sealedValues.reseal(unprepared)
@@ -16,6 +16,9 @@ export const createDatabaseLoading =
     await loadedKeys.load()
     await endedSessions.load()
     await webhooks.load(unprepared)
+    const groups = await administrators.missingGroups(unprepared)
+    if (groups.length > 0)
+      log.warn({ groups }, 'ADMIN_GROUP or SUPPORT_GROUP names a group that does not exist: latchkey group add')
   }
 
 /**

@@ -17,6 +17,7 @@ import {
   expectAddressBehindManyHeaders,
   expectForeignForm,
   expectIdentityStays,
+  expectNoAdministrators,
   expectNotMisled,
   expectOnlyWebSockets,
   expectOurHeaders,
@@ -138,6 +139,7 @@ describe('an application behind Caddy and the access check', () => {
     const before = application.heard.length
     const visitor = createVisitor(door)
     await expectPublicKeys(visitor)
+    await expectNoAdministrators(visitor)
     const program = await visitor.get('/reports', forged)
     expect([program.status, program.body.error]).toEqual([401, 'Not authenticated'])
     const person = await visitor.get('/reports', navigation('none'))

@@ -15,6 +15,7 @@ import { cookieHeaders, talk } from './browser-journeys.js'
 import {
   expectForeignForm,
   expectIdentityStays,
+  expectNoAdministrators,
   expectNotMisled,
   expectOnlyWebSockets,
   expectOurHeaders,
@@ -182,6 +183,7 @@ describe('an application behind nginx and the access check', () => {
 
   it('leaves open what is public, without an identity, and judges the path that it passes on', async () => {
     await expectPublicKeys(createVisitor(front))
+    await expectNoAdministrators(createVisitor(front))
     const { status } = await createVisitor(front).get('/public/news?x=1', forged)
     expect(status).toBe(200)
     expect(application.last()?.url).toBe('/public/news?x=1')

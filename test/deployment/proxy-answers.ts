@@ -87,6 +87,20 @@ export const expectPublicKeys = async (visitor: Visitor) => {
   expect([status, headers['cache-control'], body]).toEqual([200, 'public, max-age=300', { keys: [] }])
 }
 
+/** The proxy answers by itself: an answer of Latchkey has the id of its request. */
+export const expectNoAdministrators = async (visitor: Visitor) => {
+  for (const path of [
+    '/api/auth/admin',
+    '/api/auth/admin/api/users',
+    '/api/auth/%61dmin/api/users',
+    '/api/auth//admin/',
+  ]) {
+    const { status, headers, body } = await visitor.get(path)
+    expect([path, status, body.code, headers['x-request-id']]).toEqual([path, 404, 'not_found', undefined])
+  }
+  expect((await visitor.get('/api/auth/administrators')).headers['x-request-id']).toBeDefined()
+}
+
 /** The browser withholds our cookies from such a form, so nothing is known about the session. */
 export const expectForeignForm = async (visitor: Visitor) => {
   const foreign = await visitor.send('POST', '/reports', undefined, { headers: navigation('cross-site') })

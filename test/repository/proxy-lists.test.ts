@@ -116,6 +116,27 @@ describe('our cookies', () => {
   })
 })
 
+// Beside an application, any of its scripts could do what an administrator's browser can.
+describe('the addresses of administrators', () => {
+  const isRefused = async (path: string) => (await read(path)).includes('^/api/auth/admin(?:/|$)')
+  const ofOneHost = [
+    'deploy/forward-auth/nginx.conf',
+    'deploy/forward-auth/Caddyfile',
+    'deploy/forward-auth/traefik.yaml',
+    'deploy/nginx/local.conf',
+  ]
+
+  it('are refused by every proxy file for one host, and passed on where Latchkey has a host of its own', async () => {
+    const { stdout } = await promisify(execFile)('git', ['grep', '-lE', 'login\\|register\\|', '--', 'deploy'], {
+      cwd: home,
+    })
+    expect(sorted(stdout.trim().split('\n'))).toEqual(sorted(ofOneHost))
+    for (const path of ofOneHost) expect([path, await isRefused(path)]).toEqual([path, true])
+    for (const path of ['deploy/nginx/latchkey.conf', 'deploy/haproxy/haproxy.cfg'])
+      expect([path, await isRefused(path)]).toEqual([path, false])
+  })
+})
+
 // A page that a proxy does not know is one of the application's.
 describe('our pages', () => {
   it('are all in every list of them in proxy files, examples and guides', async () => {

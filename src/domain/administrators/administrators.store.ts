@@ -15,6 +15,9 @@ export const selectAdministrator = (sql: Sql, caller: SessionCaller, groups: rea
     [caller.userId, caller.sessionId, caller.generation, groups, momentsOf(live)],
   )
 
+export const selectGroups = (sql: Sql, groups: readonly string[]) =>
+  sql.query<{ name: string }>('select name from groups where name = any($1::text[])', [groups])
+
 /** Changes by administrators wait for each other. Users can still join the groups. */
 export const lockGroups = (sql: Sql, groups: readonly string[]) =>
   sql.query('select name from groups where name = any($1::text[]) order by name for no key update', [groups])

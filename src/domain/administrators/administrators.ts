@@ -1,6 +1,6 @@
 import type { AdminRole } from '../../contract/admin/admin-bodies.js'
 import type { Clock } from '../../lib/clock.js'
-import type { Database, Transaction } from '../../platform/database/database.js'
+import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import type { Actor } from '../sessions/client.js'
 import { createSessionLife, type SessionLimits } from '../sessions/live-sessions.js'
 import { type Proof, proofOf } from '../sessions/proof.js'
@@ -36,6 +36,13 @@ export const createAdministrators = (options: Options) => {
     roleOf: (group: string): AdminRole | undefined => {
       if (group === adminGroup) return 'admin'
       return group === supportGroup ? 'support' : undefined
+    },
+
+    /** The groups that a setting names and that do not exist. */
+    missingGroups: async (sql: Sql) => {
+      if (named.length === 0) return []
+      const existing = (await store.selectGroups(sql, named)).map(({ name }) => name)
+      return named.filter((name) => !existing.includes(name))
     },
 
     /** Undefined if the caller is no administrator, is disabled, or the session has ended. */

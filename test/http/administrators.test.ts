@@ -1,0 +1,235 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type AdminEvent, type AdminUser, type AdminUserDetails, adminPath } from '#contract/admin/admin-bodies.js'
+import { operatorClient } from '../../src/domain/sessions/client.js'
+import { idOf, signedUpInGroup } from '../support/administrators.js'
+import { addAuthenticator } from '../support/authenticator.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+let latchkey: Latchkey
+let root: Awaited<ReturnType<typeof signedUpInGroup>>
+beforeAll(async () => {
+  latchkey = await startLatchkey({ settings: { ADMIN_GROUP: 'admins', SUPPORT_GROUP: 'helpdesk' } })
+  root = await signedUpInGroup(latchkey, 'root1', 'admins')
+  await latchkey.app.nouns.groups.add('staff', operatorClient('root'))
+})
+afterAll(() => latchkey.stop())
+
+const get = async <Body>(path: string) => (await root.tab.get(`${adminPath}${path}`)).body as Body
+const send = (method: string, path: string, body?: object) =>
+  root.tab.send(method, `${adminPath}${path}`, body, { csrf: true })
+const act = (id: string, action: string, body: object = { reason: 'asked by phone' }) =>
+  send('POST', `/users/${id}/${action}`, body)
+const detailsOf = (id: string) => get<AdminUserDetails>(`/users/${id}`)
+const eventsOf = async (id: string, kind: string) =>
+  (await get<{ events: AdminEvent[] }>(`/events?user=${id}&kind=${kind}`)).events
+const signIn = async (username: string) => {
+  const tab = latchkey.browser()
+  return { tab, status: (await tab.post('/login', { username, password: goodPassword })).status }
+}
+
+it('a start says that the groups are missing', () => {
+  expect(latchkey.logLines.join('')).toContain('"groups":["admins","helpdesk"]')
+})
+
+describe('users', () => {
+  it('are found by how a name begins, by address, last name and id, a page at a time', async () => {
+    await latchkey.sql.query(
+      `insert into users (id, email, email_key, username, username_key, name, created_at)
+       select gen_random_uuid(), 'mail' || n || '@example.org', 'mail' || n || '@example.org', 'many' || n, 'many' || n,
+         case when n = 107 then 'Zoë Zander' end, now()
+       from generate_series(100, 219) as n`,
+    )
+    const names = async (query: string) =>
+      (await get<{ users: AdminUser[] }>(`/users?${query}`)).users.map(({ username }) => username)
+    expect(await names('search=MANY107')).toEqual(['many107'])
+    expect(await names('search=mail107')).toEqual(['many107'])
+    for (const search of ['zoë', 'Zander', 'zoë%20zan']) expect(await names(`search=${search}`)).toEqual(['many107'])
+    expect(await names('search=%25')).toEqual([])
+    expect(await names(`search=${(await idOf(latchkey, 'many107')).toUpperCase()}`)).toEqual(['many107'])
+    const seen: string[] = []
+    let after = ''
+    do {
+      const { users, next } = await get<{ users: AdminUser[]; next: string | null }>(`/users?search=ma${after}`)
+      expect(users.length).toBeLessThanOrEqual(50)
+      seen.push(...users.map(({ username }) => username))
+      after = next === null ? '' : `&after=${next}`
+    } while (after !== '')
+    expect(seen).toHaveLength(120)
+    expect(new Set(seen).size).toBe(120)
+    expect((await send('GET', '/users?after=nonsense')).body.code).toBe('bad_request')
+    expect(await names('group=admins')).toEqual(['root1'])
+  })
+
+  it('are shown with their factors, groups, sessions, events and why they cannot sign in, and without a secret', async () => {
+    const tab = await latchkey.signedUp('ann')
+    await addAuthenticator(tab, latchkey)
+    const id = await idOf(latchkey, 'ann')
+    const details = await detailsOf(id)
+    expect(details).toMatchObject({
+      username: 'ann',
+      self: false,
+      disabled: false,
+      factors: ['totp'],
+      hasPassword: true,
+    })
+    expect(details.lastSignInAt).not.toBeNull()
+    expect(details.sessions).toHaveLength(1)
+    expect(details.events.map(({ kind }) => kind)).toContain('totp_added')
+    expect(JSON.stringify(details)).not.toMatch(/\$2[aby]\$|secret/i)
+    await act(id, 'disable')
+    expect((await detailsOf(id)).why).toContainEqual(
+      expect.objectContaining({ code: 'disabled', message: 'The account is disabled.', solvedBy: 'enable' }),
+    )
+    expect((await root.tab.get(`${adminPath}/users/${crypto.randomUUID()}`)).status).toBe(404)
+  })
+
+  it('are disabled, enabled, signed out and get their factors reset, with a reason, an event and a mail', async () => {
+    const tab = await latchkey.signedUp('ben')
+    await addAuthenticator(tab, latchkey)
+    const id = await idOf(latchkey, 'ben')
+    const email = 'ben@example.com'
+    for (const action of ['disable', 'end-sessions', 'reset-factors', 'lock-down'])
+      expect((await act(id, action, {})).body.code, action).toBe('reason_required')
+    expect((await act(id, 'disable', { reason: 'x'.repeat(201) })).body.code).toBe('bad_request')
+    expect((await act(id, 'disable', { reason: ' ' })).body.code).toBe('bad_request')
+
+    expect((await act(id, 'reset-factors')).status).toBe(204)
+    await latchkey.mailTo(email, /An administrator/)
+    expect((await act(id, 'disable', { reason: 'left the company' })).status).toBe(204)
+    await latchkey.mailTo(email, /was disabled/)
+    expect((await signIn('ben')).status).toBe(401)
+    expect((await act(id, 'send-reset')).body.code).toBe('account_disabled')
+    expect((await act(id, 'enable', {})).status).toBe(204)
+    await latchkey.mailTo(email, /can be used again/)
+    expect((await signIn('ben')).status).toBe(200)
+    expect((await act(id, 'end-sessions')).status).toBe(204)
+    expect((await detailsOf(id)).sessions).toEqual([])
+    expect((await act(id, 'send-reset', {})).status).toBe(204)
+    await latchkey.mailTo(email, /reset-password#token=/)
+
+    const [disabled] = await eventsOf(id, 'user_disabled')
+    expect(disabled).toMatchObject({
+      actorId: root.id,
+      actor: 'root1',
+      actorReason: 'left the company',
+      username: 'ben',
+    })
+    for (const kind of ['user_enabled', 'sessions_ended', 'factors_reset', 'reset_requested'])
+      expect((await eventsOf(id, kind))[0], kind).toMatchObject({ actorId: root.id })
+    // The user sees that it was an administrator, and neither why nor from where.
+    const { tab: own } = await signIn('ben')
+    const seen = JSON.stringify((await own.get('/api/auth/events')).body) + (await own.get('/api/auth/export')).text
+    expect(seen).toContain('command line')
+    expect(seen).not.toMatch(/left the company|root1/)
+  })
+
+  it('are locked down: nothing that was begun works any more, and an undo link does not enable the account', async () => {
+    const tab = await latchkey.signedUp('cleo')
+    const id = await idOf(latchkey, 'cleo')
+    await tab.act('/api/auth/change-password', {
+      currentPassword: goodPassword,
+      newPassword: 'umbrella-Canyon-62-flute',
+    })
+    const { text } = await latchkey.mailTo('cleo@example.com', /undo#/)
+    await latchkey.browser().post('/api/auth/reset-password', { email: 'cleo@example.com' })
+    await latchkey.mailTo('cleo@example.com', /reset-password#token=/)
+    await tab.act('/api/auth/change-email', { email: 'other@example.com' })
+    expect((await act(id, 'lock-down', { reason: 'stolen laptop' })).status).toBe(204)
+    await latchkey.mailTo('cleo@example.com', /was locked/)
+    const left = `select (select count(*) from one_time_tokens where user_id = $1) + (select count(*) from email_changes where user_id = $1)
+      + (select count(*) from refresh_token_records where user_id = $1) + (select count(*) from trusted_devices where user_id = $1)
+      + (select count(*) from mailed_codes where user_id = $1) + (select count(*) from sign_in_challenges where user_id = $1) as rows`
+    expect(await latchkey.sql.query(left, [id])).toEqual([{ rows: 0 }])
+    const [, token] = /(factor-[\w-]+)/.exec(text) ?? []
+    expect((await latchkey.browser().post('/api/auth/factors/undo', { token })).status).toBe(204)
+    expect((await detailsOf(id)).disabled).toBe(true)
+  })
+
+  it('get and lose groups, and are deleted, which leaves neither a reason nor the name of who is gone', async () => {
+    const dan = await signedUpInGroup(latchkey, 'dan', 'admins')
+    await latchkey.signedUp('eve')
+    const id = await idOf(latchkey, 'eve')
+    const patch = (body: object) => send('PATCH', `/users/${id}/groups`, body)
+    expect((await patch({ add: ['staff'] })).body).toMatchObject({ id, groups: ['staff'] })
+    expect((await patch({ add: ['nothing'] })).body.code).toBe('no_group')
+    expect((await patch({ remove: ['staff'] })).body.code).toBe('reason_required')
+    expect((await patch({ remove: ['staff'], reason: 'moved' })).body.groups).toEqual([])
+    await dan.tab.send('POST', `${adminPath}/users/${id}/disable`, { reason: 'by dan' }, { csrf: true })
+    expect((await eventsOf(id, 'user_disabled'))[0]).toMatchObject({ actor: 'dan' })
+
+    expect((await act(dan.id, 'delete', { username: 'eve' })).body.code).toBe('other_username')
+    expect((await act(dan.id, 'delete', { username: 'dan' })).status).toBe(204)
+    expect((await eventsOf(id, 'user_disabled'))[0]).toMatchObject({ actorId: null, actorReason: 'by dan', ip: '' })
+    expect((await act(id, 'delete', { username: 'eve' })).status).toBe(204)
+    const rows = await latchkey.sql.query<{ kind: string; actor_id: string | null; actor_reason: string | null }>(
+      `select kind, actor_id, actor_reason from events where reason = $1 or actor_reason in ('by dan', 'moved')`,
+      [id],
+    )
+    expect(rows).toEqual([{ kind: 'user_deleted', actor_id: root.id, actor_reason: null }])
+    expect((await act(id, 'delete', { username: 'eve' })).status).toBe(404)
+  })
+})
+
+it('invitations are made and withdrawn, and make no administrators', async () => {
+  const email = 'new@example.com'
+  const invited = await send('POST', '/invitations', { email, groups: ['staff'], language: 'de' })
+  expect([invited.status, invited.body.groups]).toEqual([201, ['staff']])
+  expect(invited.text).not.toContain('token')
+  await latchkey.mailTo(email)
+  for (const group of ['admins', 'helpdesk'])
+    expect((await send('POST', '/invitations', { email, groups: [group] })).body.code).toBe('group_of_administrators')
+  expect((await send('POST', '/invitations', { email: 'root1@example.com' })).body.code).toBe('has_account')
+  expect((await get<{ invitations: object[] }>('/invitations')).invitations).toMatchObject([{ email }])
+  expect((await send('DELETE', '/invitations', { email })).status).toBe(204)
+  expect((await send('DELETE', '/invitations', { email })).status).toBe(404)
+})
+
+it('groups are made and deleted, but not one that a setting or an application names', async () => {
+  const made = await send('POST', '/groups', { name: 'guests' })
+  expect([made.status, made.body]).toMatchObject([201, { name: 'guests', members: 0, role: null }])
+  expect((await send('POST', '/groups', { name: 'guests' })).status).toBe(200)
+  await latchkey.signedUp('gus')
+  await send('PATCH', `/users/${await idOf(latchkey, 'gus')}/groups`, { add: ['guests'] })
+  expect((await send('DELETE', '/groups', { name: 'guests' })).body.code).toBe('group_has_members')
+  expect((await send('DELETE', '/groups', { name: 'guests', members: true })).body.code).toBe('reason_required')
+  const body = { name: 'guests', members: true, reason: 'no more guests' }
+  expect((await send('DELETE', '/groups', body)).status).toBe(204)
+  expect((await eventsOf(await idOf(latchkey, 'gus'), 'group_left'))[0]).toMatchObject({ actorId: root.id })
+  expect((await send('DELETE', '/groups', { name: 'admins', members: true, reason: 'x' })).body.code).toBe(
+    'group_in_use',
+  )
+  expect((await get<{ groups: object[] }>('/groups')).groups).toContainEqual(
+    expect.objectContaining({ name: 'admins', role: 'admin' }),
+  )
+})
+
+it('the overview counts sign-ins by day, and the first use of a session as an administrator is told and shown', async () => {
+  const { days, attention } = await get<{ days: Record<string, number>[]; attention: object[] }>('/overview')
+  expect(days).toHaveLength(30)
+  expect(days.at(-1)?.newUsers).toBeGreaterThan(1)
+  expect(attention).toEqual([])
+  await latchkey.mailTo('root1@example.com', /used as an administrator/)
+  const { sessions } = (await root.tab.get('/api/auth/sessions')).body as { sessions: { administers: boolean }[] }
+  expect(sessions.map(({ administers }) => administers)).toContain(true)
+  expect(await get('/self')).toEqual({
+    id: root.id,
+    username: 'root1',
+    role: 'admin',
+    adminGroup: 'admins',
+    supportGroup: 'helpdesk',
+  })
+})
+
+it('events are filtered, and a page ends where the next one begins', async () => {
+  const page = await get<{ events: AdminEvent[]; next: string | null }>('/events')
+  expect(page.events).toHaveLength(Math.min(100, page.events.length))
+  const next = await get<{ events: AdminEvent[] }>(`/events?after=${page.next ?? page.events.at(-1)?.id}`)
+  expect(next.events.filter(({ id }) => page.events.some((event) => event.id === id))).toEqual([])
+  const kinds = new Set(
+    (await get<{ events: AdminEvent[] }>('/events?kind=signed_in,registered')).events.map((e) => e.kind),
+  )
+  expect([...kinds].filter((kind) => !['signed_in', 'registered'].includes(kind))).toEqual([])
+  for (const query of ['kind=nothing', 'ip=nowhere', 'after=x', 'since=yesterday'])
+    expect((await send('GET', `/events?${query}`)).body.code, query).toBe('bad_request')
+  expect((await get<{ events: AdminEvent[] }>('/events?ip=command%20line')).events.length).toBeGreaterThan(0)
+})
