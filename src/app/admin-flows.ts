@@ -10,9 +10,19 @@ import { createActivity, createUserActions, createUserDetails } from '../flows/a
 import { adminUsersRoutes } from '../flows/admin/admin-users.routes.js'
 import { createAdminGuard } from '../http/admin-guard.js'
 import type { Server } from '../http/server.js'
+import type { Cache } from '../platform/cache/cache.js'
 import type { HttpParts, Platform } from './http-parts.js'
 import type { Nouns } from './nouns.js'
 import { createOperatorNouns } from './operator-nouns.js'
+
+/** Without REDIS_URL they are in the memory of this process, and no command can read them. */
+const countersOf = ({ local }: Pick<Cache, 'local'>) =>
+  local &&
+  (async () => ({
+    read: async (keys: readonly string[]) => local.read(keys),
+    keys: async (beginning: string) => local.openKeys().filter((key) => key.startsWith(beginning)),
+    close: async () => undefined,
+  }))
 
 type Dependencies = Platform & Nouns & HttpParts
 
@@ -20,7 +30,7 @@ type Dependencies = Platform & Nouns & HttpParts
 export const registerAdminFlows = (server: Server, config: Config, adminGroup: string, dependencies: Dependencies) => {
   const { clockWatch } = dependencies
   const { supportGroup, publicUrl, freshFor } = config
-  const parts = { ...createOperatorNouns(config, dependencies), ...dependencies }
+  const parts = { ...createOperatorNouns(config, dependencies, countersOf(dependencies.cache)), ...dependencies }
   const settings = { publicUrl, freshFor, adminGroup, supportGroup }
   const adminGuard = createAdminGuard({ ...parts, adminSessions: createAdminSessions(parts), settings })
   const userSearch = createUserSearch(parts)

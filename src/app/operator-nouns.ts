@@ -13,6 +13,7 @@ import type { Groups } from '../domain/groups/groups.js'
 import { limiterKey } from '../domain/limiters/limiters.js'
 import { createWaitingMails } from '../domain/mails/waiting-mails.js'
 import { createObstacles } from '../domain/obstacles/obstacles.js'
+import type { SignInLimits } from '../domain/obstacles/reached-limits.js'
 import type { Passkeys } from '../domain/passkeys/passkeys.js'
 import { createWaitingRegistrations } from '../domain/registrations/waiting-registrations.js'
 import type { SealedValues } from '../domain/sealed-values/sealed-values.js'
@@ -68,8 +69,13 @@ const applicationStores = ({ production, publicUrl }: Config, dependencies: Depe
   }
 }
 
-/** What only operators and administrators ask for: why a user cannot sign in, and how much there is of everything. */
-export const createOperatorNouns = (config: Config, dependencies: Dependencies) => {
+/** What only operators and administrators ask for: why a user cannot sign in, and how much there is of everything.
+ * `openCounters`: those in the memory of the service, if it counts there. */
+export const createOperatorNouns = (
+  config: Config,
+  dependencies: Dependencies,
+  openCounters?: SignInLimits['openCounters'],
+) => {
   const { database, clock, nameMarks } = dependencies
   const limits = signInLimits(config, nameMarks)
   /** The wait of an account after wrong codes. */
@@ -80,7 +86,13 @@ export const createOperatorNouns = (config: Config, dependencies: Dependencies) 
     limits,
     codeWaits,
     configuredProviders,
-    obstacles: createObstacles({ ...dependencies, limits, codeWaits, secondFactorRequired, configuredProviders }),
+    obstacles: createObstacles({
+      ...dependencies,
+      limits: { ...limits, ...(openCounters && { openCounters }) },
+      codeWaits,
+      secondFactorRequired,
+      configuredProviders,
+    }),
     ...applicationStores(config, dependencies),
     waitingRegistrations: createWaitingRegistrations({ database, clock }),
     stats: createStats({ ...config, database, clock }),

@@ -170,6 +170,18 @@ describe('users', () => {
   })
 })
 
+it('without Redis the service says which of its own limits refuses', async () => {
+  const settings = { ADMIN_GROUP: 'admins', LOGIN_LIMIT: '2/15m' }
+  const small = await startLatchkey({ stores: 'embedded', settings })
+  const { tab } = await signedUpInGroup(small, 'root2', 'admins')
+  await small.signedUp('hal')
+  for (const password of ['wrong 1', 'wrong 2', 'wrong 3'])
+    await small.browser().post('/login', { username: 'hal', password }, { address: '192.0.2.77' })
+  const { why } = (await tab.get(`${adminPath}/users/${await idOf(small, 'hal')}`)).body as AdminUserDetails
+  expect(why).toMatchObject([{ code: 'network_limit', subject: '192.0.2.77' }])
+  await small.stop()
+})
+
 it('invitations are made and withdrawn, and make no administrators', async () => {
   const email = 'new@example.com'
   const invited = await send('POST', '/invitations', { email, groups: ['staff'], language: 'de' })

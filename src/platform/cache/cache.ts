@@ -26,6 +26,14 @@ export type Cache = {
   forget(key: string): Promise<void>
   ping(): Promise<void>
   close(): Promise<void>
+  /** Counters that only this process has. Those of a shared store are read by `openSharedCounters`. */
+  local?: LocalCounters
+}
+
+export type LocalCounters = {
+  /** Those of the keys whose window is open. */
+  read(keys: readonly string[]): { key: string; used: number; ends: Date }[]
+  openKeys(): string[]
 }
 
 export type SharedCache = Cache & {

@@ -144,6 +144,15 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
     ...createSharedNotes(clock, counters),
     noteRefund: (key, windowId) => giveBack(key, windowId, 0),
     openKeys: counters.openKeys,
+    local: {
+      read: (keys) =>
+        keys.flatMap((key) => {
+          const counter = find(key)
+          const isOpen = counter !== undefined && counter.ends > clock.now().getTime()
+          return isOpen ? [{ key, used: counter.used, ends: new Date(counter.ends) }] : []
+        }),
+      openKeys: counters.openKeys,
+    },
     ping: async () => undefined,
     close: async () => counters.clear(),
   }
