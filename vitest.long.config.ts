@@ -11,8 +11,7 @@ const include = [
   'test/deployment/{caddy,forward-auth,haproxy,local,pgbouncer}.test.ts',
   'test/http/{fast-lane,fuzz,guessing,slow-clients,taken-back}.test.ts',
   'test/operations/large-import.test.ts',
-  'test/providers/browser-journey.test.ts',
-  'test/resilience/{embedded-faults,ended-sessions,killed-instances}.test.ts',
+  'test/resilience/{embedded-faults,ended-sessions,instances,killed-changes}.test.ts',
 ]
 
 export default defineConfig({

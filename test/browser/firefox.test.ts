@@ -16,7 +16,7 @@ afterAll(() => latchkey?.stop())
 
 const pathOf = (tab: Tab) => new URL(tab.address()).pathname
 
-// test/providers/browser-journey.test.ts signs in with a provider there.
+// test/providers/long/browser-journey.test.ts signs in with a provider there.
 describe('in Firefox', () => {
   it('a user registers, proves the address, changes the password, signs out and in again', async () => {
     const tab = await browser.tab()

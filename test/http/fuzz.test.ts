@@ -9,7 +9,7 @@ import { inLongRun } from '../support/long-run.js'
 import { type Credentials, fuzz } from './fuzz.js'
 import { type Operation, operationsOf } from './fuzz-requests.js'
 
-const requests = Number(process.env.FUZZ_REQUESTS ?? inLongRun(20_000, 600))
+const requests = Number(process.env.FUZZ_REQUESTS ?? inLongRun(20_000, 300))
 const seed = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31 - 1))
 
 /** Beside the API document: addresses that answer people. */
@@ -100,7 +100,7 @@ describe('the fuzz itself', () => {
       return [...new Set(found.map(({ kind }) => kind))]
     }
     try {
-      expect(await find('POST', '/throws', 200)).toEqual(['server error'])
+      expect(await find('POST', '/throws', 100)).toEqual(['server error'])
       expect(await find('GET', '/leaks', 200)).toEqual(['memory'])
       kept.length = 0
       expect(await find('GET', '/waits', 80, 500)).toEqual(['slow'])

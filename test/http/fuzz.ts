@@ -12,6 +12,7 @@ export type Failure = { kind: 'server error' | 'no answer' | 'slow' | 'memory'; 
 type Options = {
   url: string
   operations: readonly Operation[]
+  /** At least. */
   requests: number
   seed: number
   /** A new session of the tester: the requests end some of them. */
@@ -23,7 +24,7 @@ type Options = {
 type Answer = { status: number; body: string; milliseconds: number }
 
 const atOnce = 8
-const chunk = 100
+const requestsInChunk = 100
 const heapBound = 12 * 1024 * 1024
 
 setFlagsFromString('--expose-gc')
@@ -94,10 +95,13 @@ const fastestAlone = async (slowest: number, again: () => Promise<Answer>) => {
   return fastest
 }
 
-/** Sends random requests, and says which of them the service did not take as it should. */
+/** Sends random requests, to each operation as many, and says which of them the service did not take as it should. */
 export const fuzz = async (options: Options): Promise<Failure[]> => {
   const { url, operations, requests, seed, signIn, slowest = 1_000 } = options
-  const any = fc.oneof(...operations.map(requestsTo))
+  const oneToEach = fc
+    .tuple(...operations.map(requestsTo))
+    .chain((each) => fc.shuffledSubarray(each, { minLength: each.length }))
+  const rounds = Math.max(1, Math.round(requestsInChunk / operations.length))
   const agent = new Agent({ keepAlive: true, maxSockets: atOnce })
   const failures: Failure[] = []
   const slow: { request: FuzzRequest; known: Credentials | undefined; milliseconds: number }[] = []
@@ -121,18 +125,18 @@ export const fuzz = async (options: Options): Promise<Failure[]> => {
     else if (answer.milliseconds > slowest) slow.push({ request, known: mine, milliseconds: answer.milliseconds })
   }
 
-  const runChunk = async (number: number, count: number) => {
+  const runChunk = async (number: number) => {
     if (signIn) known = await signIn()
-    const waiting = fc.sample(any, { seed: seed + number, numRuns: count })
+    const waiting = fc.sample(oneToEach, { seed: seed + number, numRuns: rounds }).flat()
     const work = async () => {
       for (let next = waiting.pop(); next; next = waiting.pop()) await tryOne(next)
     }
     await Promise.all(Array.from({ length: atOnce }, work))
   }
 
-  const chunks = Math.ceil(requests / chunk)
+  const chunks = Math.ceil(requests / (rounds * operations.length))
   for (let number = 0; number < chunks; number += 1) {
-    await runChunk(number, Math.min(chunk, requests - number * chunk))
+    await runChunk(number)
     // By now everything that is made once has been made.
     if (number === Math.floor(chunks / 3)) heapBefore = await heapUsed()
   }

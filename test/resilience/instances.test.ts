@@ -2,11 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createHousekeeping } from '../../src/domain/housekeeping/housekeeping.js'
 import { type Database, type Sql, StoreUnavailable } from '../../src/platform/database/database.js'
 import { freshPostgres, testPostgres } from '../support/databases.js'
+import { inLongRun } from '../support/long-run.js'
 import type { Visitor } from '../support/site/https-client.js'
 import { secretOf } from '../support/site/instance.js'
 import { addPeople, password, type Site, startSite } from '../support/site/site.js'
 import { until } from '../support/until.js'
-import { startLoad } from './load.js'
+import { pauseMs, startLoad } from './load.js'
 
 const names = Array.from({ length: 8 }, (_, index) => `person-${index}`)
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
@@ -15,6 +16,9 @@ const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(reso
 const trustReturnsAfter = 3_000
 
 const count = 2
+
+/** docs/reliability.md says how many were made by hand; one is enough to notice a mistake. */
+const killRounds = Number(process.env.KILL_ROUNDS ?? inLongRun(20, 1))
 
 /** Which secret signed the refresh token that a visitor holds. */
 const keyIdOf = ({ jar }: Visitor) => {
@@ -82,6 +86,38 @@ describe(`${count} instances behind nginx`, () => {
     expect(await sent()).toEqual(wanted.map(() => ({ attempts: 1 })))
     expect(site.inbox.received.flatMap(({ recipients }) => recipients).sort()).toEqual([...wanted].sort())
   })
+
+  it(
+    `leave the client with a token that works when one is killed in the middle of rotations, ${killRounds} times`,
+    async () => {
+      const people = await Promise.all(names.slice(3).map((name) => site.signedIn(name)))
+      let going = true
+      const rotate = async (person: Visitor) => {
+        while (going) {
+          await person.refresh().catch(() => undefined)
+          await pause(Math.random() * 2 * pauseMs)
+        }
+      }
+      const work = people.map(rotate)
+      for (let round = 0; round < killRounds; round += 1) {
+        await pause(Math.random() * 150)
+        const instance = site.instances[round % 2]
+        instance?.signal('SIGKILL')
+        await until('it is gone', () => !instance?.alive())
+        await instance?.again()
+      }
+      going = false
+      await Promise.all(work)
+      await until('both instances serve', async () => {
+        const answers = await Promise.all(Array.from({ length: 4 }, () => site.visitor().get('/health')))
+        return answers.every(({ status }) => status === 200)
+      })
+      const statuses = await Promise.all(people.map(async (person) => (await person.refresh()).status))
+      expect(statuses).toEqual(people.map(() => 200))
+      expect(people.filter(({ jar }) => !jar.has('refresh_token'))).toEqual([])
+    },
+    240_000 + killRounds * 8_000,
+  )
 
   const restart = async (settings: Record<string, string>) => {
     for (const instance of site.instances) {
