@@ -205,6 +205,22 @@ describe('the API of administrators', () => {
     expect(eachOf(await askAll(disabled.tab, { csrf: true }), codeOf)).toEqual(all('404 not_found'))
   })
 
+  it('lets only one of two administrators succeed who disable each other at once', async () => {
+    const one = await signedUpInGroup(latchkey, 'ida', 'admins')
+    const other = await signedUpInGroup(latchkey, 'jan', 'admins')
+    await one.prove()
+    const pairs = [[one, other] as const, [other, one] as const]
+    const disabled = await Promise.all(
+      pairs.map(async ([by, who]) => {
+        const path = `${adminPath}/users/${who.id}/disable`
+        return (await by.tab.send('POST', path, { reason: 'at once' }, { csrf: true })).status
+      }),
+    )
+    expect(disabled.sort()).toEqual([204, 404])
+    const states = await Promise.all([one, other].map(({ id }) => latchkey.app.nouns.users.findById(id)))
+    expect(states.map((user) => user?.disabled).sort()).toEqual([false, true])
+  })
+
   it('asks the database and not the token, also inside the change', async () => {
     const { tab, id } = await signedUpInGroup(latchkey, 'nils', 'admins')
     // Plain SQL: the tokens still name the group.

@@ -370,3 +370,15 @@ describe('events --follow', () => {
     expect((await command('events', '--follow', '--until', '1h')).code).toBe(2)
   })
 })
+
+it('a user gets a link to choose a password, which a lock-down voids', async () => {
+  await service.signedUp('lola')
+  const sent = await command('user', 'send-reset', 'lola')
+  expect(sent.out).toBe('A running service mails lola a link to choose a new password.\n')
+  await service.mailTo('lola@example.com', /reset-password#token=/)
+  expect((await command('user', 'lock-down', 'lola')).out).toBe('Locked lola down; ended 1 session.\n')
+  const ofUser = 'user_id = (select id from users where username = $1)'
+  expect(await service.sql.query(`select 1 from one_time_tokens where ${ofUser}`, ['lola'])).toEqual([])
+  const refused = await command('user', 'send-reset', 'lola')
+  expect([refused.code, refused.err]).toEqual([1, 'lola is disabled, and could not use the link. Nothing was sent.\n'])
+})

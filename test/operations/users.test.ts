@@ -186,7 +186,7 @@ describe('users from the command line', () => {
   })
 
   it('says so when there is no such user', async () => {
-    for (const verb of [['disable'], ['enable'], ['sessions', 'end']]) {
+    for (const verb of [['disable'], ['enable'], ['lock-down'], ['send-reset'], ['sessions', 'end']]) {
       const { code, err } = await latchkey(store, ['user', ...verb, 'nobody'])
       expect({ code, err }).toEqual({ code: 1, err: 'There is no user "nobody".\n' })
     }
