@@ -198,7 +198,7 @@ export const createNouns = (config: Config, platform: NounPlatform) => {
     keysFor,
     providers,
     passwords: createPasswords({ workers, cost: config.bcryptCost, words, leaked }),
-    logoutNotices: createLogoutNotices({ database }),
+    logoutNotices: createLogoutNotices({ database, clock }),
     content: createContent({ database, clock }),
     applications: createApplications({ database }),
     clockWatch: createClockWatch({ database, clock, log }),

@@ -314,6 +314,12 @@ it('who loses the right by a change of the application loses its use, and the ap
   expect(told).toEqual([{ username: 'ben' }])
   expect((await eventsOf()).at(-1)).toEqual(['application_changed', 'Flights: access, groups', 'command line'])
   expect((await eventsOf()).at(-2)).toEqual(['application_access_ended', 'Flights', 'command line'])
+  expect((await command('user', 'disable', 'ben')).out).toBe(
+    'Disabled ben; ended 1 session. 1 application has not been told yet: Flights.\n',
+  )
+  expect((await command('user', 'show', 'ben')).out).toMatch(
+    /^not told of logout +Flights, tried again: latchkey application show Flights$/m,
+  )
   expect(await command('application', 'delete', 'Flights')).toMatchObject({
     code: 1,
     err: 'Nothing was changed. 1 user would lose Flights. Add --yes to delete it.\n',

@@ -28,7 +28,7 @@ export const knownMetrics = () => {
     database: {},
     mails: { countWaiting: async () => 0, oldestWaiting: async () => 0 },
     webhooks: { countWaiting: async () => 0 },
-    logoutNotices: { countWaiting: async () => 0 },
+    logoutNotices: { countWaiting: async () => 0, oldestWaiting: async () => 0 },
     endedSessions: { age: () => 0, held: () => ({ entries: 0 }) },
     loadedKeys: { age: () => 0 },
     openidProvider: { keyAges: () => ({}) },

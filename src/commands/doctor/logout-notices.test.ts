@@ -1,23 +1,39 @@
 import { expect, it } from 'vitest'
 import { judgeLogoutNotices } from './logout-notices.js'
 
-const why = ': `latchkey application show NAME` says why'
+const flights = { name: 'Flights', waiting: 0, oldest: 0, givenUp: 0, refused: false }
+const hotels = { ...flights, name: 'Hotels' }
+const why = '. `latchkey application show NAME` says why'
 
 it.each([
-  [{ waiting: 0, givenUp: 0 }, 'ok', 'no logout notice waits for an application'],
-  [{ waiting: 1, givenUp: 0 }, 'ok', '1 logout notice waits for an application'],
-  [{ waiting: 100, givenUp: 0 }, 'ok', '100 logout notices wait for an application'],
-  [{ waiting: 101, givenUp: 0 }, 'warning', `101 logout notices wait for an application${why}`],
+  [[], 'ok', 'no logout notice waits for an application'],
+  [[{ ...flights, waiting: 1, oldest: 300 }], 'ok', '1 logout notice waits for an application'],
   [
-    { waiting: 0, givenUp: 1 },
-    'warning',
-    `1 logout notice was given up, no logout notice waits for an application${why}`,
+    [
+      { ...flights, waiting: 60, oldest: 20 },
+      { ...hotels, waiting: 100, oldest: 10 },
+    ],
+    'ok',
+    '160 logout notices wait for an application',
   ],
   [
-    { waiting: 2, givenUp: 3 },
+    [{ ...flights, waiting: 101, oldest: 10 }],
     'warning',
-    `3 logout notices were given up, 2 logout notices wait for an application${why}`,
+    `Flights: 101 logout notices wait, the oldest for 0 minutes${why}`,
   ],
-])('says of %j how many logout notices wait and were given up', (counts, level, says) => {
-  expect(judgeLogoutNotices(counts)).toEqual({ level, says })
+  [
+    [{ ...flights, waiting: 1, oldest: 301 }, hotels],
+    'warning',
+    `Flights: 1 logout notice waits, the oldest for 5 minutes${why}`,
+  ],
+  [
+    [
+      { ...flights, waiting: 2, oldest: 4000, givenUp: 3 },
+      { ...hotels, waiting: 1, oldest: 2, refused: true },
+    ],
+    'warning',
+    `Flights: 2 logout notices wait, the oldest for 66 minutes, 3 logout notices were given up; Hotels: logout notices were refused in the last day${why}`,
+  ],
+])('says of %j which applications could not be told', (states, level, says) => {
+  expect(judgeLogoutNotices(states)).toEqual({ level, says })
 })

@@ -1,19 +1,36 @@
-import { createLogoutNotices } from '../../domain/logout-notices/logout-notices.js'
+import { createLogoutNotices, type LogoutNoticeState } from '../../domain/logout-notices/logout-notices.js'
+import { systemClock } from '../../lib/clock.js'
+import { minutes, seconds } from '../../lib/durations.js'
 import type { Database } from '../../platform/database/database.js'
 import { counted } from '../terminal/counted.js'
+import { printableText } from '../terminal/printable-json.js'
 import { type Finding, ok, warning } from './check.js'
 
-/** More than so many do not wait because one application restarts. */
+/** More than so many do not wait because one application restarts, and none of them so long. */
 const manyWaiting = 100
+const longWait = 5 * minutes
 
-export const judgeLogoutNotices = ({ waiting, givenUp }: { waiting: number; givenUp: number }): Finding => {
+const inMinutes = (age: number) => counted(Math.floor((age * seconds) / minutes), 'minute')
+
+const troubleOf = ({ name, waiting, oldest, givenUp, refused }: LogoutNoticeState) => {
+  const waits = `${counted(waiting, 'logout notice waits', 'logout notices wait')}, the oldest for ${inMinutes(oldest)}`
+  const troubles = [
+    ...(waiting > manyWaiting || oldest * seconds > longWait ? [waits] : []),
+    ...(givenUp > 0 ? [`${counted(givenUp, 'logout notice was', 'logout notices were')} given up`] : []),
+    ...(refused ? ['logout notices were refused in the last day'] : []),
+  ]
+  return troubles.length > 0 ? [`${printableText(name)}: ${troubles.join(', ')}`] : []
+}
+
+export const judgeLogoutNotices = (states: readonly LogoutNoticeState[]): Finding => {
+  const troubles = states.flatMap(troubleOf)
+  if (troubles.length > 0) return warning(`${troubles.join('; ')}. \`latchkey application show NAME\` says why`)
+  const waiting = states.reduce((sum, state) => sum + state.waiting, 0)
   const waits =
     waiting === 0 ? 'no logout notice waits' : counted(waiting, 'logout notice waits', 'logout notices wait')
-  if (givenUp === 0 && waiting <= manyWaiting) return ok(`${waits} for an application`)
-  const failed = givenUp === 0 ? '' : `${counted(givenUp, 'logout notice was', 'logout notices were')} given up, `
-  return warning(`${failed}${waits} for an application: \`latchkey application show NAME\` says why`)
+  return ok(`${waits} for an application`)
 }
 
 /** Ended sessions that applications could not be told of. */
 export const checkLogoutNotices = async (database: Database): Promise<Finding> =>
-  judgeLogoutNotices(await createLogoutNotices({ database }).count())
+  judgeLogoutNotices(await createLogoutNotices({ database, clock: systemClock }).states())

@@ -43,6 +43,7 @@ const readReport = async (stores: Stores, user: User) => {
   const sessions = await stores.sessionLookups.list(user.id)
   const devices = await stores.trustedDevices.list(user.id)
   const applications = await stores.usedApplications.listOfUser(user.id)
+  const untold = await stores.logoutNotices.untoldOf(user.id)
   const passkeys = await stores.passkeys.countUsable(user.id)
   const events = await stores.obstacles.eventsOf(user)
   const obstacles = await stores.obstacles.of(user, events)
@@ -78,6 +79,7 @@ const readReport = async (stores: Stores, user: User) => {
         since: moment(since),
         lastUsedAt: moment(lastUsedAt),
       })),
+      applicationsNotTold: untold,
       limits: obstacles.flatMap(({ limit, subject, until }) =>
         limit && until ? [{ limit, subject: subject ?? knownBrowser, until: moment(until) }] : [],
       ),
@@ -148,6 +150,10 @@ const asLines = (report: Report) => {
     ...details.applications.map(({ name, lastUsedAt }, at) => [
       at === 0 ? 'applications' : '',
       `${name}, last used ${lastUsedAt}`,
+    ]),
+    ...details.applicationsNotTold.map(({ name, givenUp }, at) => [
+      at === 0 ? 'not told of logout' : '',
+      `${name}${givenUp ? ', given up' : ', tried again'}: ${quoteCommand('application show', name)}`,
     ]),
     ['last sign-in', lastSignIn ? `${moment(lastSignIn.createdAt)} from ${lastSignIn.ip}` : 'none in 90 days'],
   ])

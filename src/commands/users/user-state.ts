@@ -1,10 +1,17 @@
 import { isRefused } from '../../contract/outcome.js'
 import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
 import { counted } from '../terminal/counted.js'
-import { printableJson } from '../terminal/printable-json.js'
+import { printableJson, printableText } from '../terminal/printable-json.js'
 import { requireUser, unlessDeleted } from './find-user.js'
 
 const json = { json: { type: 'boolean' } } as const
+/** Whether each of them could be told, `user show` says. */
+const untoldSentence = (untold: readonly { name: string }[]) => {
+  if (untold.length === 0) return ''
+  const names = untold.map(({ name }) => printableText(name)).join(', ')
+  return ` ${counted(untold.length, 'application has', 'applications have')} not been told yet: ${names}.`
+}
+
 const jsonHelp = '\n\n  --json    one JSON object, for programs'
 
 export const userDisable: Command = {
@@ -20,11 +27,12 @@ tokens within two seconds. USER is a username, an email or an id.${jsonHelp}`,
       const { id, username } = await requireUser(stores, positionals[0] ?? '')
       const disabling = await stores.operatorChanges.disable({ userId: id, client: operator(context) })
       const { result: wasDisabled, endedSessions: ended } = unlessDeleted(disabling, username)
+      const untold = await stores.logoutNotices.untoldOf(id)
       const changed = !wasDisabled
       const done = changed ? `Disabled ${username}` : `${username} was disabled already`
       const output = values.json
-        ? printableJson({ id, username, disabled: true, changed, sessionsEnded: ended })
-        : `${done}; ended ${counted(ended, 'session')}.`
+        ? printableJson({ id, username, disabled: true, changed, sessionsEnded: ended, applicationsNotTold: untold })
+        : `${done}; ended ${counted(ended, 'session')}.${untoldSentence(untold)}`
       await print(context.stdout, output)
       return 0
     })
@@ -65,9 +73,10 @@ email or an id.${jsonHelp}`,
       const { id, username } = await requireUser(stores, positionals[0] ?? '')
       const locking = await stores.operatorChanges.lockDown({ userId: id, client: operator(context) })
       const { endedSessions: sessionsEnded } = unlessDeleted(locking, username)
+      const untold = await stores.logoutNotices.untoldOf(id)
       const output = values.json
-        ? printableJson({ id, username, disabled: true, sessionsEnded })
-        : `Locked ${username} down; ended ${counted(sessionsEnded, 'session')}.`
+        ? printableJson({ id, username, disabled: true, sessionsEnded, applicationsNotTold: untold })
+        : `Locked ${username} down; ended ${counted(sessionsEnded, 'session')}.${untoldSentence(untold)}`
       await print(context.stdout, output)
       return 0
     })

@@ -14,7 +14,9 @@ const kept = {
   client: 3,
   grant: 5,
   logout_address: 2,
-  logout_notice: 3,
+  logout_notice: 2,
+  /** A notice that was answered with 400, and is not sent again. */
+  logout_refused: 1,
   /** No error: a request that ended without a code, as it may. Only counted, by the word that the application was told. */
   normal_end: 8,
 } as const

@@ -83,6 +83,42 @@ export const endPause = (sql: Sql, applicationId: string) =>
 export const count = (sql: Sql) =>
   sql.query<{ waiting: number; given_up: number }>(waitingAndGivenUp('logout_notices'), [countedUpTo])
 
+/** How long the oldest one has waited, in seconds. */
+export const oldestWaiting = (sql: Sql, offset: number) =>
+  sql.query<{ seconds: number | null }>(
+    `select extract(epoch from ${databaseNow('$1')} - min(created_at))::float8 as seconds
+     from logout_notices where next_attempt_at is not null`,
+    [offset],
+  )
+
+export type StateRow = { name: string; waiting: number; oldest: number | null; given_up: number; refused: boolean }
+
+/** Of each application that has a notice in the queue, or has refused one lately. */
+export const selectStates = (sql: Sql, { refusedIn, offset }: { refusedIn: number; offset: number }) =>
+  sql.query<StateRow>(
+    `select * from (
+       select a.name, count(n.id) filter (where n.next_attempt_at is not null) as waiting,
+         extract(epoch from ${databaseNow('$1')} - min(n.created_at) filter (where n.next_attempt_at is not null))::float8 as oldest,
+         count(n.id) filter (where n.next_attempt_at is null) as given_up,
+         exists (
+           select 1 from application_errors as e
+           where e.application_id = a.id and e.kind = 'logout_refused' and e.seen_at > ${databaseNow('$1')} - ${milliseconds('$2')}
+         ) as refused
+       from applications as a left join logout_notices as n on n.application_id = a.id
+       group by a.id
+     ) as states where waiting + given_up > 0 or refused order by name`,
+    [offset, refusedIn],
+  )
+
+/** The names of the applications that do not know yet that a session of this user has ended. */
+export const selectUntold = (sql: Sql, userId: string) =>
+  sql.query<{ name: string; given_up: boolean }>(
+    `select a.name, bool_and(n.next_attempt_at is null) as given_up
+     from logout_notices as n join applications as a on a.id = n.application_id
+     where n.user_id = $1 group by a.id order by a.name`,
+    [userId],
+  )
+
 const waiting = selectList<WaitingRow>({
   id: true,
   application_id: true,

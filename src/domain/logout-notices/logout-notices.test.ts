@@ -77,7 +77,16 @@ describe('logout notices', () => {
         issue: async ({ sid, userId }) =>
           `${encoded({ typ: 'logout+jwt' })}.${encoded({ sid, sub: userId, jti: randomUUID() })}.signature`,
       },
-      applicationErrors: { note: (_id, _kind, sentence) => void errors.push(sentence) },
+      applicationErrors: {
+        note: (applicationId, kind, sentence) => {
+          errors.push(sentence)
+          void database.query(
+            `insert into application_errors (application_id, message, kind, seen_at) values ($1, $2, $3, $4)
+             on conflict do nothing`,
+            [applicationId, sentence, kind, clock.now()],
+          )
+        },
+      },
       outbound,
       onOutcome: (outcome) => void outcomes.push(outcome),
       log: { warn: logging, error: logging },
@@ -93,7 +102,7 @@ describe('logout notices', () => {
     for (const sender of senders) sender.wake()
   }
 
-  const notices = () => createLogoutNotices({ database })
+  const notices = () => createLogoutNotices({ database, clock })
 
   beforeAll(async () => {
     store = await openPostgresStore()
@@ -162,6 +171,10 @@ describe('logout notices', () => {
     await expect.poll(() => outcomes).toEqual(['refused'])
     await expect.poll(() => notices().oldest(application, 10)).toEqual([])
     expect(errors).toEqual([expect.stringContaining('answered 400')])
+    const none = { name: application, waiting: 0, oldest: 0, givenUp: 0 }
+    await expect.poll(notices().states).toEqual([{ ...none, refused: true }])
+    clock.advance(25 * hours)
+    expect(await notices().states()).toEqual([])
   })
 
   it('of an application that never answers delay no other application', async () => {
@@ -224,13 +237,22 @@ describe('logout notices', () => {
     await queue(application)
     startSender()
     await expect.poll(() => outcomes).toEqual(['failed'])
+    const [notice] = await notices().oldest(application, 1)
+    const untold = () => notices().untoldOf(notice?.userId ?? '')
+    expect(await untold()).toEqual([{ name: application, givenUp: false }])
+    expect(await notices().oldestWaiting()).toBeLessThan(300)
     advance(1 * days - 1 * minutes)
+    expect(await notices().oldestWaiting()).toBeGreaterThan(86_000)
+    expect(await notices().states()).toMatchObject([{ name: application, waiting: 1, givenUp: 0, refused: false }])
     await expect.poll(() => outcomes, { timeout: 20_000 }).toEqual(['failed', 'failed'])
     advance(1 * hours)
     await expect.poll(() => outcomes, { timeout: 20_000 }).toEqual(['failed', 'failed', 'given_up'])
     expect(lines.join()).toContain('logout notice given up')
     expect(await notices().oldest(application, 10)).toMatchObject([{ nextAttemptAt: null, failure: 'answered 500' }])
     expect(await notices().count()).toEqual({ waiting: 0, givenUp: 1 })
+    expect(await notices().oldestWaiting()).toBe(0)
+    expect(await notices().states()).toEqual([{ name: application, waiting: 0, oldest: 0, givenUp: 1, refused: false }])
+    expect(await untold()).toEqual([{ name: application, givenUp: true }])
     const purge = createExpiredRows({ clock }).find(({ name }) => name === 'purge logout_notices')
     expect(await purge?.run(database, 10)).toBe(0)
     clock.advance(6 * days)

@@ -1,3 +1,5 @@
+import type { Clock } from '../../lib/clock.js'
+import { days } from '../../lib/durations.js'
 import type { Database } from '../../platform/database/database.js'
 import * as store from './logout-notices.store.js'
 
@@ -22,13 +24,16 @@ const fromRow = (row: store.WaitingRow): WaitingNotice => ({
   failure: row.failure,
 })
 
+/** `oldest` is in seconds; `refused`: with status 400, in the last day. */
+export type LogoutNoticeState = { name: string; waiting: number; oldest: number; givenUp: number; refused: boolean }
+
 export type LogoutNotices = ReturnType<typeof createLogoutNotices>
 
 /**
  * Ended sessions that applications have still to be told of (back-channel logout). Triggers write them, with whatever ends the
  * session; `createLogoutNoticeSender` sends them.
  */
-export const createLogoutNotices = ({ database }: { database: Database }) => {
+export const createLogoutNotices = ({ database, clock }: { database: Database; clock: Clock }) => {
   const count = async () => {
     const [row] = await store.count(database)
     return { waiting: row?.waiting ?? 0, givenUp: row?.given_up ?? 0 }
@@ -37,6 +42,18 @@ export const createLogoutNotices = ({ database }: { database: Database }) => {
   return {
     count,
     countWaiting: async () => (await count()).waiting,
+    oldestWaiting: async () => {
+      const [row] = await store.oldestWaiting(database, clock.offset())
+      return row?.seconds ?? 0
+    },
+    /** By application; those without anything to tell of are left out. */
+    states: async (): Promise<LogoutNoticeState[]> => {
+      const rows = await store.selectStates(database, { refusedIn: 1 * days, offset: clock.offset() })
+      return rows.map(({ oldest, given_up: givenUp, ...row }) => ({ ...row, oldest: oldest ?? 0, givenUp }))
+    },
+    /** The applications that have not been told of an ended session of this user. */
+    untoldOf: async (userId: string) =>
+      (await store.selectUntold(database, userId)).map(({ name, given_up: givenUp }) => ({ name, givenUp })),
     oldest: async (applicationId: string, limit: number) =>
       (await store.selectOldest(database, applicationId, limit)).map(fromRow),
   }

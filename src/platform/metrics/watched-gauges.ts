@@ -7,14 +7,16 @@ import type { Cache } from '../cache/cache.js'
 type PoolStats = { open: number; busy: number; waiting: number }
 
 type Waiting = { countWaiting(): Promise<number> }
+/** Their age is in seconds. */
+type WaitingWithAge = Waiting & { oldestWaiting(): Promise<number> }
 
 export type Watched = {
   workers: { queueLength(): number }
   cache: Pick<Cache, 'ping'>
   database: { stats?(): PoolStats }
-  mails: Waiting & { oldestWaiting(): Promise<number> }
+  mails: WaitingWithAge
   webhooks: Waiting
-  logoutNotices: Waiting
+  logoutNotices: WaitingWithAge
   endedSessions: { age(): number | undefined; held(): { entries: number } }
   loadedKeys: { age(): number | undefined }
   /** By the algorithms that have one. */
@@ -123,6 +125,12 @@ const watchOutboxes = ({ mails, webhooks, logoutNotices }: Watched, add: AddGaug
     help: 'Ended sessions that applications have not been told of yet, up to 10000.',
     aggregator: 'max',
     collect: watchStored(logoutNotices.countWaiting),
+  })
+  add({
+    name: 'latchkey_logout_notices_oldest_seconds',
+    help: 'Age of the oldest ended session that an application has not been told of yet; 0 if there is none.',
+    aggregator: 'max',
+    collect: watchStored(logoutNotices.oldestWaiting),
   })
 }
 
