@@ -7,6 +7,7 @@ import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { type OpenidApplication, openidApplication } from '../support/openid-application.js'
 import { type Changed, createOpenidClient, type OpenidClient, type SentRequest } from '../support/openid-client.js'
 import { freePort, ownFolder, startServer } from '../support/servers/server.js'
+import { until } from '../support/until.js'
 import { createVisitor, type VisitorRequest } from '../support/visitor.js'
 
 /** The page of oidc-provider here asks who the user is, and nothing else. */
@@ -24,7 +25,7 @@ let latchkey: Latchkey
 let notes: OpenidApplication
 let tab: Browser
 beforeAll(async () => {
-  latchkey = await startLatchkey()
+  latchkey = await startLatchkey({ settings: { BACKCHANNEL_ALLOW_PRIVATE: 'true' } })
   // As the other provider signs.
   notes = await openidApplication(latchkey, { algorithm: 'ES256' })
   tab = await latchkey.signedUp('ada')
@@ -141,33 +142,62 @@ describe('openid-client 5', () => {
   })
 })
 
-it('the example of an application with a server signs a user in and out', async () => {
+/** The example of an application with a server, with our page in front of it. */
+const startExample = async () => {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
-  const place = { home: url, redirectAddresses: [`${url}/callback`], logoutAddresses: [`${url}/`] }
   const { application, issuer, endSession } = await openidApplication(latchkey, {
-    ...place,
+    home: url,
+    redirectAddresses: [`${url}/callback`],
+    logoutAddresses: [`${url}/`],
+    backchannelLogout: `${url}/logged-out`,
     name: 'Example',
     algorithm: 'ES256',
   })
-  const { id: CLIENT_ID, secret: CLIENT_SECRET } = application
+  const { id, secret } = application
   const example = await startServer({
     command: process.execPath,
     args: [fileURLToPath(new URL('../../examples/openid-client/run.mjs', import.meta.url))],
     folder: await ownFolder('example'),
-    env: { PORT: String(port), APP_URL: url, ISSUER: issuer, CLIENT_ID, CLIENT_SECRET },
+    env: { PORT: String(port), APP_URL: url, ISSUER: issuer, CLIENT_ID: id, CLIENT_SECRET: secret },
     ready: async () => (await fetch(url).catch(() => undefined)) !== undefined,
   })
   onTestFinished(example.stop)
-  const parametersOf = ({ headers }: { headers: Headers }) => new URL(headers.get('location') ?? '').searchParams
-
-  const user = await latchkey.signedUp('grace')
   const visit = createVisitor()
-  const parameters = parametersOf(await visit(`${url}/sign-in`)).toString()
-  const { body } = await user.post('/api/auth/authorization', { parameters })
-  await visit(String(body.location))
+  const parametersOf = async (path: string, sent?: VisitorRequest) =>
+    new URL((await visit(`${url}${path}`, sent)).headers.get('location') ?? '').searchParams
+  const begin = async (user: Browser) => {
+    const parameters = (await parametersOf('/sign-in')).toString()
+    return String((await user.post('/api/auth/authorization', { parameters })).body.location)
+  }
+  return { id, url, visit, parametersOf, begin, endSession }
+}
+
+it('the example of an application with a server signs a user in and out, and its pages say what failed', async () => {
+  const { id, url, visit, parametersOf, begin, endSession } = await startExample()
+  const user = await latchkey.signedUp('grace')
+  const isSignedOut = async () => (await visit(url)).text === 'Signed out'
+
+  const first = await begin(user)
+  const second = await begin(user)
+  expect(await visit(first)).toMatchObject({
+    status: 400,
+    text: expect.stringMatching(/^<p>The sign-in was not finished/),
+  })
+  const denied = second.replace(/\bcode=[^&]+/, 'error=access_denied')
+  expect(await visit(denied)).toMatchObject({ status: 403, text: expect.stringMatching(/^<p>You have no access/) })
+  await visit(second)
   expect((await visit(url)).text).toBe('grace ()')
-  const left = parametersOf(await visit(`${url}/sign-out`, { method: 'POST' }))
+  expect((await visit(second)).status).toBe(400)
+  expect((await visit(`${url}/logged-out`, { method: 'POST', body: new URLSearchParams() })).status).toBe(503)
+
+  // The access alone ends. The session goes on, and the next sign-in with it counts.
+  expect((await user.remove(`/api/auth/applications/${id}`)).status).toBe(204)
+  await until('the example has the notice', isSignedOut)
+  await visit(await begin(user))
+  expect((await visit(url)).text).toBe('grace ()')
+
+  const left = await parametersOf('/sign-out', { method: 'POST' })
   expect(await endSession(user, Object.fromEntries(left))).toMatchObject({ next: 'done', location: `${url}/` })
-  expect((await visit(url)).text).toBe('Signed out')
+  expect(await isSignedOut()).toBe(true)
 })
