@@ -7,11 +7,11 @@ import ordinary from './vitest.config.js'
  */
 const include = [
   'test/**/long/*.test.ts',
-  'test/browser/planted-cookies.test.ts',
+  'test/browser/{dashboard,planted-cookies}.test.ts',
   'test/deployment/{caddy,forward-auth,haproxy,local,pgbouncer}.test.ts',
   'test/http/{fast-lane,fuzz,guessing,slow-clients,taken-back}.test.ts',
   'test/operations/large-import.test.ts',
-  'test/resilience/{embedded-faults,ended-sessions,instances,killed-changes}.test.ts',
+  'test/resilience/{embedded-faults,ended-sessions,instances,killed-changes,start}.test.ts',
 ]
 
 export default defineConfig({

@@ -2,6 +2,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fillIn, keepPicture, namedProviders, openChromium, visit, visitAs } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { inLongRun } from '../support/long-run.js'
 
 let latchkey: Latchkey
 let browser: Browser
@@ -196,7 +197,7 @@ const fillInChange = async (page: Page) => {
 }
 
 describe('letters twice as large on a small phone', () => {
-  it.each(['en-GB', 'de-DE', 'fr-FR'])('fit without scrolling sideways (%s)', async (locale) => {
+  it.each(inLongRun(['en-GB', 'de-DE', 'fr-FR'], ['de-DE']))('fit without scrolling sideways (%s)', async (locale) => {
     const options = { locale, viewport: { width: 320, height: 640 } }
     const { page, context } = await visitAs(browser, latchkey, 'ruth', options)
     const tools = await context.newCDPSession(page)
@@ -226,7 +227,7 @@ describe('letters twice as large on a small phone', () => {
 
 /** An extension or a style sheet of the reader enlarges the letters of the page alone. Media queries do not see that. */
 describe('letters that the reader has enlarged on the page itself', () => {
-  it.each(['de-DE', 'fr-FR'])('fit without scrolling sideways (%s)', async (locale) => {
+  it.each(inLongRun(['de-DE', 'fr-FR'], ['fr-FR']))('fit without scrolling sideways (%s)', async (locale) => {
     const { page, leave } = await open({ locale, viewport: { width: 320, height: 640 } })
     await page
       .getByText(locale === 'de-DE' ? /^Jetzt aktiv/ : /^Utilisation en cours/)
