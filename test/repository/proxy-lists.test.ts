@@ -21,7 +21,7 @@ describe('the headers that name the user', () => {
   const toVariable = (header: string) => header.replace('x-auth-', '$latchkey_').replaceAll('-', '_')
 
   it('are set by nginx from the access check, are empty without it, and replace those of the client', async () => {
-    const others = ['$latchkey_conditions', '$latchkey_step_up']
+    const others = ['$latchkey_conditions', '$latchkey_origin', '$latchkey_step_up']
     const variables = sorted([...identityHeaders.map(toVariable), ...others])
     const check = await read(`${nginx}/latchkey-access-check.conf`)
     const taken = [...check.matchAll(/^auth_request_set (\S+) \$upstream_http_(x_auth_\w+);$/gm)]

@@ -23,12 +23,12 @@ export const replaced = (text: string, changes: [string | RegExp, string][]) =>
   }, text)
 
 /** The shipped file with nothing changed but names, ports and places. */
-const localised = (text: string, folder: string, { plain, tls }: Ports) =>
+const localised = (text: string, folder: string, { plain, tls }: Ports, hostName: [RegExp, string]) =>
   replaced(text, [
     [/ {4}listen \[::\].*\n/g, ''],
     [/listen 80;/g, `listen 127.0.0.1:${plain};`],
     [/listen 443 /g, `listen 127.0.0.1:${tls} `],
-    [/(?:auth|app)\.example\.com/g, 'localhost'],
+    hostName,
     ['/etc/ssl/latchkey/', `${folder}/`],
     ['/var/log/nginx/', `${folder}/`],
   ])
@@ -69,8 +69,11 @@ export type NginxOptions = {
   /** Ports of the instances behind it. */
   instances: number[]
   ports?: Ports
-  /** A file below deploy/, and further changes to it. */
+  /** A file below deploy/, a second one beside it, and further changes to them. */
   site?: string
+  beside?: string
+  /** Takes the place of `example.com`. Without it, there is one host: `localhost`. */
+  domain?: string
   /** Port of the application behind it. */
   application?: number
   changes?: [string | RegExp, string][]
@@ -101,7 +104,11 @@ export const startNginxSite = async ({
   const servers = instances.map((port) => `server 127.0.0.1:${port} $2\n`).join('')
   await change('latchkey-instances.conf', [[/(server 127\.0\.0\.1:300\d (max_fails.*)\n)+/g, servers]])
   if (rest.application) await change('latchkey-application-address.conf', [['8080', String(rest.application)]])
-  const shipped = localised(await readFile(join(deploy, site), 'utf8'), folder, ports)
+  const files = [site, ...(rest.beside ? [rest.beside] : [])].map((path) => readFile(join(deploy, path), 'utf8'))
+  const hostName: [RegExp, string] = rest.domain
+    ? [/example\.com/g, rest.domain]
+    : [/(?:auth|app)\.example\.com/g, 'localhost']
+  const shipped = localised((await Promise.all(files)).join(''), folder, ports, hostName)
   await writeFile(join(folder, 'site.conf'), changes.length > 0 ? replaced(shipped, changes) : shipped)
   await writeFile(join(folder, 'nginx.conf'), mainFile(folder, 'site.conf'))
 
