@@ -5,8 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openStores } from '../../src/commands/open-stores.js'
+import { loadConfig } from '../../src/config.js'
 import { grantsFor } from '../../src/domain/tables.js'
+import type { Database } from '../../src/platform/database/database.js'
 import { migrateAsOwner } from '../../src/platform/database/open.js'
+import { addAuthenticator } from '../support/authenticator.js'
 import type { Browser } from '../support/client.js'
 import { emptyPostgres, freshPostgres, migrationsDirectory, testPostgres, urlFor } from '../support/databases.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -48,6 +52,7 @@ describe('a dump of PostgreSQL', () => {
     const quiet = await service.signedUp('quiet')
     const active = await service.signedUp('active')
     const leaving = await service.signedUp('leaving')
+    await addAuthenticator(await service.signedUp('careful'), service)
     await run(dump ?? '', ['--format=custom', '--file', file, url])
     for (const _ of [1, 2]) await refreshed(active)
     const left = leaving.copy()
@@ -56,6 +61,22 @@ describe('a dump of PostgreSQL', () => {
     await service.stop()
     await drop()
     return { quiet, active, left }
+  }
+
+  /** The steps for a lost secret. */
+  const withoutSecret = async (url: string, admin: Database) => {
+    const settings = { NODE_ENV: 'test', DATABASE_URL: url, JWT_SECRET: randomBytes(48).toString('hex') }
+    await expect(startLatchkey({ settings })).rejects.toThrow('cannot be opened: the key that sealed them is missing')
+    const store = { openStores: (role: 'service' | 'owner') => openStores(loadConfig(settings), role) }
+    const concerned = await admin.query(
+      'select username from users join totp_secrets on totp_secrets.user_id = users.id',
+    )
+    expect(concerned).toEqual([{ username: 'careful' }])
+    expect(await latchkey(store, ['keys', 'rotate', '--compromised', '--yes'])).toMatchObject({ code: 0 })
+    expect(await latchkey(store, ['user', 'factors', 'reset', 'careful', '--yes'])).toMatchObject({ code: 0 })
+    const service = await startLatchkey({ settings })
+    expect(await login(service, 'careful')).toBe(200)
+    await service.stop()
   }
 
   it('brings back all users who were there, signed in, and can be used by the least privileged role', async () => {
@@ -84,6 +105,7 @@ describe('a dump of PostgreSQL', () => {
     await admin.query('truncate refresh_token_records')
     expect(await refreshed(movedTo(service, quiet))).toBe(401)
     await service.stop()
+    await withoutSecret(own, admin)
     await admin.query(`drop owned by ${role}`)
     await admin.query(`drop role ${role}`)
     await admin.close()
