@@ -37,11 +37,26 @@ export const apiGuide = (routes, limiters, settings) => {
   )
   return `# The API
 
-Every request. [openapi.json](openapi.json) has the bodies, the answers and the refusals of each, [openapi-admin.json](openapi-admin.json)
+Every request, but for those of OpenID Connect, which [have a list of their own](#openid-connect). [openapi.json](openapi.json) has the bodies, the answers and the refusals of each, [openapi-admin.json](openapi-admin.json)
 those of [administrators](administrators.md), as does \`/api/docs\` of the running
 service; the [specification](specification.md) says what they promise. The [limiters](#limiters) are at the end.
 
 ${groups.join('\n\n')}
+
+## OpenID Connect
+
+For [applications](applications.md) that sign their users in here. The standards describe these requests, so they are not in openapi.json;
+without an application they are 404. A program finds them by the first.
+
+| request | what it does |
+|---|---|
+| \`GET /api/auth/.well-known/openid-configuration\` | The discovery document: the other addresses, and what is supported |
+| \`GET /api/auth/keys\` | The public keys of ID tokens and logout tokens |
+| \`GET /api/auth/authorize\`, \`POST\` | The user signs in, and returns to the application with a code |
+| \`POST /api/auth/token\` | A code or a refresh token for new tokens |
+| \`GET /api/auth/userinfo\`, \`POST\` | The claims of the user, for an access token |
+| \`POST /api/auth/revoke\` | Makes a refresh token with its access tokens, or one access token, worthless |
+| \`GET /api/auth/end-session\`, \`POST\` | The user signs out here, and returns to the application |
 
 ## Limiters
 
