@@ -156,6 +156,18 @@ const registerEndSession = (server: Server, dependencies: Dependencies, pages: P
   })
 }
 
+/** What the pages are told about this installation. */
+const installationOf = (config: Config, platform: Platform, nouns: Nouns) => ({
+  theme: themeOf(config),
+  providers: Object.values(nouns.providers).map(({ id, name }) => ({ id, name, path: signInPath(id) })),
+  registration: config.registration,
+  secondFactor: config.secondFactor,
+  afterSignIn: config.afterSignIn,
+  allowedOrigins: config.allowedOrigins,
+  hasMailbox: platform.mailbox !== undefined,
+  hasAdminPage: config.adminGroup !== undefined,
+})
+
 /** Each routes file names its addresses; docs/openapi.json lists all of them. */
 export const registerFlows = async (server: Server, config: Config, platform: Platform, nouns: Nouns, parts: Parts) => {
   const dependencies: Dependencies = {
@@ -205,13 +217,7 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
     assets: await loadAssets(),
     noteReturnTo,
     cookies: parts.cookies,
-    theme: themeOf(config),
-    providers: Object.values(nouns.providers).map(({ id, name }) => ({ id, name, path: signInPath(id) })),
-    registration: config.registration,
-    secondFactor: config.secondFactor,
-    afterSignIn: config.afterSignIn,
-    allowedOrigins: config.allowedOrigins,
-    hasMailbox: platform.mailbox !== undefined,
+    ...installationOf(config, platform, nouns),
   })
   registerEndSession(server, dependencies, pages)
   registerAuthorizePage(server, config, dependencies, pages)

@@ -50,7 +50,7 @@ export const AccessDialog = ({ application, ...dialog }: Props) => {
           onChange={setGroups}
         />
       )}
-      {losesUsers && <ReasonField />}
+      {losesUsers && <ReasonField focused={false} />}
     </ChangeDialog>
   )
 }

@@ -93,7 +93,8 @@ const useChangeProblems = () => {
   }
 }
 
-export const ReasonField = () => {
+/** `focused`: not where it appears because of another choice in the dialog. */
+export const ReasonField = ({ focused = true }: { focused?: boolean }) => {
   const words = useWords('admin')
   return (
     <Field
@@ -102,7 +103,7 @@ export const ReasonField = () => {
       hint={words.reasonHint}
       maxLength={longestReason}
       autoComplete="off"
-      focused
+      focused={focused}
     />
   )
 }

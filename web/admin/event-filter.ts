@@ -39,6 +39,8 @@ export const eventTopics: Record<keyof Words['admin']['eventList']['topicNames']
     'invitation_revoked',
     'user_disabled',
     'user_enabled',
+    'user_locked_down',
+    'admin_session_began',
     'user_deleted',
     'sessions_ended',
     'factors_reset',

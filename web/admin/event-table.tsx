@@ -69,7 +69,7 @@ const Where = ({ event }: { event: AdminEvent }) => {
 }
 
 const Actor = ({ event: { actorId, actor } }: { event: AdminEvent }) =>
-  actorId === null ? <span class="muted">–</span> : <UserLink id={actorId} username={actor ?? actorId} />
+  actorId === null ? null : <UserLink id={actorId} username={actor ?? actorId} />
 
 const useColumns = (about: string | undefined): Column<AdminEvent>[] => {
   const { columns } = useWords('admin')
@@ -77,11 +77,7 @@ const useColumns = (about: string | undefined): Column<AdminEvent>[] => {
   const user: Column<AdminEvent> = {
     label: columns.user,
     cell: ({ userId, username }) =>
-      userId === null ? (
-        <span class="muted">{username ?? '–'}</span>
-      ) : (
-        <UserLink id={userId} username={username ?? userId} />
-      ),
+      userId === null ? username : <UserLink id={userId} username={username ?? userId} />,
   }
   return [
     { label: columns.event, cell: (event) => <What event={event} /> },

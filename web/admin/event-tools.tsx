@@ -44,8 +44,9 @@ const useFollowing = ({ filter, events, onArrived }: Props) => {
   const [arrived, setArrived] = useState(0)
   const look = useStableCallback(async () => {
     if (document.visibilityState === 'hidden' || events === undefined) return
-    const newest = Date.parse(events[0]?.createdAt ?? '') || Date.now()
-    const answer = await askForEvents(filter, { since: new Date(newest - overlap).toISOString() })
+    const [newest] = events
+    const since = newest && new Date(Date.parse(newest.createdAt) - overlap).toISOString()
+    const answer = await askForEvents(filter, since === undefined ? {} : { since })
     // The next attempt comes soon. What ends the page is found out by the next thing that is pressed.
     if (answer.refused) return
     const known = new Set(events.map(({ id }) => id))

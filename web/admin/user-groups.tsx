@@ -7,6 +7,7 @@ import { fill } from '../words/format.js'
 import { useAdmin } from './admin-context.js'
 import { calls } from './calls.js'
 import { ChangeDialog, ReasonField } from './change-dialog.js'
+import { RowList } from './row-list.js'
 import { useRead } from './use-read.js'
 import type { UserProps } from './user-changes.js'
 
@@ -19,8 +20,7 @@ export const UserGroups = (props: UserProps) => {
   const mayChange = mayManage && !self
   return (
     <Panel title={words.groups} lead={words.user.groupsLead} step={groups.join()}>
-      {groups.length === 0 && <p class="panel-lead">{words.user.noGroups}</p>}
-      <ul class="row-list">
+      <RowList empty={words.user.noGroups}>
         {groups.map((group) => (
           <li key={group}>
             <div class="row-body">
@@ -36,7 +36,7 @@ export const UserGroups = (props: UserProps) => {
             </div>
           </li>
         ))}
-      </ul>
+      </RowList>
       {mayChange && <Button onPress={() => setAsked('add')}>{`${words.user.addGroup}…`}</Button>}
       {asked === 'add' && <AddDialog {...props} onClose={close} />}
       {asked !== undefined && asked !== 'add' && <RemoveDialog {...props} group={asked.remove} onClose={close} />}

@@ -8,6 +8,7 @@ import { fill } from '../words/format.js'
 import { calls } from './calls.js'
 import { EventTable } from './event-table.js'
 import { fragmentOf } from './place.js'
+import { RowList } from './row-list.js'
 import { Loaded, Screen } from './screen.js'
 import { useRead } from './use-read.js'
 import { StateBadge } from './user-cells.js'
@@ -58,8 +59,7 @@ const SessionsOf = ({ user: { sessions } }: Props) => {
   const words = useWords('admin').user
   return (
     <Panel title={words.sessions}>
-      {sessions.length === 0 && <p class="panel-lead">{words.noSessions}</p>}
-      <ul class="row-list session-list">
+      <RowList empty={words.noSessions}>
         {sessions.map((session) => (
           <li key={session.id}>
             <DeviceIcon {...session} />
@@ -68,7 +68,7 @@ const SessionsOf = ({ user: { sessions } }: Props) => {
             </div>
           </li>
         ))}
-      </ul>
+      </RowList>
     </Panel>
   )
 }
@@ -79,8 +79,7 @@ const ApplicationsOf = ({ user: { applications } }: Props) => {
   const { locale } = useSettings()
   return (
     <Panel title={words.applications}>
-      {applications.length === 0 && <p class="panel-lead">{words.noApplications}</p>}
-      <ul class="row-list">
+      <RowList empty={words.noApplications}>
         {applications.map(({ id, name, since, lastUsedAt }) => (
           <li key={id}>
             <div class="row-text">
@@ -90,7 +89,7 @@ const ApplicationsOf = ({ user: { applications } }: Props) => {
             </div>
           </li>
         ))}
-      </ul>
+      </RowList>
     </Panel>
   )
 }

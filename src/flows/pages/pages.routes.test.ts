@@ -14,7 +14,7 @@ let assets: Assets
 let server: Server
 const noted: unknown[] = []
 
-const serverWith = (afterSignIn: string) => {
+const serverWith = (afterSignIn: string, hasAdminPage = false) => {
   const made: Server = fastify()
   const pages = pagesRoutes(made, {
     assets,
@@ -27,6 +27,7 @@ const serverWith = (afterSignIn: string) => {
     allowedOrigins: [],
     noteReturnTo: ({ query }) => void noted.push(query),
     hasMailbox: false,
+    hasAdminPage,
   })
   made.setNotFoundHandler(pages.notFound)
   return made
@@ -70,6 +71,18 @@ describe('a page', () => {
     expect(other.statusCode).toBe(200)
     expect(other.body).toBe(own.body)
     expect(other.headers['cache-control']).toBe('no-store')
+  })
+
+  it('of administrators is there only if a group of them is named, and says nothing about anyone', async () => {
+    const own = await serverWith('/dashboard', true).inject({ method: 'GET', url: '/api/auth/admin' })
+
+    expect((await get('/api/auth/admin')).statusCode).toBe(404)
+    expect(own.statusCode).toBe(200)
+    expect(own.headers['cache-control']).toBe('no-store')
+    expect(own.headers['set-cookie']).toBeUndefined()
+    // The others load nothing of it.
+    const files = filesOf(own.body).filter((name) => name.endsWith('.js'))
+    expect(files.filter((name) => /^admin-/.test(name))).toEqual(files)
   })
 
   it('answers HEAD', async () => {

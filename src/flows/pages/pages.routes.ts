@@ -23,6 +23,8 @@ type Dependencies = Omit<PageSettings, 'language' | 'productName'> & {
   theme: Theme
   cookies: Cookies
   noteReturnTo: ReturnToNotes
+  /** Whether ADMIN_GROUP names administrators. */
+  hasAdminPage: boolean
 }
 
 /** The files of the pages, and the client for pages of applications that have no build. */
@@ -59,7 +61,7 @@ const clearPlanted = (cookies: Cookies, request: FastifyRequest, reply: FastifyR
  */
 export const pagesRoutes = (
   server: Server,
-  { assets, theme, cookies, noteReturnTo, ...installation }: Dependencies,
+  { assets, theme, cookies, noteReturnTo, hasAdminPage, ...installation }: Dependencies,
 ) => {
   const render = (name: PageName, language: Language, more?: { parameters: string }) =>
     renderPage(name, assets.pages[name], theme, { ...installation, language, productName: theme.name, ...more })
@@ -83,6 +85,7 @@ export const pagesRoutes = (
   for (const name of pageNames) addPage(`/${name}`, name)
   // An application on the same host may have a /dashboard of its own.
   addPage('/api/auth/account-page', 'dashboard')
+  if (hasAdminPage) addPage('/api/auth/admin', 'admin')
 
   // The login page redirects to the page after a sign-in. If that is this address, it must not redirect back.
   const start = installation.afterSignIn === '/' ? '/dashboard' : '/login'

@@ -1,0 +1,300 @@
+import { text } from 'node:stream/consumers'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { hours, minutes } from '../../src/lib/durations.js'
+import { idOf, leaveGroup, signedUpInGroup } from '../support/administrators.js'
+import { addApplication } from '../support/applications.js'
+import { colorRules, faultsOf } from '../support/axe.js'
+import { fillIn, focusedField, focusedName, keepPicture, openChromium, press, visit } from '../support/chromium.js'
+import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+type Member = Awaited<ReturnType<typeof signedUpInGroup>>
+
+let latchkey: Latchkey
+let browser: Browser
+let grace: Member
+let sam: Member
+/** One tab for all tests about what an administrator does: another screen in it costs no new page. */
+let graces: Awaited<ReturnType<typeof visit>>
+let adaId: string
+
+beforeAll(async () => {
+  const settings = { ADMIN_GROUP: 'admins', SUPPORT_GROUP: 'helpdesk' }
+  ;[latchkey, browser] = await Promise.all([startLatchkey({ settings }), openChromium()])
+  grace = await signedUpInGroup(latchkey, 'grace', 'admins')
+  sam = await signedUpInGroup(latchkey, 'sam', 'helpdesk')
+  for (const username of ['ada', 'adrian', 'barbara']) await latchkey.signedUp(username)
+  adaId = await idOf(latchkey, 'ada')
+  await latchkey.browser().post('/api/auth/login', { username: 'ada', password: 'not the password' })
+  await addApplication(latchkey, { name: 'Notes' })
+  graces = await openAs(grace)
+})
+afterAll(async () => {
+  await graces?.context.close()
+  await latchkey?.stop()
+})
+
+const wide = { width: 1280, height: 900 }
+const phone = { width: 390, height: 800 }
+
+const cookiesOf = ({ jar }: Member['tab']) =>
+  [...jar].map(([name, value]) => ({
+    name,
+    value,
+    url: latchkey.url,
+    httpOnly: true,
+    sameSite: 'Strict' as const,
+  }))
+
+/** With the session of the member, which this browser has from now on. */
+const openAs = async ({ tab }: Member) => {
+  const visitor = await visit(browser, latchkey, { viewport: wide })
+  await visitor.context.addCookies(cookiesOf(tab))
+  return visitor
+}
+/** Another screen of the page that is open. */
+const show = (page: Page, fragment: string) => page.goto(`/api/auth/admin${fragment}`)
+
+const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name }).waitFor()
+const go = async (page: Page, screen: string) => {
+  await page.getByRole('navigation').getByRole('link', { name: screen }).click()
+  await heading(page, screen)
+}
+/** The rows of a table, without its head. */
+const rows = (page: Page) => page.locator('tbody tr')
+
+/** Both schemes, a desk and a phone. */
+const isFineFor = async (page: Page, name: string) => {
+  await page.emulateMedia({ colorScheme: 'light' })
+  await keepPicture(page, `admin-${name}`)
+  expect(await faultsOf(page), name).toEqual([])
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await page.setViewportSize(phone)
+  await keepPicture(page, `admin-${name}-phone`)
+  expect(await faultsOf(page, colorRules), `${name}, dark`).toEqual([])
+  const tooWide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
+  expect(tooWide, name).toBe(false)
+  await page.setViewportSize(wide)
+}
+
+it('shows every screen in both schemes, on a desk and on a phone', async () => {
+  const { page, faults } = graces
+  await show(page, '')
+  await heading(page, 'Overview')
+  await page.getByText('What needs attention').waitFor()
+  expect(await page.locator('.plot-line').count()).toBe(3)
+  await page.getByText('Show the numbers').click()
+  const table = page.getByRole('table', { name: 'The last 30 days' })
+  expect(await table.getByRole('row').count()).toBe(31)
+  // Today, of those that signed up and failed above.
+  expect(await table.getByRole('row').nth(1).getByRole('cell').last().textContent()).toBe('5')
+  await isFineFor(page, 'overview')
+
+  const screens: Record<string, () => Promise<unknown>> = {
+    Users: () => page.getByRole('link', { name: 'ada', exact: true }).waitFor(),
+    Invitations: () => page.getByText('No invitation is open.').waitFor(),
+    Groups: () => page.getByRole('rowheader', { name: 'helpdesk' }).waitFor(),
+    Applications: () => page.getByRole('link', { name: 'Notes' }).waitFor(),
+    Events: () => rows(page).filter({ hasText: 'Failed sign-in' }).waitFor(),
+  }
+  for (const [screen, isThere] of Object.entries(screens)) {
+    await go(page, screen)
+    await isThere()
+    expect(await page.title()).toContain(screen)
+    await isFineFor(page, screen.toLowerCase())
+  }
+  await show(page, `#users/${adaId}`)
+  await heading(page, 'ada')
+  await page.getByText('Newest events').waitFor()
+  await isFineFor(page, 'user')
+  expect(faults).toEqual([])
+})
+
+it('finds a user while typing, and the address leads back to what was found', async () => {
+  const { page } = graces
+  await show(page, '#users')
+  await heading(page, 'Users')
+  await page.getByLabel('Search').fill('ad')
+  await expect.poll(() => rows(page).count()).toBe(2)
+  await page.getByLabel('Search').fill('ada@')
+  await expect.poll(() => rows(page).count()).toBe(1)
+  await page.reload()
+  await expect.poll(() => rows(page).count()).toBe(1)
+  expect(await page.getByLabel('Search').inputValue()).toBe('ada@')
+
+  await page.getByRole('link', { name: 'ada', exact: true }).press('Enter')
+  await heading(page, 'ada')
+  await expect.poll(() => focusedName(page)).toBe('ada')
+  await page.goBack()
+  await heading(page, 'Users')
+  await show(page, '#users/00000000-0000-4000-8000-000000000000')
+  await page.getByText('This does not exist any more.').waitFor()
+})
+
+it('says why a user cannot sign in, and solves it: a reason, a fresh second factor, and the mail', async () => {
+  const { page } = graces
+  await show(page, `#users/${adaId}`)
+  await page.getByText('Nothing here keeps this user from signing in.').waitFor()
+  await latchkey.advance(20 * minutes)
+
+  await page.getByRole('button', { name: 'Disable…' }).press('Enter')
+  const dialog = page.getByRole('dialog', { name: 'Disable ada?' })
+  await dialog.getByText('The user gets an email that the account was disabled.').waitFor()
+  await expect.poll(() => focusedField(page)).toBe('reason')
+  await press(page, 'Disable')
+  await dialog.getByText('Please fill in this field.').waitFor()
+  expect(await faultsOf(page)).toEqual([])
+  await page.getByLabel('Reason').fill('Left the company')
+  await keepPicture(page, 'admin-disable')
+  await page.keyboard.press('Enter')
+  await page.getByLabel('Code from the app, or a recovery code').fill(grace.authenticator.code())
+  await page.keyboard.press('Enter')
+  await page.getByText('The account is disabled.').waitFor()
+  await expect.poll(() => focusedName(page)).toBe('Enable…')
+  await page.getByRole('status').getByText('ada is disabled.').waitFor()
+  await latchkey.mailTo('ada@example.com', /disabled/)
+  const event = rows(page).filter({ hasText: 'Account disabled' })
+  expect(await event.textContent()).toMatch(/Left the company.*grace/s)
+
+  await page.getByRole('button', { name: 'Enable the account…' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Enable', exact: true }).click()
+  await page.getByText('Nothing here keeps this user from signing in.').waitFor()
+})
+
+it('locks an account down and deletes another, whose username is typed', async () => {
+  const { page } = graces
+  await show(page, `#users/${adaId}`)
+  await page.getByRole('button', { name: 'Lock down…' }).click()
+  await page.getByLabel('Reason').fill('Stolen laptop')
+  await press(page, 'Lock down')
+  await page.getByText('ada is locked down.').waitFor()
+  await page.getByText('The user is signed in nowhere.').waitFor()
+
+  await show(page, `#users/${await idOf(latchkey, 'adrian')}`)
+  await heading(page, 'adrian')
+  await page.getByRole('button', { name: 'Delete…' }).click()
+  const typed = page.getByLabel('To confirm, type the username: adrian')
+  await typed.fill('ada')
+  await press(page, 'Delete')
+  await page.getByText('This is not the username of this account.').waitFor()
+  await typed.fill('adrian')
+  await press(page, 'Delete')
+  await heading(page, 'Users')
+  await page.getByText('adrian is deleted.').waitFor()
+  await expect.poll(() => page.getByRole('link', { name: 'adrian' }).count()).toBe(0)
+})
+
+it('manages groups, invitations and who may use an application', async () => {
+  const { page } = graces
+  await show(page, '#groups')
+  await page.getByRole('button', { name: 'New group…' }).click()
+  await page.getByLabel('Name of the group').fill('Staff')
+  await press(page, 'Create')
+  await page.getByText('Begin with a lower-case letter').waitFor()
+  await page.getByLabel('Name of the group').fill('staff')
+  await press(page, 'Create')
+  await page.getByText('The group staff is there.').waitFor()
+
+  await show(page, `#users/${await idOf(latchkey, 'barbara')}`)
+  await page.getByRole('button', { name: 'Add to a group…' }).click()
+  await page.getByLabel('Group', { exact: true }).selectOption('staff')
+  await press(page, 'Add')
+  await page.getByRole('button', { name: 'Remove from staff' }).waitFor()
+  await go(page, 'Groups')
+  await page.getByRole('link', { name: 'Members of staff: 1' }).click()
+  await page.getByText('In the group staff').waitFor()
+  await expect.poll(() => rows(page).count()).toBe(1)
+
+  await go(page, 'Invitations')
+  await page.getByRole('button', { name: 'Invite a user…' }).click()
+  await fillIn(page, { Email: 'new@example.com' })
+  await page.getByLabel('staff').check()
+  await keepPicture(page, 'admin-invite')
+  await press(page, 'Send the invitation')
+  await page.getByRole('button', { name: 'Withdraw the invitation of new@example.com' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click()
+  await page.getByText('No invitation is open.').waitFor()
+
+  await go(page, 'Applications')
+  await page.getByRole('link', { name: 'Notes' }).click()
+  await page.getByText('https://notes.example.com/callback').waitFor()
+  await page.getByRole('button', { name: 'Change who may use it…' }).click()
+  await page.getByLabel('Only members of these groups').check()
+  await page.getByLabel('staff').check()
+  await page.getByLabel('Reason').fill('For the staff only')
+  await keepPicture(page, 'admin-access')
+  await press(page, 'Save')
+  await page.getByText('It is saved who may use Notes.').waitFor()
+  await page
+    .getByRole('listitem')
+    .filter({ hasText: /^staff$/ })
+    .waitFor()
+})
+
+it('filters, follows and saves events', async () => {
+  const { page } = graces
+  await show(page, '#events')
+  await page.getByLabel('What happened').selectOption({ label: 'Failures and limits' })
+  await expect.poll(() => rows(page).count()).toBe(1)
+  await page.getByLabel('User', { exact: true }).fill('barbara')
+  await page.getByText('No event is found.').waitFor()
+  await page.getByLabel('Network address').fill('192.')
+  await page.getByText('Please check what you entered').waitFor()
+  await page.getByLabel('Network address').fill('')
+  await page.getByText('No event is found.').waitFor()
+  await page.getByLabel('Follow').check()
+  await latchkey.browser().post('/api/auth/login', { username: 'barbara', password: 'not the password' })
+  await page.getByText('New events: 1').waitFor()
+
+  const saving = page.waitForEvent('download')
+  await press(page, 'Export as CSV')
+  const saved = await text(await (await saving).createReadStream())
+  expect(saved).toMatch(/^createdAt,kind,.*\r\n[^\r]*,sign_in_failed,.*,barbara,/)
+})
+
+it('lets the support help users, and offers nothing that they may not do', async () => {
+  await sam.prove()
+  const { page, context } = await openAs(sam)
+  await show(page, `#users/${grace.id}`)
+  await page.getByRole('button', { name: 'Sign out everywhere…' }).click()
+  await page.getByLabel('Reason').fill('Mischief')
+  await page.getByRole('dialog').getByRole('button', { name: 'Sign out everywhere' }).click()
+  await page.getByText('Only administrators can change the account of an administrator.').waitFor()
+  await page.keyboard.press('Escape')
+  expect(await page.getByRole('button', { name: /^(Delete|Add to a group|Remove)/ }).count()).toBe(0)
+  await page.getByText('Support', { exact: true }).waitFor()
+  for (const [screen, offer] of Object.entries({ Groups: 'New group…', Invitations: 'Invite a user…' })) {
+    await go(page, screen)
+    expect(await page.getByRole('button', { name: offer }).count()).toBe(0)
+  }
+  await show(page, `#users/${sam.id}`)
+  await page.getByText('This is your own account.').waitFor()
+
+  await leaveGroup(latchkey, sam.id, 'helpdesk')
+  await page.getByRole('navigation').getByRole('link', { name: 'Events' }).click()
+  await heading(page, 'No longer an administrator')
+  await page.reload()
+  await heading(page, 'Page not found')
+  await context.close()
+})
+
+it('leads to a proof that is older than eight hours, and back to the same screen', async () => {
+  const { page, context } = graces
+  await show(page, '#events?kind=mails')
+  await heading(page, 'Events')
+  await latchkey.advance(9 * hours)
+  await page.reload()
+  await page.waitForURL('**/step-up?factors=2**')
+  await page.getByLabel('Code from the app, or a recovery code').fill(grace.authenticator.code())
+  await press(page, 'Confirm')
+  await page.waitForURL('**/api/auth/admin#events?kind=mails')
+  await heading(page, 'Events')
+
+  await context.clearCookies()
+  await page.reload()
+  await page.waitForURL('**/login?**')
+  const stranger = await latchkey.signedUp('mallory')
+  await context.addCookies(cookiesOf(stranger))
+  await show(page, '#users')
+  await heading(page, 'Page not found')
+})
