@@ -50,7 +50,7 @@ export const ProfileFieldChanges = Type.Record(Type.String({ maxLength: 64 }), N
 export type ProfileFieldChanges = Static<typeof ProfileFieldChanges>
 
 /** What is wrong with a value. */
-export const fieldFaults = [
+const fieldFaults = [
   'unknown',
   'administrators_only',
   'required',

@@ -25,7 +25,7 @@ export const leaveGroup = async ({ app }: Latchkey, userId: string, group: strin
 }
 
 /** Proves the second factor now. Each code works once, so time passes before it. */
-export const proveSecondFactor = async (
+const proveSecondFactor = async (
   latchkey: Latchkey,
   tab: Browser,
   authenticator: Pick<ReturnType<typeof createAuthenticator>, 'code'>,

@@ -41,7 +41,7 @@ export const Loading = () => (
 type NotLoadedProps = { refused: Refusal; onTryAgain: () => Promise<void> }
 
 /** In the place of what could not be loaded. */
-export const NotLoaded = ({ refused, onTryAgain }: NotLoadedProps) => {
+const NotLoaded = ({ refused, onTryAgain }: NotLoadedProps) => {
   const words = useWords('admin')
   const sentenceFor = useSentences()
   if (refused.refused === 'not_found') return <Notice kind="error">{words.gone}</Notice>

@@ -10,7 +10,7 @@ export * from './admin-api.js'
 const Group = Type.String({ pattern: groupPattern })
 
 /** Why something is taken away from a user. Only administrators see it. */
-export const Reason = Type.String({ minLength: 1, maxLength: longestReason, pattern: '\\S' })
+const Reason = Type.String({ minLength: 1, maxLength: longestReason, pattern: '\\S' })
 
 // ── Who asks
 
@@ -67,7 +67,7 @@ export const AdminUsers = Type.Object(
 export type AdminUsers = Static<typeof AdminUsers>
 
 /** What keeps a user from signing in. */
-export const obstacleCodes = [
+const obstacleCodes = [
   'disabled',
   'no_password',
   'must_add_factor',
@@ -272,7 +272,7 @@ export type AdminEvents = Static<typeof AdminEvents>
 // ── Overview
 
 /** What needs attention. */
-export const attentionCodes = [
+const attentionCodes = [
   'mails_failing',
   'mails_given_up',
   'webhooks_stopped',

@@ -18,7 +18,7 @@ export type Administrator = {
 }
 
 /** ADMIN_GROUP and SUPPORT_GROUP. Without the first, nobody is an administrator. */
-export type AdminGroups = { adminGroup: string | undefined; supportGroup: string | undefined }
+type AdminGroups = { adminGroup: string | undefined; supportGroup: string | undefined }
 
 type Options = AdminGroups & SessionLimits & { database: Database; clock: Clock }
 

@@ -5,7 +5,7 @@ import type { User } from '../users/users.js'
 type Counter = { key: string; used: number; ends: Date }
 
 /** Where the service counts. Commands can read those in Redis only. */
-export type Counters = {
+type Counters = {
   read(keys: readonly string[]): Promise<Counter[]>
   /** Every key that begins like this. */
   keys(beginning: string): Promise<string[]>

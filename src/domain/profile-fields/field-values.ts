@@ -26,7 +26,7 @@ const isDay = (text: string) => {
 }
 
 /** A bound of a date, as a day. */
-export const dayOf = (bound: string, today: string) => (bound === 'today' ? today : bound)
+const dayOf = (bound: string, today: string) => (bound === 'today' ? today : bound)
 export const isDateBound = (text: string) => text === 'today' || isDay(text)
 
 const isWebAddress = (text: string) => {

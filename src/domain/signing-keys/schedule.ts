@@ -5,7 +5,7 @@ import { days } from '../../lib/durations.js'
  * the next key, and is trusted and published until its last token has expired.
  */
 
-export const signsFor = 90 * days
+const signsFor = 90 * days
 
 /** A running instance has made the next key by then. */
 export const isOverdue = (signsFrom: Date, now: Date) => now.getTime() - signsFrom.getTime() > signsFor + 1 * days

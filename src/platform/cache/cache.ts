@@ -30,7 +30,7 @@ export type Cache = {
   local?: LocalCounters
 }
 
-export type LocalCounters = {
+type LocalCounters = {
   /** Those of the keys whose window is open. */
   read(keys: readonly string[]): { key: string; used: number; ends: Date }[]
   openKeys(): string[]
