@@ -145,7 +145,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       warning: undefined,
       provider: null,
       groups: name === 'cy' ? ['staff'] : [],
-      fields: name === 'cy' ? { team: 'red' } : ({} as Record<string, string>),
+      fields: Object.fromEntries(name === 'cy' ? [['team', 'red']] : []),
       identities: name === 'cy' ? [{ provider: 'provider_b' as const, subject: '9' }] : [],
       createdAt: at(index),
       disabledAt: name === 'bea' ? now : null,

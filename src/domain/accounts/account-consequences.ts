@@ -80,10 +80,13 @@ const createProgramNotices = ({ webhooks }: Pick<Dependencies, 'webhooks'>) => {
         return tellOfTheft(sql, account)
       case 'factor.changed each':
         return tellOfFactors(sql, account, details.factors ?? [])
-      default: {
-        webhook satisfies `factor.changed ${ChangedFactor}`
+      case 'factor.changed passkey':
+      case 'factor.changed password':
+      case 'factor.changed recovery_codes':
+      case 'factor.changed totp':
         return tellOfFactors(sql, account, [webhook.slice('factor.changed '.length) as ChangedFactor])
-      }
+      default:
+        webhook satisfies never
     }
   }
 }

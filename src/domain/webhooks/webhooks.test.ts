@@ -101,6 +101,7 @@ describe('webhooks', () => {
           provider: null,
           providers: ['provider_a'],
           groups: [],
+          fields: {},
           disabled: false,
           createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
         },

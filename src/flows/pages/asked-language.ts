@@ -8,5 +8,4 @@ const localesIn = (query: { ui_locales?: unknown; returnTo?: unknown }) => {
 }
 
 /** The language that an application asks for, also on the pages on the way back to it. */
-export const askedLanguage = ({ query }: FastifyRequest): Language | undefined =>
-  languageAmong(localesIn((query ?? {}) as Parameters<typeof localesIn>[0]))
+export const askedLanguage = ({ query }: FastifyRequest): Language | undefined => languageAmong(localesIn(query ?? {}))
