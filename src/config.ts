@@ -228,6 +228,8 @@ export const readConfig = (env: Environment): { config: Config; texts: Environme
   )
   if (absent.has('PUBLIC_URL') || own.publicUrl !== undefined) faults.push(...siblingFaults(own))
   faults.push(...webhookFaults(own, absent), ...adminGroupFaults(own))
+  if (absent.has('TERMS_URL') && !absent.has('TERMS_VERSION'))
+    faults.push('TERMS_VERSION: needs TERMS_URL, so that users can read what they agree to')
   if (faults.length > 0) throw new ConfigurationFaults(faults)
   const publicUrl = own.publicUrl ?? `http://localhost:${String(own.port)}`
   const config = Object.freeze({ ...own, production, publicUrl, providers: providerConfigs(values) }) as Config

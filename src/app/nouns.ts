@@ -26,6 +26,7 @@ import { createSessionLookups } from '../domain/sessions/session-lookups.js'
 import { createSessions } from '../domain/sessions/sessions.js'
 import { createLoadedKeys } from '../domain/signing-keys/loaded-keys.js'
 import { createSigningKeys } from '../domain/signing-keys/signing-keys.js'
+import { createTerms } from '../domain/terms/terms.js'
 import { createTokens } from '../domain/tokens/tokens.js'
 import { createUndos } from '../domain/undos/undos.js'
 import { createIdentityLinks } from '../domain/users/identity-links.js'
@@ -112,6 +113,7 @@ const createUserNouns = (
   const newUsers = createNewUsers({ database, clock, usernames })
   const userChanges = createUserChanges({ database, clock })
   const identityLinks = createIdentityLinks({ database, clock })
+  const terms = createTerms({ database, clock, version: config.termsVersion })
   const profileFields = createProfileFields({ database, clock, definitions: platform.fieldDefinitions })
   const webhooks = createWebhooks({
     database,
@@ -147,6 +149,7 @@ const createUserNouns = (
   const groups = createGroups({ database, clock, events, administrators, tokens })
   return {
     profileFields,
+    terms,
     usernames,
     users,
     groups,

@@ -1,6 +1,7 @@
 import { themeOf } from '../config/theme.js'
 import type { Config } from '../config.js'
 import { signInPath } from '../contract/provider-paths.js'
+import type { TermsOfUse } from '../contract/schemas.js'
 import { applicationIssuer } from '../domain/applications/application-issuer.js'
 import { accessCheckRoutes } from '../flows/access-check/access-check.routes.js'
 import { createRenewal } from '../flows/access-check/renewal.js'
@@ -52,6 +53,7 @@ import { registerRoutes } from '../flows/register/register.routes.js'
 import { createResetPassword } from '../flows/reset-password/reset-password.js'
 import { resetPasswordRoutes } from '../flows/reset-password/reset-password.routes.js'
 import { enrolmentCodeRoutes } from '../flows/second-factor/enrolment-code.routes.js'
+import { leavingRoutes } from '../flows/second-factor/leaving.routes.js'
 import { secondFactorRoutes } from '../flows/second-factor/second-factor.routes.js'
 import { revocationsRoutes } from '../flows/service/revocations.routes.js'
 import { signOutUserRoutes } from '../flows/service/sign-out-user.routes.js'
@@ -80,8 +82,14 @@ import type { HttpParts, Platform } from './http-parts.js'
 import type { Nouns } from './nouns.js'
 import type { OpenidProvider } from './openid-provider.js'
 
+/** What users agree to, with a version. */
+const termsOf = ({ termsVersion: version, termsUrl: url }: Config): TermsOfUse | undefined =>
+  version === undefined || url === undefined ? undefined : { version, url }
+
 type Parts = HttpParts & { openidProvider: OpenidProvider; isClosing: () => boolean }
-type Dependencies = Platform & Nouns & Parts & { secondFactorRequired: boolean; recoveredAccounts: RecoveredAccounts }
+type Dependencies = Platform &
+  Nouns &
+  Parts & { secondFactorRequired: boolean; termsOfUse: TermsOfUse | undefined; recoveredAccounts: RecoveredAccounts }
 
 /** What users do with their own account. */
 const registerAccountFlows = (server: Server, dependencies: Dependencies) => {
@@ -102,6 +110,7 @@ const registerAccountFlows = (server: Server, dependencies: Dependencies) => {
 /** Second factors and passkeys: signing in with them, adding and removing them. */
 const registerFactorFlows = (server: Server, dependencies: Dependencies) => {
   secondFactorRoutes(server, dependencies)
+  leavingRoutes(server, { ...dependencies, accountData: composeAccountData(dependencies, dependencies.clock) })
   enrolmentCodeRoutes(server, dependencies)
   const totpEnrolment = createTotpEnrolment(dependencies)
   factorsRoutes(server, { ...dependencies, ownFactors: createOwnFactors(dependencies), totpEnrolment })
@@ -166,6 +175,8 @@ const installationOf = (config: Config, platform: Platform, nouns: Nouns) => ({
   allowedOrigins: config.allowedOrigins,
   hasMailbox: platform.mailbox !== undefined,
   hasAdminPage: config.adminGroup !== undefined,
+  registrationFields: nouns.profileFields.definitions.filter(({ registration }) => registration),
+  terms: termsOf(config),
 })
 
 /** Each routes file names its addresses; docs/openapi.json lists all of them. */
@@ -175,6 +186,7 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
     ...nouns,
     ...parts,
     secondFactorRequired: config.secondFactor === 'required',
+    termsOfUse: termsOf(config),
     recoveredAccounts: createRecoveredAccounts({ ...nouns, ...parts }),
   }
   const routes = apiDocumentRoutes(server, { guards: parts.guards, accent: config.accentColor })

@@ -5,8 +5,10 @@ import { createInvitations } from '../domain/invitations/invitations.js'
 import type { MailedCodes } from '../domain/mailed-codes/mailed-codes.js'
 import type { Mails } from '../domain/mails/mails.js'
 import type { ProfileFields } from '../domain/profile-fields/profile-fields.js'
+import { createCompleteRegistration } from '../domain/registrations/complete-registration.js'
 import { createRegistrationGate } from '../domain/registrations/registration-gate.js'
 import { createRegistrations } from '../domain/registrations/registrations.js'
+import type { Terms } from '../domain/terms/terms.js'
 import type { NewUsers } from '../domain/users/new-users.js'
 import type { Users } from '../domain/users/users.js'
 import type { Clock } from '../lib/clock.js'
@@ -22,6 +24,7 @@ type Dependencies = {
   mailedCodes: MailedCodes
   profileFields: ProfileFields
   events: Events
+  terms: Terms
 }
 
 /** The nouns that decide who gets an account. */
@@ -29,5 +32,6 @@ export const createRegistrationNouns = (config: Config, deps: Dependencies) => {
   const registrationGate = createRegistrationGate({ mode: config.registration, domains: config.registrationDomains })
   const invitations = createInvitations({ ...deps, gate: registrationGate })
   const registrations = createRegistrations({ ...deps, invitations })
-  return { registrationGate, invitations, registrations }
+  const completeRegistration = createCompleteRegistration({ ...deps, invitations })
+  return { registrationGate, invitations, registrations, completeRegistration }
 }

@@ -34,7 +34,9 @@ import type { SessionLookups } from '../domain/sessions/session-lookups.js'
 import type { Sessions } from '../domain/sessions/sessions.js'
 import { createChallenges } from '../domain/sign-in/challenges.js'
 import { createEnrolments } from '../domain/sign-in/enrolments.js'
+import { createLeaving } from '../domain/sign-in/leaving.js'
 import { createUnfinishedSignIns } from '../domain/sign-in/unfinished-sign-ins.js'
+import type { Terms } from '../domain/terms/terms.js'
 import type { Tokens } from '../domain/tokens/tokens.js'
 import type { Undos } from '../domain/undos/undos.js'
 import type { IdentityLinks } from '../domain/users/identity-links.js'
@@ -50,7 +52,7 @@ import type { Database } from '../platform/database/database.js'
 import type { Metrics, RefreshOutcome } from '../platform/metrics/metrics.js'
 import { createAccountChangesNoun } from './account-changes.js'
 import { createFactorsNoun } from './factors.js'
-import { createSignInsNoun } from './sign-ins.js'
+import { createSignInsNouns } from './sign-ins.js'
 
 type Dependencies = {
   database: Database
@@ -76,6 +78,7 @@ type Dependencies = {
   tokens: Tokens
   groups: Groups
   profileFields: ProfileFields
+  terms: Terms
   oneTimeTokens: OneTimeTokens
   emailChanges: EmailChanges
   events: Events
@@ -105,7 +108,8 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
   const enrolments = createEnrolments({ ...deps, challenges })
   const secondFactorRequired = config.secondFactor === 'required'
   const nouns = { accountChanges, identities, factors, trustedDevices, knownDevices, passkeys, challenges, enrolments }
-  const signIns = createSignInsNoun({ ...deps, ...nouns, secondFactorRequired })
+  const fieldChanges = createFieldChanges({ ...deps, accountChanges })
+  const signInsNouns = createSignInsNouns({ ...deps, ...nouns, fieldChanges, secondFactorRequired })
   const deleteAccount = createAccountDeletion(deps)
   const operatorChanges = createOperatorChanges({
     ...deps,
@@ -115,7 +119,6 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
     deleteAccount,
     providerName,
   })
-  const fieldChanges = createFieldChanges({ ...deps, accountChanges })
   const groupChanges = createGroupChanges({ ...deps, accountChanges })
   const resetLinks = createResetLinks(deps)
   const unfinishedSignIns = createUnfinishedSignIns({ ...deps, accountChanges, challenges })
@@ -136,7 +139,8 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
     undoPreview: createUndoPreview({ ...deps, factors, passkeys }),
     takeBackAccount: createTakeBack(takingBack),
     recoverAccount: createOperatorRecovery(takingBack),
-    signIns,
+    ...signInsNouns,
+    leaving: createLeaving({ ...deps, ...nouns, deleteAccount }),
     proofs,
     providerName,
   }

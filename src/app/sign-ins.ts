@@ -1,4 +1,6 @@
 import { createFirstSteps } from '../domain/sign-in/first-steps.js'
+import { createLastAnswers } from '../domain/sign-in/last-answers.js'
+import { createLastSteps } from '../domain/sign-in/last-steps.js'
 import { createNewSessions } from '../domain/sign-in/new-sessions.js'
 import { createNextSteps } from '../domain/sign-in/next-steps.js'
 import { createByCode, createByEnrolment, createByPasskey } from '../domain/sign-in/second-steps.js'
@@ -8,21 +10,24 @@ type Steps = Parameters<typeof createFirstSteps>[0] &
   Parameters<typeof createByCode>[0] &
   Parameters<typeof createByPasskey>[0] &
   Parameters<typeof createByEnrolment>[0]
-type Dependencies = Omit<Steps, 'nextSteps' | 'newSessions'> &
+type Dependencies = Omit<Steps & Parameters<typeof createLastAnswers>[0], 'nextSteps' | 'newSessions' | 'lastSteps'> &
   Pick<Parameters<typeof createSignIns>[0], 'events' | 'challenges'> &
   Parameters<typeof createNextSteps>[0] &
-  Parameters<typeof createNewSessions>[0]
+  Omit<Parameters<typeof createNewSessions>[0], 'lastSteps'> &
+  Omit<Parameters<typeof createLastSteps>[0], 'nextSteps'>
 
-/** The ways to sign in, with the first and second steps that they share. */
-export const createSignInsNoun = (deps: Dependencies) => {
+/** The ways to sign in, with the steps that they share: the first, the second and the last. */
+export const createSignInsNouns = (deps: Dependencies) => {
   const nextSteps = createNextSteps(deps)
-  const newSessions = createNewSessions(deps)
-  const parts = { ...deps, nextSteps, newSessions }
-  return createSignIns({
+  const lastSteps = createLastSteps({ ...deps, nextSteps })
+  const newSessions = createNewSessions({ ...deps, lastSteps })
+  const parts = { ...deps, nextSteps, lastSteps, newSessions }
+  const signIns = createSignIns({
     ...parts,
     firstSteps: createFirstSteps(parts),
     bySecondFactor: createByCode(parts),
     byPasskey: createByPasskey(parts),
     byEnrolment: createByEnrolment(parts),
   })
+  return { signIns, lastAnswers: createLastAnswers(parts) }
 }

@@ -74,9 +74,19 @@ const hostName: Read<string> = (value) => {
   if (!/^[a-z\d_-]+(?:\.[a-z\d_-]+)*$/i.test(value)) throw new InvalidValue('must be names of hosts, without a port')
   return value.toLowerCase()
 }
-const logoAddress: Read<string> = (value) => {
-  if (!/^(https:\/\/[^/]|\/(?![/\\]))/i.test(value) || !URL.canParse(value, 'https://app.example.com'))
-    throw new InvalidValue('must be an address that begins with https://, or a path of this site such as /logo.png')
+const addressOrPath =
+  (example: string): Read<string> =>
+  (value) => {
+    if (!/^(https:\/\/[^/]|\/(?![/\\]))/i.test(value) || !URL.canParse(value, 'https://app.example.com'))
+      throw new InvalidValue(`must be an address that begins with https://, or a path of this site such as ${example}`)
+    return value
+  }
+const logoAddress = addressOrPath('/logo.png')
+const linkAddress = addressOrPath('/terms')
+const supportAddress: Read<string> = (value) => (/^mailto:[^\s@]+@[^\s@]+$/i.test(value) ? value : linkAddress(value))
+const termsVersion: Read<string> = (value) => {
+  if (!/^[\w.-]{1,64}$/.test(value))
+    throw new InvalidValue('must be 1 to 64 letters, digits, dots, underscores and hyphens, such as 2026-11')
   return value
 }
 const ownPath: Read<string> = (value) => {
@@ -153,6 +163,11 @@ export const settings = {
   NETWORK_MAIL_LIMIT: { read: limit, fallback: '100/1h', meaning: 'Mails that one IPv4 address or IPv6 /56 may cause to addresses that it has not proven: registrations, resets, new addresses of accounts. Above that no mail is sent, and the answers are the same.' },
   SEED_FILE: { read: text, otherwise: 'none', meaning: 'Development only: JSON file with groups, applications and one administrator that are made at the start, if they are not there. docs/applications.md explains it. Production refuses it.' },
   PROFILE_FIELDS_FILE: { read: text, otherwise: 'none', meaning: 'JSON file with fields of your own that users are asked for: texts, phone numbers, web addresses, dates, choices, yes or no. docs/profile-fields.md explains it. A wrong file stops the start. Every instance needs the same file.' },
+  TERMS_URL: { read: linkAddress, otherwise: 'none', meaning: 'Your terms of use: an `https` address, or a path below `PUBLIC_URL`. Linked in the footer of pages and mails.' },
+  TERMS_VERSION: { read: termsVersion, otherwise: 'not asked', meaning: 'The version of the terms that every user must agree to before a session begins, such as `2026-11`. A new version is asked for at the next sign-in; sessions that have begun go on. Needs `TERMS_URL`. docs/profile-fields.md explains it.' },
+  PRIVACY_URL: { read: linkAddress, otherwise: 'none', meaning: 'Your privacy policy, linked like `TERMS_URL`.' },
+  IMPRINT_URL: { read: linkAddress, otherwise: 'none', meaning: 'Your legal notice, linked like `TERMS_URL`.' },
+  SUPPORT_URL: { read: supportAddress, otherwise: 'none', meaning: 'Where users find help, linked like `TERMS_URL`; it may also be `mailto:help@example.com`.' },
   SERVICE_KEYS_FILE: { read: text, otherwise: 'none', meaning: 'File with the keys of other programs that may ask `/api/service/`: a name and the SHA-256 of a key on each line, and if they are limited, its scopes and `until=DATE`. `latchkey service-key add NAME` adds one. Read again on SIGHUP.' },
   WEBHOOK_URL: { read: webhookAddress, otherwise: 'off', secret: true, meaning: 'Address to which events are sent: see docs/webhooks.md. Production needs `https`, unless private addresses are allowed.' },
   WEBHOOK_SECRET: { read: webhookSecrets, otherwise: 'none', secret: true, meaning: 'Signs webhooks: `whsec_` and 24 to 64 random bytes in base64. Several, separated by commas, sign at the same time while you replace a secret. Required with `WEBHOOK_URL`.' },

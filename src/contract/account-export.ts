@@ -29,6 +29,7 @@ export const AccountExport = Type.Object(
       { description: 'Registrations of the last day with the present address or a former one, by whomever' },
     ),
     invitations: Type.Array(Type.Object({ email: Type.String(), createdAt: Moment, expiresAt: Moment })),
+    agreedTerms: Type.Array(Type.Object({ version: Type.String(), agreedAt: Moment })),
     identities: Type.Array(
       Type.Object({
         provider: Type.String(),

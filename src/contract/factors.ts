@@ -2,8 +2,13 @@
 export const secondFactorMethods = ['passkey', 'totp', 'recovery_code'] as const
 export type SecondFactorMethod = (typeof secondFactorMethods)[number]
 
-/** What a sign-in goes on with: a proof of the account's factor, or adding the first one. */
-export const nextSteps = ['second_factor', 'enrolment'] as const
+/** What a sign-in goes on with before its proofs are complete: a proof of the account's factor, or adding the first one. */
+const proofSteps = ['second_factor', 'enrolment'] as const
+export type ProofStep = (typeof proofSteps)[number]
+/** What is asked for afterwards: fields that are missing, then the terms. */
+export const lastSteps = ['profile', 'terms'] as const
+export type LastStep = (typeof lastSteps)[number]
+export const nextSteps = [...proofSteps, ...lastSteps] as const
 export type NextStep = (typeof nextSteps)[number]
 
 /** The factors that can be added at an enrolment. */

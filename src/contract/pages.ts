@@ -1,5 +1,7 @@
 import type { Language } from './languages.js'
+import type { ProfileFieldDefinition } from './profile-fields.js'
 import type { ProviderId } from './providers.js'
+import type { TermsOfUse } from './schemas.js'
 
 /** Each page has its name as its path. */
 export const pageNames = [
@@ -38,6 +40,10 @@ export type PageSettings = {
   afterSignIn: string
   /** Other sites to which a sign-in may lead back. */
   allowedOrigins: readonly string[]
+  /** What the registration asks for besides (PROFILE_FIELDS_FILE). */
+  registrationFields: readonly ProfileFieldDefinition[]
+  /** What new users agree to. */
+  terms?: TermsOfUse | undefined
   /** Whether this process keeps the mails, for /dev/mailbox. */
   hasMailbox: boolean
   /** What an application has sent as a form. Otherwise it is in the address. */

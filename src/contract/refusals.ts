@@ -141,6 +141,12 @@ export const refusals = {
     message: 'Username must begin and end with a letter or a digit',
   },
   username_alphabets: { status: 400, error: 'Bad request', message: 'Username must not mix alphabets' },
+  other_step: { status: 409, error: 'Other step', message: 'This sign-in waits for something else' },
+  terms_changed: {
+    status: 409,
+    error: 'Terms changed',
+    message: 'The terms have another version. Read them again.',
+  },
   invalid_fields: { status: 422, error: 'Invalid fields', message: 'Some of the values cannot be used' },
   password_rejected: { status: 422, error: 'Password rejected', message: 'Choose another password' },
 

@@ -4,7 +4,7 @@ import { nextSteps, type SecondFactorMethod, secondFactorMethods } from './facto
 import { groupPattern } from './groups.js'
 import { languages } from './languages.js'
 import { longestName } from './name-lengths.js'
-import { ProfileFieldChanges, ProfileFields } from './profile-fields.js'
+import { ProfileFieldChanges, ProfileFieldDefinition, ProfileFields } from './profile-fields.js'
 import { type ProviderId, providerIdPattern } from './providers.js'
 import { FreshSignInRequired, OneOf, PasswordFindings } from './refusal-bodies.js'
 
@@ -55,6 +55,10 @@ export type SignedIn = Static<typeof SignedIn>
 
 const nextStep = { next: OneOf(nextSteps), methods: Type.Array(OneOf<SecondFactorMethod>(secondFactorMethods)) }
 
+/** With `terms`: what the user is asked to agree to (TERMS_URL, TERMS_VERSION). */
+const TermsOfUse = Type.Object({ version: Type.String(), url: Type.String() }, { title: 'TermsOfUse' })
+export type TermsOfUse = Static<typeof TermsOfUse>
+
 /** The first proof was right, and the account asks for a second one, or has to add one: then `methods` are those to choose from. */
 export const SecondFactorNeeded = Type.Object(nextStep, { title: 'SecondFactorNeeded' })
 export type SecondFactorNeeded = Static<typeof SecondFactorNeeded>
@@ -62,6 +66,8 @@ export type SecondFactorNeeded = Static<typeof SecondFactorNeeded>
 export const SecondFactorWaiting = Type.Object(
   {
     ...nextStep,
+    fields: Type.Optional(Type.Array(ProfileFieldDefinition, { description: 'With `profile`: what is asked for' })),
+    terms: Type.Optional(TermsOfUse),
     expiresAt: Moment,
     mailedCodeRequired: Type.Boolean({
       description: 'Whether the code of the mail is missing, before a factor can be added',
@@ -220,8 +226,9 @@ export type Passkey = Static<typeof Passkey>
 const finishedSignIn = {
   user: Type.Optional(SignedIn.properties.user),
   accessTokenExpiresAt: Type.Optional(SignedIn.properties.accessTokenExpiresAt),
+  next: Type.Optional(nextStep.next),
 }
-const addedFactor = { description: 'With `user` and `accessTokenExpiresAt` if it finished a sign-in' }
+const addedFactor = { description: 'With `user` and `accessTokenExpiresAt` if it finished a sign-in, or `next`' }
 export const PasskeyAdded = Type.Object(
   { ...Passkey.properties, ...finishedSignIn },
   { title: 'PasskeyAdded', ...addedFactor },

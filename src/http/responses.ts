@@ -14,15 +14,28 @@ export const sendSignedIn = (reply: FastifyReply, cookies: Cookies, session: New
   return send(reply, session, more)
 }
 
-/** Where a first proof has led: signed in, or what is still missing. */
+/** Where a proof has led: signed in, or what is still missing. `more` is about a factor that was added on the way. */
 export const sendEntry = (
   reply: FastifyReply,
   { cookies, signInCookies }: { cookies: Cookies; signInCookies: SignInCookies },
   entry: Entry,
+  more?: object,
 ) => {
-  if ('issued' in entry) return sendSignedIn(reply, cookies, entry.issued)
+  if ('issued' in entry) return sendSignedIn(reply, cookies, entry.issued, more)
   signInCookies.keepChallenge(reply, entry.challenge)
-  return reply.status(202).send({ next: entry.next, methods: entry.methods })
+  const { next, methods } = entry
+  return more ? reply.send({ next, ...more }) : reply.status(202).send({ next, methods })
+}
+
+/** The same for a sign-in that has waited: its cookie is cleared, or replaced by the one of the next step. */
+export const sendFinished = (
+  reply: FastifyReply,
+  parts: { cookies: Cookies; signInCookies: SignInCookies },
+  entry: Entry,
+  more?: object,
+) => {
+  if ('issued' in entry) parts.signInCookies.clearChallenge(reply)
+  return sendEntry(reply, parts, entry, more)
 }
 
 export const sendRenewed = (reply: FastifyReply, cookies: Cookies, issued: Issued) => {

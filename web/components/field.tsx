@@ -8,7 +8,7 @@ import { AlertIcon, EyeIcon } from './icons.js'
 export type FieldProps = {
   name: string
   label: string
-  type?: 'text' | 'email' | 'password'
+  type?: 'text' | 'email' | 'password' | 'tel' | 'url' | 'date'
   autoComplete: AutoFill
   required?: boolean
   hint?: string
@@ -102,7 +102,7 @@ const useFirstFocus = (input: RefObject<HTMLInputElement | null>, focused: Field
 type Messages = { id: string; errors: string[]; answers: number; hint: string | undefined }
 
 /** A screen reader says an error also when the focus is in its field already, and when the same error comes again. */
-const FieldMessages = ({ id, errors, answers, hint }: Messages) => (
+export const FieldMessages = ({ id, errors, answers, hint }: Messages) => (
   <>
     <div id={`${id}-errors`} class="field-errors" aria-live="polite">
       {errors.map((error) => (

@@ -130,6 +130,8 @@ const findInvalid = (form: HTMLFormElement, words: { required: string; emailShap
   return Object.fromEntries(invalid.map((input) => [input.name, [isEmpty(input) ? words.required : words.emailShape]]))
 }
 
-/** Spaces alone count as empty, except in a password. */
-const isEmpty = ({ required, type, value }: HTMLInputElement) =>
-  required && (type === 'password' ? value : value.trim()) === ''
+/** Spaces alone count as empty, except in a password; so does a box without its mark. */
+const isEmpty = ({ required, type, value, checked }: HTMLInputElement) => {
+  if (!required) return false
+  return type === 'checkbox' ? !checked : (type === 'password' ? value : value.trim()) === ''
+}

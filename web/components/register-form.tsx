@@ -10,6 +10,8 @@ import { usernameRefusals } from '../words/refusals.js'
 import { Field } from './field.js'
 import { type FieldProblems, Form, type Problems, type Values } from './form.js'
 import { NewPasswordField } from './new-password-field.js'
+import { useFieldProblems } from './profile-fields.js'
+import { RegistrationQuestions, useRegistrationAnswers } from './registration-questions.js'
 
 type Invitation = { token: string; email: string; hint: string }
 
@@ -22,18 +24,20 @@ export const RegisterForm = ({ invitation, onRefused }: Props) => {
   const passwordWords = useWords('password')
   const { check, completed } = useChecks()
   const problemsOf = useNewPasswordProblems('password', fields)
+  const fieldProblems = useFieldProblems()
+  const answersOf = useRegistrationAnswers()
 
   const submit = async (values: Values) => {
     const { username, email, password, name } = registrationOf(values)
-    const invite = invitation?.token
     const returnTo = returnToInAddress()
     const application = applicationIdIn(returnTo)
-    const answer = await client.register({ username, email, password, ...(name && { name }), invite, application })
+    const more = { ...(name && { name }), ...answersOf(values) }
+    const answer = await client.register({ username, email, password, ...more, invite: invitation?.token, application })
     if (answer.refused === 'invalid_invitation' && onRefused) {
       onRefused()
       return undefined
     }
-    if (answer.refused) return completed(problemsOf(answer), values)
+    if (answer.refused) return completed(fieldProblems(answer) ?? problemsOf(answer), values)
     forgetTyped()
     storeReturnTo(returnTo)
     storeEmail(email)
@@ -70,6 +74,7 @@ export const RegisterForm = ({ invitation, onRefused }: Props) => {
         {...restored('name')}
       />
       <NewPasswordField name="password" label={passwordWords.choose} />
+      <RegistrationQuestions />
     </Form>
   )
 }

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type Answer, isTemporary, type Refusal } from '#client/client.js'
+import type { ProfileFieldDefinition } from '#contract/profile-fields.js'
 import type { Account, AccountEvent, Factors, Session, UsedApplication } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
@@ -7,6 +8,8 @@ import { useStableCallback } from '../hooks/stable-callback.js'
 /** A part that could not be loaded is missing. */
 export type Loaded = {
   account: Account
+  /** What `account.fields` can have. */
+  fields: ProfileFieldDefinition[]
   sessions: Session[] | undefined
   events: AccountEvent[] | undefined
   factors: Factors | undefined
@@ -57,6 +60,7 @@ const retryDelay = (attempt: number, { retryAfter }: Refusal) => {
 /** A part that was there stays there when it cannot be loaded again. */
 const keepKnown = (known: Loaded | undefined, newest: Loaded): Loaded => ({
   account: newest.account,
+  fields: newest.fields,
   sessions: newest.sessions ?? known?.sessions,
   events: newest.events ?? known?.events,
   factors: newest.factors ?? known?.factors,
@@ -80,6 +84,7 @@ const askForEverything = async (): Promise<Answer<Loaded>> => {
   return {
     value: {
       account: account.value.user,
+      fields: account.value.fields,
       sessions: sessions.refused ? undefined : sessions.value.sessions,
       events: events.refused ? undefined : events.value.events,
       factors: factors.refused ? undefined : factors.value,

@@ -8,6 +8,7 @@ import { ApplicationsPanel } from '../dashboard/applications-panel.js'
 import { type DashboardActions, DashboardActionsContext } from '../dashboard/dashboard-actions.js'
 import { DataPanel, DeletePanel } from '../dashboard/data-panel.js'
 import { EventsPanel } from '../dashboard/events-panel.js'
+import { FieldsPanel } from '../dashboard/fields-panel.js'
 import { useFinishedLink, useLinkErrorInAddress } from '../dashboard/linking.js'
 import { NotLoaded, PanelNotLoaded } from '../dashboard/not-loaded.js'
 import { PasskeysPanel } from '../dashboard/passkeys-panel.js'
@@ -66,6 +67,7 @@ const PageTitle = ({ account, actions }: { account: Account; actions: DashboardA
 
 const Panels = ({
   account,
+  fields,
   sessions,
   events,
   factors,
@@ -89,6 +91,7 @@ const Panels = ({
       </div>
       <div>
         <AccountPanel account={account} />
+        {fields.length > 0 && <FieldsPanel account={account} fields={fields} />}
         {useSettings().providers.length > 0 && <ProvidersPanel account={account} />}
         <PasswordPanel account={account} />
         {factors ? <PasskeysPanel factors={factors} /> : <PanelNotLoaded title={passkeys.title} onTryAgain={reload} />}

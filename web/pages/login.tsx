@@ -37,19 +37,16 @@ const Login = () => {
   const problemsOf = useProblems({ invalid_credentials: 'password' })
   const visitor = useVisitor(() => redirectAfterSignIn(returnTo))
 
-  const enter = () => {
+  /** To the page that was asked for, or to what the sign-in still needs. */
+  const enter = (answered: object) => {
     forgetTyped()
-    redirectAfterSignIn(returnTo)
+    if ('next' in answered) location.assign(withReturnTo('/second-factor', returnTo))
+    else redirectAfterSignIn(returnTo)
     return undefined
   }
   const submit = async ({ username = '', password = '' }: Values) => {
     const answer = await client.login({ username: username.trim(), password })
-    if (!answer.refused) {
-      if (!('next' in answer.value)) return enter()
-      forgetTyped()
-      location.assign(withReturnTo('/second-factor', returnTo))
-      return undefined
-    }
+    if (!answer.refused) return enter(answer.value)
     const problems = problemsOf(answer)
     if (answer.refused !== 'email_not_confirmed') return problems
     storeReturnTo(returnTo)

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import type { Refusal } from '#client/client.js'
 import type { SecondFactorWaiting } from '#contract/schemas.js'
 import { timeSpan } from '#contract/time-spans.js'
 import { client } from '../browser/client.js'
@@ -16,13 +17,15 @@ import { Notice } from '../components/notice.js'
 import { PageNotLoaded } from '../components/page-not-loaded.js'
 import { useAnswer } from '../hooks/answer.js'
 import { useSettings, useWords } from '../hooks/settings.js'
+import { ProfileStep } from '../last-steps/profile-step.js'
+import { TermsStep } from '../last-steps/terms-step.js'
 import { passkeySupport } from '../passkeys/ceremonies.js'
 import { PasskeyButton } from '../passkeys/passkey-button.js'
 import { Enrolment } from '../two-step/enrolment.js'
 import { fill } from '../words/format.js'
 import { useProblems, useSentences } from '../words/refusals.js'
 
-/** The second step of a sign-in: a code of the authenticator app, or a recovery code, or adding the first factor. */
+/** The second step of a sign-in: a code of the authenticator app, or a recovery code, or adding the first factor; then what is asked for last. */
 const SecondFactor = () => {
   const sentenceFor = useSentences()
   const returnTo = returnToInAddress()
@@ -46,11 +49,23 @@ const SecondFactor = () => {
   if (failure !== undefined) return <Over sentence={failure} returnTo={returnTo} />
   if (unasked) return <PageNotLoaded refused={unasked} returnTo={returnTo} onTryAgain={load} />
   if (!waiting) return <LoadingCard />
-  if (waiting.next === 'enrolment') return <Enrolment waiting={waiting} returnTo={returnTo} onExpired={setFailure} />
+  const goOn = (answered: object) => {
+    if ('next' in answered) void load()
+    else redirectAfterSignIn(returnTo)
+  }
+  const endIfExpired = (refusal: Refusal) => {
+    const isOver = refusal.refused === 'challenge_over'
+    if (isOver) setFailure(sentenceFor(refusal))
+    return isOver
+  }
+  if (waiting.next === 'profile') return <ProfileStep waiting={waiting} onAnswered={goOn} endIfExpired={endIfExpired} />
+  if (waiting.next === 'terms') return <TermsStep waiting={waiting} onAnswered={goOn} endIfExpired={endIfExpired} />
+  if (waiting.next === 'enrolment')
+    return <Enrolment waiting={waiting} returnTo={returnTo} onExpired={setFailure} onAdded={goOn} />
   return waiting.methods.includes('totp') ? (
-    <Code waiting={waiting} returnTo={returnTo} onExpired={setFailure} />
+    <Code waiting={waiting} returnTo={returnTo} onExpired={setFailure} onProven={goOn} />
   ) : (
-    <OnlyPasskey returnTo={returnTo} />
+    <OnlyPasskey returnTo={returnTo} onProven={goOn} />
   )
 }
 
@@ -58,9 +73,10 @@ type CodeProps = {
   waiting: SecondFactorWaiting
   returnTo: string | undefined
   onExpired: (sentence: string) => void
+  onProven: (answered: object) => void
 }
 
-const Code = ({ waiting, returnTo, onExpired }: CodeProps) => {
+const Code = ({ waiting, returnTo, onExpired, onProven }: CodeProps) => {
   const words = useWords('second-factor')
   const sentenceFor = useSentences()
   const problemsOf = useProblems({ wrong_second_factor: 'code' })
@@ -68,7 +84,7 @@ const Code = ({ waiting, returnTo, onExpired }: CodeProps) => {
 
   const submit = async ({ code = '', trustDevice }: Values): Promise<Problems | undefined> => {
     const answer = await client.secondFactor({ code, trustDevice: trustDevice !== undefined })
-    if (!answer.refused) redirectAfterSignIn(returnTo)
+    if (!answer.refused) onProven(answer.value)
     else if (answer.refused === 'challenge_over') onExpired(sentenceFor(answer))
     else if (answer.refused === 'wrong_second_factor' && looksLikeRecoveryCode(code))
       return { fields: { code: [words.wrongRecoveryCode] } }
@@ -99,7 +115,7 @@ const Code = ({ waiting, returnTo, onExpired }: CodeProps) => {
         )}
         {waiting.trustedFor !== null && !byRecoveryCode && <TrustDevice seconds={waiting.trustedFor} />}
       </Form>
-      {waiting.methods.includes('passkey') && <ByPasskey returnTo={returnTo} />}
+      {waiting.methods.includes('passkey') && <ByPasskey onProven={onProven} />}
       {waiting.methods.includes('recovery_code') && (
         <Button look="quiet" onPress={() => setByRecoveryCode(!byRecoveryCode)}>
           {byRecoveryCode ? words.useApp : words.useRecoveryCode}
@@ -124,7 +140,7 @@ const TrustDevice = ({ seconds }: { seconds: number }) => {
 }
 
 /** A sign-in with a passkey of the account also finishes the one that waits. */
-const ByPasskey = ({ returnTo, look }: { returnTo: string | undefined; look?: 'primary' }) => (
+const ByPasskey = ({ onProven, look }: Pick<CodeProps, 'onProven'> & { look?: 'primary' }) => (
   <div class="other-way">
     <PasskeyButton
       {...(look && { look })}
@@ -132,14 +148,14 @@ const ByPasskey = ({ returnTo, look }: { returnTo: string | undefined; look?: 'p
       prove={async (credential) => {
         const answer = await client.passkeyLogin({ credential })
         if (answer.refused) return answer
-        redirectAfterSignIn(returnTo)
+        onProven(answer.value)
         return undefined
       }}
     />
   </div>
 )
 
-const OnlyPasskey = ({ returnTo }: { returnTo: string | undefined }) => {
+const OnlyPasskey = ({ returnTo, onProven }: Pick<CodeProps, 'returnTo' | 'onProven'>) => {
   const words = useWords('passkeys')
   return (
     <Card footer={<a href={withReturnTo('/login', returnTo)}>{useWords('common').backToLogin}</a>}>
@@ -148,7 +164,7 @@ const OnlyPasskey = ({ returnTo }: { returnTo: string | undefined }) => {
         <>
           <p class="lead">{words.confirmLead}</p>
           <ContinuesTo returnTo={returnTo} />
-          <ByPasskey returnTo={returnTo} look="primary" />
+          <ByPasskey onProven={onProven} look="primary" />
         </>
       ) : (
         <Notice kind="error">{words.otherBrowser}</Notice>

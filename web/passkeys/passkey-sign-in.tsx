@@ -7,14 +7,14 @@ import { usePasskeysInAutofill } from './autofill.js'
 import { PasskeyButton } from './passkey-button.js'
 
 /** Offers passkeys in the field of the username, and by a button. A browser asks for one of them at a time. */
-export const PasskeySignIn = ({ onSignedIn }: { onSignedIn: () => void }) => {
+export const PasskeySignIn = ({ onSignedIn }: { onSignedIn: (answered: object) => void }) => {
   const sentenceFor = useSentences()
   const [isAsking, setAsking] = useState(false)
   const [problem, setProblem] = useState<string>()
   const signIn = async (credential: PasskeyCredential) => {
     const answer = await client.passkeyLogin({ credential })
     if (answer.refused) return answer
-    onSignedIn()
+    onSignedIn(answer.value)
     return undefined
   }
   usePasskeysInAutofill(!isAsking, async (credential) => {

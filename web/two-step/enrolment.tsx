@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
 import type { SecondFactorWaiting, TotpBegun } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
-import { redirectAfterSignIn, withReturnTo } from '../browser/navigation.js'
+import { withReturnTo } from '../browser/navigation.js'
 import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
 import { ContinuesTo } from '../components/continues-to.js'
@@ -21,16 +21,21 @@ type Props = {
   waiting: SecondFactorWaiting
   returnTo: string | undefined
   onExpired: (sentence: string) => void
+  /** The session, or what is asked for next. */
+  onAdded: (answered: object) => void
 }
 
+/** A sign-in that goes on does not say whose it is. */
+const usernameIn = (added: { user?: { username: string } }) => added.user?.username ?? ''
+
 /** The sign-in goes on when the user has entered the mailed code and added a factor. */
-export const Enrolment = ({ waiting, returnTo, onExpired }: Props) => {
+export const Enrolment = ({ waiting, returnTo, onExpired, onAdded }: Props) => {
   const words = useWords('enrolment')
   const common = useWords('common')
   const sentenceFor = useSentences()
   const [needsMail, setNeedsMail] = useState(waiting.mailedCodeRequired)
   const [totp, setTotp] = useState<TotpBegun>()
-  const [saving, setSaving] = useState<{ codes: string[]; username: string }>()
+  const [saving, setSaving] = useState<{ codes: string[]; added: object }>()
   /** At the first step the focus stays where the browser has it. */
   const [isFirst, setFirst] = useState(true)
   const toNextStep =
@@ -49,7 +54,7 @@ export const Enrolment = ({ waiting, returnTo, onExpired }: Props) => {
   const problemsOf = useAppProblems()
   const problemsUnlessExpired = (refusal: Refusal) => (endIfExpired(refusal) ? undefined : problemsOf(refusal))
 
-  if (saving) return <SaveCodes {...saving} returnTo={returnTo} />
+  if (saving) return <SaveCodes {...saving} returnTo={returnTo} onDone={() => onAdded(saving.added)} />
   const heading = needsMail ? words.heading : totp ? words.appHeading : words.chooseHeading
   return (
     <Card footer={<a href={withReturnTo('/login', returnTo)}>{common.backToLogin}</a>}>
@@ -63,7 +68,7 @@ export const Enrolment = ({ waiting, returnTo, onExpired }: Props) => {
           <AddApp
             totp={totp}
             confirm={client.confirmTotpToSignIn}
-            onAdded={({ recoveryCodes, user }) => setSaving({ codes: recoveryCodes, username: user.username })}
+            onAdded={(added) => setSaving({ codes: added.recoveryCodes, added })}
             problemsOf={problemsUnlessExpired}
           />
           <Button look="quiet" onPress={() => setTotp(undefined)}>
@@ -71,19 +76,19 @@ export const Enrolment = ({ waiting, returnTo, onExpired }: Props) => {
           </Button>
         </>
       ) : (
-        <Choice returnTo={returnTo} onTotp={toNextStep(setTotp)} endIfExpired={endIfExpired} />
+        <Choice onAdded={onAdded} onTotp={toNextStep(setTotp)} endIfExpired={endIfExpired} />
       )}
     </Card>
   )
 }
 
-type SaveProps = { codes: string[]; username: string; returnTo: string | undefined }
+type SaveProps = { codes: string[]; added: object; returnTo: string | undefined; onDone: () => void }
 
-const SaveCodes = ({ returnTo, ...made }: SaveProps) => (
+const SaveCodes = ({ codes, added, returnTo, onDone }: SaveProps) => (
   <Card>
     <Heading text={useWords('two-step').savedHeading} focused />
     <ContinuesTo returnTo={returnTo} />
-    <RecoveryCodes {...made} onDone={() => redirectAfterSignIn(returnTo)} />
+    <RecoveryCodes codes={codes} username={usernameIn(added)} onDone={onDone} />
   </Card>
 )
 
@@ -111,9 +116,9 @@ const ByMail = ({ onEntered, endIfExpired }: StepProps & { onEntered: () => void
   )
 }
 
-type ChoiceProps = StepProps & { returnTo: string | undefined; onTotp: (totp: TotpBegun) => void }
+type ChoiceProps = StepProps & Pick<Props, 'onAdded'> & { onTotp: (totp: TotpBegun) => void }
 
-const Choice = ({ returnTo, onTotp, endIfExpired }: ChoiceProps) => {
+const Choice = ({ onAdded, onTotp, endIfExpired }: ChoiceProps) => {
   const words = useWords('enrolment')
   const problemsOf = useProblems()
   const begin = async (): Promise<Problems | undefined> => {
@@ -128,12 +133,12 @@ const Choice = ({ returnTo, onTotp, endIfExpired }: ChoiceProps) => {
       <Form submitLabel={words.useApp} onSubmit={begin}>
         {null}
       </Form>
-      {passkeySupport() === 'yes' && <ByPasskey returnTo={returnTo} endIfExpired={endIfExpired} />}
+      {passkeySupport() === 'yes' && <ByPasskey onAdded={onAdded} endIfExpired={endIfExpired} />}
     </>
   )
 }
 
-const ByPasskey = ({ returnTo, endIfExpired }: StepProps & { returnTo: string | undefined }) => {
+const ByPasskey = ({ onAdded, endIfExpired }: StepProps & Pick<Props, 'onAdded'>) => {
   const words = useWords('passkeys')
   const sentenceFor = useSentences()
   const [problem, setProblem] = useState<string>()
@@ -146,7 +151,7 @@ const ByPasskey = ({ returnTo, endIfExpired }: StepProps & { returnTo: string | 
     if (typeof credential === 'string') return credential === 'address' ? words.wrongAddress : words.noneAdded
     const added = await client.addPasskeyToSignIn({ credential })
     if (added.refused) return sentenceUnlessExpired(added)
-    redirectAfterSignIn(returnTo)
+    onAdded(added.value)
     return undefined
   }
   const press = async () => {

@@ -4,6 +4,7 @@ import type { Method } from '#contract/factors.js'
 import type { LoginNotice, PublicReason } from '#contract/pages.js'
 import { type FeedbackId, feedbackSentences } from '#contract/password-feedback.js'
 import type { PasswordErrorId, PasswordRuleId } from '#contract/password-rules.js'
+import type { FieldFaultId } from '#contract/profile-fields.js'
 import type { RefusalCode } from '#contract/refusals.js'
 import { admin } from './admin/en.js'
 
@@ -114,6 +115,8 @@ export const en = {
     username_characters: 'Use letters, digits and . _ - only.',
     username_edges: 'Begin and end with a letter or a digit.',
     username_alphabets: 'Use letters of one alphabet only.',
+    other_step: 'This sign-in waits for something else. Please load the page again.',
+    terms_changed: 'The terms have changed. Please load the page again and read them.',
     invalid_fields: 'Some of the values cannot be used. Please look at the fields.',
     password_rejected: 'This password cannot be used. Please choose another.',
 
@@ -518,6 +521,43 @@ export const en = {
     },
     typeUsername: 'To confirm, type your username: {username}',
     deleteSure: 'Delete my account for good',
+  },
+  'profile-fields': {
+    title: 'Further details',
+    edit: 'Change further details',
+    notGiven: 'Not given',
+    optional: '(optional)',
+    notChosen: 'Please choose',
+    yes: 'Yes',
+    no: 'No',
+    goOn: 'Continue',
+    stepHeading: 'A few more details',
+    stepLead: 'Please fill in what is missing. Then you are signed in.',
+    termsHeading: 'Terms of use',
+    termsLead: 'The terms of use are new or have changed. Please read them before you go on.',
+    agreeBefore: 'I have read the',
+    terms: 'terms of use',
+    agreeAfter: 'and agree to them.',
+    decline: 'I do not want to go on',
+    declineLead: 'Then you are not signed in. You can still download your data or delete your account for good.',
+    download: 'Download my data',
+    typeUsername: 'To delete the account, type your username',
+    deleteSure: 'Delete my account',
+    faults: {
+      unknown: 'This field is not known. Please load the page again.',
+      administrators_only: 'Only administrators can change this.',
+      required: 'Please fill in this field.',
+      wrong_type: 'This value does not fit here.',
+      characters: 'This contains characters that cannot be used.',
+      too_short: 'This is too short.',
+      too_long: 'This is too long.',
+      phone: 'Please enter the number with its country, such as +49 30 123456.',
+      url: 'Please enter an address that begins with https:// or http://.',
+      date: 'Please enter a date.',
+      too_early: 'This date is too early.',
+      too_late: 'This date is too late.',
+      choice: 'Please choose one.',
+    } satisfies Record<FieldFaultId, string>,
   },
   'second-factor': {
     title: 'Second step',

@@ -3,7 +3,14 @@ import { expect, it } from 'vitest'
 import { createClient } from './client.js'
 
 /** What is no call of a page: browsers go there, proxies ask it, or the client does it by itself. */
-const others = ['GET /api/auth/verify', 'GET /api/auth/csrf-token', 'POST /api/auth/refresh']
+const others = [
+  'GET /api/auth/verify',
+  'GET /api/auth/csrf-token',
+  'POST /api/auth/refresh',
+  // Of our own page, for a user who does not agree to the terms.
+  'GET /api/auth/second-factor/export',
+  'POST /api/auth/second-factor/delete',
+]
 const isNavigation = (operation: string) => /^GET \/api\/auth\/provider-[a-z](\/callback)?$/.test(operation)
 
 type ApiDocument = { paths: Record<string, Record<string, unknown>> }

@@ -33,6 +33,8 @@ export type Registration = {
   name?: string | undefined
   /** What the service asks new users for, by key (PROFILE_FIELDS_FILE). */
   fields?: Record<string, string | boolean | null> | undefined
+  /** The version of the terms that the user agrees to. */
+  terms?: string | undefined
   /** The token of an invitation for this address. */
   invite?: string | undefined
   /** The id (`client_id`) of the application that has sent the user here: another browser that opens the mail says so. */
@@ -50,6 +52,12 @@ export type EmailConfirmation = { token: string; password?: string | undefined }
 export type UndoLink = { token: string }
 /** With `password` it is the new one. Without, no password works, and a link to choose one is mailed. */
 export type TakeBack = UndoLink & { password?: string | undefined }
+
+/** What finishes a sign-in that waits, or leads to its next step. `terms` is the version that the user has seen. */
+export type SecondStep =
+  | { code: string; trustDevice?: boolean | undefined }
+  | { fields: Record<string, string | boolean | null> }
+  | { terms: string }
 
 /** One of the ways in the `methods` of `fresh_sign_in_required`. */
 export type Proof = { password: string } | { code: string } | { mailedCode: string } | { credential: PasskeyCredential }
@@ -116,7 +124,8 @@ const createRegistrationCalls = (sending: Sending) => ({
 const createFactorCalls = (sending: Sending) => ({
   /** What the sign-in of this browser still needs. */
   checkSecondFactor: () => sending.send<SecondFactorWaiting>('GET', 'second-factor'),
-  secondFactor: (proof: { code: string; trustDevice?: boolean | undefined }) => sending.signIn('second-factor', proof),
+  /** A code, or the answer to `next: "profile"` or `next: "terms"`. The answer has `next` again if more is missing. */
+  secondFactor: (proof: SecondStep) => sending.signIn<SignedIn | SecondFactorNeeded>('second-factor', proof),
   factors: () => sending.read<Factors>('factors'),
   beginTotp: () => sending.change<TotpBegun>('POST', 'totp'),
   confirmTotp: (proof: { code: string }) => sending.change<RecoveryCodes>('POST', 'totp/confirm', proof),

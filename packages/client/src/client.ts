@@ -31,6 +31,7 @@ export type {
   PersonalData,
   Proof,
   Registration,
+  SecondStep,
   TakeBack,
   UndoLink,
 } from './calls.js'

@@ -12,9 +12,9 @@ export const createEnrolmentCalls = ({ post, sendWithCsrfToken, signIn }: Sendin
     openEnrolment: (proof: { mailedCode: string }) => post<SecondFactorNeeded>('second-factor', proof),
     beginTotpToSignIn: () => atEnrolment<TotpBegun>('totp'),
     confirmTotpToSignIn: (proof: { code: string }) =>
-      signIn<SignedIn & RecoveryCodes>('totp/confirm', proof, atEnrolment),
+      signIn<(SignedIn | SecondFactorNeeded) & RecoveryCodes>('totp/confirm', proof, atEnrolment),
     passkeyOptionsToSignIn: () => atEnrolment<PasskeyCreationOptions>('passkeys/options'),
     addPasskeyToSignIn: (made: { credential: PasskeyCredential; name?: string | undefined }) =>
-      signIn<SignedIn & Passkey>('passkeys', made, atEnrolment),
+      signIn<(SignedIn | SecondFactorNeeded) & Passkey>('passkeys', made, atEnrolment),
   }
 }

@@ -1,12 +1,13 @@
 import type { PasskeyCreationOptions, PasskeyCredential, PasskeyRequestOptions } from '#contract/passkeys.js'
-import type { Passkey } from '#contract/schemas.js'
+import type { Passkey, SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
 import type { Sending } from './sending.js'
 
 /** The browser makes the credential of the options, and its `toJSON()` is what the service takes. */
 export const createPasskeyCalls = (sending: Sending) => ({
   /** For `PublicKeyCredential.parseRequestOptionsFromJSON`. */
   passkeyLoginOptions: () => sending.post<PasskeyRequestOptions>('passkey-login/options'),
-  passkeyLogin: (answer: { credential: PasskeyCredential }) => sending.signIn('passkey-login', answer),
+  passkeyLogin: (answer: { credential: PasskeyCredential }) =>
+    sending.signIn<SignedIn | SecondFactorNeeded>('passkey-login', answer),
   stepUpPasskeyOptions: () => sending.change<PasskeyRequestOptions>('POST', 'step-up/passkey/options'),
   /** For `PublicKeyCredential.parseCreationOptionsFromJSON`. */
   passkeyOptions: () => sending.change<PasskeyCreationOptions>('POST', 'passkeys/options'),

@@ -258,7 +258,7 @@ export const accountChangeTable = {
   },
   // Everything that refers to the user goes with the row.
   account_deleted: {
-    by: ['caller'],
+    by: ['caller', 'sign-in'],
     mail: 'account-deleted',
     undo: null,
     webhook: 'user.deleted',

@@ -1,4 +1,5 @@
 import type { Language } from '../../contract/languages.js'
+import type { SiteLinks } from '../../contract/site-links.js'
 import { shadesOf } from '../../lib/accent.js'
 import { colours, fontSizes, fonts, lineHeight, radii } from '../../lib/design-tokens.js'
 import { escapeHtml } from '../../lib/escape-html.js'
@@ -7,7 +8,7 @@ import type { Block, Letter } from './write-letter.js'
 export const asText = (letter: Letter) =>
   [
     ...letter.blocks.map((block) => ('text' in block ? block.text : 'link' in block ? block.link : block.code)),
-    `-- \n${letter.footer}`,
+    ['-- ', letter.footer, ...letter.links.map(({ label, address }) => `${label}: ${address}`)].join('\n'),
   ].join('\n\n')
 
 // Mails are always light: most mail programs make a dark form of them by themselves.
@@ -20,7 +21,7 @@ const codeStyle = `font-family:${fonts.code};font-size:${fontSizes.title}px;lett
 const smallStyle = `font-size:${fontSizes.tiny}px;color:${muted}`
 
 /** How the operator wants mails to look. */
-export type Brand = { name: string; accent: string; logoUrl?: string | undefined }
+export type Brand = { name: string; accent: string; logoUrl?: string | undefined; links?: SiteLinks }
 
 /** The logo needs a full address: mail programs do not show `data:`. */
 export const brandForMails = (brand: Brand, publicUrl: string): Brand => {
@@ -52,6 +53,9 @@ const blockAsHtml = (block: Block, brand: Brand) => {
 <p style="margin:0 0 16px;${smallStyle};word-break:break-all">${link}</p>`
 }
 
+const linkAsHtml = ({ label, address }: Letter['links'][number]) =>
+  `<br><a href="${escapeHtml(address)}" style="color:${muted}">${escapeHtml(label)}</a>`
+
 /** Styles are in the tags, because mail programs drop style sheets. Only the logo is loaded, if there is one. */
 export const asHtml = (letter: Letter, brand: Brand, language: Language) => `<!doctype html>
 <html lang="${language}">
@@ -62,7 +66,7 @@ export const asHtml = (letter: Letter, brand: Brand, language: Language) => `<!d
 <div style="${cardStyle}">
 ${letter.blocks.map((block) => blockAsHtml(block, brand)).join('\n')}
 </div>
-<p style="margin:16px 0 0;${smallStyle}">${escapeHtml(letter.footer)}</p>
+<p style="margin:16px 0 0;${smallStyle}">${escapeHtml(letter.footer)}${letter.links.map(linkAsHtml).join('')}</p>
 </div>
 </body>
 </html>

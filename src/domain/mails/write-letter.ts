@@ -1,4 +1,5 @@
 import type { Language } from '../../contract/languages.js'
+import { labelledLinks, type SiteLinks } from '../../contract/site-links.js'
 import { timeSpan } from '../../contract/time-spans.js'
 import {
   type Footer,
@@ -14,9 +15,15 @@ import { wordsIn } from './words/words-in.js'
 
 /** The parts of a mail. A link has its own line, so that every mail program recognises it. */
 export type Block = { text: string } | { link: string; label: string } | { code: string }
-export type Letter = { subject: string; blocks: Block[]; footer: string }
+export type Letter = {
+  subject: string
+  blocks: Block[]
+  footer: string
+  /** To pages of the operator, below the footer. */
+  links: readonly { label: string; address: string }[]
+}
 
-export type Site = { productName: string; addresses: Addresses }
+export type Site = { productName: string; addresses: Addresses; links?: SiteLinks }
 export type Addresses = ReturnType<typeof addressesOf>
 
 const paths: Record<PageInMails, string> = {
@@ -90,5 +97,6 @@ export const writeLetter = <Kind extends MailKind>(request: LetterOrder<Kind>, s
     subject: sentences.subject ?? '',
     blocks: parts.flatMap(blocksOf),
     footer: words.footers[footer](productName),
+    links: labelledLinks(site.links ?? {}, language),
   }
 }

@@ -1,4 +1,5 @@
 import { isLanguage, type Language } from '../../contract/languages.js'
+import type { SiteLinks } from '../../contract/site-links.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Seal } from '../../lib/seal.js'
 import type { Client } from '../sessions/client.js'
@@ -43,13 +44,17 @@ const languageFor = (
   return isAskedFor ? ofClient : 'en'
 }
 
+/** A mail has no site: its links are full addresses. */
+const fullLinks = ({ links = {} }: Brand, publicUrl: string): SiteLinks =>
+  Object.fromEntries(Object.entries(links).map(([name, address]) => [name, new URL(address, publicUrl).href]))
+
 type Dependencies = { clock: Clock; seal: Seal; letterhead: Letterhead }
 
 /** The sealed content of a mail, as the outbox has it until it is sent. */
 export const createWriteMail = ({ clock, seal, letterhead }: Dependencies) => {
   const { publicUrl, from } = letterhead
   const brand = brandForMails(letterhead.brand, publicUrl)
-  const site = { productName: brand.name, addresses: addressesOf(publicUrl) }
+  const site = { productName: brand.name, addresses: addressesOf(publicUrl), links: fullLinks(brand, publicUrl) }
 
   return <Kind extends MailKind>(request: RequestOf<Kind>, reader: MailReader | undefined) => {
     const { to, template: kind, values, client, at = clock.now() } = request

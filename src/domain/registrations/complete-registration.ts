@@ -5,6 +5,7 @@ import { commitUnlessRefused } from '../../platform/database/commit-unless-refus
 import { type Database, isUniqueViolation } from '../../platform/database/database.js'
 import type { Invitations } from '../invitations/invitations.js'
 import type { ProfileFields } from '../profile-fields/profile-fields.js'
+import type { Terms } from '../terms/terms.js'
 import type { NewUsers } from '../users/new-users.js'
 import type { User, Users } from '../users/users.js'
 import type { Pending } from './pending-registrations.js'
@@ -23,15 +24,18 @@ type Dependencies = {
   newUsers: Pick<NewUsers, 'createWithPassword'>
   invitations: Pick<Invitations, 'admit'>
   profileFields: Pick<ProfileFields, 'known'>
+  terms: Pick<Terms, 'agree'>
   clock: Clock
 }
+
+export type CompleteRegistration = ReturnType<typeof createCompleteRegistration>
 
 /**
  * Creates the account, once: a second request finds no registration. Registration may have been closed since it began. An
  * invitation that was open then still counts, unless it was used, withdrawn or replaced by a new one.
  */
 export const createCompleteRegistration =
-  ({ database, users, newUsers, invitations, profileFields, clock }: Dependencies) =>
+  ({ database, users, newUsers, invitations, profileFields, terms, clock }: Dependencies) =>
   async (pending: Pending): Promise<Completed> => {
     const completing = commitUnlessRefused(database, async (sql): Promise<Completed> => {
       const now = clock.now()
@@ -53,6 +57,7 @@ export const createCompleteRegistration =
       const { created } = admitted
       if (isRefused(created))
         return refuse(created.refused === 'email_taken' ? 'already_registered' : 'username_taken_since')
+      if (pending.agreedTerms !== undefined) await terms.agree(sql, created.id, pending.agreedTerms, openAt)
       await store.markConfirmed(sql, pending.id, now)
       return { user: created, invited: admitted.invited }
     })

@@ -6,12 +6,11 @@ import type { Database } from '../../platform/database/database.js'
 import type { Invitations } from '../invitations/invitations.js'
 import type { MailedCodes } from '../mailed-codes/mailed-codes.js'
 import type { Mails } from '../mails/mails.js'
-import type { ProfileFields } from '../profile-fields/profile-fields.js'
 import type { Client } from '../sessions/client.js'
 import { emailKey } from '../users/email.js'
 import type { NewUser, NewUsers } from '../users/new-users.js'
 import type { Users } from '../users/users.js'
-import { createCompleteRegistration, registrationLifetime } from './complete-registration.js'
+import { registrationLifetime } from './complete-registration.js'
 import { createPendingRegistrations } from './pending-registrations.js'
 import { createRegistrationMails, type RegistrationMails, type SentAgain } from './registration-mails.js'
 import { createRegistrationRows, createRegistrationStates } from './registration-states.js'
@@ -39,7 +38,6 @@ type Dependencies = {
   newUsers: NewUsers
   invitations: Pick<Invitations, 'admit'>
   mails: Pick<Mails, 'queue'>
-  profileFields: Pick<ProfileFields, 'known'>
   clock: Clock
   mailedCodes: Pick<MailedCodes, 'codeOf' | 'isCodeOf'>
 }
@@ -111,7 +109,6 @@ export const createRegistrations = (deps: Dependencies) => {
       if (row) await sendAgain(row, client, withheld)
     },
 
-    complete: createCompleteRegistration(deps),
     ofEmails: createWaitingRegistrations(deps).ofEmails,
   }
 }

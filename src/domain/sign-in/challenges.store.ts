@@ -10,6 +10,10 @@ export type ChallengeRow = {
   provider: string | null
   subject: string | null
   mail_proven: boolean
+  /** Null while a proof is missing. */
+  methods: string[] | null
+  proven_at: Date | null
+  trusted_device: string | null
   tries_left: number
   expires_at: Date
 }
@@ -22,9 +26,18 @@ const challenge = selectList<ChallengeRow>({
   provider: true,
   subject: true,
   mail_proven: 'mail_proven_at is not null',
+  methods: true,
+  proven_at: true,
+  trusted_device: true,
   tries_left: true,
   expires_at: true,
 })
+
+/** All that a session is begun with, of a sign-in that waits for its last steps. */
+export type StoredProof = { methods: readonly string[]; provenAt: Date | null; trustedDevice: string | null }
+
+const proofColumns = (proof: StoredProof | null) =>
+  proof ? [proof.methods, proof.provenAt, proof.trustedDevice] : [null, null, null]
 
 /**
  * Like a session: only while the user is enabled, no undo has taken the account back since the proof and, if a hash is given, the
@@ -44,11 +57,14 @@ export const insert = (
     undoCount: number
     client: Pick<Client, 'ip' | 'userAgent'>
     begunAt: Date
+    proof: StoredProof | null
   },
 ) =>
   sql.query(
-    `insert into sign_in_challenges (hash, user_id, way, provider, subject, expires_at, kind, ip, user_agent, begun_at)
-     select $1::bytea, u.id, $3::text, $4::text, $5::text, $6::timestamptz, $8::text, $10::text, $11::text, $12::timestamptz
+    `insert into sign_in_challenges (hash, user_id, way, provider, subject, expires_at, kind, ip, user_agent, begun_at,
+       methods, proven_at, trusted_device)
+     select $1::bytea, u.id, $3::text, $4::text, $5::text, $6::timestamptz, $8::text, $10::text, $11::text, $12::timestamptz,
+       $13::text[], $14::timestamptz, $15::uuid
      from users as u
      where u.id = $2 and u.disabled_at is null and ($7::text is null or u.password_hash = $7) and u.undo_count = $9
      for share returning hash`,
@@ -65,6 +81,7 @@ export const insert = (
       begun.client.ip,
       begun.client.userAgent,
       begun.begunAt,
+      ...proofColumns(begun.proof),
     ],
   )
 
@@ -90,6 +107,18 @@ export const proveMail = (sql: Sql, hash: Uint8Array, now: Date) =>
     [hash, now],
   )
 
+/** The proofs are complete. The browser gets another value: the one before was given for less. */
+export const moveOn = (
+  sql: Sql,
+  hash: Uint8Array,
+  to: { hash: Uint8Array; kind: string; way: string; provider: string | null; expiresAt: Date; proof: StoredProof },
+) =>
+  sql.query(
+    `update sign_in_challenges set hash = $2, kind = $3, way = $4, provider = $5, subject = null, expires_at = $6,
+       methods = $7::text[], proven_at = $8, trusted_device = $9 where hash = $1 returning hash`,
+    [hash, to.hash, to.kind, to.way, to.provider, to.expiresAt, ...proofColumns(to.proof)],
+  )
+
 export const lock = (sql: Sql, hash: Uint8Array) =>
   sql.query('select 1 from sign_in_challenges where hash = $1 for update', [hash])
 
@@ -104,6 +133,7 @@ export const removeAll = (sql: Sql, userId: string) =>
 
 export type ExpiredRow = {
   user_id: string
+  kind: string
   way: string
   provider: string | null
   ip: string
@@ -120,6 +150,6 @@ export const takeExpired = (sql: Sql, now: Date, limit: number) =>
     `with due as (select hash, user_id from sign_in_challenges where expires_at <= $1 order by expires_at limit $2),
      held as (select id from users where id in (select user_id from due) for key share skip locked)
      delete from sign_in_challenges where hash in (select hash from due join held on held.id = due.user_id)
-     returning ${selectList<ExpiredRow>({ user_id: true, way: true, provider: true, ip: true, user_agent: true, begun_at: true })}`,
+     returning ${selectList<ExpiredRow>({ user_id: true, kind: true, way: true, provider: true, ip: true, user_agent: true, begun_at: true })}`,
     [now, limit],
   )

@@ -1,4 +1,12 @@
-import type { NextStep } from '../../contract/factors.js'
+import {
+  type LastStep,
+  lastSteps,
+  type Method,
+  methods,
+  type NextStep,
+  nextSteps,
+  type ProofStep,
+} from '../../contract/factors.js'
 import { isProviderId } from '../../contract/providers.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
@@ -6,19 +14,30 @@ import { fingerprint, randomToken } from '../../lib/random.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
 import type { Client } from '../sessions/client.js'
+import type { FirstProof } from '../sessions/sessions.js'
 import type { Identity, User } from '../users/users.js'
 import * as store from './challenges.store.js'
-import { readWaiting, type WaitingBy, waysToSignIn } from './ways-to-sign-in.js'
+import { readWay, type SignedInBy, type WaitingBy, waysToSignIn } from './ways-to-sign-in.js'
 
 export const challengeLifetime = 10 * minutes
 
 /** The first proof of a sign-in, by the user as it was then. `link` is written together with the session. */
 type Begun = {
   user: Pick<User, 'id' | 'undoCount'>
-  kind: NextStep
+  kind: ProofStep
   by: WaitingBy
   passwordHash: string | undefined
   link: Identity | undefined
+  client: Client
+}
+
+/** A sign-in whose proofs are complete. `token`: of its row, if it has waited before. */
+type Complete = {
+  user: Pick<User, 'id' | 'undoCount'>
+  kind: LastStep
+  by: SignedInBy
+  proof: FirstProof
+  token: string | undefined
   client: Client
 }
 
@@ -27,7 +46,9 @@ export type Challenge = {
   id: string
   userId: string
   kind: NextStep
-  by: WaitingBy
+  by: SignedInBy
+  /** What its session begins with, when only the last steps are missing. */
+  proof: FirstProof | undefined
   link: Identity | undefined
   /** Whether the code was entered that was mailed for this enrolment. */
   mailProven: boolean
@@ -38,23 +59,41 @@ export type Challenge = {
 /** One that expired without a second proof, and who had given the first. */
 export type AbandonedChallenge = { userId: string; client: Client; begunAt: Date }
 
-const waitingIn = ({ way, provider }: Pick<store.ChallengeRow, 'way' | 'provider'>) =>
-  readWaiting(way, isProviderId(provider) ? provider : undefined)
+const wayIn = ({ way, provider }: Pick<store.ChallengeRow, 'way' | 'provider'>) =>
+  readWay(way, isProviderId(provider) ? provider : undefined)
+
+const isLastStep = (kind: string): kind is LastStep => lastSteps.some((each) => each === kind)
+const isMethod = (method: string): method is Method => Object.hasOwn(methods, method)
+
+const proofIn = (row: store.ChallengeRow, { provider }: SignedInBy): FirstProof | undefined =>
+  row.methods === null
+    ? undefined
+    : {
+        methods: row.methods.filter(isMethod),
+        provider,
+        provenAt: row.proven_at ?? undefined,
+        ...(row.trusted_device !== null && { trustedDevice: row.trusted_device }),
+      }
 
 const abandonedIn = (rows: readonly store.ExpiredRow[]): AbandonedChallenge[] =>
-  rows.flatMap(({ user_id: userId, way, provider, ip, user_agent: userAgent, begun_at: begunAt }) => {
-    const by = waitingIn({ way, provider })
-    return by && waysToSignIn[by.way].tellsOfUnfinished ? [{ userId, client: { ip, userAgent }, begunAt }] : []
+  rows.flatMap(({ user_id: userId, kind, way, provider, ip, user_agent: userAgent, begun_at: begunAt }) => {
+    const by = wayIn({ way, provider })
+    // Who has given every proof is the owner, and no stranger to be told of.
+    return by && !isLastStep(kind) && waysToSignIn[by.way].tellsOfUnfinished
+      ? [{ userId, client: { ip, userAgent }, begunAt }]
+      : []
   })
 
 const fromRow = (row: store.ChallengeRow): Challenge | undefined => {
-  const by = waitingIn(row)
-  if (!by) return undefined
+  const by = wayIn(row)
+  const proof = by && proofIn(row, by)
+  if (!by || isLastStep(row.kind) !== (proof !== undefined)) return undefined
   return {
     id: row.id,
     userId: row.user_id,
-    kind: row.kind === 'enrolment' ? 'enrolment' : 'second_factor',
+    kind: nextSteps.find((each) => each === row.kind) ?? 'second_factor',
     by,
+    proof,
     link: by.way === 'provider' && row.subject !== null ? { provider: by.provider, subject: row.subject } : undefined,
     mailProven: row.mail_proven,
     triesLeft: row.tries_left,
@@ -62,13 +101,9 @@ const fromRow = (row: store.ChallengeRow): Challenge | undefined => {
   }
 }
 
-export type Challenges = ReturnType<typeof createChallenges>
+type Dependencies = { database: Database; clock: Clock }
 
-/**
- * Sign-ins that wait for the second proof, or for an enrolment. The table of account changes says which changes of the user
- * end them.
- */
-export const createChallenges = ({ database, clock }: { database: Database; clock: Clock }) => ({
+const createBeginnings = ({ clock }: Pick<Dependencies, 'clock'>) => ({
   /** The id for the browser; undefined if the password has changed since it was checked, or the user was disabled or taken back. */
   begin: async (sql: Sql, { user, kind, by, passwordHash, link, client }: Begun) => {
     const token = randomToken()
@@ -85,9 +120,51 @@ export const createChallenges = ({ database, clock }: { database: Database; cloc
       undoCount: user.undoCount,
       client,
       begunAt: now,
+      proof: null,
     })
     return inserted.length > 0 ? token : undefined
   },
+  /** The same when the proofs are complete: the row of the sign-in goes on, with another value for the browser. */
+  waitFor: async (sql: Sql, { user, kind, by, proof, token: earlier, client }: Complete) => {
+    const token = randomToken()
+    const now = clock.now()
+    const row = {
+      hash: fingerprint(token),
+      kind,
+      way: by.way,
+      provider: by.provider ?? null,
+      expiresAt: later(now, challengeLifetime),
+      proof: {
+        methods: proof.methods,
+        provenAt: proof.provenAt ?? null,
+        trustedDevice: proof.trustedDevice ?? null,
+      },
+    }
+    const { id: userId, undoCount } = user
+    const written =
+      earlier === undefined
+        ? await store.insert(sql, {
+            ...row,
+            userId,
+            subject: null,
+            passwordHash: proof.passwordHash ?? null,
+            undoCount,
+            client,
+            begunAt: now,
+          })
+        : await store.moveOn(sql, fingerprint(earlier), row)
+    return written.length > 0 ? token : undefined
+  },
+})
+
+export type Challenges = ReturnType<typeof createChallenges>
+
+/**
+ * Sign-ins that wait for the second proof, for an enrolment, or for the last steps. The table of account changes says which changes of the user
+ * end them.
+ */
+export const createChallenges = ({ database, clock }: Dependencies) => ({
+  ...createBeginnings({ clock }),
   /** Undefined if it has expired, was used, or has no tries left. */
   find: createOptionalTransaction(database)(async (sql, token: string) => {
     const [row] = await store.select(sql, fingerprint(token), clock.now())

@@ -1,4 +1,4 @@
-import type { NextStep, SecondFactorMethod } from '../../contract/factors.js'
+import type { ProofStep } from '../../contract/factors.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
@@ -7,7 +7,7 @@ import type { TrustedDevices } from '../factors/trusted-devices.js'
 import type { FirstProof } from '../sessions/sessions.js'
 import type { Identity, User, Users } from '../users/users.js'
 import type { Challenges } from './challenges.js'
-import type { NewSession, NewSessions } from './new-sessions.js'
+import type { Entry, NewSessions } from './new-sessions.js'
 import type { NextSteps } from './next-steps.js'
 import type { Visit } from './sign-ins.js'
 import { type FirstBy, freshSinceOf, labelOf, waitingOf, waysToSignIn } from './ways-to-sign-in.js'
@@ -23,11 +23,6 @@ type FirstStep = {
   link?: Identity
   provenAt?: Date | undefined
 }
-
-/** Where a first proof leads: to a session, or to a challenge for what is still missing. */
-export type Entry =
-  | { issued: NewSession }
-  | { challenge: string; next: NextStep; methods: readonly SecondFactorMethod[] }
 
 type Dependencies = {
   database: Database
@@ -55,7 +50,7 @@ export const createFirstSteps = (deps: Dependencies) => {
   const { database, users, events, trustedDevices, challenges, nextSteps, newSessions } = deps
 
   /** One transaction. Undefined, with nothing written, if `work` gives nothing or the identity was unlinked since it was found. */
-  const whileLinked = async <Result extends NewSession | string>(
+  const whileLinked = async <Result extends Entry | string>(
     { id }: User,
     { identity }: FirstStep,
     work: (sql: Transaction) => Promise<Result | undefined>,
@@ -67,7 +62,7 @@ export const createFirstSteps = (deps: Dependencies) => {
     return isRefused(result) ? undefined : result
   }
 
-  const beginChallenge = async (user: User, step: FirstStep, next: NextStep, { client }: Visit) => {
+  const beginChallenge = async (user: User, step: FirstStep, next: ProofStep, { client }: Visit) => {
     const by = waitingOf(step.by)
     const { passwordHash, link } = step
     const challenge = await whileLinked(user, step, (sql) =>
@@ -86,17 +81,17 @@ export const createFirstSteps = (deps: Dependencies) => {
   const enter = async (user: User, step: FirstStep, visit: Visit): Promise<Entry | undefined> => {
     const proof = proofOf(step)
     const { begin, beginWithLink } = newSessions
-    const issued = step.link ? undefined : await whileLinked(user, step, (sql) => begin(sql, user, proof, visit))
-    if (issued) return { issued }
+    const { by, link } = step
+    const entered = link ? undefined : await whileLinked(user, step, (sql) => begin(sql, user, { by, proof }, visit))
+    if (entered) return entered
     const needed = await nextSteps.nextFor(user.id)
     if (!needed) return undefined
     const { allowsTrustedDevice, next, methods } = needed
     const trustedDevice = allowsTrustedDevice ? await trustedDevices.find(user.id, visit.trustedDevices) : undefined
     if (trustedDevice !== undefined) {
-      const trusted = await whileLinked(user, step, (sql) =>
-        beginWithLink(sql, user, { ...proof, trustedDevice }, step.link, visit),
+      return whileLinked(user, step, (sql) =>
+        beginWithLink(sql, user, { by, proof: { ...proof, trustedDevice } }, link, visit),
       )
-      return trusted && { issued: trusted }
     }
     const challenge = await beginChallenge(user, step, next, visit)
     return challenge === undefined ? undefined : { challenge, next, methods }

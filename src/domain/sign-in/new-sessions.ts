@@ -1,3 +1,4 @@
+import type { LastStep, NextStep, SecondFactorMethod } from '../../contract/factors.js'
 import type { Transaction } from '../../platform/database/database.js'
 import type { AccountChanges, Changes } from '../accounts/account-changes.js'
 import type { Events } from '../events/events.js'
@@ -6,8 +7,10 @@ import type { Identities } from '../providers/identities.js'
 import type { FirstProof, Issued, Sessions } from '../sessions/sessions.js'
 import type { UserChanges } from '../users/user-changes.js'
 import type { Identity, User } from '../users/users.js'
+import type { Challenges } from './challenges.js'
+import type { LastSteps } from './last-steps.js'
 import type { Visit } from './sign-ins.js'
-import { eventOf, type SignedInBy } from './ways-to-sign-in.js'
+import { completeOf, eventOf, type SignedInBy } from './ways-to-sign-in.js'
 
 type Dependencies = {
   sessions: Sessions
@@ -16,7 +19,17 @@ type Dependencies = {
   knownDevices: KnownDevices
   events: Pick<Events, 'record'>
   identities: Pick<Identities, 'linkByAddress'>
+  challenges: Pick<Challenges, 'waitFor' | 'remove'>
+  lastSteps: Pick<LastSteps, 'nextFor' | 'areDue'>
 }
+
+/** Where a proof leads: to a session, or to a challenge for what is still missing. */
+export type Entry =
+  | { issued: NewSession }
+  | { challenge: string; next: NextStep; methods: readonly SecondFactorMethod[] }
+
+/** A sign-in. `token`: of the challenge that it has waited with; `done`: the last step that was answered. */
+type Entering = { by: SignedInBy; proof: FirstProof; token?: string | undefined; done?: LastStep }
 
 /** With what makes its browser known from now on; undefined if the browser's cookie was not seen. */
 export type NewSession = Issued & { knownDevices: readonly string[] | undefined }
@@ -47,26 +60,51 @@ const createBegin =
     return { ...issued, knownDevices: remembered }
   }
 
+export const callerOf = ({ user, sessionId }: NewSession) => ({ userId: user.id, sessionId, generation: 0 })
+
+/** A session, or the first of the last steps that is open. */
+const createBeginOrWait = (deps: Dependencies) => {
+  const { challenges, lastSteps } = deps
+  const beginAndTell = createBegin(deps)
+  return async (
+    sql: Transaction,
+    user: User,
+    { by, proof, token, done }: Entering,
+    visit: Visit,
+  ): Promise<Entry | undefined> => {
+    const next = await lastSteps.nextFor(sql, user, done)
+    if (next === undefined) {
+      const issued = await beginAndTell(sql, user, proof, visit)
+      if (issued && token !== undefined) await challenges.remove(sql, token)
+      return issued && { issued }
+    }
+    if (!(await lastSteps.areDue(sql, user, proof))) return undefined
+    const waiting = { user, kind: next, by: completeOf(by), proof, token, client: visit.client }
+    const challenge = await challenges.waitFor(sql, waiting)
+    return challenge === undefined ? undefined : { challenge, next, methods: [] }
+  }
+}
+
 export type NewSessions = ReturnType<typeof createNewSessions>
 
 /** How sessions begin inside a transaction, and what is recorded of each that began. */
 export const createNewSessions = (deps: Dependencies) => {
-  const { accountChanges, events, identities, sessions } = deps
-  const beginAndTell = createBegin(deps)
+  const { accountChanges, events, identities, sessions, lastSteps } = deps
+  const beginOrWait = createBeginOrWait(deps)
 
-  /** With what a link has done to the account: its event names the session. */
+  /** With what a link has done to the account: its event names the session, if it begins now. */
   const begin = async (
     sql: Transaction,
     user: User,
-    proof: FirstProof,
+    entering: Entering,
     visit: Visit,
     linked?: Changes<'provider_linked'>,
   ) => {
-    const issued = await beginAndTell(sql, user, proof, visit)
-    if (!issued) return undefined
-    const caller = { userId: user.id, sessionId: issued.sessionId, generation: 0 }
-    if (linked) await accountChanges.bySignIn(sql, { user, client: visit.client, caller }, linked)
-    return issued
+    const entry = await beginOrWait(sql, user, entering, visit)
+    if (!entry || !linked) return entry
+    const session = 'issued' in entry && { caller: callerOf(entry.issued) }
+    await accountChanges.bySignIn(sql, { user, client: visit.client, ...session }, linked)
+    return entry
   }
 
   /**
@@ -80,24 +118,27 @@ export const createNewSessions = (deps: Dependencies) => {
 
   return {
     begin,
-    /** A link that waited is written together with the session: the user's row is locked, and both are there or none. */
+    /** A link that waited is written together with the last proof: the user's row is locked, and both are there or none. */
     beginWithLink: async (
       sql: Transaction,
       user: User,
-      proof: FirstProof,
+      entering: Entering,
       link: Identity | undefined,
       visit: Visit,
     ) => {
       const linked = link && (await identities.linkByAddress(sql, user, link))
-      return link && !linked ? undefined : begin(sql, user, proof, visit, linked)
+      return link && !linked ? undefined : begin(sql, user, entering, visit, linked)
     },
+    /** Whether a session of this user would wait for a last step. */
+    waits: async (sql: Transaction, user: User) => (await lastSteps.nextFor(sql, user)) !== undefined,
     /** After the commit. `created`: the provider with which the sign-in has created the account. */
-    record: async (issued: NewSession, by: SignedInBy, visit: Visit, created?: Identity['provider']) => {
+    record: async (entry: Entry, by: SignedInBy, visit: Visit, created?: Identity['provider']) => {
+      if (!('issued' in entry)) return
+      const { issued } = entry
       const about = { userId: issued.user.id, sessionId: issued.sessionId }
       if (created) await events.record({ kind: 'registered', provider: created, ...about }, visit.client)
       await endEarlier(visit)
       await events.record({ ...eventOf(by), ...about }, visit.client)
-      return issued
     },
   }
 }

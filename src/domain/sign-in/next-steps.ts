@@ -1,4 +1,4 @@
-import { enrolmentMethods, type NextStep, type SecondFactorMethod } from '../../contract/factors.js'
+import { enrolmentMethods, type ProofStep, type SecondFactorMethod } from '../../contract/factors.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
 import type { Factors } from '../factors/factors.js'
@@ -11,11 +11,11 @@ type Dependencies = {
   /** Whether every session needs a second factor, also of an account that has none. */
   secondFactorRequired: boolean
 }
-type Step = { next: NextStep; methods: readonly SecondFactorMethod[]; allowsTrustedDevice: boolean }
+type Step = { next: ProofStep; methods: readonly SecondFactorMethod[]; allowsTrustedDevice: boolean }
 
 export type NextSteps = ReturnType<typeof createNextSteps>
 
-/** What a sign-in needs after its first proof. */
+/** Which proof a sign-in needs after its first one. */
 export const createNextSteps = ({ database, factors, passkeys, secondFactorRequired }: Dependencies) => {
   const withPasskeys = async (sql: Sql, userId: string, codes: SecondFactorMethod[]): Promise<SecondFactorMethod[]> =>
     (await passkeys.countUsable(sql, userId)) > 0 ? ['passkey', ...codes] : codes

@@ -12,7 +12,7 @@ import type { FirstProof } from '../sessions/sessions.js'
 import type { User, Users } from '../users/users.js'
 import type { Challenge, Challenges } from './challenges.js'
 import type { Enrolments } from './enrolments.js'
-import type { NewSession, NewSessions } from './new-sessions.js'
+import { callerOf, type Entry, type NewSessions } from './new-sessions.js'
 import type { NextSteps } from './next-steps.js'
 import type { Visit } from './sign-ins.js'
 import { waysToSignIn } from './ways-to-sign-in.js'
@@ -60,18 +60,19 @@ export const createByCode = (deps: CodeDependencies) => {
     return factors.prove({ userId, code, client, device }, async (sql, user, accept, second) => {
       if (!(await challenges.lock(sql, token))) return refuse('challenge_over')
       if (!(await accept())) return refuse('wrong_second_factor')
-      await challenges.remove(sql, token)
-      const issued = await newSessions.beginWithLink(sql, user, bothProofs(challenge, second), link, visit)
-      if (!issued) return refuse('challenge_over')
-      return { issued, trustedDevices: trustDevice && second === 'otp' ? await trust(sql, user, visit) : undefined }
+      const entering = { by: challenge.by, proof: bothProofs(challenge, second), token }
+      const entry = await newSessions.beginWithLink(sql, user, entering, link, visit)
+      if (!entry) return refuse('challenge_over')
+      return { entry, trustedDevices: trustDevice && second === 'otp' ? await trust(sql, user, visit) : undefined }
     })
   }
 
   return async (second: SecondProof, visit: Visit) => {
     const challenge = await challenges.reserveTry(second.token)
     if (!challenge) return refuse('challenge_over')
-    if (challenge.kind === 'enrolment') {
+    if (challenge.kind !== 'second_factor') {
       await challenges.giveBackTry(second.token)
+      if (challenge.kind !== 'enrolment') return refuse('other_step')
       return refuse(challenge.mailProven ? 'no_totp_begun' : 'mailed_code_required')
     }
     const finished = await finish(challenge, second, visit)
@@ -80,7 +81,7 @@ export const createByCode = (deps: CodeDependencies) => {
       if (finished.refused === 'too_many_codes') await challenges.giveBackTry(second.token)
       return finished
     }
-    await newSessions.record(finished.issued, challenge.by, visit)
+    await newSessions.record(finished.entry, challenge.by, visit)
     return finished
   }
 }
@@ -103,13 +104,11 @@ export type ByPasskey = ReturnType<typeof createByPasskey>
 export const createByPasskey = (deps: PasskeyDependencies) => {
   const { database, users, passkeys, identities, challenges, newSessions } = deps
 
-  /** The waiting sign-in of this browser, if it is one of this user. It is over then. */
-  const takeChallenge = async (sql: Transaction, token: string | undefined, userId: string) => {
+  /** The waiting sign-in of this browser, if it is one of this user. It goes on with the passkey. */
+  const lockChallenge = async (sql: Transaction, token: string | undefined, userId: string) => {
     if (token === undefined || !(await challenges.lock(sql, token))) return undefined
     const challenge = await challenges.find(sql, token)
-    if (challenge?.userId !== userId) return undefined
-    await challenges.remove(sql, token)
-    return challenge
+    return challenge?.userId === userId ? { ...challenge, token } : undefined
   }
 
   /** One transaction: the use of the passkey is written down and the session begins, or nothing of it. */
@@ -117,19 +116,21 @@ export const createByPasskey = (deps: PasskeyDependencies) => {
     commitUnlessRefused(database, async (sql) => {
       const user = await users.lockEnabled(sql, proven.userId)
       if (!user || !(await passkeys.accept(sql, proven))) return refuse('no_session')
-      const challenge = await takeChallenge(sql, token, user.id)
-      const proof = challenge ? bothProofs(challenge, 'passkey') : { methods: ['passkey'] as const }
+      const challenge = await lockChallenge(sql, token, user.id)
+      const isSecond = challenge !== undefined && challenge.proof === undefined
+      const proof = isSecond ? bothProofs(challenge, 'passkey') : { methods: ['passkey'] as const }
       const linked = challenge?.link && (await identities.linkByAddress(sql, user, challenge.link))
-      const issued = await newSessions.begin(sql, user, proof, visit, linked)
-      return issued ? { issued, challenge } : refuse('no_session')
+      const entering = { by: { way: 'passkey' } as const, proof, token: challenge?.token }
+      const entry = await newSessions.begin(sql, user, entering, visit, linked)
+      return entry ? { entry, challenge } : refuse('no_session')
     })
 
   return async (proven: ProvenPasskey, token: string | undefined, visit: Visit) => {
     const entered = await enter(proven, token, visit)
     if (isRefused(entered)) return undefined
-    const { issued, challenge } = entered
-    await newSessions.record(issued, { way: 'passkey' }, visit)
-    return { issued, isChallengeOver: challenge !== undefined }
+    const { entry, challenge } = entered
+    await newSessions.record(entry, { way: 'passkey' }, visit)
+    return { entry, isChallengeOver: challenge !== undefined }
   }
 }
 
@@ -171,16 +172,20 @@ export const createByEnrolment = (deps: EnrolmentDependencies) => {
       if (await nextSteps.hasFactor(sql, user.id)) return refuse('challenge_over')
       const added = await add(sql, user, challenge.id)
       if ('refused' in added) return added
-      await challenges.remove(sql, token)
-      const proof = bothProofs(challenge, second)
-      const issued: NewSession | undefined = await newSessions.beginWithLink(sql, user, proof, challenge.link, visit)
-      // A factor must not stay without the session, or its recovery codes would never be shown.
-      if (!issued) return refuse('challenge_over')
-      const caller = { userId: user.id, sessionId: issued.sessionId, generation: 0 }
-      await accountChanges.bySignIn(sql, { user, client: visit.client, caller }, added.changes)
-      return { issued, added: added.result }
+      // A new factor voids the sign-ins that wait. This one is among them, and waits anew for a last step.
+      const waits = await newSessions.waits(sql, user)
+      if (waits) await accountChanges.bySignIn(sql, { user, client: visit.client }, added.changes)
+      const entering = { by: challenge.by, proof: bothProofs(challenge, second), token: waits ? undefined : token }
+      const entry: Entry | undefined = await newSessions.beginWithLink(sql, user, entering, challenge.link, visit)
+      // A factor must not stay without the sign-in, or its recovery codes would never be shown.
+      if (!entry) return refuse('challenge_over')
+      if ('issued' in entry) {
+        const caller = callerOf(entry.issued)
+        await accountChanges.bySignIn(sql, { user, client: visit.client, caller }, added.changes)
+      }
+      return { entry, added: added.result }
     })
-    if ('issued' in finished) await newSessions.record(finished.issued, challenge.by, visit)
+    if ('entry' in finished) await newSessions.record(finished.entry, challenge.by, visit)
     return finished
   }
 }

@@ -9,7 +9,7 @@ import type { NewSessions } from './new-sessions.js'
 import type { NextSteps } from './next-steps.js'
 import type { ByCode, ByEnrolment, ByPasskey } from './second-steps.js'
 
-export type { Entry } from './first-steps.js'
+export type { Entry } from './new-sessions.js'
 
 /** A browser that signs in: and what it knows from earlier sign-ins. */
 export type Visit = {
@@ -56,7 +56,7 @@ export const createSignIns = (deps: Dependencies) => {
     byPassword: async (user: User, passwordHash: string, visit: Visit) => {
       const by = { way: 'password' } as const
       const entry = await enter(user, { by, passwordHash }, visit)
-      if (entry && 'issued' in entry) await newSessions.record(entry.issued, by, visit)
+      if (entry) await newSessions.record(entry, by, visit)
       return entry
     },
 
@@ -68,7 +68,7 @@ export const createSignIns = (deps: Dependencies) => {
       const by = { way: 'registration' } as const
       const entry = await enter(user, { by }, visit)
       if (!entry) return undefined
-      if ('issued' in entry) await newSessions.record(entry.issued, by, visit)
+      if ('issued' in entry) await newSessions.record(entry, by, visit)
       else await events.record({ kind: 'registered', userId: user.id }, visit.client)
       return entry
     },
@@ -79,7 +79,7 @@ export const createSignIns = (deps: Dependencies) => {
       const by = { way: 'provider', provider } as const
       const entry = await enter(user, { by, provenAt, ...(isLinkWaiting ? { link: identity } : { identity }) }, visit)
       if (!entry) throw new Error('The account changed while signing in')
-      if ('issued' in entry) await newSessions.record(entry.issued, by, visit, isNew ? provider : undefined)
+      if ('issued' in entry) await newSessions.record(entry, by, visit, isNew ? provider : undefined)
       // The account is there already.
       else if (isNew) await events.record({ kind: 'registered', userId: user.id, provider }, visit.client)
       return entry
@@ -98,7 +98,8 @@ export const createSignIns = (deps: Dependencies) => {
       if (!challenge) return undefined
       const { kind: next, userId, expiresAt, mailProven } = challenge
       const isEnrolment = next === 'enrolment'
-      const methods = isEnrolment ? [...enrolmentMethods] : await nextSteps.methodsOf(userId)
+      const ofFactors = next === 'second_factor' ? await nextSteps.methodsOf(userId) : []
+      const methods = isEnrolment ? [...enrolmentMethods] : ofFactors
       return { next, methods, expiresAt, mailedCodeRequired: isEnrolment && !mailProven }
     },
   }

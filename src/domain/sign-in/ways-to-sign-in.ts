@@ -124,7 +124,7 @@ const freshness: Record<Trusted['freshSince'], (provenAt?: Date) => Date | undef
 export const freshSinceOf = (way: WayToSignIn, provenAt?: Date) => freshness[waysToSignIn[way].freshSince](provenAt)
 
 /** Whether a code by mail opens the enrolment of a sign-in that waits as this. */
-export const isOpenedByMail = ({ way }: WaitingBy) => waysToSignIn[way].beforeEnrolment === 'mailed code'
+export const isOpenedByMail = ({ way }: SignedInBy) => waysToSignIn[way].beforeEnrolment === 'mailed code'
 
 export const canSignIn = (account: Means) => names.some((name) => waysToSignIn[name].isOpenTo(account))
 
@@ -146,8 +146,11 @@ export const waitingOf = (by: FirstBy): WaitingBy =>
   by.way === 'provider' ? by : { way: waitsAs[waysToSignIn[by.way].method] }
 
 /** As it was stored. Undefined for a way that this release does not know: such a sign-in is over. */
-export const readWaiting = (way: string, provider: ProviderId | undefined): WaitingBy | undefined => {
+export const readWay = (way: string, provider: ProviderId | undefined): SignedInBy | undefined => {
   if (way === 'provider') return provider && { way, provider }
-  const known = Object.values(waitsAs).find((each) => each === way)
+  const known = names.find((each) => each === way)
   return known && known !== 'provider' ? { way: known } : undefined
 }
+
+/** The same when its proofs are complete. Of a registration, the event was written when its account was made. */
+export const completeOf = (by: SignedInBy): SignedInBy => (by.way === 'registration' ? { way: 'password' } : by)

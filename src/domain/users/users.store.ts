@@ -23,6 +23,7 @@ export type UserRow = StoredProfile & {
   created_at: Date
   disabled_at: Date | null
   undo_count: number
+  has_signed_in: boolean
 }
 
 export type Identity = { provider: ProviderId; subject: string }
@@ -42,6 +43,7 @@ const columns = {
   created_at: true,
   disabled_at: true,
   undo_count: true,
+  has_signed_in: 'first_signed_in_at is not null',
 } as const
 const user = selectList<UserRow>(columns)
 
@@ -159,7 +161,7 @@ export const insertFromProvider = (
      ), identity as (
        insert into identities (user_id, provider, subject, linked_at) select id, $7, $8, ${databaseMoment('$10')} from account
      )
-     select ${selectList<UserRow>({ ...columns, providers: true })} from account`,
+     select ${selectList<UserRow>({ ...columns, providers: true, has_signed_in: true })} from account`,
     [
       ...[id, email.email, email.key, username.username, username.key, name, identity.provider, identity.subject],
       ...[now, clockOffset, language ?? null],

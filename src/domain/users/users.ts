@@ -27,6 +27,7 @@ export type User = Profile & {
   disabled: boolean
   /** How often the account was taken back by an undo link. */
   undoCount: number
+  hasSignedIn: boolean
 }
 
 export type { Identity } from './users.store.js'
@@ -45,6 +46,7 @@ const fromRow = (row: store.UserRow): User => ({
   createdAt: row.created_at,
   disabled: row.disabled_at !== null,
   undoCount: row.undo_count,
+  hasSignedIn: row.has_signed_in,
 })
 
 export const firstUser = async (rows: Promise<store.UserRow[]>) => {

@@ -11,6 +11,7 @@ import { kindsHiddenFromUsers } from '../../domain/mails/sent-mails.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
+import type { Terms } from '../../domain/terms/terms.js'
 import type { Undos } from '../../domain/undos/undos.js'
 import type { IdentityLinks } from '../../domain/users/identity-links.js'
 import type { UserChanges } from '../../domain/users/user-changes.js'
@@ -24,11 +25,12 @@ type NamesDependencies = {
   usernames: Pick<Usernames, 'formerOf'>
   emailChanges: Pick<EmailChanges, 'waitingOf'>
   undos: Pick<Undos, 'formerEmailsOf'>
+  terms: Pick<Terms, 'agreedBy'>
 }
 
-/** Usernames and addresses that the account had, or waits for. */
+/** Usernames and addresses that the account had, or waits for, and the terms that were agreed to. */
 export const createNamesData =
-  ({ userChanges, usernames, emailChanges, undos }: NamesDependencies) =>
+  ({ userChanges, usernames, emailChanges, undos, terms }: NamesDependencies) =>
   async (userId: string) => {
     const waiting = await emailChanges.waitingOf(userId)
     return {
@@ -46,6 +48,10 @@ export const createNamesData =
       formerEmails: (await undos.formerEmailsOf(userId)).map(({ email, reservedUntil }) => ({
         email,
         reservedUntil: reservedUntil.toISOString(),
+      })),
+      agreedTerms: (await terms.agreedBy(userId)).map(({ version, agreedAt }) => ({
+        version,
+        agreedAt: agreedAt.toISOString(),
       })),
       formerUsernames: (await usernames.formerOf(userId)).map(({ username, reservedUntil }) => ({
         username,

@@ -8,7 +8,7 @@ import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import { type Enrolling, enrollerSecurity } from '../../http/enrolling.js'
 import type { Guards } from '../../http/guards.js'
-import { sendRotated, sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
+import { sendFinished, sendRotated, withCookies, withHeaders } from '../../http/responses.js'
 import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { uuidPattern } from '../../lib/uuid.js'
@@ -97,9 +97,8 @@ export const factorsRoutes = (server: Server, deps: Dependencies) => {
   const confirmAtEnrolment = async (code: string, token: string, request: FastifyRequest, reply: FastifyReply) => {
     const finished = await totpEnrolment.confirm(code, token, signInCookies.visitOf(request))
     if (isRefused(finished)) return confirmRefusals.sendRefusal(signInCookies.clearedIfOver(reply, finished), finished)
-    signInCookies.clearChallenge(reply)
-    const { issued, recoveryCodes } = finished
-    return sendSignedIn(reply, cookies, issued, { recoveryCodes })
+    const { entry, recoveryCodes } = finished
+    return sendFinished(reply, { cookies, signInCookies }, entry, { recoveryCodes })
   }
 
   server.post(

@@ -55,8 +55,8 @@ export const createTotpEnrolment = ({ factors, signIns, enrolments }: EnrolmentD
     const finished = await signIns.byEnrolment({ token, second: 'otp' }, visit, (sql, user, challengeId) =>
       addTotp(factors, sql, user, { sessionId: challengeId, code }),
     )
-    if (!('issued' in finished)) return finished
-    return { issued: finished.issued, recoveryCodes: finished.added.recoveryCodes }
+    if (!('entry' in finished)) return finished
+    return { entry: finished.entry, recoveryCodes: finished.added.recoveryCodes }
   },
 })
 

@@ -28,6 +28,7 @@ const serverWith = (afterSignIn: string, hasAdminPage = false) => {
     noteReturnTo: ({ query }) => void noted.push(query),
     hasMailbox: false,
     hasAdminPage,
+    registrationFields: [],
   })
   made.setNotFoundHandler(pages.notFound)
   return made

@@ -23,6 +23,7 @@ const settings: PageSettings = {
   allowedOrigins: [],
   afterSignIn: '/dashboard',
   hasMailbox: false,
+  registrationFields: [],
 }
 const theme = { name: 'Latchkey', accent: '#1f6f5c' }
 

@@ -1,5 +1,6 @@
 import type { Language } from '../../contract/languages.js'
 import { type PageSettings, settingsElement } from '../../contract/pages.js'
+import { labelledLinks, type SiteLinks } from '../../contract/site-links.js'
 import { pagePolicy } from '../../http/headers.js'
 import { shadesOf } from '../../lib/accent.js'
 import { markIcon, markSvg } from '../../lib/brand-mark.js'
@@ -8,7 +9,7 @@ import { colours } from '../../lib/design-tokens.js'
 import { escapeHtml } from '../../lib/escape-html.js'
 import type { NotFoundPage, Page } from './assets.js'
 
-export type Theme = { name: string; logoUrl?: string | undefined; accent: string }
+export type Theme = { name: string; logoUrl?: string | undefined; accent: string; links?: SiteLinks }
 type Shell = {
   language: Language
   title: string
@@ -67,9 +68,17 @@ ${head}
 <body class="${kind}">
 <header class="brand">${logo(theme)}<span>${escapeHtml(theme.name)}</span></header>
 <main id="page">${main}</main>
-</body>
+${footer(theme, language)}</body>
 </html>
 `
+}
+
+/** Pages of the operator. Without any there is no footer. */
+const footer = ({ links = {} }: Theme, language: Language) => {
+  const shown = labelledLinks(links, language).map(
+    ({ label, address }) => `<a href="${escapeHtml(address)}">${escapeHtml(label)}</a>`,
+  )
+  return shown.length === 0 ? '' : `<footer class="site-links">${shown.join('\n')}</footer>\n`
 }
 
 const logo = ({ logoUrl }: Theme) =>

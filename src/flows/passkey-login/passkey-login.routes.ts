@@ -1,14 +1,14 @@
 import { Type } from 'typebox'
 import { isRefused } from '../../contract/outcome.js'
 import { PasskeyCredential, PasskeyRequestOptions } from '../../contract/passkeys.js'
-import { SignedIn } from '../../contract/schemas.js'
+import { SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
 import type { PasskeyCeremonies } from '../../domain/passkeys/passkey-ceremonies.js'
 import { clientDataOf } from '../../domain/passkeys/verification.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { CeremonyCookies } from '../../http/cookies/tab-cookies.js'
 import type { Limits } from '../../http/limits/limits.js'
-import { sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
+import { sendEntry, sendFinished, withCookies, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createPasskeyLogin } from './passkey-login.js'
@@ -39,6 +39,7 @@ const schema = {
   body: Type.Object({ credential: PasskeyCredential }),
   response: {
     200: withHeaders(SignedIn, { 'Set-Cookie': 'access_token and refresh_token' }),
+    202: withHeaders(SecondFactorNeeded, { 'Set-Cookie': 'challenge, for POST /api/auth/second-factor' }),
     ...withCookies(responses, { 401: 'Clears what bound the challenge to this browser' }),
   },
 }
@@ -69,7 +70,7 @@ export const passkeyLoginRoutes = (server: Server, deps: Dependencies) => {
     const challenge = signInCookies.challengeOf(request)
     const entered = await passkeyLogin({ credential, sealedChallenge, challenge }, signInCookies.visitOf(request))
     if (isRefused(entered)) return sendRefusal(reply, entered)
-    if (entered.isChallengeOver) signInCookies.clearChallenge(reply)
-    return sendSignedIn(reply, cookies, entered.issued)
+    const send = entered.isChallengeOver ? sendFinished : sendEntry
+    return send(reply, { cookies, signInCookies }, entered.entry)
   })
 }

@@ -6,6 +6,7 @@ import type { ProfileFields } from '../../domain/profile-fields/profile-fields.j
 import type { RegistrationGate } from '../../domain/registrations/registration-gate.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import type { Client } from '../../domain/sessions/client.js'
+import type { Terms } from '../../domain/terms/terms.js'
 import { displayName } from '../../domain/users/display-name.js'
 import { type Email, readEmail } from '../../domain/users/email.js'
 import { chooseUsername } from '../../domain/users/username.js'
@@ -18,6 +19,8 @@ type NewRegistration = {
   password: string
   name?: string | undefined
   fields?: ProfileFieldChanges | undefined
+  /** The version that the user has seen and agreed to. */
+  terms?: string | undefined
   invite?: string | undefined
   /** The secret of the registration that this browser began before. */
   earlier?: string | undefined
@@ -32,6 +35,7 @@ type Dependencies = {
   registrationGate: RegistrationGate
   invitations: Invitations
   profileFields: Pick<ProfileFields, 'begin'>
+  terms: Pick<Terms, 'version'>
 }
 
 /**
@@ -39,7 +43,7 @@ type Dependencies = {
  * and time; only its owner sees the difference, in the mail.
  */
 export const createRegister = (deps: Dependencies) => {
-  const { usernames, passwords, registrations, registrationGate: gate, invitations, profileFields } = deps
+  const { usernames, passwords, registrations, registrationGate: gate, invitations, profileFields, terms } = deps
 
   /** One refusal for every invitation that does not work, whatever is wrong with it, and also if the address has an account. */
   const refusalOfInvitation = async (token: string, email: Email) => {
@@ -61,6 +65,7 @@ export const createRegister = (deps: Dependencies) => {
     const name = displayName(request.name)
     if (isRefused(username)) return username
     const person = { username: username.username, email: email.email, name }
+    if (request.terms !== undefined && request.terms !== terms.version) return refuse('terms_changed')
     const fields = profileFields.begin(request.fields)
     if (isRefused(fields)) return fields
     // Before the password, whose faults the page can ask for itself: so it can show everything at once.
@@ -72,7 +77,13 @@ export const createRegister = (deps: Dependencies) => {
 
     // The same rows are written for an email that has an account, but writing its mail may take a different time.
     const withheld = !(await mayMail())
-    const mailing = { ...(invite !== undefined && { invite }), earlier, withheld, applicationId }
+    const mailing = {
+      ...(invite !== undefined && { invite }),
+      earlier,
+      withheld,
+      applicationId,
+      agreedTerms: request.terms,
+    }
     const registering = registrations.begin({ email, username, name, passwordHash, fields }, client, mailing)
     return { browserToken: await atLeast(minResponseTime, registering) }
   }

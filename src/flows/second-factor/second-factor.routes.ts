@@ -2,15 +2,17 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { enrolmentMethods } from '../../contract/factors.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
-import { SecondFactorNeeded, SecondFactorWaiting, SignedIn } from '../../contract/schemas.js'
+import { ProfileFieldChanges } from '../../contract/profile-fields.js'
+import { SecondFactorNeeded, SecondFactorWaiting, SignedIn, type TermsOfUse } from '../../contract/schemas.js'
 import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
 import type { Enrolments } from '../../domain/sign-in/enrolments.js'
-import type { SignIns } from '../../domain/sign-in/sign-ins.js'
+import type { LastAnswers } from '../../domain/sign-in/last-answers.js'
+import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { Limits } from '../../http/limits/limits.js'
-import { sendSignedIn, withCookies, withHeaders } from '../../http/responses.js'
+import { sendFinished, withCookies, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { clearsChallenge, needsChallenge } from './challenge-document.js'
@@ -25,6 +27,9 @@ const { responses, sendRefusal } = routeRefusals(
   'no_totp_begun',
   'challenge_over',
   'not_enrolling',
+  'invalid_fields',
+  'terms_changed',
+  'other_step',
   'cross_site',
   'too_many_requests',
   'unavailable',
@@ -41,17 +46,19 @@ const schema = {
   summary:
     'Finish a sign-in with a code of the authenticator app or a recovery code, or open its enrolment with a mailed code',
   ...needsChallenge,
-  description: `${needsChallenge.description} Takes \`code\` or \`mailedCode\`. After a mailed code a second factor can be added, which finishes the sign-in.`,
+  description: `${needsChallenge.description} Takes one of \`code\`, \`mailedCode\`, \`fields\` (after \`next: "profile"\`) and \`terms\` (after \`next: "terms"\`). After a mailed code a second factor can be added, which finishes the sign-in.`,
   body: Type.Object({
     code: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Spaces and hyphens are ignored' })),
     mailedCode: Type.Optional(Type.String({ minLength: 1, maxLength: 32, description: 'At an enrolment' })),
+    fields: Type.Optional(ProfileFieldChanges),
+    terms: Type.Optional(Type.String({ maxLength: 64, description: 'The version that the user agrees to' })),
     trustDevice: Type.Optional(
       Type.Boolean({ description: 'Ask for no code in this browser for a while. Not with a recovery code' }),
     ),
   }),
   response: {
     200: withHeaders(SignedIn, { 'Set-Cookie': 'access_token and refresh_token; trusted_device if it was asked for' }),
-    202: SecondFactorNeeded,
+    202: withHeaders(SecondFactorNeeded, { 'Set-Cookie': 'challenge, for the next step' }),
     ...withCookies(responses, clearsChallenge),
   },
 }
@@ -59,14 +66,42 @@ const schema = {
 type Dependencies = {
   signIns: SignIns
   enrolments: Enrolments
+  lastAnswers: LastAnswers
+  termsOfUse: TermsOfUse | undefined
   trustedDevices: Pick<TrustedDevices, 'areOffered' | 'trustedFor'>
   signInCookies: SignInCookies
   cookies: Cookies
   limits: Limits
 }
 
+/** The answers that are no code of a factor. */
+const createAnswers = ({ enrolments, signInCookies, cookies }: Dependencies) => {
+  const openEnrolment = async (request: FastifyRequest, reply: FastifyReply, mailedCode: string) => {
+    const token = signInCookies.challengeOf(request)
+    const client = clientOf(request)
+    const opened =
+      token === undefined ? refuse('challenge_over') : await enrolments.enterMailedCode(token, mailedCode, client)
+    if (isRefused(opened)) return sendRefusal(signInCookies.clearedIfOver(reply, opened), opened)
+    return reply.status(202).send({ next: 'enrolment', methods: enrolmentMethods })
+  }
+
+  /** What is asked for behind the proofs. */
+  const answerLast = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    answer: (token: string, visit: Visit) => ReturnType<LastAnswers['byProfile' | 'byTerms']>,
+  ) => {
+    const token = signInCookies.challengeOf(request)
+    const entry = token === undefined ? refuse('challenge_over') : await answer(token, signInCookies.visitOf(request))
+    if (isRefused(entry)) return sendRefusal(signInCookies.clearedIfOver(reply, entry), entry)
+    return sendFinished(reply, { cookies, signInCookies }, entry)
+  }
+
+  return { openEnrolment, answerLast }
+}
+
 export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
-  const { signIns, enrolments, trustedDevices, signInCookies, cookies, limits } = deps
+  const { signIns, lastAnswers, termsOfUse, trustedDevices, signInCookies, cookies, limits } = deps
   const path = '/api/auth/second-factor'
   const onRequest = limits.byNetwork
 
@@ -80,24 +115,28 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
     const isFinishedByApp = waiting.next === 'second_factor' && waiting.methods.includes('totp')
     const trustDevice = isFinishedByApp && trustedDevices.areOffered
     const trustedFor = trustDevice ? trustedDevices.trustedFor : null
-    return reply.send({ ...waiting, expiresAt: waiting.expiresAt.toISOString(), trustDevice, trustedFor })
+    const fields = token !== undefined && waiting.next === 'profile' ? await lastAnswers.fieldsOf(token) : undefined
+    return reply.send({
+      ...waiting,
+      ...(fields && { fields: [...fields] }),
+      ...(waiting.next === 'terms' && termsOfUse && { terms: termsOfUse }),
+      expiresAt: waiting.expiresAt.toISOString(),
+      trustDevice,
+      trustedFor,
+    })
   })
 
-  const openEnrolment = async (request: FastifyRequest, reply: FastifyReply, mailedCode: string) => {
-    const token = signInCookies.challengeOf(request)
-    const client = clientOf(request)
-    const opened =
-      token === undefined ? refuse('challenge_over') : await enrolments.enterMailedCode(token, mailedCode, client)
-    if (isRefused(opened)) return sendRefusal(signInCookies.clearedIfOver(reply, opened), opened)
-    return reply.status(202).send({ next: 'enrolment', methods: enrolmentMethods })
-  }
-
+  const { openEnrolment, answerLast } = createAnswers(deps)
   server.post(path, { schema, onRequest, config: { countsIn: ['device_codes'] } }, async (request, reply) => {
     const token = signInCookies.challengeOf(request)
-    const { code, mailedCode, trustDevice = false } = request.body
-    if ((code === undefined) === (mailedCode === undefined))
-      return sendRefusal(reply, refuse('bad_request', { message: 'Send code or mailedCode' }))
-    if (code === undefined) return openEnrolment(request, reply, mailedCode ?? '')
+    const { code, mailedCode, fields, terms: version, trustDevice = false } = request.body
+    if ([code, mailedCode, fields, version].filter((each) => each !== undefined).length !== 1)
+      return sendRefusal(reply, refuse('bad_request', { message: 'Send code, mailedCode, fields or terms' }))
+    if (mailedCode !== undefined) return openEnrolment(request, reply, mailedCode)
+    if (fields) return answerLast(request, reply, (sign, visit) => lastAnswers.byProfile(sign, fields, visit))
+    if (version !== undefined)
+      return answerLast(request, reply, (sign, visit) => lastAnswers.byTerms(sign, version, visit))
+    if (code === undefined) throw new Error('One of the four is there')
     const finished =
       token === undefined
         ? refuse('challenge_over')
@@ -108,8 +147,7 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
       const { retryAfter } = finished
       return sendRefusal(reply, refuse('too_many_requests', { retryAfter }))
     }
-    signInCookies.clearChallenge(reply)
     if (finished.trustedDevices !== undefined) signInCookies.trust(reply, finished.trustedDevices)
-    return sendSignedIn(reply, cookies, finished.issued)
+    return sendFinished(reply, { cookies, signInCookies }, finished.entry)
   })
 }

@@ -1,6 +1,7 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { Events } from '../../domain/events/events.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
+import type { CompleteRegistration } from '../../domain/registrations/complete-registration.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
@@ -10,11 +11,12 @@ type Proof = { token?: string | undefined; code?: string | undefined; password?:
 /** Completes a registration for the browser that began it, or with the password that was chosen. */
 export const createVerifyEmail = (deps: {
   registrations: Registrations
+  completeRegistration: CompleteRegistration
   passwords: Passwords
   signIns: SignIns
   events: Events
 }) => {
-  const { registrations, passwords, signIns, events } = deps
+  const { registrations, completeRegistration, passwords, signIns, events } = deps
 
   const byPassword = async (token: string, password: string, client: Client) => {
     const pending = await registrations.findForPassword(token)
@@ -36,7 +38,7 @@ export const createVerifyEmail = (deps: {
   return async (proof: Proof, browserToken: string | undefined, visit: Visit) => {
     const pending = await prove(proof, browserToken, visit.client)
     if (isRefused(pending)) return pending
-    const completed = await registrations.complete(pending)
+    const completed = await completeRegistration(pending)
     if (isRefused(completed)) return completed
     const { user, invited } = completed
     if (invited) await events.record({ kind: 'invitation_used', userId: user.id }, visit.client)

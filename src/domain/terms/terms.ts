@@ -1,0 +1,24 @@
+import type { Clock } from '../../lib/clock.js'
+import type { Database, Sql } from '../../platform/database/database.js'
+import * as store from './terms.store.js'
+
+export type Terms = ReturnType<typeof createTerms>
+
+/**
+ * Which version of the terms users have agreed to. Each is a row of its own, so that two instances with different versions do not ask
+ * in turns. Without a version nothing is asked.
+ */
+export const createTerms = (deps: { database: Database; clock: Clock; version: string | undefined }) => {
+  const { database, clock, version } = deps
+  return {
+    version,
+    isMissing: async (sql: Sql, userId: string) =>
+      version !== undefined && (await store.selectAgreed(sql, userId, version)).length === 0,
+    /** `at`: when the form of a registration was sent. */
+    agree: async (sql: Sql, userId: string, agreed: string, at: Date = clock.now()) => {
+      await store.insertAgreed(sql, userId, agreed, at)
+    },
+    agreedBy: async (userId: string) =>
+      (await store.selectAllOfUser(database, userId)).map((row) => ({ version: row.version, agreedAt: row.agreed_at })),
+  }
+}

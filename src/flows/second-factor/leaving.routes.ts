@@ -1,0 +1,72 @@
+import { Type } from 'typebox'
+import { AccountExport } from '../../contract/account-export.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import { NoContent } from '../../contract/schemas.js'
+import type { Leaving } from '../../domain/sign-in/leaving.js'
+import type { User } from '../../domain/users/users.js'
+import { clientOf } from '../../http/client.js'
+import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
+import type { Limits } from '../../http/limits/limits.js'
+import { withCookies, withHeaders } from '../../http/responses.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import { clearsChallenge, needsChallenge } from './challenge-document.js'
+
+const exportRefusals = routeRefusals('challenge_over', 'other_step', 'cross_site', 'too_many_requests', 'unavailable')
+const deleteRefusals = routeRefusals(
+  'bad_request',
+  'challenge_over',
+  'other_username',
+  'other_step',
+  'cross_site',
+  'too_many_requests',
+  'unavailable',
+)
+
+const schemas = {
+  export: {
+    tags: ['sign in'],
+    summary: 'Everything that is stored about a user who is asked for the terms or for fields',
+    ...needsChallenge,
+    response: { 200: AccountExport, ...withCookies(exportRefusals.responses, clearsChallenge) },
+  },
+  delete: {
+    tags: ['sign in'],
+    summary: 'Delete the account of a user who is asked for the terms or for fields',
+    ...needsChallenge,
+    body: Type.Object({ username: Type.String({ minLength: 1, maxLength: 1024 }) }),
+    response: {
+      204: withHeaders(NoContent, { 'Set-Cookie': 'Clears challenge' }),
+      ...withCookies(deleteRefusals.responses, clearsChallenge),
+    },
+  },
+}
+
+type Dependencies = {
+  leaving: Leaving
+  accountData: (user: User) => Promise<AccountExport>
+  signInCookies: SignInCookies
+  limits: Limits
+}
+
+/** A user who does not agree to the terms gets no session, and can still take their data and delete the account. */
+export const leavingRoutes = (server: Server, { leaving, accountData, signInCookies, limits }: Dependencies) => {
+  const onRequest = limits.byNetwork
+
+  server.get('/api/auth/second-factor/export', { schema: schemas.export, onRequest }, async (request, reply) => {
+    const token = signInCookies.challengeOf(request)
+    const user = token === undefined ? refuse('challenge_over') : await leaving.userOf(token)
+    if (isRefused(user)) return exportRefusals.sendRefusal(signInCookies.clearedIfOver(reply, user), user)
+    return reply.header('Content-Disposition', 'attachment; filename="account-data.json"').send(await accountData(user))
+  })
+
+  server.post('/api/auth/second-factor/delete', { schema: schemas.delete, onRequest }, async (request, reply) => {
+    const token = signInCookies.challengeOf(request)
+    const { username } = request.body
+    const deleted =
+      token === undefined ? refuse('challenge_over') : await leaving.deleteAccount(token, username, clientOf(request))
+    if (isRefused(deleted)) return deleteRefusals.sendRefusal(signInCookies.clearedIfOver(reply, deleted), deleted)
+    signInCookies.clearChallenge(reply)
+    return reply.status(204).send()
+  })
+}

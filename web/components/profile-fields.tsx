@@ -1,0 +1,97 @@
+import type { Refusal } from '#client/client.js'
+import {
+  type FieldValues,
+  labelIn,
+  type ProfileFieldChanges,
+  type ProfileFieldDefinition,
+} from '#contract/profile-fields.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { Field, type FieldProps } from './field.js'
+import type { Problems, Values } from './form.js'
+import { SelectField } from './select-field.js'
+
+/** In forms that have other fields too. */
+const inputName = (key: string) => `field-${key}`
+
+const inputs = {
+  text: { type: 'text', autoComplete: 'off' },
+  phone: { type: 'tel', autoComplete: 'tel' },
+  url: { type: 'url', autoComplete: 'off' },
+  date: { type: 'date', autoComplete: 'off' },
+} as const satisfies Record<string, Pick<FieldProps, 'type' | 'autoComplete'>>
+
+export const useFieldLabel = () => {
+  const { language } = useSettings()
+  return ({ labels, key }: Pick<ProfileFieldDefinition, 'labels' | 'key'>) => labelIn(labels, language, key)
+}
+
+type InputProps = { definition: ProfileFieldDefinition; value: string | boolean | undefined; focused: boolean }
+
+const ProfileFieldInput = ({ definition, value, focused }: InputProps) => {
+  const { language } = useSettings()
+  const { optional, notChosen } = useWords('profile-fields')
+  const { key, type, required, maxLength, options = [] } = definition
+  const name = inputName(key)
+  const label = useFieldLabel()(definition)
+  if (type === 'boolean')
+    return (
+      <label class="check">
+        <input type="checkbox" name={name} defaultChecked={value === true} /> {label}
+      </label>
+    )
+  const shown = required ? label : `${label} ${optional}`
+  const text = typeof value === 'string' ? value : ''
+  if (type === 'choice') {
+    const choices = options.map((option) => ({
+      value: option.value,
+      label: labelIn(option.labels, language, option.value),
+    }))
+    const empty = { value: '', label: notChosen }
+    return <SelectField name={name} label={shown} choices={[empty, ...choices]} defaultValue={text} />
+  }
+  const most = maxLength === undefined ? {} : { maxLength }
+  return (
+    <Field
+      name={name}
+      label={shown}
+      {...inputs[type]}
+      {...most}
+      required={required}
+      defaultValue={text}
+      focused={focused}
+    />
+  )
+}
+
+type FieldsProps = { definitions: readonly ProfileFieldDefinition[]; values?: FieldValues; focused?: boolean }
+
+export const ProfileFieldInputs = ({ definitions, values = {}, focused = false }: FieldsProps) => (
+  <>
+    {definitions.map((definition, place) => (
+      <ProfileFieldInput
+        key={definition.key}
+        definition={definition}
+        value={Object.hasOwn(values, definition.key) ? values[definition.key] : undefined}
+        focused={focused && place === 0}
+      />
+    ))}
+  </>
+)
+
+/** What was typed, as the service takes it. */
+export const fieldsTyped = (typed: Values, definitions: readonly ProfileFieldDefinition[]): ProfileFieldChanges =>
+  Object.fromEntries(
+    definitions.map(({ key, type }) => {
+      const text = typed[inputName(key)]
+      return [key, type === 'boolean' ? text !== undefined : (text ?? '').trim()]
+    }),
+  )
+
+/** What is wrong, at the fields; undefined for another refusal. */
+export const useFieldProblems = () => {
+  const { faults } = useWords('profile-fields')
+  return ({ refused, fields = [] }: Refusal): Problems | undefined =>
+    refused === 'invalid_fields'
+      ? { fields: Object.fromEntries(fields.map(({ key, fault }) => [inputName(key), [faults[fault]]])) }
+      : undefined
+}

@@ -1,0 +1,23 @@
+import { useSettings } from '../hooks/settings.js'
+import type { Values } from './form.js'
+import { fieldsTyped, ProfileFieldInputs } from './profile-fields.js'
+import { TermsCheck } from './terms-check.js'
+
+/** What the operator asks new users for: fields, and agreement to the terms. */
+export const RegistrationQuestions = () => {
+  const { registrationFields, terms } = useSettings()
+  return (
+    <>
+      <ProfileFieldInputs definitions={registrationFields} />
+      {terms && <TermsCheck terms={terms} />}
+    </>
+  )
+}
+
+export const useRegistrationAnswers = () => {
+  const { registrationFields } = useSettings()
+  return (values: Values) => ({
+    ...(registrationFields.length > 0 && { fields: fieldsTyped(values, registrationFields) }),
+    ...(values.terms !== undefined && { terms: values.terms }),
+  })
+}

@@ -1,0 +1,36 @@
+import { useContext, useId } from 'preact/hooks'
+import type { TermsOfUse } from '#contract/schemas.js'
+import { useWords } from '../hooks/settings.js'
+import { FieldMessages } from './field.js'
+import { FormContext } from './form.js'
+
+/** The box that agrees to the terms. They are opened in another tab: what was typed stays. */
+export const TermsCheck = ({ terms }: { terms: TermsOfUse }) => {
+  const words = useWords('profile-fields')
+  const id = useId()
+  const { problems, answers, onEdit } = useContext(FormContext)
+  const errors = problems.fields?.terms ?? []
+  return (
+    <div>
+      <label class="check">
+        <input
+          type="checkbox"
+          name="terms"
+          value={terms.version}
+          required
+          aria-invalid={errors.length > 0 || undefined}
+          aria-describedby={`${id}-errors`}
+          onChange={() => onEdit('terms')}
+        />{' '}
+        <span>
+          {words.agreeBefore}{' '}
+          <a href={terms.url} target="_blank" rel="noopener">
+            {words.terms}
+          </a>{' '}
+          {words.agreeAfter}
+        </span>
+      </label>
+      <FieldMessages id={id} errors={errors} answers={answers} hint={undefined} />
+    </div>
+  )
+}

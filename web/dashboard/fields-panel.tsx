@@ -1,0 +1,88 @@
+import { labelIn, type ProfileFieldDefinition } from '#contract/profile-fields.js'
+import type { Account } from '#contract/schemas.js'
+import { client } from '../browser/client.js'
+import { Button } from '../components/button.js'
+import { Form, type Problems, type Values } from '../components/form.js'
+import { Panel } from '../components/panel.js'
+import { fieldsTyped, ProfileFieldInputs, useFieldLabel, useFieldProblems } from '../components/profile-fields.js'
+import { useDisclosure } from '../hooks/focus.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { useProblems } from '../words/refusals.js'
+import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
+
+type Props = { account: Account; fields: readonly ProfileFieldDefinition[] }
+
+const useShownValue = () => {
+  const { yes, no } = useWords('profile-fields')
+  const { language } = useSettings()
+  return ({ options = [] }: ProfileFieldDefinition, value: string | boolean) => {
+    if (typeof value === 'boolean') return value ? yes : no
+    const option = options.find((each) => each.value === value)
+    return option ? labelIn(option.labels, language, value) : value
+  }
+}
+
+/** What the operator asks users for. Values are text, also those that look like a link. */
+export const FieldsPanel = ({ account, fields }: Props) => {
+  const words = useWords('profile-fields')
+  const labelOf = useFieldLabel()
+  const shownValue = useShownValue()
+  const { isOpen, setOpen, containerProps } = useDisclosure(words.edit)
+  const editable = fields.filter(({ editedBy }) => editedBy === 'user')
+  return (
+    <Panel title={words.title}>
+      <dl class="facts">
+        {fields.map((definition) => {
+          const value = Object.hasOwn(account.fields, definition.key) ? account.fields[definition.key] : undefined
+          return (
+            <div key={definition.key}>
+              <dt>{labelOf(definition)}</dt>
+              {value === undefined ? (
+                <dd class="not-given">{words.notGiven}</dd>
+              ) : (
+                <dd>{shownValue(definition, value)}</dd>
+              )}
+            </div>
+          )
+        })}
+      </dl>
+      {editable.length > 0 && (
+        <div {...containerProps}>
+          {isOpen ? (
+            <EditFields account={account} fields={editable} onDone={() => setOpen(false)} />
+          ) : (
+            <Button onPress={() => setOpen(true)}>{words.edit}</Button>
+          )}
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+const EditFields = ({ account, fields, onDone }: Props & { onDone: () => void }) => {
+  const saving = useWords('account-life')
+  const { cancel } = useWords('dashboard')
+  const actions = useDashboardActions()
+  const fieldProblems = useFieldProblems()
+  const problemsOf = useFormRefusal(useProblems())
+
+  const submit = async (values: Values): Promise<Problems | undefined> => {
+    const answer = await actions.withFreshSignIn(() => client.changeAccount({ fields: fieldsTyped(values, fields) }))
+    if (answer.refused) return fieldProblems(answer) ?? problemsOf(answer)
+    onDone()
+    actions.showSuccess(saving.saved)
+    await actions.reload()
+    return undefined
+  }
+
+  return (
+    <>
+      <Form submitLabel={saving.save} onSubmit={submit}>
+        <ProfileFieldInputs definitions={fields} values={account.fields} focused />
+      </Form>
+      <Button look="quiet" onPress={onDone}>
+        {cancel}
+      </Button>
+    </>
+  )
+}

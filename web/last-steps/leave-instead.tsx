@@ -1,0 +1,62 @@
+import { useState } from 'preact/hooks'
+import type { Refusal } from '#client/client.js'
+import { saveFile } from '../browser/save-file.js'
+import { leaveSignedOut } from '../browser/sign-out.js'
+import { Button } from '../components/button.js'
+import { Field } from '../components/field.js'
+import { Form, type Problems, type Values } from '../components/form.js'
+import { Notice } from '../components/notice.js'
+import { useDisclosure } from '../hooks/focus.js'
+import { useWords } from '../hooks/settings.js'
+import { useProblems, useSentences } from '../words/refusals.js'
+import { deleteBeforeSession, exportBeforeSession } from './leave-calls.js'
+
+type Props = { endIfExpired: (refusal: Refusal) => boolean }
+
+/** Who does not want to go on can take the data, and delete the account. */
+export const LeaveInstead = ({ endIfExpired }: Props) => {
+  const words = useWords('profile-fields')
+  const { isOpen, setOpen, containerProps } = useDisclosure(words.decline)
+  return (
+    <div {...containerProps}>
+      {isOpen ? (
+        <Leaving endIfExpired={endIfExpired} />
+      ) : (
+        <Button look="quiet" onPress={() => setOpen(true)}>
+          {words.decline}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+const Leaving = ({ endIfExpired }: Props) => {
+  const words = useWords('profile-fields')
+  const sentenceFor = useSentences()
+  const problemsOf = useProblems({ other_username: 'username' })
+  const [problem, setProblem] = useState<string>()
+
+  const download = async () => {
+    const answer = await exportBeforeSession()
+    setProblem(answer.refused && !endIfExpired(answer) ? sentenceFor(answer) : undefined)
+    if (!answer.refused) saveFile(JSON.stringify(answer.value, null, 2), 'account-data.json', 'application/json')
+  }
+  const remove = async ({ username = '' }: Values): Promise<Problems | undefined> => {
+    const answer = await deleteBeforeSession({ username: username.trim() })
+    if (answer.refused) return endIfExpired(answer) ? undefined : problemsOf(answer)
+    leaveSignedOut('account_deleted')
+    return undefined
+  }
+
+  return (
+    <>
+      <p class="lead">{words.declineLead}</p>
+      {problem !== undefined && <Notice kind="error">{problem}</Notice>}
+      <Button onPress={download}>{words.download}</Button>
+      <Form submitLabel={words.deleteSure} look="danger" onSubmit={remove}>
+        <Field name="username" label={words.typeUsername} autoComplete="off" />
+      </Form>
+      <a href="/login">{useWords('common').backToLogin}</a>
+    </>
+  )
+}

@@ -1,0 +1,40 @@
+import type { Refusal } from '#client/client.js'
+import type { SecondFactorNeeded, SecondFactorWaiting, SignedIn } from '#contract/schemas.js'
+import { client } from '../browser/client.js'
+import { Card } from '../components/card.js'
+import { Form, type Problems, type Values } from '../components/form.js'
+import { Heading } from '../components/heading.js'
+import { fieldsTyped, ProfileFieldInputs, useFieldProblems } from '../components/profile-fields.js'
+import { useWords } from '../hooks/settings.js'
+import { useProblems } from '../words/refusals.js'
+import { LeaveInstead } from './leave-instead.js'
+
+export type LastStepProps = {
+  waiting: SecondFactorWaiting
+  /** The session, or what is asked for next. */
+  onAnswered: (answered: SignedIn | SecondFactorNeeded) => void
+  endIfExpired: (refusal: Refusal) => boolean
+}
+
+/** The sign-in goes on when the user has filled in what is missing. */
+export const ProfileStep = ({ waiting: { fields = [] }, onAnswered, endIfExpired }: LastStepProps) => {
+  const words = useWords('profile-fields')
+  const problemsOf = useProblems()
+  const fieldProblems = useFieldProblems()
+  const submit = async (values: Values): Promise<Problems | undefined> => {
+    const answer = await client.secondFactor({ fields: fieldsTyped(values, fields) })
+    if (answer.refused) return endIfExpired(answer) ? undefined : (fieldProblems(answer) ?? problemsOf(answer))
+    onAnswered(answer.value)
+    return undefined
+  }
+  return (
+    <Card>
+      <Heading text={words.stepHeading} />
+      <p class="lead">{words.stepLead}</p>
+      <Form submitLabel={words.goOn} onSubmit={submit}>
+        <ProfileFieldInputs definitions={fields} focused />
+      </Form>
+      <LeaveInstead endIfExpired={endIfExpired} />
+    </Card>
+  )
+}

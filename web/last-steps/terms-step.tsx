@@ -1,0 +1,31 @@
+import { client } from '../browser/client.js'
+import { Card } from '../components/card.js'
+import { Form, type Problems } from '../components/form.js'
+import { Heading } from '../components/heading.js'
+import { TermsCheck } from '../components/terms-check.js'
+import { useWords } from '../hooks/settings.js'
+import { useProblems } from '../words/refusals.js'
+import { LeaveInstead } from './leave-instead.js'
+import type { LastStepProps } from './profile-step.js'
+
+/** The sign-in goes on when the user agrees to the present terms. */
+export const TermsStep = ({ waiting: { terms }, onAnswered, endIfExpired }: LastStepProps) => {
+  const words = useWords('profile-fields')
+  const problemsOf = useProblems()
+  const submit = async (): Promise<Problems | undefined> => {
+    const answer = await client.secondFactor({ terms: terms?.version ?? '' })
+    if (answer.refused) return endIfExpired(answer) ? undefined : problemsOf(answer)
+    onAnswered(answer.value)
+    return undefined
+  }
+  return (
+    <Card>
+      <Heading text={words.termsHeading} />
+      <p class="lead">{words.termsLead}</p>
+      <Form submitLabel={words.goOn} onSubmit={submit}>
+        {terms && <TermsCheck terms={terms} />}
+      </Form>
+      <LeaveInstead endIfExpired={endIfExpired} />
+    </Card>
+  )
+}
