@@ -13,6 +13,7 @@ import { checkApplicationKeys, checkSigningKeys, checkWithdrawnKeys } from './ke
 import { checkLogoutNotices } from './logout-notices.js'
 import { openForChecks, ownerChecks, readOnly } from './owner.js'
 import { checkPasskeys } from './passkeys.js'
+import { checkProfileFields } from './profile-fields.js'
 import { checkRegistration } from './registration.js'
 import { checkSealedValues } from './sealed-values.js'
 import { checkDatabaseSpace } from './space.js'
@@ -207,6 +208,7 @@ export const databaseChecks = (config: Config): CheckGroup => {
       { name: 'webhooks', run: onceReached(() => checkWebhooks(config, database)) },
       { name: 'logout notices', run: onceMigrated(() => checkLogoutNotices(database)) },
       { name: 'registration', run: onceMigrated(() => checkRegistration(config, database)) },
+      { name: 'profile fields', run: onceMigrated(() => checkProfileFields(database, config)) },
     ],
     close: async () => {
       await Promise.allSettled([database.close(), owner.close?.()])

@@ -1,0 +1,30 @@
+import { readProfileFields } from '../../app/profile-fields-file.js'
+import type { Config } from '../../config.js'
+import { createProfileFields } from '../../domain/profile-fields/profile-fields.js'
+import { systemClock } from '../../lib/clock.js'
+import type { Database } from '../../platform/database/database.js'
+import { counted } from '../terminal/counted.js'
+import { type Finding, ok, warning, worstOf } from './check.js'
+
+/** Required fields that most users lack, and values of fields that have left the file. */
+export const checkProfileFields = async (database: Database, { profileFieldsFile }: Config): Promise<Finding> => {
+  const definitions = await readProfileFields(profileFieldsFile)
+  const counts = await createProfileFields({ database, clock: systemClock, definitions }).count()
+  const [row] = await database.query<{ users: number }>('select count(*)::int as users from users')
+  const users = row?.users ?? 0
+  const lacking = definitions.filter(
+    ({ key, required }) => required && (counts.find((each) => each.key === key)?.users ?? 0) < users / 2,
+  )
+  const left = counts.filter(({ key }) => !definitions.some((each) => each.key === key))
+  return worstOf(definitions.length === 0 ? 'none' : counted(definitions.length, 'field'), [
+    ...lacking.map(({ key }) =>
+      warning(`most users have no ${key}, which is required: each is asked for it at the next sign-in`),
+    ),
+    ...left.map((each) =>
+      warning(
+        `${each.key} has left PROFILE_FIELDS_FILE, and ${counted(each.users, 'user')} still have a value: latchkey fields purge ${each.key}`,
+      ),
+    ),
+    ok(''),
+  ])
+}
