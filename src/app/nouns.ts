@@ -100,6 +100,12 @@ const createTokenNouns = (config: Config, platform: NounPlatform) => {
 
 type TokenNouns = ReturnType<typeof createTokenNouns>
 
+/** What operators ask users for. */
+const createFormNouns = (config: Config, { database, clock, fieldDefinitions }: NounPlatform) => ({
+  profileFields: createProfileFields({ database, clock, definitions: fieldDefinitions }),
+  terms: createTerms({ database, clock, version: config.termsVersion }),
+})
+
 /** Users, and what tells them and their applications of changes. */
 const createUserNouns = (
   config: Config,
@@ -113,13 +119,12 @@ const createUserNouns = (
   const newUsers = createNewUsers({ database, clock, usernames })
   const userChanges = createUserChanges({ database, clock })
   const identityLinks = createIdentityLinks({ database, clock })
-  const terms = createTerms({ database, clock, version: config.termsVersion })
-  const profileFields = createProfileFields({ database, clock, definitions: platform.fieldDefinitions })
+  const forms = createFormNouns(config, platform)
   const webhooks = createWebhooks({
     database,
     clock,
     receiver,
-    knownFields: profileFields.known,
+    knownFields: forms.profileFields.known,
     onOutcome: metrics?.countAttempt.webhook,
     log,
   })
@@ -148,8 +153,7 @@ const createUserNouns = (
   })
   const groups = createGroups({ database, clock, events, administrators, tokens })
   return {
-    profileFields,
-    terms,
+    ...forms,
     usernames,
     users,
     groups,
