@@ -120,8 +120,7 @@ export const createAccountConsequences = (deps: Dependencies) => {
     const { user, client, caller } = account
     if (row.event === null) return
     const session = caller && { sessionId: caller.sessionId }
-    if (isDeletion(row))
-      await events.recordInside(sql, { kind: row.event, reason: user.id }, row.by.includes('operator') ? client : noOne)
+    if (isDeletion(row)) await events.recordInside(sql, { kind: row.event, reason: user.id }, caller ? noOne : client)
     else await events.recordInside(sql, { kind: row.event, userId: user.id, ...session, ...details.event }, client)
   }
 

@@ -37,7 +37,13 @@ export const createLeaving = ({ database, users, challenges, accountChanges, del
       if (!user || user.disabled || !(await challenges.lock(sql, token))) return refuse('challenge_over')
       if (usernameKey(username) !== usernameKey(user.username)) return refuse('other_username')
       const { to } = await deleteAccount(sql, user, 'account_deleted')
-      await accountChanges.bySignIn(sql, { user, client }, { account_deleted: { mail: { byOperator: false, to } } })
+      // As by a session of the user: then the event keeps no address.
+      const caller = { userId: user.id, sessionId: challenge.id, generation: 0 }
+      await accountChanges.bySignIn(
+        sql,
+        { user, client, caller },
+        { account_deleted: { mail: { byOperator: false, to } } },
+      )
       return undefined
     })
   },
