@@ -5,6 +5,7 @@ import { createBeginRequest } from '../flows/openid-authorize/begin-request.js'
 import { createMakeCode } from '../flows/openid-authorize/make-code.js'
 import { createAuthorize } from '../flows/openid-authorize/openid-authorize.js'
 import { openidAuthorizeRoutes } from '../flows/openid-authorize/openid-authorize.routes.js'
+import { createReportNoAccess } from '../flows/openid-authorize/report-no-access.js'
 import { createSignedInUsers } from '../flows/openid-authorize/visitor.js'
 import type { pagesRoutes } from '../flows/pages/pages.routes.js'
 import type { Server } from '../http/server.js'
@@ -32,6 +33,7 @@ export const registerAuthorizePage = (
       beginRequest: createBeginRequest(parts),
       answers: createAnswers(parts),
       makeCode: createMakeCode(parts),
+      reportNoAccess: createReportNoAccess(parts),
     })
   }
   let authorize: ReturnType<typeof createAll> | undefined

@@ -350,6 +350,12 @@ describe('what is asked', () => {
     expect(told(await begin(tab, { prompt: 'none' }, application.id)).error).toBe('access_denied')
     expect((await answer(tab, refused, 'continue')).next).toBe('no_access')
     expect(told(await answer(tab, refused, 'deny')).error).toBe('access_denied')
+    // However often it is tried, operators read it once among the events of the user.
+    const events = await latchkey.sql.query(
+      "select reason from events where user_id = $1 and session_id is not null and kind = 'application_refused'",
+      [userId],
+    )
+    expect(events).toEqual([{ reason: 'Staff: no_access, the user is in none of its groups' }])
   })
 
   it('is which account, if the application wants to know that or names another user', async () => {

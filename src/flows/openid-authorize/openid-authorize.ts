@@ -20,6 +20,7 @@ import type { Answers } from './answers.js'
 import { type Asking, createTake, keyOf } from './asking.js'
 import type { createBeginRequest } from './begin-request.js'
 import type { MakeCode } from './make-code.js'
+import type { ReportNoAccess } from './report-no-access.js'
 import type { SignedInUsers, Visitor } from './visitor.js'
 
 type Dependencies = {
@@ -30,6 +31,7 @@ type Dependencies = {
   beginRequest: ReturnType<typeof createBeginRequest>
   answers: Answers
   makeCode: MakeCode
+  reportNoAccess: ReportNoAccess
 }
 
 type Answer = { request: string; user: string; answer: 'continue' | 'deny' }
@@ -55,7 +57,7 @@ const questionAfter = {
 
 /** How a request ends, with an error or a code, or what it asks before. */
 const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' | 'beginRequest'>) => {
-  const { database, makeCode, answers } = deps
+  const { database, makeCode, answers, reportNoAccess } = deps
   const take = createTake(deps.authorizationRequests)
 
   const withError = async (asking: Asking, error: AuthorizationError, userId: string | undefined) => {
@@ -71,6 +73,7 @@ const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' 
     next: AuthorizationStep,
   ): Promise<Authorization> => {
     const { application, request, visitor } = asking
+    if (user && next === 'no_access') await reportNoAccess(asking, user)
     if (request.prompts.includes('none')) {
       const error = visitor.couldNotRenew ? 'temporarily_unavailable' : silentError(asking, next)
       return withError(asking, error, user?.id)
