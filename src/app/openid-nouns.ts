@@ -71,10 +71,11 @@ type BackgroundPart = { start(): void; stop(): Promise<unknown> }
 
 /** What runs while the provider is open. Parts are stopped in the order of the list; jobs are those of the housekeeping. */
 export const backgroundOf = ({
+  applicationErrors,
   applicationKeys,
   loadedApplicationKeys,
   logoutNoticeSender,
 }: OpenidNouns): { parts: readonly BackgroundPart[]; jobs: readonly Job[] } => ({
-  parts: [logoutNoticeSender, loadedApplicationKeys],
+  parts: [logoutNoticeSender, applicationErrors, loadedApplicationKeys],
   jobs: [{ name: 'purge applicationKeys', run: applicationKeys.purge }],
 })

@@ -111,7 +111,7 @@ describe('a redirect address', () => {
       expect((await latchkey.browser().post(path, { parameters })).body.code).toBe('redirect_not_registered')
     const unknown = await latchkey.browser().post(path, { parameters: parametersFor('nobody') })
     expect(unknown.body.code).toBe('unknown_application')
-    // Of so many addresses only the first of a minute were written.
+    // Of so many addresses only the first of a minute were written at once.
     await latchkey.advance(1 * minutes)
     await latchkey.browser().post(path, { parameters: parametersFor(id, { redirect_uri: `${redirectAddress}/` }) })
     const sentence = `redirect_uri \`${redirectAddress}/\` is not registered, \`${redirectAddress}\` is`
@@ -119,6 +119,9 @@ describe('a redirect address', () => {
       const rows = await latchkey.sql.query<{ message: string }>('select message from application_errors')
       return rows.some(({ message }) => message === sentence)
     })
+    const logged = latchkey.logLines.join('')
+    expect(logged).toContain(`"application":"${id}","name":"Grafana","reason":"${sentence}"`)
+    expect(logged).toContain('The client_id `nobody` is not known')
   })
 
   it('of a native application on the same machine may have any port, and nothing else', async () => {

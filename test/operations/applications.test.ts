@@ -2,16 +2,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createOpenidProvider } from '../../src/app/openid-provider.js'
 import { checkApplications } from '../../src/commands/doctor/applications.js'
 import { openStores } from '../../src/commands/open-stores.js'
-import { createApplicationErrors } from '../../src/domain/applications/application-errors.js'
 import { createApplicationSecrets } from '../../src/domain/applications/application-secrets.js'
-import { quoted } from '../../src/domain/applications/quoted.js'
 import { minutes } from '../../src/lib/durations.js'
 import { addApplication, applicationChangesOf } from '../support/applications.js'
 import { createStoppedClock } from '../support/clock.js'
 import { testPostgres } from '../support/databases.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { latchkey as run } from '../support/terminal.js'
-import { until } from '../support/until.js'
 import { untilBlocked } from '../support/waits-for-lock.js'
 
 let latchkey: Latchkey
@@ -325,50 +322,6 @@ it('who loses the right by a change of the application loses its use, and the ap
     err: 'Nothing was changed. 1 user would lose Flights. Add --yes to delete it.\n',
   })
   expect((await command('application', 'delete', 'Flights', '--yes')).out).toBe('Deleted Flights.\n')
-})
-
-it('the last errors of each kind are kept, each written once a minute at most', async () => {
-  const { id } = await addApplication(latchkey, { name: 'Clumsy' })
-  const { clock, sql: database } = latchkey
-  const errors = createApplicationErrors({ database, clock, log: latchkey.app.log })
-  const list = async () => (await errors.list(id)).errors
-  const messages = async () => (await list()).map(({ message }) => message)
-  errors.note(id, 'grant', 'first')
-  errors.note(id, 'grant', 'first')
-  await until('the error is written', async () => (await list()).length === 1)
-  expect(await list()).toMatchObject([{ message: 'first', count: 1 }])
-  clock.advance(1 * minutes)
-  errors.note(id, 'grant', 'first')
-  await until('the others are counted', async () => (await list())[0]?.count === 3)
-  for (let at = 1; at <= 6; at += 1) {
-    clock.advance(30_000)
-    errors.note(id, 'grant', `error ${at}`)
-    await until('it is written', async () => (await messages())[0] === `error ${at}`)
-  }
-  const own = ['error 2', 'error 3', 'error 4', 'error 5', 'error 6']
-  await until('the oldest are gone', async () => (await list()).length === own.length)
-  expect((await messages()).toSorted()).toEqual(own)
-  // What anybody can cause crowds out nothing of another kind, and is written no more often than it is kept.
-  for (let at = 1; at <= 40; at += 1) errors.note(id, 'redirect_address', `flood ${at}`)
-  errors.note(id, 'client', 'The secret is wrong')
-  for (let at = 1; at <= 2; at += 1) errors.note(id, 'normal_end', 'access_denied')
-  const flood = ['flood 1', 'flood 2', 'flood 3']
-  const all = ['The secret is wrong', ...own, ...flood]
-  await until('all are written', async () => (await list()).length === all.length)
-  expect((await messages()).toSorted()).toEqual(all)
-  await until('the end is counted', async () => (await errors.list(id)).normalEnds.length === 1)
-  const { out } = await command('application', 'show', 'Clumsy')
-  expect(out).toMatch(/^Last errors:$/m)
-  expect(out).toMatch(/ 1x +error 6$/m)
-  expect(out.indexOf('access_denied')).toBeGreaterThan(out.indexOf('which is no error:'))
-  errors.note('no such application', 'grant', 'is not written and harms nobody')
-  await command('application', 'delete', 'Clumsy')
-})
-
-it('values in errors are cut, and nothing in them can be obeyed', () => {
-  expect(quoted('https://a.example/')).toBe('`https://a.example/`')
-  expect(quoted('a\u001b[2J`\u202eé\n')).toBe('`a?[2J????`')
-  expect(quoted('x'.repeat(300))).toBe(`\`${'x'.repeat(200)}…\``)
 })
 
 it('doctor checks the registered addresses', async () => {

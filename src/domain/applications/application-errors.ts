@@ -1,8 +1,13 @@
 import type { Clock } from '../../lib/clock.js'
-import { minutes } from '../../lib/durations.js'
+import { minutes, seconds } from '../../lib/durations.js'
 import type { Database } from '../../platform/database/database.js'
+import { createRounds } from '../../platform/delivery-rounds.js'
 import type { Log } from '../../platform/log.js'
+import type { Client } from '../sessions/client.js'
+import type { Application } from './application.js'
 import * as store from './application-errors.store.js'
+import { quoted } from './quoted.js'
+import { createUnwrittenErrors, type NotedSentence } from './unwritten-errors.js'
 
 /**
  * What an error is about, and how many different ones of it are kept for each application: 20 together. Anybody can cause those of
@@ -23,60 +28,89 @@ const kept = {
 export type ErrorKind = keyof typeof kept
 const normalEnd: ErrorKind = 'normal_end'
 
+/** What the log has in another place, or what is no error. */
+const unlogged: readonly ErrorKind[] = ['logout_notice', 'logout_refused', normalEnd]
+
 const writtenEvery = 1 * minutes
-/** Requests choose parts of the sentences, so the memory for them needs a bound. */
-const mostRemembered = 1_000
+/** How often what waits is looked at. */
+const interval = 10 * seconds
 
 export type ApplicationErrors = ReturnType<typeof createApplicationErrors>
 
 type Dependencies = { database: Database; clock: Clock; log: Log }
+type Noted = Pick<Application, 'id' | 'name'>
+type Unwritten = { applicationId: string; kind: ErrorKind; errors: ReturnType<typeof createUnwrittenErrors> }
 
-/** Requests choose the values in sentences: a flood of different ones must not become a flood of writes. */
-const createWriteLimit = () => {
-  const written = new Map<string, { since: number; count: number }>()
-  return (applicationId: string, kind: ErrorKind, now: number) => {
+/** Writes what was noted: at once where that is allowed, otherwise when the minute is over, and before the service ends. */
+const createWriter = ({ database, clock, log }: Dependencies) => {
+  const unwritten = new Map<string, Unwritten>()
+  const underWay = new Set<Promise<void>>()
+
+  const unwrittenOf = (applicationId: string, kind: ErrorKind) => {
     const key = `${applicationId} ${kind}`
-    const last = written.get(key)
-    const current = last && now - last.since < writtenEvery ? last : { since: now, count: 0 }
-    written.set(key, current)
-    current.count += 1
-    return current.count <= kept[kind]
+    const known = unwritten.get(key)
+    if (known) return known
+    const errors = createUnwrittenErrors({ window: writtenEvery, kept: kept[kind] })
+    const made = { applicationId, kind, errors }
+    unwritten.set(key, made)
+    return made
+  }
+
+  /** Never fails: what could not be written waits again. */
+  const write = async ({ applicationId, kind, errors }: Unwritten, due: readonly NotedSentence[]) => {
+    for (const noted of due) {
+      const { sentence: message, count, seenAt } = noted
+      await store.upsertError(database, { applicationId, kind, message, count, seenAt }).catch((err: unknown) => {
+        errors.add(noted)
+        log.warn({ err }, 'an error of an application could not be written')
+      })
+    }
+    if (due.length > 0)
+      await store
+        .deleteOldErrors(database, applicationId, kind, kept[kind])
+        .catch((err: unknown) => log.warn({ err }, 'old errors of an application could not be deleted'))
+  }
+
+  const writeDue = async () => {
+    for (const each of unwritten.values()) await write(each, each.errors.takeDue(clock.now()))
+  }
+  const onFailure = (reason: string) => log.warn({ reason }, 'errors of applications could not be written')
+  const rounds = createRounds({ run: writeDue, interval, onFailure })
+
+  return {
+    start: rounds.start,
+    stop: async () => {
+      await rounds.stop([...underWay])
+      for (const each of unwritten.values()) await write(each, each.errors.takeAll())
+    },
+    add: (applicationId: string, kind: ErrorKind, sentence: string) => {
+      const own = unwrittenOf(applicationId, kind)
+      own.errors.add({ sentence, count: 1, seenAt: clock.now() })
+      const writing = write(own, own.errors.takeDue(clock.now())).finally(() => underWay.delete(writing))
+      underWay.add(writing)
+    },
   }
 }
 
 /** What applications did wrong lately, in plain words, for the operator who asks why a sign-in does not work. */
-export const createApplicationErrors = ({ database, clock, log }: Dependencies) => {
-  /** When each sentence was last written, the oldest first, and how often it was noted since. */
-  const remembered = new Map<string, { writtenAt: number; unwritten: number }>()
-  const mayWrite = createWriteLimit()
-
-  const write = async (applicationId: string, kind: ErrorKind, message: string, count: number) => {
-    await store.upsertError(database, { applicationId, kind, message, count, now: clock.now() })
-    await store.deleteOldErrors(database, applicationId, kind, kept[kind])
-  }
+export const createApplicationErrors = (deps: Dependencies) => {
+  const { database, log } = deps
+  const writer = createWriter(deps)
 
   return {
-    /**
-     * Never delays or fails the caller. Each sentence is written at most once a minute, and no more of a kind than are
-     * kept; those in between are counted with the next write. Values in it come from `quoted`.
-     */
-    note: (applicationId: string, kind: ErrorKind, sentence: string) => {
-      const key = `${applicationId} ${sentence}`
-      const now = clock.now().getTime()
-      const last = remembered.get(key)
-      if (last && now - last.writtenAt < writtenEvery) {
-        last.unwritten += 1
-        return
-      }
-      if (!mayWrite(applicationId, kind, now)) return
-      remembered.delete(key)
-      remembered.set(key, { writtenAt: now, unwritten: 0 })
-      const [oldest] = remembered.keys()
-      if (remembered.size > mostRemembered && oldest !== undefined) remembered.delete(oldest)
-      write(applicationId, kind, sentence, 1 + (last?.unwritten ?? 0)).catch((err: unknown) =>
-        log.warn({ err }, 'an error of an application could not be written'),
-      )
+    start: writer.start,
+    stop: writer.stop,
+
+    /** Never delays or fails the caller. Values in the sentence come from `quoted`. */
+    note: ({ id, name }: Noted, kind: ErrorKind, sentence: string, client?: Pick<Client, 'requestId'>) => {
+      if (!unlogged.includes(kind))
+        log.info({ requestId: client?.requestId, application: id, name, reason: sentence }, 'application refused')
+      writer.add(id, kind, sentence)
     },
+
+    /** There is no application whose list of errors it could be in. */
+    noteUnknown: (clientId: string, { requestId }: Pick<Client, 'requestId'>) =>
+      log.info({ requestId, reason: `The client_id ${quoted(clientId)} is not known` }, 'application refused'),
 
     /** The latest first: errors, and how often requests ended without a code although nothing was wrong. */
     list: async (applicationId: string) => {

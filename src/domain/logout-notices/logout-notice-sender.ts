@@ -31,7 +31,9 @@ export type SenderParts = {
   clock: Clock
   applications: { find(id: string): Promise<Told | undefined> }
   logoutTokens: { issue(about: { application: Told; sid: string; userId: string }): Promise<string> }
-  applicationErrors: { note(applicationId: string, kind: 'logout_notice' | 'logout_refused', sentence: string): void }
+  applicationErrors: {
+    note(application: Pick<Told, 'id' | 'name'>, kind: 'logout_notice' | 'logout_refused', sentence: string): void
+  }
   outbound: Outbound
   onOutcome: (outcome: NoticeOutcome) => void
   log: Pick<BaseLogger, 'warn' | 'error'>
@@ -112,7 +114,7 @@ const createDeliver = (parts: SenderParts) => {
     if (status >= 200 && status < 300) return finish(notice, 'delivered')
     const isRefused = status === 400
     const kind = isRefused ? 'logout_refused' : 'logout_notice'
-    applicationErrors.note(application.id, kind, `logout notice: ${new URL(address).origin} ${sentence}`)
+    applicationErrors.note(application, kind, `logout notice: ${new URL(address).origin} ${sentence}`)
     if (!isRefused) return fail(notice, attempted)
     // The application has understood the notice and refuses it: it would refuse the next one about this session too.
     log.warn({ notice: notice.id, application: application.id, reason: failure }, 'logout notice refused')

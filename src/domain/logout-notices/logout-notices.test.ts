@@ -78,12 +78,12 @@ describe('logout notices', () => {
           `${encoded({ typ: 'logout+jwt' })}.${encoded({ sid, sub: userId, jti: randomUUID() })}.signature`,
       },
       applicationErrors: {
-        note: (applicationId, kind, sentence) => {
+        note: ({ id }, kind, sentence) => {
           errors.push(sentence)
           void database.query(
             `insert into application_errors (application_id, message, kind, seen_at) values ($1, $2, $3, $4)
              on conflict do nothing`,
-            [applicationId, sentence, kind, clock.now()],
+            [id, sentence, kind, clock.now()],
           )
         },
       },

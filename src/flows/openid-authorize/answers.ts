@@ -11,7 +11,7 @@ type Dependencies = { applicationErrors: Pick<ApplicationErrors, 'note'>; issuer
 export const createAnswers = ({ applicationErrors, issuer }: Dependencies) => ({
   /** It ends without a code, as it may: that is counted, and is no error of the application. */
   withError: (application: Application, address: AnswerAddress, error: AuthorizationError) => {
-    applicationErrors.note(application.id, 'normal_end', error)
+    applicationErrors.note(application, 'normal_end', error)
     return answerLocation(address, { error }, issuer)
   },
   withCode: (address: AnswerAddress, code: string) => answerLocation(address, { code }, issuer),

@@ -3,7 +3,7 @@ import type { Application } from '../../domain/applications/application.js'
 import { isRedirectAddress } from '../../domain/applications/application-addresses.js'
 import type { ApplicationErrors } from '../../domain/applications/application-errors.js'
 import type { Applications } from '../../domain/applications/applications.js'
-import { quoted } from '../../domain/applications/quoted.js'
+import { unregisteredSentence } from '../../domain/applications/unregistered-sentence.js'
 import type { AuthorizationRequests } from '../../domain/authorization-requests/authorization-requests.js'
 import { areClean, listOf, type Parameters, readParameters } from '../../domain/authorization-requests/parameters.js'
 import {
@@ -15,10 +15,11 @@ import {
 } from '../../domain/authorization-requests/request-steps.js'
 import type { IdTokens } from '../../domain/id-tokens/id-tokens.js'
 import { StoreUnavailable } from '../../platform/database/database.js'
+import type { Visitor } from './visitor.js'
 
 type Dependencies = {
   applications: Pick<Applications, 'find'>
-  applicationErrors: Pick<ApplicationErrors, 'note'>
+  applicationErrors: Pick<ApplicationErrors, 'note' | 'noteUnknown'>
   authorizationRequests: Pick<AuthorizationRequests, 'begin' | 'beginSilently'>
   idTokens: Pick<IdTokens, 'readHint'>
   issuer: string
@@ -36,6 +37,8 @@ export const answerLocation = (
   const query = new URLSearchParams({ ...answer, ...(state !== undefined && { state }), iss })
   return `${redirectAddress}${redirectAddress.includes('?') ? '&' : '?'}${query}`
 }
+
+type Sender = Pick<Visitor, 'browser' | 'client'>
 
 const busy = 'too many requests from this network or user, try again in some minutes'
 
@@ -55,12 +58,10 @@ const createRemembered = () => {
   }
 }
 
-/** Only for operators: it says which address is registered. */
-const unregisteredSentence = ({ redirectAddresses }: Application, sent: string | undefined) => {
-  if (sent === undefined) return 'redirect_uri is missing, or there more than once'
-  const [first] = redirectAddresses
-  return `redirect_uri ${quoted(sent)} is not registered${first === undefined ? '' : `, ${quoted(first)} is`}`
-}
+const redirectSentence = ({ redirectAddresses }: Application, sent: string | undefined) =>
+  sent === undefined
+    ? 'redirect_uri is missing, or there more than once'
+    : unregisteredSentence('redirect_uri', sent, redirectAddresses)
 
 /** Without a registered address nothing may be sent to the application (RFC 6749, 4.1.2.1): the user sees a page. */
 const addressOf = (application: Application, { values }: Parameters): AnswerAddress | undefined => {
@@ -97,6 +98,17 @@ const createAnswerBusy = ({ applications, issuer }: Pick<Dependencies, 'applicat
   }
 }
 
+/** An application that asks in silence gets its answer also while the database is away. */
+const createAnswerWithoutDatabase = (remembered: ReturnType<typeof createRemembered>, issuer: string) => {
+  const errorAt = createErrorAt(issuer)
+  return (parameters: Parameters) => {
+    const application = remembered.get(parameters.values.get('client_id') ?? '')
+    const address = application && addressOf(application, parameters)
+    if (!address || !listOf(parameters.values.get('prompt')).includes('none')) return undefined
+    return errorAt(application, address, { error: 'temporarily_unavailable', description: 'try again in a moment' })
+  }
+}
+
 /** Checks the parameters of a new request, and stores it if its user may be asked something. */
 export const createBeginRequest = (deps: Dependencies) => {
   const { applications, applicationErrors, authorizationRequests, issuer } = deps
@@ -105,10 +117,10 @@ export const createBeginRequest = (deps: Dependencies) => {
 
   const errorAt = createErrorAt(issuer)
 
-  const beginAt = async (application: Application, address: AnswerAddress, parameters: Parameters, browser: string) => {
+  const beginAt = async (application: Application, address: AnswerAddress, parameters: Parameters, from: Sender) => {
     const checked = checkRequest(application, parameters)
     if (isStepError(checked)) {
-      applicationErrors.note(application.id, 'request', `${checked.error}: ${checked.description}`)
+      applicationErrors.note(application, 'request', `${checked.error}: ${checked.description}`, from.client)
       return errorAt(application, address, checked)
     }
     const user = await namedUser(application, checked)
@@ -118,36 +130,33 @@ export const createBeginRequest = (deps: Dependencies) => {
     const stored = { ...rest, user, redirectAddress: address.redirectAddress }
     const request = checked.prompts.includes('none')
       ? await authorizationRequests.beginSilently(application.id, stored)
-      : await authorizationRequests.begin(application.id, browser, stored)
+      : await authorizationRequests.begin(application.id, from.browser, stored)
     return { application, request }
   }
 
-  const begin = async (parameters: Parameters, browser: string) => {
+  const begin = async (parameters: Parameters, from: Sender) => {
     const clientId = parameters.values.get('client_id')
     const application = clientId === undefined ? undefined : await applications.find(clientId)
-    if (!application) return refuse('unknown_application')
+    if (!application) {
+      applicationErrors.noteUnknown(clientId ?? '', from.client)
+      return refuse('unknown_application')
+    }
     remembered.add(application)
     const address = addressOf(application, parameters)
-    if (address) return beginAt(application, address, parameters, browser)
-    const sentence = unregisteredSentence(application, parameters.values.get('redirect_uri'))
-    applicationErrors.note(application.id, 'redirect_address', sentence)
+    if (address) return beginAt(application, address, parameters, from)
+    const sentence = redirectSentence(application, parameters.values.get('redirect_uri'))
+    applicationErrors.note(application, 'redirect_address', sentence, from.client)
     return refuse('redirect_not_registered')
   }
 
-  /** An application that asks in silence gets its answer also while the database is away. */
-  const answerWithoutDatabase = (parameters: Parameters) => {
-    const application = remembered.get(parameters.values.get('client_id') ?? '')
-    const address = application && addressOf(application, parameters)
-    if (!address || !listOf(parameters.values.get('prompt')).includes('none')) return undefined
-    return errorAt(application, address, { error: 'temporarily_unavailable', description: 'try again in a moment' })
-  }
+  const answerWithoutDatabase = createAnswerWithoutDatabase(remembered, issuer)
 
   return {
-    begin: async (text: string, browser: string) => {
+    begin: async (text: string, from: Sender) => {
       const parameters = readParameters(text)
       if (!areClean(parameters)) return refuse('bad_request')
       try {
-        return await begin(parameters, browser)
+        return await begin(parameters, from)
       } catch (error) {
         const answer = error instanceof StoreUnavailable ? answerWithoutDatabase(parameters) : undefined
         if (!answer) throw error

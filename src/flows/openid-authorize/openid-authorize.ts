@@ -141,7 +141,7 @@ export const createAuthorize = (deps: Dependencies) => {
 
   return {
     begin: async (parameters: string, visitor: Visitor) => {
-      const begun = await beginRequest.begin(parameters, visitor.browser)
+      const begun = await beginRequest.begin(parameters, visitor)
       if ('refused' in begun) return begun
       return 'request' in begun ? proceed({ ...begun, visitor }) : done(begun.application, begun.location)
     },

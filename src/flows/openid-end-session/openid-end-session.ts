@@ -3,7 +3,7 @@ import type { Application } from '../../domain/applications/application.js'
 import { isLogoutAddress } from '../../domain/applications/application-addresses.js'
 import type { ApplicationErrors } from '../../domain/applications/application-errors.js'
 import type { Applications } from '../../domain/applications/applications.js'
-import { quoted } from '../../domain/applications/quoted.js'
+import { unregisteredSentence } from '../../domain/applications/unregistered-sentence.js'
 import type { IdTokens } from '../../domain/id-tokens/id-tokens.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
@@ -15,7 +15,7 @@ export type BrowserSessions = { caller: (Owner & { username: string }) | undefin
 
 type Dependencies = {
   applications: Pick<Applications, 'find'>
-  applicationErrors: Pick<ApplicationErrors, 'note'>
+  applicationErrors: Pick<ApplicationErrors, 'note' | 'noteUnknown'>
   idTokens: Pick<IdTokens, 'readHint'>
   sessionLookups: Pick<SessionLookups, 'isLiveForAnyToken'>
   /** Ends what this browser has, as its own sign-out does. */
@@ -30,19 +30,19 @@ type Asked = { application?: Application; hint?: Hint; location?: string; proble
 /** OpenID Connect RP-Initiated Logout 1.0, section 2. */
 const createReadRequest = ({ applications, applicationErrors, idTokens }: Dependencies) => {
   /** Only a registered address is followed, byte for byte (section 3). An address has no fragment. */
-  const locationOf = (application: Application | undefined, address: string, state: string | null) => {
+  const locationOf = (application: Application | undefined, address: string, state: string | null, client: Client) => {
     // Neither a hint nor `client_id`: whose address it would be is not known.
     if (!application) return { problem: 'unnamed_application' as const }
     if (isLogoutAddress(application, address)) {
       if (state === null) return { location: address }
       return { location: `${address}${address.includes('?') ? '&' : '?'}state=${encodeURIComponent(state)}` }
     }
-    const sentence = `post_logout_redirect_uri ${quoted(address)} is not registered`
-    applicationErrors.note(application.id, 'logout_address', sentence)
+    const sentence = unregisteredSentence('post_logout_redirect_uri', address, application.logoutAddresses)
+    applicationErrors.note(application, 'logout_address', sentence, client)
     return { problem: 'unknown_address' as const }
   }
 
-  return async (text: string): Promise<Asked> => {
+  return async (text: string, client: Client): Promise<Asked> => {
     const parameters = new URLSearchParams(text)
     const names = [...parameters.keys()]
     const isClean = [...parameters].flat().every(isCleanText)
@@ -55,9 +55,12 @@ const createReadRequest = ({ applications, applicationErrors, idTokens }: Depend
     if (hint && clientId !== null && hint.applicationId !== clientId) return { problem: 'invalid_hint' }
     const id = clientId ?? hint?.applicationId
     const application = id === undefined ? undefined : await applications.find(id)
-    if (id !== undefined && !application) return { problem: 'unknown_application' }
+    if (id !== undefined && !application) {
+      applicationErrors.noteUnknown(id, client)
+      return { problem: 'unknown_application' }
+    }
     const address = parameters.get('post_logout_redirect_uri')
-    const returning = address === null ? {} : locationOf(application, address, parameters.get('state'))
+    const returning = address === null ? {} : locationOf(application, address, parameters.get('state'), client)
     return { ...(application && { application }), ...(hint && { hint }), ...returning }
   }
 }
@@ -84,7 +87,7 @@ export const createEndSession = (deps: Dependencies) => {
     browser: BrowserSessions,
     { confirmed, client }: { confirmed: boolean; client: Client },
   ) => {
-    const asked = await readRequest(text)
+    const asked = await readRequest(text, client)
     const session = await livingOf(browser)
     const { application, location, problem } = asked
     const known = {

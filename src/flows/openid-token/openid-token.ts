@@ -69,7 +69,7 @@ const redeemCode = async ({ application, form, client }: Asked, nouns: TokenNoun
     refused === 'other_redirect'
       ? `redirect_uri ${quoted(redirectAddress ?? '')} is not the one of the authorization request`
       : description
-  nouns.applicationErrors.note(application.id, 'grant', sent)
+  nouns.applicationErrors.note(application, 'grant', sent, client)
   return faulty({ error, description }, refused)
 }
 
@@ -93,7 +93,7 @@ const refresh = async ({ application, form, client }: Asked, nouns: TokenNouns) 
       await issueIdToken(application, refreshed.grant, nouns.idTokens),
     )
   const { error, description } = grantFaults[refreshed.refused]
-  nouns.applicationErrors.note(application.id, 'grant', description)
+  nouns.applicationErrors.note(application, 'grant', description, client)
   return faulty({ error, description }, refreshed.refused)
 }
 

@@ -19,12 +19,13 @@ import { type ProtocolError, sendProtocolError } from './protocol-errors.js'
 
 type Credentials = { id: string; secret: string | undefined }
 
-/** `note` is for the operators of the application. */
-type Invalid = Refused<'invalid'> & { fault: ProtocolError; note?: string | undefined }
+/** `note` is for the operators of the application, if there is such a one. */
+type Note = { application: Application; sentence: string }
+type Invalid = Refused<'invalid'> & { fault: ProtocolError; note?: Note | undefined }
 
 const invalidRequest = (description: string): Invalid =>
   refuse('invalid', { fault: { error: 'invalid_request', description } as const })
-const invalidClient = (description: string, note?: string): Invalid =>
+const invalidClient = (description: string, note?: Note): Invalid =>
   refuse('invalid', { fault: { error: 'invalid_client', description, status: 401 } as const, note })
 
 /** Encoded as in a form before it was joined (RFC 6749, 2.3.1). */
@@ -63,7 +64,7 @@ const readCredentials = (headers: readonly string[], { values }: Form): Credenti
 export type ClientNouns = {
   applications: Pick<Applications, 'find' | 'list'>
   applicationSecrets: Pick<ApplicationSecrets, 'isRight'>
-  applicationErrors: Pick<ApplicationErrors, 'note'>
+  applicationErrors: Pick<ApplicationErrors, 'note' | 'noteUnknown'>
 }
 
 const judge = async (
@@ -74,15 +75,13 @@ const judge = async (
   // Asked for an unknown application too, so that the time does not tell which there are.
   const isRight = secret !== undefined && (await applicationSecrets.isRight(id, secret))
   if (!application) return invalidClient('The client is not known or its secret is wrong')
+  const invalid = (description: string, sentence: string) => invalidClient(description, { application, sentence })
   if (application.kind !== 'web')
     return secret === undefined
       ? application
-      : invalidClient(
-          'This client has no secret and must not send one',
-          'A secret was sent, and the application has none',
-        )
-  if (secret === undefined) return invalidClient('This client must authenticate', 'No secret was sent')
-  return isRight ? application : invalidClient('The client is not known or its secret is wrong', 'The secret is wrong')
+      : invalid('This client has no secret and must not send one', 'A secret was sent, and the application has none')
+  if (secret === undefined) return invalid('This client must authenticate', 'No secret was sent')
+  return isRight ? application : invalid('The client is not known or its secret is wrong', 'The secret is wrong')
 }
 
 /** What its requests are counted by. Anyone can send the id of a client without a secret: it must not use up what others need. */
@@ -111,12 +110,14 @@ const createReport = ({ events, clock }: Reporting) => {
     request: FastifyRequest,
     isFull: boolean,
   ) => {
-    if (note !== undefined) nouns.applicationErrors.note(id, 'client', note)
-    if (note !== undefined && isFull) nouns.applicationErrors.note(id, 'client', fullSentence(clientNetwork(request)))
-    if (!isNew(`${clientNetwork(request)} ${note ?? ''}${id}`, reportWindow)) return
-    const application = note === undefined ? undefined : await nouns.applications.find(id)
-    const reason = application ? `${application.name}: ${note}` : `The client_id ${quoted(id)} is not known`
-    await events.record({ kind: 'application_refused', reason }, clientOf(request))
+    const client = clientOf(request)
+    const network = clientNetwork(request)
+    if (note) nouns.applicationErrors.note(note.application, 'client', note.sentence, client)
+    else nouns.applicationErrors.noteUnknown(id, client)
+    if (note && isFull) nouns.applicationErrors.note(note.application, 'client', fullSentence(network), client)
+    if (!isNew(`${network} ${note?.sentence ?? ''}${id}`, reportWindow)) return
+    const reason = note ? `${note.application.name}: ${note.sentence}` : `The client_id ${quoted(id)} is not known`
+    await events.record({ kind: 'application_refused', reason }, client)
   }
 }
 
