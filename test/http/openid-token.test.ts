@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { seconds } from '../../src/lib/durations.js'
+import { minutes, seconds } from '../../src/lib/durations.js'
 import type { Transaction } from '../../src/platform/database/database.js'
 import { addApplication } from '../support/applications.js'
 import {
@@ -230,7 +230,11 @@ describe('what ends', () => {
     const unused = await readyCode(staffOnly, name)
     await end(user)
     expect((await token(unused, as())).body.error).toBe('invalid_grant')
-    expect((await refreshWith(used.body.refresh_token, as())).body.error).toBe('invalid_grant')
+    const refreshed = await refreshWith(used.body.refresh_token, as())
+    expect(refreshed.body).toEqual({
+      error: 'invalid_grant',
+      error_description: expect.stringMatching(/^The session has ended.*: sign in again$/),
+    })
     expect((await userInfo(used.body.access_token)).status).toBe(401)
   })
 })
@@ -320,6 +324,8 @@ describe('a refresh token', () => {
 })
 
 it('operators read what an application did wrong in plain words', async () => {
+  // What was written in the last minute is not written again.
+  await latchkey.advance(1 * minutes)
   const form = await readyCode()
   await token({ ...form, redirect_uri: 'http://evil.example/`x' })
   await token(form, basic(web.id, 'wrong'))
@@ -338,4 +344,9 @@ it('operators read what an application did wrong in plain words', async () => {
         'The secret is wrong',
       ]),
     )
+  // The refreshes after the end of a session, above, were no errors.
+  const kinds = await latchkey.sql.query(
+    "select distinct kind from application_errors where message like '%sign in again'",
+  )
+  expect(kinds).toEqual([{ kind: 'normal_end' }])
 })

@@ -40,7 +40,8 @@ export const createExchangeRefreshToken = (parts: TokenExchangeParts) => {
     const { scopes } = issued
     const wanted = { id: claims.tid, applicationId: application.id, grace, scopes }
     const [row] = await store.selectTokens(database, wanted, moments())
-    if (!row) return refuse('unknown_token')
+    // We have signed it. Its rows are deleted when the session, or the use of the application, ends.
+    if (!row) return refuse((await store.selectById(database, claims.tid)).length > 0 ? 'unknown_token' : 'ended')
     const presented = fingerprint(token)
     // Newer than its row: the database has lost a write.
     const isNewest = sameBytes(row.refresh_hash, presented) || claims.gen > row.generation

@@ -221,6 +221,9 @@ export const selectTokens = (
     [wanted.id, wanted.applicationId, clockOffset, wanted.grace, momentsOf(live), wanted.scopes],
   )
 
+/** Of whichever application. */
+export const selectById = (sql: Sql, id: string) => sql.query('select 1 from application_tokens where id = $1', [id])
+
 // ── Access tokens
 
 /** For tokens that are there. No row if they have ended since. */

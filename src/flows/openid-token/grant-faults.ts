@@ -5,7 +5,10 @@ type Words = { error: ProtocolErrorCode; description: string }
 
 /** What the application is told (RFC 6749, 5.2). Its operators read the same words in its list of errors. */
 export const grantFaults: Readonly<Record<CodeFault | RefreshFault, Words>> = {
-  unknown_code: { error: 'invalid_grant', description: 'The code is not known, or was not given to this client' },
+  unknown_code: {
+    error: 'invalid_grant',
+    description: 'The code is not known, was not given to this client, or its session has ended',
+  },
   reused_code: { error: 'invalid_grant', description: 'The code was used before, so its tokens have ended' },
   retried_code: { error: 'invalid_grant', description: 'The code was used a moment ago' },
   expired_code: { error: 'invalid_grant', description: 'The code has expired' },
@@ -36,6 +39,6 @@ export const grantFaults: Readonly<Record<CodeFault | RefreshFault, Words>> = {
   more_scopes: { error: 'invalid_scope', description: 'scope asks for more than the user was asked for' },
   ended: {
     error: 'invalid_grant',
-    description: 'The session has ended, or is not enough for this application any more',
+    description: 'The session has ended, or is not enough for this application any more: sign in again',
   },
 }

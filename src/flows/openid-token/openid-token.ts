@@ -54,6 +54,9 @@ const issueIdToken = async (application: Application, grant: Grant, idTokens: To
     : undefined
 }
 
+/** Sessions end: an application that learns it here did nothing wrong. */
+const kindOf = (fault: CodeFault | RefreshFault) => (fault === 'ended' ? 'normal_end' : 'grant')
+
 /** OpenID Connect Core 3.1.3. */
 const redeemCode = async ({ application, form, client }: Asked, nouns: TokenNouns) => {
   const code = form.values.get('code')
@@ -69,7 +72,7 @@ const redeemCode = async ({ application, form, client }: Asked, nouns: TokenNoun
     refused === 'other_redirect'
       ? `redirect_uri ${quoted(redirectAddress ?? '')} is not the one of the authorization request`
       : description
-  nouns.applicationErrors.note(application, 'grant', sent, client)
+  nouns.applicationErrors.note(application, kindOf(refused), sent, client)
   return faulty({ error, description }, refused)
 }
 
@@ -93,7 +96,7 @@ const refresh = async ({ application, form, client }: Asked, nouns: TokenNouns) 
       await issueIdToken(application, refreshed.grant, nouns.idTokens),
     )
   const { error, description } = grantFaults[refreshed.refused]
-  nouns.applicationErrors.note(application, 'grant', description, client)
+  nouns.applicationErrors.note(application, kindOf(refreshed.refused), description, client)
   return faulty({ error, description }, refreshed.refused)
 }
 
