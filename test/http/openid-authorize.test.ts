@@ -268,7 +268,10 @@ describe('a stored request', () => {
     expect((await tab.post(path, { parameters: parametersFor(id) }, script)).body.code).toBe('cross_site')
     expect((await tab.post(`${path}/answer`, body, { ...script, csrf: true })).body.code).toBe('cross_site')
     expect((await tab.post('/api/auth/refresh', {}, script)).status).toBe(200)
-    expect((await answer(tab, asked, 'deny')).location).toContain('error=access_denied')
+    expect(told(await answer(tab, asked, 'deny'))).toMatchObject({
+      error: 'access_denied',
+      error_description: 'The user has declined',
+    })
     expect((await answer(tab, asked, 'continue')).next).toBe('start_again')
   })
 
@@ -350,9 +353,10 @@ describe('what is asked', () => {
     await tab.post('/api/auth/refresh')
     const refused = await begin(tab, {}, application.id)
     expect([refused.next, refused.user?.username]).toEqual(['no_access', 'visitor'])
-    expect(told(await begin(tab, { prompt: 'none' }, application.id)).error).toBe('access_denied')
+    const denied = { error: 'access_denied', error_description: 'The user has no access to this application' }
+    expect(told(await begin(tab, { prompt: 'none' }, application.id))).toMatchObject(denied)
     expect((await answer(tab, refused, 'continue')).next).toBe('no_access')
-    expect(told(await answer(tab, refused, 'deny')).error).toBe('access_denied')
+    expect(told(await answer(tab, refused, 'deny'))).toMatchObject(denied)
     // However often it is tried, operators read it once among the events of the user.
     const events = await latchkey.sql.query(
       "select reason from events where user_id = $1 and session_id is not null and kind = 'application_refused'",

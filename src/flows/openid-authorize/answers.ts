@@ -1,7 +1,16 @@
+import type { AuthorizationStep } from '../../contract/authorization.js'
 import type { Application } from '../../domain/applications/application.js'
 import type { ApplicationErrors } from '../../domain/applications/application-errors.js'
 import type { AuthorizationError } from '../../domain/authorization-requests/request-steps.js'
 import { type AnswerAddress, answerLocation } from './begin-request.js'
+
+export type RequestEnd = { error: AuthorizationError; description?: string }
+
+/** `step`: what was open when the request ended. */
+export const accessDenied = (step: AuthorizationStep): RequestEnd => ({
+  error: 'access_denied',
+  description: step === 'no_access' ? 'The user has no access to this application' : 'The user has declined',
+})
 
 export type Answers = ReturnType<typeof createAnswers>
 
@@ -10,9 +19,13 @@ type Dependencies = { applicationErrors: Pick<ApplicationErrors, 'note'>; issuer
 /** Where the browser goes with the answer to a request. */
 export const createAnswers = ({ applicationErrors, issuer }: Dependencies) => ({
   /** It ends without a code, as it may: that is counted, and is no error of the application. */
-  withError: (application: Application, address: AnswerAddress, error: AuthorizationError) => {
-    applicationErrors.note(application, 'normal_end', error)
-    return answerLocation(address, { error }, issuer)
+  withError: (application: Application, address: AnswerAddress, { error, description }: RequestEnd) => {
+    applicationErrors.note(application, 'normal_end', description === undefined ? error : `${error}: ${description}`)
+    return answerLocation(
+      address,
+      { error, ...(description !== undefined && { error_description: description }) },
+      issuer,
+    )
   },
   withCode: (address: AnswerAddress, code: string) => answerLocation(address, { code }, issuer),
 })

@@ -13,10 +13,9 @@ import {
   type SignedInUser,
   silentError,
 } from '../../domain/authorization-requests/next-question.js'
-import type { AuthorizationError } from '../../domain/authorization-requests/request-steps.js'
 import { sharedScopes } from '../../domain/id-tokens/user-claims.js'
 import type { Database } from '../../platform/database/database.js'
-import type { Answers } from './answers.js'
+import { type Answers, accessDenied, type RequestEnd } from './answers.js'
 import { type Asking, createTake, keyOf } from './asking.js'
 import type { createBeginRequest } from './begin-request.js'
 import type { MakeCode } from './make-code.js'
@@ -60,10 +59,10 @@ const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' 
   const { database, makeCode, answers, reportNoAccess } = deps
   const take = createTake(deps.authorizationRequests)
 
-  const withError = async (asking: Asking, error: AuthorizationError, userId: string | undefined) => {
+  const withError = async (asking: Asking, end: RequestEnd, userId: string | undefined) => {
     const { application, request } = asking
     const isMine = await take(database, asking, userId)
-    return isMine ? done(application, answers.withError(application, request, error)) : startAgain(application)
+    return isMine ? done(application, answers.withError(application, request, end)) : startAgain(application)
   }
 
   /** In silence, the error that stands for the question. */
@@ -76,7 +75,7 @@ const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' 
     if (user && next === 'no_access') await reportNoAccess(asking, user)
     if (request.prompts.includes('none')) {
       const error = visitor.couldNotRenew ? 'temporarily_unavailable' : silentError(asking, next)
-      return withError(asking, error, user?.id)
+      return withError(asking, error === 'access_denied' ? accessDenied(next) : { error }, user?.id)
     }
     return {
       request: request.id,
@@ -91,7 +90,7 @@ const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' 
   const withCode = async (asking: Asking, user: SignedInUser, hasAgreed: boolean): Promise<Authorization> => {
     const { application, request, visitor } = asking
     const { caller } = visitor
-    if (!caller || isOtherThanNamed({ ...asking, user })) return withError(asking, 'login_required', user.id)
+    if (!caller || isOtherThanNamed({ ...asking, user })) return withError(asking, { error: 'login_required' }, user.id)
     const made = await makeCode(asking, caller, user, hasAgreed)
     if (!isRefused(made)) return done(application, answers.withCode(request, made.code))
     if (made.refused === 'over') return startAgain(application)
@@ -167,7 +166,7 @@ export const createAuthorize = (deps: Dependencies) => {
       if (next === 'consent' && answer === 'continue') return finish.withCode(asking, user, true)
       if (next !== 'choose' && answer === 'continue') return proceed(asking)
       await authorizationRequests.handOver(keyOf(asking), user.id)
-      if (answer === 'deny') return finish.withError(asking, 'access_denied', user.id)
+      if (answer === 'deny') return finish.withError(asking, accessDenied(next), user.id)
       return proceed({ ...asking, request: { ...asking.request, userId: user.id } })
     },
   }
