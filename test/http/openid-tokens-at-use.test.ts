@@ -153,7 +153,10 @@ describe('limits', () => {
     )
     expect(wrong.map(({ status }) => status).sort()).toEqual([401, 401, 401, 429, 429, 429])
     const tooMany = wrong.find(({ status }) => status === 429)
-    expect(tooMany?.body).toMatchObject({ error: 'temporarily_unavailable', error_description: expect.any(String) })
+    expect(tooMany?.body).toMatchObject({
+      error: 'temporarily_unavailable',
+      error_description: expect.stringContaining('Too many wrong secrets'),
+    })
     expect(Number(tooMany?.headers.get('retry-after'))).toBeGreaterThan(0)
     // The same count as that of passwords.
     const password = await limited.browser().post('/login', { username: 'ada', password: 'wrong' })

@@ -33,6 +33,8 @@ export const sendLimited = (reply: FastifyReply, limiter: Limiter, reservation: 
   const wait = setLimitHeaders(reply, limiter, reservation)
   // The ceiling of a name is answered like the login limiter, whose wait is part of its body.
   const retryAfter = limiter.silent && !limiter.tellsWait && 'retryAfter' in body ? body.retryAfter : wait
-  const answer = isForPrograms(reply.request) ? protocolBodyOf(limiter.code, body.message) : body
+  const answer = isForPrograms(reply.request)
+    ? protocolBodyOf(limiter.code, limiter.protocolMessage ?? body.message)
+    : body
   reply.header('Retry-After', retryAfter).status(429).send(answer)
 }

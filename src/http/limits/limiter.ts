@@ -11,6 +11,8 @@ export type Limiter = {
   silent?: true
   /** A refusal says in `Retry-After` how long this limiter really waits, also if its body names another time. */
   tellsWait?: true
+  /** What programs are told instead of the sentence for users. */
+  protocolMessage?: string
 }
 
 /** By the settings of the same names. */

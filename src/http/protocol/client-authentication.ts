@@ -121,8 +121,11 @@ const createReport = ({ events, clock }: Reporting) => {
   }
 }
 
+const tooManyWrong =
+  'Too many wrong secrets of clients, or passwords, came from this network. Correct the secret: a right one works at once'
+
 const fullSentence = (network: string) =>
-  `So often from ${network} that nobody there can sign in with a password for some minutes (latchkey limits clear --network)`
+  `So often from ${network} that nobody there can sign in with a password for some minutes. Once the secret is right, latchkey limits clear --network ends that; without REDIS_URL, a restart`
 
 export type ClientAuthentication = ReturnType<typeof createClientAuthentication>
 
@@ -136,8 +139,9 @@ export const createClientAuthentication = ({
   events,
   clock,
 }: Dependencies) => {
+  const wrongSecrets: Limiter = { ...login, protocolMessage: tooManyWrong }
   const refuseClient = async ({ fault }: Invalid, isFull: boolean, request: FastifyRequest, reply: FastifyReply) => {
-    if (isFull && (await countedRequests.count(login, clientNetwork(request), request, reply))) return undefined
+    if (isFull && (await countedRequests.count(wrongSecrets, clientNetwork(request), request, reply))) return undefined
     sendProtocolError(reply, fault, fault.error === 'invalid_client' ? 'basic' : undefined)
     return undefined
   }
