@@ -122,7 +122,7 @@ describe('what an operator does', () => {
     await command('user', 'disable', 'grace')
     await login('grace', goodPassword, ofGrace)
     await command('user', 'enable', 'grace')
-    await command('user', 'sessions', 'end', 'grace', '--yes')
+    await command('user', 'sessions', 'end', 'grace')
     await latchkey({ openStores: (role) => openStores(service.config, role) }, ['user', 'import', '-'], {
       input: 'email\nalan@example.com\nbad\n',
     })

@@ -63,17 +63,15 @@ last used first: 200 at most. USER is a username, an email or an id.
 
 export const userSessionsEnd: Command = {
   summary: 'Sign a user out everywhere',
-  help: `latchkey user sessions end USER [--yes] [--json]
+  help: `latchkey user sessions end USER [--json]
 
 Ends every session of the user, on every device: every instance refuses their access tokens within two seconds. The user
 can sign in again at once; \`user disable\` prevents that. USER is a username, an email or an id.
 
-  --yes     accepted as with other commands, and not needed: the user can sign in again at once
   --json    one JSON object, for programs`,
 
   run: async (args, context) => {
-    const options = { yes: { type: 'boolean' }, json: { type: 'boolean' } } as const
-    const { positionals, values } = readArguments(args, options, ['USER'])
+    const { positionals, values } = readArguments(args, { json: { type: 'boolean' } }, ['USER'])
     return withStores(context, 'service', async (stores) => {
       const { id, username } = await requireUser(stores, positionals[0] ?? '')
       const ending = await stores.operatorChanges.endSessions({ userId: id, client: operator(context) })
