@@ -337,6 +337,16 @@ it('doctor checks the registered addresses', async () => {
     level: 'ok',
     says: '1 application, whose addresses can be used',
   })
+  const beside = { ...config, publicUrl: 'https://wiki.example.com:8443' }
+  const ownHost = 'https://wiki.example.com/callback is on the host of Latchkey itself'
+  const besideStore = { openStores: (role: 'service' | 'owner') => openStores(beside, role) }
+  const warned = await run(besideStore, ['application', 'add', 'Beside', ...redirect, '--everyone', '--json'])
+  expect(warned).toMatchObject({ code: 0, err: expect.stringContaining(ownHost) })
+  expect(await checkApplications(sql, beside)).toMatchObject({
+    level: 'warning',
+    says: expect.stringContaining(`Beside: ${ownHost}`),
+  })
+  await command('application', 'delete', 'Beside')
   const live = { ...config, production: true }
   expect(await checkApplications(sql, live)).toMatchObject({
     level: 'error',

@@ -1,3 +1,4 @@
+import { isOnOwnHost, ownHostWarning } from '../../domain/applications/application-addresses.js'
 import { type Command, operator, print, readArguments, withStores } from '../command.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { unlessRefused } from './application-faults.js'
@@ -40,8 +41,10 @@ ${optionsHelp}
     const { application, program } = readNewApplication(positionals[0] ?? '', values)
     return withStores(context, 'service', async ({ applicationChanges, issuer }) => {
       const added = unlessRefused(await applicationChanges.add(application, operator(context)), application.name)
-      const { id, name, home } = added.application
+      const { id, name, home, redirectAddresses } = added.application
       const { secret } = added
+      for (const address of redirectAddresses.filter((each) => isOnOwnHost(each, issuer)))
+        await print(context.stderr, `${address} ${ownHostWarning}.`)
       if (values.json) {
         await print(context.stdout, printableJson({ id, secret: secret ?? null, issuer }))
         return 0

@@ -7,6 +7,8 @@ import {
   addressFault,
   addressFaults,
   backchannelFault,
+  isOnOwnHost,
+  ownHostWarning,
 } from '../../domain/applications/application-addresses.js'
 import { createApplications } from '../../domain/applications/applications.js'
 import { seconds } from '../../lib/durations.js'
@@ -61,12 +63,18 @@ const checkBackchannel = async (
   )
 }
 
+const checkHosts = ({ name, redirectAddresses }: Application, { publicUrl }: Config) =>
+  redirectAddresses
+    .filter((address) => isOnOwnHost(address, publicUrl))
+    .map((address) => warning(`${name}: ${address} ${ownHostWarning}`))
+
 const checkApplication = (application: Application, config: Config) => {
   const { home, redirectAddresses, logoutAddresses } = application
   const addresses = [...new Set([...redirectAddresses, ...logoutAddresses, home])]
   return Promise.all([
     ...addresses.map((address) => checkAddress(application, address, config)),
     checkBackchannel(application, config),
+    ...checkHosts(application, config),
   ])
 }
 

@@ -69,6 +69,17 @@ export const isLogoutAddress = (
   given: string,
 ) => isOneOf(logoutAddresses, kind, given)
 
+/**
+ * Whether the address is on the host of Latchkey itself, whose cookies know no port and reach the application then. In development
+ * everything is on one machine.
+ */
+export const isOnOwnHost = (address: string, ownUrl: string) => {
+  const { hostname } = new URL(ownUrl)
+  return !isLoopback(hostname) && URL.canParse(address) && new URL(address).hostname === hostname
+}
+export const ownHostWarning =
+  'is on the host of Latchkey itself: the application gets its cookies, and one may overwrite those of the other. Use another host'
+
 /** Where users start again if the operator names no other place: the origin of the first address, or a scheme of its own. */
 export const defaultHome = ([first = '']: readonly string[]) => {
   if (!URL.canParse(first)) return first
