@@ -271,11 +271,15 @@ it('a group that an application lets in cannot be deleted, also if both happen a
     await sql.query("update applications set access = 'groups', groups = '{writers}' where id = $1", [id])
   })
   await other.close()
-  expect(await removal).toMatchObject({ refused: 'group_in_use', application: 'Press' })
+  expect(await removal).toMatchObject({ refused: 'group_in_use', applications: ['Press'] })
   expect(await command('group', 'delete', 'writers', '--yes')).toMatchObject({
     code: 1,
     err: expect.stringContaining('The application Press lets the group writers in.'),
   })
+  await addApplication(latchkey, { name: 'Archive', access: 'groups', groups: ['writers'] })
+  const { err } = await command('group', 'delete', 'writers', '--yes')
+  expect(err).toContain('The applications Archive, Press let the group writers in.')
+  await command('application', 'delete', 'Archive')
   await changes.change(id, { access: 'everyone', groups: [] }, client)
   expect((await command('group', 'delete', 'writers')).code).toBe(0)
   expect(await changes.change(id, { access: 'groups', groups: ['writers'] }, client)).toMatchObject({
@@ -311,12 +315,10 @@ it('who loses the right by a change of the application loses its use, and the ap
   expect(told).toEqual([{ username: 'ben' }])
   expect((await eventsOf()).at(-1)).toEqual(['application_changed', 'Flights: access, groups', 'command line'])
   expect((await eventsOf()).at(-2)).toEqual(['application_access_ended', 'Flights', 'command line'])
-  expect((await command('user', 'disable', 'ben')).out).toBe(
-    'Disabled ben; ended 1 session. 1 application has not been told yet: Flights.\n',
-  )
-  expect((await command('user', 'show', 'ben')).out).toMatch(
-    /^not told of logout +Flights, tried again: latchkey application show Flights$/m,
-  )
+  const { out: disabled } = await command('user', 'disable', 'ben')
+  expect(disabled).toBe('Disabled ben; ended 1 session. 1 application has not been told yet: Flights.\n')
+  const { out: ofBen } = await command('user', 'show', 'ben')
+  expect(ofBen).toMatch(/^not told of logout +Flights, tried again: latchkey application show Flights$/m)
   expect(await command('application', 'delete', 'Flights')).toMatchObject({
     code: 1,
     err: 'Nothing was changed. 1 user would lose Flights. Add --yes to delete it.\n',

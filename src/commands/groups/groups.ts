@@ -72,15 +72,17 @@ The same as \`latchkey user list --group NAME\`, with the same options.`,
 type NotDeleted =
   | Refused<'no_group'>
   | Refused<'group_has_members'>
-  | (Refused<'group_in_use'> & { application: string | undefined })
+  | (Refused<'group_in_use'> & { applications: string[] })
 
 const whyNotDeleted = (refusal: NotDeleted, name: string) => {
   if (refusal.refused === 'no_group') return `There is no group ${name}.`
   if (refusal.refused === 'group_has_members')
     return `The group ${name} has members, who would lose it. Add --yes to delete it.`
-  const { application } = refusal
+  const [application, ...others] = refusal.applications
   if (application === undefined)
     return `ADMIN_GROUP or SUPPORT_GROUP names the group ${name}. Change the setting first.`
+  if (others.length > 0)
+    return `The applications ${refusal.applications.map(printableText).join(', ')} let the group ${name} in. Change each of them first: latchkey application change APPLICATION --group ANOTHER`
   return `The application ${printableText(application)} lets the group ${name} in. Change that first: ${quoteCommand('application change', application)} --group ANOTHER`
 }
 

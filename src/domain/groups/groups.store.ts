@@ -32,9 +32,9 @@ export const lockGroup = (sql: Sql, name: string) =>
 
 export const deleteGroup = (sql: Sql, name: string) => sql.query('delete from groups where name = $1', [name])
 
-/** One that lets the members of the group in. Who changes it so holds the row of the group. */
-export const selectApplication = (sql: Sql, name: string) =>
-  sql.query<{ name: string }>('select name from applications where $1 = any(groups) order by name limit 1', [name])
+/** Those that let the members of the group in. Who changes one so holds the row of the group. */
+export const selectApplications = (sql: Sql, name: string) =>
+  sql.query<{ name: string }>('select name from applications where $1 = any(groups) order by name', [name])
 
 /** Without a lock: who joins needs the row of the group, and who leaves must not be waited for. */
 export const selectMember = (sql: Sql, name: string) =>

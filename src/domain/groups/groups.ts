@@ -27,9 +27,9 @@ const longestUsername = '\u{20000}'.repeat(64)
 const removeGroup = ({ database, events, administrators }: Removal, name: string, client: Client) =>
   database.transaction(async (sql) => {
     if ((await store.lockGroup(sql, name)).length === 0) return refuse('no_group')
-    if (administrators.roleOf(name)) return refuse('group_in_use', { application: undefined })
-    const [application] = await store.selectApplication(sql, name)
-    if (application) return refuse('group_in_use', { application: application.name })
+    if (administrators.roleOf(name)) return refuse('group_in_use', { applications: [] })
+    const applications = (await store.selectApplications(sql, name)).map((application) => application.name)
+    if (applications.length > 0) return refuse('group_in_use', { applications })
     if ((await store.selectMember(sql, name)).length > 0) return refuse('group_has_members')
     await store.deleteGroup(sql, name)
     await events.recordInside(sql, { kind: 'group_deleted', reason: name }, client)
