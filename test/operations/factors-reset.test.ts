@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { checkSealedValues } from '../../src/commands/doctor/sealed-values.js'
 import { openStores } from '../../src/commands/open-stores.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -38,4 +39,24 @@ it('switches two-step sign-in off for a user who lost the phone, after --yes, an
   expect(await latchkey.sql.query("select user_agent <> '' as named from events where kind = 'factors_reset'")).toEqual(
     [{ named: true }],
   )
+})
+
+it('of every user whose TOTP secret cannot be opened, when the key that sealed it is lost', async () => {
+  const store = { openStores: (role: 'service' | 'owner') => openStores(latchkey.config, role) }
+  const reset = (...more: string[]) => run(store, ['user', 'factors', 'reset', ...more])
+  for (const name of ['lost', 'kept']) await addAuthenticator(await latchkey.signedUp(name), latchkey)
+  await latchkey.sql.query(
+    `update totp_secrets set secret = 'otherkey.' || split_part(secret, '.', 2)
+     where user_id = (select id from users where username = 'lost')`,
+  )
+  expect(await checkSealedValues(latchkey.sql, latchkey.config)).toMatchObject({
+    level: 'error',
+    says: expect.stringContaining('`latchkey user factors reset --unreadable --yes`'),
+  })
+  expect(await reset('--unreadable')).toMatchObject({ code: 1, err: expect.stringContaining('of 1 user,') })
+  for (const wrong of [[], ['kept', '--unreadable']]) expect((await reset(...wrong)).code).toBe(2)
+  expect(await reset('--unreadable', '--yes')).toMatchObject({ code: 0, out: expect.stringContaining('of 1 user') })
+  const left = 'select username from users as u join totp_secrets as t on t.user_id = u.id'
+  expect(await latchkey.sql.query(left)).toEqual([{ username: 'kept' }])
+  expect(await checkSealedValues(latchkey.sql, latchkey.config)).toMatchObject({ level: 'ok' })
 })

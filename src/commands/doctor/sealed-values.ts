@@ -18,10 +18,12 @@ export const checkSealedValues = async (
   const found = await createSealedValues(secrets, columns).count(sql)
   const byFirst = sum(found.map((each) => each.byFirst))
   const byOthers = sum(found.map((each) => each.byOthers))
-  const byMissing = sum(found.filter(({ column }) => !column.canDoWithout).map((each) => each.byMissing))
+  const lost = found.filter(({ column, byMissing }) => !column.canDoWithout && byMissing > 0)
+  const byMissing = sum(lost.map((each) => each.byMissing))
+  const waysOut = [...new Set(lost.flatMap(({ column: { wayOut } }) => wayOut ?? []))]
   if (byMissing > 0)
     return failure(
-      `the key of ${counted(byMissing, 'stored secret')} is missing, and the service does not start: add it to the end of SEALING_KEY again`,
+      `the key of ${counted(byMissing, 'stored secret')} is missing, and the service does not start: add it to the end of SEALING_KEY again. ${waysOut.join(' ')}`.trimEnd(),
     )
   if (byOthers > 0)
     return warning(

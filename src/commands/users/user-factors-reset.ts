@@ -1,24 +1,59 @@
-import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
+import { isRefused } from '../../contract/outcome.js'
+import { totpColumn } from '../../domain/sealed-values/sealed-columns.js'
+import {
+  type Command,
+  type CommandContext,
+  CommandFailure,
+  operator,
+  print,
+  readArguments,
+  UsageFault,
+  withStores,
+} from '../command.js'
 import { counted } from '../terminal/counted.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { requireUser, unlessDeleted } from './find-user.js'
 
+type Wanted = { yes?: boolean | undefined; json?: boolean | undefined }
+
+/** After the loss of the key that sealed their TOTP secrets. A command that was interrupted goes on when it runs again. */
+const resetUnreadable = (context: CommandContext, { yes, json }: Wanted) =>
+  withStores(context, 'service', async ({ database, sealedValues, operatorChanges }) => {
+    const ids = await sealedValues.idsOfMissing(database, totpColumn)
+    if (ids.length > 0 && !yes)
+      throw new CommandFailure(
+        `This switches off the two-step sign-in of ${counted(ids.length, 'user')}, whose TOTP secret cannot be opened with SEALING_KEY, signs them out everywhere and sends them a mail. Add --yes to do it.`,
+      )
+    let users = 0
+    for (const userId of ids)
+      if (!isRefused(await operatorChanges.resetTotp({ userId, client: operator(context) }))) users += 1
+    const done = `Switched off the two-step sign-in of ${counted(users, 'user')} whose TOTP secret could not be opened.`
+    await print(context.stdout, json ? printableJson({ users }) : done)
+    return 0
+  })
+
 export const userFactorsReset: Command = {
   summary: 'Remove the second factors and passkeys of a user who lost the phone',
-  help: `latchkey user factors reset USER [--yes] [--json]
+  help: `latchkey user factors reset USER|--unreadable [--yes] [--json]
 
 Switches two-step sign-in off and removes all passkeys, for a user who has none of them any more. Make sure that it is really the
 user who asks: afterwards the password alone is enough. A user without a password sets one by “Forgot password?”. Ends every
 session and every trusted device of the user, and sends the user a mail. With SECOND_FACTOR=required the user adds a new factor
 at the next sign-in, after a code from a mail. USER is a username, an email or an id.
 
-  --yes     needed: without it, says what would happen and changes nothing
-  --json    one JSON object, for programs`,
+  --unreadable  instead of USER: every user whose TOTP secret cannot be opened, because the SEALING_KEY that sealed it is
+                lost. Their passkeys stay
+  --yes         needed: without it, says what would happen and changes nothing
+  --json        one JSON object, for programs`,
 
   run: async (args, context) => {
-    const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, json: { type: 'boolean' } }, [
-      'USER',
+    const boolean = { type: 'boolean' } as const
+    const { positionals, values } = readArguments(args, { unreadable: boolean, yes: boolean, json: boolean }, [
+      '[USER]',
     ])
+    if ((values.unreadable ?? false) === positionals.length > 0)
+      throw new UsageFault('Name a USER, or give --unreadable.')
+    if (values.unreadable) return resetUnreadable(context, values)
     return withStores(context, 'service', async ({ users, factors, passkeys, operatorChanges, secondFactor }) => {
       const { id, username } = await requireUser({ users }, positionals[0] ?? '')
       const count = (await passkeys.list(id)).length

@@ -42,6 +42,13 @@ export const createOperatorFactorChanges = (deps: Dependencies) => {
         return { result: removedPasskeys, changes: { factors_reset: { factors: removed } } }
       }),
 
+    /** Removes two-step sign-in by codes, and leaves passkeys. */
+    resetTotp: (actor: OperatorContext) =>
+      byOperator(actor, 'factors_reset', async (sql, { id }) => {
+        const removed: ChangedFactor[] = (await factors.remove(sql, id)) ? ['totp'] : []
+        return { changes: { factors_reset: { factors: removed } } }
+      }),
+
     /** A sign-in there with the same address does not link it again. */
     unlinkProvider: (actor: OperatorContext, provider: ProviderId) =>
       byOperator(actor, 'provider_unlinked', async (sql, { id }) => {

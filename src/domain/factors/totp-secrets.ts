@@ -66,8 +66,8 @@ export const createTotpSecrets = ({ database, clock, sealedValues, productName }
       const typed = readCode(code)
       const clockOffset = clock.offset()
       const [row] = await store.selectPending(sql, { userId, sessionId, now: clock.now(), clockOffset })
-      if (!row) return refuse('no_totp_begun')
-      const secret = assertOpened(pendingSecrets.open(userId, row.secret))
+      const secret = row && pendingSecrets.open(userId, row.secret)
+      if (!row || secret === undefined) return refuse('no_totp_begun')
       const step = typed?.method === 'otp' ? stepOf(secret, typed.code, row.seconds) : undefined
       if (step === undefined) return refuse('wrong_second_factor')
       await store.insertTotp(sql, { userId, secret: secrets.seal(userId, secret), step, clockOffset })

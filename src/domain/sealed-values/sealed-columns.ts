@@ -40,12 +40,16 @@ export const totpColumn: SealedColumn = {
   column: 'secret',
   id: { column: 'user_id', type: 'uuid' },
   what: 'TOTP secrets',
+  wayOut:
+    'If the key that sealed them is lost, run `latchkey user factors reset --unreadable --yes`: it switches two-step sign-in off for the users who have one of them.',
 }
 
+/** The user begins again. */
 export const pendingTotpColumn: SealedColumn = {
   ...totpColumn,
   table: 'pending_totp_secrets',
   what: 'TOTP secrets that are not confirmed yet',
+  canDoWithout: true,
 }
 
 /** Every one there is: the start re-seals their values, and `latchkey doctor` counts them. */

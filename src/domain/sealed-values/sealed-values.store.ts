@@ -10,6 +10,14 @@ export const countByKey = (sql: Sql, { table, column }: SealedColumn) =>
      where ${column} is not null group by 1`,
   )
 
+/** The rows whose values none of these keys has sealed. */
+export const selectSealedByMissing = (sql: Sql, { table, column, id }: SealedColumn, keys: readonly string[]) =>
+  sql.query<{ id: string }>(
+    `select ${id.column}::text as id from ${table}
+     where ${column} is not null and split_part(${column}, '.', 1) <> all ($1::text[]) order by ${id.column}`,
+    [keys],
+  )
+
 /** The next values that another key has sealed, in the order of the ids, so that two instances never wait for each other. */
 export const lockSealedByOthers = (
   sql: Sql,

@@ -53,6 +53,8 @@ export type SealedValues = ReturnType<typeof createSealedValues>
 export const createSealedValues = (secrets: readonly string[], columns: readonly SealedColumn[]) => {
   const keys = secrets.map((secret) => ({ id: idOf(secret), seal: createSeal([deriveKey(secret, 'sealed value')]) }))
 
+  const known = keys.map(({ id }) => id)
+
   /** The first key. Commands may run without any, and then seal and open nothing. */
   const newest = () => {
     const [first] = keys
@@ -71,12 +73,7 @@ export const createSealedValues = (secrets: readonly string[], columns: readonly
   })
 
   /** How the values of each column are sealed: by the first key, by another one of the list, or by one that is missing. */
-  const count = (sql: Sql) =>
-    countByKeys(
-      sql,
-      columns,
-      keys.map(({ id }) => id),
-    )
+  const count = (sql: Sql) => countByKeys(sql, columns, known)
 
   /** Seals some values of a column anew, and returns the id of the last one that it looked at; undefined if there are no more. */
   const resealSome = async (sql: Transaction, column: SealedColumn, after: string | null) => {
@@ -107,5 +104,9 @@ export const createSealedValues = (secrets: readonly string[], columns: readonly
     return counted.reduce((total, { byOthers }) => total + byOthers, 0)
   }
 
-  return { of, count, reseal }
+  /** The ids of the rows that cannot be opened, as their key is missing. */
+  const idsOfMissing = async (sql: Sql, column: SealedColumn) =>
+    (await store.selectSealedByMissing(sql, column, known)).map(({ id }) => id)
+
+  return { of, count, reseal, idsOfMissing }
 }
