@@ -39,10 +39,10 @@ const openApp = async (config: Config, options: Options) => {
   const log = givenLog ?? createLog({ level: config.logLevel })
   const serviceKeys = createServiceKeys(await readServiceKeys(config.serviceKeysFile), clock)
   const opened = await openPlatform({ config, clock, log, sharedWorkers: workers, storeTimeouts })
-  const status: OpenedApp['status'] = { isReady: false, closing: new AbortController() }
+  const status: OpenedApp['status'] = { isPrepared: false, isReady: false, closing: new AbortController() }
   const metrics = await openMetrics(config)
   const unprepared = opened.database
-  const prepared = refusingUntilReady(unprepared, () => status.isReady)
+  const prepared = refusingUntilReady(unprepared, () => status.isPrepared)
   const platform = {
     ...opened,
     clock,

@@ -29,7 +29,7 @@ export type OpenedApp = {
   config: Config
   log: Log
   platform: { close(): Promise<void> }
-  /** The database itself; what routes use waits until `status.isReady`. */
+  /** The database itself; what routes use waits until `status.isPrepared`. */
   database: Database
   /** What development starts with. */
   seed(): Promise<void>
@@ -40,7 +40,13 @@ export type OpenedApp = {
   drainState: DrainState
   drain(options: { lastCalls: number; limit: number }): Promise<void>
   startMetrics(): Promise<{ close(): Promise<void> } | undefined>
-  status: { isReady: boolean; closing: AbortController; metrics?: { close(): Promise<void> } | undefined }
+  /** `isPrepared`: the database can be used. `isReady`: what the service starts with is in it. */
+  status: {
+    isPrepared: boolean
+    isReady: boolean
+    closing: AbortController
+    metrics?: { close(): Promise<void> } | undefined
+  }
 }
 
 /** Waits for the database and migrates it, and makes sure that passwords can be checked. From then on requests may use it. */
@@ -48,8 +54,9 @@ const prepare = async ({ config, database, log, status, seed, load, background }
   const { signal } = status.closing
   await Promise.all([prepareDatabase({ config, database, log, signal, load }), requireWorkerPackages()])
   if (signal.aborted) return
-  status.isReady = true
+  status.isPrepared = true
   await seed()
+  status.isReady = true
   background.start()
 }
 
