@@ -56,7 +56,7 @@ const processOn = (
       },
     })
   }
-  const published = () => loadedKeys.published()?.map(({ kid }) => kid)
+  const published = async () => (await loadedKeys.published())?.map(({ kid }) => kid)
   return { ...loadedKeys, signingKeys, tokens, sign, published, clock, logged, reads }
 }
 
@@ -84,11 +84,11 @@ describe('signing keys', () => {
     const process = processOn(at.sql)
     await process.load()
     const first = kidOf(process.sign())
-    expect(process.published()).toEqual([first])
+    expect(await process.published()).toEqual([first])
 
     const { id: second } = (await process.signingKeys.rotate()) ?? {}
     await process.load()
-    expect(process.published()).toEqual([first, second])
+    expect(await process.published()).toEqual([first, second])
     process.clock.advance(20 * minutes)
     const last = process.sign()
     expect(kidOf(last)).toBe(first)
@@ -98,12 +98,12 @@ describe('signing keys', () => {
 
     process.clock.advance(13 * minutes)
     await process.load()
-    expect(process.published()).toEqual([first, second])
+    expect(await process.published()).toEqual([first, second])
     expect(process.tokens.readAccess(last)).toBeDefined()
     expect(await process.signingKeys.purge(at.sql)).toBe(0)
     process.clock.advance(8 * minutes)
     await process.load()
-    expect(process.published()).toEqual([second])
+    expect(await process.published()).toEqual([second])
     expect(await process.signingKeys.purge(at.sql)).toBe(1)
     expect((await process.signingKeys.list()).map(({ id, state }) => [id, state])).toEqual([[second, 'current']])
   })
@@ -114,12 +114,12 @@ describe('signing keys', () => {
     await process.load()
     process.clock.advance(90 * days - 22 * minutes)
     await process.load()
-    expect(process.published()).toHaveLength(1)
+    expect(await process.published()).toHaveLength(1)
     process.clock.advance(2 * minutes)
     await verifier.load()
-    expect(verifier.published()).toHaveLength(1)
+    expect(await verifier.published()).toHaveLength(1)
     await process.load()
-    expect(process.published()).toHaveLength(2)
+    expect(await process.published()).toHaveLength(2)
     await process.load()
     expect(process.logged).toEqual(['signing key made', 'signing key made'])
     const before = kidOf(process.sign())
@@ -138,7 +138,7 @@ describe('signing keys', () => {
     await process.load()
     expect([process.tokens.readAccess(token), process.tokens.recallAccess(token)]).toEqual([undefined, undefined])
     expect(kidOf(process.sign())).toBe(id)
-    expect(process.published()).toEqual([id])
+    expect(await process.published()).toEqual([id])
     expect(process.logged).toContain('signing keys are no longer trusted')
   })
 
@@ -151,10 +151,10 @@ describe('signing keys', () => {
     await at.sql.query('delete from signing_keys where id <> $1', [second])
     process.clock.advance(100 * days)
     await expect(process.load()).rejects.toThrow()
-    expect(process.published()).toEqual([second])
+    expect(await process.published()).toEqual([second])
     await at.sql.query('alter table signing_keys drop constraint no_more')
     await process.load()
-    expect(process.published()).toHaveLength(2)
+    expect(await process.published()).toHaveLength(2)
   })
 
   it('are sealed: the row has nothing of the private key, and one that was put there without the key signs nothing', async () => {
@@ -177,7 +177,7 @@ describe('signing keys', () => {
       [own.id, own.privateKey],
     )
     await process.load()
-    expect(process.published()).toEqual([kidOf(token)])
+    expect(await process.published()).toEqual([kidOf(token)])
     expect(process.logged).toContain('a signing key cannot be opened: SEALING_KEY must be the same at every instance')
     await expect(processOn(at.sql).load()).rejects.toThrow('latchkey keys rotate --compromised --yes')
     await process.signingKeys.replaceAll()
@@ -241,7 +241,7 @@ describe('signing keys of several processes', () => {
     await expect(killed).rejects.toThrow()
     const process = processOn(at.sql)
     await process.load()
-    expect(process.published()).toEqual([kidOf(process.sign())])
+    expect(await process.published()).toEqual([kidOf(process.sign())])
   })
 
   it('a replacement that fails half-way keeps the keys that were there', async () => {

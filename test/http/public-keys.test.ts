@@ -157,7 +157,9 @@ it('a row that something else wrote stops a start, which names the command that 
   const starting = startApp({ ...byKey.config, port: 0 }, { clock, log, onFatal: () => undefined })
   await expect(starting).rejects.toThrow('run `latchkey keys rotate --compromised --yes`')
   const openAsCommand = (role: 'service' | 'owner') => openStores(byKey.config, role)
-  const rotated = await latchkey({ openStores: openAsCommand }, ['keys', 'rotate', '--compromised', '--yes'])
+  const rotated = await latchkey({ openStores: openAsCommand }, ['keys', 'rotate', '--compromised', '--yes'], {
+    environment: { ACCESS_TOKEN_ALGORITHM: 'ES256' },
+  })
   expect(rotated).toMatchObject({ code: 0, out: expect.stringContaining('it signs now. Withdrew ') })
   const app = await startApp({ ...byKey.config, port: 0 }, { clock, log, onFatal: () => undefined })
   await app.close()

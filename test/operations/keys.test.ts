@@ -24,6 +24,8 @@ describe('latchkey keys', () => {
 
   beforeAll(async () => {
     store = await openCommandStore({ JWT_SECRET: secretOf('j') })
+    // Each test begins without events, and the service never deletes new ones.
+    await store.database.query('alter table events disable trigger event_changed')
   })
   afterEach(async () => {
     for (const table of ['signing_keys', 'application_keys', 'applications', 'events'])
@@ -165,8 +167,20 @@ describe('latchkey keys', () => {
   })
 
   it('say if no key signs, and change nothing that they cannot open', async () => {
-    const { err } = await latchkey(store, ['keys', 'rotate'])
-    expect(err).toContain('ACCESS_TOKEN_ALGORITHM is not ES256 here')
+    const withSecret = (...args: string[]) => latchkey(store, ['keys', ...args])
+    const note = expect.stringContaining('ACCESS_TOKEN_ALGORITHM is not ES256 here')
+    expect(await withSecret('rotate')).toMatchObject({ code: 0, out: 'No key was made.\n', err: note })
+    expect(await withSecret('rotate', '--compromised', '--yes')).toMatchObject({ out: 'No key was made.\n' })
+    expect([await listed(), await recorded()]).toEqual([[], []])
+    expect(await withSecret('rotate', '--before-es256')).toMatchObject({
+      out: expect.stringMatching(
+        /^Made [\w-]{16}: it is published, and signs once ACCESS_TOKEN_ALGORITHM is ES256\.\n$/,
+      ),
+    })
+    expect(await withSecret('list')).toMatchObject({ out: expect.stringMatching(/ checks /), err: note })
+    expect(await withSecret('rotate', '--compromised', '--yes')).toMatchObject({ out: 'Withdrew 1 key.\n' })
+    expect((await recorded()).at(-1)?.reason).toMatch(/^[\w-]{16}; none signs now$/)
+    await keys('rotate')
     await store.database.query(`insert into signing_keys values ('foreign', 'x.y', now(), now())`)
     expect(await keys('rotate')).toMatchObject({ code: 1, err: expect.stringContaining('Nothing was changed') })
     expect((await listed()).map(({ state }) => state)).toEqual(['current', 'unopened'])

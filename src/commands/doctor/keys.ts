@@ -92,6 +92,6 @@ export const checkWithdrawnKeys = async (database: Database): Promise<Finding> =
   )
   const ids = back.map(({ id }) => id).join(', ')
   return back.length === 0
-    ? ok('no key has come back after it was withdrawn')
+    ? ok('no key has come back after it was withdrawn, as far as the events of this database tell')
     : failure(`${ids}: withdrawn as stolen, and trusted again. Run \`latchkey keys rotate --compromised --yes\``)
 }

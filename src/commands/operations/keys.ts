@@ -19,10 +19,25 @@ import { asTable } from '../terminal/table.js'
 
 const purposes = { access_tokens: 'access tokens', id_tokens: 'ID tokens' }
 
-type KeyOfAnyPurpose = { purpose: keyof typeof purposes; algorithm: string } & (ListedKey | ListedApplicationKey)
+type KeyOfAnyPurpose = Omit<ListedKey, 'state'> & {
+  purpose: keyof typeof purposes
+  algorithm: string
+  state: (ListedKey | ListedApplicationKey)['state'] | 'checks'
+}
 
-const listAll = async ({ signingKeys, applicationKeys }: Stores): Promise<KeyOfAnyPurpose[]> => [
-  ...(await signingKeys.list()).map((key) => ({ purpose: 'access_tokens' as const, algorithm: 'ES256', ...key })),
+const signsWithKeyPair = ({ environment }: CommandContext) => loadConfig(environment).accessTokenAlgorithm === 'ES256'
+
+/** While a secret signs, the keys of access tokens only check them. */
+const stateOf = (state: ListedKey['state'], isSigning: boolean) =>
+  isSigning || state === 'unopened' ? state : ('checks' as const)
+
+const listAll = async ({ signingKeys, applicationKeys }: Stores, isSigning: boolean): Promise<KeyOfAnyPurpose[]> => [
+  ...(await signingKeys.list()).map((key) => ({
+    ...key,
+    purpose: 'access_tokens' as const,
+    algorithm: 'ES256',
+    state: stateOf(key.state, isSigning),
+  })),
   ...(await applicationKeys.list()).map((key) => ({ purpose: 'id_tokens' as const, ...key })),
 ]
 
@@ -41,9 +56,12 @@ const asLines = (keys: readonly KeyOfAnyPurpose[]) =>
   ])
 
 /** On standard error, so that it never mixes with what a program reads. */
-const noteWhoSigns = async ({ environment, stderr }: CommandContext) => {
-  if (loadConfig(environment).accessTokenAlgorithm === 'ES256') return
-  await print(stderr, 'ACCESS_TOKEN_ALGORITHM is not ES256 here: JWT_SECRET signs access tokens, and no key does.')
+const noteWhoSigns = async (context: CommandContext) => {
+  if (signsWithKeyPair(context)) return
+  await print(
+    context.stderr,
+    'ACCESS_TOKEN_ALGORITHM is not ES256 here: JWT_SECRET signs access tokens, and no key does.',
+  )
 }
 
 export const keysList: Command = {
@@ -55,6 +73,7 @@ applications, at /api/auth/keys; each in the order in which they sign. STATE is 
 
   waiting     published, and signs from the time in SIGNS FROM
   current     signs now
+  checks      signs nothing, as ACCESS_TOKEN_ALGORITHM is not ES256 here; tokens that it has signed are accepted
   retired     signs no more, and is trusted until its last token has expired
   hints       only its public part is left, for ID tokens that an application sends back at logout
   unopened    cannot be opened with SEALING_KEY
@@ -65,7 +84,7 @@ applications, at /api/auth/keys; each in the order in which they sign. STATE is 
   run: async (args, context) => {
     const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
     return withStores(context, 'service', async (stores) => {
-      const keys = await listAll(stores)
+      const keys = await listAll(stores, signsWithKeyPair(context))
       await printList(context, keys, { json: values.json, asTable: asLines, none: 'There are no keys.' })
       if (keys.some(({ purpose }) => purpose === 'access_tokens')) await noteWhoSigns(context)
       return 0
@@ -76,20 +95,25 @@ applications, at /api/auth/keys; each in the order in which they sign. STATE is 
 /** `algorithm`: of a key for ID tokens. */
 type RotatedKey = { id: string; algorithm?: ApplicationAlgorithm; signsFrom: Date; isNew: boolean; signsNow: boolean }
 type Rotated = { keys: RotatedKey[]; withdrawn: string[] }
+const nothing: Rotated = { keys: [], withdrawn: [] }
 type RotatedOfBoth = { accessTokens: Rotated; idTokens: Rotated }
 
 const nameOf = ({ id, algorithm }: Pick<RotatedKey, 'id' | 'algorithm'>) =>
   algorithm ? `${id} for ID tokens with ${algorithm}` : id
 
-const keySentence = (key: RotatedKey) => {
+const published = 'is published, and signs once ACCESS_TOKEN_ALGORITHM is ES256'
+
+const keySentence = (key: RotatedKey, instead?: string) => {
+  if (instead !== undefined) return `${key.isNew ? 'Made ' : ''}${nameOf(key)}: it ${instead}.`
   const when = key.signsNow ? 'signs now' : `signs from ${key.signsFrom.toISOString()}`
   return key.isNew
     ? `Made ${nameOf(key)}: it ${when}.`
     : `Nothing was changed: ${nameOf(key)} is waiting already, and ${when}.`
 }
 
-const asSentences = ({ keys, withdrawn }: Rotated) => {
-  const sentences = keys.map(keySentence)
+/** `instead`: what a key does that does not sign. */
+const asSentences = ({ keys, withdrawn }: Rotated, instead?: string) => {
+  const sentences = keys.map((key) => keySentence(key, instead))
   if (withdrawn.length > 0) sentences.push(`Withdrew ${counted(withdrawn.length, 'key')}.`)
   return sentences.join(' ')
 }
@@ -114,17 +138,18 @@ const unopened =
   'Nothing was changed: the keys cannot be opened with SEALING_KEY. Run this with the settings of the service. If the key that sealed them is lost: latchkey keys rotate --compromised --yes'
 
 /** Looks at both kinds first, so that nothing is changed if one of them cannot be opened. */
-const rotateBoth = async (stores: Stores) => {
+const rotateBoth = async (stores: Stores, forAccessTokens: boolean) => {
   const { signingKeys, applicationKeys } = stores
-  if ((await listAll(stores)).some(({ state }) => state === 'unopened')) return undefined
+  if ((await listAll(stores, true)).some(({ state }) => state === 'unopened')) return undefined
   const idTokens = await applicationKeys.rotate()
+  if (idTokens && !forAccessTokens) return { accessTokens: [], idTokens }
   const accessToken = idTokens && (await signingKeys.rotate())
   return accessToken && { accessTokens: [accessToken], idTokens }
 }
 
-const rotate = (context: CommandContext) =>
+const rotate = (context: CommandContext, forAccessTokens: boolean) =>
   withStores(context, 'service', async (stores): Promise<RotatedOfBoth> => {
-    const made = await rotateBoth(stores)
+    const made = await rotateBoth(stores, forAccessTokens)
     if (!made) throw new CommandFailure(unopened)
     for (const key of [...made.accessTokens, ...made.idTokens])
       if (key.isNew) await stores.events.record({ kind: 'signing_key_made', reason: nameOf(key) }, operator(context))
@@ -135,49 +160,69 @@ const rotate = (context: CommandContext) =>
     return { accessTokens: rotated(made.accessTokens), idTokens: rotated(made.idTokens) }
   })
 
-const replaceAll = (context: CommandContext) =>
+/** A new key only if one is wanted. */
+const replaceAccessTokenKeys = async (signingKeys: Stores['signingKeys'], isWanted: boolean): Promise<Rotated> => {
+  if (!isWanted) return { ...nothing, withdrawn: await signingKeys.withdrawAll() }
+  const { id, signsFrom, removed } = await signingKeys.replaceAll()
+  return { keys: [{ id, signsFrom, isNew: true, signsNow: true }], withdrawn: removed }
+}
+
+const replaceAll = (context: CommandContext, forAccessTokens: boolean) =>
   withStores(context, 'service', async ({ signingKeys, applicationKeys, events }): Promise<RotatedOfBoth> => {
-    const record = ({ keys, withdrawn }: Rotated) => {
+    const record = async ({ keys, withdrawn }: Rotated) => {
+      if (keys.length + withdrawn.length === 0) return
       const [gone, made] = [withdrawn, keys.map(nameOf)].map((names) => names.join(', ') || 'none')
       const reason = `${gone}; ${made} ${keys.length > 1 ? 'sign' : 'signs'} now`
-      return events.record({ kind: 'signing_keys_withdrawn', reason }, operator(context))
+      await events.record({ kind: 'signing_keys_withdrawn', reason }, operator(context))
     }
-    const { id, signsFrom, removed } = await signingKeys.replaceAll()
-    const accessTokens = { keys: [{ id, signsFrom, isNew: true, signsNow: true }], withdrawn: removed }
+    const accessTokens = await replaceAccessTokenKeys(signingKeys, forAccessTokens)
     await record(accessTokens)
     const replaced = await applicationKeys.replaceAll()
     const made = replaced.made.map((key) => ({ ...key, isNew: true, signsNow: true }))
     const idTokens = { keys: made, withdrawn: replaced.removed }
-    if (made.length + idTokens.withdrawn.length > 0) await record(idTokens)
+    await record(idTokens)
     return { accessTokens, idTokens }
   })
 
 export const keysRotate: Command = {
   summary: 'Replace the key pairs that sign access tokens with ES256, and ID tokens for applications',
-  help: `latchkey keys rotate [--compromised --yes] [--json]
+  help: `latchkey keys rotate [--compromised --yes] [--before-es256] [--json]
 
 Makes a new key for access tokens. It is published at once, and signs after 21 minutes, when every program that checks tokens
 knows it; the first key of all signs at once. The key before it stays trusted until its last token has expired. If a new key
-is waiting already, nothing is changed. The service does this by itself every 90 days.
+is waiting already, nothing is changed. The service does this by itself every 90 days. While ACCESS_TOKEN_ALGORITHM is not
+ES256 here, JWT_SECRET signs access tokens, and no key is made for them.
 
 If there are applications, makes a new key for ID tokens as well, for each algorithm that they use. It signs after 24 hours.
 
   --compromised   a key was stolen: withdraw all keys, and make new ones that sign at once. Every running instance follows
                   within about two seconds
   --yes           needed for --compromised: without it, says what would happen and changes nothing
+  --before-es256  make a key for access tokens although JWT_SECRET signs them here: it is published before you set
+                  ACCESS_TOKEN_ALGORITHM=ES256
   --json          {"id": …, "signsFrom": …, "isNew": …, "withdrawn": […]}; if there are applications, also
                   "idTokens": {"keys": [{"id": …, "algorithm": …, "signsFrom": …, "isNew": …}], "withdrawn": […]}`,
 
   run: async (args, context) => {
     const { values } = readArguments(
       args,
-      { compromised: { type: 'boolean' }, yes: { type: 'boolean' }, json: { type: 'boolean' } },
+      {
+        compromised: { type: 'boolean' },
+        yes: { type: 'boolean' },
+        'before-es256': { type: 'boolean' },
+        json: { type: 'boolean' },
+      },
       [],
     )
     if (values.compromised && !values.yes) throw new CommandFailure(consequences)
-    const rotated = await (values.compromised ? replaceAll(context) : rotate(context))
-    const sentences = [rotated.accessTokens, rotated.idTokens].map(asSentences).filter((text) => text !== '')
-    await print(context.stdout, values.json ? asJson(rotated) : sentences.join('\n'))
+    const isSigning = signsWithKeyPair(context)
+    const forAccessTokens = isSigning || (values['before-es256'] ?? false)
+    const rotated = await (values.compromised ? replaceAll : rotate)(context, forAccessTokens)
+    const sentences = [
+      asSentences(rotated.accessTokens, isSigning ? undefined : published),
+      asSentences(rotated.idTokens),
+    ].filter((text) => text !== '')
+    await print(context.stdout, values.json ? asJson(rotated) : sentences.join('\n') || 'No key was made.')
     await noteWhoSigns(context)
     return 0
   },

@@ -19,6 +19,8 @@ type Loaded = {
   now: number
   readAt: number
   offset: number
+  /** Whether there are keys that this process cannot open. */
+  hasUnopened: boolean
 }
 
 export type Reading = Pick<Loaded, 'readAt' | 'offset'> & { set: KeySet }
@@ -55,7 +57,7 @@ export const createKeyRing = ({ clock, log }: { clock: Clock; log: Pick<Log, 'in
       const keys = tokenKeysOf(accessTokenSchedule.trustedAt(set.keys, set.now))
       const byHeader = new Map(keys.map(({ tokenKey }) => [tokenKey.header, tokenKey]))
       const gone = loaded?.keys.filter(({ tokenKey }) => !byHeader.has(tokenKey.header)) ?? []
-      loaded = { keys, byHeader, now: set.now, readAt, offset }
+      loaded = { keys, byHeader, now: set.now, readAt, offset, hasUnopened: set.unopened.length > 0 }
       if (gone.length === 0) return
       removals += 1
       log.info({ keys: gone.map(({ id }) => id) }, 'signing keys are no longer trusted')
@@ -66,8 +68,9 @@ export const createKeyRing = ({ clock, log }: { clock: Clock; log: Pick<Log, 'in
     find: (header: string) => loaded?.byHeader.get(header),
     /** How often keys were removed. */
     removals: () => removals,
-    /** For other programs; undefined before the keys were read. */
-    published: () => loaded?.keys.map(({ pair }) => pair.published),
+    /** For other programs; undefined before the keys were read, and if there are only some that cannot be opened. */
+    published: () =>
+      loaded?.keys.length === 0 && loaded.hasUnopened ? undefined : loaded?.keys.map(({ pair }) => pair.published),
     /** For how long the current key has signed, in seconds. */
     signerAge: () => {
       const key = signer()

@@ -34,6 +34,13 @@ const createReportUnopened = (log: Log) => {
   }
 }
 
+/** Says that there are no keys only if it has looked a moment ago: caches keep that answer. */
+const createPublished =
+  (keyRing: ReturnType<typeof createKeyRing>, load: () => Promise<void>, sinceRead: () => number) => async () => {
+    if (keyRing.isEmpty() && sinceRead() >= interval) await load().catch(() => undefined)
+    return keyRing.published()
+  }
+
 /** The keys in the memory of this process, which signs and checks access tokens with them and asks no store. */
 export const createLoadedKeys = ({ signingKeys, clock, log, signsWithKeyPair }: Dependencies) => {
   const inOwnContext = createDetachedContext('signing keys')
@@ -90,7 +97,7 @@ export const createLoadedKeys = ({ signingKeys, clock, log, signsWithKeyPair }: 
     removals: keyRing.removals,
     /** Before the keys were read, there is nothing to wait for: `find` says that. */
     learn: (token: string) => (keyRing.isLoaded() ? learn(token) : undefined),
-    published: keyRing.published,
+    published: createPublished(keyRing, load, () => performance.now() - lastRead),
     /** Undefined if a secret signs. */
     age: () => (signsWithKeyPair ? keyRing.signerAge() : undefined),
   }

@@ -14,6 +14,12 @@ export type SigningKeys = ReturnType<typeof createSigningKeys>
 
 type Dependencies = { database: Database; clock: Clock; sealedValues: Pick<SealedValues, 'of'> }
 
+/** Keys that cannot be opened are removed as well. */
+const removeAll = async (sql: Transaction, { keys, unopened }: KeySet) => {
+  const removed = await store.deleteKeys(sql, [...keys.map(({ id }) => id), ...unopened])
+  return removed.map(({ id }) => id)
+}
+
 /** The key pairs of ES256 in the database: reading, making and removing them. */
 export const createSigningKeys = (deps: Dependencies) => {
   const { database } = deps
@@ -50,12 +56,15 @@ export const createSigningKeys = (deps: Dependencies) => {
       })
     },
 
-    /** Removes every key and makes one that signs at once. Keys that cannot be opened are removed as well. */
+    /** Returns the ids of all keys, which it removed. */
+    withdrawAll: () => alone(removeAll),
+
+    /** The same, and makes a key that signs at once. */
     replaceAll: async () => {
       const pair = newKeyPair()
-      return alone(async (sql, { keys, unopened }) => {
-        const removed = await store.deleteKeys(sql, [...keys.map(({ id }) => id), ...unopened])
-        return { ...(await add(sql, pair, 0)), removed: removed.map(({ id }) => id) }
+      return alone(async (sql, found) => {
+        const removed = await removeAll(sql, found)
+        return { ...(await add(sql, pair, 0)), removed }
       })
     },
 
