@@ -5,6 +5,7 @@ import { addApplication } from '../support/applications.js'
 import { basic, createProtocolClient, postForm } from '../support/authorizations.js'
 import { whileAway } from '../support/databases.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { freePort } from '../support/servers/server.js'
 import { until } from '../support/until.js'
 
 let latchkey: Latchkey
@@ -145,7 +146,8 @@ describe('forms', () => {
 
 describe('limits', () => {
   it('a wrong secret counts as a failed sign-in of its network, and a right one always works', async () => {
-    const limited = await startLatchkey({ settings: { LOGIN_LIMIT: '3/15m' } })
+    const port = await freePort()
+    const limited = await startLatchkey({ settings: { LOGIN_LIMIT: '3/15m', METRICS_PORT: String(port) } })
     const application = await addApplication(limited)
     const client = createProtocolClient(() => ({ latchkey: limited, application }))
     const wrong = await Promise.all(
@@ -158,6 +160,9 @@ describe('limits', () => {
       error_description: expect.stringContaining('Too many wrong secrets'),
     })
     expect(Number(tooMany?.headers.get('retry-after'))).toBeGreaterThan(0)
+    const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+    for (const outcome of ['invalid_client', 'rate_limited'])
+      expect(metrics).toContain(`latchkey_application_tokens_total{grant="refresh_token",outcome="${outcome}"} 3`)
     // The same count as that of passwords.
     const password = await limited.browser().post('/login', { username: 'ada', password: 'wrong' })
     expect(password.status).toBe(429)

@@ -2,6 +2,7 @@ import { isRefused } from '../../contract/outcome.js'
 import { clientOf } from '../../http/client.js'
 import type { ClientNouns } from '../../http/protocol/client-authentication.js'
 import { addClientRoute, type ClientRouteParts } from '../../http/protocol/client-routes.js'
+import type { Form } from '../../http/protocol/forms.js'
 import { sendProtocolError } from '../../http/protocol/protocol-errors.js'
 import type { Server } from '../../http/server.js'
 import type { Metrics } from '../../platform/metrics/metrics.js'
@@ -11,14 +12,24 @@ type Dependencies = ClientRouteParts<TokenNouns & ClientNouns> & {
   metrics: Pick<Metrics, 'countTokens'> | undefined
 }
 
+/** Why a request counts as refused although no grant was looked at. */
+const clientRefusals: Readonly<Record<number, string>> = { 401: 'invalid_client', 429: 'rate_limited' }
+
 /** Codes and refresh tokens for tokens (RFC 6749, 3.2). */
-export const openidTokenRoutes = (server: Server, dependencies: Dependencies) =>
-  addClientRoute(server, '/api/auth/token', dependencies, async (nouns, { application, form, request, reply }) => {
-    const granted = await grantTokens({ application, form, client: clientOf(request) }, nouns)
+export const openidTokenRoutes = (server: Server, dependencies: Dependencies) => {
+  const count = (form: Form, outcome: string) => {
     const type = form.values.get('grant_type')
-    const outcome = isRefused(granted) ? granted.outcome : 'issued'
     dependencies.metrics?.countTokens(isGrantType(type) ? type : 'other', outcome)
+  }
+  const parts: typeof dependencies = {
+    ...dependencies,
+    onClientRefused: (form, status) => count(form, clientRefusals[status] ?? 'refused'),
+  }
+  addClientRoute(server, '/api/auth/token', parts, async (nouns, { application, form, request, reply }) => {
+    const granted = await grantTokens({ application, form, client: clientOf(request) }, nouns)
+    count(form, isRefused(granted) ? granted.outcome : 'issued')
     // RFC 6749, 5.1.
     reply.header('pragma', 'no-cache')
     return isRefused(granted) ? sendProtocolError(reply, granted.fault) : reply.send(granted)
   })
+}

@@ -10,6 +10,8 @@ export type ClientRouteParts<Nouns extends ClientNouns> = {
   protocolDoor: ProtocolDoor<Nouns>
   clientAuthentication: ClientAuthentication
   countedRequests: Pick<CountedRequests, 'refundSuccess'>
+  /** Told of a request whose client was refused, with the status of the answer. */
+  onClientRefused?: (form: Form, status: number) => void
 }
 
 /** What a client sends that has authenticated. */
@@ -19,14 +21,16 @@ export type ClientRequest = { application: Application; form: Form; request: Fas
 export const addClientRoute = <Nouns extends ClientNouns>(
   server: Server,
   url: string,
-  { protocolDoor, clientAuthentication, countedRequests }: ClientRouteParts<Nouns>,
+  { protocolDoor, clientAuthentication, countedRequests, onClientRefused }: ClientRouteParts<Nouns>,
   answer: (nouns: Nouns, sent: ClientRequest) => Promise<FastifyReply>,
 ) => {
   protocolDoor.answerPreflights(server, url)
   const { onSend, handler } = protocolDoor.through(async (nouns, request, reply) => {
     const form = formOf(request)
     const application = await clientAuthentication.authenticate(form, nouns, request, reply)
-    return application ? answer(nouns, { application, form, request, reply }) : reply
+    if (application) return answer(nouns, { application, form, request, reply })
+    onClientRefused?.(form, reply.statusCode)
+    return reply
   })
   server.route({
     method: 'POST',
