@@ -1,6 +1,6 @@
 // JSON for people who read it and for diffs: what fits into a line stands on one, and brackets around one value take no line.
 
-const width = 140
+const width = 320
 
 /** @type {(value: unknown) => string} */
 const inOneLine = (value) => {

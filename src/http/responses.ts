@@ -9,7 +9,7 @@ const send = (reply: FastifyReply, { user, accessTokenExpiresAt }: Issued, more?
   reply.send({ user, accessTokenExpiresAt: accessTokenExpiresAt.toISOString(), ...more })
 
 /** `more` is what the answer has besides. */
-export const sendSignedIn = (reply: FastifyReply, cookies: Cookies, session: NewSession, more?: object) => {
+const sendSignedIn = (reply: FastifyReply, cookies: Cookies, session: NewSession, more?: object) => {
   cookies.setNewSession(reply, session)
   return send(reply, session, more)
 }
