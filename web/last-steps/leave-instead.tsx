@@ -56,7 +56,6 @@ const Leaving = ({ endIfExpired }: Props) => {
       <Form submitLabel={words.deleteSure} look="danger" onSubmit={remove}>
         <Field name="username" label={words.typeUsername} autoComplete="off" />
       </Form>
-      <a href="/login">{useWords('common').backToLogin}</a>
     </>
   )
 }

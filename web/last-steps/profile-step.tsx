@@ -28,7 +28,7 @@ export const ProfileStep = ({ waiting: { fields = [] }, onAnswered, endIfExpired
     return undefined
   }
   return (
-    <Card>
+    <Card footer={<a href="/login">{useWords('common').backToLogin}</a>}>
       <Heading text={words.stepHeading} />
       <p class="lead">{words.stepLead}</p>
       <Form submitLabel={words.goOn} onSubmit={submit}>

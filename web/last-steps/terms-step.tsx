@@ -19,7 +19,7 @@ export const TermsStep = ({ waiting: { terms }, onAnswered, endIfExpired }: Last
     return undefined
   }
   return (
-    <Card>
+    <Card footer={<a href="/login">{useWords('common').backToLogin}</a>}>
       <Heading text={words.termsHeading} />
       <p class="lead">{words.termsLead}</p>
       <Form submitLabel={words.goOn} onSubmit={submit}>

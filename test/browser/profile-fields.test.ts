@@ -1,0 +1,81 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { faultsOf } from '../support/axe.js'
+import { fillIn, openChromium, press, visit } from '../support/chromium.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { profileFieldsFile } from '../support/profile-fields.js'
+
+let file: Awaited<ReturnType<typeof profileFieldsFile>>
+let latchkey: Latchkey
+let browser: Browser
+const narrow = { viewport: { width: 390, height: 844 } }
+
+beforeAll(async () => {
+  file = await profileFieldsFile()
+  const terms = { TERMS_URL: '/terms', TERMS_VERSION: '1', PRIVACY_URL: 'https://example.com/privacy' }
+  const settings = { PROFILE_FIELDS_FILE: file.path, ...terms }
+  ;[latchkey, browser] = await Promise.all([startLatchkey({ settings }), openChromium()])
+})
+afterAll(async () => {
+  await latchkey?.stop()
+  await file.remove()
+})
+
+it('are asked for by the registration, with the terms', async () => {
+  const { page } = await visit(browser, latchkey, narrow)
+  await page.goto('/register')
+  await fillIn(page, { Username: 'ada', Email: 'ada@example.com', 'Choose a password': goodPassword })
+  await press(page, 'Create account')
+  await page.getByText('Please fill in this field.').first().waitFor()
+  expect(await faultsOf(page)).toEqual([])
+  expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+  await page.getByLabel('Department').selectOption('sales')
+  await page.getByLabel('Nickname (optional)').fill('Ada')
+  await page.getByLabel(/I have read the/).check()
+  await press(page, 'Create account')
+  await page.waitForURL('**/verify-email**')
+  const { text } = await latchkey.mailTo('ada@example.com', /verify-email#token=/)
+  expect(text).toContain('Privacy: https://example.com/privacy')
+  // Another page first: a new fragment alone would not load it again.
+  await page.goto('/login')
+  await page.goto(`/verify-email#token=${/#token=([\w-]+)/.exec(text)?.[1]}`)
+  await press(page, 'Confirm my email')
+  await page.waitForURL('**/dashboard')
+
+  const panel = page.locator('section', { has: page.getByRole('heading', { name: 'Further details' }) })
+  await panel.getByText('Sales').waitFor()
+  await press(page, 'Change further details')
+  await fillIn(page, { 'Mobile phone (optional)': '030 1' })
+  await press(page, 'Save')
+  await page.getByText('Please enter the number with its country').waitFor()
+  expect(await faultsOf(page)).toEqual([])
+  await fillIn(page, { 'Mobile phone (optional)': '+49 30 123456' })
+  await press(page, 'Save')
+  await panel.getByText('+4930123456').waitFor()
+  // Shown, and not to be edited.
+  await panel.getByText('Staff number').waitFor()
+})
+
+it('and the terms are asked for at a sign-in, and can be declined', async () => {
+  await latchkey.sql.query('delete from agreed_terms')
+  await latchkey.sql.query("update users set fields = '{}'")
+  const { page } = await visit(browser, latchkey, { ...narrow, locale: 'de' })
+  await page.goto('/login')
+  await page.getByLabel('Benutzername oder E‑Mail').fill('ada')
+  await page.getByLabel('Passwort', { exact: true }).fill(goodPassword)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Noch ein paar Angaben' }).waitFor()
+  expect(await faultsOf(page)).toEqual([])
+  await page.getByLabel('Abteilung').selectOption('sales')
+  await press(page, 'Weiter')
+  await page.getByRole('heading', { name: 'Nutzungsbedingungen' }).waitFor()
+  expect(await faultsOf(page)).toEqual([])
+  await press(page, 'Ich möchte nicht fortfahren')
+  await page.getByLabel('Um das Konto zu löschen').fill('someone')
+  await press(page, 'Mein Konto löschen')
+  await page.locator('[aria-invalid=true]').waitFor()
+  expect(await faultsOf(page)).toEqual([])
+  await page.getByLabel(/gelesen und stimme/).check()
+  await press(page, 'Weiter')
+  await page.waitForURL('**/dashboard')
+})
