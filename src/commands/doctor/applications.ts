@@ -68,14 +68,14 @@ const checkHosts = ({ name, redirectAddresses }: Application, { publicUrl }: Con
     .filter((address) => isOnOwnHost(address, publicUrl))
     .map((address) => warning(`${name}: ${address} ${ownHostWarning}`))
 
-const checkApplication = (application: Application, config: Config) => {
+const checkApplication = async (application: Application, config: Config) => {
   const { home, redirectAddresses, logoutAddresses } = application
   const addresses = [...new Set([...redirectAddresses, ...logoutAddresses, home])]
-  return Promise.all([
+  const answered = await Promise.all([
     ...addresses.map((address) => checkAddress(application, address, config)),
     checkBackchannel(application, config),
-    ...checkHosts(application, config),
   ])
+  return [...answered, ...checkHosts(application, config)]
 }
 
 /** The addresses that users are led to, and those that are told of logouts. */
