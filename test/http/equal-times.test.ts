@@ -39,6 +39,7 @@ const open: Record<string, string> = {
   'post /api/auth/password-strength': 'it looks for no account',
   'patch /api/auth/account': 'who is signed in may learn that a username is taken',
   'post /api/auth/delete-account': 'the name is compared with that of the caller only',
+  'post /api/auth/second-factor/delete': 'the name is compared with that of the sign-in that waits',
 }
 
 it('every route that is sent a name or an address hides accounts, or says why it need not', async () => {

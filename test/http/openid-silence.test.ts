@@ -124,7 +124,7 @@ describe('what ends while an application asks in silence', () => {
     const codes = () => latchkey.sql.query('select 1 from authorization_codes')
     const before = await codes()
     const asked = await overtaken(latchkey, name, () => ofStaff.ask(tab, { prompt: 'none' }), end)
-    const { code, ...told } = ofStaff.told(asked)
+    const { code, error_description: _, ...told } = ofStaff.told(asked)
     expect([code, told]).toEqual([undefined, { error, state: asked.sent.state, iss: ofStaff.issuer }])
     expect(await codes()).toHaveLength(before.length)
   })

@@ -54,6 +54,7 @@ describe('another program with a service key', () => {
       provider: null,
       providers: [],
       groups: ['admins', 'staff'],
+      fields: {},
       disabled: false,
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
     }

@@ -97,7 +97,7 @@ describe('on a healthy set-up', () => {
         'applications',
         'database space',
       ],
-      ...['durability', 'database clock', 'webhooks', 'logout notices', 'registration'],
+      ...['durability', 'database clock', 'webhooks', 'logout notices', 'registration', 'profile fields'],
       ...['redis', 'redis encryption', 'redis policy', 'redis clock'],
       ...['mail', 'mail encryption', 'provider A', 'provider B'],
     ])

@@ -41,8 +41,6 @@ export { type Answer, isTemporary, type Refusal }
 export type ClientOptions = {
   /** The address of the service (`PUBLIC_URL`), if the page is on another host of its domain (`ALLOWED_ORIGINS`). */
   readonly baseUrl?: string
-  /** Of the page, if it is not the browser's: mails that a call causes are written in it. */
-  readonly language?: string
   /** Instead of the browser's own fetch. */
   readonly fetch?: Fetch
 }
@@ -66,7 +64,7 @@ export type Client = Calls & {
 export const createClient = (options: ClientOptions = {}): Client => {
   const send: Fetch = options.fetch ?? ((...request) => fetch(...request))
   const baseUrl = options.baseUrl?.replace(/\/$/, '') ?? ''
-  const requests = createRequests(baseUrl, send, options.language)
+  const requests = createRequests(baseUrl, send)
   const presence = createPresence(() => calls.me())
   const renewal = createRenewal(requests.send, presence.learn)
   const calls = createCalls(createSending({ ...requests, ...renewal, ...presence }))

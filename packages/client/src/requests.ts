@@ -6,7 +6,7 @@ export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promi
 const timeout = 20_000
 
 /** Requests to the service, with its cookies. Paths are below `/api/auth/`. */
-export const createRequests = (baseUrl: string, fetch: Fetch, language?: string) => {
+export const createRequests = (baseUrl: string, fetch: Fetch) => {
   const csrfTokens: Record<string, string | undefined> = {}
 
   const send = <Value>(method: Method, path: string, body?: object, token?: string): Promise<Answer<Value>> =>
@@ -14,12 +14,9 @@ export const createRequests = (baseUrl: string, fetch: Fetch, language?: string)
       fetch(`${baseUrl}/api/auth/${path}`, {
         method,
         credentials: 'include',
-        headers: {
-          ...(body && { 'content-type': 'application/json' }),
-          ...(token && { 'x-csrf-token': token }),
-          ...(language && { 'accept-language': language }),
-        },
-        body: body ? JSON.stringify(body) : null,
+        headers: { ...(body && { 'content-type': 'application/json' }), ...(token && { 'x-csrf-token': token }) },
+        // Undefined, if there is none.
+        body: JSON.stringify(body),
         signal: AbortSignal.timeout(timeout),
       }),
     )
