@@ -8,7 +8,7 @@ import { EventTable, useAdminEventTitle } from './event-table.js'
 import { EventTools } from './event-tools.js'
 import { FilterField } from './filter-field.js'
 import { FilterSelect } from './filter-select.js'
-import { fragmentOf, type Place, replaceFragment } from './place.js'
+import { type Place, replaceQuery } from './place.js'
 import { Loaded, Screen } from './screen.js'
 import { usePages } from './use-read.js'
 
@@ -20,7 +20,7 @@ export const EventsScreen = ({ query }: Pick<Place, 'query'>) => {
   const filter: EventFilter = JSON.parse(settled)
   useEffect(() => {
     const { since: chosen, ...rest } = JSON.parse(settled) as EventFilter
-    replaceFragment(fragmentOf('events', undefined, { ...rest, since: chosen === 'all' ? '' : chosen }))
+    replaceQuery('events', { ...rest, since: chosen === 'all' ? '' : chosen })
   }, [settled])
   const pages = usePages<AdminEvent>((after) => askForEvents(filter, after === undefined ? {} : { after }), settled)
   const set = (change: Partial<EventFilter>) => setTyped((known) => ({ ...known, ...change }))

@@ -36,5 +36,12 @@ export const usePlace = () => {
   return { place: placeOf(fragment), visit }
 }
 
-/** What was typed into a filter. A reload keeps it, and "back" leaves the screen at once. */
-export const replaceFragment = (fragment: string) => history.replaceState(history.state, '', fragment)
+/**
+ * What was typed into a filter. A reload keeps it, and "back" leaves the screen at once. Not if the user is already on the way to
+ * another place.
+ */
+export const replaceQuery = (screen: ScreenName, query: Record<string, string | undefined>) => {
+  const now = placeOf(location.hash)
+  if (now.screen === screen && now.id === undefined)
+    history.replaceState(history.state, '', fragmentOf(screen, undefined, query))
+}

@@ -5,7 +5,7 @@ import { useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { calls } from './calls.js'
 import { FilterField } from './filter-field.js'
-import { fragmentOf, type Place, replaceFragment } from './place.js'
+import { fragmentOf, type Place, replaceQuery } from './place.js'
 import { Loaded, Screen } from './screen.js'
 import { type Column, PagedTable } from './table.js'
 import { usePages } from './use-read.js'
@@ -16,7 +16,7 @@ export const UsersScreen = ({ query }: Pick<Place, 'query'>) => {
   const { group } = query
   const [typed, setTyped] = useState(query.search ?? '')
   const search = useDebounced(typed.trim())
-  useEffect(() => replaceFragment(fragmentOf('users', undefined, { search, group })), [search, group])
+  useEffect(() => replaceQuery('users', { search, group }), [search, group])
   const columns = useColumns()
   const { items, ...pages } = usePages((after) => askForUsers(search, group, after), search)
   return (

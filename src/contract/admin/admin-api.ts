@@ -2,8 +2,8 @@
 
 /**
  * The API of administrators, below `/api/auth/admin/api`. Everyone who is in neither group gets 404. A member gets 403
- * `fresh_sign_in_required` with `methods` if the last proof by a second factor is older than 8 hours; for a change it must be as
- * recent as any sensitive change asks for. No methods: the account has no second factor, and must add one first.
+ * `fresh_sign_in_required` with `methods` if the last proof by a second factor is older than 8 hours; a change asks
+ * for a recent one, like every sensitive change. No methods: the account has no second factor, and must add one first.
  */
 export const adminPath = '/api/auth/admin/api'
 
