@@ -1,6 +1,5 @@
-import type { Refusal } from '#client/client.js'
-import type { SecondFactorNeeded, SecondFactorWaiting, SignedIn } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
+import { withReturnTo } from '../browser/navigation.js'
 import { Card } from '../components/card.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
@@ -8,16 +7,10 @@ import { fieldsTyped, ProfileFieldInputs, useFieldProblems } from '../components
 import { useWords } from '../hooks/settings.js'
 import { useProblems } from '../words/refusals.js'
 import { LeaveInstead } from './leave-instead.js'
-
-export type LastStepProps = {
-  waiting: SecondFactorWaiting
-  /** The session, or what is asked for next. */
-  onAnswered: (answered: SignedIn | SecondFactorNeeded) => void
-  endIfExpired: (refusal: Refusal) => boolean
-}
+import type { SignInStepProps } from './sign-in-step.js'
 
 /** The sign-in goes on when the user has filled in what is missing. */
-export const ProfileStep = ({ waiting: { fields = [] }, onAnswered, endIfExpired }: LastStepProps) => {
+export const ProfileStep = ({ waiting: { fields = [] }, returnTo, onAnswered, endIfExpired }: SignInStepProps) => {
   const words = useWords('profile-fields')
   const problemsOf = useProblems()
   const fieldProblems = useFieldProblems()
@@ -28,7 +21,7 @@ export const ProfileStep = ({ waiting: { fields = [] }, onAnswered, endIfExpired
     return undefined
   }
   return (
-    <Card footer={<a href="/login">{useWords('common').backToLogin}</a>}>
+    <Card footer={<a href={withReturnTo('/login', returnTo)}>{useWords('common').backToLogin}</a>}>
       <Heading text={words.stepHeading} />
       <p class="lead">{words.stepLead}</p>
       <Form submitLabel={words.goOn} onSubmit={submit}>

@@ -1,4 +1,5 @@
 import { client } from '../browser/client.js'
+import { withReturnTo } from '../browser/navigation.js'
 import { Card } from '../components/card.js'
 import { Form, type Problems } from '../components/form.js'
 import { Heading } from '../components/heading.js'
@@ -6,10 +7,10 @@ import { TermsCheck } from '../components/terms-check.js'
 import { useWords } from '../hooks/settings.js'
 import { useProblems } from '../words/refusals.js'
 import { LeaveInstead } from './leave-instead.js'
-import type { LastStepProps } from './profile-step.js'
+import type { SignInStepProps } from './sign-in-step.js'
 
 /** The sign-in goes on when the user agrees to the present terms. */
-export const TermsStep = ({ waiting: { terms }, onAnswered, endIfExpired }: LastStepProps) => {
+export const TermsStep = ({ waiting: { terms }, returnTo, onAnswered, endIfExpired }: SignInStepProps) => {
   const words = useWords('profile-fields')
   const problemsOf = useProblems()
   const submit = async (): Promise<Problems | undefined> => {
@@ -19,7 +20,7 @@ export const TermsStep = ({ waiting: { terms }, onAnswered, endIfExpired }: Last
     return undefined
   }
   return (
-    <Card footer={<a href="/login">{useWords('common').backToLogin}</a>}>
+    <Card footer={<a href={withReturnTo('/login', returnTo)}>{useWords('common').backToLogin}</a>}>
       <Heading text={words.termsHeading} />
       <p class="lead">{words.termsLead}</p>
       <Form submitLabel={words.goOn} onSubmit={submit}>

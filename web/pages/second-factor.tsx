@@ -1,6 +1,7 @@
+import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
-import type { SecondFactorWaiting } from '#contract/schemas.js'
+import type { NextStep } from '#contract/factors.js'
 import { timeSpan } from '#contract/time-spans.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
@@ -18,6 +19,7 @@ import { PageNotLoaded } from '../components/page-not-loaded.js'
 import { useAnswer } from '../hooks/answer.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { ProfileStep } from '../last-steps/profile-step.js'
+import type { SignInStepProps } from '../last-steps/sign-in-step.js'
 import { TermsStep } from '../last-steps/terms-step.js'
 import { passkeySupport } from '../passkeys/ceremonies.js'
 import { PasskeyButton } from '../passkeys/passkey-button.js'
@@ -58,37 +60,31 @@ const SecondFactor = () => {
     if (isOver) setFailure(sentenceFor(refusal))
     return isOver
   }
-  if (waiting.next === 'profile') return <ProfileStep waiting={waiting} onAnswered={goOn} endIfExpired={endIfExpired} />
-  if (waiting.next === 'terms') return <TermsStep waiting={waiting} onAnswered={goOn} endIfExpired={endIfExpired} />
-  if (waiting.next === 'enrolment')
-    return <Enrolment waiting={waiting} returnTo={returnTo} onExpired={setFailure} onAdded={goOn} />
-  return waiting.methods.includes('totp') ? (
-    <Code waiting={waiting} returnTo={returnTo} onExpired={setFailure} onProven={goOn} />
-  ) : (
-    <OnlyPasskey returnTo={returnTo} onProven={goOn} />
-  )
+  const Step = steps[waiting.next]
+  return <Step waiting={waiting} returnTo={returnTo} onAnswered={goOn} endIfExpired={endIfExpired} />
 }
 
-type CodeProps = {
-  waiting: SecondFactorWaiting
-  returnTo: string | undefined
-  onExpired: (sentence: string) => void
-  onProven: (answered: object) => void
+const Proof = (props: SignInStepProps) =>
+  props.waiting.methods.includes('totp') ? <Code {...props} /> : <OnlyPasskey {...props} />
+
+const steps: Record<NextStep, (props: SignInStepProps) => JSX.Element> = {
+  second_factor: Proof,
+  enrolment: Enrolment,
+  profile: ProfileStep,
+  terms: TermsStep,
 }
 
-const Code = ({ waiting, returnTo, onExpired, onProven }: CodeProps) => {
+const Code = ({ waiting, returnTo, onAnswered, endIfExpired }: SignInStepProps) => {
   const words = useWords('second-factor')
-  const sentenceFor = useSentences()
   const problemsOf = useProblems({ wrong_second_factor: 'code' })
   const [byRecoveryCode, setByRecoveryCode] = useState<boolean>()
 
   const submit = async ({ code = '', trustDevice }: Values): Promise<Problems | undefined> => {
     const answer = await client.secondFactor({ code, trustDevice: trustDevice !== undefined })
-    if (!answer.refused) onProven(answer.value)
-    else if (answer.refused === 'challenge_over') onExpired(sentenceFor(answer))
+    if (!answer.refused) onAnswered(answer.value)
     else if (answer.refused === 'wrong_second_factor' && looksLikeRecoveryCode(code))
       return { fields: { code: [words.wrongRecoveryCode] } }
-    else return problemsOf(answer)
+    else if (!endIfExpired(answer)) return problemsOf(answer)
     return undefined
   }
 
@@ -115,7 +111,7 @@ const Code = ({ waiting, returnTo, onExpired, onProven }: CodeProps) => {
         )}
         {waiting.trustedFor !== null && !byRecoveryCode && <TrustDevice seconds={waiting.trustedFor} />}
       </Form>
-      {waiting.methods.includes('passkey') && <ByPasskey onProven={onProven} />}
+      {waiting.methods.includes('passkey') && <ByPasskey onAnswered={onAnswered} />}
       {waiting.methods.includes('recovery_code') && (
         <Button look="quiet" onPress={() => setByRecoveryCode(!byRecoveryCode)}>
           {byRecoveryCode ? words.useApp : words.useRecoveryCode}
@@ -140,7 +136,7 @@ const TrustDevice = ({ seconds }: { seconds: number }) => {
 }
 
 /** A sign-in with a passkey of the account also finishes the one that waits. */
-const ByPasskey = ({ onProven, look }: Pick<CodeProps, 'onProven'> & { look?: 'primary' }) => (
+const ByPasskey = ({ onAnswered, look }: Pick<SignInStepProps, 'onAnswered'> & { look?: 'primary' }) => (
   <div class="other-way">
     <PasskeyButton
       {...(look && { look })}
@@ -148,14 +144,14 @@ const ByPasskey = ({ onProven, look }: Pick<CodeProps, 'onProven'> & { look?: 'p
       prove={async (credential) => {
         const answer = await client.passkeyLogin({ credential })
         if (answer.refused) return answer
-        onProven(answer.value)
+        onAnswered(answer.value)
         return undefined
       }}
     />
   </div>
 )
 
-const OnlyPasskey = ({ returnTo, onProven }: Pick<CodeProps, 'returnTo' | 'onProven'>) => {
+const OnlyPasskey = ({ returnTo, onAnswered }: SignInStepProps) => {
   const words = useWords('passkeys')
   return (
     <Card footer={<a href={withReturnTo('/login', returnTo)}>{useWords('common').backToLogin}</a>}>
@@ -164,7 +160,7 @@ const OnlyPasskey = ({ returnTo, onProven }: Pick<CodeProps, 'returnTo' | 'onPro
         <>
           <p class="lead">{words.confirmLead}</p>
           <ContinuesTo returnTo={returnTo} />
-          <ByPasskey onProven={onProven} look="primary" />
+          <ByPasskey onAnswered={onAnswered} look="primary" />
         </>
       ) : (
         <Notice kind="error">{words.otherBrowser}</Notice>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
-import type { SecondFactorWaiting, TotpBegun } from '#contract/schemas.js'
+import type { TotpBegun } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { withReturnTo } from '../browser/navigation.js'
 import { Button } from '../components/button.js'
@@ -12,27 +12,19 @@ import { KeyIcon } from '../components/icons.js'
 import { Notice } from '../components/notice.js'
 import { leaving } from '../hooks/busy.js'
 import { useWords } from '../hooks/settings.js'
+import type { SignInStepProps } from '../last-steps/sign-in-step.js'
 import { makePasskey, passkeySupport } from '../passkeys/ceremonies.js'
 import { MailedCode } from '../step-up/mailed-code.js'
 import { useProblems, useSentences } from '../words/refusals.js'
 import { AddApp, RecoveryCodes, useAppProblems } from './steps.js'
 
-type Props = {
-  waiting: SecondFactorWaiting
-  returnTo: string | undefined
-  onExpired: (sentence: string) => void
-  /** The session, or what is asked for next. */
-  onAdded: (answered: object) => void
-}
-
 /** A sign-in that goes on does not say whose it is. */
 const usernameIn = (added: { user?: { username: string } }) => added.user?.username ?? ''
 
 /** The sign-in goes on when the user has entered the mailed code and added a factor. */
-export const Enrolment = ({ waiting, returnTo, onExpired, onAdded }: Props) => {
+export const Enrolment = ({ waiting, returnTo, onAnswered, endIfExpired }: SignInStepProps) => {
   const words = useWords('enrolment')
   const common = useWords('common')
-  const sentenceFor = useSentences()
   const [needsMail, setNeedsMail] = useState(waiting.mailedCodeRequired)
   const [totp, setTotp] = useState<TotpBegun>()
   const [saving, setSaving] = useState<{ codes: string[]; added: object }>()
@@ -45,16 +37,10 @@ export const Enrolment = ({ waiting, returnTo, onExpired, onAdded }: Props) => {
       set(value)
     }
 
-  const endIfExpired = (refusal: Refusal) => {
-    if (refusal.refused !== 'challenge_over') return false
-    onExpired(sentenceFor(refusal))
-    return true
-  }
-
   const problemsOf = useAppProblems()
   const problemsUnlessExpired = (refusal: Refusal) => (endIfExpired(refusal) ? undefined : problemsOf(refusal))
 
-  if (saving) return <SaveCodes {...saving} returnTo={returnTo} onDone={() => onAdded(saving.added)} />
+  if (saving) return <SaveCodes {...saving} returnTo={returnTo} onDone={() => onAnswered(saving.added)} />
   const heading = needsMail ? words.heading : totp ? words.appHeading : words.chooseHeading
   return (
     <Card footer={<a href={withReturnTo('/login', returnTo)}>{common.backToLogin}</a>}>
@@ -76,7 +62,7 @@ export const Enrolment = ({ waiting, returnTo, onExpired, onAdded }: Props) => {
           </Button>
         </>
       ) : (
-        <Choice onAdded={onAdded} onTotp={toNextStep(setTotp)} endIfExpired={endIfExpired} />
+        <Choice onAnswered={onAnswered} onTotp={toNextStep(setTotp)} endIfExpired={endIfExpired} />
       )}
     </Card>
   )
@@ -92,9 +78,7 @@ const SaveCodes = ({ codes, added, returnTo, onDone }: SaveProps) => (
   </Card>
 )
 
-type StepProps = { endIfExpired: (refusal: Refusal) => boolean }
-
-const ByMail = ({ onEntered, endIfExpired }: StepProps & { onEntered: () => void }) => {
+const ByMail = ({ onEntered, endIfExpired }: Pick<SignInStepProps, 'endIfExpired'> & { onEntered: () => void }) => {
   const words = useWords('enrolment')
   const problemsOf = useProblems({ wrong_mailed_code: 'code' })
   const enter = async (mailedCode: string): Promise<Problems | undefined> => {
@@ -116,9 +100,9 @@ const ByMail = ({ onEntered, endIfExpired }: StepProps & { onEntered: () => void
   )
 }
 
-type ChoiceProps = StepProps & Pick<Props, 'onAdded'> & { onTotp: (totp: TotpBegun) => void }
+type AddProps = Pick<SignInStepProps, 'onAnswered' | 'endIfExpired'>
 
-const Choice = ({ onAdded, onTotp, endIfExpired }: ChoiceProps) => {
+const Choice = ({ onAnswered, onTotp, endIfExpired }: AddProps & { onTotp: (totp: TotpBegun) => void }) => {
   const words = useWords('enrolment')
   const problemsOf = useProblems()
   const begin = async (): Promise<Problems | undefined> => {
@@ -133,12 +117,12 @@ const Choice = ({ onAdded, onTotp, endIfExpired }: ChoiceProps) => {
       <Form submitLabel={words.useApp} onSubmit={begin}>
         {null}
       </Form>
-      {passkeySupport() === 'yes' && <ByPasskey onAdded={onAdded} endIfExpired={endIfExpired} />}
+      {passkeySupport() === 'yes' && <ByPasskey onAnswered={onAnswered} endIfExpired={endIfExpired} />}
     </>
   )
 }
 
-const ByPasskey = ({ onAdded, endIfExpired }: StepProps & Pick<Props, 'onAdded'>) => {
+const ByPasskey = ({ onAnswered, endIfExpired }: AddProps) => {
   const words = useWords('passkeys')
   const sentenceFor = useSentences()
   const [problem, setProblem] = useState<string>()
@@ -151,7 +135,7 @@ const ByPasskey = ({ onAdded, endIfExpired }: StepProps & Pick<Props, 'onAdded'>
     if (typeof credential === 'string') return credential === 'address' ? words.wrongAddress : words.noneAdded
     const added = await client.addPasskeyToSignIn({ credential })
     if (added.refused) return sentenceUnlessExpired(added)
-    onAdded(added.value)
+    onAnswered(added.value)
     return undefined
   }
   const press = async () => {

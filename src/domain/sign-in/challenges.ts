@@ -86,12 +86,13 @@ const abandonedIn = (rows: readonly store.ExpiredRow[]): AbandonedChallenge[] =>
 
 const fromRow = (row: store.ChallengeRow): Challenge | undefined => {
   const by = wayIn(row)
+  const kind = nextSteps.find((each) => each === row.kind)
   const proof = by && proofIn(row, by)
-  if (!by || isLastStep(row.kind) !== (proof !== undefined)) return undefined
+  if (!by || !kind || isLastStep(kind) !== (proof !== undefined)) return undefined
   return {
     id: row.id,
     userId: row.user_id,
-    kind: nextSteps.find((each) => each === row.kind) ?? 'second_factor',
+    kind,
     by,
     proof,
     link: by.way === 'provider' && row.subject !== null ? { provider: by.provider, subject: row.subject } : undefined,

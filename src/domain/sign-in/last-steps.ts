@@ -1,7 +1,10 @@
-import { factorsOf, type LastStep, type NextStep } from '../../contract/factors.js'
-import type { ProfileFieldDefinition } from '../../contract/profile-fields.js'
+import { factorsOf, type LastStep, lastSteps } from '../../contract/factors.js'
+import { type Refused, refuse } from '../../contract/outcome.js'
+import type { ProfileFieldChanges, ProfileFieldDefinition } from '../../contract/profile-fields.js'
 import type { Sql, Transaction } from '../../platform/database/database.js'
-import type { ProfileFields } from '../profile-fields/profile-fields.js'
+import type { Changes } from '../accounts/account-changes.js'
+import type { FieldChanges } from '../accounts/field-changes.js'
+import type { InvalidFieldsRefusal, ProfileFields } from '../profile-fields/profile-fields.js'
 import type { FirstProof } from '../sessions/sessions.js'
 import type { Terms } from '../terms/terms.js'
 import type { User } from '../users/users.js'
@@ -9,11 +12,18 @@ import type { NextSteps } from './next-steps.js'
 
 type Dependencies = {
   profileFields: Pick<ProfileFields, 'definitions' | 'known' | 'missing'>
-  terms: Pick<Terms, 'isMissing'>
+  fieldChanges: Pick<FieldChanges, 'write'>
+  terms: Pick<Terms, 'isMissing' | 'version' | 'agree'>
   nextSteps: Pick<NextSteps, 'nextFor'>
 }
 
-type Step = { next: LastStep; isOpen: (sql: Sql, user: User) => Promise<boolean> }
+/** What answers each step. Of the terms it is the version that the user has seen: another instance may have asked for another one. */
+export type LastAnswer = { profile: ProfileFieldChanges; terms: string }
+type Written = { changes: Changes<'fields_changed' | 'terms_agreed'> } | InvalidFieldsRefusal | Refused<'terms_changed'>
+type Step<Given> = {
+  isOpen: (sql: Sql, user: User) => Promise<boolean>
+  answer: (sql: Transaction, user: User, given: Given) => Promise<Written>
+}
 
 export type LastSteps = ReturnType<typeof createLastSteps>
 
@@ -21,7 +31,7 @@ export type LastSteps = ReturnType<typeof createLastSteps>
  * What a user is asked for when every proof is given, and before the session begins, whatever the way. Running sessions are not
  * asked.
  */
-export const createLastSteps = ({ profileFields, terms, nextSteps }: Dependencies) => {
+export const createLastSteps = ({ profileFields, fieldChanges, terms, nextSteps }: Dependencies) => {
   /** A provider made the account, so no form of ours has asked for what a registration asks. */
   const isNewFromProvider = ({ provider, hasSignedIn }: User) => provider !== null && !hasSignedIn
 
@@ -34,21 +44,36 @@ export const createLastSteps = ({ profileFields, terms, nextSteps }: Dependencie
     return profileFields.definitions.filter((each) => missing.includes(each) || isAsked(each))
   }
 
-  /** In their order. */
-  const steps: readonly Step[] = [
-    { next: 'profile', isOpen: async (_, user) => fieldsFor(user).length > 0 },
-    { next: 'terms', isOpen: (sql, user) => terms.isMissing(sql, user.id) },
-  ]
+  const steps: { [Name in LastStep]: Step<LastAnswer[Name]> } = {
+    profile: {
+      isOpen: async (_, user) => fieldsFor(user).length > 0,
+      answer: (sql, user, given) => {
+        const missing = fieldsFor(user).filter(({ key, required }) => required && !Object.hasOwn(given, key))
+        const unanswered = Object.fromEntries(missing.map(({ key }) => [key, null]))
+        return fieldChanges.write({ ...given, ...unanswered }, 'user')(sql, user)
+      },
+    },
+    terms: {
+      isOpen: (sql, user) => terms.isMissing(sql, user.id),
+      answer: async (sql, user, version) => {
+        if (version !== terms.version) return refuse('terms_changed')
+        await terms.agree(sql, user.id, version)
+        return { changes: { terms_agreed: { event: { reason: version } } } }
+      },
+    },
+  }
 
   return {
     fieldsFor,
+    answer: <Name extends LastStep>(sql: Transaction, user: User, step: Name, given: LastAnswer[Name]) =>
+      steps[step].answer(sql, user, given),
     /** Whether no proof is missing: the last steps come behind all of them. */
     areDue: async (sql: Transaction, { id }: User, { methods, trustedDevice }: FirstProof) =>
       trustedDevice !== undefined || factorsOf(methods) === 2 || !(await nextSteps.nextFor(sql, id)),
     /** The first that is open, behind one that is done: what may be left empty is asked for once. */
-    nextFor: async (sql: Sql, user: User, done?: NextStep): Promise<LastStep | undefined> => {
-      const from = steps.findIndex(({ next }) => next === done) + 1
-      for (const { next, isOpen } of steps.slice(from)) if (await isOpen(sql, user)) return next
+    nextFor: async (sql: Sql, user: User, done?: LastStep): Promise<LastStep | undefined> => {
+      const left = done === undefined ? lastSteps : lastSteps.slice(lastSteps.indexOf(done) + 1)
+      for (const next of left) if (await steps[next].isOpen(sql, user)) return next
       return undefined
     },
   }

@@ -1,4 +1,3 @@
-import { enrolmentMethods } from '../../contract/factors.js'
 import type { Transaction } from '../../platform/database/database.js'
 import type { Events } from '../events/events.js'
 import type { Client } from '../sessions/client.js'
@@ -92,15 +91,8 @@ export const createSignIns = (deps: Dependencies) => {
     /** Whether a first proof is not enough for this account: then a link to it is written together with the session. */
     needsMore: async (sql: Transaction, userId: string) => (await nextSteps.nextFor(sql, userId)) !== undefined,
 
-    /** What the sign-in of this browser still needs, and until when; undefined if there is none. */
-    challengeOf: async (token: string) => {
-      const challenge = await challenges.find(token)
-      if (!challenge) return undefined
-      const { kind: next, userId, expiresAt, mailProven } = challenge
-      const isEnrolment = next === 'enrolment'
-      const ofFactors = next === 'second_factor' ? await nextSteps.methodsOf(userId) : []
-      const methods = isEnrolment ? [...enrolmentMethods] : ofFactors
-      return { next, methods, expiresAt, mailedCodeRequired: isEnrolment && !mailProven }
-    },
+    /** What the sign-in of this browser waits for; undefined if there is none. */
+    findChallenge: (token: string) => challenges.find(token),
+    methodsOf: nextSteps.methodsOf,
   }
 }

@@ -1,13 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { enrolmentMethods } from '../../contract/factors.js'
+import { enrolmentMethods, type LastStep } from '../../contract/factors.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { ProfileFieldChanges } from '../../contract/profile-fields.js'
 import { SecondFactorNeeded, SecondFactorWaiting, SignedIn, type TermsOfUse } from '../../contract/schemas.js'
 import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
 import type { Enrolments } from '../../domain/sign-in/enrolments.js'
 import type { LastAnswers } from '../../domain/sign-in/last-answers.js'
-import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
+import type { LastAnswer } from '../../domain/sign-in/last-steps.js'
+import type { SignIns } from '../../domain/sign-in/sign-ins.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
@@ -15,6 +16,7 @@ import type { Limits } from '../../http/limits/limits.js'
 import { sendFinished, withCookies, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
+import { createAsked } from './asked.js'
 import { clearsChallenge, needsChallenge } from './challenge-document.js'
 
 const lookRefusals = routeRefusals('challenge_over', 'too_many_requests', 'unavailable')
@@ -75,7 +77,7 @@ type Dependencies = {
 }
 
 /** The answers that are no code of a factor. */
-const createAnswers = ({ enrolments, signInCookies, cookies }: Dependencies) => {
+const createAnswers = ({ enrolments, lastAnswers, signInCookies, cookies }: Dependencies) => {
   const openEnrolment = async (request: FastifyRequest, reply: FastifyReply, mailedCode: string) => {
     const token = signInCookies.challengeOf(request)
     const client = clientOf(request)
@@ -86,13 +88,15 @@ const createAnswers = ({ enrolments, signInCookies, cookies }: Dependencies) => 
   }
 
   /** What is asked for behind the proofs. */
-  const answerLast = async (
+  const answerLast = async <Step extends LastStep>(
     request: FastifyRequest,
     reply: FastifyReply,
-    answer: (token: string, visit: Visit) => ReturnType<LastAnswers['byProfile' | 'byTerms']>,
+    step: Step,
+    given: LastAnswer[Step],
   ) => {
     const token = signInCookies.challengeOf(request)
-    const entry = token === undefined ? refuse('challenge_over') : await answer(token, signInCookies.visitOf(request))
+    const visit = signInCookies.visitOf(request)
+    const entry = token === undefined ? refuse('challenge_over') : await lastAnswers.answer(token, step, given, visit)
     if (isRefused(entry)) return sendRefusal(signInCookies.clearedIfOver(reply, entry), entry)
     return sendFinished(reply, { cookies, signInCookies }, entry)
   }
@@ -101,29 +105,19 @@ const createAnswers = ({ enrolments, signInCookies, cookies }: Dependencies) => 
 }
 
 export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
-  const { signIns, lastAnswers, termsOfUse, trustedDevices, signInCookies, cookies, limits } = deps
+  const { signIns, signInCookies, cookies, limits } = deps
+  const asked = createAsked(deps)
   const path = '/api/auth/second-factor'
   const onRequest = limits.byNetwork
 
   server.get(path, { schema: lookSchema, onRequest }, async (request, reply) => {
     const token = signInCookies.challengeOf(request)
-    const waiting = token === undefined ? undefined : await signIns.challengeOf(token)
-    if (!waiting) {
+    const challenge = token === undefined ? undefined : await signIns.findChallenge(token)
+    if (!challenge) {
       signInCookies.clearChallenge(reply)
       return lookRefusals.sendRefusal(reply, refuse('challenge_over'))
     }
-    const isFinishedByApp = waiting.next === 'second_factor' && waiting.methods.includes('totp')
-    const trustDevice = isFinishedByApp && trustedDevices.areOffered
-    const trustedFor = trustDevice ? trustedDevices.trustedFor : null
-    const fields = token !== undefined && waiting.next === 'profile' ? await lastAnswers.fieldsOf(token) : undefined
-    return reply.send({
-      ...waiting,
-      ...(fields && { fields: [...fields] }),
-      ...(waiting.next === 'terms' && termsOfUse && { terms: termsOfUse }),
-      expiresAt: waiting.expiresAt.toISOString(),
-      trustDevice,
-      trustedFor,
-    })
+    return reply.send(await asked(challenge))
   })
 
   const { openEnrolment, answerLast } = createAnswers(deps)
@@ -133,9 +127,8 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
     if ([code, mailedCode, fields, version].filter((each) => each !== undefined).length !== 1)
       return sendRefusal(reply, refuse('bad_request', { message: 'Send code, mailedCode, fields or terms' }))
     if (mailedCode !== undefined) return openEnrolment(request, reply, mailedCode)
-    if (fields) return answerLast(request, reply, (sign, visit) => lastAnswers.byProfile(sign, fields, visit))
-    if (version !== undefined)
-      return answerLast(request, reply, (sign, visit) => lastAnswers.byTerms(sign, version, visit))
+    if (fields) return answerLast(request, reply, 'profile', fields)
+    if (version !== undefined) return answerLast(request, reply, 'terms', version)
     if (code === undefined) throw new Error('One of the four is there')
     const finished =
       token === undefined

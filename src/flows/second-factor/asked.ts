@@ -1,0 +1,35 @@
+import { enrolmentMethods, type NextStep } from '../../contract/factors.js'
+import type { SecondFactorWaiting, TermsOfUse } from '../../contract/schemas.js'
+import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
+import type { Challenge } from '../../domain/sign-in/challenges.js'
+import type { LastAnswers } from '../../domain/sign-in/last-answers.js'
+import type { SignIns } from '../../domain/sign-in/sign-ins.js'
+
+type Dependencies = {
+  signIns: Pick<SignIns, 'methodsOf'>
+  lastAnswers: Pick<LastAnswers, 'fieldsOf'>
+  termsOfUse: TermsOfUse | undefined
+  trustedDevices: Pick<TrustedDevices, 'areOffered' | 'trustedFor'>
+}
+
+type Asked = Partial<Omit<SecondFactorWaiting, 'next' | 'expiresAt'>>
+const nothing = { methods: [], mailedCodeRequired: false, trustDevice: false, trustedFor: null }
+
+/** What the browser is told of a sign-in that waits. */
+export const createAsked = ({ signIns, lastAnswers, termsOfUse, trustedDevices }: Dependencies) => {
+  const steps: Record<NextStep, (challenge: Challenge) => Promise<Asked>> = {
+    second_factor: async ({ userId }) => {
+      const methods = await signIns.methodsOf(userId)
+      const trustDevice = methods.includes('totp') && trustedDevices.areOffered
+      return { methods, trustDevice, trustedFor: trustDevice ? trustedDevices.trustedFor : null }
+    },
+    enrolment: async ({ mailProven }) => ({ methods: [...enrolmentMethods], mailedCodeRequired: !mailProven }),
+    profile: async ({ userId }) => ({ fields: [...(await lastAnswers.fieldsOf(userId))] }),
+    terms: async () => (termsOfUse ? { terms: termsOfUse } : {}),
+  }
+
+  return async (challenge: Challenge): Promise<SecondFactorWaiting> => {
+    const { kind: next, expiresAt } = challenge
+    return { next, expiresAt: expiresAt.toISOString(), ...nothing, ...(await steps[next](challenge)) }
+  }
+}
