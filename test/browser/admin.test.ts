@@ -5,7 +5,16 @@ import { hours, minutes } from '../../src/lib/durations.js'
 import { idOf, leaveGroup, signedUpInGroup } from '../support/administrators.js'
 import { addApplication } from '../support/applications.js'
 import { colorRules, faultsOf } from '../support/axe.js'
-import { fillIn, focusedField, focusedName, keepPicture, openChromium, press, visit } from '../support/chromium.js'
+import {
+  fillIn,
+  focusedField,
+  focusedName,
+  keepPicture,
+  listen,
+  openChromium,
+  press,
+  visit,
+} from '../support/chromium.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 type Member = Awaited<ReturnType<typeof signedUpInGroup>>
@@ -137,6 +146,7 @@ it('says why a user cannot sign in, and solves it: a reason, a fresh second fact
   await page.getByText('Nothing here keeps this user from signing in.').waitFor()
   await latchkey.advance(20 * minutes)
 
+  const said = await listen(page)
   await page.getByRole('button', { name: 'Disable…' }).press('Enter')
   const dialog = page.getByRole('dialog', { name: 'Disable ada?' })
   await dialog.getByText('The user gets an email that the account was disabled.').waitFor()
@@ -151,7 +161,7 @@ it('says why a user cannot sign in, and solves it: a reason, a fresh second fact
   await page.keyboard.press('Enter')
   await page.getByText('The account is disabled.').waitFor()
   await expect.poll(() => focusedName(page)).toBe('Enable…')
-  await page.getByRole('status').getByText('ada is disabled.').waitFor()
+  await expect.poll(said).toContain('ada is disabled.')
   await latchkey.mailTo('ada@example.com', /disabled/)
   const event = rows(page).filter({ hasText: 'Account disabled' })
   expect(await event.textContent()).toMatch(/Left the company.*grace/s)

@@ -4,6 +4,7 @@ import {
   fillIn,
   focusedField,
   linkIn,
+  listen,
   openChromium,
   press,
   register,
@@ -44,8 +45,10 @@ describe('a new user', () => {
     await latchkey.browser().post('/api/auth/login', { username: 'mira', password: goodPassword })
     await page.reload()
     const other = page.getByRole('button', { name: /^Sign out .*, / })
+    await other.waitFor()
+    const said = await listen(page)
     await other.click()
-    await page.getByText('That device is signed out.').waitFor()
+    await expect.poll(said).toContain('That device is signed out.')
     await expect.poll(() => other.count()).toBe(0)
 
     await press(page, 'Change password')
@@ -59,7 +62,7 @@ describe('a new user', () => {
     await expect.poll(() => focusedField(page)).toBe('newPassword')
     await fillIn(page, { 'New password': newPassword })
     await press(page, 'Change password')
-    await page.getByText('Your password was changed.').waitFor()
+    await expect.poll(async () => (await said()).at(-1)).toContain('Your password was changed.')
 
     await press(page, 'Sign out')
     await page.waitForURL('**/login?notice=signed_out')

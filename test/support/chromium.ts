@@ -147,19 +147,35 @@ export const focusedField = (page: Page) => page.evaluate(() => document.activeE
 export const focusedName = (page: Page) =>
   page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent)
 
-/** What a screen reader says by itself from now on: everything that appears in a live region. */
+/**
+ * What a screen reader says by itself from now on: what changes in a live region that it knows, and every new alert. A region
+ * that comes with its text stays silent, and so does everything behind a dialog.
+ */
 export const listen = async (page: Page) => {
   await page.evaluate(() => {
+    const timeToBeKnown = 100
     const said: string[] = []
     Object.assign(globalThis, { said })
-    new MutationObserver((changes) => {
-      for (const node of changes.flatMap(({ addedNodes }) => [...addedNodes])) {
-        const element = node instanceof Element ? node : node.parentElement
-        const region = element?.closest('[aria-live], [role=alert], [role=status]')
-        const inside = region ? node : element?.querySelector('[role=alert]')
-        if (inside) said.push(inside.textContent ?? '')
-      }
-    }).observe(document.body, { childList: true, subtree: true })
+    const regionsIn = (node: ParentNode) => [...node.querySelectorAll('[aria-live], [role=alert], [role=status]')]
+    const knownFrom = new WeakMap(regionsIn(document).map((region) => [region, 0]))
+    const isBehindDialog = (element: Element) => {
+      const front = [...document.querySelectorAll('dialog:modal')].at(-1)
+      return front !== undefined && !front.contains(element)
+    }
+    const hear = (node: Node) => {
+      const element = node instanceof Element ? node : node.parentElement
+      if (!element || isBehindDialog(element)) return
+      const region = element.closest('[aria-live], [role=alert], [role=status]')
+      const isKnown = region && performance.now() - (knownFrom.get(region) ?? Number.POSITIVE_INFINITY) > timeToBeKnown
+      const heard = isKnown ? node : (element.closest('[role=alert]') ?? element.querySelector('[role=alert]'))
+      if (heard?.textContent) said.push(heard.textContent)
+    }
+    const observer = new MutationObserver((changes) => {
+      for (const { type, target, addedNodes } of changes)
+        for (const node of type === 'characterData' ? [target] : addedNodes) hear(node)
+      for (const region of regionsIn(document)) if (!knownFrom.has(region)) knownFrom.set(region, performance.now())
+    })
+    observer.observe(document.body, { childList: true, subtree: true, characterData: true })
   })
   return () => page.evaluate(() => (globalThis as unknown as { said: string[] }).said)
 }

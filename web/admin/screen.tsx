@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Refusal } from '#client/client.js'
 import { Heading } from '../components/heading.js'
+import { Loading } from '../components/loading.js'
 import { Notice } from '../components/notice.js'
 import { TryAgain } from '../components/try-again.js'
 import { useWords } from '../hooks/settings.js'
@@ -31,13 +32,6 @@ export const Screen = ({ title, lead, above, beside, children }: Props) => (
   </>
 )
 
-export const Loading = () => (
-  <p class="loading" role="status">
-    <span class="spinner" aria-hidden="true" />
-    {useWords('admin').loading}
-  </p>
-)
-
 type NotLoadedProps = { refused: Refusal; onTryAgain: () => Promise<void> }
 
 /** In the place of what could not be loaded. */
@@ -63,6 +57,7 @@ type LoadedProps<Value> = {
 
 /** What was read, or why it is not there. */
 export const Loaded = <Value,>({ value, refused, reload, children }: LoadedProps<Value>) => {
+  const { loading } = useWords('admin')
   if (refused) return <NotLoaded refused={refused} onTryAgain={reload} />
-  return <>{value === undefined ? <Loading /> : children(value)}</>
+  return <>{value === undefined ? <Loading text={loading} /> : children(value)}</>
 }

@@ -77,10 +77,12 @@ export const PagedTable = <Row,>({ next, onMore, ...table }: PagesProps<Row>) =>
   }
   return (
     <div ref={place}>
-      <Table {...table} />
+      {rows.length > 0 && <Table {...table} />}
       <div class="table-end">
         <p class="panel-lead" role="status">
-          {rows.length > 0 && fill(next === null ? words.allShown : words.moreBelow, { count: `${rows.length}` })}
+          {rows.length === 0
+            ? table.empty
+            : fill(next === null ? words.allShown : words.moreBelow, { count: `${rows.length}` })}
         </p>
         {next !== null && <Button onPress={more}>{words.showMore}</Button>}
       </div>

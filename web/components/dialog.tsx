@@ -32,6 +32,7 @@ export const Dialog = ({ title, onCancel, children }: Props) => {
         {title}
       </h2>
       {children(close)}
+      <div class="announcements visually-hidden" role="status" aria-atomic="false" />
     </dialog>
   )
 }

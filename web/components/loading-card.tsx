@@ -1,11 +1,14 @@
+import { slow, useAnnouncement } from '../hooks/announcement.js'
 import { useWords } from '../hooks/settings.js'
 import { Card } from './card.js'
 
 /** Shown until it is known what the page should show. */
-export const LoadingCard = () => (
-  <Card>
-    <p class="lead" role="status">
-      {useWords('common').oneMoment}
-    </p>
-  </Card>
-)
+export const LoadingCard = () => {
+  const { oneMoment } = useWords('common')
+  useAnnouncement(oneMoment, slow)
+  return (
+    <Card>
+      <p class="lead">{oneMoment}</p>
+    </Card>
+  )
+}

@@ -1,13 +1,14 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { moveFocusTo } from '../browser/focus.js'
+import { useAnnouncement } from '../hooks/announcement.js'
 import { useWords } from '../hooks/settings.js'
 import { AlertIcon, CheckIcon, CrossIcon, InfoIcon } from './icons.js'
 
 type Kind = 'error' | 'success' | 'info'
-type Props = {
-  kind: Kind
-  children: ComponentChildren
+/** Only what browsers announce themselves may be more than a text. */
+type Message = { kind: 'error'; children: ComponentChildren } | { kind: 'success' | 'info'; children: string }
+type Props = Message & {
   after?: ComponentChildren
   /** It replaces an element that had the focus. */
   focused?: boolean
@@ -27,11 +28,12 @@ export const Notice = ({ kind, children, after, focused = false, onClose }: Prop
   useEffect(() => {
     if (focused) moveFocusTo(place.current)
   }, [focused])
+  useAnnouncement(kind === 'error' ? undefined : children)
   return (
     <div ref={place} class={`notice ${kind}`}>
       {icons[kind]()}
       <div>
-        <p role={kind === 'error' ? 'alert' : 'status'}>{children}</p>
+        <p role={kind === 'error' ? 'alert' : undefined}>{children}</p>
         {after}
       </div>
       {onClose && (

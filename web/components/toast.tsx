@@ -43,7 +43,8 @@ export const Toast = ({ message, onClose }: { message: Message | undefined; onCl
       }}
     >
       {message && (
-        <Notice kind={message.kind} onClose={closeByButton}>
+        // A new one each time, so that a screen reader says the same message again.
+        <Notice key={message} kind={message.kind} onClose={closeByButton}>
           {message.text}
         </Notice>
       )}

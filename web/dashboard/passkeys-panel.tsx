@@ -5,6 +5,7 @@ import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { Form, type Values } from '../components/form.js'
+import { Notice } from '../components/notice.js'
 import { Panel } from '../components/panel.js'
 import { leaving } from '../hooks/busy.js'
 import { useDisclosure } from '../hooks/focus.js'
@@ -64,11 +65,7 @@ const AddPasskey = ({ factors }: Props) => {
 
   return (
     <>
-      {problem?.of === factors && (
-        <p class="panel-lead" role="status">
-          {problem?.text}
-        </p>
-      )}
+      {problem?.of === factors && <Notice kind="info">{problem.text}</Notice>}
       <Button onPress={add}>{words.add}</Button>
     </>
   )

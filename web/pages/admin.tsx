@@ -12,14 +12,15 @@ import { GroupsScreen } from '../admin/groups.js'
 import { InvitationsScreen } from '../admin/invitations.js'
 import { OverviewScreen } from '../admin/overview.js'
 import { type Place, type ScreenName, usePlace } from '../admin/place.js'
-import { Loading } from '../admin/screen.js'
 import { UserScreen } from '../admin/user.js'
 import { UsersScreen } from '../admin/users.js'
 import { mount } from '../browser/mount.js'
 import { withReturnTo } from '../browser/navigation.js'
 import { clearScreenOnLeave, leave } from '../browser/sign-out.js'
+import { Loading } from '../components/loading.js'
 import { PageNotLoaded } from '../components/page-not-loaded.js'
 import { Toast, useMessage } from '../components/toast.js'
+import { useWords } from '../hooks/settings.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
 import { StepUpDialog, useStepUp } from '../step-up/use-step-up.js'
 
@@ -67,9 +68,14 @@ const AdminPage = () => {
   const { place, visit } = usePlace()
   const { message, setMessage, close } = useMessage(undefined)
   const { stepUp, withFreshSignIn } = useStepUp()
+  const { loading } = useWords('admin')
   if (ending) return ending === 'lost' ? <Lost /> : <NothingHere />
   if (!self)
-    return unasked ? <PageNotLoaded refused={unasked} onTryAgain={async () => void (await check())} /> : <Loading />
+    return unasked ? (
+      <PageNotLoaded refused={unasked} onTryAgain={async () => void (await check())} />
+    ) : (
+      <Loading text={loading} />
+    )
   const admin: Admin = {
     self,
     mayManage: self.role === 'admin',

@@ -1,6 +1,7 @@
 import type { Account } from '#contract/schemas.js'
 import { mount } from '../browser/mount.js'
 import { clearScreenOnLeave, leave } from '../browser/sign-out.js'
+import { Loading } from '../components/loading.js'
 import { SignOutButton } from '../components/sign-out-button.js'
 import { Toast, useMessage } from '../components/toast.js'
 import { AccountPanel } from '../dashboard/account-panel.js'
@@ -31,6 +32,7 @@ const Dashboard = () => {
   )
   const { loaded, refused, reload } = useLoaded(leave)
   const { stepUp, withFreshSignIn } = useStepUp()
+  const { loading } = useWords('dashboard')
 
   const actions: DashboardActions = {
     showSuccess: (text) => setMessage({ kind: 'success', text }),
@@ -45,7 +47,7 @@ const Dashboard = () => {
   }
   useFinishedLink(loaded !== undefined, actions)
 
-  if (!loaded) return refused ? <NotLoaded refused={refused} onTryAgain={reload} /> : <Loading />
+  if (!loaded) return refused ? <NotLoaded refused={refused} onTryAgain={reload} /> : <Loading text={loading} />
   return (
     <DashboardActionsContext.Provider value={actions}>
       <PageTitle account={loaded.account} actions={actions} />
@@ -106,13 +108,6 @@ const Panels = ({
     </div>
   )
 }
-
-const Loading = () => (
-  <p class="loading" role="status">
-    <span class="spinner" aria-hidden="true" />
-    {useWords('dashboard').loading}
-  </p>
-)
 
 clearScreenOnLeave()
 mount(Dashboard)

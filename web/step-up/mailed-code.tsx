@@ -3,6 +3,7 @@ import type { Answer } from '#client/client.js'
 import { CodeField } from '../components/code-field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { SendAgain } from '../components/send-again.js'
+import { useAnnouncement } from '../hooks/announcement.js'
 import { useWords } from '../hooks/settings.js'
 import { useProblems } from '../words/refusals.js'
 
@@ -21,6 +22,7 @@ export const MailedCode = ({ send, enter }: Props) => {
     return undefined
   }
 
+  useAnnouncement(isSent ? words.mailSent : undefined)
   if (!isSent) {
     return (
       <>
@@ -33,7 +35,7 @@ export const MailedCode = ({ send, enter }: Props) => {
   }
   return (
     <>
-      <p role="status">{words.mailSent}</p>
+      <p>{words.mailSent}</p>
       <Form key="code" submitLabel={words.confirm} onSubmit={({ code = '' }: Values) => enter(code)}>
         <CodeField label={words.code} hint={words.codeHint} maxLength={32} focused="chosen" />
       </Form>

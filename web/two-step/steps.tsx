@@ -4,6 +4,7 @@ import type { TotpBegun } from '#contract/schemas.js'
 import { Button } from '../components/button.js'
 import { CodeField } from '../components/code-field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
+import { useAnnouncement } from '../hooks/announcement.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fullDate } from '../words/dates.js'
 import { fill } from '../words/format.js'
@@ -70,6 +71,9 @@ type CodesProps = { codes: string[]; username: string; isRenewed?: boolean; onDo
 /** Shown once. On paper they stand alone, under the names of the site and the account. */
 export const RecoveryCodes = ({ codes, username, isRenewed = false, onDone }: CodesProps) => {
   const words = useWords('two-step')
+  const lead = isRenewed ? words.newCodesLead : words.codesLead
+  // The codes are a list, which the user reads one by one.
+  useAnnouncement(lead)
   const [copied, setCopied] = useState(false)
   const copy = async () => {
     await navigator.clipboard.writeText(codes.join('\n')).then(
@@ -79,10 +83,7 @@ export const RecoveryCodes = ({ codes, username, isRenewed = false, onDone }: Co
   }
   return (
     <>
-      {/* A screen reader says this at once. The codes are a list, which the user reads one by one. */}
-      <p class="panel-lead" role="status">
-        {isRenewed ? words.newCodesLead : words.codesLead}
-      </p>
+      <p class="panel-lead">{lead}</p>
       <OnPaper username={username} />
       <ul class="recovery-codes" aria-label={words.codesList}>
         {codes.map((code) => (
