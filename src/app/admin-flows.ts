@@ -21,6 +21,7 @@ const countersOf = ({ local }: Pick<Cache, 'local'>) =>
   (async () => ({
     read: async (keys: readonly string[]) => local.read(keys),
     keys: async (beginning: string) => local.openKeys().filter((key) => key.startsWith(beginning)),
+    remove: async (keys: readonly string[]) => local.remove(keys),
     close: async () => undefined,
   }))
 

@@ -12,13 +12,16 @@ import type { Factors } from '../domain/factors/factors.js'
 import type { Groups } from '../domain/groups/groups.js'
 import { limiterKey } from '../domain/limiters/limiters.js'
 import { createWaitingMails } from '../domain/mails/waiting-mails.js'
+import { createClearLimits } from '../domain/obstacles/clear-limits.js'
 import { createObstacles } from '../domain/obstacles/obstacles.js'
 import type { SignInLimits } from '../domain/obstacles/reached-limits.js'
 import type { Passkeys } from '../domain/passkeys/passkeys.js'
 import { createWaitingRegistrations } from '../domain/registrations/waiting-registrations.js'
 import type { SealedValues } from '../domain/sealed-values/sealed-values.js'
+import type { SessionLookups } from '../domain/sessions/session-lookups.js'
 import { createStats } from '../domain/stats/stats.js'
 import type { NameMarks } from '../domain/users/name-marks.js'
+import type { Users } from '../domain/users/users.js'
 import { networkOf } from '../http/client.js'
 import type { Clock } from '../lib/clock.js'
 import type { Database } from '../platform/database/database.js'
@@ -37,6 +40,8 @@ type Dependencies = {
   factors: Factors
   passkeys: Passkeys
   sealedValues: SealedValues
+  users: Users
+  sessionLookups: SessionLookups
 }
 
 /** The limits of sign-ins, and the counters of a name, a browser or a network. */
@@ -78,6 +83,7 @@ export const createOperatorNouns = (
 ) => {
   const { database, clock, nameMarks } = dependencies
   const limits = signInLimits(config, nameMarks)
+  const limitsHere: SignInLimits = { ...limits, ...(openCounters && { openCounters }) }
   /** The wait of an account after wrong codes. */
   const codeWaits = createCodeWaits({ database, clock })
   const secondFactorRequired = config.secondFactor === 'required'
@@ -88,11 +94,12 @@ export const createOperatorNouns = (
     configuredProviders,
     obstacles: createObstacles({
       ...dependencies,
-      limits: { ...limits, ...(openCounters && { openCounters }) },
+      limits: limitsHere,
       codeWaits,
       secondFactorRequired,
       configuredProviders,
     }),
+    clearLimits: createClearLimits({ ...dependencies, limits: limitsHere, codeWaits }),
     ...applicationStores(config, dependencies),
     waitingRegistrations: createWaitingRegistrations({ database, clock }),
     stats: createStats({ ...config, database, clock }),

@@ -14,20 +14,31 @@ import { idOf, joinGroup, leaveGroup, signedUpInGroup } from '../support/adminis
 import { addAuthenticator } from '../support/authenticator.js'
 import type { Answer, Browser } from '../support/client.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { profileFieldsFile } from '../support/profile-fields.js'
 
 const allowed = 'https://app.example.com'
 let latchkey: Latchkey
 let root: Awaited<ReturnType<typeof signedUpInGroup>>
 let target: string
+let fields: Awaited<ReturnType<typeof profileFieldsFile>>
 beforeAll(async () => {
+  fields = await profileFieldsFile([{ key: 'nickname', type: 'text', labels: { en: 'Nickname' } }])
   latchkey = await startLatchkey({
-    settings: { ADMIN_GROUP: 'admins', SUPPORT_GROUP: 'helpdesk', ALLOWED_ORIGINS: allowed },
+    settings: {
+      ADMIN_GROUP: 'admins',
+      SUPPORT_GROUP: 'helpdesk',
+      ALLOWED_ORIGINS: allowed,
+      PROFILE_FIELDS_FILE: fields.path,
+    },
   })
   root = await signedUpInGroup(latchkey, 'root1', 'admins')
   await latchkey.signedUp('tom')
   target = await idOf(latchkey, 'tom')
 })
-afterAll(() => latchkey.stop())
+afterAll(async () => {
+  await latchkey.stop()
+  await fields.remove()
+})
 
 const routes = () =>
   latchkey.app.routes
@@ -36,7 +47,13 @@ const routes = () =>
     .map(({ method, url, adminRole }) => ({ method, url, adminRole, isChange: method !== 'GET' }))
 
 const addressOf = (url: string, id = target) => url.replace(':id', id)
-const body = { reason: 'asked by the user', username: 'nobody', name: 'none', email: 'none@example.com' }
+const body = {
+  reason: 'asked by the user',
+  username: 'nobody',
+  name: 'none',
+  email: 'none@example.com',
+  fields: { nickname: 'Nick' },
+}
 
 type Sent = { csrf?: boolean; headers?: Record<string, string>; id?: string }
 const ask = (tab: Browser, { method, url }: { method: string; url: string }, { id, ...options }: Sent = {}) =>

@@ -4,15 +4,24 @@ import { operatorClient } from '../../src/domain/sessions/client.js'
 import { idOf, signedUpInGroup } from '../support/administrators.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { openidApplication } from '../support/openid-application.js'
+import { everyField, profileFieldsFile } from '../support/profile-fields.js'
+import { noticesOf, sessionOf } from '../support/used-applications.js'
 
 let latchkey: Latchkey
 let root: Awaited<ReturnType<typeof signedUpInGroup>>
+let file: Awaited<ReturnType<typeof profileFieldsFile>>
 beforeAll(async () => {
-  latchkey = await startLatchkey({ settings: { ADMIN_GROUP: 'admins', SUPPORT_GROUP: 'helpdesk' } })
+  file = await profileFieldsFile(everyField.filter(({ required }) => !required))
+  const settings = { ADMIN_GROUP: 'admins', SUPPORT_GROUP: 'helpdesk', PROFILE_FIELDS_FILE: file.path }
+  latchkey = await startLatchkey({ settings })
   root = await signedUpInGroup(latchkey, 'root1', 'admins')
   await latchkey.app.nouns.groups.add('staff', operatorClient('root'))
 })
-afterAll(() => latchkey.stop())
+afterAll(async () => {
+  await latchkey.stop()
+  await file.remove()
+})
 
 const get = async <Body>(path: string) => (await root.tab.get(`${adminPath}${path}`)).body as Body
 const send = (method: string, path: string, body?: object) =>
@@ -145,6 +154,39 @@ describe('users', () => {
     expect((await detailsOf(id)).disabled).toBe(true)
   })
 
+  it('get values of profile fields: administrators change all, support what users change themselves', async () => {
+    await latchkey.signedUp('flo')
+    const id = await idOf(latchkey, 'flo')
+    const patch = (tab: typeof root.tab, fields: object) =>
+      tab.send('PATCH', `${adminPath}/users/${id}/fields`, { fields }, { csrf: true })
+    const changed = await patch(root.tab, { staffnumber: '42', website: 'https://example.com/flo', newsletter: true })
+    expect([changed.status, changed.body.fields]).toEqual([
+      200,
+      { website: 'https://example.com/flo', newsletter: true, staffnumber: '42' },
+    ])
+    const wrong = await patch(root.tab, { website: 'javascript:alert(1)', shoes: '44' })
+    expect([wrong.status, wrong.body.fields]).toEqual([
+      422,
+      [
+        { key: 'website', fault: 'url' },
+        { key: 'shoes', fault: 'unknown' },
+      ],
+    ])
+    const sue = await signedUpInGroup(latchkey, 'sue', 'helpdesk')
+    expect((await patch(sue.tab, { staffnumber: '43' })).body.fields).toEqual([
+      { key: 'staffnumber', fault: 'administrators_only' },
+    ])
+    expect((await patch(sue.tab, { nickname: 'Flo', website: null })).status).toBe(200)
+    const { fields, fieldDefinitions } = await detailsOf(id)
+    expect(fields).toEqual({ nickname: 'Flo', newsletter: true, staffnumber: '42' })
+    expect(fieldDefinitions.map(({ key }) => key)).toContain('birthday')
+    expect(await eventsOf(id, 'fields_changed')).toMatchObject([
+      { reason: 'nickname,website', actor: 'sue' },
+      { reason: 'staffnumber,website,newsletter', actor: 'root1' },
+    ])
+    expect((await send('PATCH', `/users/${crypto.randomUUID()}/fields`, { fields: {} })).status).toBe(404)
+  })
+
   it('get and lose groups, and are deleted, which leaves neither a reason nor the name of who is gone', async () => {
     const dan = await signedUpInGroup(latchkey, 'dan', 'admins')
     await latchkey.signedUp('eve')
@@ -170,15 +212,32 @@ describe('users', () => {
   })
 })
 
-it('without Redis the service says which of its own limits refuses', async () => {
-  const settings = { ADMIN_GROUP: 'admins', LOGIN_LIMIT: '2/15m' }
+it('without Redis the service says which of its own limits refuses, and clears those of a user', async () => {
+  const settings = { ADMIN_GROUP: 'admins', LOGIN_LIMIT: '2/15m', ACCOUNT_LIMIT: '3/1h' }
   const small = await startLatchkey({ stores: 'embedded', settings })
-  const { tab } = await signedUpInGroup(small, 'root2', 'admins')
+  const { tab, prove } = await signedUpInGroup(small, 'root2', 'admins')
   await small.signedUp('hal')
   for (const password of ['wrong 1', 'wrong 2', 'wrong 3'])
     await small.browser().post('/login', { username: 'hal', password }, { address: '192.0.2.77' })
-  const { why } = (await tab.get(`${adminPath}/users/${await idOf(small, 'hal')}`)).body as AdminUserDetails
-  expect(why).toMatchObject([{ code: 'network_limit', subject: '192.0.2.77' }])
+  const whyNot = async (username: string) =>
+    ((await tab.get(`${adminPath}/users/${await idOf(small, username)}`)).body as AdminUserDetails).why
+  expect(await whyNot('hal')).toMatchObject([{ code: 'network_limit', subject: '192.0.2.77', solvedBy: null }])
+
+  await small.signedUp('ivy')
+  const id = await idOf(small, 'ivy')
+  const signInFrom = async (address: string, password: string) =>
+    (await small.browser().post('/login', { username: 'ivy', password }, { address })).status
+  for (const last of [1, 2, 3]) expect(await signInFrom(`198.51.100.${last}`, 'wrong')).toBe(401)
+  expect(await signInFrom('198.51.100.4', goodPassword)).toBe(429)
+  expect(await whyNot('ivy')).toMatchObject([
+    { code: 'wrong_passwords_for_name', subject: 'ivy', solvedBy: 'clear-limits' },
+  ])
+  await prove()
+  const cleared = await tab.send('POST', `${adminPath}/users/${id}/clear-limits`, {}, { csrf: true })
+  expect([cleared.status, await whyNot('ivy')]).toEqual([204, []])
+  expect(await signInFrom('198.51.100.5', goodPassword)).toBe(200)
+  const { events } = (await tab.get(`${adminPath}/events?kind=limits_cleared`)).body as { events: AdminEvent[] }
+  expect(events).toMatchObject([{ userId: id, actor: 'root2', reason: expect.stringMatching(/^user: .*account/) }])
   await small.stop()
 })
 
@@ -213,6 +272,37 @@ it('groups are made and deleted, but not one that a setting or an application na
   expect((await get<{ groups: object[] }>('/groups')).groups).toContainEqual(
     expect.objectContaining({ name: 'admins', role: 'admin' }),
   )
+})
+
+it('a user who may not use an application any more loses it at once, and it is told', async () => {
+  const backchannelLogout = 'https://notes.example.com/logout'
+  const notes = await openidApplication(latchkey, { backchannelLogout })
+  const path = `/applications/${notes.application.id}`
+  const tab = await latchkey.signedUp('kim')
+  const tokens = await notes.signIn(tab)
+  const { sid, userId } = sessionOf(tab)
+  expect((await notes.userInfo(tokens)).sub).toBe(userId)
+  expect((await detailsOf(userId)).applications).toMatchObject([{ name: 'Notes' }])
+
+  expect((await send('PATCH', path, { groups: ['staff'] })).body.code).toBe('reason_required')
+  expect((await send('PATCH', path, { groups: ['nothing'], reason: 'x' })).body.code).toBe('no_group')
+  expect((await send('PATCH', path, { everyone: true, groups: ['staff'] })).body.code).toBe('bad_request')
+  expect((await detailsOf(userId)).applications).toHaveLength(1)
+  const changed = await send('PATCH', path, { groups: ['staff'], reason: 'for the staff' })
+  expect(changed.body).toMatchObject({ everyone: false, groups: ['staff'] })
+
+  expect((await detailsOf(userId)).applications).toEqual([])
+  await expect(notes.refresh(tokens)).rejects.toThrow()
+  expect(await noticesOf(latchkey.sql, notes.application.id)).toEqual([{ sid, userId }])
+  expect((await eventsOf(userId, 'application_access_ended'))[0]).toMatchObject({ actorId: root.id })
+  // The session here goes on, and another application would too.
+  expect((await tab.get('/api/auth/account')).status).toBe(200)
+  expect((await notes.ask(tab)).state.next).toBe('no_access')
+  await send('PATCH', `/users/${userId}/groups`, { add: ['staff'] })
+  await tab.post('/api/auth/refresh')
+  expect((await notes.userInfo(await notes.signIn(tab))).sub).toBe(userId)
+  expect((await send('PATCH', path, { everyone: true })).body.everyone).toBe(true)
+  expect((await send('PATCH', '/applications/unknown', { everyone: true })).status).toBe(404)
 })
 
 it('the overview counts sign-ins by day, and the first use of a session as an administrator is told and shown', async () => {

@@ -105,11 +105,13 @@ const places: Record<UserAction | 'delete', string> = {
   disable: 'state',
   enable: 'state',
   'lock-down': 'lock',
+  'clear-limits': 'limits',
   delete: 'delete',
 }
 
 const actionsFor = ({ disabled }: AdminUserDetails, mayManage: boolean): (UserAction | 'delete')[] => [
   'send-reset',
+  'clear-limits',
   'reset-factors',
   'end-sessions',
   disabled ? 'enable' : 'disable',

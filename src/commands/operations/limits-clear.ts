@@ -15,11 +15,11 @@ import {
 import { counted } from '../terminal/counted.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { quoteCommandWith } from '../terminal/quote-command.js'
-import { requireUser } from '../users/find-user.js'
-import { isLimitKey, keysOfDevices, keysOfNetwork, keysOfUser, networksOf, readLimitKey } from './limit-keys.js'
+import { requireUser, unlessDeleted } from '../users/find-user.js'
+import { isLimitKey, keysOfNetwork, networksOf, readLimitKey } from './limit-keys.js'
 
 type Cleared = { limit: string; subject: string; used?: number }
-type Outcome = { cleared: Cleared[]; says: string; hints: string[]; userId?: string }
+type Outcome = { cleared: Cleared[]; says: string; hints: string[] }
 
 const inMemory = 'Without REDIS_URL other limits are counted in the memory of the service: a restart clears them.'
 
@@ -87,28 +87,21 @@ const refusedNetworks = async (stores: Stores, user: { id: string; username: str
   return networksOf(events.filter(({ userId }) => userId === null).map(({ ip }) => ip))
 }
 
-const clearUser = async (stores: Stores, named: string): Promise<Outcome> => {
+const clearUser = async (stores: Stores, named: string, context: CommandContext): Promise<Outcome> => {
   const user = await requireUser(stores, named)
-  const hadWrongCodes = await stores.codeWaits.forget(user.id)
-  const ofUser = keysOfUser(user.id, await stores.sessionLookups.list(user.id))
-  const removed = await withCounters(stores, async (counters) => ({
-    names: await counters.remove([user.username, user.email].flatMap(stores.limits.keysOfName)),
-    devices: await counters.remove(await keysOfDevices(counters, user.id)),
-    others: await counters.remove(ofUser),
-  }))
+  const counted = unlessDeleted(await stores.clearLimits({ userId: user.id, client: operator(context) }), user.username)
   const cleared = [
-    ...(hadWrongCodes ? [{ limit: 'codes', subject: userSubject(user.id) }] : []),
-    ...ofNames(removed?.names ?? [], user),
-    ...ofDevices((removed?.devices ?? []).filter(isUsed), user),
-    ...(removed?.others ?? []).filter(isUsed).map(describeCounter),
+    ...(counted.hadWrongCodes ? [{ limit: 'codes', subject: userSubject(user.id) }] : []),
+    ...ofNames(counted.names, user),
+    ...ofDevices(counted.devices, user),
+    ...counted.others.map(describeCounter),
   ]
   const networks = await refusedNetworks(stores, user)
   return {
     cleared,
-    userId: user.id,
     says: cleared.length > 0 ? `Cleared ${listed(cleared)}.` : `Nothing was counted for ${user.username}.`,
     hints: [
-      ...(removed ? [] : [inMemory]),
+      ...(counted.isKnown ? [] : [inMemory]),
       ...networks.map(
         (network) =>
           `A limit refused ${network} in the last hour: ${quoteCommandWith('limits clear', '--network', network)}`,
@@ -136,20 +129,14 @@ const clearAll = async (stores: Stores): Promise<Outcome> => {
   }
 }
 
-const report = async (
-  { cleared, says, hints, userId }: Outcome,
-  what: string,
-  json: boolean,
-  stores: Stores,
-  context: CommandContext,
-) => {
-  if (cleared.length > 0) {
-    const reason = `${what}: ${[...new Set(cleared.map(({ limit }) => limit))].join(' ')}`
-    await stores.events.record(
-      { kind: 'limits_cleared', reason, ...(userId !== undefined && { userId }) },
-      operator(context),
-    )
-  }
+/** That of a user is written with what it clears. */
+const recordOthers = async ({ cleared }: Outcome, what: string, stores: Stores, context: CommandContext) => {
+  if (cleared.length === 0) return
+  const reason = `${what}: ${[...new Set(cleared.map(({ limit }) => limit))].join(' ')}`
+  await stores.events.record({ kind: 'limits_cleared', reason }, operator(context))
+}
+
+const report = async ({ cleared, says, hints }: Outcome, json: boolean, context: CommandContext) => {
   await print(context.stdout, json ? printableJson({ cleared }) : says)
   for (const hint of hints) await print(context.stderr, hint)
   return 0
@@ -189,9 +176,10 @@ an hour for reset mails, after 1 to 24 hours for wrong codes of an account.
       throw new CommandFailure('This forgets all failed attempts, also those of attackers. Add --yes to do it.')
     return withStores(context, 'service', async (stores) => {
       const json = values.json ?? false
-      if (user !== undefined) return report(await clearUser(stores, user), 'user', json, stores, context)
-      if (network === undefined) return report(await clearAll(stores), 'all', json, stores, context)
-      return report(await clearNetwork(stores, network), `network ${network}`, json, stores, context)
+      if (user !== undefined) return report(await clearUser(stores, user, context), json, context)
+      const outcome = network === undefined ? await clearAll(stores) : await clearNetwork(stores, network)
+      await recordOthers(outcome, network === undefined ? 'all' : `network ${network}`, stores, context)
+      return report(outcome, json, context)
     })
   },
 }

@@ -20,5 +20,6 @@ export const userActions = {
   'reset-factors': { needsReason: true },
   'send-reset': { needsReason: false },
   'lock-down': { needsReason: true },
+  'clear-limits': { needsReason: false },
 } as const satisfies Record<string, { needsReason: boolean }>
 export type UserAction = keyof typeof userActions

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { groupPattern, mostGroups } from '../groups.js'
 import { languages } from '../languages.js'
+import { ProfileFieldChanges, ProfileFieldDefinition, ProfileFields } from '../profile-fields.js'
 import { OneOf } from '../refusal-bodies.js'
 import { Id, Moment, Nullable, Provider, Session, UsedApplication } from '../schemas.js'
 import { longestReason } from './admin-api.js'
@@ -85,7 +86,9 @@ export const AdminObstacle = Type.Object(
     message: Type.String({ description: 'A sentence in English, as `latchkey user show` prints it' }),
     subject: Nullable(Type.String({ description: 'The name, the address or the network that a limit refuses' })),
     until: Nullable(Moment),
-    solvedBy: Nullable(OneOf(['enable', 'send-reset'], { description: 'Which change of the user would solve it' })),
+    solvedBy: Nullable(
+      OneOf(['enable', 'send-reset', 'clear-limits'], { description: 'Which change of the user would solve it' }),
+    ),
   },
   { title: 'AdminObstacle' },
 )
@@ -124,6 +127,8 @@ export const AdminUserDetails = Type.Object(
     self: Type.Boolean({ description: 'It is the account of who asks: changes are refused' }),
     emailProven: Type.Boolean(),
     language: Nullable(OneOf(languages)),
+    fields: ProfileFields,
+    fieldDefinitions: Type.Array(ProfileFieldDefinition, { description: 'What `fields` can have' }),
     formerEmails: Type.Array(Type.Object({ email: Type.String(), replacedAt: Moment })),
     hasPassword: Type.Boolean(),
     providers: Type.Array(Provider),
@@ -152,6 +157,13 @@ export const AdminGroupsPatch = Type.Object(
   },
   { title: 'AdminGroupsPatch' },
 )
+
+/**
+ * `PATCH /users/:id/fields`: answers with all values. Administrators change every field, support those that users edit themselves: what
+ * only administrators edit may decide what a user may do at an application.
+ */
+export const AdminFieldsPatch = Type.Object({ fields: ProfileFieldChanges }, { title: 'AdminFieldsPatch' })
+export const AdminFields = Type.Object({ fields: ProfileFields }, { title: 'AdminFields' })
 
 /** `POST /users/:id/delete`: the username, so that a wrong id is noticed. No reason is stored. */
 export const AdminDeletion = Type.Object({ username: Type.String({ maxLength: 1024 }) }, { title: 'AdminDeletion' })

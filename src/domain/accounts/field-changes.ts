@@ -26,8 +26,8 @@ export const createFieldChanges = ({ accountChanges, profileFields }: Dependenci
 
   return {
     write,
-    /** Also of fields that only administrators edit. */
-    byOperator: (actor: OperatorContext, given: ProfileFieldChanges) =>
-      accountChanges.byOperator(actor, 'fields_changed', write(given, 'administrators')),
+    /** `by`: whether also of fields that only administrators edit. */
+    byOperator: (actor: OperatorContext, given: ProfileFieldChanges, by: FieldEditor = 'administrators') =>
+      accountChanges.byOperator(actor, 'fields_changed', write(given, by)),
   }
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.js'
-import type { Database } from '../../platform/database/database.js'
+import type { Database, Sql } from '../../platform/database/database.js'
 import * as store from './code-limit.store.js'
 
 /** The waits of accounts after wrong codes, for an operator. */
@@ -10,7 +10,7 @@ export const createCodeWaits = ({ database, clock }: { database: Database; clock
     return Math.max(0, Math.ceil(row?.seconds ?? 0))
   },
   /** Whether there was anything to forget. */
-  forget: async (userId: string) => (await store.forget(database, userId)).length > 0,
+  forget: async (sql: Sql, userId: string) => (await store.forget(sql, userId)).length > 0,
   /** How many accounts had wrong codes. */
   forgetAll: async () => (await store.forgetAll(database)).length,
 })

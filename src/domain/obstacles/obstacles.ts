@@ -42,6 +42,7 @@ const ofLimit = ({ limit, subject, until }: ReachedLimit): Obstacle => {
       limit,
       message: `Too many wrong passwords in a browser that the user has signed in with before: it is refused until ${time}.`,
       until,
+      solvedBy: 'clear-limits',
     }
   if (limit === 'account')
     return {
@@ -50,6 +51,7 @@ const ofLimit = ({ limit, subject, until }: ReachedLimit): Obstacle => {
       message: `Too many wrong passwords for “${subject}”: until ${time}, that name is refused in browsers that never signed in here.`,
       subject,
       until,
+      solvedBy: 'clear-limits',
     }
   const message = `The limit "${limit}" refuses ${subject} until ${time}.`
   return { code: 'network_limit', limit, message, subject, until }
@@ -98,7 +100,7 @@ export const createObstacles = (deps: Dependencies) => {
     if (left === 0) return []
     const until = later(clock.now(), left * seconds)
     const message = `Too many wrong codes: no code works until ${until.toISOString()}, a recovery code does.`
-    return [{ code: 'wrong_codes', limit: 'codes', message, subject: `user:${id}`, until }]
+    return [{ code: 'wrong_codes', limit: 'codes', message, subject: `user:${id}`, until, solvedBy: 'clear-limits' }]
   }
 
   /** Newest first. Also refusals to addresses from which the account was used. */

@@ -2,11 +2,13 @@ import { beginningsOfDevices, limiterKey } from '../limiters/limiters.js'
 import type { User } from '../users/users.js'
 
 /** A counter that is open: its key, how many are used, and when its window ends. */
-type Counter = { key: string; used: number; ends: Date }
+export type Counter = { key: string; used: number; ends: Date }
 
 /** Where the service counts. Commands can read those in Redis only. */
-type Counters = {
+export type Counters = {
   read(keys: readonly string[]): Promise<Counter[]>
+  /** Everything that they count is available again. */
+  remove(keys: readonly string[]): Promise<unknown>
   /** Every key that begins like this. */
   keys(beginning: string): Promise<string[]>
   close(): Promise<void>

@@ -2,6 +2,8 @@ import { Type } from 'typebox'
 import {
   AdminAction,
   AdminDeletion,
+  AdminFields,
+  AdminFieldsPatch,
   AdminGroupsPatch,
   AdminUser,
   AdminUserDetails,
@@ -13,7 +15,9 @@ import {
 } from '../../contract/admin/admin-bodies.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { NoContent } from '../../contract/schemas.js'
+import type { FieldChanges } from '../../domain/accounts/field-changes.js'
 import type { createGroupChanges } from '../../domain/accounts/group-changes.js'
+import type { ProfileFields } from '../../domain/profile-fields/profile-fields.js'
 import type { UserSearch } from '../../domain/users/user-search.js'
 import { type AdminGuard, changeRefusals, lookRefusals } from '../../http/admin-guard.js'
 import type { Callers } from '../../http/caller.js'
@@ -26,6 +30,7 @@ import type { createUserActions, createUserDetails } from './admin-users.js'
 const look = routeRefusals(...lookRefusals)
 const action = routeRefusals(...changeRefusals, 'reason_required', 'account_disabled', 'too_many_mails')
 const groupsPatch = routeRefusals(...changeRefusals, 'reason_required', 'no_group', 'too_many_groups')
+const fieldsPatch = routeRefusals(...changeRefusals, 'invalid_fields')
 const deletion = routeRefusals(...changeRefusals, 'other_username')
 
 const tags = ['administrators']
@@ -51,6 +56,14 @@ const schemas = {
     body: AdminGroupsPatch,
     response: { 200: AdminUser, ...groupsPatch.responses },
   },
+  fields: {
+    tags,
+    summary: 'Change the profile fields of a user',
+    description: 'Support changes those that users edit themselves; administrators change all.',
+    params,
+    body: AdminFieldsPatch,
+    response: { 200: AdminFields, ...fieldsPatch.responses },
+  },
   deletion: {
     tags,
     summary: 'Delete a user and everything about them',
@@ -66,6 +79,7 @@ const summaries: Record<UserAction, string> = {
   'end-sessions': 'Sign a user out everywhere',
   'reset-factors': 'Remove the second factors and passkeys of a user',
   'send-reset': 'Mail a user a link to choose a new password',
+  'clear-limits': 'Let a user try again now whom too many attempts have locked out; networks stay locked out',
   'lock-down': 'Disable a user, and void everything by which someone could get into the account',
 }
 
@@ -76,6 +90,8 @@ type Dependencies = {
   userDetails: ReturnType<typeof createUserDetails>
   userActions: ReturnType<typeof createUserActions>
   groupChanges: ReturnType<typeof createGroupChanges>
+  fieldChanges: Pick<FieldChanges, 'byOperator'>
+  profileFields: Pick<ProfileFields, 'known'>
 }
 
 /** What changes a user. */
@@ -124,6 +140,23 @@ const registerChanges = (server: Server, deps: Dependencies) => {
   })
 }
 
+const registerFields = (server: Server, { adminGuard, fieldChanges, profileFields }: Dependencies) => {
+  const changing = adminGuard.help({ schema: schemas.fields })
+  server.patch(`${adminPath}/users/:id/fields`, changing, async (request, reply) => {
+    const { id } = request.params
+    if (!isUuid(id)) return fieldsPatch.sendRefusal(reply, refuse('not_found'))
+    const { role } = adminGuard.administratorOf(request)
+    const actor = { userId: id, client: adminGuard.clientOf(request) }
+    const changed = await fieldChanges.byOperator(
+      actor,
+      request.body.fields,
+      role === 'admin' ? 'administrators' : 'user',
+    )
+    if (!isRefused(changed)) return { fields: profileFields.known(changed.user.fields) }
+    return fieldsPatch.sendRefusal(reply, changed.refused === 'no_user' ? refuse('not_found') : changed)
+  })
+}
+
 export const adminUsersRoutes = (server: Server, deps: Dependencies) => {
   const { adminGuard, callers, userSearch, userDetails } = deps
 
@@ -140,4 +173,5 @@ export const adminUsersRoutes = (server: Server, deps: Dependencies) => {
   })
 
   registerChanges(server, deps)
+  registerFields(server, deps)
 }

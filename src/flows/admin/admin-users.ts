@@ -7,8 +7,10 @@ import type { ResetLinks } from '../../domain/accounts/reset-links.js'
 import type { UsedApplications } from '../../domain/authorizations/used-applications.js'
 import type { Factors } from '../../domain/factors/factors.js'
 import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
+import type { ClearLimits } from '../../domain/obstacles/clear-limits.js'
 import type { Obstacles } from '../../domain/obstacles/obstacles.js'
 import type { Passkeys } from '../../domain/passkeys/passkeys.js'
+import type { ProfileFields } from '../../domain/profile-fields/profile-fields.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
 import { shownProfile } from '../../domain/users/profile-fields.js'
@@ -65,6 +67,7 @@ type DetailsDependencies = FactorParts & {
   users: Pick<Users, 'findById'>
   userChanges: Pick<UserChanges, 'emailHistoryOf'>
   userSearch: Pick<UserSearch, 'find'>
+  profileFields: Pick<ProfileFields, 'known' | 'definitions'>
   activity: ReturnType<typeof createActivity>
 }
 
@@ -79,6 +82,8 @@ export const createUserDetails =
     return {
       ...userBody(found),
       ...shownProfile(user, profileFieldNames),
+      fields: deps.profileFields.known(user.fields),
+      fieldDefinitions: [...deps.profileFields.definitions],
       self: id === caller.userId,
       emailProven: user.emailProven,
       formerEmails: formerEmails.map(({ email, replacedAt }) => ({ email, replacedAt: replacedAt.toISOString() })),
@@ -90,6 +95,7 @@ export const createUserDetails =
 type ActionDependencies = {
   operatorChanges: Pick<OperatorChanges, 'disable' | 'enable' | 'endSessions' | 'resetFactors' | 'lockDown' | 'remove'>
   resetLinks: Pick<ResetLinks, 'sendByOperator'>
+  clearLimits: ClearLimits
   users: Pick<Users, 'findById'>
 }
 
@@ -97,7 +103,7 @@ type ActionRefusal = 'no_user' | 'account_disabled' | 'too_many_mails'
 type Action = (actor: OperatorContext) => Promise<{ refused: ActionRefusal } | object>
 
 /** What administrators do with the account of another user: what operators do with commands. */
-export const createUserActions = ({ operatorChanges, resetLinks, users }: ActionDependencies) => {
+export const createUserActions = ({ operatorChanges, resetLinks, clearLimits, users }: ActionDependencies) => {
   const actions: Record<UserAction, Action> = {
     disable: operatorChanges.disable,
     enable: operatorChanges.enable,
@@ -105,6 +111,7 @@ export const createUserActions = ({ operatorChanges, resetLinks, users }: Action
     'reset-factors': operatorChanges.resetFactors,
     'send-reset': resetLinks.sendByOperator,
     'lock-down': operatorChanges.lockDown,
+    'clear-limits': clearLimits,
   }
 
   return {

@@ -34,6 +34,7 @@ type LocalCounters = {
   /** Those of the keys whose window is open. */
   read(keys: readonly string[]): { key: string; used: number; ends: Date }[]
   openKeys(): string[]
+  remove(keys: readonly string[]): void
 }
 
 export type SharedCache = Cache & {

@@ -152,6 +152,9 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
           return isOpen ? [{ key, used: counter.used, ends: new Date(counter.ends) }] : []
         }),
       openKeys: counters.openKeys,
+      remove: (keys) => {
+        for (const key of keys) counters.remove(key)
+      },
     },
     ping: async () => undefined,
     close: async () => counters.clear(),

@@ -1,4 +1,5 @@
 import { seconds } from '../../lib/durations.js'
+import { StoreUnavailable } from '../database/database.js'
 import { validAddress } from '../invalid-address.js'
 import { mastersOf, readyRedis } from './ready-redis.js'
 import { readRedisAddress } from './redis-address.js'
@@ -18,9 +19,9 @@ const escapedPattern = (text: string) => text.replaceAll(/[\\*?[\]]/g, (characte
 export const openSharedCounters = async (url: string, prefix: string) => {
   const address = validAddress('REDIS_URL', readRedisAddress(url))
   const client = connectRedis(address, 1 * seconds)
-  await readyRedis(client, address).catch((error: unknown) => {
+  await readyRedis(client, address).catch((error: Error) => {
     client.disconnect()
-    throw error
+    throw new StoreUnavailable(error.message, { cause: error })
   })
 
   const readOne = async (key: string): Promise<Counter[]> => {

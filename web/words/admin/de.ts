@@ -98,7 +98,11 @@ export const admin: Words['admin'] = {
   user: {
     whyHeading: 'Warum ist keine Anmeldung möglich?',
     whyNothing: 'Hier verhindert nichts die Anmeldung. Die Ereignisse unten zeigen, was geschehen ist.',
-    solvedBy: { enable: 'Konto entsperren', 'send-reset': 'Link für ein neues Passwort senden' },
+    solvedBy: {
+      enable: 'Konto entsperren',
+      'send-reset': 'Link für ein neues Passwort senden',
+      'clear-limits': 'Sofort neue Versuche erlauben',
+    },
     obstacles: {
       disabled: 'Das Konto ist gesperrt.',
       no_password:
@@ -111,7 +115,7 @@ export const admin: Words['admin'] = {
       wrong_passwords_in_browser:
         'In einem schon benutzten Browser wurden zu viele falsche Passwörter eingegeben. Er wird abgelehnt bis {until}. Ein neues Passwort hilft sofort.',
       network_limit:
-        'Aus dem Netz {subject} kamen zu viele Versuche. Es wird abgelehnt bis {until}; andere Netze funktionieren weiter.',
+        'Aus dem Netz {subject} kamen zu viele Versuche. Es wird abgelehnt bis {until}; andere Netze, etwa das eines Telefons, funktionieren weiter. Die Beschränkung zählt alle in diesem Netz: Aufheben kann sie nur der Betrieb (latchkey limits clear --network {subject}).',
       limits_unknown: 'Ob es zu viele Versuche gab, lässt sich gerade nicht sagen, weil die Zähler nicht lesbar sind.',
     },
     ownAccount:
@@ -193,6 +197,14 @@ export const admin: Words['admin'] = {
       lead: 'Ein Link für ein neues Passwort geht an {email}. Er gilt 30 Minuten. Vorher ändert sich nichts.',
       told: 'Versendet wird nur die E-Mail mit dem Link.',
       done: 'Der Link ist unterwegs an {email}.',
+    },
+    'clear-limits': {
+      action: 'Neue Versuche erlauben',
+      about: 'Nach zu vielen falschen Passwörtern oder Codes: Niemand muss warten, bis die Beschränkungen enden.',
+      title: '{username} sofort neue Versuche erlauben?',
+      lead: 'Was für dieses Konto und seine Browser gezählt wurde, wird vergessen. Stellen Sie zuerst sicher, dass die Versuche von der Person selbst kamen. Beschränkungen von Netzen bleiben, weil sie alle dort zählen.',
+      told: 'Darüber wird keine E-Mail versendet; auf der Kontoseite ist es zu sehen.',
+      done: '{username} kann es jetzt wieder versuchen.',
     },
     'lock-down': {
       action: 'Absichern',

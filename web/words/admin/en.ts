@@ -103,7 +103,11 @@ export const admin = {
   user: {
     whyHeading: 'Why can this user not sign in?',
     whyNothing: 'Nothing here keeps this user from signing in. The events below show what has happened.',
-    solvedBy: { enable: 'Enable the account', 'send-reset': 'Send a link for a new password' },
+    solvedBy: {
+      enable: 'Enable the account',
+      'send-reset': 'Send a link for a new password',
+      'clear-limits': 'Let the user try again now',
+    },
     obstacles: {
       disabled: 'The account is disabled.',
       no_password:
@@ -116,7 +120,7 @@ export const admin = {
       wrong_passwords_in_browser:
         'Too many wrong passwords were entered in one of the user’s own browsers. It is refused until {until}. A new password helps at once.',
       network_limit:
-        'Too many attempts came from the network {subject}. It is refused until {until}; other networks still work.',
+        'Too many attempts came from the network {subject}. It is refused until {until}; other networks, such as that of a phone, still work. The limit counts everyone in the network: only the operator can clear it (latchkey limits clear --network {subject}).',
       limits_unknown:
         'At the moment it cannot be said whether too many attempts were made, because the counters cannot be read.',
     } satisfies Record<ObstacleCode, string>,
@@ -198,6 +202,14 @@ export const admin = {
       lead: 'A link for a new password is sent to {email}. It works for 30 minutes. Nothing changes before it is used.',
       told: 'The user gets the email with the link.',
       done: 'The link is on its way to {email}.',
+    },
+    'clear-limits': {
+      action: 'Let try again',
+      about: 'After too many wrong passwords or codes: the user need not wait until the limits end.',
+      title: 'Let {username} try again now?',
+      lead: 'What was counted for this account and its browsers is forgotten. Make sure first that the attempts were the user’s own. Limits of networks stay, because they count everyone there.',
+      told: 'The user gets no email about it, and sees it on the account page.',
+      done: '{username} can try again now.',
     },
     'lock-down': {
       action: 'Lock down',

@@ -98,7 +98,11 @@ export const admin: Words['admin'] = {
   user: {
     whyHeading: 'Pourquoi la connexion est-elle impossible ?',
     whyNothing: 'Rien ici n’empêche la connexion. Les événements ci-dessous montrent ce qui s’est passé.',
-    solvedBy: { enable: 'Réactiver le compte', 'send-reset': 'Envoyer un lien de nouveau mot de passe' },
+    solvedBy: {
+      enable: 'Réactiver le compte',
+      'send-reset': 'Envoyer un lien de nouveau mot de passe',
+      'clear-limits': 'Permettre de réessayer tout de suite',
+    },
     obstacles: {
       disabled: 'Le compte est désactivé.',
       no_password:
@@ -111,7 +115,7 @@ export const admin: Words['admin'] = {
       wrong_passwords_in_browser:
         'Trop de mots de passe erronés ont été saisis dans un navigateur de l’utilisateur. Il est refusé jusqu’au {until}. Un nouveau mot de passe aide aussitôt.',
       network_limit:
-        'Trop de tentatives sont venues du réseau {subject}. Il est refusé jusqu’au {until} ; les autres réseaux fonctionnent toujours.',
+        'Trop de tentatives sont venues du réseau {subject}. Il est refusé jusqu’au {until} ; les autres réseaux, par exemple celui d’un téléphone, fonctionnent toujours. La limite compte tout le monde dans ce réseau : seul l’exploitant peut la lever (latchkey limits clear --network {subject}).',
       limits_unknown:
         'On ne peut pas dire pour l’instant s’il y a eu trop de tentatives, car les compteurs sont illisibles.',
     },
@@ -194,6 +198,14 @@ export const admin: Words['admin'] = {
       lead: 'Un lien de nouveau mot de passe est envoyé à {email}. Il fonctionne 30 minutes. Rien ne change avant son utilisation.',
       told: 'L’utilisateur reçoit l’e-mail avec le lien.',
       done: 'Le lien est en route vers {email}.',
+    },
+    'clear-limits': {
+      action: 'Permettre de réessayer',
+      about: 'Après trop de mots de passe ou de codes erronés : l’utilisateur n’attend pas la fin des limites.',
+      title: 'Permettre à {username} de réessayer tout de suite ?',
+      lead: 'Ce qui a été compté pour ce compte et ses navigateurs est oublié. Assurez-vous d’abord que les tentatives étaient celles de l’utilisateur. Les limites des réseaux restent, car elles comptent tout le monde.',
+      told: 'L’utilisateur ne reçoit pas d’e-mail, et le voit sur la page du compte.',
+      done: '{username} peut réessayer maintenant.',
     },
     'lock-down': {
       action: 'Verrouiller',

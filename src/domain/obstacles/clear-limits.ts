@@ -1,0 +1,82 @@
+import { refuse } from '../../contract/outcome.js'
+import type { Database } from '../../platform/database/database.js'
+import type { OperatorContext } from '../accounts/account-changes.js'
+import type { Events } from '../events/events.js'
+import type { createCodeWaits } from '../factors/code-waits.js'
+import { beginningsOfDevices, limiterKey, limitersOf, sessionSubject, userSubject } from '../limiters/limiters.js'
+import type { SessionLookups } from '../sessions/session-lookups.js'
+import type { User, Users } from '../users/users.js'
+import type { Counter, Counters, SignInLimits } from './reached-limits.js'
+
+type Dependencies = {
+  database: Database
+  users: Pick<Users, 'findById'>
+  sessionLookups: Pick<SessionLookups, 'list'>
+  codeWaits: Pick<ReturnType<typeof createCodeWaits>, 'forget'>
+  limits: SignInLimits
+  events: Pick<Events, 'recordInside'>
+}
+
+/** What limits have counted for a user: under the names, in known browsers, and for the account and its sessions. */
+export type CountedForUser = { names: Counter[]; devices: Counter[]; others: Counter[] }
+
+/** A counter whose attempts were all given back. */
+const isUsed = ({ used }: Counter) => used > 0
+
+const nothingCounted: CountedForUser = { names: [], devices: [], others: [] }
+
+export type ClearLimits = ReturnType<typeof createClearLimits>
+
+/**
+ * Lets a user try again now. Not the networks: what is counted for them may be the guesses of others. The event is written before the
+ * counters are removed, because they are in no transaction: no limit is cleared by an administrator who is none any more.
+ */
+export const createClearLimits = (deps: Dependencies) => {
+  const { database, users, sessionLookups, codeWaits, limits, events } = deps
+
+  const countedFor = async (counters: Counters, { id, username, email }: User): Promise<CountedForUser> => {
+    const sessions = await sessionLookups.list(id)
+    const keysOfUser = [
+      ...limitersOf('user').map((name) => limiterKey(name, userSubject(id))),
+      ...sessions.flatMap((session) =>
+        limitersOf('session').map((name) => limiterKey(name, sessionSubject(session.id))),
+      ),
+    ]
+    // Only the browsers know which these are.
+    const keysOfDevices = (await Promise.all(beginningsOfDevices(id).map(counters.keys))).flat()
+    return {
+      names: (await counters.read([username, email].flatMap(limits.keysOfName))).filter(isUsed),
+      devices: (await counters.read(keysOfDevices)).filter(isUsed),
+      others: (await counters.read(keysOfUser)).filter(isUsed),
+    }
+  }
+
+  /** Also the wait after wrong codes, which is in the database. */
+  const record = ({ userId, client }: OperatorContext, keys: readonly string[]) =>
+    database.transaction(async (sql) => {
+      const hadWrongCodes = await codeWaits.forget(sql, userId)
+      const cleared = new Set([
+        ...(hadWrongCodes ? ['codes'] : []),
+        ...keys.map((key) => key.slice(0, key.indexOf(':'))),
+      ])
+      const reason = `user: ${[...cleared].join(' ') || 'nothing was counted'}`
+      await events.recordInside(sql, { kind: 'limits_cleared', reason, userId }, client)
+      return hadWrongCodes
+    })
+
+  /** `isKnown`: false if the counters are in the memory of the service, and this is a command. */
+  return async (actor: OperatorContext) => {
+    const user = await users.findById(actor.userId)
+    if (!user) return refuse('no_user')
+    const counters = await limits.openCounters()
+    try {
+      const counted = counters ? await countedFor(counters, user) : nothingCounted
+      const keys = [...counted.names, ...counted.devices, ...counted.others].map(({ key }) => key)
+      const hadWrongCodes = await record(actor, keys)
+      await counters?.remove(keys)
+      return { ...counted, hadWrongCodes, isKnown: counters !== undefined }
+    } finally {
+      await counters?.close()
+    }
+  }
+}
