@@ -10,7 +10,7 @@ import { reservePort } from './app/reserved-port.js'
 import { createSeeding } from './app/seeding.js'
 import { readServiceKeys } from './app/service-keys-file.js'
 import { closeApp, type OpenedApp, type ServeOptions, serveApp } from './app/serving.js'
-import type { Config } from './config.js'
+import { type Config, type Environment, settingsElsewhere } from './config.js'
 import type { Workers } from './domain/passwords/workers.js'
 import { createServiceKeys } from './domain/service-keys/service-keys.js'
 import { createActiveUsers } from './domain/stats/active-users.js'
@@ -31,6 +31,8 @@ type Options = ServeOptions & {
   storeTimeouts?: StoreTimeouts
   /** Another one for tests: a sweep by a clock that a test has moved deletes rows that the test still asks for. */
   housekeepingInterval?: number
+  /** What was set. With the embedded database, commands beside the service work with the same settings. */
+  texts?: Environment
 }
 
 /** Opens the stores and registers every route. No port is open yet, and the database may still be out of reach. */
@@ -38,7 +40,8 @@ const openApp = async (config: Config, options: Options) => {
   const { clock = systemClock, log: givenLog, workers, storeTimeouts, housekeepingInterval } = options
   const log = givenLog ?? createLog({ level: config.logLevel })
   const serviceKeys = createServiceKeys(await readServiceKeys(config.serviceKeysFile), clock)
-  const opened = await openPlatform({ config, clock, log, sharedWorkers: workers, storeTimeouts })
+  const settingsForCommands = options.texts && settingsElsewhere(options.texts, config)
+  const opened = await openPlatform({ config, clock, log, sharedWorkers: workers, storeTimeouts, settingsForCommands })
   const status: OpenedApp['status'] = { isPrepared: false, isReady: false, closing: new AbortController() }
   const metrics = await openMetrics(config)
   const unprepared = opened.database

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { unprotectedFaults } from './config/connections.js'
 import { editDistance } from './config/edit-distance.js'
 import { readEnvFile } from './config/env-file.js'
@@ -12,7 +13,7 @@ import {
   providerFaults,
 } from './config/provider-settings.js'
 import { readSecretsFolders } from './config/secrets-folder.js'
-import { InvalidValue, list, type Setting, text } from './config/setting-values.js'
+import { filePath, InvalidValue, list, type Setting, text } from './config/setting-values.js'
 import { settings } from './config/settings.js'
 import { siblingFaults } from './config/sibling-hosts.js'
 import { webhookFaults } from './config/webhook-settings.js'
@@ -235,6 +236,17 @@ export const readConfig = (env: Environment): { config: Config; texts: Environme
   const config = Object.freeze({ ...own, production, publicUrl, providers: providerConfigs(values) }) as Config
   return { config, texts }
 }
+
+/** What was set, for a process in another working directory: with whole paths, and the port that was chosen for 0. */
+export const settingsElsewhere = (texts: Environment, { port }: Pick<Config, 'port'>): Environment => ({
+  ...Object.fromEntries(
+    Object.entries(texts).map(([name, value]) => [
+      name,
+      value && all[name]?.read === filePath ? resolve(value) : value,
+    ]),
+  ),
+  PORT: String(port),
+})
 
 export const loadConfig = (env: Environment) => readConfig(env).config
 

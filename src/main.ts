@@ -23,6 +23,10 @@ const run = async (args: string[]) => {
     if (!read) read = readEnvironment()
     return read
   }
+  const settings = async () => {
+    const { settingsFor } = await import('./commands/settings-for-command.js')
+    return settingsFor(environment())
+  }
   process.exitCode = await runCommand(args.length > 0 ? args : ['serve'], {
     stdin,
     stdout,
@@ -31,8 +35,9 @@ const run = async (args: string[]) => {
     get environment() {
       return environment()
     },
+    settings,
     openStores: async (role) => {
-      const config = loadConfig(environment())
+      const config = loadConfig(await settings())
       const { openStores } = await import('./commands/open-stores.js')
       return openStores(config, role)
     },

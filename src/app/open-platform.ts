@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Config } from '../config.js'
+import type { Config, Environment } from '../config.js'
 import { createWorkers, type Workers } from '../domain/passwords/workers.js'
 import type { Clock } from '../lib/clock.js'
 import { seconds } from '../lib/durations.js'
@@ -24,6 +24,7 @@ type PlatformContext = {
   /** Threads for passwords that stay open: services in one process can share them. */
   sharedWorkers: Workers | undefined
   storeTimeouts: StoreTimeouts | undefined
+  settingsForCommands: Environment | undefined
 }
 
 /** How long a request waits for a connection, for a statement, and for the shared counters. */
@@ -34,10 +35,16 @@ const usualTimeouts: StoreTimeouts = { connection: 3 * seconds, statement: 5 * s
 /** Where the embedded database is. */
 export const embeddedDirectory = ({ dataDir }: Pick<Config, 'dataDir'>) => join(dataDir, 'database')
 
-export const openStore = (config: Config, log: Log, timeouts = usualTimeouts) =>
+/** `settingsForCommands`: of a service, for commands that use the embedded database through it. */
+export const openStore = (
+  config: Config,
+  log: Log,
+  timeouts = usualTimeouts,
+  settingsForCommands?: Environment | undefined,
+) =>
   openDatabase(
     config.databaseUrl === undefined
-      ? { embedded: { directory: embeddedDirectory(config), log } }
+      ? { embedded: { directory: embeddedDirectory(config), log, settingsForCommands } }
       : {
           postgres: {
             url: config.databaseUrl,
@@ -61,14 +68,14 @@ const openMail = (config: Config, clock: Clock, log: Log) => {
 type Closable = { close(): Promise<void> | void }
 
 const openParts = async (
-  { config, clock, log, sharedWorkers, storeTimeouts = usualTimeouts }: PlatformContext,
+  { config, clock, log, sharedWorkers, storeTimeouts = usualTimeouts, settingsForCommands }: PlatformContext,
   closeLater: <Part extends Closable>(part: Part) => Part,
 ) => {
   const fieldDefinitions = await readProfileFields(config.profileFieldsFile)
   const secrets = config.jwtSecret ?? [await generatedSecret(config.dataDir)]
   const leakedPasswords = await openLeakedPasswords(config, log)
   if (leakedPasswords) closeLater(leakedPasswords)
-  const database = closeLater(await openStore(config, log, storeTimeouts))
+  const database = closeLater(await openStore(config, log, storeTimeouts, settingsForCommands))
   const { redisUrl: url, redisPrefix: prefix } = config
   const cache = closeLater(await openCache({ url, prefix, clock, log, commandTimeout: storeTimeouts.counters }))
   const { mailer, mailbox } = openMail(config, clock, log)

@@ -46,6 +46,8 @@ export type Terminal = {
 
 export type CommandContext = Terminal & {
   environment: Environment
+  /** Of the service that has the embedded database open here, if one runs: a command does not contradict it. */
+  settings(): Promise<Environment>
   /** Opens the migrated database, as the service's own role or as the owner of the tables. Called once, when needed. */
   openStores(role: 'service' | 'owner'): Promise<Stores>
 }

@@ -1,7 +1,7 @@
 import { composeAccountData } from '../app/account-data.js'
 import { openLeakedPasswords } from '../app/leaked-passwords.js'
 import { createNouns } from '../app/nouns.js'
-import { openStore } from '../app/open-platform.js'
+import { embeddedDirectory, openStore } from '../app/open-platform.js'
 import { createOperatorNouns } from '../app/operator-nouns.js'
 import { migrateDatabase } from '../app/prepare-database.js'
 import { readProfileFields } from '../app/profile-fields-file.js'
@@ -14,6 +14,7 @@ import { createBulkUsers } from '../domain/users/bulk.js'
 import { systemClock as clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { createMemoryCache } from '../platform/cache/memory.js'
+import { openEmbeddedForCommand } from '../platform/database/open.js'
 import { existingSecret } from '../platform/generated-secret.js'
 import { createLog } from '../platform/log.js'
 import { createOutbound } from '../platform/outbound/outbound.js'
@@ -62,7 +63,10 @@ const openMigrated = async (config: Config, role: 'service' | 'owner') => {
   const databaseUrl = role === 'owner' ? (config.databaseOwnerUrl ?? config.databaseUrl) : config.databaseUrl
   // PostgreSQL warns of what the command then fails with: the operator would read the same reason twice.
   const log = databaseUrl === undefined ? commandLog() : createLog({ level: 'silent' })
-  const database = await openStore({ ...config, databaseUrl }, log)
+  const database =
+    databaseUrl === undefined
+      ? await openEmbeddedForCommand({ directory: embeddedDirectory(config), log })
+      : await openStore({ ...config, databaseUrl }, log)
   try {
     await migrateDatabase(config, database)
     return database

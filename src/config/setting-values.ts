@@ -21,6 +21,9 @@ const must = (requirement: string) => new InvalidValue(`must be ${requirement}`)
 
 export const text: Read<string> = (value) => value
 
+/** Of a file or a folder; a relative one is looked for below the working directory. */
+export const filePath: Read<string> = (value) => value
+
 export const oneOf =
   <const Choices extends readonly string[]>(...choices: Choices): Read<Choices[number]> =>
   (value) => {

@@ -334,6 +334,7 @@ describe('events --follow', () => {
       stdout,
       stderr,
       environment: {},
+      settings: async () => ({}),
       openStores: stores,
     })
     const pressCtrlC = () => {

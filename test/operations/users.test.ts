@@ -199,7 +199,8 @@ describe('a command whose output cannot be written', () => {
   const run = async (args: string[], stdout: Writable) => {
     const stderr = new PassThrough()
     const environment = { NODE_ENV: 'production' }
-    const context = { stdin: new PassThrough(), stdout, stderr, environment, openStores: noStore.openStores }
+    const settings = async () => environment
+    const context = { ...noStore, stdin: new PassThrough(), stdout, stderr, environment, settings }
     const code = await runCommand(args, context)
     return { code, err: String(stderr.read() ?? '') }
   }

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,12 +8,14 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Database, StoreUnavailable } from '../../src/platform/database/database.js'
-import { lockDirectory } from '../../src/platform/database/directory-lock.js'
-import { openDatabase } from '../../src/platform/database/open.js'
+import { connectToHolder, lockDirectory } from '../../src/platform/database/directory-lock.js'
+import { openDatabase, openEmbeddedForCommand } from '../../src/platform/database/open.js'
 import { createPglite, DataDirectoryInUse, DataDirectoryUnwritable } from '../../src/platform/database/pglite.js'
+import { OtherVersionRuns } from '../../src/platform/database/pglite-client.js'
 import { inLongRun, isLongRun } from '../support/long-run.js'
 import { startStopwatch } from '../support/stopwatch.js'
 
+const commandFile = fileURLToPath(new URL('./embedded-command.mjs', import.meta.url))
 const writerFile = fileURLToPath(new URL('./embedded-writer.mjs', import.meta.url))
 const modules = fileURLToPath(new URL('../../dist/modules', import.meta.url))
 
@@ -159,6 +162,84 @@ describe('the embedded database', () => {
   })
 })
 
+describe('commands that use the embedded database of a running service', () => {
+  /** A process that has inserted a row in a transaction which is still open. */
+  const startTransaction = async () => {
+    const child = spawn(process.execPath, [commandFile, modules, directory], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const ended = once(child, 'exit').then(([code]) => code as number | null)
+    let said = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      said += chunk.toString()
+    })
+    await once(child.stdout, 'data')
+    return { child, ended, said: () => said }
+  }
+
+  const share = async (statementTimeoutMs = 20_000) => {
+    const service = await openDatabase({ embedded: { directory, statementTimeoutMs, settingsForCommands: {} } })
+    await service.query('create table kept (one integer)')
+    return service
+  }
+
+  it('share its one connection, and are told of errors as with PostgreSQL', async () => {
+    const service = await share()
+    const command = await openEmbeddedForCommand({ directory })
+    const rows = 20_000
+    await Promise.all([
+      ...Array.from({ length: 50 }, (_, at) =>
+        (at % 2 === 0 ? service : command).transaction(async (sql) => {
+          const [before] = await sql.query<{ count: number }>('select count(*) as count from kept')
+          await sql.query('insert into kept values ($1)', [before?.count ?? 0])
+        }),
+      ),
+      command.query('select repeat($1, 100) as text from generate_series(1, $2::int)', ['x', rows]).then((found) => {
+        expect(found).toHaveLength(rows)
+      }),
+    ])
+    const [sum] = await command.query('select count(*) as count, count(distinct one) as different from kept')
+    expect(sum).toEqual({ count: 50, different: 50 })
+    await command.query('create unique index on kept (one)')
+    await expect(command.query('insert into kept values (1)')).rejects.toMatchObject({ code: '23505' })
+    expect(await command.query('select $1::text as large', ['y'.repeat(3_000_000)])).toHaveLength(1)
+    await command.close()
+    await service.close()
+    expect(await readdir(folder)).toEqual(['database'])
+  })
+
+  it('leave nothing behind when they are killed, or paused for too long, in a transaction', async () => {
+    const service = await share(3_000)
+    const killed = await startTransaction()
+    killed.child.kill('SIGKILL')
+    expect(await service.query('select one from kept')).toEqual([])
+    const paused = await startTransaction()
+    paused.child.kill('SIGSTOP')
+    expect(await service.query('select one from kept')).toEqual([])
+    paused.child.kill('SIGKILL')
+    await Promise.all([killed.ended, paused.ended])
+    await service.close()
+  })
+
+  it('end with a sentence when the service stops, and keep it from stopping for some seconds at most', async () => {
+    const service = await share()
+    const { ended, said } = await startTransaction()
+    await service.close()
+    expect(await ended).toBe(1)
+    expect(said()).toContain('StoreUnavailable')
+    const again = await open()
+    expect(await again.query('select one from kept')).toEqual([])
+    await again.close()
+  })
+
+  it('refuse a service of another version', async () => {
+    const lock = await lockDirectory(directory)
+    lock.admit((socket) => void socket.once('data', () => socket.end('{"version":"99.0.0"}\n')))
+    const refused = openEmbeddedForCommand({ directory })
+    await expect(refused).rejects.toThrow(OtherVersionRuns)
+    await expect(refused).rejects.toThrow(/is version 99\.0\.0, and this command is version \d/)
+    await lock.release()
+  })
+})
+
 describe('the lock on the data directory', () => {
   it('tells a second process in one sentence that the directory is in use', async () => {
     const database = await open()
@@ -184,6 +265,10 @@ describe('the lock on the data directory', () => {
     const deep = join(folder, ...Array.from({ length: 6 }, () => 'a-rather-long-folder-name'), 'database')
     await mkdir(dirname(deep), { recursive: true })
     const lock = await lockDirectory(deep)
+    lock.admit((socket) => socket.end())
+    const connected = await connectToHolder(deep)
+    expect(connected).toBeDefined()
+    connected?.destroy()
     await expect(lockDirectory(deep)).rejects.toThrow(DataDirectoryInUse)
     await lock.release()
     const again = await lockDirectory(deep)

@@ -45,6 +45,13 @@ export const latchkey = async (
     const others = process.listeners('SIGINT')
     void interruptedAfter.then(() => pressCtrlC(others))
   } else if (!isTTY) stdin.end(input ?? '')
-  const code = await runCommand(args, { stdin, stdout, stderr, environment, openStores })
+  const code = await runCommand(args, {
+    stdin,
+    stdout,
+    stderr,
+    environment,
+    settings: async () => environment,
+    openStores,
+  })
   return { code, out: out(), err: err(), modes }
 }

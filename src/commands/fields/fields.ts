@@ -79,7 +79,7 @@ It opens no database.`,
 
   run: async (args, context) => {
     readArguments(args, {}, [])
-    const { profileFieldsFile: path } = loadSettings(context.environment, ['PROFILE_FIELDS_FILE'])
+    const { profileFieldsFile: path } = loadSettings(await context.settings(), ['PROFILE_FIELDS_FILE'])
     if (path === undefined) throw new CommandFailure('PROFILE_FIELDS_FILE is not set.')
     await print(context.stdout, fieldTypesOf(await readProfileFields(path)))
     return 0

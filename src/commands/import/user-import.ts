@@ -276,7 +276,7 @@ The exit code is 0 if every row was valid, and 1 if some were refused. Ctrl-C st
     )
     const format = formatFrom(values.format)
     const saltedHex = saltedHexFrom(values['salted-hex'])
-    const { bcryptCost } = loadConfig(context.environment)
+    const { bcryptCost } = loadConfig(await context.settings())
     const { input, firebase } = await openFiles(positionals[0] ?? '', values['firebase-config'], context)
     return withStores(context, 'service', async (stores) => {
       const plan = {

@@ -25,7 +25,8 @@ type KeyOfAnyPurpose = Omit<ListedKey, 'state'> & {
   state: (ListedKey | ListedApplicationKey)['state'] | 'checks'
 }
 
-const signsWithKeyPair = ({ environment }: CommandContext) => loadConfig(environment).accessTokenAlgorithm === 'ES256'
+const signsWithKeyPair = async ({ settings }: CommandContext) =>
+  loadConfig(await settings()).accessTokenAlgorithm === 'ES256'
 
 /** While a secret signs, the keys of access tokens only check them. */
 const stateOf = (state: ListedKey['state'], isSigning: boolean) =>
@@ -57,7 +58,7 @@ const asLines = (keys: readonly KeyOfAnyPurpose[]) =>
 
 /** On standard error, so that it never mixes with what a program reads. */
 const noteWhoSigns = async (context: CommandContext) => {
-  if (signsWithKeyPair(context)) return
+  if (await signsWithKeyPair(context)) return
   await print(
     context.stderr,
     'ACCESS_TOKEN_ALGORITHM is not ES256 here: JWT_SECRET signs access tokens, and no key does.',
@@ -84,7 +85,7 @@ applications, at /api/auth/keys; each in the order in which they sign. STATE is 
   run: async (args, context) => {
     const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
     return withStores(context, 'service', async (stores) => {
-      const keys = await listAll(stores, signsWithKeyPair(context))
+      const keys = await listAll(stores, await signsWithKeyPair(context))
       await printList(context, keys, { json: values.json, asTable: asLines, none: 'There are no keys.' })
       if (keys.some(({ purpose }) => purpose === 'access_tokens')) await noteWhoSigns(context)
       return 0
@@ -215,7 +216,7 @@ If there are applications, makes a new key for ID tokens as well, for each algor
       [],
     )
     if (values.compromised && !values.yes) throw new CommandFailure(consequences)
-    const isSigning = signsWithKeyPair(context)
+    const isSigning = await signsWithKeyPair(context)
     const forAccessTokens = isSigning || (values['before-es256'] ?? false)
     const rotated = await (values.compromised ? replaceAll : rotate)(context, forAccessTokens)
     const sentences = [

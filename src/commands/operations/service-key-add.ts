@@ -83,7 +83,7 @@ const expiryFrom = (text: string | undefined) => {
 
 /** Adds the line of a new key to the file, and returns the key. */
 const addToFile = async (name: string, grant: Grant, context: CommandContext) => {
-  const { serviceKeysFile: path } = loadSettings(context.environment, ['SERVICE_KEYS_FILE'])
+  const { serviceKeysFile: path } = loadSettings(await context.settings(), ['SERVICE_KEYS_FILE'])
   if (path === undefined)
     throw new CommandFailure('Set SERVICE_KEYS_FILE to the file that is to hold the keys, or use --print-line.')
   const { keys, lacksLineEnd } = await unlessRefused(readKeys(path), path, 'read')

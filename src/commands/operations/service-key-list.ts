@@ -22,7 +22,7 @@ has no key, only hashes. To remove a key, delete its line and send SIGHUP to the
 
   run: async (args, context) => {
     const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
-    const { serviceKeysFile: path } = loadSettings(context.environment, ['SERVICE_KEYS_FILE'])
+    const { serviceKeysFile: path } = loadSettings(await context.settings(), ['SERVICE_KEYS_FILE'])
     if (path === undefined) throw new CommandFailure('SERVICE_KEYS_FILE is not set: there are no keys.')
     const keys = await readServiceKeys(path)
     if (values.json)

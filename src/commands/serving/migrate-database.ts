@@ -7,7 +7,7 @@ import type { Database } from '../../platform/database/database.js'
 import { hostName } from '../../platform/database/find-primary.js'
 import { requireRole } from '../../platform/database/grants.js'
 import { describeSchema, migrate, requireOwner, schemaStatus } from '../../platform/database/migrate.js'
-import { openAsOwner, openDatabase, roleToGrant } from '../../platform/database/open.js'
+import { openAsOwner, openEmbeddedForCommand, roleToGrant } from '../../platform/database/open.js'
 import { postgresAddress } from '../../platform/database/postgres-address.js'
 import { commandLog } from '../terminal/command-log.js'
 
@@ -35,7 +35,7 @@ export const nameOfPlace = (place: Place) => {
 const open = async (place: Place): Promise<Database> =>
   'ownerUrl' in place
     ? openAsOwner(place.ownerUrl)
-    : openDatabase({ embedded: { directory: place.embedded, log: commandLog() } })
+    : openEmbeddedForCommand({ directory: place.embedded, log: commandLog() })
 
 const withDatabase = async <Result>(place: Place, work: (database: Database) => Promise<Result>) => {
   const database = await open(place)

@@ -101,10 +101,10 @@ const sayProtections = (config: Config, log: Log) => {
 type Crash = (error: unknown) => void
 
 /** Listens for the end, and returns what starts the service in this process. */
-const prepareService = (config: Config, log: Log, crash: Crash) => {
+const prepareService = (config: Config, texts: Environment, log: Log, crash: Crash) => {
   const shutdown = shutDownOnSignals(log, config.drainDelay)
   return async () => {
-    const app = await shutdown.watch(startApp(config, { log, onFatal: crash, signal: shutdown.signal }))
+    const app = await shutdown.watch(startApp(config, { texts, log, onFatal: crash, signal: shutdown.signal }))
     const place = { host: app.config.host, port: app.config.port }
     if (!app.isReady() && !shutdown.signal.aborted)
       log.info(place, `Latchkey is listening at ${app.config.publicUrl}; waiting for the database`)
@@ -125,7 +125,7 @@ export const serveUntilSignal = async (config: Config, texts: Environment, env: 
   process.on('uncaughtException', crash).on('unhandledRejection', crash)
   const isSupervisor = config.workers > 1 && cluster.isPrimary
   // Before the first line: a program that waits for that may send a signal at once.
-  const start = isSupervisor ? prepareSupervisor(config, texts, log) : prepareService(config, log, crash)
+  const start = isSupervisor ? prepareSupervisor(config, texts, log) : prepareService(config, texts, log, crash)
   if (!cluster.isWorker) {
     log.info({ version: programVersion(), node: process.versions.node, environment: config.nodeEnv }, 'starting')
     sayProtections(config, log)

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, realpath, rm, symlink } from 'node:fs/promises'
-import { connect, createServer, type Server } from 'node:net'
+import { chmod, mkdir, mkdtemp, readdir, realpath, rm, symlink } from 'node:fs/promises'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -25,25 +25,50 @@ export class DataDirectoryUnwritable extends OperatorError {
   }
 }
 
-export type DirectoryLock = { release(): Promise<void> }
+export type DirectoryLock = {
+  /** From here on, processes of the same user that ask for the lock may stay connected (`connectToHolder`). */
+  admit(serve: Serve): void
+  release(): Promise<void>
+}
+
+type Serve = (socket: Socket) => void
 
 /**
  * One process per directory. The lock is a listening socket beside the directory: the kernel closes it when its process
  * ends in any way. A file with a process id would not do: ids are reused, and differ between containers that share a volume.
  */
 export const lockDirectory = async (directory: string): Promise<DirectoryLock> => {
-  const place = join(await realpath(dirname(directory)), basename(directory))
+  const place = await placeOf(directory)
   if (process.platform === 'win32') return await lockByPipe(place, directory)
   return await lockBySocket(place, directory)
+}
+
+const placeOf = async (directory: string) => join(await realpath(dirname(directory)), basename(directory))
+
+/** A connection to the process that has the lock, if there is one. It may still refuse to talk. */
+export const connectToHolder = async (directory: string): Promise<Socket | undefined> => {
+  const place = await placeOf(directory).catch(() => undefined)
+  if (place === undefined || process.platform === 'win32') return undefined
+  // Never in the temporary folder, where other users may listen too: only who may write here may be believed.
+  const home = dirname(place)
+  const folder = await createShortName(home, place, directory)
+  try {
+    const paths = await socketsOf(folder.path, place)
+    const answers = await Promise.all(paths.map(async (path) => await ask(path)))
+    const held = paths.find((_, at) => answers[at] === 'held')
+    return held === undefined ? undefined : await connectPast(held)
+  } finally {
+    await folder.remove()
+  }
 }
 
 // On Windows, a named pipe has one owner and ends with its process.
 const lockByPipe = async (place: string, directory: string): Promise<DirectoryLock> => {
   const name = createHash('sha256').update(place.toLowerCase()).digest('hex')
-  const server = await listen(`\\\\.\\pipe\\latchkey-${name}`, () => 'held').catch((error) => {
+  const server = await listen(`\\\\.\\pipe\\latchkey-${name}`, (socket) => socket.end('held')).catch((error) => {
     throw codeOf(error) === 'EADDRINUSE' ? new DataDirectoryInUse(directory) : error
   })
-  return { release: () => close(server) }
+  return { admit: () => undefined, release: () => close(server) }
 }
 
 type State = 'trying' | 'held'
@@ -62,7 +87,7 @@ const lockBySocket = async (place: string, directory: string, home = dirname(pla
       const others = await livingOthers(folder.path, place, claim.name)
       if (others.length === 0) {
         claim.hold()
-        return { release: claim.release }
+        return { admit: home === dirname(place) ? claim.admit : () => undefined, release: claim.release }
       }
       await claim.release()
       if (others.includes('held')) throw new DataDirectoryInUse(directory)
@@ -91,25 +116,46 @@ const substituteFor = async (place: string) => {
 
 const prefixOf = (place: string) => `${basename(place)}.lock-`
 
+/** Who may use the socket may read and write the database: the user of this process, as with its files. */
+const socketMode = 0o600
+
 const createClaim = async (folder: string, home: string, place: string) => {
   const name = `${prefixOf(place)}${randomBytes(6).toString('hex')}`
-  let state: State = 'trying'
-  const server = await listen(join(folder, name), () => state)
+  const path = join(folder, name)
+  const say = (state: State) => (socket: Socket) => void socket.end(state)
+  let receive: Serve = say('trying')
+  const server = await listen(path, (socket) => receive(socket))
+  const release = async () => {
+    await close(server)
+    await rm(join(home, name), { force: true })
+  }
+  try {
+    await chmod(path, socketMode)
+  } catch (error) {
+    await release()
+    throw error
+  }
   return {
     name,
     hold: () => {
-      state = 'held'
+      receive = say('held')
     },
-    release: async () => {
-      await close(server)
-      await rm(join(home, name), { force: true })
+    admit: (serve: Serve) => {
+      receive = (socket) => {
+        socket.write('held' satisfies State)
+        serve(socket)
+      }
     },
+    release,
   }
 }
 
+const socketsOf = async (folder: string, place: string) =>
+  (await readdir(folder)).filter((name) => name.startsWith(prefixOf(place))).map((name) => join(folder, name))
+
 const livingOthers = async (folder: string, place: string, own: string): Promise<State[]> => {
-  const names = (await readdir(folder)).filter((name) => name.startsWith(prefixOf(place)) && name !== own)
-  const states = await Promise.all(names.map((name) => ask(join(folder, name))))
+  const paths = (await socketsOf(folder, place)).filter((path) => basename(path) !== own)
+  const states = await Promise.all(paths.map((path) => ask(path)))
   return states.filter((state) => state !== undefined)
 }
 
@@ -137,9 +183,23 @@ const ask = (path: string) =>
     })
   })
 
-const listen = (path: string, state: () => State) =>
+/** A socket that stays open behind the word of its holder. */
+const connectPast = (path: string) =>
+  new Promise<Socket | undefined>((resolve) => {
+    const socket = connect({ path })
+    const none = () => resolve(undefined)
+    socket.on('error', none).once('close', none)
+    // A process that is paused holds its lock and says nothing.
+    socket.setTimeout(5_000, () => socket.destroy())
+    socket.once('data', () => {
+      socket.off('close', none).setTimeout(0).pause()
+      resolve(socket)
+    })
+  })
+
+const listen = (path: string, receive: Serve) =>
   new Promise<Server>((resolve, reject) => {
-    const server = createServer((socket) => socket.on('error', () => undefined).end(state()))
+    const server = createServer((socket) => receive(socket.on('error', () => undefined)))
     server.once('error', reject)
     server.listen(path, () => {
       server.off('error', reject)

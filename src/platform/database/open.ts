@@ -4,6 +4,7 @@ import type { Database } from './database.js'
 import type { Grants } from './grants.js'
 import { type MigrateOptions, migrate } from './migrate.js'
 import { createPglite, type PgliteOptions } from './pglite.js'
+import { createPgliteClient, settingsOfService } from './pglite-client.js'
 import { createPostgres, type PostgresOptions } from './postgres.js'
 import { postgresAddress } from './postgres-address.js'
 
@@ -18,6 +19,12 @@ export const openDatabase = async (options: DatabaseOptions): Promise<Database> 
   const templateFile = options.embedded.templateFile ?? fileURLToPath(builtFile('embedded-template.tar.gz'))
   return await createPglite({ ...options.embedded, templateFile })
 }
+
+/** The embedded database for a command: through the service that has it open, or by itself if none runs. */
+export const openEmbeddedForCommand = async (options: PgliteOptions): Promise<Database> =>
+  (await settingsOfService(options.directory)) === undefined
+    ? await openDatabase({ embedded: options })
+    : createPgliteClient(options.directory)
 
 // A migration may rewrite a table; the service's own statements may not take that long.
 const migrationTimeoutMs = 30 * 60_000

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { Duplex } from 'node:stream'
 import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import { builtFile } from '../../lib/home.js'
@@ -10,6 +9,8 @@ import { openConnection } from './connection.js'
 import { type Database, StoreUnavailable } from './database.js'
 import { DataDirectoryUnwritable, lockDirectory } from './directory-lock.js'
 import type { Open } from './opening-connections.js'
+import { createPipe, type Pipe } from './pglite-pipe.js'
+import { createPgliteServer } from './pglite-server.js'
 import { createPool, type Pool } from './pool.js'
 import { createPooledDatabase } from './pooled-database.js'
 
@@ -21,6 +22,8 @@ export type PgliteOptions = {
   templateFile?: string
   /** PGlite ignores statement_timeout: after this time its thread is stopped and started again. */
   statementTimeoutMs?: number
+  /** Of a service: while it runs, commands on this machine use the database through it, with these settings. */
+  settingsForCommands?: Readonly<Record<string, string | undefined>> | undefined
   log?: { warn(details: object, message: string): void }
 }
 
@@ -56,14 +59,23 @@ export const createPglite = async (options: PgliteOptions): Promise<Database> =>
   })
   const database = createPooledDatabase({ pool, idleInTransactionMs: statementTimeoutMs, closeGraceMs })
   const upkeep = startUpkeep(pool)
+  const commands = createPgliteServer({
+    pool,
+    exchange: thread.exchange,
+    statementTimeoutMs,
+    settings: options.settingsForCommands ?? {},
+  })
   const close = async () => {
     upkeep.stop()
+    commands.refuseMore()
     await database.close()
     await thread.ended()
+    await commands.close()
     await lock.release()
   }
   try {
     await database.ping()
+    if (options.settingsForCommands) lock.admit(commands.serve)
   } catch (error) {
     await close()
     throw error
@@ -111,6 +123,7 @@ type ThreadOptions = PgliteOptions & { statementTimeoutMs: number }
 const createThread = ({ directory, templateFile, statementTimeoutMs, log }: ThreadOptions) => {
   // Two threads on one directory would destroy it: the next one starts only after the last one has ended.
   let ended: Promise<unknown> = Promise.resolve()
+  let pipe: Pipe | undefined
   const open: Open = async (onClosed) => {
     await ended
     const worker = new Worker(builtFile('platform/database/pglite.worker.js'), {
@@ -119,8 +132,10 @@ const createThread = ({ directory, templateFile, statementTimeoutMs, log }: Thre
     })
     ended = new Promise((resolve) => worker.once('exit', resolve))
     await ready(worker)
+    const opened = createPipe(worker)
+    pipe = opened
     const connection = await openConnection({
-      client: { stream: () => createPipe(worker), host: 'embedded', user: 'postgres', password: () => '', ssl: false },
+      client: { stream: () => opened.stream, host: 'embedded', user: 'postgres', password: () => '', ssl: false },
       deadlineMs: statementTimeoutMs,
       onClosed: (closed, hung) => {
         if (hung) log?.warn({}, 'The embedded database did not answer in time and is restarted')
@@ -130,7 +145,10 @@ const createThread = ({ directory, templateFile, statementTimeoutMs, log }: Thre
     connection.keepStatements()
     return connection
   }
-  return { open, ended: () => ended }
+  /** For the holder of the one connection: bytes of the protocol past the driver, which rests meanwhile. */
+  const exchange = (bytes: Buffer) =>
+    pipe?.exchange(bytes) ?? Promise.reject(new StoreUnavailable('The embedded database is not open'))
+  return { open, exchange, ended: () => ended }
 }
 
 const ready = async (worker: Worker) => {
@@ -152,53 +170,4 @@ const ready = async (worker: Worker) => {
     const reason = cause instanceof Error ? cause.message : 'unknown failure'
     throw new StoreUnavailable(`The embedded database does not open: ${reason}`, { cause })
   }
-}
-
-const startupGreeting = Buffer.concat([
-  Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0]), // R: authenticated
-  Buffer.from([0x5a, 0, 0, 0, 5, 0x49]), // Z: ready, idle
-])
-const terminateMessage = 'X'.charCodeAt(0)
-
-/** Makes the thread look like a socket for the driver. The thread has no sign-in: the greeting is sent from here. */
-const createPipe = (worker: Worker): Duplex => {
-  let greeted = false
-  const ended = new Promise((resolve) => worker.once('exit', resolve))
-  const send = (bytes: Uint8Array<ArrayBuffer>) => {
-    if (!greeted) {
-      greeted = true
-      // Later: the driver does not expect an answer while it is still writing.
-      setImmediate(() => pipe.push(startupGreeting))
-    } else if (bytes[0] !== terminateMessage) worker.postMessage(bytes, [bytes.buffer])
-  }
-  const pipe = new Duplex({
-    read: () => undefined,
-    // Copied to its exact size: a Buffer is a view of a larger block, all of which would be sent.
-    write: (chunk: Buffer, _encoding, done) => {
-      send(new Uint8Array(chunk))
-      done()
-    },
-    // One message to the thread for everything that belongs to a statement.
-    writev: (chunks, done) => {
-      send(new Uint8Array(Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer))))
-      done()
-    },
-    final: (done) => {
-      worker.postMessage('close')
-      ended.then(() => done(), done)
-    },
-    destroy: (error, done) => {
-      worker.terminate().then(() => done(error), done)
-    },
-  })
-  worker.on('message', (bytes: Uint8Array) => pipe.push(Buffer.from(bytes.buffer)))
-  worker.once('error', (error) => pipe.destroy(error))
-  worker.once('exit', () => {
-    if (!pipe.writableEnded) pipe.destroy(new Error('The thread of the embedded database ended'))
-    else pipe.push(null)
-  })
-  return Object.assign(pipe, {
-    setNoDelay: () => undefined,
-    connect: () => process.nextTick(() => pipe.emit('connect')),
-  })
 }

@@ -98,7 +98,7 @@ const runTransaction = async <Result>(
   return result
 }
 
-const rollBack = async (connection: Connection) => {
+export const rollBack = async (connection: Connection) => {
   try {
     if (connection.isOpen()) await connection.script('rollback')
   } catch {

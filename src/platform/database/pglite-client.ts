@@ -1,0 +1,84 @@
+import type { Socket } from 'node:net'
+import { OperatorError } from '../../lib/operator-error.js'
+import { programVersion } from '../version.js'
+import { isHello, readLine, type Welcome, writeLine } from './command-greeting.js'
+import { openConnection } from './connection.js'
+import { type Database, StoreUnavailable } from './database.js'
+import { connectToHolder } from './directory-lock.js'
+import type { Open } from './opening-connections.js'
+import { createPool } from './pool.js'
+import { createPooledDatabase } from './pooled-database.js'
+
+export class OtherVersionRuns extends OperatorError {
+  override name = 'OtherVersionRuns'
+  constructor(directory: string, running: string, own: string) {
+    super(
+      `The service that uses ${directory} is version ${running}, and this command is version ${own}: restart the service with this version, or stop it first.`,
+    )
+  }
+}
+
+/** Longer than the service waits for a statement, because statements of others may come first. */
+const deadlineMs = 120_000
+const closeGraceMs = 5_000
+
+const greet = async (socket: Socket, directory: string): Promise<Welcome | undefined> => {
+  const version = programVersion()
+  writeLine(socket, { version })
+  const welcome = await readLine(socket)
+  if (!isHello(welcome)) return undefined
+  if (welcome.version !== version) throw new OtherVersionRuns(directory, welcome.version, version)
+  return welcome
+}
+
+const connect = async (directory: string) => {
+  const socket = await connectToHolder(directory)
+  if (!socket) return undefined
+  try {
+    const welcome = await greet(socket, directory)
+    if (welcome) return { socket, settings: welcome.settings ?? {} }
+  } catch (error) {
+    socket.destroy()
+    throw error
+  }
+  socket.destroy()
+  return undefined
+}
+
+/** The settings of the service that has the database in this directory open, if one runs. */
+export const settingsOfService = async (directory: string) => {
+  const connected = await connect(directory)
+  connected?.socket.destroy()
+  return connected?.settings
+}
+
+const opener =
+  (directory: string): Open =>
+  async (onClosed) => {
+    const connected = await connect(directory)
+    if (!connected)
+      throw new StoreUnavailable('The service that has the database open has ended: run the command again.')
+    const { socket } = connected
+    // The driver connects by itself, and this socket is connected.
+    const begin = () => {
+      socket.emit('connect')
+      socket.resume()
+    }
+    const stream = Object.assign(socket, { connect: () => process.nextTick(begin) })
+    const client = { stream: () => stream, host: 'embedded', user: 'postgres', password: () => '', ssl: false }
+    return await openConnection({ client, deadlineMs, onClosed })
+  }
+
+/** The embedded database of a running service, for a command beside it. */
+export const createPgliteClient = (directory: string): Database => {
+  const pool = createPool({
+    open: opener(directory),
+    size: 1,
+    waitingLimit: 1_000,
+    waitMs: deadlineMs,
+    noAnswer: 'The service that has the database open does not answer',
+    idleMs: Number.POSITIVE_INFINITY,
+    lifetimeMs: Number.POSITIVE_INFINITY,
+  })
+  return createPooledDatabase({ pool, idleInTransactionMs: deadlineMs, closeGraceMs })
+}

@@ -1,0 +1,77 @@
+import { Duplex } from 'node:stream'
+import type { Worker } from 'node:worker_threads'
+import { StoreUnavailable } from './database.js'
+
+/** What a server answers to the start of a connection that needs no password. */
+export const startupGreeting = Buffer.concat([
+  Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0]), // R: authenticated
+  Buffer.from([0x5a, 0, 0, 0, 5, 0x49]), // Z: ready, idle
+])
+export const terminateMessage = 'X'.charCodeAt(0)
+
+export type Pipe = {
+  stream: Duplex
+  /** Sends one batch of messages past the driver. While nothing is under way there, the next answer belongs to it. */
+  exchange(bytes: Buffer): Promise<Buffer>
+}
+
+/** Makes the thread look like a socket for the driver. The thread has no sign-in: the greeting is sent from here. */
+export const createPipe = (worker: Worker): Pipe => {
+  let greeted = false
+  let waiting: { resolve(answer: Buffer): void; reject(error: Error): void } | undefined
+  const ended = new Promise((resolve) => worker.once('exit', resolve))
+  // Copied to its exact size: a Buffer is a view of a larger block, all of which would be sent.
+  const post = (bytes: Buffer) => {
+    const copy = new Uint8Array(bytes)
+    worker.postMessage(copy, [copy.buffer])
+  }
+  const send = (bytes: Buffer) => {
+    if (!greeted) {
+      greeted = true
+      // Later: the driver does not expect an answer while it is still writing.
+      setImmediate(() => stream.push(startupGreeting))
+    } else if (bytes[0] !== terminateMessage) post(bytes)
+  }
+  const stream = new Duplex({
+    read: () => undefined,
+    write: (chunk: Buffer, _encoding, done) => {
+      send(chunk)
+      done()
+    },
+    // One message to the thread for everything that belongs to a statement.
+    writev: (chunks, done) => {
+      send(Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer)))
+      done()
+    },
+    final: (done) => {
+      worker.postMessage('close')
+      ended.then(() => done(), done)
+    },
+    destroy: (error, done) => {
+      worker.terminate().then(() => done(error), done)
+    },
+  })
+  worker.on('message', (bytes: Uint8Array) => {
+    const answer = Buffer.from(bytes.buffer)
+    if (!waiting) return void stream.push(answer)
+    waiting.resolve(answer)
+    waiting = undefined
+    return undefined
+  })
+  worker.once('error', (error) => stream.destroy(error))
+  worker.once('exit', () => {
+    waiting?.reject(new StoreUnavailable('The thread of the embedded database ended'))
+    if (!stream.writableEnded) stream.destroy(new Error('The thread of the embedded database ended'))
+    else stream.push(null)
+  })
+  Object.assign(stream, {
+    setNoDelay: () => undefined,
+    connect: () => process.nextTick(() => stream.emit('connect')),
+  })
+  const exchange = (bytes: Buffer) =>
+    new Promise<Buffer>((resolve, reject) => {
+      waiting = { resolve, reject }
+      post(bytes)
+    })
+  return { stream, exchange }
+}

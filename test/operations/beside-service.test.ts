@@ -1,0 +1,155 @@
+import { spawn } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { runLatchkey } from '../support/program.js'
+import { until } from '../support/until.js'
+
+const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
+
+const password = 'a-Rather-1-long-phrase'
+
+// One service on the embedded database for all of them, as after `npm start`.
+let folder: string
+let elsewhere: string
+let address: string
+let service: ReturnType<typeof runLatchkey>
+
+/** Where the operator works: another folder, with no setting but that of the data. */
+const startCommand = (...args: string[]) =>
+  spawn(process.execPath, [main, ...args], {
+    cwd: elsewhere,
+    env: { PATH: process.env.PATH ?? '', DATA_DIR: folder },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+
+const command = async (args: string[], input = '') => {
+  const child = startCommand(...args)
+  const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
+  child.stdin.end(input)
+  const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), closed])
+  return { code, out, err }
+}
+
+const login = (name: string) =>
+  fetch(`${address}/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: address },
+    body: JSON.stringify({ username: name, password }),
+  })
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'latchkey-beside-'))
+  elsewhere = join(folder, 'elsewhere')
+  await mkdir(elsewhere)
+  await writeFile(join(folder, 'keys'), '')
+  service = runLatchkey(folder, { SERVICE_KEYS_FILE: 'keys' })
+  address = await service.ready()
+})
+afterAll(async () => {
+  await service.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const locks = async () => (await readdir(folder)).filter((name) => name.includes('.lock-'))
+
+const cookieOf = (answer: Response) =>
+  answer.headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0])
+    .join('; ')
+
+it('a command adds a user who can sign in at once, and disables one whom the service then refuses', async () => {
+  const added = await command(
+    ['user', 'add', '--email', 'ada@example.com', '--username', 'ada', '--password-stdin'],
+    password,
+  )
+  expect(added).toMatchObject({ code: 0, err: '' })
+  const signedIn = await login('ada')
+  expect(signedIn.status).toBe(200)
+  const headers = { cookie: cookieOf(signedIn) }
+  const check = async () => (await fetch(`${address}/api/auth/verify`, { headers })).status
+  expect(await check()).toBe(204)
+
+  const shown = await command(['user', 'show', 'ada', '--json'])
+  expect(JSON.parse(shown.out)).toMatchObject({ username: 'ada', sessions: [{}] })
+  expect((await command(['user', 'list'])).out).toContain('ada@example.com')
+  expect((await command(['user', 'disable', 'ada'])).out).toBe('Disabled ada; ended 1 session.\n')
+  await until('the service refuses the token', async () => (await check()) === 401)
+  expect((await login('ada')).status).not.toBe(200)
+  expect(await command(['user', 'enable', 'ada'])).toMatchObject({ code: 0 })
+})
+
+it('commands have the settings of the service: its address in links, and its files', async () => {
+  const invited = await command(['invite', 'bob@example.com', '--json'])
+  expect(new URL(JSON.parse(invited.out).link).origin).toBe(address)
+  const mailbox = async () => (await fetch(`${address}/dev/mailbox`)).text()
+  await until('the service has sent the mail', async () => (await mailbox()).includes('bob@example.com'))
+
+  const key = await command(['service-key', 'add', 'billing'])
+  expect(key).toMatchObject({ code: 0, err: '' })
+  expect(await readFile(join(folder, 'keys'), 'utf8')).toMatch(/^billing [\da-f]{64}\n$/)
+  expect((await command(['events', '--kind', 'service_key_added'])).out).toContain('billing')
+})
+
+it('what a command shows once is shown to its caller, and is not in the log of the service', async () => {
+  expect((await command(['group', 'add', 'staff'])).out).toBe('Made the group staff.\n')
+  const redirect = 'http://127.0.0.1:1/callback'
+  const added = await command(['application', 'add', 'Wiki', '--redirect', redirect, '--group', 'staff', '--json'])
+  const { id, secret, issuer } = JSON.parse(added.out)
+  const discovery = `${issuer}/.well-known/openid-configuration`
+  await until('the service knows the application', async () => (await fetch(discovery)).status === 200)
+  expect((await command(['application', 'list'])).out).toContain(id)
+  expect(secret).toMatch(/\S{20}/)
+  expect(service.output.stdout + service.output.stderr).not.toContain(secret)
+})
+
+it('an import reads files of its caller and standard input, and an export writes what is there', async () => {
+  await writeFile(join(elsewhere, 'users.csv'), 'email,groups\nfile@example.com,staff\n')
+  expect((await command(['user', 'import', 'users.csv'])).out).toContain('Added 1 user')
+  const many = Array.from({ length: 2_500 }, (_, number) => `u${number}@example.com`)
+  const imported = await command(['user', 'import', '-', '--json'], `email\n${many.join('\n')}\n`)
+  expect(JSON.parse(imported.out)).toMatchObject({ added: many.length, refused: 0 })
+  const exported = await command(['user', 'export'])
+  const emails = exported.out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).email)
+  expect(emails).toEqual(expect.arrayContaining(['ada@example.com', 'file@example.com', ...many]))
+})
+
+it('several commands at once, and requests between them, all get their turn', async () => {
+  const names = ['one', 'two', 'three']
+  const [signedIn, ...made] = await Promise.all([login('ada'), ...names.map((name) => command(['group', 'add', name]))])
+  expect(signedIn.status).toBe(200)
+  expect(made.map(({ code, err }) => [code, err])).toEqual(names.map(() => [0, '']))
+})
+
+it('a command that is killed changes nothing for the service and for the next command', async () => {
+  const child = startCommand('user', 'import', '-', '--dry-run')
+  const gone = new Promise((resolve) => child.once('close', resolve))
+  child.stdin.write('email\nkilled@example.com\n')
+  child.kill('SIGKILL')
+  await gone
+  expect((await login('ada')).status).toBe(200)
+  expect((await command(['user', 'show', 'killed@example.com'])).code).toBe(1)
+})
+
+it('a second service is refused, and a migration finds nothing to do', async () => {
+  const second = await command(['serve'])
+  expect(second.code).toBe(1)
+  expect(second.err).toMatch(/^The data directory .* is in use by another running Latchkey: stop that one first/)
+  expect((await command(['migrate'])).out).toMatch(/^Nothing to apply/)
+})
+
+it('only the user of the service may use its socket, which a killed service leaves behind without harm', async () => {
+  const [socket = ''] = await locks()
+  expect((await stat(join(folder, socket))).mode & 0o777).toBe(0o600)
+  await service.stop()
+  expect(await locks()).toEqual([socket])
+  expect((await command(['group', 'list'])).out).toContain('staff')
+  expect(await locks()).toEqual([])
+})
