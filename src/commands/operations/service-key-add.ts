@@ -36,8 +36,7 @@ const readKeys = async (path: string) => {
 }
 
 /**
- * The key must not wait for the database: the embedded one belongs to the service while it runs, and PostgreSQL may be away.
- * Returns why nothing was recorded.
+ * The key must not wait for the database, which may be away. Returns why nothing was recorded.
  */
 const recordEvent = async (name: string, context: CommandContext) => {
   try {

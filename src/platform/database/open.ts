@@ -1,10 +1,11 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { builtFile } from '../../lib/home.js'
 import type { Database } from './database.js'
 import type { Grants } from './grants.js'
 import { type MigrateOptions, migrate } from './migrate.js'
-import { createPglite, type PgliteOptions } from './pglite.js'
-import { createPgliteClient, settingsOfService } from './pglite-client.js'
+import { createPglite, DataDirectoryInUse, type PgliteOptions } from './pglite.js'
+import { createPgliteClient, longestWaitMs, pauseMs, settingsOfService } from './pglite-client.js'
 import { createPostgres, type PostgresOptions } from './postgres.js'
 import { postgresAddress } from './postgres-address.js'
 
@@ -20,11 +21,22 @@ export const openDatabase = async (options: DatabaseOptions): Promise<Database> 
   return await createPglite({ ...options.embedded, templateFile })
 }
 
-/** The embedded database for a command: through the service that has it open, or by itself if none runs. */
-export const openEmbeddedForCommand = async (options: PgliteOptions): Promise<Database> =>
-  (await settingsOfService(options.directory)) === undefined
-    ? await openDatabase({ embedded: options })
-    : createPgliteClient(options.directory)
+/**
+ * The embedded database for a command: through the service that has it open, or by itself if none runs. Of several commands
+ * that start together, each waits for its turn.
+ */
+export const openEmbeddedForCommand = async (options: PgliteOptions): Promise<Database> => {
+  const lastTry = performance.now() + longestWaitMs
+  for (;;) {
+    if (await settingsOfService(options.directory)) return createPgliteClient(options.directory)
+    try {
+      return await openDatabase({ embedded: options })
+    } catch (error) {
+      if (!(error instanceof DataDirectoryInUse) || performance.now() > lastTry) throw error
+      await wait(pauseMs)
+    }
+  }
+}
 
 // A migration may rewrite a table; the service's own statements may not take that long.
 const migrationTimeoutMs = 30 * 60_000

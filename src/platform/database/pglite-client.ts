@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
 import { OperatorError } from '../../lib/operator-error.js'
 import { programVersion } from '../version.js'
 import { isHello, readLine, type Welcome, writeLine } from './command-greeting.js'
@@ -26,22 +27,25 @@ const greet = async (socket: Socket, directory: string): Promise<Welcome | undef
   const version = programVersion()
   writeLine(socket, { version })
   const welcome = await readLine(socket)
-  if (!isHello(welcome)) return undefined
-  if (welcome.version !== version) throw new OtherVersionRuns(directory, welcome.version, version)
-  return welcome
+  if (isHello(welcome) && welcome.version === version) return welcome
+  socket.destroy()
+  if (isHello(welcome)) throw new OtherVersionRuns(directory, welcome.version, version)
+  return undefined
 }
 
+/** A service that is starting, or another command, holds the directory for a moment without letting others in. */
+export const longestWaitMs = 10_000
+export const pauseMs = 200
+
 const connect = async (directory: string) => {
-  const socket = await connectToHolder(directory)
-  if (!socket) return undefined
-  try {
+  const began = performance.now()
+  do {
+    const socket = await connectToHolder(directory)
+    if (!socket) return undefined
     const welcome = await greet(socket, directory)
     if (welcome) return { socket, settings: welcome.settings ?? {} }
-  } catch (error) {
-    socket.destroy()
-    throw error
-  }
-  socket.destroy()
+    await wait(pauseMs)
+  } while (performance.now() - began < longestWaitMs)
   return undefined
 }
 
