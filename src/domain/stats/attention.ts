@@ -1,6 +1,6 @@
 import type { AttentionCode } from '../../contract/admin/admin-bodies.js'
 import { type Clock, later } from '../../lib/clock.js'
-import { days } from '../../lib/durations.js'
+import { days, minutes, seconds } from '../../lib/durations.js'
 import { uuidFloor } from '../../lib/uuid.js'
 import type { Database } from '../../platform/database/database.js'
 import type { ApplicationKeys } from '../application-keys/application-keys.js'
@@ -15,30 +15,34 @@ export type Attention = { code: AttentionCode; message: string; count?: number; 
 type Dependencies = {
   database: Database
   clock: Clock
-  webhooks: Pick<Webhooks, 'count' | 'stoppedSince'>
-  logoutNotices: Pick<LogoutNotices, 'count'>
+  webhooks: Pick<Webhooks, 'count' | 'oldestWaiting' | 'stoppedSince'>
+  logoutNotices: Pick<LogoutNotices, 'count' | 'oldestWaiting'>
   signingKeys: Pick<SigningKeys, 'list'>
   applicationKeys: Pick<ApplicationKeys, 'list'>
   /** How many seconds this machine's clock is ahead of the database's. */
   clockOffset: () => number | undefined
 }
 
-/** More than so many do not wait because a receiver restarts. */
-const manyWaiting = 100
+/** A receiver that restarts is back by then, however many wait for it. */
+const longWait = 15 * minutes
+/** Links and codes in mails expire, the first after 10 minutes. */
+const longWaitOfMails = 5 * minutes
 /** In seconds: tokens then expire noticeably too early or too late. */
 const toleratedOffset = 60
 const givenUpIn = 7 * days
 
 const ofMails = async ({ database, clock }: Dependencies): Promise<Attention[]> => {
-  const [row] = await store.countFailingMails(database, uuidFloor(later(clock.now(), -givenUpIn)))
-  const { failing = 0, since, given_up: givenUp = 0 } = row ?? {}
+  const now = clock.now()
+  const lateSince = later(now, -longWaitOfMails)
+  const [row] = await store.countLateMails(database, lateSince, uuidFloor(later(now, -givenUpIn)))
+  const { late = 0, since, given_up: givenUp = 0 } = row ?? {}
   return [
-    ...(failing > 0
+    ...(late > 0
       ? [
           {
             code: 'mails_failing',
-            message: `The mail server has not taken ${failing} of the mails that wait. \`latchkey mails list\` says why.`,
-            count: failing,
+            message: `${late} mails have waited for more than 5 minutes. \`latchkey mails list\` says why.`,
+            count: late,
             ...(since && { since }),
           } as const,
         ]
@@ -47,7 +51,7 @@ const ofMails = async ({ database, clock }: Dependencies): Promise<Attention[]> 
       ? [
           {
             code: 'mails_given_up',
-            message: `In 7 days ${givenUp} mails were given up, because the mail server did not take them in time.`,
+            message: `In 7 days ${givenUp} mails were given up, because the mail server did not take them in time. \`latchkey events --kind mail_given_up\` says why.`,
             count: givenUp,
           } as const,
         ]
@@ -55,9 +59,14 @@ const ofMails = async ({ database, clock }: Dependencies): Promise<Attention[]> 
   ]
 }
 
-const ofWebhooks = async ({ webhooks }: Dependencies): Promise<Attention[]> => {
+/** Since when something waits, if that is longer than it should. */
+const lateSince = (clock: Clock, oldest: number) =>
+  oldest * seconds > longWait ? later(clock.now(), -oldest * seconds) : undefined
+
+const ofWebhooks = async ({ webhooks, clock }: Dependencies): Promise<Attention[]> => {
   const { waiting, givenUp } = await webhooks.count()
   const since = await webhooks.stoppedSince()
+  const late = lateSince(clock, await webhooks.oldestWaiting())
   const found: (Attention | false)[] = [
     since !== undefined && {
       code: 'webhooks_stopped',
@@ -66,30 +75,33 @@ const ofWebhooks = async ({ webhooks }: Dependencies): Promise<Attention[]> => {
     },
     givenUp > 0 && {
       code: 'webhooks_given_up',
-      message: `${givenUp} webhooks were given up. \`latchkey webhooks list\` says why.`,
+      message: `${givenUp} webhooks were given up. \`latchkey webhooks list\` says why, and \`latchkey webhooks retry\` sends them again.`,
       count: givenUp,
     },
-    waiting > manyWaiting && {
+    late !== undefined && {
       code: 'webhooks_waiting',
-      message: `${waiting} webhooks wait for the receiver. \`latchkey webhooks list\` says why.`,
+      message: `${waiting} webhooks wait, the first for more than 15 minutes. \`latchkey webhooks list\` says why.`,
       count: waiting,
+      since: late,
     },
   ]
   return found.filter((each) => each !== false)
 }
 
-const ofLogoutNotices = async ({ logoutNotices }: Dependencies): Promise<Attention[]> => {
+const ofLogoutNotices = async ({ logoutNotices, clock }: Dependencies): Promise<Attention[]> => {
   const { waiting, givenUp } = await logoutNotices.count()
+  const late = lateSince(clock, await logoutNotices.oldestWaiting())
   const found: (Attention | false)[] = [
     givenUp > 0 && {
       code: 'logout_notices_given_up',
       message: `Applications could not be told of ${givenUp} ended sessions. Their last errors say why.`,
       count: givenUp,
     },
-    waiting > manyWaiting && {
+    late !== undefined && {
       code: 'logout_notices_waiting',
-      message: `Applications are still to be told of ${waiting} ended sessions. Their last errors say why.`,
+      message: `Applications are still to be told of ${waiting} ended sessions, of the first for more than 15 minutes. Their last errors say why.`,
       count: waiting,
+      since: late,
     },
   ]
   return found.filter((each) => each !== false)

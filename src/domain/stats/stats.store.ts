@@ -81,11 +81,11 @@ export const countDay = (sql: Sql, from: string, before: string) =>
     [from, before],
   )
 
-/** Mails that were tried at least once, and since when the oldest of them waits; and how many were given up since then. */
-export const countFailingMails = (sql: Sql, givenUpSince: string) =>
-  sql.query<{ failing: number; since: Date | null; given_up: number }>(
-    `select count(*) as failing, min(created_at) as since,
+/** Mails that wait since before then, and since when the oldest of them does; and how many were given up lately. */
+export const countLateMails = (sql: Sql, waitingSince: Date, givenUpSince: string) =>
+  sql.query<{ late: number; since: Date | null; given_up: number }>(
+    `select count(*) as late, min(created_at) as since,
        (select count(*) from events where id >= $1 and kind = 'mail_given_up') as given_up
-     from outgoing_mail where next_attempt_at is not null and last_error is not null`,
-    [givenUpSince],
+     from outgoing_mail where next_attempt_at is not null and created_at < $2`,
+    [givenUpSince, waitingSince],
   )

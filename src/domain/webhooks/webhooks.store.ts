@@ -81,6 +81,14 @@ export const markFailed = (
 export const count = (sql: Sql) =>
   sql.query<{ waiting: number; given_up: number }>(waitingAndGivenUp('outgoing_webhooks'), [countedUpTo])
 
+/** How long the oldest one has waited, in seconds. */
+export const oldestWaiting = (sql: Sql, offset: number) =>
+  sql.query<{ seconds: number | null }>(
+    `select extract(epoch from ${databaseNow('$1')} - min(created_at))::float8 as seconds
+     from outgoing_webhooks where next_attempt_at is not null`,
+    [offset],
+  )
+
 const waiting = selectList<WaitingRow>({
   id: true,
   type: true,

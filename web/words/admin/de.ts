@@ -66,21 +66,30 @@ export const admin: Words['admin'] = {
     since: 'Seit {date}',
     show: 'Ereignisse anzeigen',
     sentences: {
-      mails_failing: 'Der Mailserver lehnt ab oder antwortet nicht. Wartende E-Mails: {count}.',
-      mails_given_up: 'Aufgegebene E-Mails, die nicht zugestellt werden konnten: {count}.',
-      webhooks_stopped: 'Die Webhooks stehen still: Ihr Empfänger hat zu lange nicht geantwortet. Wartend: {count}.',
-      webhooks_given_up: 'Aufgegebene Webhooks: {count}. Der Betrieb kann sie noch einmal senden.',
-      webhooks_waiting: 'Webhooks, die auf ihren Empfänger warten: {count}.',
+      mails_failing:
+        'E-Mails warten seit mehr als 5 Minuten: {count}. Was der Mailserver geantwortet hat, steht in den Ereignissen; der Betrieb prüft seine Einstellungen (latchkey mails list).',
+      mails_given_up:
+        'In den letzten 7 Tagen aufgegebene E-Mails, die nicht zugestellt werden konnten: {count}. Warum, steht in den Ereignissen; wer eine erwartet hat, muss sie neu anfordern.',
+      webhooks_stopped:
+        'Die Webhooks stehen still, weil ihr Empfänger keine mehr will (410). Der Betrieb startet sie wieder mit latchkey webhooks retry.',
+      webhooks_given_up:
+        'Aufgegebene Webhooks: {count}. Warum, zeigt dem Betrieb latchkey webhooks list; latchkey webhooks retry sendet sie noch einmal.',
+      webhooks_waiting:
+        'Wartende Webhooks, der erste seit mehr als 15 Minuten: {count}. Ihr Empfänger lehnt ab oder antwortet nicht: Warum, zeigt dem Betrieb latchkey webhooks list.',
       logout_notices_given_up:
-        'Anwendungen konnten von einer Abmeldung nicht benachrichtigt werden. Aufgegebene Nachrichten: {count}.',
-      logout_notices_waiting: 'Abmeldenachrichten, die auf eine Anwendung warten: {count}.',
+        'Anwendungen konnten von einer Abmeldung nicht benachrichtigt werden. Aufgegebene Nachrichten: {count}. Warum, steht in den letzten Fehlern der Anwendungen.',
+      logout_notices_waiting:
+        'Abmeldenachrichten, die auf eine Anwendung warten, die erste seit mehr als 15 Minuten: {count}. Warum, steht in den letzten Fehlern der Anwendungen.',
       signing_key_unreadable:
-        'Ein Schlüssel, der Sitzungen signiert, ist mit dem jetzigen Geheimnis des Dienstes nicht lesbar.',
-      signing_key_due: 'Der Schlüssel, der Sitzungen signiert, muss gewechselt werden.',
+        'Ein Schlüssel, der Sitzungen signiert, ist mit dem jetzigen Geheimnis des Dienstes nicht lesbar. Der Betrieb gibt jeder Instanz denselben SEALING_KEY.',
+      signing_key_due:
+        'Der Schlüssel, der Sitzungen signiert, ist älter als 90 Tage. Der Betrieb erzeugt einen neuen mit latchkey keys rotate.',
       application_key_unreadable:
-        'Ein Schlüssel, der für Anwendungen signiert, ist mit dem jetzigen Geheimnis des Dienstes nicht lesbar.',
-      application_key_due: 'Der Schlüssel, der für Anwendungen signiert, muss gewechselt werden.',
-      clock_off: 'Die Uhren des Dienstes und der Datenbank gehen verschieden.',
+        'Ein Schlüssel, der für Anwendungen signiert, ist mit dem jetzigen Geheimnis des Dienstes nicht lesbar. Der Betrieb gibt jeder Instanz denselben SEALING_KEY.',
+      application_key_due:
+        'Der Schlüssel, der für Anwendungen signiert, ist älter als 90 Tage. Der Betrieb erzeugt einen neuen mit latchkey keys rotate.',
+      clock_off:
+        'Die Uhren des Dienstes und der Datenbank gehen um {count} Sekunden verschieden. Der Betrieb stellt beide mit NTP.',
     },
   },
   userList: {

@@ -74,19 +74,30 @@ export const admin = {
     since: 'Since {date}',
     show: 'Show the events',
     sentences: {
-      mails_failing: 'The mail server refuses or does not answer. Mails that wait: {count}.',
-      mails_given_up: 'Mails that could not be delivered and were given up: {count}.',
-      webhooks_stopped: 'Webhooks have stopped: their receiver has not answered for too long. Waiting: {count}.',
-      webhooks_given_up: 'Webhooks that were given up: {count}. The operator can send them again.',
-      webhooks_waiting: 'Webhooks that wait for their receiver: {count}.',
-      logout_notices_given_up: 'Applications that could not be told of a sign-out. Notices given up: {count}.',
-      logout_notices_waiting: 'Sign-out notices that wait for an application: {count}.',
-      signing_key_unreadable: 'A key that signs sessions cannot be read with the present secret of the service.',
-      signing_key_due: 'The key that signs sessions is due for a change.',
+      mails_failing:
+        'Emails have waited for more than 5 minutes: {count}. Their events say what the mail server answered; the operator checks its settings (latchkey mails list).',
+      mails_given_up:
+        'Emails that could not be delivered in the last 7 days and were given up: {count}. Their events say why; those users have to ask for their email again.',
+      webhooks_stopped:
+        'Webhooks have stopped, because their receiver wants no more of them (410). The operator starts them again with latchkey webhooks retry.',
+      webhooks_given_up:
+        'Webhooks that were given up: {count}. The operator sees why with latchkey webhooks list, and sends them again with latchkey webhooks retry.',
+      webhooks_waiting:
+        'Webhooks that wait, the first for more than 15 minutes: {count}. Their receiver refuses or does not answer: the operator sees why with latchkey webhooks list.',
+      logout_notices_given_up:
+        'Applications that could not be told of a sign-out. Notices given up: {count}. The last errors of the applications say why.',
+      logout_notices_waiting:
+        'Sign-out notices that wait for an application, the first for more than 15 minutes: {count}. The last errors of the applications say why.',
+      signing_key_unreadable:
+        'A key that signs sessions cannot be read with the present secret of the service. The operator gives every instance the same SEALING_KEY.',
+      signing_key_due:
+        'The key that signs sessions is older than 90 days. The operator makes a new one with latchkey keys rotate.',
       application_key_unreadable:
-        'A key that signs for applications cannot be read with the present secret of the service.',
-      application_key_due: 'The key that signs for applications is due for a change.',
-      clock_off: 'The clocks of the service and of the database differ.',
+        'A key that signs for applications cannot be read with the present secret of the service. The operator gives every instance the same SEALING_KEY.',
+      application_key_due:
+        'The key that signs for applications is older than 90 days. The operator makes a new one with latchkey keys rotate.',
+      clock_off:
+        'The clocks of the service and of the database differ by {count} seconds. The operator runs NTP on both machines.',
     } satisfies Record<AttentionCode, string>,
   },
   userList: {

@@ -66,21 +66,30 @@ export const admin: Words['admin'] = {
     since: 'Depuis {date}',
     show: 'Afficher les événements',
     sentences: {
-      mails_failing: 'Le serveur de messagerie refuse ou ne répond pas. E-mails en attente : {count}.',
-      mails_given_up: 'E-mails abandonnés, qui n’ont pas pu être remis : {count}.',
+      mails_failing:
+        'Des e-mails attendent depuis plus de 5 minutes : {count}. Leurs événements disent ce qu’a répondu le serveur de messagerie ; l’exploitant vérifie ses réglages (latchkey mails list).',
+      mails_given_up:
+        'E-mails des 7 derniers jours qui n’ont pas pu être remis et ont été abandonnés : {count}. Leurs événements disent pourquoi ; ces utilisateurs doivent redemander leur e-mail.',
       webhooks_stopped:
-        'Les webhooks sont arrêtés : leur destinataire ne répond plus depuis trop longtemps. En attente : {count}.',
-      webhooks_given_up: 'Webhooks abandonnés : {count}. L’exploitant peut les envoyer à nouveau.',
-      webhooks_waiting: 'Webhooks qui attendent leur destinataire : {count}.',
+        'Les webhooks sont arrêtés, car leur destinataire n’en veut plus (410). L’exploitant les relance avec latchkey webhooks retry.',
+      webhooks_given_up:
+        'Webhooks abandonnés : {count}. L’exploitant voit pourquoi avec latchkey webhooks list, et les renvoie avec latchkey webhooks retry.',
+      webhooks_waiting:
+        'Webhooks en attente, le premier depuis plus de 15 minutes : {count}. Leur destinataire refuse ou ne répond pas : l’exploitant voit pourquoi avec latchkey webhooks list.',
       logout_notices_given_up:
-        'Des applications n’ont pas pu être informées d’une déconnexion. Avis abandonnés : {count}.',
-      logout_notices_waiting: 'Avis de déconnexion qui attendent une application : {count}.',
-      signing_key_unreadable: 'Une clé qui signe les sessions est illisible avec le secret actuel du service.',
-      signing_key_due: 'La clé qui signe les sessions doit être remplacée.',
+        'Des applications n’ont pas pu être informées d’une déconnexion. Avis abandonnés : {count}. Les dernières erreurs des applications disent pourquoi.',
+      logout_notices_waiting:
+        'Avis de déconnexion qui attendent une application, le premier depuis plus de 15 minutes : {count}. Les dernières erreurs des applications disent pourquoi.',
+      signing_key_unreadable:
+        'Une clé qui signe les sessions est illisible avec le secret actuel du service. L’exploitant donne à chaque instance la même SEALING_KEY.',
+      signing_key_due:
+        'La clé qui signe les sessions a plus de 90 jours. L’exploitant en crée une nouvelle avec latchkey keys rotate.',
       application_key_unreadable:
-        'Une clé qui signe pour les applications est illisible avec le secret actuel du service.',
-      application_key_due: 'La clé qui signe pour les applications doit être remplacée.',
-      clock_off: 'Les horloges du service et de la base de données diffèrent.',
+        'Une clé qui signe pour les applications est illisible avec le secret actuel du service. L’exploitant donne à chaque instance la même SEALING_KEY.',
+      application_key_due:
+        'La clé qui signe pour les applications a plus de 90 jours. L’exploitant en crée une nouvelle avec latchkey keys rotate.',
+      clock_off:
+        'Les horloges du service et de la base de données diffèrent de {count} secondes. L’exploitant utilise NTP sur les deux machines.',
     },
   },
   userList: {
