@@ -1,4 +1,4 @@
-// How long a page of the users takes that administrators search, and which index answers it. Every search is also followed for some
+// How long a page of the users takes that administrators search and filter, and which index answers it. Every search is also followed for some
 // pages: a cursor must not make it slower.
 import { Pool } from 'pg'
 import { inMilliseconds, median, printTable } from '../load/rounds.mjs'
@@ -22,6 +22,18 @@ const searches = {
   'no user': 'zzzzzz',
 }
 
+/** One user in 1000 is disabled, another one in 1000 is in the group, and one in 1000 has no second factor: few among very many. */
+/** @type {Record<string, { search?: string, group?: string, state?: 'active' | 'disabled', factor?: 'none' }>} */
+const filters = {
+  disabled: { state: 'disabled' },
+  'disabled, by one letter': { search: 'u', state: 'disabled' },
+  'in the group': { group: 'few' },
+  active: { state: 'active' },
+  'without a second factor': { factor: 'none' },
+  'active members without a second factor': { group: 'few', state: 'active', factor: 'none' },
+  'without a second factor, by a last name': { search: 'dalast', factor: 'none' },
+}
+
 const letters = (/** @type {string} */ n) => `chr(97 + (${n} % 26)::int) || chr(97 + (${n} / 26 % 26)::int)`
 
 /** Names, and one sign-in of each user in the events. @param {Pool} sql @param {number} users */
@@ -35,7 +47,17 @@ const fillNames = async (sql, users) => {
      select ${idInSql('session', 'n')}, 'signed_in', ${idInSql('user', 'n')}, ${idInSql('session', 'n')}, '203.0.113.77', '', now()
      from generate_series(1, ${users}) as n`,
   )
-  await sql.query('vacuum analyze users, events')
+  await sql.query(`insert into groups (name, created_at) values ('few', now())`)
+  await sql.query(
+    `update users set disabled_at = case when n % 1000 = 1 then now() end, groups = case when n % 1000 = 2 then '{few}'::text[] else '{}' end
+     from generate_series(1, ${users}) as n where id = ${idInSql('user', 'n')} and n % 1000 in (1, 2)`,
+  )
+  await sql.query(
+    `insert into passkeys (id, user_id, credential_id, public_key, counter, transports, relying_party, name, synced, created_at)
+     select gen_random_uuid(), ${idInSql('user', 'n')}, convert_to(n::text, 'UTF8'), '', 0, '{}', 'localhost', '', false, now()
+     from generate_series(1, ${users}) as n where n % 1000 <> 2`,
+  )
+  await sql.query('vacuum analyze users, events, passkeys, totp_secrets')
 }
 
 /** The indexes of a plan, without those that look one row up by its user. @type {(plan: any) => string[]} */
@@ -68,7 +90,11 @@ export const measureUserSearch = async (stores, { users }) => {
     }
     const { page } = createUserSearch({ database: /** @type {any} */ ({ query }) })
     const rows = [['search', 'users', 'p50', 'longest', 'indexes']]
-    for (const [name, search] of Object.entries(searches)) {
+    const asked = {
+      ...Object.fromEntries(Object.entries(searches).map(([name, search]) => [name, { search }])),
+      ...filters,
+    }
+    for (const [name, filter] of Object.entries(asked)) {
       /** @type {number[]} */
       const times = []
       let found = 0
@@ -76,7 +102,7 @@ export const measureUserSearch = async (stores, { users }) => {
         let after
         for (let pages = 0; pages < followed; pages++) {
           const begun = performance.now()
-          const answer = await page({ search, after })
+          const answer = await page({ ...filter, after })
           times.push(performance.now() - begun)
           if ('refused' in answer) throw new Error('The search was refused')
           if (run === 0) found += answer.users.length
@@ -86,7 +112,7 @@ export const measureUserSearch = async (stores, { users }) => {
       }
       used.clear()
       isExplained = true
-      await page({ search })
+      await page(filter)
       isExplained = false
       const shown = found === followed * 50 ? `${found} and more` : String(found)
       rows.push([name, shown, inMilliseconds(median(times)), inMilliseconds(Math.max(...times)), [...used].join(', ')])

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type AdminEvent, type AdminUser, type AdminUserDetails, adminPath } from '#contract/admin/admin-bodies.js'
 import { operatorClient } from '../../src/domain/sessions/client.js'
+import { createUserSearch } from '../../src/domain/users/user-search.js'
 import { idOf, signedUpInGroup } from '../support/administrators.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -67,6 +68,33 @@ describe('users', () => {
     expect(new Set(seen).size).toBe(120)
     expect((await send('GET', '/users?after=nonsense')).body.code).toBe('bad_request')
     expect(await names('group=admins')).toEqual(['root1'])
+
+    await latchkey.sql.query(`update users set disabled_at = now() where username in ('many150', 'many151')`)
+    await latchkey.sql.query(
+      `update users set groups = groups || '{staff}' where username in ('many100', 'many101', 'many150', 'root1')`,
+    )
+    expect(await names('state=disabled')).toEqual(['many150', 'many151'])
+    expect(await names('state=disabled&search=mail151')).toEqual(['many151'])
+    expect(await names('state=disabled&group=staff')).toEqual(['many150'])
+    expect(await names('group=staff&factor=none&state=active')).toEqual(['many100', 'many101'])
+    expect(await names('factor=none&search=root1')).toEqual([])
+    expect((await names('factor=none')).length).toBe(50)
+    // A page ends where too many were looked at, and the next one goes on there.
+    const { page } = createUserSearch({ database: latchkey.sql, scannedAtOnce: 7 })
+    const active: string[] = []
+    let next: string | null = ''
+    for (let pages = 0; next !== null; pages += 1) {
+      const answer = await page({ search: 'many', state: 'active', ...(next && { after: next }) })
+      if ('refused' in answer) throw new Error(answer.refused)
+      active.push(...answer.users.map(({ username }) => username))
+      next = answer.next
+      expect(answer.users.length).toBeLessThanOrEqual(7)
+      expect(pages).toBeLessThan(30)
+    }
+    expect(active).toHaveLength(118)
+    for (const query of ['state=gone', 'factor=totp'])
+      expect((await send('GET', `/users?${query}`)).body.code, query).toBe('bad_request')
+    await latchkey.sql.query(`update users set groups = array_remove(groups, 'staff') where 'staff' = any(groups)`)
   })
 
   it('are shown with their factors, groups, sessions, events and why they cannot sign in, and without a secret', async () => {
@@ -239,6 +267,30 @@ it('without Redis the service says which of its own limits refuses, and clears t
   const { events } = (await tab.get(`${adminPath}/events?kind=limits_cleared`)).body as { events: AdminEvent[] }
   expect(events).toMatchObject([{ userId: id, actor: 'root2', reason: expect.stringMatching(/^user: .*account/) }])
   await small.stop()
+})
+
+it('the overview names what waits too long, and not how much waits', async () => {
+  const codes = async () =>
+    (await get<{ attention: { code: string }[] }>('/overview')).attention.map(({ code }) => code)
+  await latchkey.sql.query(
+    `insert into outgoing_webhooks (type, user_id, data, created_at, next_attempt_at)
+     select 'user.updated', gen_random_uuid(), '{}', $1, $2 from generate_series(1, 150)`,
+    [latchkey.clock.now(), new Date('2100-01-01')],
+  )
+  await latchkey.sql.query(
+    `insert into outgoing_mail (id, recipient_key, kind, created_at, next_attempt_at) values ($1, 'x', 'welcome', $2, $3)`,
+    [crypto.randomUUID(), latchkey.clock.now(), new Date('2100-01-01')],
+  )
+  expect(await codes()).toEqual([])
+  await latchkey.sql.query(
+    `update outgoing_mail set created_at = created_at - interval '6 minutes' where recipient_key = 'x'`,
+  )
+  await latchkey.sql.query(`update outgoing_webhooks set created_at = created_at - interval '14 minutes'`)
+  expect(await codes()).toEqual(['mails_failing'])
+  await latchkey.sql.query(`update outgoing_webhooks set created_at = created_at - interval '2 minutes'`)
+  expect(await codes()).toEqual(['mails_failing', 'webhooks_waiting'])
+  await latchkey.sql.query('delete from outgoing_webhooks')
+  await latchkey.sql.query(`delete from outgoing_mail where recipient_key = 'x'`)
 })
 
 it('invitations are made and withdrawn, and make no administrators', async () => {

@@ -59,10 +59,20 @@ export const AdminUserQuery = Type.Object({
     }),
   ),
   group: Type.Optional(Group),
+  state: Type.Optional(OneOf(['active', 'disabled'])),
+  factor: Type.Optional(OneOf(['none'], { description: 'Those without a second factor' })),
   after: Type.Optional(Type.String({ maxLength: 1000, description: '`next` of the page before' })),
 })
 export const AdminUsers = Type.Object(
-  { users: Type.Array(AdminUser), next: Nullable(Type.String({ description: 'Null on the last page' })) },
+  {
+    users: Type.Array(AdminUser),
+    next: Nullable(
+      Type.String({
+        description:
+          'Null on the last page. With `state=active` or `factor=none` a page may have few users, or none, and others follow.',
+      }),
+    ),
+  },
   { title: 'AdminUsers' },
 )
 export type AdminUsers = Static<typeof AdminUsers>

@@ -55,38 +55,78 @@ const prefixes: Record<SearchedKey, string> = {
 const beginsLike = (key: SearchedKey) =>
   `(${keys[key]} >= ${prefixes[key]} and ${keys[key]} < ${prefixes[key]} || U&'\\+10FFFF')`
 
-/** `key` and `id`: of the last user of the page before. `text`: as each of the keys writes it. */
-export type Page = {
+/**
+ * `key` and `id`: of the last user of the page before. `text`: as each of the keys writes it. Indexes find the members of a group and
+ * disabled users.
+ */
+export type Scan = {
   key: string
   id: string
   text: { username: string; email: string; name: string }
   group: string | null
-  limit: number
+  isDisabled: boolean
+  /** How many users are looked at. */
+  scanned: number
 }
+
+/** Of those that are looked at: no index finds them, and there may be few among very many. */
+export type Sieve = { isEnabled: boolean; isWithoutFactor: boolean; limit: number }
 
 /**
  * Users whose key begins like the text, in its order. Without those whom the searches before it have found: there are never more of
  * them to pass by than were shown on the pages before.
  */
-const selectBeginning =
+const beginning = (key: SearchedKey, before: readonly SearchedKey[]) =>
+  `select *, ${keys[key]} as key from users
+   where ${beginsLike(key)} and ${keys[key]} >= $1::text and (${keys[key]}, id) > ($1::text, $2::uuid)
+     and ($6::text is null or (groups @> array[$6] and groups <> '{}'))
+     and (not $7::boolean or disabled_at is not null)
+     and $3::text is not null and $4::text is not null and $5::text is not null
+     ${before.map((each) => `and not coalesce(${beginsLike(each)}, false)`).join(' ')}
+   order by ${keys[key]}, id`
+
+const valuesOf = ({ key, id, text, group, isDisabled, scanned }: Scan) => [
+  key,
+  id,
+  text.username,
+  text.email,
+  text.name,
+  group,
+  isDisabled,
+  scanned,
+]
+
+const selectPage =
   (key: SearchedKey, before: readonly SearchedKey[]) =>
-  (sql: Sql, { key: lastKey, id, text, group, limit }: Page) =>
+  (sql: Sql, scan: Scan, { isEnabled, isWithoutFactor, limit }: Sieve) =>
     sql.query<FoundRow>(
       `select ${found} from (
-         select *, ${keys[key]} as key from users
-         where ${beginsLike(key)} and ${keys[key]} >= $1::text and (${keys[key]}, id) > ($1::text, $2::uuid)
-           and ($6::text is null or (groups @> array[$6] and groups <> '{}'))
-           and $3::text is not null and $4::text is not null and $5::text is not null
-           ${before.map((each) => `and not coalesce(${beginsLike(each)}, false)`).join(' ')}
-         order by ${keys[key]}, id limit $7
+         select * from (${beginning(key, before)} limit $8) as scanned
+         where (not $9::boolean or disabled_at is null)
+           and (not $10::boolean or not (
+             exists (select 1 from totp_secrets as t where t.user_id = scanned.id)
+             or exists (select 1 from passkeys as p where p.user_id = scanned.id)))
+         order by key, id limit $11
        ) as page order by key, id`,
-      [lastKey, id, text.username, text.email, text.name, group, limit],
+      [...valuesOf(scan), isEnabled, isWithoutFactor, limit],
     )
 
-export const selectByUsername = selectBeginning('username', [])
-export const selectByEmail = selectBeginning('email', ['username'])
-export const selectByName = selectBeginning('name', ['username', 'email'])
-export const selectByLastName = selectBeginning('lastName', ['username', 'email', 'name'])
+/** The last user who is looked at; none if there are fewer. */
+const selectEnd = (key: SearchedKey, before: readonly SearchedKey[]) => (sql: Sql, scan: Scan) =>
+  sql.query<{ key: string; id: string }>(
+    `select key, id from (${beginning(key, before)} offset $8::int - 1 limit 1) as last`,
+    valuesOf(scan),
+  )
+
+export const selectByUsername = selectPage('username', [])
+export const selectByEmail = selectPage('email', ['username'])
+export const selectByName = selectPage('name', ['username', 'email'])
+export const selectByLastName = selectPage('lastName', ['username', 'email', 'name'])
+
+export const selectEndByUsername = selectEnd('username', [])
+export const selectEndByEmail = selectEnd('email', ['username'])
+export const selectEndByName = selectEnd('name', ['username', 'email'])
+export const selectEndByLastName = selectEnd('lastName', ['username', 'email', 'name'])
 
 export const selectFoundById = (sql: Sql, id: string) =>
   sql.query<FoundRow>(`select ${found} from (select *, username_key as key from users where id = $1) as page`, [id])

@@ -31,7 +31,15 @@ const fromRow = (row: store.FoundRow): FoundUser => ({
 })
 
 /** First all users whose username begins like the text, then those whose address does, and so on. */
-const searches = [store.selectByUsername, store.selectByEmail, store.selectByName, store.selectByLastName]
+const searches = [
+  { page: store.selectByUsername, end: store.selectEndByUsername },
+  { page: store.selectByEmail, end: store.selectEndByEmail },
+  { page: store.selectByName, end: store.selectEndByName },
+  { page: store.selectByLastName, end: store.selectEndByLastName },
+]
+
+/** So many are looked at for one page where no index finds users. */
+const usuallyScanned = 10_000
 
 /** Where a page begins: after the user with this key, in this search. */
 type Cursor = { at: number; key: string; id: string }
@@ -50,43 +58,66 @@ const readCursor = (text: string): Cursor | undefined => {
   }
 }
 
-type Search = { search?: string | undefined; group?: string | undefined; after?: string | undefined }
+/** `state`, `factor`: undefined for all. */
+type Filter = {
+  search?: string | undefined
+  group?: string | undefined
+  state?: 'active' | 'disabled' | undefined
+  factor?: 'none' | undefined
+}
 
 export type UserSearch = ReturnType<typeof createUserSearch>
 
-/** Finds users by how a name begins, a page at a time. Every page is read from an index, however many users there are. */
-export const createUserSearch = ({ database }: { database: Database }) => {
+/**
+ * Finds users by how a name begins, a page at a time. Every page is read from an index, however many users there are. Where none knows
+ * the users, a page ends after some thousand that were looked at, and may have less than 50, or none.
+ */
+export const createUserSearch = ({
+  database,
+  scannedAtOnce = usuallyScanned,
+}: {
+  database: Database
+  scannedAtOnce?: number
+}) => {
   const find = async (id: string): Promise<FoundUser | undefined> => {
     const [row] = await store.selectFoundById(database, id)
     return row && fromRow(row)
   }
 
   /** From the search of the cursor on, until the page is full. One user more says that there is another page. */
-  const page = async (text: string, group: string | null, cursor: Cursor) => {
+  const page = async (text: string, { group, state, factor }: Filter, cursor: Cursor) => {
     const typed = { username: usernameKey(text), email: emailKey(text), name: text }
+    const isSieved = state === 'active' || factor === 'none'
     const users: { row: store.FoundRow; at: number }[] = []
+    const pageEndingAt = (end: Cursor | undefined) => ({
+      users: users.slice(0, adminPageSize).map(({ row }) => fromRow(row)),
+      next: end ? written(end) : null,
+    })
     // Without a text there is one order: that of all usernames.
     for (const [at, search] of (text === '' ? searches.slice(0, 1) : searches).entries()) {
-      if (at < cursor.at || users.length > adminPageSize) continue
+      if (at < cursor.at) continue
       const { key, id } = at === cursor.at ? cursor : firstPage
-      const rows = await search(database, { key, id, text: typed, group, limit: adminPageSize + 1 - users.length })
+      const limit = adminPageSize + 1 - users.length
+      const scanned = isSieved ? scannedAtOnce : limit
+      const scan = { key, id, text: typed, group: group ?? null, isDisabled: state === 'disabled', scanned }
+      const sieve = { isEnabled: state === 'active', isWithoutFactor: factor === 'none', limit }
+      const rows = await search.page(database, scan, sieve)
       users.push(...rows.map((row) => ({ row, at })))
+      const last = users.length > adminPageSize ? users[adminPageSize - 1] : undefined
+      if (last) return pageEndingAt({ at: last.at, key: last.row.key, id: last.row.id })
+      const [end] = isSieved ? await search.end(database, scan) : []
+      if (end) return pageEndingAt({ at, ...end })
     }
-    const end = users[adminPageSize - 1]
-    const hasMore = users.length > adminPageSize && end
-    return {
-      users: users.slice(0, adminPageSize).map(({ row }) => fromRow(row)),
-      next: hasMore ? written({ at: end.at, key: end.row.key, id: end.row.id }) : null,
-    }
+    return pageEndingAt(undefined)
   }
 
   return {
     find,
-    page: async ({ search = '', group, after }: Search) => {
+    page: async ({ search = '', after, ...filter }: Filter & { after?: string | undefined }) => {
       const text = search.trim()
       const cursor = after === undefined ? firstPage : readCursor(after)
       if (!cursor) return refuse('bad_request', { message: 'after must be `next` of a page' })
-      if (!isUuid(text.toLowerCase())) return page(text, group ?? null, cursor)
+      if (!isUuid(text.toLowerCase())) return page(text, filter, cursor)
       const user = await find(text.toLowerCase())
       return { users: user ? [user] : [], next: null }
     },
