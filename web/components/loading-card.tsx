@@ -1,14 +1,10 @@
-import { slow, useAnnouncement } from '../hooks/announcement.js'
 import { useWords } from '../hooks/settings.js'
+import { Announced } from './announced.js'
 import { Card } from './card.js'
 
 /** Shown until it is known what the page should show. */
-export const LoadingCard = () => {
-  const { oneMoment } = useWords('common')
-  useAnnouncement(oneMoment, slow)
-  return (
-    <Card>
-      <p class="lead">{oneMoment}</p>
-    </Card>
-  )
-}
+export const LoadingCard = () => (
+  <Card>
+    <Announced class="lead" text={useWords('common').oneMoment} />
+  </Card>
+)

@@ -1,12 +1,9 @@
-import { slow, useAnnouncement } from '../hooks/announcement.js'
+import { Announced } from './announced.js'
 
 /** Shown until the page knows what it should show. */
-export const Loading = ({ text }: { text: string }) => {
-  useAnnouncement(text, slow)
-  return (
-    <p class="loading">
-      <span class="spinner" aria-hidden="true" />
-      {text}
-    </p>
-  )
-}
+export const Loading = ({ text }: { text: string }) => (
+  <div class="loading">
+    <span class="spinner" aria-hidden="true" />
+    <Announced text={text} />
+  </div>
+)

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { moveFocusTo } from '../browser/focus.js'
-import { useAnnouncement } from '../hooks/announcement.js'
 import { useWords } from '../hooks/settings.js'
+import { Announced } from './announced.js'
 import { AlertIcon, CheckIcon, CrossIcon, InfoIcon } from './icons.js'
 
 type Kind = 'error' | 'success' | 'info'
@@ -28,12 +28,11 @@ export const Notice = ({ kind, children, after, focused = false, onClose }: Prop
   useEffect(() => {
     if (focused) moveFocusTo(place.current)
   }, [focused])
-  useAnnouncement(kind === 'error' ? undefined : children)
   return (
     <div ref={place} class={`notice ${kind}`}>
       {icons[kind]()}
       <div>
-        <p role={kind === 'error' ? 'alert' : undefined}>{children}</p>
+        {kind === 'error' ? <p role="alert">{children}</p> : <Announced text={children} />}
         {after}
       </div>
       {onClose && (

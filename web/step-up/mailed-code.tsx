@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 import type { Answer } from '#client/client.js'
+import { Announced } from '../components/announced.js'
 import { CodeField } from '../components/code-field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { SendAgain } from '../components/send-again.js'
-import { useAnnouncement } from '../hooks/announcement.js'
 import { useWords } from '../hooks/settings.js'
 import { useProblems } from '../words/refusals.js'
 
@@ -22,7 +22,6 @@ export const MailedCode = ({ send, enter }: Props) => {
     return undefined
   }
 
-  useAnnouncement(isSent ? words.mailSent : undefined)
   if (!isSent) {
     return (
       <>
@@ -35,7 +34,7 @@ export const MailedCode = ({ send, enter }: Props) => {
   }
   return (
     <>
-      <p>{words.mailSent}</p>
+      <Announced text={words.mailSent} />
       <Form key="code" submitLabel={words.confirm} onSubmit={({ code = '' }: Values) => enter(code)}>
         <CodeField label={words.code} hint={words.codeHint} maxLength={32} focused="chosen" />
       </Form>

@@ -67,7 +67,6 @@ ${head}
 </head>
 <body class="${kind}">
 <header class="brand">${logo(theme)}<span>${escapeHtml(theme.name)}</span></header>
-<div class="announcements visually-hidden" role="status" aria-atomic="false"></div>
 <main id="page">${main}</main>
 ${footer(theme, language)}</body>
 </html>

@@ -1,0 +1,20 @@
+import { useEffect, useState } from 'preact/hooks'
+
+/** Long enough for a screen reader to know the region. What loads in less time is not worth a sentence. */
+const pause = 250
+
+type Props = { text: string; class?: string }
+
+/** A screen reader says what comes into a region that it knows. A text that arrives together with its region stays silent. */
+export const Announced = ({ text, class: look }: Props) => {
+  const [shown, setShown] = useState<string>()
+  useEffect(() => {
+    const timer = setTimeout(() => setShown(text), pause)
+    return () => clearTimeout(timer)
+  }, [text])
+  return (
+    <p class={look} role="status">
+      {shown}
+    </p>
+  )
+}
