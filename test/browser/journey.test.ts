@@ -1,6 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
+  descriptionOf,
   fillIn,
   focusedField,
   linkIn,
@@ -132,8 +133,12 @@ describe('a new user', () => {
     await latchkey.signedUp('taken')
     await page.goto('/register')
     await expect.poll(() => focusedField(page)).toBe('username')
+    // Nothing was refused yet.
+    expect(await page.locator('input:not([aria-invalid=false])').count()).toBe(0)
+    const said = await listen(page)
     await press(page, 'Create account')
-    await expect.poll(() => page.getByText('Please fill in this field.').count()).toBe(3)
+    const isEmpty = (field: string) => `${field}. Please fill in this field.`
+    await expect.poll(said).toEqual(['Username', 'Email', 'Choose a password'].map(isEmpty))
     const focused = page.locator('input:focus')
     await expect.poll(() => focused.getAttribute('name')).toBe('username')
     await expect.poll(() => focused.getAttribute('aria-invalid')).toBe('true')
@@ -159,12 +164,15 @@ describe('a new user', () => {
     // Everything at once.
     await page.getByText('Enter an email address like name@example.com.').waitFor()
     await page.getByText('Use letters, digits and . _ - only.').waitFor()
-    await page.getByText('This password does not meet the requirements marked below.').waitFor()
+    await page.getByText('Still missing: a special character, a strength of “Good” or better.').waitFor()
     await expect.poll(() => page.locator('.password-rules .missed').count()).toBe(2)
     await fillIn(page, { Username: 'taken', Email: 'fresh@example.com' })
     await press(page, 'Create account')
     await page.getByText('This username is taken.').waitFor()
-    await page.getByText('This password does not meet the requirements marked below.').waitFor()
+    expect(await descriptionOf(page, 'Choose a password')).toMatch(
+      /Still missing: a special character.* Your password needs: at least 8 characters \(done\).*a special character \(still missing\)/,
+    )
+    await page.getByText('Still missing: a special character, a strength of “Good” or better.').waitFor()
     const sentences = await page
       .locator('.field-errors, .strength-feedback')
       .evaluateAll((places) => places.flatMap(({ textContent }) => textContent.match(/[A-Z][^.]+\./g) ?? []))
@@ -178,7 +186,7 @@ describe('a new user', () => {
     await page.getByText(/^Strength: (Good|Strong)$/).waitFor()
     expect(await filled.count()).toBeGreaterThan(3)
     await strength.filter({ hasText: 'done' }).waitFor()
-    await expect.poll(() => page.getByText('This password does not meet').count()).toBe(0)
+    await expect.poll(() => page.getByText('Still missing:').count()).toBe(0)
     // What was typed is there again after a look at another page, except for the password.
     await page.getByRole('link', { name: 'Sign in' }).click()
     await expect.poll(() => page.locator('[name=username]').inputValue()).toBe('fresh@example.com')
@@ -199,14 +207,14 @@ describe('a new user', () => {
       return page.locator(`[id="${ids.split(' ')[0]}"]`).textContent()
     }
     await submit()
-    await expect.poll(() => remarkOn('username')).toBe('Nur Buchstaben, Ziffern und . _ - sind möglich.')
+    await expect.poll(() => remarkOn('username')).toBe('Benutzername. Nur Buchstaben, Ziffern und . _ - sind möglich.')
     await expect.poll(() => focusedField(page)).toBe('username')
     await fillIn(page, { Benutzername: ' johann ', 'E\u2011Mail': 'foo@bar' })
     expect(await remarkOn('username')).toBe('')
     await submit()
     await expect
       .poll(() => remarkOn('email'))
-      .toBe('Geben Sie eine E\u2011Mail-Adresse ein, zum Beispiel name@example.com.')
+      .toBe('E\u2011Mail. Geben Sie eine E\u2011Mail-Adresse ein, zum Beispiel name@example.com.')
     await fillIn(page, { 'E\u2011Mail': 'johann@example.com' })
     await submit()
     await page.waitForURL('**/verify-email')

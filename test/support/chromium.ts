@@ -147,6 +147,14 @@ export const focusedField = (page: Page) => page.evaluate(() => document.activeE
 export const focusedName = (page: Page) =>
   page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent)
 
+/** What a screen reader reads with a field, after its name. */
+export const descriptionOf = async (page: Page, label: string) => {
+  const session = await page.context().newCDPSession(page)
+  const { nodes } = await session.send('Accessibility.getFullAXTree')
+  await session.detach()
+  return nodes.find(({ name, role }) => role?.value === 'textbox' && name?.value === label)?.description?.value
+}
+
 /**
  * What a screen reader says by itself from now on: what changes in a live region that it knows, and every new alert. A region
  * that comes with its text stays silent, and so does everything behind a dialog.

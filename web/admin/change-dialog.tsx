@@ -42,7 +42,16 @@ export const ChangeDialog = ({ title, submit, look = 'primary', children, ...cha
   const { showSuccess, withFreshSignIn, isLeftAfter } = useAdmin()
   const problemsOf = useChangeProblems()
   return (
-    <Dialog title={title} onCancel={change.onClose}>
+    <Dialog
+      title={title}
+      lead={
+        <>
+          <p>{change.lead}</p>
+          <p class="panel-lead">{change.told}</p>
+        </>
+      }
+      onCancel={change.onClose}
+    >
       {(close) => {
         const leave = () => {
           close()
@@ -61,8 +70,6 @@ export const ChangeDialog = ({ title, submit, look = 'primary', children, ...cha
         }
         return (
           <>
-            <p>{change.lead}</p>
-            <p class="panel-lead">{change.told}</p>
             <Form submitLabel={submit} look={look} onSubmit={send} {...(change.check && { check: change.check })}>
               {children}
             </Form>

@@ -4,13 +4,15 @@ import { moveFocusTo } from '../browser/focus.js'
 
 type Props = {
   title: string
+  /** What it is about. It is read out with the title. */
+  lead: ComponentChildren
   onCancel: () => void
   /** It gets a function that closes the dialog. Whoever shows it calls that first: what is closed outside the document loses the focus. */
   children: (close: () => void) => ComponentChildren
 }
 
 /** The browser keeps the focus inside, closes it on Escape, and puts the focus back where it was. */
-export const Dialog = ({ title, onCancel, children }: Props) => {
+export const Dialog = ({ title, lead, onCancel, children }: Props) => {
   const id = useId()
   const dialog = useRef<HTMLDialogElement>(null)
   const heading = useRef<HTMLHeadingElement>(null)
@@ -27,12 +29,14 @@ export const Dialog = ({ title, onCancel, children }: Props) => {
     onCancel()
   }
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby={id} onCancel={cancel}>
+    <dialog ref={dialog} class="dialog" aria-labelledby={id} aria-describedby={`${id}-lead`} onCancel={cancel}>
       <h2 ref={heading} id={id}>
         {title}
       </h2>
+      <div class="dialog-lead" id={`${id}-lead`}>
+        {lead}
+      </div>
       {children(close)}
-      <div class="announcements visually-hidden" role="status" aria-atomic="false" />
     </dialog>
   )
 }

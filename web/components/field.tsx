@@ -64,7 +64,8 @@ export const Field = (props: FieldProps) => {
           // In lower case Preact sets the property, which is a boolean: "off" would switch it on.
           autoCorrect="off"
           spellcheck={false}
-          aria-invalid={errors.length > 0 || undefined}
+          // Without a value, browsers call an empty field invalid before anything was typed.
+          aria-invalid={errors.length > 0}
           aria-describedby={describedBy(id, { hint: shownHint, below: props.below })}
           onInput={(event) => {
             onEdit(name)
@@ -76,7 +77,7 @@ export const Field = (props: FieldProps) => {
         />
         {type === 'password' && <ShowPassword shown={shown} field={{ id, label }} onPress={() => setShown(!shown)} />}
       </div>
-      <FieldMessages id={id} errors={errors} answers={answers} hint={shownHint} />
+      <FieldMessages id={id} label={label} errors={errors} answers={answers} hint={shownHint} />
       {type === 'password' && <CapsLockHint on={caps.on} />}
       {props.below !== undefined && <div id={`${id}-below`}>{props.below}</div>}
     </div>
@@ -99,16 +100,22 @@ const useFirstFocus = (input: RefObject<HTMLInputElement | null>, focused: Field
   }, [focused])
 }
 
-type Messages = { id: string; errors: string[]; answers: number; hint: string | undefined }
+type Messages = { id: string; label: string; errors: string[]; answers: number; hint: string | undefined }
 
-/** A screen reader says an error also when the focus is in its field already, and when the same error comes again. */
-export const FieldMessages = ({ id, errors, answers, hint }: Messages) => (
+/**
+ * A screen reader says an error also when the focus is in its field already, and when the same error comes again. Several
+ * are said one after the other, so each names its field.
+ */
+export const FieldMessages = ({ id, label, errors, answers, hint }: Messages) => (
   <>
     <div id={`${id}-errors`} class="field-errors" aria-live="polite">
       {errors.map((error) => (
         <p key={`${answers} ${error}`}>
           <AlertIcon size={16} />
-          <span>{error}</span>
+          <span>
+            <span class="visually-hidden">{label}. </span>
+            {error}
+          </span>
         </p>
       ))}
     </div>

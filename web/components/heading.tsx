@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import { moveFocusTo } from '../browser/focus.js'
 import { useSettings } from '../hooks/settings.js'
 
@@ -9,11 +9,14 @@ type Props = {
   text: string
   /** It replaces an element that had the focus. */
   focused?: boolean
+  /** A sentence below it that is read out with it. */
+  lead?: string | undefined
 }
 
 /** The heading of a state of a page. The title of the tab follows it. */
-export const Heading = ({ text, focused = false }: Props) => {
+export const Heading = ({ text, focused = false, lead }: Props) => {
   const { productName } = useSettings()
+  const id = useId()
   const place = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = `${text.replaceAll(softHyphen, '')} · ${productName}`
@@ -21,5 +24,15 @@ export const Heading = ({ text, focused = false }: Props) => {
   useEffect(() => {
     if (focused) moveFocusTo(place.current)
   }, [focused])
-  return <h1 ref={place}>{text}</h1>
+  if (lead === undefined) return <h1 ref={place}>{text}</h1>
+  return (
+    <>
+      <h1 ref={place} aria-describedby={id}>
+        {text}
+      </h1>
+      <p class="lead" id={id}>
+        {lead}
+      </p>
+    </>
+  )
 }

@@ -6,6 +6,8 @@ import { useFocusAfter } from '../hooks/focus.js'
 type Props = {
   title: string
   lead?: string
+  /** For what the lead is the name of. */
+  leadId?: string
   /** The fragment of an address that leads here. */
   anchor?: string
   /** What the panel shows now. Its title gets the focus if a change of it has removed the focused element. */
@@ -13,7 +15,7 @@ type Props = {
   children: ComponentChildren
 }
 
-export const Panel = ({ title, lead, anchor, step, children }: Props) => {
+export const Panel = ({ title, lead, leadId, anchor, step, children }: Props) => {
   const id = useId()
   const section = useRef<HTMLElement>(null)
   const heading = useRef<HTMLHeadingElement>(null)
@@ -30,7 +32,11 @@ export const Panel = ({ title, lead, anchor, step, children }: Props) => {
       <h2 ref={heading} id={id}>
         {title}
       </h2>
-      {lead !== undefined && <p class="panel-lead">{lead}</p>}
+      {lead !== undefined && (
+        <p class="panel-lead" id={leadId}>
+          {lead}
+        </p>
+      )}
       {children}
     </section>
   )

@@ -17,7 +17,7 @@ export const SelectField = ({ name, label, hint, choices, defaultValue }: Props)
       <select
         id={id}
         name={name}
-        aria-invalid={errors.length > 0 || undefined}
+        aria-invalid={errors.length > 0}
         aria-describedby={`${id}-errors${shownHint === undefined ? '' : ` ${id}-hint`}`}
         onChange={() => onEdit(name)}
       >
@@ -27,7 +27,7 @@ export const SelectField = ({ name, label, hint, choices, defaultValue }: Props)
           </option>
         ))}
       </select>
-      <FieldMessages id={id} errors={errors} answers={answers} hint={shownHint} />
+      <FieldMessages id={id} label={label} errors={errors} answers={answers} hint={shownHint} />
     </div>
   )
 }

@@ -71,12 +71,16 @@ const Score = ({ strength }: { strength: Strength['strength'] | undefined }) => 
 const Rules = ({ password, isStrong, refused }: { password: string; isStrong: boolean; refused: boolean }) => {
   const words = useWords('password')
   return (
-    <ul class="password-rules" aria-label={words.rulesTitle}>
-      {passwordRuleIds.map((rule) => (
-        <Rule key={rule} text={words.rules[rule]} met={passwordRules[rule].test(password)} refused={refused} />
-      ))}
-      <Rule text={words.strongEnough} met={isStrong} refused={refused} />
-    </ul>
+    <>
+      {/* The list is read out with the field. A label would be read in its place. */}
+      <p class="visually-hidden">{words.rulesTitle}:</p>
+      <ul class="password-rules">
+        {passwordRuleIds.map((rule) => (
+          <Rule key={rule} text={words.rules[rule]} met={passwordRules[rule].test(password)} refused={refused} />
+        ))}
+        <Rule text={words.strongEnough} met={isStrong} refused={refused} />
+      </ul>
+    </>
   )
 }
 

@@ -18,7 +18,7 @@ export const TermsCheck = ({ terms }: { terms: TermsOfUse }) => {
           name="terms"
           value={terms.version}
           required
-          aria-invalid={errors.length > 0 || undefined}
+          aria-invalid={errors.length > 0}
           aria-describedby={`${id}-errors`}
           onChange={() => onEdit('terms')}
         />{' '}
@@ -30,7 +30,7 @@ export const TermsCheck = ({ terms }: { terms: TermsOfUse }) => {
           {words.agreeAfter}
         </span>
       </label>
-      <FieldMessages id={id} errors={errors} answers={answers} hint={undefined} />
+      <FieldMessages id={id} label={words.terms} errors={errors} answers={answers} hint={undefined} />
     </div>
   )
 }

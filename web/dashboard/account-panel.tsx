@@ -9,7 +9,7 @@ import { editableFieldsInOrder, useFieldWords } from './editable-fields.js'
 export const AccountPanel = ({ account }: { account: Account }) => {
   const words = useFieldWords()
   const { edit } = words.account
-  const { isOpen, setOpen, containerProps } = useDisclosure(edit)
+  const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-label': edit })
   return (
     <Panel title={words.dashboard.account}>
       <dl class="facts">

@@ -1,3 +1,4 @@
+import { useId } from 'preact/hooks'
 import { Button } from '../components/button.js'
 import { useDisclosure } from '../hooks/focus.js'
 import { useWords } from '../hooks/settings.js'
@@ -5,17 +6,22 @@ import { useWords } from '../hooks/settings.js'
 type QuestionProps = {
   /** What the second press does, unless the panel says so. */
   question?: string
+  questionId: string
   sure: string
   onSure: () => Promise<unknown>
   onCancel: () => void
 }
 
 /** The second press, or none. */
-export const Question = ({ question, sure, onSure, onCancel }: QuestionProps) => {
+export const Question = ({ question, questionId, sure, onSure, onCancel }: QuestionProps) => {
   const { cancel } = useWords('dashboard')
   return (
     <>
-      {question !== undefined && <p class="panel-lead">{question}</p>}
+      {question !== undefined && (
+        <p class="panel-lead" id={questionId}>
+          {question}
+        </p>
+      )}
       <div class="button-row">
         <Button look="danger" onPress={onSure}>
           {sure}
@@ -28,7 +34,9 @@ export const Question = ({ question, sure, onSure, onCancel }: QuestionProps) =>
   )
 }
 
-type Props = Omit<QuestionProps, 'onCancel'> & {
+type Props = Omit<QuestionProps, 'onCancel' | 'questionId'> & {
+  /** The sentence of the panel that is the question. */
+  questionId?: string
   label: string
   /** For a screen reader, where several buttons have the same label. */
   name?: string
@@ -37,7 +45,9 @@ type Props = Omit<QuestionProps, 'onCancel'> & {
 
 /** A button that says what it does and asks for a second press. */
 export const AskFirst = ({ label, name = label, look = 'plain', onSure, ...asked }: Props) => {
-  const { isOpen, setOpen, containerProps } = useDisclosure(name)
+  const ownId = useId()
+  const { questionId = ownId } = asked
+  const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-labelledby': questionId })
   const press = async () => {
     await onSure()
     setOpen(false)
@@ -45,7 +55,7 @@ export const AskFirst = ({ label, name = label, look = 'plain', onSure, ...asked
   return (
     <div {...containerProps}>
       {isOpen ? (
-        <Question {...asked} onSure={press} onCancel={() => setOpen(false)} />
+        <Question {...asked} questionId={questionId} onSure={press} onCancel={() => setOpen(false)} />
       ) : (
         <Button look={look} label={name} onPress={() => setOpen(true)}>
           {label}

@@ -16,7 +16,7 @@ type Props = { account: Account }
 
 export const ChangeEmail = ({ account }: Props) => {
   const words = useWords('change-email')
-  const { isOpen, setOpen, containerProps } = useDisclosure(words.change)
+  const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-label': words.change })
   const { waiting, load } = useWaitingEmail(account)
   useFocusAfter(containerProps.ref, waiting?.email)
   return (

@@ -1,3 +1,4 @@
+import { useId } from 'preact/hooks'
 import type { Account } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { saveFile } from '../browser/save-file.js'
@@ -32,12 +33,13 @@ export const DataPanel = () => {
 
 export const DeletePanel = ({ account }: { account: Account }) => {
   const words = useWords('account-life')
-  const { isOpen, setOpen, containerProps } = useDisclosure(words.delete)
+  const effects = useId()
+  const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-labelledby': effects })
   return (
     <Panel title={words.delete} lead={words.deleteLead}>
       <div {...containerProps}>
         {isOpen ? (
-          <DeleteAccount account={account} onCancel={() => setOpen(false)} />
+          <DeleteAccount account={account} effects={effects} onCancel={() => setOpen(false)} />
         ) : (
           <Button onPress={() => setOpen(true)}>{words.delete}</Button>
         )}
@@ -46,7 +48,9 @@ export const DeletePanel = ({ account }: { account: Account }) => {
   )
 }
 
-const DeleteAccount = ({ account, onCancel }: { account: Account; onCancel: () => void }) => {
+type DeleteProps = { account: Account; effects: string; onCancel: () => void }
+
+const DeleteAccount = ({ account, effects, onCancel }: DeleteProps) => {
   const words = useWords('account-life')
   const { cancel } = useWords('dashboard')
   const actions = useDashboardActions()
@@ -61,18 +65,13 @@ const DeleteAccount = ({ account, onCancel }: { account: Account; onCancel: () =
 
   return (
     <>
-      <ul class="effects">
+      <ul class="effects" id={effects}>
         {Object.values(words.lost).map((sentence) => (
           <li key={sentence}>{sentence}</li>
         ))}
       </ul>
       <Form submitLabel={words.deleteSure} look="danger" onSubmit={submit}>
-        <Field
-          name="username"
-          label={fill(words.typeUsername, { username: account.username })}
-          autoComplete="off"
-          focused
-        />
+        <Field name="username" label={fill(words.typeUsername, { username: account.username })} autoComplete="off" />
       </Form>
       <Button look="quiet" onPress={onCancel}>
         {cancel}

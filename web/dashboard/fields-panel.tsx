@@ -27,7 +27,7 @@ export const FieldsPanel = ({ account, fields }: Props) => {
   const words = useWords('profile-fields')
   const labelOf = useFieldLabel()
   const shownValue = useShownValue()
-  const { isOpen, setOpen, containerProps } = useDisclosure(words.edit)
+  const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-label': words.edit })
   const editable = fields.filter(({ editedBy }) => editedBy === 'user')
   return (
     <Panel title={words.title}>

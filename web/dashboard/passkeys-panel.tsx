@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 import { longestPasskeyName } from '#contract/name-lengths.js'
 import type { Factors, Passkey } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
@@ -78,8 +78,11 @@ const PasskeyRow = ({ passkey, isNeeded }: RowProps) => {
   const { reload } = useDashboardActions()
   const { locale } = useSettings()
   const { name, createdAt, lastUsedAt, synced } = passkey
+  const question = useId()
   const [wanted, setWanted] = useState<'rename' | 'remove'>('rename')
-  const { isOpen, setOpen, containerProps } = useDisclosure(name)
+  const { isOpen, setOpen, containerProps } = useDisclosure(
+    wanted === 'remove' ? { 'aria-labelledby': question } : { 'aria-label': name },
+  )
   const open = (what: 'rename' | 'remove') => {
     setWanted(what)
     setOpen(true)
@@ -115,7 +118,7 @@ const PasskeyRow = ({ passkey, isNeeded }: RowProps) => {
           ) : wanted === 'rename' ? (
             <RenamePasskey passkey={passkey} onDone={done} onCancel={() => setOpen(false)} />
           ) : (
-            <RemovePasskey passkey={passkey} onDone={done} onCancel={() => setOpen(false)} />
+            <RemovePasskey passkey={passkey} questionId={question} onDone={done} onCancel={() => setOpen(false)} />
           )}
         </div>
       </div>
@@ -156,7 +159,7 @@ const RenamePasskey = ({ passkey, onDone, onCancel }: ChangeProps) => {
 }
 
 /** Asks for a second press, because the user cannot sign in with it afterwards. */
-const RemovePasskey = ({ passkey, onDone, onCancel }: ChangeProps) => {
+const RemovePasskey = ({ passkey, questionId, onDone, onCancel }: ChangeProps & { questionId: string }) => {
   const words = useWords('passkeys')
   const actions = useDashboardActions()
   const remove = async () => {
@@ -166,5 +169,13 @@ const RemovePasskey = ({ passkey, onDone, onCancel }: ChangeProps) => {
     actions.showSuccess(words.removed)
     await onDone()
   }
-  return <Question question={words.removeAsk} sure={words.removeSure} onSure={remove} onCancel={onCancel} />
+  return (
+    <Question
+      question={words.removeAsk}
+      questionId={questionId}
+      sure={words.removeSure}
+      onSure={remove}
+      onCancel={onCancel}
+    />
+  )
 }

@@ -23,7 +23,7 @@ const isInAddress = () => location.hash === `#${anchor}`
 export const PasswordPanel = ({ account }: Props) => {
   const words = useWords('dashboard')
   const common = useWords('common')
-  const { isOpen, setOpen, containerProps } = useDisclosure(words.changePassword, isInAddress)
+  const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-label': words.changePassword }, isInAddress)
   useEffect(() => {
     const onHashChange = () => isInAddress() && setOpen(true)
     addEventListener('hashchange', onHashChange)

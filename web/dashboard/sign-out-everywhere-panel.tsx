@@ -1,3 +1,4 @@
+import { useId } from 'preact/hooks'
 import { client } from '../browser/client.js'
 import { leaveSignedOut } from '../browser/sign-out.js'
 import { Panel } from '../components/panel.js'
@@ -8,6 +9,7 @@ import { useDashboardActions } from './dashboard-actions.js'
 export const SignOutEverywherePanel = () => {
   const words = useWords('dashboard')
   const actions = useDashboardActions()
+  const leadId = useId()
 
   const signOut = async () => {
     const answer = await client.logoutAll()
@@ -16,8 +18,8 @@ export const SignOutEverywherePanel = () => {
   }
 
   return (
-    <Panel title={words.everywhere} lead={words.everywhereLead}>
-      <AskFirst label={words.everywhere} sure={words.everywhereSure} onSure={signOut} />
+    <Panel title={words.everywhere} lead={words.everywhereLead} leadId={leadId}>
+      <AskFirst label={words.everywhere} questionId={leadId} sure={words.everywhereSure} onSure={signOut} />
     </Panel>
   )
 }

@@ -7,7 +7,8 @@ import { useStableCallback } from './stable-callback.js'
 export const useFocusAfter = (place: RefObject<HTMLElement | null>, step: string | undefined) => {
   const known = useRef(step)
   const moveIfLost = useStableCallback(() => {
-    if (isFocusLost()) moveFocusTo(place.current)
+    // What is closed has no name of its own, but its button has.
+    if (isFocusLost()) moveFocusTo(place.current?.querySelector('button') ?? place.current)
   })
   useEffect(() => {
     if (known.current !== step) moveIfLost()
@@ -15,11 +16,14 @@ export const useFocusAfter = (place: RefObject<HTMLElement | null>, step: string
   }, [step])
 }
 
+/** Of the opened part: a label, or the sentence that has to be read before anything in it is pressed. */
+type Name = { 'aria-label': string } | { 'aria-labelledby': string }
+
 /**
  * A button that is replaced by what it opens. The opened part gets the focus as a whole, so that a held Enter key does not
  * press a button in it. Escape closes it, and closing returns the focus to the button.
  */
-export const useDisclosure = (label: string, openAtFirst: () => boolean = () => false) => {
+export const useDisclosure = (name: Name, openAtFirst: () => boolean = () => false) => {
   const [isOpen, setOpen] = useState(openAtFirst)
   const container = useRef<HTMLDivElement>(null)
   const wasOpen = useRef(isOpen)
@@ -36,5 +40,7 @@ export const useDisclosure = (label: string, openAtFirst: () => boolean = () => 
     event.stopPropagation()
     setOpen(false)
   }
-  return { isOpen, setOpen, containerProps: { ref: container, role: 'group' as const, 'aria-label': label, onKeyDown } }
+  // While it is closed, the button says the name.
+  const group = isOpen ? { role: 'group' as const, ...name } : {}
+  return { isOpen, setOpen, containerProps: { ref: container, onKeyDown, ...group } }
 }

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
 import { saveFile } from '../browser/save-file.js'
 import { leaveSignedOut } from '../browser/sign-out.js'
@@ -16,11 +16,12 @@ type Props = { endIfExpired: (refusal: Refusal) => boolean }
 /** Who does not want to go on can take the data, and delete the account. */
 export const LeaveInstead = ({ endIfExpired }: Props) => {
   const words = useWords('profile-fields')
-  const { isOpen, setOpen, containerProps } = useDisclosure(words.decline)
+  const lead = useId()
+  const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-labelledby': lead })
   return (
     <div {...containerProps}>
       {isOpen ? (
-        <Leaving endIfExpired={endIfExpired} />
+        <Leaving lead={lead} endIfExpired={endIfExpired} />
       ) : (
         <Button look="quiet" onPress={() => setOpen(true)}>
           {words.decline}
@@ -30,7 +31,7 @@ export const LeaveInstead = ({ endIfExpired }: Props) => {
   )
 }
 
-const Leaving = ({ endIfExpired }: Props) => {
+const Leaving = ({ lead, endIfExpired }: Props & { lead: string }) => {
   const words = useWords('profile-fields')
   const sentenceFor = useSentences()
   const problemsOf = useProblems({ other_username: 'username' })
@@ -50,7 +51,9 @@ const Leaving = ({ endIfExpired }: Props) => {
 
   return (
     <>
-      <p class="lead">{words.declineLead}</p>
+      <p class="lead" id={lead}>
+        {words.declineLead}
+      </p>
       {problem !== undefined && <Notice kind="error">{problem}</Notice>}
       <Button onPress={download}>{words.download}</Button>
       <Form submitLabel={words.deleteSure} look="danger" onSubmit={remove}>

@@ -106,8 +106,7 @@ const Sent = ({ email, sentence, onOtherAddress }: SentProps) => {
       <span class="heading-icon">
         <MailIcon />
       </span>
-      <Heading text={words.sentHeading} focused />
-      <p class="lead">{sentence}</p>
+      <Heading text={words.sentHeading} lead={sentence} focused />
       <ContinuesTo returnTo={returnToInAddress()} />
       <p class="card-note">{words.noMail}</p>
       <SendAgain send={() => sendLink(email)} sent={words.sentAgain} />

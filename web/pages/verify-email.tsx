@@ -173,6 +173,7 @@ const ByCode = () => {
     applicationToReturnTo(returnTo) === undefined ? finish(returnTo) : setResult('confirmed_signed_in'),
   )
   const noTriesLeft = triesUsedUp || !codeUsable
+  const sentence = email === undefined ? words.sent : fill(words.sentTo, { email })
 
   const submit = async ({ code = '' }: Values): Promise<Problems | undefined> => {
     const typed = code.replace(/[\s-]/g, '').toUpperCase()
@@ -195,8 +196,7 @@ const ByCode = () => {
       <span class="heading-icon">
         <MailIcon />
       </span>
-      <Heading text={words.checkMail} />
-      {!noTriesLeft && <p class="lead">{email === undefined ? words.sent : fill(words.sentTo, { email })}</p>}
+      <Heading text={words.checkMail} lead={noTriesLeft ? undefined : sentence} focused={!noTriesLeft} />
       <ContinuesTo returnTo={returnTo} />
       {noTriesLeft ? (
         <Notice kind="error" focused={triesUsedUp}>
@@ -232,7 +232,7 @@ const CodeForm = ({ onSubmit }: { onSubmit: (values: Values) => Promise<Problems
   const words = useWords('verify-email')
   return (
     <Form submitLabel={words.submitCode} onSubmit={onSubmit}>
-      <CodeField label={words.code} hint={words.codeHint} maxLength={12} focused />
+      <CodeField label={words.code} hint={words.codeHint} maxLength={12} />
     </Form>
   )
 }

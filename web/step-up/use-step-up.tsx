@@ -45,7 +45,7 @@ type Props = StepUp & { username: string; onSignedOut: () => void }
 export const StepUpDialog = ({ methods, done, username, onSignedOut }: Props) => {
   const words = useWords('step-up')
   return (
-    <Dialog title={words.heading} onCancel={() => done(false)}>
+    <Dialog title={words.heading} lead={<p>{words.leadChange}</p>} onCancel={() => done(false)}>
       {(close) => {
         const finish = (proven: boolean) => {
           close()
@@ -53,7 +53,6 @@ export const StepUpDialog = ({ methods, done, username, onSignedOut }: Props) =>
         }
         return (
           <>
-            <p>{words.leadChange}</p>
             <StepUpForm methods={methods} username={username} onProven={() => finish(true)} onSignedOut={onSignedOut} />
             <Button look="quiet" onPress={() => finish(false)}>
               {words.cancel}

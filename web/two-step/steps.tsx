@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
 import type { Answer, Refusal } from '#client/client.js'
 import type { TotpBegun } from '#contract/schemas.js'
+import { Announced } from '../components/announced.js'
 import { Button } from '../components/button.js'
 import { CodeField } from '../components/code-field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
-import { useAnnouncement } from '../hooks/announcement.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fullDate } from '../words/dates.js'
 import { fill } from '../words/format.js'
@@ -44,7 +44,7 @@ export const AddApp = <Added,>({ totp, confirm, onAdded, problemsOf }: AddProps<
         </a>
       </p>
       <Form submitLabel={words.confirm} onSubmit={submit}>
-        <CodeField label={words.code} inputMode="numeric" maxLength={12} focused />
+        <CodeField label={words.code} inputMode="numeric" maxLength={12} />
       </Form>
     </>
   )
@@ -71,9 +71,6 @@ type CodesProps = { codes: string[]; username: string; isRenewed?: boolean; onDo
 /** Shown once. On paper they stand alone, under the names of the site and the account. */
 export const RecoveryCodes = ({ codes, username, isRenewed = false, onDone }: CodesProps) => {
   const words = useWords('two-step')
-  const lead = isRenewed ? words.newCodesLead : words.codesLead
-  // The codes are a list, which the user reads one by one.
-  useAnnouncement(lead)
   const [copied, setCopied] = useState(false)
   const copy = async () => {
     await navigator.clipboard.writeText(codes.join('\n')).then(
@@ -83,7 +80,8 @@ export const RecoveryCodes = ({ codes, username, isRenewed = false, onDone }: Co
   }
   return (
     <>
-      <p class="panel-lead">{lead}</p>
+      {/* The codes are a list, which the user reads one by one. */}
+      <Announced class="panel-lead" text={isRenewed ? words.newCodesLead : words.codesLead} />
       <OnPaper username={username} />
       <ul class="recovery-codes" aria-label={words.codesList}>
         {codes.map((code) => (

@@ -199,7 +199,7 @@ export const de: Words = {
       special: 'ein Sonderzeichen',
     },
     strongEnough: 'Stärke „Gut“ oder besser',
-    missing: 'Dieses Passwort erfüllt die unten markierten Anforderungen nicht.',
+    missing: 'Es fehlt noch: {rules}.',
     errors: {
       too_weak: 'Das Passwort ist zu schwach.',
       too_long: 'Das Passwort darf höchstens 256 Zeichen haben.',

@@ -194,7 +194,7 @@ export const en = {
       special: 'a special character',
     } satisfies Record<PasswordRuleId, string>,
     strongEnough: 'a strength of “Good” or better',
-    missing: 'This password does not meet the requirements marked below.',
+    missing: 'Still missing: {rules}.',
     errors: {
       too_weak: 'This password is too weak.',
       too_long: 'A password can have at most 256 characters.',

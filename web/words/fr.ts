@@ -190,7 +190,7 @@ export const fr: Words = {
       special: 'un caractère spécial',
     },
     strongEnough: 'une robustesse « Bonne » ou mieux',
-    missing: 'Ce mot de passe ne remplit pas les critères signalés ci-dessous.',
+    missing: 'Il manque encore : {rules}.',
     errors: {
       too_weak: 'Le mot de passe est trop faible.',
       too_long: 'Le mot de passe ne doit pas dépasser 256 caractères.',

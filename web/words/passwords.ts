@@ -4,9 +4,10 @@ import type { RefusalCode } from '#contract/refusals.js'
 import type { Problems } from '../components/form.js'
 import { useWords } from '../hooks/settings.js'
 import type { Words } from './catalogue.js'
+import { fill } from './format.js'
 import { useProblems } from './refusals.js'
 
-type PasswordWords = Pick<Words['password'], 'rules' | 'missing' | 'errors' | 'feedback'>
+type PasswordWords = Pick<Words['password'], 'rules' | 'strongEnough' | 'missing' | 'errors' | 'feedback'>
 
 /** Sentences by id. A newer server may send an id that this page does not know; it is left out. */
 const sentencesOf = <Id extends string>(ids: string[], sentences: Record<Id, string>) =>
@@ -22,17 +23,18 @@ export const feedbackOf = ({ feedback }: PasswordFindings, words: PasswordWords)
 }
 
 /**
- * Why a password was rejected. The list of rules shows which of them are broken, and below it is advice, so neither is said
- * here too. A password that breaks no rule is too weak for a reason that stands here.
+ * Why a password was rejected: what it lacks, in the words of the list of rules. How to make it stronger is said below the list;
+ * a password that breaks no rule is too weak for a reason that stands here.
  */
 export const errorsOf = ({ errors, feedback }: PasswordFindings, words: PasswordWords) => {
+  const lacking = sentencesOf(errors, { ...words.rules, too_weak: words.strongEnough })
   const breaksRule = errors.some((id) => Object.hasOwn(words.rules, id))
   const others = errors.flatMap((id) => {
     const sentences = sentencesOf([id], words.errors)
     if (id !== 'too_weak') return sentences
     return breaksRule ? [] : [[...sentences, ...feedbackOf({ errors, feedback }, words)].join(' ')]
   })
-  return breaksRule ? [words.missing, ...others] : others
+  return breaksRule ? [fill(words.missing, { rules: lacking.join(', ') }), ...others] : others
 }
 
 /** `useProblems` for a form with a new password, whose field shows every broken rule. */
