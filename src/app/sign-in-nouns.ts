@@ -140,7 +140,7 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
     takeBackAccount: createTakeBack(takingBack),
     recoverAccount: createOperatorRecovery(takingBack),
     ...signInsNouns,
-    leaving: createLeaving({ ...deps, ...nouns, deleteAccount }),
+    leaving: createLeaving({ ...deps, ...nouns, deleteAccount, proofs, freshFor: config.freshFor }),
     proofs,
     providerName,
   }

@@ -1,11 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openStores } from '../../src/commands/open-stores.js'
+import { isRefused } from '../../src/contract/outcome.js'
+import { operatorClient } from '../../src/domain/sessions/client.js'
+import { readEmail } from '../../src/domain/users/email.js'
 import { minutes } from '../../src/lib/durations.js'
-import { addAuthenticator } from '../support/authenticator.js'
-import type { Browser } from '../support/client.js'
+import { onlyAddress } from '../providers/provider-setup.js'
+import { addAuthenticator, createAuthenticator } from '../support/authenticator.js'
+import { type Browser, createBrowser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
-import { addPasskey, signInWith as signInWithPasskey } from '../support/passkey.js'
+import { addPasskey, createPasskey, signInWith as signInWithPasskey } from '../support/passkey.js'
 import { profileFieldsFile } from '../support/profile-fields.js'
 import { signInWith, startProviders, type TestProviders } from '../support/providers/test-providers.js'
+import { latchkey as command } from '../support/terminal.js'
 
 const path = '/api/auth/second-factor'
 const JWT_SECRET = 'c6M0xkq2Vw9nYb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxO'
@@ -22,6 +28,8 @@ let before: Latchkey
 let latchkey: Latchkey
 /** With another version of the terms. */
 let other: Latchkey
+/** Where every account needs a second factor. */
+let strict: Latchkey
 
 beforeAll(async () => {
   providers = await startProviders()
@@ -32,9 +40,10 @@ beforeAll(async () => {
   const settings = { ...providers.settings, ...shared, ...terms, PROFILE_FIELDS_FILE: file.path }
   latchkey = await startLatchkey({ settings, clock: before.clock })
   other = await startLatchkey({ settings: { ...settings, TERMS_VERSION: '2' }, clock: before.clock })
+  strict = await startLatchkey({ settings: { ...settings, SECOND_FACTOR: 'required' }, clock: before.clock })
 })
 afterAll(async () => {
-  for (const each of [other, latchkey, before]) await each.stop()
+  for (const each of [strict, other, latchkey, before]) await each.stop()
   await providers.close()
   await file.remove()
 })
@@ -48,13 +57,28 @@ const sessionsOf = (username: string) =>
     'select methods from refresh_token_records where user_id = (select id from users where username = $1)',
     [username],
   )
+/** Each of the instances may have sent it. */
+const mailTo = async (address: string, pattern: RegExp) => {
+  const sent = () => [before, latchkey, other, strict].flatMap(({ mails }) => mails())
+  const found = () => sent().find(({ to, subject, text }) => to === address && pattern.test(`${subject}\n${text}`))
+  await expect.poll(found, { timeout: 60_000 }).toBeDefined()
+  return found()?.text ?? ''
+}
+const tokenIn = (text: string) => /#token=([\w-]+)/.exec(text)?.[1]
+/** Every step is open again. */
+const askAgain = async (username: string) => {
+  await before.sql.query('delete from agreed_terms where user_id = (select id from users where username = $1)', [
+    username,
+  ])
+  await before.sql.query("update users set fields = '{}' where username = $1", [username])
+}
 /** Signed in by the form of a registration that has asked for everything. */
 const registered = async (username: string, asked: object) => {
   const tab = latchkey.browser()
   const email = `${username}@example.com`
   await tab.post('/api/auth/register', { username, email, password: goodPassword, ...asked })
-  const { text } = await latchkey.mailTo(email, /verify-email#token=/)
-  const entered = await tab.post('/api/auth/verify-email', { token: /#token=([\w-]+)/.exec(text)?.[1] })
+  const token = tokenIn(await mailTo(email, /verify-email#token=/))
+  const entered = await tab.post('/api/auth/verify-email', { token })
   expect(entered.status).toBe(200)
   return tab
 }
@@ -90,7 +114,9 @@ describe('fields that are required and the terms are asked for last, and once', 
     await answerBoth(tab)
     expect((await login(latchkey.browser(), 'ada')).status).toBe(200)
     // A running session is not asked.
-    expect((await running.post('/api/auth/refresh')).status).toBe(200)
+    const atLatchkey = createBrowser(latchkey.url, running.jar)
+    expect((await atLatchkey.post('/api/auth/refresh')).status).toBe(200)
+    expect(await isSignedIn(atLatchkey)).toBe(true)
     const events = (await tab.get('/api/auth/events')).body.events as { kind: string; reason: string | null }[]
     const kinds = events.map(({ kind, reason }) => `${kind} ${reason}`)
     expect(kinds).toEqual(expect.arrayContaining(['fields_changed costcenter', 'terms_agreed 1', 'signed_in password']))
@@ -119,8 +145,7 @@ describe('fields that are required and the terms are asked for last, and once', 
       await registered('cy', { fields: { costcenter: '1' }, terms: '1' }),
       latchkey.url,
     )
-    await before.sql.query("update users set fields = '{}' where username = 'cy'")
-    await before.sql.query('delete from agreed_terms')
+    await askAgain('cy')
     const tab = latchkey.browser()
     const asked = await signInWithPasskey(tab, passkey)
     expect([asked.status, asked.body]).toEqual([202, profile])
@@ -148,6 +173,73 @@ describe('fields that are required and the terms are asked for last, and once', 
   })
 })
 
+describe('after an enrolment', () => {
+  /** How a user without a second factor comes in, by a name of their own. */
+  const waysIn: Record<string, (tab: Browser, name: string) => Promise<unknown>> = {
+    password: async (tab, name) => {
+      await before.signedUp(name)
+      await login(tab, name)
+    },
+    provider: (tab, name) => {
+      providers.issuer.become({ sub: name, email: `${name}@example.com` })
+      return signInWith(tab, 'provider-a')
+    },
+    invitation: async (tab, name) => {
+      const email = `${name}@example.com`
+      const address = readEmail(email)
+      if (isRefused(address)) throw new Error(`${email} is no address`)
+      const made = await strict.app.nouns.invitations.invite(address, operatorClient('root'))
+      const invite = 'token' in made ? made.token : ''
+      await tab.post('/api/auth/register', { username: name, email, password: goodPassword, invite })
+      await tab.post('/api/auth/verify-email', { token: tokenIn(await mailTo(email, /verify-email#token=/)) })
+    },
+  }
+  const add: Record<string, (tab: Browser) => ReturnType<Browser['act']>> = {
+    otp: async (tab) => {
+      const { code } = createAuthenticator(String((await tab.act('/api/auth/totp')).body.secret), before)
+      return tab.act('/api/auth/totp/confirm', { code: code() })
+    },
+    passkey: async (tab) => {
+      const { body: options } = await tab.act('/api/auth/passkeys/options')
+      return tab.act('/api/auth/passkeys', { credential: createPasskey(strict.url).create(options) })
+    },
+  }
+
+  it.each([
+    ['password', 'otp', 'pwd'],
+    ['provider', 'passkey', 'provider'],
+    ['provider', 'otp', 'provider'],
+    ['invitation', 'passkey', 'pwd'],
+    ['invitation', 'otp', 'pwd'],
+  ] as const)('by %s with %s, both are asked for, and the session has both proofs', async (way, factor, first) => {
+    const name = `${way}${factor}`
+    const tab = strict.browser()
+    await waysIn[way]?.(tab, name)
+    expect((await tab.get(path)).body).toMatchObject({ next: 'enrolment', mailedCodeRequired: true })
+    expect((await tab.post(path, { terms: '1' })).body.code).toBe('other_step')
+    await tab.post(`${path}/mail`)
+    const mailedCode = /^\s*([A-Z2-9]{4}-?[A-Z2-9]{4})\s*$/m.exec(
+      await mailTo(`${name}@example.com`, /Your code for/),
+    )?.[1]
+    expect((await tab.post(path, { mailedCode })).status).toBe(202)
+    const earlier = tab.copy()
+    const added = await add[factor]?.(tab)
+    expect([added?.status, added?.body.next]).toEqual([factor === 'otp' ? 200 : 201, 'profile'])
+    if (factor === 'otp') expect(added?.body.recoveryCodes).toHaveLength(10)
+    expect((await earlier.get(path)).status).toBe(401)
+    await answerBoth(tab)
+    expect(await sessionsOf(name)).toContainEqual({ methods: [first, factor] })
+  })
+
+  it('a passkey alone is enough, and leads to them at once', async () => {
+    const { passkey } = await addPasskey(await before.signedUp('kim'), before.url)
+    const tab = strict.browser()
+    const asked = await signInWithPasskey(tab, passkey, { origin: strict.url })
+    expect([asked.status, asked.body]).toEqual([202, profile])
+    await answerBoth(tab)
+  })
+})
+
 describe('the terms', () => {
   it('are asked for by version: two instances do not ask in turns', async () => {
     const tab = other.browser()
@@ -159,9 +251,8 @@ describe('the terms', () => {
   it('do not stand between a reset and its password', async () => {
     const tab = other.browser()
     await tab.post('/api/auth/reset-password', { email: 'ada@example.com' })
-    const { text } = await other.mailTo('ada@example.com', /reset-password#token=/)
     const reset = await tab.post('/api/auth/reset-password/confirm', {
-      token: /#token=([\w-]+)/.exec(text)?.[1],
+      token: tokenIn(await mailTo('ada@example.com', /reset-password#token=/)),
       password: 'copper-Meadow-47-lighthouse',
     })
     expect(reset.status).toBe(204)
@@ -171,16 +262,24 @@ describe('the terms', () => {
 
   it('let a user who declines take the data and delete the account, and nothing else', async () => {
     await before.signedUp('eve')
+    const [{ id } = { id: '' }] = await before.sql.query<{ id: string }>(
+      `with agreed as (insert into agreed_terms select id, '0', now() from users where username = 'eve' returning user_id)
+       update users set fields = '{"team": "blue"}' from agreed where id = agreed.user_id returning id`,
+    )
     const tab = latchkey.browser()
     await login(tab, 'eve')
     const exported = await tab.get(`${path}/export`)
-    expect([exported.status, (exported.body.account as { username: string }).username]).toEqual([200, 'eve'])
+    expect([exported.status, exported.body]).toMatchObject([
+      200,
+      { account: { username: 'eve', fields: { team: 'blue' } }, agreedTerms: [{ version: '0' }] },
+    ])
     for (const forbidden of ['/api/auth/me', '/api/auth/account', '/api/auth/export'])
       expect((await tab.get(forbidden)).status).toBe(401)
     const typo = await tab.post(`${path}/delete`, { username: 'ada' })
     expect(typo.body.code).toBe('other_username')
     expect((await tab.post(`${path}/delete`, { username: 'eve' })).status).toBe(204)
-    expect(await before.sql.query("select 1 from users where username = 'eve'")).toEqual([])
+    expect(await before.sql.query('select 1 from users where id = $1', [id])).toEqual([])
+    expect(await before.sql.query('select 1 from agreed_terms where user_id = $1', [id])).toEqual([])
     const [event] = await before.sql.query(
       "select ip from events where kind = 'account_deleted' order by id desc limit 1",
     )
@@ -202,8 +301,73 @@ describe('the terms', () => {
     expect(answers.filter(({ status }) => status === 202)).toHaveLength(1)
   })
 
+  it('are answered once, by the browser that was asked, and in time', async () => {
+    await before.signedUp('gil')
+    await before.sql.query('update users set fields = \'{"costcenter": "1"}\' where username = \'gil\'')
+    const asked = async () => {
+      const tab = latchkey.browser()
+      expect((await login(tab, 'gil')).body).toEqual(agree)
+      return tab
+    }
+    const [one, late] = [await asked(), await asked()]
+    expect((await latchkey.browser().post(path, { terms: '1' })).body.code).toBe('challenge_over')
+    const before10 = (await sessionsOf('gil')).length
+    const answers = await Promise.all(Array.from({ length: 10 }, () => one.copy().post(path, { terms: '1' })))
+    const given = answers.map(({ status, body }) => (status === 200 ? 'signed in' : body.code)).sort()
+    expect(given).toEqual([...Array.from({ length: 9 }, () => 'challenge_over'), 'signed in'])
+    expect(await sessionsOf('gil')).toHaveLength(before10 + 1)
+    await before.advance(11 * minutes)
+    expect((await late.post(path, { terms: '1' })).body.code).toBe('challenge_over')
+    expect((await late.get(`${path}/export`)).status).toBe(401)
+    expect(await sessionsOf('gil')).toHaveLength(before10 + 1)
+  })
+
+  it('let no one leave whose session would not be fresh: neither a trusted device nor an old sign-in at a provider', async () => {
+    const stale = async (tab: Browser, username: string, methods: readonly string[]) => {
+      const exported = await tab.get(`${path}/export`)
+      expect([exported.status, exported.body]).toMatchObject([403, { code: 'fresh_sign_in_required', methods }])
+      expect((await tab.post(`${path}/delete`, { username })).body.code).toBe('fresh_sign_in_required')
+    }
+    const app = await addAuthenticator(await before.signedUp('hana'), before)
+    const trusting = latchkey.browser()
+    await login(trusting, 'hana')
+    await trusting.post(path, { code: app.code(), trustDevice: true })
+    expect((await trusting.get(`${path}/export`)).status).toBe(200)
+    await answerBoth(trusting)
+    await askAgain('hana')
+    expect((await login(trusting, 'hana')).body).toEqual(profile)
+    await stale(trusting, 'hana', ['totp', 'recovery_code'])
+
+    // This provider does not say when its user has signed in there.
+    providers.github.become({ login: 'ivo' }, onlyAddress('ivo@example.com'))
+    const tab = latchkey.browser()
+    await signInWith(tab, 'provider-b')
+    // A new account has nothing to guard.
+    expect((await tab.get(`${path}/export`)).status).toBe(200)
+    await answerBoth(tab)
+    await askAgain('ivo')
+    await signInWith(tab, 'provider-b')
+    await stale(tab, 'ivo', ['mail'])
+  })
+
   it('need an address to read them at', async () => {
     const starting = startLatchkey({ stores: 'embedded', settings: { TERMS_VERSION: '1' } })
     await expect(starting).rejects.toThrow(/TERMS_VERSION: needs TERMS_URL/)
   })
+})
+
+it('fields purge deletes the values of many users in small transactions', async () => {
+  await before.sql.query(
+    `insert into users (id, email, email_key, username, username_key, created_at, fields)
+     select gen_random_uuid(), n || '@many.example', n || '@many.example', 'many' || n, 'many' || n, now(), '{"gone": "x", "team": "y"}'
+     from generate_series(1, 1001) as n`,
+  )
+  const store = { openStores: (role: 'service' | 'owner') => openStores(latchkey.config, role) }
+  const purged = await command(store, ['fields', 'purge', 'gone', '--yes'])
+  expect(purged.out).toBe('Deleted the value of 1,001 users.\n')
+  const left = await before.sql.query(
+    `select fields::text, count(*)::int as users, count(distinct xmin::text)::int as transactions
+     from users where username like 'many%' group by fields::text`,
+  )
+  expect(left).toEqual([{ fields: '{"team": "y"}', users: 1001, transactions: 3 }])
 })

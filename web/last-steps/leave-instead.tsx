@@ -36,14 +36,17 @@ const Leaving = ({ lead, endIfExpired }: Props & { lead: string }) => {
   const sentenceFor = useSentences()
   const problemsOf = useProblems({ other_username: 'username' })
   const [problem, setProblem] = useState<string>()
+  const sentenceOf = (refusal: Refusal) =>
+    refusal.refused === 'fresh_sign_in_required' ? words.proveFirst : sentenceFor(refusal)
 
   const download = async () => {
     const answer = await exportBeforeSession()
-    setProblem(answer.refused && !endIfExpired(answer) ? sentenceFor(answer) : undefined)
+    setProblem(answer.refused && !endIfExpired(answer) ? sentenceOf(answer) : undefined)
     if (!answer.refused) saveFile(JSON.stringify(answer.value, null, 2), 'account-data.json', 'application/json')
   }
   const remove = async ({ username = '' }: Values): Promise<Problems | undefined> => {
     const answer = await deleteBeforeSession({ username: username.trim() })
+    if (answer.refused === 'fresh_sign_in_required') return { notice: words.proveFirst }
     if (answer.refused) return endIfExpired(answer) ? undefined : problemsOf(answer)
     leaveSignedOut('account_deleted')
     return undefined

@@ -590,6 +590,8 @@ export const de: Words = {
     terms: 'Nutzungsbedingungen',
     agreeAfter: 'gelesen und stimme ihnen zu.',
     decline: 'Ich möchte nicht fortfahren',
+    proveFirst:
+      'Damit wir sicher sind, dass Sie es sind: Melden Sie sich in einem privaten Fenster mit Ihrem Passwort an, und mit einem Code, wenn danach gefragt wird. Mit „Passwort vergessen?“ bekommen Sie ein Passwort, wenn Sie keines haben.',
     declineLead:
       'Dann werden Sie nicht angemeldet. Sie können trotzdem Ihre Daten herunterladen oder Ihr Konto endgültig löschen.',
     download: 'Meine Daten herunterladen',

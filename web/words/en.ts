@@ -539,6 +539,8 @@ export const en = {
     terms: 'terms of use',
     agreeAfter: 'and agree to them.',
     decline: 'I do not want to go on',
+    proveFirst:
+      'To be sure that it is you: sign in in a private window with your password, and with a code if you are asked for one. “Forgot password?” gives you a password if you have none.',
     declineLead: 'Then you are not signed in. You can still download your data or delete your account for good.',
     download: 'Download my data',
     typeUsername: 'To delete the account, type your username',

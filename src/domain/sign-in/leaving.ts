@@ -1,11 +1,14 @@
-import { refuse } from '../../contract/outcome.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { Clock } from '../../lib/clock.js'
 import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
 import type { Database } from '../../platform/database/database.js'
 import type { AccountChanges } from '../accounts/account-changes.js'
 import type { AccountDeletion } from '../accounts/account-deletion.js'
+import type { Proofs } from '../proofs/proofs.js'
 import type { Client } from '../sessions/client.js'
+import type { FirstProof } from '../sessions/sessions.js'
 import { usernameKey } from '../users/username.js'
-import type { Users } from '../users/users.js'
+import type { User, Users } from '../users/users.js'
 import type { Challenges } from './challenges.js'
 
 type Dependencies = {
@@ -14,37 +17,58 @@ type Dependencies = {
   challenges: Pick<Challenges, 'find' | 'lock'>
   accountChanges: Pick<AccountChanges, 'bySignIn'>
   deleteAccount: AccountDeletion
+  proofs: Pick<Proofs, 'methodsFor'>
+  clock: Clock
+  freshFor: number
 }
 
 export type Leaving = ReturnType<typeof createLeaving>
 
 /** What users can do who have given every proof and do not agree to the terms: take their data, and go. */
-export const createLeaving = ({ database, users, challenges, accountChanges, deleteAccount }: Dependencies) => ({
-  userOf: async (token: string) => {
+export const createLeaving = (deps: Dependencies) => {
+  const { database, users, challenges, accountChanges, deleteAccount, proofs, clock, freshFor } = deps
+
+  /**
+   * As a session asks for it: a trusted device, or an old sign-in at a provider, is not enough. An account that never had a session
+   * holds nothing that a stranger could want.
+   */
+  const isFresh = ({ hasSignedIn }: User, { trustedDevice, provenAt = clock.now() }: FirstProof) =>
+    !hasSignedIn || (trustedDevice === undefined && clock.now().getTime() - provenAt.getTime() <= freshFor)
+
+  const find = async (token: string) => {
     const challenge = await challenges.find(token)
     if (challenge && !challenge.proof) return refuse('other_step')
     const user = challenge && (await users.findEnabled(challenge.userId))
-    return user ?? refuse('challenge_over')
-  },
+    if (!user || !challenge.proof) return refuse('challenge_over')
+    if (isFresh(user, challenge.proof)) return { challenge, user }
+    return refuse('fresh_sign_in_required', { methods: await proofs.methodsFor(user) })
+  }
 
-  /** The username is a sign that the user means it. */
-  deleteAccount: async (token: string, username: string, client: Client) => {
-    const challenge = await challenges.find(token)
-    if (!challenge) return refuse('challenge_over')
-    if (!challenge.proof) return refuse('other_step')
-    return commitUnlessRefused(database, async (sql) => {
-      const user = await users.lockForDeletion(sql, challenge.userId)
-      if (!user || user.disabled || !(await challenges.lock(sql, token))) return refuse('challenge_over')
-      if (usernameKey(username) !== usernameKey(user.username)) return refuse('other_username')
-      const { to } = await deleteAccount(sql, user, 'account_deleted')
-      // As by a session of the user: then the event keeps no address.
-      const caller = { userId: user.id, sessionId: challenge.id, generation: 0 }
-      await accountChanges.bySignIn(
-        sql,
-        { user, client, caller },
-        { account_deleted: { mail: { byOperator: false, to } } },
-      )
-      return undefined
-    })
-  },
-})
+  return {
+    userOf: async (token: string) => {
+      const found = await find(token)
+      return isRefused(found) ? found : found.user
+    },
+
+    /** The username is a sign that the user means it. */
+    deleteAccount: async (token: string, username: string, client: Client) => {
+      const found = await find(token)
+      if (isRefused(found)) return found
+      const { challenge } = found
+      return commitUnlessRefused(database, async (sql) => {
+        const user = await users.lockForDeletion(sql, challenge.userId)
+        if (!user || user.disabled || !(await challenges.lock(sql, token))) return refuse('challenge_over')
+        if (usernameKey(username) !== usernameKey(user.username)) return refuse('other_username')
+        const { to } = await deleteAccount(sql, user, 'account_deleted')
+        // As by a session of the user: then the event keeps no address.
+        const caller = { userId: user.id, sessionId: challenge.id, generation: 0 }
+        await accountChanges.bySignIn(
+          sql,
+          { user, client, caller },
+          { account_deleted: { mail: { byOperator: false, to } } },
+        )
+        return undefined
+      })
+    },
+  }
+}

@@ -12,11 +12,19 @@ import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { clearsChallenge, needsChallenge } from './challenge-document.js'
 
-const exportRefusals = routeRefusals('challenge_over', 'other_step', 'cross_site', 'too_many_requests', 'unavailable')
+const exportRefusals = routeRefusals(
+  'challenge_over',
+  'other_step',
+  'fresh_sign_in_required',
+  'cross_site',
+  'too_many_requests',
+  'unavailable',
+)
 const deleteRefusals = routeRefusals(
   'bad_request',
   'challenge_over',
   'other_username',
+  'fresh_sign_in_required',
   'other_step',
   'cross_site',
   'too_many_requests',
