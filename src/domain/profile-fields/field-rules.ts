@@ -6,8 +6,8 @@ import type {
   ProfileFieldDefinition,
 } from '../../contract/profile-fields.js'
 import type { Clock } from '../../lib/clock.js'
-import { days } from '../../lib/durations.js'
-import { readFieldValue } from './field-values.js'
+import { hours } from '../../lib/durations.js'
+import { readFieldValue, type Today } from './field-values.js'
 
 /** Everything that is stored for a user, also of fields that have left the file. */
 export type StoredFields = FieldValues
@@ -16,23 +16,28 @@ export type InvalidFieldsRefusal = Refused<'invalid_fields'> & { fields: { key: 
 /** What is stored afterwards, and which values have changed. */
 type Changed = { fields: StoredFields; changed: readonly string[] }
 
-/** The user's own day may be one ahead of ours. */
-const todayOf = (clock: Clock) => new Date(clock.now().getTime() + 1 * days).toISOString().slice(0, 10)
+/** The user's own day may be another one than ours: the zones are from 12 hours behind UTC to 14 ahead. */
+const todayOf = (clock: Clock): Today => {
+  const dayAt = (from: number) => new Date(clock.now().getTime() + from).toISOString().slice(0, 10)
+  return { first: dayAt(-12 * hours), last: dayAt(14 * hours) }
+}
 
 const own = (values: StoredFields, key: string) => (Object.hasOwn(values, key) ? values[key] : undefined)
 
 type Dependencies = { clock: Clock; definitions: readonly ProfileFieldDefinition[] }
 
 /** What stored values count today. */
-export const createFieldLookups = ({ clock, definitions }: Dependencies) => {
-  /** A value that the file of today would not take counts as missing. It stays in the export of the user. */
+export const createFieldLookups = ({ definitions }: Pick<Dependencies, 'definitions'>) => {
+  /**
+   * A value that the present file would not take counts as missing. It stays in the export of the user. The bound `today` is about
+   * the day on which a value is given, and not about the days after it.
+   */
   const known = (stored: StoredFields): FieldValues => {
     if (definitions.length === 0) return {}
-    const today = todayOf(clock)
     return Object.fromEntries(
       definitions.flatMap((definition) => {
         const value = own(stored, definition.key)
-        const isKnown = value !== undefined && 'value' in readFieldValue(definition, value, today)
+        const isKnown = value !== undefined && 'value' in readFieldValue(definition, value, undefined)
         return isKnown ? [[definition.key, value]] : []
       }),
     )
@@ -54,7 +59,8 @@ export const createFieldEdits = ({ clock, definitions }: Dependencies) => {
     const definition = definitions.find((each) => each.key === key)
     if (!definition) return 'unknown'
     if (by === 'user' && definition.editedBy === 'administrators') return 'administrators_only'
-    const value = readFieldValue(definition, given, todayOf(clock))
+    // What operators enter or import may be of another day.
+    const value = readFieldValue(definition, given, by === 'user' ? todayOf(clock) : undefined)
     if ('fault' in value) return value.fault
     return value.value === null && definition.required && by === 'user' ? 'required' : value
   }

@@ -4,7 +4,13 @@ import { displayName } from '../users/display-name.js'
 
 /** A value as it is stored, nothing if it was left empty, or what is wrong with it. */
 export type ReadValue = { value: FieldValue | null } | { fault: FieldFaultId }
-type Read = (text: string, definition: ProfileFieldDefinition, today: string) => FieldFaultId | { value: string }
+/** The first and the last day that is today somewhere on earth. */
+export type Today = { first: string; last: string }
+type Read = (
+  text: string,
+  definition: ProfileFieldDefinition,
+  today: Today | undefined,
+) => FieldFaultId | { value: string }
 
 const countOf = (text: string) => Array.from(text).length
 
@@ -25,8 +31,6 @@ const isDay = (text: string) => {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text)
 }
 
-/** A bound of a date, as a day. */
-const dayOf = (bound: string, today: string) => (bound === 'today' ? today : bound)
 export const isDateBound = (text: string) => text === 'today' || isDay(text)
 
 const isWebAddress = (text: string) => {
@@ -44,14 +48,20 @@ const readers: Readonly<Record<Exclude<FieldType, 'boolean'>, Read>> = {
   url: (text, definition) => lengthFault(text, definition) ?? (isWebAddress(text) ? { value: text } : 'url'),
   date: (text, { min, max }, today) => {
     if (!isDay(text)) return 'date'
-    if (min !== undefined && text < dayOf(min, today)) return 'too_early'
-    return max !== undefined && text > dayOf(max, today) ? 'too_late' : { value: text }
+    const earliest = min === 'today' ? today?.first : min
+    const latest = max === 'today' ? today?.last : max
+    if (earliest !== undefined && text < earliest) return 'too_early'
+    return latest !== undefined && text > latest ? 'too_late' : { value: text }
   },
   choice: (text, { options = [] }) => (options.some(({ value }) => value === text) ? { value: text } : 'choice'),
 }
 
-/** The one place that judges a value, whoever gives it. `today` is a day in UTC. */
-export const readFieldValue = (definition: ProfileFieldDefinition, given: unknown, today: string): ReadValue => {
+/** The one place that judges a value, whoever gives it. Without `today` it judges one that was given on another day. */
+export const readFieldValue = (
+  definition: ProfileFieldDefinition,
+  given: unknown,
+  today: Today | undefined,
+): ReadValue => {
   if (given === null || given === '') return { value: null }
   if (definition.type === 'boolean') return typeof given === 'boolean' ? { value: given } : { fault: 'wrong_type' }
   if (typeof given !== 'string') return { fault: 'wrong_type' }

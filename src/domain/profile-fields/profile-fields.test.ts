@@ -53,6 +53,8 @@ describe('a value', () => {
     [{ type: 'date', min: '1900-01-01', max: 'today' }, '1899-12-31', 'too_early'],
     [{ type: 'date', min: '1900-01-01', max: 'today' }, '2026-05-05', '2026-05-05'],
     [{ type: 'date', min: '1900-01-01', max: 'today' }, '2026-05-06', 'too_late'],
+    [{ type: 'date', min: 'today' }, '2026-05-04', '2026-05-04'],
+    [{ type: 'date', min: 'today' }, '2026-05-03', 'too_early'],
     [choice, 'red', 'red'],
     [choice, 'green', 'choice'],
     [choice, 'constructor', 'choice'],
@@ -61,7 +63,7 @@ describe('a value', () => {
     [{ type: 'boolean' }, 'true', 'wrong_type'],
     [{ type: 'boolean' }, null, null],
   ])('of %j given as %j is read as %j', (more, given, expected) => {
-    const read = readFieldValue(definitionOf(more), given, '2026-05-05')
+    const read = readFieldValue(definitionOf(more), given, { first: '2026-05-04', last: '2026-05-05' })
     expect('fault' in read ? read.fault : read.value).toBe(expected)
   })
 })
