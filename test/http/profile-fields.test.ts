@@ -211,13 +211,4 @@ describe('the file', () => {
     const starting = startLatchkey({ stores: 'embedded', settings: { PROFILE_FIELDS_FILE: file.path } })
     await expect(starting).rejects.toThrow(/^PROFILE_FIELDS_FILE: fields\[0\]\.key must be .*fields\.json/)
   })
-
-  it('is written as TypeScript', async () => {
-    await file.replace(everyField)
-    const environment = { PROFILE_FIELDS_FILE: file.path }
-    const { out } = await run(store, ['fields', 'types'], { environment })
-    expect(out).toContain('department?: "sales" | "support"')
-    expect(out).toContain('newsletter?: boolean')
-    expect(out).toContain('/** Staff number. Edited by administrators */')
-  })
 })

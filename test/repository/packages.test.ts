@@ -7,7 +7,10 @@ import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { typeOf } from '../../scripts/contract-types.mjs'
 import { readPackages } from '../../scripts/packages.mjs'
+import { profileFieldsFile } from '../support/profile-fields.js'
 import { read } from '../support/project.js'
+import { noStore } from '../support/stores.js'
+import { latchkey } from '../support/terminal.js'
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
 const run = promisify(execFile)
@@ -143,6 +146,38 @@ describe('the types of the client', () => {
     const page = `declare const ask: (question: string) => Promise<string>\ndeclare const show: (text: string) => void\n`
     texts.push(prelude + page + (await examplesIn('docs/own-pages.md')).join('\n'))
     expect(await compiled(texts, { skipDefaultLibCheck: true })).toBe('')
+  })
+
+  it('take the types that latchkey fields types writes', async () => {
+    const { path, remove } = await profileFieldsFile()
+    onTestFinished(remove)
+    const written = await latchkey(noStore, ['fields', 'types'], { environment: { PROFILE_FIELDS_FILE: path } })
+    const use = `
+      import { createClient } from '@latchkey/client'
+      const client = createClient()
+      const person = { username: 'ada', email: 'ada@example.com', password: 'x' }
+      const given: RegistrationFields = { department: 'sales', newsletter: true }
+      const changes: ProfileFieldChanges = { department: 'support', nickname: null }
+      void client.register({ ...person, fields: given })
+      void client.changeAccount({ fields: changes })
+      void client.secondFactor({ fields: changes })
+      const account = await client.account()
+      if (!account.refused) {
+        const { department, staffnumber } = account.value.user.fields as ProfileFields
+        const shown: ['sales' | 'support' | undefined, string | undefined] = [department, staffnumber]
+        void shown
+      }
+      // @ts-expect-error A registration without a required field.
+      export const lacking: RegistrationFields = { newsletter: true }
+      // @ts-expect-error No option of the choice.
+      export const unknown: ProfileFieldChanges = { department: 'x' }
+      // @ts-expect-error What is required cannot be removed.
+      export const removed: ProfileFieldChanges = { department: null }
+      // @ts-expect-error Only administrators edit it.
+      export const forbidden: ProfileFieldChanges = { staffnumber: '7' }`
+    expect(await compiled([written.out + use], { skipDefaultLibCheck: true, exactOptionalPropertyTypes: true })).toBe(
+      '',
+    )
   })
 
   it('are those of the contract and of the API document, and refuse a body that the service would', async () => {

@@ -10,11 +10,30 @@ const typeOf = ({ type, options = [] }: ProfileFieldDefinition) => {
 const commentOf = ({ labels, key, editedBy }: ProfileFieldDefinition) =>
   `/** ${labelIn(labels, 'en', key).replaceAll('*/', '* /')}${editedBy === 'user' ? '' : '. Edited by administrators'} */`
 
-/** The type of `fields` of an account, of the claim and of a webhook, as TypeScript. Every value may be missing. */
-export const fieldTypesOf = (definitions: readonly ProfileFieldDefinition[]) =>
-  [
+type Member = (definition: ProfileFieldDefinition) => string
+
+const value: Member = (each) => `${each.key}?: ${typeOf(each)}`
+/** What is required can be changed, and not removed. */
+const change: Member = (each) => `${value(each)}${each.required ? '' : ' | null'}`
+const registered: Member = (each) =>
+  each.required && each.registration ? `${each.key}: ${typeOf(each)}` : change(each)
+
+const typeWith = (name: string, comment: string, member: Member, definitions: readonly ProfileFieldDefinition[]) => [
+  '',
+  `/** ${comment} */`,
+  `export type ${name} = {`,
+  ...definitions.flatMap((each) => [`  ${commentOf(each)}`, `  ${member(each)}`]),
+  '}',
+]
+
+/** The types of `fields`, as TypeScript: where they are read, in a registration, and in a change of the account. */
+export const fieldTypesOf = (definitions: readonly ProfileFieldDefinition[]) => {
+  const ofUsers = definitions.filter(({ editedBy }) => editedBy === 'user')
+  const read = '`fields` of an account, a webhook, the service API and the claim. Every value can be missing.'
+  return [
     '// Made by `latchkey fields types` from PROFILE_FIELDS_FILE: do not edit.',
-    'export type ProfileFields = {',
-    ...definitions.flatMap((each) => [`  ${commentOf(each)}`, `  ${each.key}?: ${typeOf(each)}`]),
-    '}',
+    ...typeWith('ProfileFields', read, value, definitions),
+    ...typeWith('RegistrationFields', '`fields` of a registration.', registered, ofUsers),
+    ...typeWith('ProfileFieldChanges', '`fields` of a change of the account; null removes a value.', change, ofUsers),
   ].join('\n')
+}

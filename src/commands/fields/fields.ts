@@ -71,11 +71,11 @@ Lists the fields of PROFILE_FIELDS_FILE, and those that have left the file while
 }
 
 export const fieldsTypes: Command = {
-  summary: 'Write the profile fields as a TypeScript type',
+  summary: 'Write the profile fields as TypeScript types',
   help: `latchkey fields types > profile-fields.ts
 
-Writes the type of \`fields\` of an account, of webhooks, of the service API and of the claim \`fields\`, from PROFILE_FIELDS_FILE.
-It opens no database.`,
+Writes the types of \`fields\` from PROFILE_FIELDS_FILE: \`ProfileFields\` is what an account, a webhook, the service API and the claim
+have, \`RegistrationFields\` what a registration takes, \`ProfileFieldChanges\` what a change of the account takes. It opens no database.`,
 
   run: async (args, context) => {
     readArguments(args, {}, [])
