@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isRefused } from '#contract/outcome.js'
 import { openStores } from '../../src/commands/open-stores.js'
-import { isRefused } from '../../src/contract/outcome.js'
 import { operatorClient } from '../../src/domain/sessions/client.js'
 import { readEmail } from '../../src/domain/users/email.js'
 import { minutes } from '../../src/lib/durations.js'
