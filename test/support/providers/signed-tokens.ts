@@ -1,11 +1,25 @@
-import { createHmac, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto'
+import {
+  createHmac,
+  generateKeyPairSync,
+  type KeyObject,
+  type KeyPairKeyObjectResult,
+  randomUUID,
+  sign,
+} from 'node:crypto'
 
 export type Claims = Record<string, unknown>
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
+/** Looking for primes takes longer than most tests: the issuers of a test process take these in turn. */
+const keyPairs: KeyPairKeyObjectResult[] = []
+const differentKeyPairs = 6
+let taken = 0
+
 export const createSigningKey = () => {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const turn = taken++ % differentKeyPairs
+  keyPairs[turn] ??= generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const { privateKey, publicKey } = keyPairs[turn]
   const kid = randomUUID()
   return { kid, privateKey, jwk: { ...publicKey.export({ format: 'jwk' }), kid, alg: 'RS256', use: 'sig' } }
 }
