@@ -6,16 +6,7 @@ import { pathToFileURL } from 'node:url'
 const [, , modules, directory] = argv
 const { openDatabase } = await import(pathToFileURL(`${modules}/platform/database/open.js`).href)
 
-const open = async () => {
-  try {
-    return await openDatabase({ embedded: { directory } })
-  } catch (error) {
-    console.log(error instanceof Error ? `${error.name}: ${error.message}` : String(error))
-    process.exit(3)
-  }
-}
-
-const database = await open()
+const database = await openDatabase({ embedded: { directory } })
 await database.query('create table if not exists written (id integer primary key, half integer, padding text)')
 const [{ last }] = await database.query('select coalesce(max(id), 0) as last from written')
 stdout.write('open\n')

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { chmod, mkdir, mkdtemp, readdir, realpath, rm, symlink } from 'node:fs/promises'
+import { chmod, lstat, mkdir, mkdtemp, readdir, realpath, rm, symlink } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -11,6 +11,15 @@ export class DataDirectoryInUse extends OperatorError {
   constructor(directory: string) {
     super(
       `The data directory ${directory} is in use by another running Latchkey: stop that one first, or choose another DATA_DIR.`,
+    )
+  }
+}
+
+export class DataDirectoryOfAnotherUser extends OperatorError {
+  override name = 'DataDirectoryOfAnotherUser'
+  constructor(directory: string) {
+    super(
+      `The data directory ${directory} is in use by a Latchkey that another user runs: run the command as that user.`,
     )
   }
 }
@@ -49,17 +58,27 @@ const placeOf = async (directory: string) => join(await realpath(dirname(directo
 export const connectToHolder = async (directory: string): Promise<Socket | undefined> => {
   const place = await placeOf(directory).catch(() => undefined)
   if (place === undefined || process.platform === 'win32') return undefined
-  // Never in the temporary folder, where other users may listen too: only who may write here may be believed.
+  // Never in the temporary folder, where other users may listen too.
   const home = dirname(place)
   const folder = await createShortName(home, place, directory)
   try {
     const paths = await socketsOf(folder.path, place)
     const answers = await Promise.all(paths.map(async (path) => await ask(path)))
     const held = paths.find((_, at) => answers[at] === 'held')
-    return held === undefined ? undefined : await connectPast(held)
+    if (held === undefined) return undefined
+    if (!(await isOfThisUser(home, held))) throw new DataDirectoryOfAnotherUser(directory)
+    return await connectPast(held)
   } finally {
     await folder.remove()
   }
+}
+
+/** What the holder says is believed, the paths of files too: an account that was taken over must not lead root by that. */
+const isOfThisUser = async (home: string, socket: string) => {
+  const own = process.getuid?.()
+  const folder = await lstat(home)
+  const { uid } = await lstat(socket)
+  return uid === own && (folder.uid === own || folder.uid === 0)
 }
 
 // On Windows, a named pipe has one owner and ends with its process.
