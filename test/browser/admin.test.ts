@@ -16,6 +16,7 @@ import {
   visit,
 } from '../support/chromium.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { everyField, profileFieldsFile } from '../support/profile-fields.js'
 
 type Member = Awaited<ReturnType<typeof signedUpInGroup>>
 
@@ -26,9 +27,11 @@ let sam: Member
 /** One tab for all tests about what an administrator does: another screen in it costs no new page. */
 let graces: Awaited<ReturnType<typeof visit>>
 let adaId: string
+let file: Awaited<ReturnType<typeof profileFieldsFile>>
 
 beforeAll(async () => {
-  const settings = { ADMIN_GROUP: 'admins', SUPPORT_GROUP: 'helpdesk' }
+  file = await profileFieldsFile(everyField.filter(({ required }) => !required))
+  const settings = { ADMIN_GROUP: 'admins', SUPPORT_GROUP: 'helpdesk', PROFILE_FIELDS_FILE: file.path }
   ;[latchkey, browser] = await Promise.all([startLatchkey({ settings }), openChromium()])
   grace = await signedUpInGroup(latchkey, 'grace', 'admins')
   sam = await signedUpInGroup(latchkey, 'sam', 'helpdesk')
@@ -41,6 +44,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await graces?.context.close()
   await latchkey?.stop()
+  await file?.remove()
 })
 
 const wide = { width: 1280, height: 900 }
@@ -212,8 +216,25 @@ it('manages groups, invitations and who may use an application', async () => {
   await page.getByRole('button', { name: 'Remove from staff' }).waitFor()
   await go(page, 'Groups')
   await page.getByRole('link', { name: 'Members of staff: 1' }).click()
-  await page.getByText('In the group staff').waitFor()
   await expect.poll(() => rows(page).count()).toBe(1)
+  expect(await page.getByLabel('Group', { exact: true }).inputValue()).toBe('staff')
+  await page.getByLabel('State', { exact: true }).selectOption('Disabled')
+  await page.getByText('No user is found.').waitFor()
+  await page.getByLabel('State', { exact: true }).selectOption('All')
+  await page.getByLabel('Group', { exact: true }).selectOption('All groups')
+  await page.getByLabel('Second factor').selectOption('Without a second factor')
+  await expect.poll(() => page.getByRole('link', { name: 'grace' }).count()).toBe(0)
+  await page.getByRole('link', { name: 'barbara' }).click()
+  await page.getByRole('button', { name: 'Change further details…' }).click()
+  await page.getByLabel('Staff number').fill('42')
+  await page.getByLabel('Website').fill('javascript:alert(1)')
+  await press(page, 'Save')
+  await page.getByText('Please enter an address that begins with https://').waitFor()
+  await page.getByLabel('Website').fill('https://example.com/b')
+  await press(page, 'Save')
+  await page.getByText('The details of barbara are saved.').waitFor()
+  await page.getByText('https://example.com/b', { exact: true }).waitFor()
+  expect(await page.getByRole('link', { name: 'https://example.com/b' }).count()).toBe(0)
 
   await go(page, 'Invitations')
   await page.getByRole('button', { name: 'Invite a user…' }).click()

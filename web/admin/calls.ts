@@ -6,6 +6,7 @@ import type {
   AdminApplicationPatch,
   AdminEventQuery,
   AdminEvents,
+  AdminFields,
   AdminGroup,
   AdminGroupDeletion,
   AdminGroupsPatch,
@@ -15,9 +16,9 @@ import type {
   AdminSelf,
   AdminUser,
   AdminUserDetails,
-  AdminUserQuery,
   AdminUsers,
 } from '#contract/admin/admin-bodies.js'
+import type { ProfileFieldChanges } from '#contract/profile-fields.js'
 import { client } from '../browser/client.js'
 import { queryString } from './query-string.js'
 
@@ -32,12 +33,15 @@ const pathOf = (id: string) => `users/${encodeURIComponent(id)}`
 export const calls = {
   self: () => read<AdminSelf>('self'),
   overview: () => read<AdminOverview>('overview'),
-  users: (query: Static<typeof AdminUserQuery>) => read<AdminUsers>(`users${queryString(query)}`),
+  users: (query: Record<'search' | 'group' | 'state' | 'factor' | 'after', string>) =>
+    read<AdminUsers>(`users${queryString(query)}`),
   user: (id: string) => read<AdminUserDetails>(pathOf(id)),
   changeUser: (id: string, action: UserAction, body: { reason?: string }) =>
     change('POST', `${pathOf(id)}/${action}`, body),
   changeGroups: (id: string, groups: Static<typeof AdminGroupsPatch>) =>
     change<AdminUser>('PATCH', `${pathOf(id)}/groups`, groups),
+  changeFields: (id: string, fields: ProfileFieldChanges) =>
+    change<Static<typeof AdminFields>>('PATCH', `${pathOf(id)}/fields`, { fields }),
   deleteUser: (id: string, sure: { username: string }) => change('POST', `${pathOf(id)}/delete`, sure),
   invitations: () => read<{ invitations: AdminInvitation[] }>('invitations'),
   invite: (invitation: Static<typeof AdminInvite>) => change<AdminInvitation>('POST', 'invitations', invitation),

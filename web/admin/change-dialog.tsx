@@ -6,6 +6,7 @@ import { Button } from '../components/button.js'
 import { Dialog } from '../components/dialog.js'
 import { Field } from '../components/field.js'
 import { type FieldProblems, Form, type Problems, type Values } from '../components/form.js'
+import { useFieldProblems } from '../components/profile-fields.js'
 import { useWords } from '../hooks/settings.js'
 import { useProblems } from '../words/refusals.js'
 import { useAdmin } from './admin-context.js'
@@ -93,10 +94,11 @@ const focusHeadingIfLost = () =>
 const useChangeProblems = () => {
   const words = useWords('admin')
   const problemsOf = useProblems(fields)
+  const fieldProblems = useFieldProblems()
   return (refusal: Refusal): Problems => {
     if (refusal.refused === 'other_username') return { fields: { username: [words.otherUsername] } }
     if (refusal.refused === 'too_many_groups') return { notice: words.tooManyGroups }
-    return problemsOf(refusal)
+    return fieldProblems(refusal) ?? problemsOf(refusal)
   }
 }
 

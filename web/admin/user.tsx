@@ -14,6 +14,7 @@ import { useRead } from './use-read.js'
 import { StateBadge } from './user-cells.js'
 import { UserChanges } from './user-changes.js'
 import { AccountFacts, FactorFacts } from './user-facts.js'
+import { UserFields } from './user-fields.js'
 import { UserGroups } from './user-groups.js'
 import { UserWhy } from './user-why.js'
 
@@ -40,6 +41,7 @@ export const UserScreen = ({ id }: { id: string }) => {
               </div>
               <div>
                 <AccountFacts user={shown} />
+                {shown.fieldDefinitions.length > 0 && <UserFields user={shown} reload={reload} />}
                 <FactorFacts user={shown} />
                 <UserGroups user={shown} reload={reload} />
                 <ApplicationsOf user={shown} />

@@ -1,41 +1,31 @@
 import { useEffect, useState } from 'preact/hooks'
+import { adminPageSize } from '#contract/admin/admin-api.js'
 import type { AdminUser } from '#contract/admin/admin-bodies.js'
 import { useDebounced } from '../hooks/debounced.js'
 import { useWords } from '../hooks/settings.js'
-import { fill } from '../words/format.js'
 import { calls } from './calls.js'
 import { FilterField } from './filter-field.js'
-import { fragmentOf, type Place, replaceQuery } from './place.js'
+import { FilterSelect } from './filter-select.js'
+import { type Place, replaceQuery } from './place.js'
 import { Loaded, Screen } from './screen.js'
 import { type Column, PagedTable } from './table.js'
-import { usePages } from './use-read.js'
+import { usePages, useRead } from './use-read.js'
 import { Ago, GroupNames, StateBadge, UserLink } from './user-cells.js'
+
+type Filter = Record<'search' | 'group' | 'state' | 'factor', string>
 
 export const UsersScreen = ({ query }: Pick<Place, 'query'>) => {
   const words = useWords('admin')
-  const { group } = query
-  const [typed, setTyped] = useState(query.search ?? '')
-  const search = useDebounced(typed.trim())
-  useEffect(() => replaceQuery('users', { search, group }), [search, group])
+  const { search = '', group = '', state = '', factor = '' } = query
+  const [typed, setTyped] = useState<Filter>({ search, group, state, factor })
+  const settled = useDebounced(JSON.stringify({ ...typed, search: typed.search.trim() }))
+  useEffect(() => replaceQuery('users', JSON.parse(settled)), [settled])
   const columns = useColumns()
-  const { items, ...pages } = usePages((after) => askForUsers(search, group, after), search)
+  const { items, ...pages } = usePages((after) => askForUsers(JSON.parse(settled), after), settled)
   return (
     <Screen title={words.users}>
       <section class="panel">
-        <search>
-          <FilterField
-            label={words.userList.search}
-            hint={words.userList.searchHint}
-            value={typed}
-            onInput={setTyped}
-            maxLength={254}
-          />
-          {group !== undefined && (
-            <p class="filter-note">
-              {fill(words.userList.inGroup, { group })} <a href={fragmentOf('users')}>{words.userList.anyGroup}</a>
-            </p>
-          )}
-        </search>
+        <UserFilter filter={typed} onChange={(change) => setTyped((known) => ({ ...known, ...change }))} />
         <Loaded value={items} {...pages}>
           {(users) => (
             <PagedTable
@@ -54,9 +44,62 @@ export const UsersScreen = ({ query }: Pick<Place, 'query'>) => {
   )
 }
 
-const askForUsers = async (search: string, group: string | undefined, after?: string) => {
-  const answer = await calls.users({ search, ...(group && { group }), ...(after && { after }) })
-  return answer.refused ? answer : { value: { items: answer.value.users, next: answer.value.next } }
+const UserFilter = ({ filter, onChange }: { filter: Filter; onChange: (change: Partial<Filter>) => void }) => {
+  const { userList: words, columns } = useWords('admin')
+  const { value } = useRead(calls.groups)
+  const names = value?.groups.map(({ name }) => name) ?? [filter.group].filter(Boolean)
+  return (
+    <search class="filters" aria-label={words.filter}>
+      <FilterField
+        label={words.search}
+        hint={words.searchHint}
+        value={filter.search}
+        onInput={(search) => onChange({ search })}
+        maxLength={254}
+      />
+      <FilterSelect
+        label={columns.group}
+        value={filter.group}
+        onChange={(group) => onChange({ group })}
+        choices={[{ value: '', label: words.anyGroup }, ...names.map((name) => ({ value: name, label: name }))]}
+      />
+      <FilterSelect
+        label={columns.state}
+        value={filter.state}
+        onChange={(state) => onChange({ state })}
+        choices={[
+          { value: '', label: words.anyState },
+          { value: 'active', label: words.active },
+          { value: 'disabled', label: words.disabled },
+        ]}
+      />
+      <FilterSelect
+        label={columns.factors}
+        value={filter.factor}
+        onChange={(factor) => onChange({ factor })}
+        choices={[
+          { value: '', label: words.anyFactor },
+          { value: 'none', label: words.withoutFactor },
+        ]}
+      />
+    </search>
+  )
+}
+
+/** A page of the API may have few users, or none, and others follow: the service looks at some thousand for each. */
+const mostAsked = 100
+
+const askForUsers = async (filter: Filter, after?: string) => {
+  const items: AdminUser[] = []
+  let next = after ?? null
+  for (let asked = 0; asked < mostAsked; asked += 1) {
+    const answer = await calls.users({ ...filter, after: next ?? '' })
+    if (answer.refused) return answer
+    items.push(...answer.value.users)
+    next = answer.value.next
+    if (next === null || items.length >= adminPageSize) break
+  }
+  return { value: { items, next } }
 }
 
 const useColumns = (): Column<AdminUser>[] => {

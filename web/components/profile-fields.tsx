@@ -25,6 +25,17 @@ export const useFieldLabel = () => {
   return ({ labels, key }: Pick<ProfileFieldDefinition, 'labels' | 'key'>) => labelIn(labels, language, key)
 }
 
+/** As text, also what looks like a link. */
+export const useShownValue = () => {
+  const { yes, no } = useWords('profile-fields')
+  const { language } = useSettings()
+  return ({ options = [] }: ProfileFieldDefinition, value: string | boolean) => {
+    if (typeof value === 'boolean') return value ? yes : no
+    const option = options.find((each) => each.value === value)
+    return option ? labelIn(option.labels, language, value) : value
+  }
+}
+
 type InputProps = { definition: ProfileFieldDefinition; value: string | boolean | undefined; focused: boolean }
 
 const ProfileFieldInput = ({ definition, value, focused }: InputProps) => {

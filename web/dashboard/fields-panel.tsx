@@ -1,26 +1,22 @@
-import { labelIn, type ProfileFieldDefinition } from '#contract/profile-fields.js'
+import type { ProfileFieldDefinition } from '#contract/profile-fields.js'
 import type { Account } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { Panel } from '../components/panel.js'
-import { fieldsTyped, ProfileFieldInputs, useFieldLabel, useFieldProblems } from '../components/profile-fields.js'
+import {
+  fieldsTyped,
+  ProfileFieldInputs,
+  useFieldLabel,
+  useFieldProblems,
+  useShownValue,
+} from '../components/profile-fields.js'
 import { useDisclosure } from '../hooks/focus.js'
-import { useSettings, useWords } from '../hooks/settings.js'
+import { useWords } from '../hooks/settings.js'
 import { useProblems } from '../words/refusals.js'
 import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
 
 type Props = { account: Account; fields: readonly ProfileFieldDefinition[] }
-
-const useShownValue = () => {
-  const { yes, no } = useWords('profile-fields')
-  const { language } = useSettings()
-  return ({ options = [] }: ProfileFieldDefinition, value: string | boolean) => {
-    if (typeof value === 'boolean') return value ? yes : no
-    const option = options.find((each) => each.value === value)
-    return option ? labelIn(option.labels, language, value) : value
-  }
-}
 
 /** What the operator asks users for. Values are text, also those that look like a link. */
 export const FieldsPanel = ({ account, fields }: Props) => {

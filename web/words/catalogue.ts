@@ -48,5 +48,5 @@ export const sections = {
     'password',
     'step-up',
   ],
-  admin: ['admin', 'dashboard', 'common', 'refusals', 'step-up', 'passkeys', 'not-found'],
+  admin: ['admin', 'dashboard', 'profile-fields', 'common', 'refusals', 'step-up', 'passkeys', 'not-found'],
 } as const satisfies Record<PageName, readonly (keyof Words)[]>

@@ -96,8 +96,11 @@ export const admin: Words['admin'] = {
     search: 'Suche',
     searchHint:
       'Anfang eines Benutzernamens, einer E-Mail-Adresse, eines Namens oder Nachnamens, oder eine ganze Kennung',
-    inGroup: 'In der Gruppe {group}',
-    anyGroup: 'Alle Konten anzeigen',
+    filter: 'Filter',
+    anyGroup: 'Alle Gruppen',
+    anyState: 'Alle',
+    anyFactor: 'Mit und ohne',
+    withoutFactor: 'Ohne zweiten Faktor',
     empty: 'Kein Konto gefunden.',
     active: 'Aktiv',
     disabled: 'Gesperrt',
@@ -248,6 +251,13 @@ export const admin: Words['admin'] = {
     remove: 'Entfernen',
     removed: '{username} ist nicht mehr in {group}.',
     told: 'Darüber wird keine E-Mail versendet; auf der Kontoseite ist es zu sehen.',
+  },
+  fieldChanges: {
+    title: 'Weitere Angaben von {username} ändern',
+    lead: 'Die neuen Werte gelten sofort. Anwendungen, die sie erfahren, erhalten sie bei der nächsten Anmeldung oder Erneuerung.',
+    told: 'Darüber wird keine E-Mail versendet; auf der Kontoseite ist es zu sehen.',
+    submit: 'Speichern',
+    done: 'Die Angaben von {username} sind gespeichert.',
   },
   invite: {
     lead: 'Eine Einladung ist eine E-Mail mit einem Link für ein neues Konto. Bis sie benutzt wird, lässt sie sich zurückziehen.',

@@ -103,8 +103,11 @@ export const admin = {
   userList: {
     search: 'Search',
     searchHint: 'The beginning of a username, an email address, a name or a last name, or a whole id',
-    inGroup: 'In the group {group}',
-    anyGroup: 'Show all users',
+    filter: 'Filter',
+    anyGroup: 'All groups',
+    anyState: 'All',
+    anyFactor: 'With and without',
+    withoutFactor: 'Without a second factor',
     empty: 'No user is found.',
     active: 'Active',
     disabled: 'Disabled',
@@ -254,6 +257,13 @@ export const admin = {
     remove: 'Remove',
     removed: '{username} is not in {group} any more.',
     told: 'The user gets no email about it, and sees it on the account page.',
+  },
+  fieldChanges: {
+    title: 'Change further details of {username}',
+    lead: 'The new values count at once. Applications that are told of them get them at the next sign-in or refresh.',
+    told: 'The user gets no email about it, and sees it on the account page.',
+    submit: 'Save',
+    done: 'The details of {username} are saved.',
   },
   invite: {
     lead: 'Who is invited gets an email with a link for a new account. An invitation can be withdrawn until it is used.',

@@ -96,8 +96,11 @@ export const admin: Words['admin'] = {
     search: 'Rechercher',
     searchHint:
       'Le début d’un nom d’utilisateur, d’une adresse e-mail, d’un prénom ou d’un nom, ou un identifiant entier',
-    inGroup: 'Dans le groupe {group}',
-    anyGroup: 'Afficher tous les utilisateurs',
+    filter: 'Filtrer',
+    anyGroup: 'Tous les groupes',
+    anyState: 'Tous',
+    anyFactor: 'Avec et sans',
+    withoutFactor: 'Sans second facteur',
     empty: 'Aucun utilisateur trouvé.',
     active: 'Actif',
     disabled: 'Désactivé',
@@ -249,6 +252,13 @@ export const admin: Words['admin'] = {
     remove: 'Retirer',
     removed: '{username} n’est plus dans {group}.',
     told: 'L’utilisateur ne reçoit pas d’e-mail, et le voit sur la page du compte.',
+  },
+  fieldChanges: {
+    title: 'Modifier les informations complémentaires de {username}',
+    lead: 'Les nouvelles valeurs comptent aussitôt. Les applications qui les reçoivent les auront à la prochaine connexion ou au prochain renouvellement.',
+    told: 'L’utilisateur ne reçoit pas d’e-mail, et le voit sur la page du compte.',
+    submit: 'Enregistrer',
+    done: 'Les informations de {username} sont enregistrées.',
   },
   invite: {
     lead: 'La personne invitée reçoit un e-mail avec un lien pour un nouveau compte. Une invitation peut être retirée tant qu’elle n’a pas servi.',

@@ -1,0 +1,63 @@
+import { useState } from 'preact/hooks'
+import type { FieldValues, ProfileFieldChanges } from '#contract/profile-fields.js'
+import { Button } from '../components/button.js'
+import { Panel } from '../components/panel.js'
+import { fieldsTyped, ProfileFieldInputs, useFieldLabel, useShownValue } from '../components/profile-fields.js'
+import { useWords } from '../hooks/settings.js'
+import { fill } from '../words/format.js'
+import { useAdmin } from './admin-context.js'
+import { calls } from './calls.js'
+import { ChangeDialog } from './change-dialog.js'
+import type { UserProps } from './user-changes.js'
+import { Facts } from './user-facts.js'
+
+/** What the operator asks users for. Support changes what users edit themselves. */
+export const UserFields = (props: UserProps) => {
+  const words = useWords('profile-fields')
+  const { mayManage } = useAdmin()
+  const labelOf = useFieldLabel()
+  const shownValue = useShownValue()
+  const [isAsked, setAsked] = useState(false)
+  const { fields, fieldDefinitions, self } = props.user
+  const editable = fieldDefinitions.filter(({ editedBy }) => mayManage || editedBy === 'user')
+  return (
+    <Panel title={words.title}>
+      <Facts
+        facts={fieldDefinitions.map((definition) => {
+          const value = fields[definition.key]
+          const notGiven = <span class="muted">{words.notGiven}</span>
+          return [labelOf(definition), value === undefined ? notGiven : shownValue(definition, value)]
+        })}
+      />
+      {editable.length > 0 && !self && <Button onPress={() => setAsked(true)}>{`${words.edit}…`}</Button>}
+      {isAsked && <FieldsDialog {...props} definitions={editable} onClose={() => setAsked(false)} />}
+    </Panel>
+  )
+}
+
+/** Only these are sent: an empty box that was never answered stays so, and the event names what was changed. */
+const changesOf = (typed: ProfileFieldChanges, fields: FieldValues): ProfileFieldChanges =>
+  Object.fromEntries(
+    Object.entries(typed).filter(([key, value]) => (value || undefined) !== (fields[key] || undefined)),
+  )
+
+type DialogProps = UserProps & { definitions: UserProps['user']['fieldDefinitions']; onClose: () => void }
+
+const FieldsDialog = ({ user, definitions, reload, onClose }: DialogProps) => {
+  const words = useWords('admin').fieldChanges
+  const values = { username: user.username }
+  return (
+    <ChangeDialog
+      title={fill(words.title, values)}
+      lead={words.lead}
+      told={words.told}
+      submit={words.submit}
+      call={(typed) => calls.changeFields(user.id, changesOf(fieldsTyped(typed, definitions), user.fields))}
+      done={() => fill(words.done, values)}
+      onDone={reload}
+      onClose={onClose}
+    >
+      <ProfileFieldInputs definitions={definitions} values={user.fields} focused />
+    </ChangeDialog>
+  )
+}
