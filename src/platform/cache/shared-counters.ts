@@ -8,8 +8,6 @@ import { connectRedis } from './redis-client.js'
 /** A counter in Redis: its key without the prefix, how many are used, and when its window ends. */
 export type Counter = { key: string; used: number; ends: Date }
 
-export type SharedCounters = Awaited<ReturnType<typeof openSharedCounters>>
-
 /** So many at once are answered within the timeout of a command. */
 const atOnce = 200
 
