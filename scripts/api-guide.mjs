@@ -38,7 +38,7 @@ export const apiGuide = (routes, limiters, settings) => {
   return `# The API
 
 Every request, but for those of OpenID Connect, which [have a list of their own](#openid-connect). [openapi.json](openapi.json) has the bodies, the answers and the refusals of each, [openapi-admin.json](openapi-admin.json)
-those of [administrators](administrators.md), as does \`/api/docs\` of the running
+those of [administrators](administrators.md), [openapi-service.json](openapi-service.json) those of [other programs](programs.md#the-service-api), as does \`/api/docs\` of the running
 service; the [specification](specification.md) says what they promise. The [limiters](#limiters) are at the end.
 
 ${groups.join('\n\n')}

@@ -8,8 +8,8 @@ const home = fileURLToPath(new URL('..', import.meta.url))
 /** @typedef {{ title?: string, type?: string | string[], const?: unknown, enum?: unknown[], anyOf?: Schema[], items?: Schema, properties?: Record<string, Schema>, patternProperties?: Record<string, Schema>, required?: string[] }} Schema */
 
 export const contractTypes = async () => {
-  const { schemas, refusalCodes, proofMethods, languages } = await readContract()
-  const titled = Object.values(schemas).flatMap(titledIn)
+  const { schemas, webhooks, refusalCodes, proofMethods, languages } = await readContract()
+  const titled = [...Object.values(schemas), ...webhooks].flatMap(titledIn)
   const bodies = new Map(titled.map((schema) => [schema.title ?? '', schema]))
   bodies.delete('RefusalCode')
   bodies.delete('ProviderId')
@@ -19,6 +19,7 @@ export const contractTypes = async () => {
     ['Language', unionOf(languages)],
     ['ProviderId', `\`provider_\${string}\``],
     ['Refused<Code extends string = string>', '{ readonly refused: Code }'],
+    ['WebhookBody', webhooks.map(({ title }) => title).join(' | ')],
     ...[...bodies].map(([name, schema]) => [name, typeOf({ ...schema, title: undefined })]),
   ]
   return `${types.map(([name, text]) => `export type ${name} = ${text}`).join('\n')}\n`
@@ -26,7 +27,7 @@ export const contractTypes = async () => {
 
 /**
  * The contract is TypeScript, so it is bundled in memory and read from there.
- * @returns {Promise<{ schemas: Record<string, Schema>, refusalCodes: string[], proofMethods: string[], languages: string[] }>}
+ * @returns {Promise<{ schemas: Record<string, Schema>, webhooks: Schema[], refusalCodes: string[], proofMethods: string[], languages: string[] }>}
  */
 const readContract = async () => {
   const { outputFiles } = await build({
@@ -35,9 +36,12 @@ const readContract = async () => {
       contents: `import * as bodies from './src/contract/schemas.js'
         import * as refusalBodies from './src/contract/refusal-bodies.js'
         import * as passkeys from './src/contract/passkeys.js'
+        import * as serviceBodies from './src/contract/service-bodies.js'
+        import { webhookBody, webhookTypes } from './src/contract/webhooks.js'
         import { AccountExport } from './src/contract/account-export.js'
         import { InvalidFields, ProfileFieldDefinition } from './src/contract/profile-fields.js'
-        export const schemas = { ...refusalBodies, ...bodies, ...passkeys, InvalidFields, ProfileFieldDefinition, AccountExport }
+        export const schemas = { ...refusalBodies, ...bodies, ...passkeys, ...serviceBodies, InvalidFields, ProfileFieldDefinition, AccountExport }
+        export const webhooks = Object.keys(webhookTypes).map(webhookBody)
         export { proofMethods } from './src/contract/proofs.js'
         export { languages } from './src/contract/languages.js'
         export { refusalCodes } from './src/contract/refusals.js'`,

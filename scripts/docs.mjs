@@ -3,10 +3,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { accountChangesGuide } from './account-changes-guide.mjs'
-import { adminPart } from './admin-document.mjs'
 import { apiGuide } from './api-guide.mjs'
 import { build } from './build.mjs'
 import { compactJson } from './compact-json.mjs'
+import { forAdministrators, forPrograms, partOf } from './document-parts.mjs'
 import { withRefusals } from './troubleshooting.mjs'
 
 await build()
@@ -22,10 +22,11 @@ const { limiters } = await load('domain/limiters/limiters.js')
 const { accountChangeTable } = await load('domain/accounts/account-change-table.js')
 
 /** Starts the service with these settings, and reads its API document and its routes. */
-const readApi = async (/** @type {Record<string, string>} */ settings) => {
+const readApi = async (/** @type {(folder: string) => Record<string, string>} */ settingsFor) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'latchkey-docs-'))
   const fixed = { NODE_ENV: 'test', PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'error', DRAIN_DELAY: '0ms' }
-  const app = await startApp(loadConfig({ ...fixed, ...settings }), {
+  await writeFile(join(dataDir, 'service-keys'), '')
+  const app = await startApp(loadConfig({ ...fixed, ...settingsFor(dataDir) }), {
     onFatal: (/** @type {unknown} */ error) => {
       throw error
     },
@@ -39,8 +40,9 @@ const readApi = async (/** @type {Record<string, string>} */ settings) => {
     await rm(dataDir, { recursive: true })
   }
 }
-const { document } = await readApi({})
-const { document: wholeDocument, routes } = await readApi({ ADMIN_GROUP: 'admins' })
+const { document } = await readApi(() => ({}))
+const { document: withAdministrators, routes } = await readApi(() => ({ ADMIN_GROUP: 'admins' }))
+const { document: withPrograms } = await readApi((folder) => ({ SERVICE_KEYS_FILE: join(folder, 'service-keys') }))
 
 const named = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(
   languages.map((/** @type {string} */ language) => languageName(language, 'en')),
@@ -55,6 +57,7 @@ const files = {
   'docs/account-changes.md': accountChangesGuide(accountChangeTable),
   'docs/looks-and-words.md': looks.replace(/(?<=Pages are in ).*(?=, by the browser's language)/, named),
   'docs/openapi.json': `${compactJson(document)}\n`,
-  'docs/openapi-admin.json': `${compactJson(adminPart(wholeDocument))}\n`,
+  'docs/openapi-admin.json': `${compactJson(partOf(withAdministrators, forAdministrators))}\n`,
+  'docs/openapi-service.json': `${compactJson(partOf(withPrograms, forPrograms))}\n`,
 }
 for (const [path, text] of Object.entries(files)) await writeFile(new URL(path, root), text)

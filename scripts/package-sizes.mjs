@@ -5,6 +5,7 @@ import { bundlePackage, readPackages } from './packages.mjs'
 /** In bytes, by the name of the package and its entry point. @type {Record<string, Record<string, number>>} */
 const budgets = {
   '@latchkey/client': { client: 3_000 },
+  '@latchkey/service': { service: 2_500 },
   '@latchkey/verify': {
     verify: 6_000,
     node: 5_000,

@@ -19,7 +19,7 @@ export type Platform = OpenedPlatform & NounPlatform & { serviceKeys: ServiceKey
 /** What routes use: cookies, the access check, CSRF, limits. */
 export const createHttpParts = (config: Config, platform: Platform, nouns: Nouns) => {
   const { clock } = platform
-  const { tokens, loadedKeys, keysFor, attempts, pendingLinks, events, sessionLookups, proofs } = nouns
+  const { tokens, loadedKeys, keysFor, attempts, pendingLinks, events, sessionLookups, proofs, administrators } = nouns
   const cookies = createCookies({
     secure: config.production,
     host: new URL(config.publicUrl).hostname,
@@ -36,7 +36,13 @@ export const createHttpParts = (config: Config, platform: Platform, nouns: Nouns
   const enrolling = createEnrolling({ callers, csrf, signInCookies, freshness })
   const ceremonyCookies = createCeremonyCookies({ cookies })
   const pendingLinkCookie = createPendingLinkCookie({ cookies, pendingLinks })
-  const serviceCallers = createServiceCallers({ serviceKeys: platform.serviceKeys, limits, events, clock })
+  const serviceCallers = createServiceCallers({
+    serviceKeys: platform.serviceKeys,
+    limits,
+    events,
+    administrators,
+    clock,
+  })
   const guards = createGuards({ callers, csrf, limits, freshness, enrolling, serviceCallers })
   return {
     guards,

@@ -3,6 +3,7 @@ import type { Config } from '../config.js'
 import { signInPath } from '../contract/provider-paths.js'
 import type { TermsOfUse } from '../contract/schemas.js'
 import { applicationIssuer } from '../domain/applications/application-issuer.js'
+import { createUserSearch } from '../domain/users/user-search.js'
 import { accessCheckRoutes } from '../flows/access-check/access-check.routes.js'
 import { createRenewal } from '../flows/access-check/renewal.js'
 import { accountRoutes } from '../flows/account/account.routes.js'
@@ -55,9 +56,12 @@ import { resetPasswordRoutes } from '../flows/reset-password/reset-password.rout
 import { enrolmentCodeRoutes } from '../flows/second-factor/enrolment-code.routes.js'
 import { leavingRoutes } from '../flows/second-factor/leaving.routes.js'
 import { secondFactorRoutes } from '../flows/second-factor/second-factor.routes.js'
+import { serviceUserChangesRoutes } from '../flows/service/change-users.routes.js'
+import { serviceGroupsRoutes } from '../flows/service/groups.routes.js'
+import { serviceInvitationsRoutes } from '../flows/service/invitations.routes.js'
 import { revocationsRoutes } from '../flows/service/revocations.routes.js'
 import { signOutUserRoutes } from '../flows/service/sign-out-user.routes.js'
-import { userLookupRoutes } from '../flows/service/user-lookup.routes.js'
+import { serviceUsersRoutes } from '../flows/service/users.routes.js'
 import { createOwnSessions } from '../flows/sessions/sessions.js'
 import { sessionsRoutes } from '../flows/sessions/sessions.routes.js'
 import { createSocialSignIn } from '../flows/social-sign-in/social-sign-in.js'
@@ -134,7 +138,10 @@ const registerSessionFlows = (server: Server, dependencies: Dependencies) => {
 
 /** For other programs, with a key of their own. */
 const registerServiceFlows = (server: Server, dependencies: Dependencies) => {
-  userLookupRoutes(server, dependencies)
+  serviceUsersRoutes(server, { ...dependencies, userSearch: createUserSearch(dependencies) })
+  serviceUserChangesRoutes(server, dependencies)
+  serviceInvitationsRoutes(server, dependencies)
+  serviceGroupsRoutes(server, dependencies)
   signOutUserRoutes(server, dependencies)
   revocationsRoutes(server, dependencies)
 }
@@ -189,7 +196,8 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
     termsOfUse: termsOf(config),
     recoveredAccounts: createRecoveredAccounts({ ...nouns, ...parts }),
   }
-  const routes = apiDocumentRoutes(server, { guards: parts.guards, accent: config.accentColor })
+  const hasServiceKeys = config.serviceKeysFile !== undefined
+  const routes = apiDocumentRoutes(server, { guards: parts.guards, accent: config.accentColor, hasServiceKeys })
   loginRoutes(server, { ...dependencies, login: createLogin(dependencies) })
   registerRoutes(server, { ...dependencies, register: createRegister(dependencies) })
   inviteRoutes(server, dependencies)

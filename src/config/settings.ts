@@ -169,7 +169,7 @@ export const settings = {
   PRIVACY_URL: { read: linkAddress, otherwise: 'none', meaning: 'Your privacy policy, linked like `TERMS_URL`.' },
   IMPRINT_URL: { read: linkAddress, otherwise: 'none', meaning: 'Your legal notice, linked like `TERMS_URL`.' },
   SUPPORT_URL: { read: supportAddress, otherwise: 'none', meaning: 'Where users find help, linked like `TERMS_URL`; it may also be `mailto:help@example.com`.' },
-  SERVICE_KEYS_FILE: { read: filePath, otherwise: 'none', meaning: 'File with the keys of other programs that may ask `/api/service/`: a name and the SHA-256 of a key on each line, and if they are limited, its scopes and `until=DATE`. `latchkey service-key add NAME` adds one. Read again on SIGHUP.' },
+  SERVICE_KEYS_FILE: { read: filePath, otherwise: 'none', meaning: 'File with the keys of other programs that may ask `/api/service/`: a name and the SHA-256 of a key on each line, and if they are not the usual ones, its scopes, and `until=DATE`. `latchkey service-key add NAME` adds one. Read again on SIGHUP.' },
   WEBHOOK_URL: { read: webhookAddress, otherwise: 'off', secret: true, meaning: 'Address to which events are sent: see docs/webhooks.md. Production needs `https`, unless private addresses are allowed.' },
   WEBHOOK_SECRET: { read: webhookSecrets, otherwise: 'none', secret: true, meaning: 'Signs webhooks: `whsec_` and 24 to 64 random bytes in base64. Several, separated by commas, sign at the same time while you replace a secret. Required with `WEBHOOK_URL`.' },
   WEBHOOK_ALLOW_PRIVATE: { read: oneOf('true', 'false'), fallback: 'false', meaning: '`true` allows a receiver in a private network or on this machine, and plain `http` to it.' },

@@ -177,6 +177,7 @@ export const Revocations = Type.Object(
   },
   { title: 'Revocations' },
 )
+export type Revocations = Static<typeof Revocations>
 
 /** `browser` and `system` are what `device` is made of, for a page to say in its own language. */
 const device = { device: Type.String(), browser: Nullable(Type.String()), system: Nullable(Type.String()) }

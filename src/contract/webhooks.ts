@@ -47,6 +47,11 @@ export const webhookTypes = {
 export type WebhookType = keyof typeof webhookTypes
 export type WebhookData<Type extends WebhookType> = Static<(typeof webhookTypes)[Type]['data']>
 
+/** The type says which data there is. */
+export type WebhookBody = {
+  [Type in WebhookType]: { type: Type; timestamp: string; data: WebhookData<Type> }
+}[WebhookType]
+
 const nameOf = (type: string) =>
   `Webhook${type.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())}`
 

@@ -177,8 +177,8 @@ export const createAdminGuard = (deps: Dependencies) => {
     clientOf: (request: FastifyRequest, reason?: string): Client => {
       const { role, groups } = administratorOf(request)
       const { userId, sessionId } = callers.of(request)
-      const spared = role === 'support' ? { spares: settings.adminGroup } : {}
-      return { ...clientOf(request), actor: { userId, sessionId, groups, reason: reason?.trim(), ...spared } }
+      const spares = role === 'support' ? [settings.adminGroup] : []
+      return { ...clientOf(request), actor: { userId, sessionId, groups, reason: reason?.trim(), spares } }
     },
   }
 }

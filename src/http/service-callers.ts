@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isRefused, refuse } from '../contract/outcome.js'
+import type { Administrators } from '../domain/administrators/administrators.js'
 import type { Events } from '../domain/events/events.js'
 import { type ServiceKeys, type ServiceScope, serviceScopes } from '../domain/service-keys/service-keys.js'
 import type { Client } from '../domain/sessions/client.js'
@@ -27,22 +28,43 @@ export const serviceRefusals = [
   'unavailable',
 ] as const
 
+type Changing = { reason?: string | undefined; spares?: readonly string[] }
+
 const bearer = /^Bearer +(\S+)$/i
 
 /** A program with an expired key tries again and again. One event says it. */
 const reportWindow = 15 * minutes
 const mostReported = 1_000
 
-type Dependencies = { serviceKeys: ServiceKeys; limits: Limits; events: Pick<Events, 'record'>; clock: Clock }
+/** What a change may be refused with besides: keys leave the accounts of administrators alone. */
+export const serviceChangeRefusals = [...serviceRefusals, 'administrators_account'] as const
 
-/** Other programs, known by a key in the Authorization header. Cookies mean nothing on their routes. */
-export const createServiceCallers = ({ serviceKeys, limits, events, clock }: Dependencies) => {
+/** RFC 6750, 3.1. */
+const sendMissingScope = (reply: FastifyReply, scope: ServiceScope) => {
+  const says = `Bearer error="insufficient_scope", scope="${scope}"`
+  const message = `This needs a service key with the scope ${scope}`
+  return sendRefusal(reply.header('WWW-Authenticate', says), refuse('scope_required', { message }))
+}
+
+type Dependencies = {
+  serviceKeys: ServiceKeys
+  limits: Limits
+  events: Pick<Events, 'record'>
+  administrators: Pick<Administrators, 'groups'>
+  clock: Clock
+}
+
+const createReport = ({ events, clock }: Pick<Dependencies, 'events' | 'clock'>) => {
   const isNew = createOncePerWindow({ mostKeys: mostReported, clock })
-
-  const report = async (reason: string, request: FastifyRequest) => {
+  return async (reason: string, request: FastifyRequest) => {
     if (isNew(`${clientConnection(request)} ${reason}`, reportWindow))
       await events.record({ kind: 'service_key_refused', reason }, clientOf(request))
   }
+}
+
+/** Other programs, known by a key in the Authorization header. Cookies mean nothing on their routes. */
+export const createServiceCallers = ({ serviceKeys, limits, events, administrators, clock }: Dependencies) => {
+  const report = createReport({ events, clock })
 
   /** A missing, wrong or expired key. A wrong one counts as a failed sign-in of its network. */
   const refuseKey = async (reason: string | undefined, request: FastifyRequest, reply: FastifyReply) => {
@@ -66,17 +88,16 @@ export const createServiceCallers = ({ serviceKeys, limits, events, clock }: Dep
     // A right key is let in even when the limit of failed sign-ins is reached.
     request.serviceKey = used
     await limits.service(request, reply)
-    if (reply.sent || used.scopes.includes(scope)) return undefined
-    // RFC 6750, 3.1.
-    const says = `Bearer error="insufficient_scope", scope="${scope}"`
-    const message = `This needs a service key with the scope ${scope}`
-    return sendRefusal(reply.header('WWW-Authenticate', says), refuse('scope_required', { message }))
+    return reply.sent || used.scopes.includes(scope) ? undefined : sendMissingScope(reply, scope)
   }
 
   const gates: Readonly<Record<ServiceScope, ReturnType<typeof gateFor>>> = {
     'users:read': gateFor('users:read'),
+    'users:write': gateFor('users:write'),
     'sessions:end': gateFor('sessions:end'),
     'revocations:read': gateFor('revocations:read'),
+    invitations: gateFor('invitations'),
+    groups: gateFor('groups'),
   }
 
   return {
@@ -84,10 +105,18 @@ export const createServiceCallers = ({ serviceKeys, limits, events, clock }: Dep
     withScope: (scope: ServiceScope) => gates[scope],
     /** Which scope a gate asks for; undefined if it is no gate of ours. */
     scopeOf: (gate: unknown) => serviceScopes.find((scope) => gates[scope] === gate),
-    /** The client for an event that a program causes: the key instead of a browser. */
-    clientOf: (request: FastifyRequest): Client => ({
-      ...clientOf(request),
-      userAgent: `service key ${request.serviceKey?.name}`,
-    }),
+    /** For what a request asks beyond the scope of its gate. */
+    hasScope: (request: FastifyRequest, scope: ServiceScope) => request.serviceKey?.scopes.includes(scope) ?? false,
+    sendMissingScope,
+    /**
+     * Who changes something, and why: every event of the change has the key. Members of the groups of administrators are spared:
+     * otherwise a stolen key could keep out those who can stop it.
+     */
+    clientOf: (request: FastifyRequest, { reason, spares = administrators.groups }: Changing = {}): Client => {
+      if (!request.serviceKey) throw new Error('A handler asked for its service key without the gate')
+      const { name } = request.serviceKey
+      const actor = { serviceKey: name, spares, reason: reason?.trim() }
+      return { ...clientOf(request), userAgent: `service key ${name}`, actor }
+    },
   }
 }

@@ -13,8 +13,10 @@ import type { ProfileFields } from '../domain/profile-fields/profile-fields.js'
 import { shownProfile } from '../domain/users/profile-fields.js'
 import type { User } from '../domain/users/users.js'
 
+type Shared = Pick<User, 'id' | 'email' | 'username' | 'provider' | 'providers' | 'groups' | 'createdAt'>
+
 /** What every body about a user has. A field that the contract names and this leaves out does not compile. */
-const sharedBody = ({ id, email, username, provider, providers, groups, createdAt }: User, fields: FieldValues) => ({
+const sharedBody = ({ id, email, username, provider, providers, groups, createdAt }: Shared, fields: FieldValues) => ({
   id,
   email,
   username,
@@ -47,7 +49,10 @@ export const usedApplicationBody = ({ application, since, lastUsedAt }: UsedAppl
 })
 
 /** A user as other programs see them. */
-export const serviceUserBody = (user: User, { known }: Pick<ProfileFields, 'known'>): ServiceUser => ({
+export const serviceUserBody = (
+  user: Shared & Pick<User, 'fields' | 'disabled' | (typeof profileFieldsForPrograms)[number]>,
+  { known }: Pick<ProfileFields, 'known'>,
+): ServiceUser => ({
   ...sharedBody(user, known(user.fields)),
   ...shownProfile(user, profileFieldsForPrograms),
   disabled: user.disabled,

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { adminPath } from '#contract/admin/admin-bodies.js'
-import { adminPart } from '../../scripts/admin-document.mjs'
 import { apiGuide } from '../../scripts/api-guide.mjs'
+import { forAdministrators, partOf } from '../../scripts/document-parts.mjs'
 import { settings } from '../../src/config/settings.js'
 import { limiters } from '../../src/domain/limiters/limiters.js'
 import { operatorClient } from '../../src/domain/sessions/client.js'
@@ -80,7 +80,7 @@ it('docs/api.md and docs/openapi-admin.json are what the routes say: run npm run
   expect(ours.match(/^\| `(GET|POST|PATCH|DELETE) /gm)).toHaveLength(all.filter(({ isHidden }) => !isHidden).length)
   const { body } = await latchkey.browser().get('/api/openapi.json')
   const document = JSON.parse(await read('openapi-admin.json'))
-  expect(document).toEqual(adminPart(body))
+  expect(document).toEqual(partOf(body, forAdministrators))
   expect(await new Validator().validate(document)).toMatchObject({ valid: true })
 })
 
@@ -246,7 +246,7 @@ describe('the API of administrators', () => {
     expect(codeOf(await tab.get(`${adminPath}/users`))).toBe('404 not_found')
     await latchkey.signedUp('pat')
     const pat = await idOf(latchkey, 'pat')
-    const actor = { userId: id, sessionId: crypto.randomUUID(), groups: ['admins'] }
+    const actor = { userId: id, sessionId: crypto.randomUUID(), groups: ['admins'], spares: [] }
     const change = latchkey.app.nouns.operatorChanges.disable({
       userId: pat,
       client: { ip: '192.0.2.1', userAgent: '', actor },

@@ -70,7 +70,6 @@ it('says for every operation its id, which is unique, and what a request needs',
   expect(byId.get('postLogin')?.security).toEqual([])
   expect(byId.get('getAuthMe')?.security).toEqual([{ accessToken: [] }])
   expect(byId.get('postAuthChangePassword')?.security).toEqual([{ accessToken: [], csrfToken: [] }])
-  expect(byId.get('getServiceUsers')?.description).toContain('users:read')
 })
 
 it('says for every operation what its gates refuse, with the headers, and what each code means', async () => {
@@ -85,7 +84,6 @@ it('says for every operation what its gates refuse, with the headers, and what e
   expect(answers('postLogin')['200']?.headers).toHaveProperty('Set-Cookie')
   expect(answers('getAuthVerify')['204']?.headers).toHaveProperty('x-auth-user-id')
   expect(answers('getAuthVerify')['403']?.headers).toHaveProperty('X-Auth-Step-Up')
-  expect(answers('getServiceUsers')['401']?.headers).toHaveProperty('WWW-Authenticate')
   const { schemas } = body.components as { schemas: { RefusalCode: { oneOf: { const: string }[] } } }
   const described = schemas.RefusalCode.oneOf.map((each) => each.const)
   for (const each of operations.filter(({ path }) => !path.startsWith('/health')))
@@ -108,7 +106,6 @@ it('a request gets the answers that the document names', async () => {
     ['/api/auth/logout', 'post', { headers: { 'content-type': 'text/plain' }, body: 'x' }],
     ['/api/auth/logout', 'post', { headers: crossSite }],
     ['/api/auth/register', 'post', { headers: { 'content-type': 'application/json' }, body: 'x'.repeat(20_000) }],
-    ['/api/service/users', 'get', {}],
     ['/api/auth/sessions', 'get', {}],
   ]
   for (const [path, method, options] of asked) {

@@ -1,10 +1,13 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { forPrograms, partOf } from '../../scripts/document-parts.mjs'
 import { newServiceKey, parseServiceKeys } from '../../src/domain/service-keys/service-keys.js'
 import { minutes } from '../../src/lib/durations.js'
 import { uuidv7 } from '../../src/lib/uuid.js'
+import { documentedOperations } from '../support/api-document.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { openRawConnection } from '../support/raw-connection.js'
 
@@ -65,7 +68,8 @@ describe('another program with a service key', () => {
   it('gets 404 for a user that is not there, and 400 for a question that is no question', async () => {
     for (const path of [`users/${uuidv7(new Date())}`, 'users/ada', 'users?email=nobody@example.com', 'users?email=x'])
       expect((await ask(path)).status, path).toBe(404)
-    for (const path of ['users', 'users?email=', 'users?mail=ada@example.com', 'users?email=a&email=b'])
+    const alone = ['users?email=', 'users?mail=ada@example.com', 'users?email=a&email=b', 'users?email=a&limit=5']
+    for (const path of [...alone, 'users?limit=0', 'users?limit=201', 'users?secondFactor=totp'])
       expect((await ask(path)).status, path).toBe(400)
     expect((await ask(`users/${uuidv7(new Date())}/sign-out`, { method: 'POST' })).status).toBe(404)
   })
@@ -76,10 +80,10 @@ describe('another program with a service key', () => {
     expect((await ask(`users/${id}/sign-out`, { method: 'POST' })).status).toBe(204)
     expect((await tab.post('/api/auth/refresh')).status).toBe(401)
     const events = await latchkey.sql.query(
-      `select kind, user_agent from events where user_id = $1 and kind = 'sessions_ended'`,
+      `select kind, user_agent, actor_key from events where user_id = $1 and kind = 'sessions_ended'`,
       [id],
     )
-    expect(events).toEqual([{ kind: 'sessions_ended', user_agent: 'service key billing' }])
+    expect(events).toEqual([{ kind: 'sessions_ended', user_agent: 'service key billing', actor_key: 'billing' }])
   })
 
   it('is in the log by its name, and its key is not', async () => {
@@ -93,6 +97,17 @@ describe('another program with a service key', () => {
     const { headers } = await ask('users/ada')
     expect(headers.get('ratelimit-policy')).toBe('"service";q=600;w=60')
   })
+})
+
+it('docs/openapi-service.json is what the routes say: run npm run docs', async () => {
+  const { body } = await latchkey.browser().get('/api/openapi.json')
+  const document = JSON.parse(await readFile(new URL('../../docs/openapi-service.json', import.meta.url), 'utf8'))
+  expect(document).toEqual(partOf(body, forPrograms))
+  expect(await new Validator().validate(document)).toMatchObject({ valid: true })
+  const listing = documentedOperations(document).find(({ operationId }) => operationId === 'getServiceUsers')
+  expect(listing?.description).toContain('users:read')
+  expect(listing?.answers['401']?.headers).toHaveProperty('WWW-Authenticate')
+  expect(listing?.answers['401']?.description).toBe('not_authenticated')
 })
 
 describe('the list of ended sessions', () => {

@@ -30,6 +30,7 @@ const isNamedOnce = (anchors: string[], anchor: string) => anchors.filter((each)
 const others = [
   ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'bench/results.md'],
   ...['examples/README.md', 'examples/spa/README.md', 'packages/verify/README.md', 'packages/client/README.md'],
+  'packages/service/README.md',
 ]
 
 describe.each([...others, ...guides.map((name) => `docs/${name}`)])('%s', (guide) => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newServiceKey } from '../../src/domain/service-keys/service-keys.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { read } from '../support/project.js'
@@ -13,13 +14,17 @@ const run = promisify(execFile)
 describe('the guide for programs without a browser', () => {
   let latchkey: Latchkey
   let folder: string
+  let keys: string
+  const { key, line } = newServiceKey('hr', { scopes: ['users:read', 'users:write'] })
   beforeAll(async () => {
-    latchkey = await startLatchkey({ settings: { SENSITIVE_LIMIT: '3/1h' } })
-    await latchkey.signedUp('ada')
     folder = await mkdtemp(join(tmpdir(), 'latchkey-programs-'))
+    keys = await mkdtemp(join(tmpdir(), 'latchkey-keys-'))
+    await writeFile(join(keys, 'keys'), line)
+    latchkey = await startLatchkey({ settings: { SENSITIVE_LIMIT: '3/1h', SERVICE_KEYS_FILE: join(keys, 'keys') } })
+    await latchkey.signedUp('ada')
   })
   afterAll(async () => {
-    await rm(folder, { recursive: true, force: true })
+    for (const each of [folder, keys]) await rm(each, { recursive: true, force: true })
     await latchkey.stop()
   })
 
@@ -36,13 +41,21 @@ describe('the guide for programs without a browser', () => {
   }
 
   it('has commands for curl that work one after the other, and end the session', async () => {
-    const commands = await blocks('sh')
-    expect(commands).toHaveLength(6)
+    const commands = (await blocks('sh')).slice(0, 6)
     const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', commands.join('\n')], { cwd: folder })
     expect(stdout.match(/"username":"ada"/g)).toHaveLength(4)
     expect(await readdir(folder)).toEqual([])
     const kinds = await latchkey.sql.query(`select kind from events where user_agent like 'curl/%' order by id`)
     expect(kinds).toEqual([{ kind: 'signed_in' }, { kind: 'signed_out' }])
+  })
+
+  it('has commands for curl with a service key', async () => {
+    const commands = (await blocks('sh')).slice(6)
+    expect(commands).toHaveLength(2)
+    const env = { PATH: process.env.PATH ?? '', SERVICE_KEY: key }
+    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', commands.join('\n')], { cwd: folder, env })
+    expect(stdout.match(/"disabled":(true|false)/g)).toEqual(['false', 'true', 'false'].map((is) => `"disabled":${is}`))
+    expect(await readdir(folder)).toEqual([])
   })
 
   it('has a program for Node that signs in, renews, changes something and signs out', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { isRefused } from '#contract/outcome.js'
 import { readServiceKeys } from '../../src/app/service-keys-file.js'
-import { createServiceKeys, parseServiceKeys, serviceScopes } from '../../src/domain/service-keys/service-keys.js'
+import { createServiceKeys, defaultScopes, parseServiceKeys } from '../../src/domain/service-keys/service-keys.js'
 import { systemClock } from '../../src/lib/clock.js'
 import { days } from '../../src/lib/durations.js'
 import { DataDirectoryInUse } from '../../src/platform/database/directory-lock.js'
@@ -49,7 +49,7 @@ describe('latchkey service-key add', () => {
     const known = createServiceKeys(keys, systemClock)
     expect([first.out.trim(), key].map(known.find)).toMatchObject([{ name: 'billing' }, { name: 'wiki' }])
     expect(known.find(`${key}x`)).toEqual({ refused: 'unknown_key' })
-    expect(keys.map(({ scopes, expiresAt }) => [scopes, expiresAt])).toEqual(Array(2).fill([serviceScopes, undefined]))
+    expect(keys.map(({ scopes, expiresAt }) => [scopes, expiresAt])).toEqual(Array(2).fill([defaultScopes, undefined]))
     expect(await recorded()).toEqual(['billing', 'wiki'])
   })
 
@@ -67,7 +67,7 @@ describe('latchkey service-key add', () => {
     expect(JSON.parse(without.out)).toEqual({
       name: 'pod',
       key: expect.stringMatching(/^latchkey_/),
-      scopes: serviceScopes,
+      scopes: defaultScopes,
       expiresAt: null,
       line: expect.stringMatching(/^pod [\da-f]{64}$/),
     })
@@ -159,12 +159,12 @@ describe('latchkey service-key list', () => {
       .map((line) => line.split(/ {2,}/))
     expect(rows).toEqual([
       ['NAME', 'ID', 'SCOPES', 'EXPIRES'],
-      ['wiki', 'ab'.repeat(8), serviceScopes.join(','), 'never'],
+      ['wiki', 'ab'.repeat(8), defaultScopes.join(','), 'never'],
       ['sync', 'cd'.repeat(8), 'users:read', '2020-01-01T00:00:00.000Z (expired)'],
     ])
     expect(out).not.toContain(hash)
     const [first = ''] = (await list(path, '--json')).out.split('\n')
-    expect(JSON.parse(first)).toEqual({ name: 'wiki', id: 'ab'.repeat(8), scopes: [...serviceScopes], expiresAt: null })
+    expect(JSON.parse(first)).toEqual({ name: 'wiki', id: 'ab'.repeat(8), scopes: [...defaultScopes], expiresAt: null })
     expect(await list(undefined)).toMatchObject({
       code: 1,
       err: expect.stringContaining('SERVICE_KEYS_FILE is not set'),

@@ -12,7 +12,9 @@ const sourcesBelow = async (folder: string) => {
 }
 
 it('names every file that uses cryptography, and no other', async () => {
-  const paths = (await Promise.all(['src', 'packages/client/src', 'packages/verify/src'].map(sourcesBelow))).flat()
+  const paths = (
+    await Promise.all(['src', 'packages/client/src', 'packages/service/src', 'packages/verify/src'].map(sourcesBelow))
+  ).flat()
   const texts = await Promise.all(paths.map(async (path) => ({ path, text: await read(path) })))
   const used = texts.filter(({ text }) => /node:crypto|crypto\.subtle/.test(text)).map(({ path }) => path)
   const list =

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join, posix } from 'node:path'
+import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -114,13 +114,13 @@ const bodyChecks = async () => {
   })
 }
 
-/** What the compiler says about files that use the published client. */
+/** What the compiler says about files that use the published packages. */
 const compiled = async (texts: string[], options: object) => {
   const folder = await mkdtemp(join(tmpdir(), 'latchkey-types-'))
   onTestFinished(() => rm(folder, { recursive: true }))
-  const link = join(folder, 'node_modules/@latchkey/client')
-  await mkdir(dirname(link), { recursive: true })
-  await symlink(join(home, 'packages/client'), link)
+  await mkdir(join(folder, 'node_modules/@latchkey'), { recursive: true })
+  for (const name of ['client', 'service'])
+    await symlink(join(home, 'packages', name), join(folder, 'node_modules/@latchkey', name))
   await Promise.all(texts.map((text, at) => writeFile(join(folder, `file-${at}.ts`), text)))
   const compilerOptions = {
     ...{ target: 'ES2022', module: 'NodeNext', lib: ['ES2023', 'DOM', 'DOM.Iterable'], types: [] },
@@ -136,8 +136,8 @@ const compiled = async (texts: string[], options: object) => {
 const examplesIn = async (guide: string) =>
   [...(await read(guide)).matchAll(/```ts\n(.*?)```/gs)].map(([, text]) => text)
 
-describe('the types of the client', () => {
-  it('fit to every example in its README, and need no other types', async () => {
+describe('the types of the packages', () => {
+  it('fit to every example in the READMEs of the client and of the service API, and need no other types', async () => {
     const examples = await examplesIn('packages/client/README.md')
     expect(examples.length).toBeGreaterThan(3)
     const prelude = `import { createClient } from '@latchkey/client'\nconst client = createClient()\n`
@@ -145,6 +145,10 @@ describe('the types of the client', () => {
     // The examples of this guide build on each other.
     const page = `declare const ask: (question: string) => Promise<string>\ndeclare const show: (text: string) => void\n`
     texts.push(prelude + page + (await examplesIn('docs/own-pages.md')).join('\n'))
+    const ofPrograms = await examplesIn('packages/service/README.md')
+    expect(ofPrograms.length).toBeGreaterThan(2)
+    const program = 'declare const process: { env: Record<string, string | undefined> }\n'
+    texts.push(...ofPrograms.map((text = '') => program + text))
     expect(await compiled(texts, { skipDefaultLibCheck: true })).toBe('')
   })
 
@@ -182,11 +186,26 @@ describe('the types of the client', () => {
 
   it('are those of the contract and of the API document, and refuse a body that the service would', async () => {
     const contract = ['Account', 'AccountEvent', 'Caller', 'LinkState', 'Passkey', 'Session', 'SignedIn', 'Strength']
+    const ofPrograms = ['ServiceUser', 'Revocations']
+    const ofRequests = [
+      'ServiceGroup',
+      'ServiceInvitation',
+      'ServiceInvite',
+      'ServiceFieldsPatch',
+      'ServiceGroupsPatch',
+      'ServiceUsers',
+    ]
     const same = `import type * as Published from '@latchkey/client'
+      import type * as Program from '@latchkey/service'
+      import type * as Requests from '${home}src/contract/service-bodies.ts'
+      import type * as Webhooks from '${home}src/contract/webhooks.ts'
       import type * as Source from '${home}src/contract/schemas.ts'
       type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false
       ${(await bodyChecks()).join('\n')}
-      ${contract.map((name) => `export const same${name}: Same<Published.${name}, Source.${name}> = true`).join('\n')}`
+      ${contract.map((name) => `export const same${name}: Same<Published.${name}, Source.${name}> = true`).join('\n')}
+      ${ofPrograms.map((name) => `export const same${name}: Same<Program.${name}, Source.${name}> = true`).join('\n')}
+      ${ofRequests.map((name) => `export const same${name}: Same<Program.${name}, Requests.${name}> = true`).join('\n')}
+      export const sameWebhookBody: Same<Program.WebhookBody, Webhooks.WebhookBody> = true`
     const wrong = `import { createClient } from '@latchkey/client'\nvoid createClient().login({ username: 1 })`
     const found = await compiled([same, wrong], { skipLibCheck: true, allowImportingTsExtensions: true })
     const errors = found.split('\n').filter((line) => line.includes(': error '))

@@ -10,6 +10,7 @@ const event: AdminEvent = {
   username: 'ada',
   actorId: 'a',
   actor: 'grace',
+  actorKey: null,
   actorReason: 'left, "for good"\nyesterday',
   sessionId: null,
   requestId: null,
@@ -21,8 +22,8 @@ const event: AdminEvent = {
 
 it('is a table in which a value stays in its cell, and none is a formula', () => {
   expect(asCsv([event])).toBe(
-    'createdAt,kind,reason,userId,username,actorId,actor,actorReason,ip,device,userAgent,sessionId,requestId,id\r\n' +
-      '2026-11-15T12:00:00Z,user_disabled,,u,ada,a,grace,"left, ""for good""\nyesterday",192.0.2.1,Unknown device,' +
+    'createdAt,kind,reason,userId,username,actorId,actor,actorKey,actorReason,ip,device,userAgent,sessionId,requestId,id\r\n' +
+      '2026-11-15T12:00:00Z,user_disabled,,u,ada,a,grace,,"left, ""for good""\nyesterday",192.0.2.1,Unknown device,' +
       '"\'=HYPERLINK(""https://evil.example"")",,,1\r\n',
   )
 })

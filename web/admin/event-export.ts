@@ -8,6 +8,7 @@ const columns = [
   'username',
   'actorId',
   'actor',
+  'actorKey',
   'actorReason',
   'ip',
   'device',

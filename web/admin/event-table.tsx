@@ -68,8 +68,9 @@ const Where = ({ event }: { event: AdminEvent }) => {
   )
 }
 
-const Actor = ({ event: { actorId, actor } }: { event: AdminEvent }) =>
-  actorId === null ? null : <UserLink id={actorId} username={actor ?? actorId} />
+/** An administrator, or the name of a service key. */
+const Actor = ({ event: { actorId, actor, actorKey } }: { event: AdminEvent }) =>
+  actorId === null ? <span>{actorKey}</span> : <UserLink id={actorId} username={actor ?? actorId} />
 
 const useColumns = (about: string | undefined): Column<AdminEvent>[] => {
   const { columns } = useWords('admin')

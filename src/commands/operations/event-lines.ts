@@ -18,14 +18,15 @@ export const eventAsObject = (event: StoredEvent) => ({
   userAgent: event.userAgent,
   actorId: event.actorId,
   actor: event.actor,
+  actorKey: event.actorKey,
   actorReason: event.actorReason,
 })
 
 export const eventAsJson = (event: StoredEvent) => printableJson(eventAsObject(event))
 
-/** What a command did came from no address: the account of the operator says more. So does the name of an administrator. */
-const originOf = ({ ip, userAgent, actor }: StoredEvent) => {
-  const who = ip === commandLine ? userAgent : actor
+/** What a command did came from no address: the account of the operator says more. So does the name of an administrator or of a key. */
+const originOf = ({ ip, userAgent, actor, actorKey }: StoredEvent) => {
+  const who = ip === commandLine ? userAgent : (actor ?? actorKey)
   return who === null ? ip : `${ip} (${who})`
 }
 

@@ -3,6 +3,7 @@ import { appendFile, readFile } from 'node:fs/promises'
 import { serviceKeysIn } from '../../app/service-keys-file.js'
 import { loadSettings } from '../../config.js'
 import {
+  defaultScopes,
   isKeyName,
   newServiceKey,
   readExpiry,
@@ -103,8 +104,9 @@ not kept anywhere and cannot be printed again. The event service_key_added is re
 without it. NAME stands in the log for each request with the key. Send SIGHUP to the service to make the key work without a
 restart. To remove a key, delete its line and send SIGHUP.
 
-  --scope       what the key is for, with commas between: users:read (look users up), sessions:end (sign users out),
-                revocations:read (the list of ended sessions, for @latchkey/verify). Without it, all of them.
+  --scope       what the key is for, with commas between: users:read (find and list users), users:write (disable and enable
+                users, write their profile fields), sessions:end (sign users out), revocations:read (the list of ended
+                sessions, for @latchkey/verify), invitations, groups. Without it: ${defaultScopes.join(', ')}.
   --expires     90d, 2027-01-31 (the beginning of that day, UTC) or 2027-01-31T12:00:00Z. From then on the key is refused;
                 doctor warns 14 days before. Without it, the key does not expire.
   --print-line  for a file that cannot be written here, such as a Secret of Kubernetes: writes nothing, and prints the key and
@@ -132,7 +134,7 @@ restart. To remove a key, delete its line and send SIGHUP.
     const unrecorded = await recordEvent(name, context)
     if (unrecorded !== undefined)
       await print(context.stderr, `The key was made, but no event could be recorded: ${unrecorded}`)
-    const { scopes = serviceScopes, expiresAt = null } = grant
+    const { scopes = defaultScopes, expiresAt = null } = grant
     const asJson = () => printableJson({ name, key, scopes, expiresAt, ...(printsLine && { line }) })
     await print(context.stdout, values.json ? asJson() : printsLine ? `${key}\n${line}` : key)
     return 0

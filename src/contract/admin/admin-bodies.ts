@@ -118,6 +118,7 @@ export const AdminEvent = Type.Object(
     username: Nullable(Type.String()),
     actorId: Nullable(Id),
     actor: Nullable(Type.String({ description: 'The username that the administrator has now' })),
+    actorKey: Nullable(Type.String({ description: 'The name of the service key, for what another program did' })),
     actorReason: Nullable(Type.String()),
     sessionId: Nullable(Id),
     requestId: Nullable(Id),

@@ -14,7 +14,7 @@ type Dependencies = Parameters<typeof createOperatorFactorChanges>[0] & {
 /** `from`: the address that the account must still have. `isFinal`: no undo link works any more, and the address before gets no mail. */
 type NewEmail = { from: string; email: Email; isFinal: boolean }
 
-/** Of what an administrator does in the browser, the user is told. An operator tells users in another way, or not at all. */
+/** Of what an administrator does in the browser, or a program with a key, the user is told. An operator tells users in another way, or not at all. */
 const noticeOf = ({ client }: OperatorContext) => (client.actor ? {} : { mail: null })
 
 export type OperatorChanges = ReturnType<typeof createOperatorChanges>

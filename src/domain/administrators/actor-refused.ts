@@ -1,7 +1,7 @@
 import type { RefusalCode } from '../../contract/refusals.js'
 
 /**
- * What an administrator was about to change is rolled back, because it is no longer theirs to change. An exception, because it is
+ * What an administrator or a program was about to change is rolled back, because it is not theirs to change. An exception, because it is
  * found by the event, which every change writes in its transaction: so no change can forget to ask.
  */
 export class ActorRefused extends Error {
@@ -10,7 +10,7 @@ export class ActorRefused extends Error {
   readonly refused: Extract<RefusalCode, 'not_found' | 'administrators_account'>
 
   constructor(refused: ActorRefused['refused']) {
-    super(`The administrator may not change this: ${refused}`)
+    super(`This may not be changed by who asks: ${refused}`)
     this.refused = refused
   }
 }

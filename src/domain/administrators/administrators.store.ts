@@ -30,8 +30,8 @@ export const selectActor = (sql: Sql, userId: string, sessionId: string, groups:
     [userId, sessionId, groups],
   )
 
-export const selectMember = (sql: Sql, userId: string, group: string) =>
-  sql.query('select 1 from users where id = $1 and $2 = any(groups)', [userId, group])
+export const selectMember = (sql: Sql, userId: string, groups: readonly string[]) =>
+  sql.query('select 1 from users where id = $1 and groups && $2::text[]', [userId, groups])
 
 /** No row if the session was used so before. */
 export const markSession = (sql: Sql, sessionId: string, now: Date) =>

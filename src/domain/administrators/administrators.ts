@@ -32,6 +32,9 @@ export const createAdministrators = (options: Options) => {
   const held = new WeakSet<Transaction>()
 
   return {
+    /** Whose members are administrators or support. */
+    groups: named,
+
     /** The role that a group gives to its members. */
     roleOf: (group: string): AdminRole | undefined => {
       if (group === adminGroup) return 'admin'
@@ -58,16 +61,18 @@ export const createAdministrators = (options: Options) => {
       (await store.markSession(sql, sessionId, clock.now())).length > 0,
 
     /**
-     * Rolls the change back unless the actor is still an administrator. Such changes wait for each other from here on: of two
-     * administrators who disable each other, the second one finds that they are none any more.
+     * Rolls the change back unless the actor is a program or still an administrator. Changes by administrators wait for each other
+     * from here on: of two who disable each other, the second one finds that they are none any more.
      */
-    hold: async (sql: Transaction, { userId, sessionId, groups, spares }: Actor, about: string | undefined) => {
-      if (!held.has(sql)) {
+    hold: async (sql: Transaction, actor: Actor, about: string | undefined) => {
+      const { spares } = actor
+      if (actor.userId !== undefined && !held.has(sql)) {
+        const { userId, sessionId, groups } = actor
         await store.lockGroups(sql, named)
         if ((await store.selectActor(sql, userId, sessionId, groups)).length === 0) throw new ActorRefused('not_found')
         held.add(sql)
       }
-      if (about !== undefined && spares !== undefined && (await store.selectMember(sql, about, spares)).length > 0)
+      if (about !== undefined && spares.length > 0 && (await store.selectMember(sql, about, spares)).length > 0)
         throw new ActorRefused('administrators_account')
     },
   }

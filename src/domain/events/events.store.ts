@@ -16,6 +16,7 @@ export type EventRow = {
   created_at: Date
   actor_id: string | null
   actor: string | null
+  actor_key: string | null
   actor_reason: string | null
 }
 
@@ -34,6 +35,7 @@ const columns = selectList<EventRow>({
   actor_id: true,
   // The name that the administrator has now.
   actor: '(select actor.username from users as actor where actor.id = actor_id)',
+  actor_key: true,
   actor_reason: true,
 })
 
@@ -53,14 +55,15 @@ export const insertEvent = (
     now: Date
     logPending: boolean
     actorId: string | null
+    actorKey: string | null
     actorReason: string | null
   },
 ) =>
   sql.query<{ username: string | null }>(
     `with held as (select id, username from users where id = $3 for key share)
      insert into events (id, kind, user_id, username, name_mark, session_id, reason, request_id, ip, user_agent, created_at,
-       log_pending, actor_id, actor_reason)
-     select $1, $2, u.id, u.username, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13
+       log_pending, actor_id, actor_reason, actor_key)
+     select $1, $2, u.id, u.username, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14
      from (select $3::uuid as wanted) as given left join held as u on u.id = wanted
      where wanted is null or u.id is not null
      returning username`,
@@ -78,6 +81,7 @@ export const insertEvent = (
       event.logPending,
       event.actorId,
       event.actorReason,
+      event.actorKey,
     ],
   )
 

@@ -32,6 +32,8 @@ type RecordedEvent = Pick<ToldEvent, 'kind' | 'userId' | 'sessionId' | 'reason'>
   requestId?: string
   /** The administrator who did it. Their reason is for administrators only, and is in no log. */
   actorId?: string
+  /** The name of the service key, for what another program did. */
+  actorKey?: string
   ip: string
   userAgent: string
   /** When it happened, if that was some time before. */
@@ -74,6 +76,8 @@ export type StoredEvent = {
   /** The administrator who did it, with the name that they have now and the reason that they gave. */
   actorId: string | null
   actor: string | null
+  /** The name of the service key with which another program did it. */
+  actorKey: string | null
   actorReason: string | null
 }
 
@@ -91,12 +95,13 @@ const fromRow = (row: store.EventRow): StoredEvent => ({
   createdAt: row.created_at,
   actorId: row.actor_id,
   actor: row.actor,
+  actorKey: row.actor_key,
   actorReason: row.actor_reason,
 })
 
-/** Users are told that an administrator did it, and not where from. */
+/** Users are told that an administrator did it, and not where from. What a program does is done for them. */
 const asSeenByUser = (event: StoredEvent): StoredEvent =>
-  event.actorId === null ? event : { ...event, ip: commandLine, userAgent: '' }
+  event.actorId === null && event.actorKey === null ? event : { ...event, ip: commandLine, userAgent: '' }
 
 const isOfAccount = (event: StoredEvent): event is StoredEvent & { kind: AccountEventKind } =>
   accountEventKinds.some((kind) => kind === event.kind)
@@ -150,6 +155,7 @@ const prepareEvent = (event: Event, { ip, userAgent, requestId, typedName, actor
     nameMark: nameMark ?? null,
     logPending: leftToService,
     actorId: actor?.userId ?? null,
+    actorKey: actor?.serviceKey ?? null,
     actorReason: actor?.reason ?? null,
   }
   const tell = (written: { username: string | null } | undefined) => {
@@ -162,7 +168,8 @@ const prepareEvent = (event: Event, { ip, userAgent, requestId, typedName, actor
       ...(username !== undefined && { username }),
       ...(nameMark !== undefined && { nameMark }),
       ...(requestId !== undefined && { requestId }),
-      ...(actor && { actorId: actor.userId }),
+      ...(actor?.userId !== undefined && { actorId: actor.userId }),
+      ...(actor?.serviceKey !== undefined && { actorKey: actor.serviceKey }),
       ip,
       userAgent,
     }

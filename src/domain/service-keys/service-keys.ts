@@ -4,8 +4,18 @@ import { parseDate } from '../../lib/parse-date.js'
 import { fingerprint, randomToken, sameBytes } from '../../lib/random.js'
 
 /** What a key may be for. Each route of other programs needs one of these. */
-export const serviceScopes = ['users:read', 'sessions:end', 'revocations:read'] as const
+export const serviceScopes = [
+  'users:read',
+  'users:write',
+  'sessions:end',
+  'revocations:read',
+  'invitations',
+  'groups',
+] as const
 export type ServiceScope = (typeof serviceScopes)[number]
+
+/** Of a key without scopes. What changes users, groups and invitations must be named. */
+export const defaultScopes: readonly ServiceScope[] = ['users:read', 'sessions:end', 'revocations:read']
 
 export type ServiceKey = {
   name: string
@@ -53,11 +63,11 @@ export const newServiceKey = (name: string, { scopes, expiresAt }: Grant = {}) =
   return { key, line: columns.join(' ') }
 }
 
-/** `[SCOPES] [until=DATE]`. Without scopes it has all of them, and without a date it does not expire. */
+/** `[SCOPES] [until=DATE]`. Without scopes it has those of `defaultScopes`, and without a date it does not expire. */
 const readGrant = (columns: readonly string[]): Pick<ServiceKey, 'scopes' | 'expiresAt'> | undefined => {
   const isExpiry = (text: string | undefined) => text?.startsWith(expiryPrefix) ?? false
   const [first, second, ...more] = isExpiry(columns[0]) ? [undefined, ...columns] : columns
-  const scopes = first === undefined ? serviceScopes : readScopes(first)
+  const scopes = first === undefined ? defaultScopes : readScopes(first)
   const expiresAt = isExpiry(second) ? readExpiry(second?.slice(expiryPrefix.length) ?? '') : undefined
   const isUnderstood = scopes !== undefined && (second === undefined || expiresAt !== undefined) && more.length === 0
   return isUnderstood ? { scopes, expiresAt } : undefined

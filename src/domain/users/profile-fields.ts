@@ -52,7 +52,7 @@ export const profileFrom = (row: StoredProfile) =>
   Object.fromEntries(profileFieldNames.map((name) => [name, profileReaders[name].stored(row[name])])) as Profile
 
 /** Of these fields, as bodies have them: null for what is not known. */
-export const shownProfile = <Name extends ProfileField>(profile: Profile, names: readonly Name[]) =>
+export const shownProfile = <Name extends ProfileField>(profile: Pick<Profile, Name>, names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, profile[name] ?? null])) as {
     [Each in Name]: Exclude<Profile[Each], undefined> | null
   }

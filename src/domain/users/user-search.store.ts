@@ -1,3 +1,4 @@
+import type { FieldValues } from '../../contract/profile-fields.js'
 import type { Sql } from '../../platform/database/database.js'
 import { selectList } from '../../platform/database/select-list.js'
 
@@ -9,6 +10,10 @@ export type FoundRow = {
   disabled: boolean
   created_at: Date
   groups: string[]
+  fields: FieldValues
+  provider: string | null
+  /** Where the user has an identity. */
+  providers: string[]
   last_sign_in_at: Date | null
   has_totp: boolean
   has_passkey: boolean
@@ -24,6 +29,9 @@ const found = selectList<FoundRow>({
   disabled: 'disabled_at is not null',
   created_at: true,
   groups: true,
+  fields: true,
+  provider: true,
+  providers: 'array(select i.provider from identities as i where i.user_id = page.id order by i.provider)',
   // Of a session that is older than the events that are kept, only its row is left.
   last_sign_in_at: `greatest(
     (select max(r.created_at) from refresh_token_records as r where r.user_id = page.id),

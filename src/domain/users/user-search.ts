@@ -1,5 +1,7 @@
 import { adminPageSize } from '../../contract/admin/admin-bodies.js'
 import { refuse } from '../../contract/outcome.js'
+import type { FieldValues } from '../../contract/profile-fields.js'
+import { isProviderId, type ProviderId } from '../../contract/providers.js'
 import { isUuid, nilUuid } from '../../lib/uuid.js'
 import type { Database } from '../../platform/database/database.js'
 import { emailKey } from './email.js'
@@ -16,6 +18,10 @@ export type FoundUser = {
   lastSignInAt: Date | null
   factors: ('totp' | 'passkey')[]
   groups: readonly string[]
+  /** Also of fields that have left the file. */
+  fields: FieldValues
+  provider: ProviderId | null
+  providers: ProviderId[]
 }
 
 const fromRow = (row: store.FoundRow): FoundUser => ({
@@ -28,6 +34,9 @@ const fromRow = (row: store.FoundRow): FoundUser => ({
   lastSignInAt: row.last_sign_in_at,
   factors: [...(row.has_totp ? (['totp'] as const) : []), ...(row.has_passkey ? (['passkey'] as const) : [])],
   groups: row.groups,
+  fields: row.fields,
+  provider: isProviderId(row.provider) ? row.provider : null,
+  providers: row.providers.filter(isProviderId),
 })
 
 /** First all users whose username begins like the text, then those whose address does, and so on. */
@@ -64,6 +73,8 @@ type Filter = {
   group?: string | undefined
   state?: 'active' | 'disabled' | undefined
   factor?: 'none' | undefined
+  /** Users of a page. */
+  limit?: number
 }
 
 export type UserSearch = ReturnType<typeof createUserSearch>
@@ -85,25 +96,29 @@ export const createUserSearch = ({
   }
 
   /** From the search of the cursor on, until the page is full. One user more says that there is another page. */
-  const page = async (text: string, { group, state, factor }: Filter, cursor: Cursor) => {
+  const page = async (
+    text: string,
+    { group, state, factor, limit: pageSize = adminPageSize }: Filter,
+    cursor: Cursor,
+  ) => {
     const typed = { username: usernameKey(text), email: emailKey(text), name: text }
     const isSieved = state === 'active' || factor === 'none'
     const users: { row: store.FoundRow; at: number }[] = []
     const pageEndingAt = (end: Cursor | undefined) => ({
-      users: users.slice(0, adminPageSize).map(({ row }) => fromRow(row)),
+      users: users.slice(0, pageSize).map(({ row }) => fromRow(row)),
       next: end ? written(end) : null,
     })
     // Without a text there is one order: that of all usernames.
     for (const [at, search] of (text === '' ? searches.slice(0, 1) : searches).entries()) {
       if (at < cursor.at) continue
       const { key, id } = at === cursor.at ? cursor : firstPage
-      const limit = adminPageSize + 1 - users.length
+      const limit = pageSize + 1 - users.length
       const scanned = isSieved ? scannedAtOnce : limit
       const scan = { key, id, text: typed, group: group ?? null, isDisabled: state === 'disabled', scanned }
       const sieve = { isEnabled: state === 'active', isWithoutFactor: factor === 'none', limit }
       const rows = await search.page(database, scan, sieve)
       users.push(...rows.map((row) => ({ row, at })))
-      const last = users.length > adminPageSize ? users[adminPageSize - 1] : undefined
+      const last = users.length > pageSize ? users[pageSize - 1] : undefined
       if (last) return pageEndingAt({ at: last.at, key: last.row.key, id: last.row.id })
       const [end] = isSieved ? await search.end(database, scan) : []
       if (end) return pageEndingAt({ at, ...end })

@@ -3,8 +3,7 @@ import {
   AdminApplication,
   AdminApplicationPatch,
   AdminApplications,
-  type AdminGroup,
-  AdminGroup as AdminGroupBody,
+  AdminGroup,
   AdminGroupDeletion,
   AdminGroups,
   AdminInvitation,
@@ -19,8 +18,9 @@ import { NoContent } from '../../contract/schemas.js'
 import type { createGroupChanges } from '../../domain/accounts/group-changes.js'
 import type { Administrators } from '../../domain/administrators/administrators.js'
 import type { Group, Groups } from '../../domain/groups/groups.js'
-import type { Invitation, Invitations } from '../../domain/invitations/invitations.js'
+import type { Invitations } from '../../domain/invitations/invitations.js'
 import { readEmail } from '../../domain/users/email.js'
+import { groupBody, invitationBody } from '../../http/access-bodies.js'
 import { type AdminGuard, changeRefusals, lookRefusals } from '../../http/admin-guard.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -61,7 +61,7 @@ const schemas = {
     tags,
     summary: 'Make a group',
     body: AdminNewGroup,
-    response: { 200: AdminGroupBody, 201: AdminGroupBody, ...newGroup.responses },
+    response: { 200: AdminGroup, 201: AdminGroup, ...newGroup.responses },
   },
   groupDeletion: {
     tags,
@@ -82,13 +82,6 @@ const schemas = {
     response: { 200: AdminApplication, ...applicationPatch.responses },
   },
 }
-
-const invitationBody = ({ email, groups, createdAt, expiresAt }: Invitation) => ({
-  email,
-  groups: [...groups],
-  createdAt: createdAt.toISOString(),
-  expiresAt: expiresAt.toISOString(),
-})
 
 type InvitationDependencies = {
   adminGuard: AdminGuard
@@ -131,12 +124,7 @@ const registerGroups = (server: Server, deps: GroupDependencies) => {
   const { adminGuard, groups, groupChanges, administrators } = deps
   const path = `${adminPath}/groups`
 
-  const body = ({ name, createdAt, members }: Group): AdminGroup => ({
-    name,
-    createdAt: createdAt.toISOString(),
-    members,
-    role: administrators.roleOf(name) ?? null,
-  })
+  const body = (group: Group) => groupBody(group, administrators)
 
   server.get(path, adminGuard.look({ schema: schemas.groups }), async () => ({
     groups: (await groups.list()).map(body),

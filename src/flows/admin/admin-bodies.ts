@@ -48,6 +48,7 @@ export const eventBody = (event: StoredEvent): AdminEvent => ({
   username: event.username,
   actorId: event.actorId,
   actor: event.actor,
+  actorKey: event.actorKey,
   actorReason: event.actorReason,
   sessionId: event.sessionId,
   requestId: event.requestId,

@@ -125,18 +125,22 @@ const listRoutes = (routes: readonly RouteOptions[], guards: Guards) =>
   })
 export type ListedRoute = ReturnType<typeof listRoutes>[number]
 
+/** Without a file of service keys, the requests of other programs are not in the document: no one could send them. */
+type Options = { guards: Guards; accent: string; hasServiceKeys: boolean }
+
 /**
  * Must come before the other routes: the document is made of those that are registered after it. The page is the same document
  * for people.
  */
-export const apiDocumentRoutes = (server: Server, { guards, accent }: { guards: Guards; accent: string }) => {
+export const apiDocumentRoutes = (server: Server, { guards, accent, hasServiceKeys }: Options) => {
   const routes: RouteOptions[] = []
   server.addHook('onRoute', (route) => {
     if (route.method !== 'HEAD') routes.push(route)
   })
   let created: ReturnType<typeof createDocument> | undefined
   const theDocument = () => {
-    created ??= createDocument(routes, guards)
+    const isShown = (route: RouteOptions) => hasServiceKeys || guards.factsOf(route).serviceScope === undefined
+    created ??= createDocument(routes.filter(isShown), guards)
     return created
   }
   let page: Promise<string> | undefined

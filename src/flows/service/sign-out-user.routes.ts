@@ -29,7 +29,9 @@ export const signOutUserRoutes = (server: Server, { guards, operatorChanges, ser
   server.post('/api/service/users/:id/sign-out', { schema, onRequest }, async (request, reply) => {
     const { id: userId } = request.params
     if (!isUuid(userId)) return sendRefusal(reply, refuse('not_found'))
-    const ended = await operatorChanges.endSessions({ userId, client: serviceCallers.clientOf(request) })
+    // Also of an administrator: it takes nothing away from them but a sign-in.
+    const client = serviceCallers.clientOf(request, { spares: [] })
+    const ended = await operatorChanges.endSessions({ userId, client })
     return isRefused(ended) ? sendRefusal(reply, refuse('not_found')) : reply.status(204).send()
   })
 }

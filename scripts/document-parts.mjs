@@ -1,8 +1,10 @@
-// The requests of administrators stand in a document of their own: few read them, and they are there only with ADMIN_GROUP.
+// The requests of administrators and those of other programs stand in documents of their own: few read them, and they are there only
+// with ADMIN_GROUP or SERVICE_KEYS_FILE.
 
 /** @typedef {Record<string, any>} Document */
 
-const isForAdministrators = (/** @type {string} */ path) => path.startsWith('/api/auth/admin/')
+export const forAdministrators = { path: '/api/auth/admin/', tag: 'administrators' }
+export const forPrograms = { path: '/api/service/', tag: 'for other programs' }
 
 /**
  * The components that a part of a document refers to, and that those refer to.
@@ -19,12 +21,13 @@ const referencesIn = (part, components, found = new Set()) => {
 }
 
 /**
- * Of the document of a service with ADMIN_GROUP.
+ * What a document says of the paths that begin so, which have one tag.
  * @param {Document} document
+ * @param {{ path: string, tag: string }} part
  */
-export const adminPart = ({ webhooks: _, components, ...document }) => {
-  const paths = Object.fromEntries(Object.entries(document.paths).filter(([path]) => isForAdministrators(path)))
-  const tags = document.tags.filter((/** @type {{ name: string }} */ { name }) => name === 'administrators')
+export const partOf = ({ webhooks: _, components, ...document }, { path: beginning, tag }) => {
+  const paths = Object.fromEntries(Object.entries(document.paths).filter(([path]) => path.startsWith(beginning)))
+  const tags = document.tags.filter((/** @type {{ name: string }} */ { name }) => name === tag)
   const used = referencesIn(paths, components)
   const kept = Object.entries(components).map(([kind, each]) => [
     kind,

@@ -1,0 +1,85 @@
+import { codeOfLimit } from '#contract/limits.js'
+import type { InvalidFields } from '#contract/profile-fields.js'
+import type { RefusalCode } from '#contract/refusals.js'
+import { ServiceError } from './service-error.js'
+
+export type ServiceClientOptions = {
+  /** Where your program reaches the service, such as `http://10.0.0.5:3000`. Proxies do not pass these requests on. */
+  readonly url: string
+  /** From `latchkey service-key add NAME --scope SCOPES`. */
+  readonly key: string
+  /** In milliseconds. */
+  readonly timeout?: number
+  /** Instead of the fetch of your runtime. */
+  readonly fetch?: typeof fetch
+}
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+export type Query = Readonly<Record<string, string | number | undefined>>
+type Content = { query?: Query; body?: object }
+
+/** Longer than the service waits for news of ended sessions. */
+const usualTimeout = 30_000
+
+type Refusal = { error?: unknown; message?: string; code?: RefusalCode; fields?: InvalidFields['fields'] }
+
+const objectIn = (text: string): object | undefined => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const errorOf = ({ status, headers }: Response, body: Refusal = {}) => {
+  const seconds = Math.ceil(Number(headers.get('retry-after')))
+  return new ServiceError(status === 429 ? codeOfLimit(body.error) : (body.code ?? 'unknown'), {
+    status,
+    message: body.message ?? `The request was answered with ${status}`,
+    retryAfter: seconds > 0 ? seconds : undefined,
+    fields: body.fields,
+  })
+}
+
+export type Requests = ReturnType<typeof createRequests>
+
+export const createRequests = ({ url, key, timeout = usualTimeout, fetch: given }: ServiceClientOptions) => {
+  const address = (path: string, query: Query = {}) => {
+    const target = new URL(`${url.replace(/\/$/, '')}/api/service/${path}`)
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined) target.searchParams.set(name, String(value))
+    }
+    return target
+  }
+
+  /** A redirect would take the key to another address. */
+  const ask = async (method: Method, path: string, { query, body }: Content) => {
+    const response = await (given ?? fetch)(address(path, query), {
+      method,
+      redirect: 'error',
+      signal: AbortSignal.timeout(timeout),
+      headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    return { response, text: await response.text() }
+  }
+
+  const send = async <Value>(method: Method, path: string, content: Content = {}): Promise<Value> => {
+    const { response, text } = await ask(method, path, content).catch((cause: unknown) => {
+      throw new ServiceError('no_answer', { message: 'The service could not be reached', cause })
+    })
+    const body = objectIn(text)
+    if (response.ok && (body || response.status === 204)) return body as Value
+    throw errorOf(response, body)
+  }
+
+  /** Undefined instead of an error for what is not there. */
+  const find = <Value>(path: string, query?: Query) =>
+    send<Value>('GET', path, query && { query }).catch((error: unknown) => {
+      if (error instanceof ServiceError && error.code === 'not_found') return undefined
+      throw error
+    })
+
+  return { send, find }
+}

@@ -1,0 +1,107 @@
+import type { Revocations } from '#contract/schemas.js'
+import type {
+  ServiceAction,
+  ServiceFieldsPatch,
+  ServiceGroup,
+  ServiceGroups,
+  ServiceGroupsPatch,
+  ServiceInvitation,
+  ServiceInvitations,
+  ServiceInvite,
+  ServiceListedUser,
+  ServiceUserFound,
+  ServiceUsers,
+} from '#contract/service-bodies.js'
+import { createRequests, type Requests, type ServiceClientOptions } from './requests.js'
+
+export type { Revocations, ServiceUser } from '#contract/schemas.js'
+export type {
+  ServiceAction,
+  ServiceFieldsPatch,
+  ServiceGroup,
+  ServiceGroupsPatch,
+  ServiceInvitation,
+  ServiceInvite,
+  ServiceListedUser,
+  ServiceUsers,
+} from '#contract/service-bodies.js'
+export type { WebhookBody } from '#contract/webhooks.js'
+export { ServiceError, type ServiceErrorCode } from './service-error.js'
+export { verifyWebhook, type WebhookHeaders } from './webhooks.js'
+export type { ServiceClientOptions }
+
+export type UserQuery = {
+  /** How a username, an address, a name or a last name begins, or an id. */
+  readonly search?: string
+  /** Only its members. */
+  readonly group?: string
+  /** Only users without an authenticator app and without a passkey. */
+  readonly secondFactor?: 'none'
+}
+export type UserPageQuery = UserQuery & {
+  /** `next` of the page before. */
+  readonly after?: string
+  /** Users of a page, 1 to 200; 50 without it. */
+  readonly limit?: number
+}
+
+const createUserCalls = ({ send, find }: Requests) => {
+  const list = (query: UserPageQuery = {}) => send<ServiceUsers>('GET', 'users', { query })
+
+  /** Every user of a query, page after page. */
+  async function* each(query: UserQuery = {}): AsyncGenerator<ServiceListedUser, void, undefined> {
+    let after: string | null | undefined
+    do {
+      const { users, next } = await list({ ...query, limit: 200, ...(after && { after }) })
+      yield* users
+      after = next
+    } while (after !== null)
+  }
+
+  const changed = async (answer: Promise<ServiceUserFound>) => (await answer).user
+  const path = (id: string, change: string) => `users/${encodeURIComponent(id)}/${change}`
+
+  return {
+    /** `users:read` */
+    list,
+    each,
+    /** Undefined if there is no such user. */
+    find: async (id: string) => (await find<ServiceUserFound>(`users/${encodeURIComponent(id)}`))?.user,
+    findByEmail: async (email: string) => (await find<ServiceUserFound>('users', { email }))?.user,
+    /** `users:write` */
+    disable: (id: string, body: ServiceAction & { reason: string }) =>
+      changed(send('POST', path(id, 'disable'), { body })),
+    enable: (id: string, body: ServiceAction = {}) => changed(send('POST', path(id, 'enable'), { body })),
+    changeFields: (id: string, body: ServiceFieldsPatch) => changed(send('PATCH', path(id, 'fields'), { body })),
+    /** `groups` */
+    changeGroups: (id: string, body: ServiceGroupsPatch) => changed(send('PATCH', path(id, 'groups'), { body })),
+    /** `sessions:end` */
+    signOut: (id: string) => send<undefined>('POST', path(id, 'sign-out')),
+  }
+}
+
+/** One function for each request. Each needs a scope of the key, and throws a `ServiceError` if it is refused. */
+export const createServiceClient = (options: ServiceClientOptions) => {
+  const requests = createRequests(options)
+  const { send } = requests
+  return {
+    users: createUserCalls(requests),
+    /** `invitations`, and `groups` if an invitation has groups. */
+    invitations: {
+      list: async () => (await send<ServiceInvitations>('GET', 'invitations')).invitations,
+      create: (body: ServiceInvite) => send<ServiceInvitation>('POST', 'invitations', { body }),
+      delete: (email: string) => send<undefined>('DELETE', 'invitations', { body: { email } }),
+    },
+    /** `groups` */
+    groups: {
+      list: async () => (await send<ServiceGroups>('GET', 'groups')).groups,
+      /** Also if it is there already. */
+      add: (name: string) => send<ServiceGroup>('POST', 'groups', { body: { name } }),
+      delete: (name: string) => send<undefined>('DELETE', 'groups', { body: { name } }),
+    },
+    /** `revocations:read`. `@latchkey/verify` follows this list for you. */
+    revocations: (query: { after?: string; wait?: number } = {}) => send<Revocations>('GET', 'revocations', { query }),
+  }
+}
+
+export type ServiceClient = ReturnType<typeof createServiceClient>

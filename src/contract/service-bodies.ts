@@ -1,0 +1,106 @@
+import { type Static, Type } from 'typebox'
+import {
+  AdminAction,
+  AdminGroup,
+  AdminGroupsPatch,
+  AdminInvitation,
+  AdminInvite,
+  AdminNewGroup,
+  AdminUninvite,
+  AdminUser,
+} from './admin/admin-bodies.js'
+import { groupPattern } from './groups.js'
+import { ProfileFieldChanges } from './profile-fields.js'
+import { Nullable, ServiceUser } from './schemas.js'
+
+/** The API of other programs, with a service key. What administrators do too has the same bodies. */
+export const servicePath = '/api/service'
+
+/** Users of a page. */
+const mostListedUsers = 200
+
+// ── Users
+
+/** `GET /users/:id`, `GET /users?email=`, and what a change of a user answers with. */
+export const ServiceUserFound = Type.Object({ user: ServiceUser }, { title: 'ServiceUserFound' })
+export type ServiceUserFound = Static<typeof ServiceUserFound>
+
+/** With what only a list says. */
+export const ServiceListedUser = Type.Object(
+  {
+    ...ServiceUser.properties,
+    factors: AdminUser.properties.factors,
+    lastSignInAt: AdminUser.properties.lastSignInAt,
+  },
+  { title: 'ServiceListedUser' },
+)
+export type ServiceListedUser = Static<typeof ServiceListedUser>
+
+/** `GET /users` without `email` */
+export const ServiceUsers = Type.Object(
+  { users: Type.Array(ServiceListedUser), next: Nullable(Type.String({ description: 'Null on the last page' })) },
+  { title: 'ServiceUsers' },
+)
+export type ServiceUsers = Static<typeof ServiceUsers>
+
+/** `email` finds one user, and goes with nothing else. */
+export const ServiceUserQuery = Type.Object({
+  email: Type.Optional(Type.String({ minLength: 1, maxLength: 320, description: 'One user, as `user`' })),
+  search: Type.Optional(
+    Type.String({ maxLength: 254, description: 'How a username, an address, a name or a last name begins, or an id' }),
+  ),
+  group: Type.Optional(Type.String({ pattern: groupPattern, description: 'Only its members' })),
+  secondFactor: Type.Optional(
+    Type.Literal('none', { description: 'Only users without an authenticator app and without a passkey' }),
+  ),
+  after: Type.Optional(Type.String({ maxLength: 1000, description: '`next` of the page before' })),
+  limit: Type.Optional(
+    Type.String({
+      pattern: '^(?:[1-9]\\d?|1\\d\\d|200)$',
+      description: `Users of a page, 1 to ${mostListedUsers}; 50 without it`,
+    }),
+  ),
+})
+
+/** `POST /users/:id/disable` and `enable`. `userActions` says which of them needs the reason. */
+export const ServiceAction = Type.Object(AdminAction.properties, { title: 'ServiceAction' })
+export type ServiceAction = Static<typeof ServiceAction>
+
+/** `PATCH /users/:id/fields`, also of fields that only administrators edit. */
+export const ServiceFieldsPatch = Type.Object(
+  { fields: ProfileFieldChanges, reason: AdminAction.properties.reason },
+  { title: 'ServiceFieldsPatch' },
+)
+export type ServiceFieldsPatch = Static<typeof ServiceFieldsPatch>
+
+/** `PATCH /users/:id/groups`. With `remove` the reason is needed. */
+export const ServiceGroupsPatch = Type.Object(AdminGroupsPatch.properties, { title: 'ServiceGroupsPatch' })
+export type ServiceGroupsPatch = Static<typeof ServiceGroupsPatch>
+
+// ── Invitations
+
+export const ServiceInvitation = Type.Object(AdminInvitation.properties, { title: 'ServiceInvitation' })
+export type ServiceInvitation = Static<typeof ServiceInvitation>
+
+/** `GET /invitations` */
+export const ServiceInvitations = Type.Object(
+  { invitations: Type.Array(ServiceInvitation) },
+  { title: 'ServiceInvitations' },
+)
+export type ServiceInvitations = Static<typeof ServiceInvitations>
+/** `POST /invitations`: the link is in the mail only. */
+export const ServiceInvite = Type.Object(AdminInvite.properties, { title: 'ServiceInvite' })
+export type ServiceInvite = Static<typeof ServiceInvite>
+/** `DELETE /invitations` */
+export const ServiceUninvite = Type.Object(AdminUninvite.properties, { title: 'ServiceUninvite' })
+
+// ── Groups
+
+export const ServiceGroup = Type.Object(AdminGroup.properties, { title: 'ServiceGroup' })
+export type ServiceGroup = Static<typeof ServiceGroup>
+
+/** `GET /groups`. The members are `GET /users?group=NAME`. */
+export const ServiceGroups = Type.Object({ groups: Type.Array(ServiceGroup) }, { title: 'ServiceGroups' })
+export type ServiceGroups = Static<typeof ServiceGroups>
+/** `POST /groups`, and `DELETE /groups`: a group with members is not deleted. A name may have a dot, so it is not in the path. */
+export const ServiceGroupName = Type.Object(AdminNewGroup.properties, { title: 'ServiceGroupName' })

@@ -1,0 +1,140 @@
+import { Type } from 'typebox'
+import { userActions } from '../../contract/admin/admin-api.js'
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import {
+  ServiceAction,
+  ServiceFieldsPatch,
+  ServiceGroupsPatch,
+  ServiceUserFound,
+  servicePath,
+} from '../../contract/service-bodies.js'
+import type { FieldChanges } from '../../domain/accounts/field-changes.js'
+import type { createGroupChanges } from '../../domain/accounts/group-changes.js'
+import type { OperatorChanges } from '../../domain/accounts/operator-changes.js'
+import type { Administrators } from '../../domain/administrators/administrators.js'
+import type { ProfileFields } from '../../domain/profile-fields/profile-fields.js'
+import type { User } from '../../domain/users/users.js'
+import type { Guards } from '../../http/guards.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import { type ServiceCallers, serviceChangeRefusals } from '../../http/service-callers.js'
+import { serviceUserBody } from '../../http/user-bodies.js'
+import { isUuid } from '../../lib/uuid.js'
+
+const action = routeRefusals(...serviceChangeRefusals, 'reason_required')
+const fieldsPatch = routeRefusals(...serviceChangeRefusals, 'invalid_fields')
+const groupsPatch = routeRefusals(
+  ...serviceChangeRefusals,
+  'reason_required',
+  'no_group',
+  'too_many_groups',
+  'group_of_administrators',
+)
+
+const tags = ['for other programs']
+const params = Type.Object({ id: Type.String() })
+
+const actions = {
+  disable: 'Prevent a user from signing in, and end their sessions',
+  enable: 'Let a disabled user sign in again',
+} as const
+
+const schemas = {
+  fields: {
+    tags,
+    summary: 'Change the profile fields of a user',
+    params,
+    body: ServiceFieldsPatch,
+    response: { 200: ServiceUserFound, ...fieldsPatch.responses },
+  },
+  groups: {
+    tags,
+    summary: 'Change the groups of a user',
+    params,
+    body: ServiceGroupsPatch,
+    response: { 200: ServiceUserFound, ...groupsPatch.responses },
+  },
+}
+
+type Dependencies = {
+  guards: Guards
+  serviceCallers: ServiceCallers
+  operatorChanges: Pick<OperatorChanges, keyof typeof actions>
+  fieldChanges: Pick<FieldChanges, 'byOperator'>
+  groupChanges: Pick<ReturnType<typeof createGroupChanges>, 'change'>
+  administrators: Pick<Administrators, 'roleOf'>
+  profileFields: ProfileFields
+}
+
+/** The account after the change, or the refusal. */
+const createUserAnswer = (profileFields: Pick<ProfileFields, 'known'>) => {
+  const notFound = refuse('not_found')
+  return <Outcome extends { user: User } | Refused>(changed: Outcome) => {
+    if (!isRefused(changed)) return { user: serviceUserBody((changed as { user: User }).user, profileFields) }
+    return changed.refused === 'no_user' ? notFound : (changed as Exclude<typeof changed, Refused<'no_user'>>)
+  }
+}
+
+const registerActions = (server: Server, { guards, serviceCallers, operatorChanges, profileFields }: Dependencies) => {
+  const answerOf = createUserAnswer(profileFields)
+  const onRequest = guards.service('users:write')
+
+  for (const name of Object.keys(actions) as (keyof typeof actions)[]) {
+    const response = { 200: ServiceUserFound, ...action.responses }
+    const schema = { tags, summary: actions[name], params, body: ServiceAction, response }
+    server.post(`${servicePath}/users/:id/${name}`, { schema, onRequest }, async (request, reply) => {
+      const { id: userId } = request.params
+      const { reason } = request.body
+      if (!isUuid(userId)) return action.sendRefusal(reply, refuse('not_found'))
+      if (reason === undefined && userActions[name].needsReason)
+        return action.sendRefusal(reply, refuse('reason_required'))
+      const client = serviceCallers.clientOf(request, { reason })
+      return action.answer(reply, answerOf(await operatorChanges[name]({ userId, client })))
+    })
+  }
+}
+
+const registerFields = (server: Server, { guards, serviceCallers, fieldChanges, profileFields }: Dependencies) => {
+  const answerOf = createUserAnswer(profileFields)
+  const onRequest = guards.service('users:write')
+
+  server.patch(`${servicePath}/users/:id/fields`, { schema: schemas.fields, onRequest }, async (request, reply) => {
+    const { id: userId } = request.params
+    const { fields, reason } = request.body
+    if (!isUuid(userId)) return fieldsPatch.sendRefusal(reply, refuse('not_found'))
+    const client = serviceCallers.clientOf(request, { reason })
+    return fieldsPatch.answer(reply, answerOf(await fieldChanges.byOperator({ userId, client }, fields)))
+  })
+}
+
+const registerGroups = (server: Server, deps: Dependencies) => {
+  const { guards, serviceCallers, groupChanges, administrators, profileFields } = deps
+  const answerOf = createUserAnswer(profileFields)
+  const onRequest = guards.service('groups')
+
+  const refusalOf = ({ add = [], remove = [], reason }: ServiceGroupsPatch) => {
+    if (remove.length > 0 && reason === undefined) return refuse('reason_required')
+    if (add.some((name) => remove.includes(name)))
+      return refuse('bad_request', { message: 'add and remove name the same group' })
+    // Otherwise a stolen key would make administrators.
+    return [...add, ...remove].some(administrators.roleOf)
+      ? refuse('group_of_administrators', { message: 'A service key does not say who is an administrator' })
+      : undefined
+  }
+
+  server.patch(`${servicePath}/users/:id/groups`, { schema: schemas.groups, onRequest }, async (request, reply) => {
+    const { id: userId } = request.params
+    const { reason, ...wanted } = request.body
+    const refusal = isUuid(userId) ? refusalOf(request.body) : refuse('not_found')
+    if (refusal) return groupsPatch.sendRefusal(reply, refusal)
+    const client = serviceCallers.clientOf(request, { reason })
+    return groupsPatch.answer(reply, answerOf(await groupChanges.change({ userId, client }, wanted)))
+  })
+}
+
+/** The functions that operators and administrators use too, with a key as the one who asks. */
+export const serviceUserChangesRoutes = (server: Server, deps: Dependencies) => {
+  registerActions(server, deps)
+  registerFields(server, deps)
+  registerGroups(server, deps)
+}

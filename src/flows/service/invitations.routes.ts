@@ -1,0 +1,79 @@
+import { isRefused, refuse } from '../../contract/outcome.js'
+import { NoContent } from '../../contract/schemas.js'
+import {
+  ServiceInvitation,
+  ServiceInvitations,
+  ServiceInvite,
+  ServiceUninvite,
+  servicePath,
+} from '../../contract/service-bodies.js'
+import type { Invitations } from '../../domain/invitations/invitations.js'
+import { readEmail } from '../../domain/users/email.js'
+import { invitationBody } from '../../http/access-bodies.js'
+import type { Guards } from '../../http/guards.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import { type ServiceCallers, serviceRefusals } from '../../http/service-callers.js'
+
+const look = routeRefusals(...serviceRefusals)
+const invite = routeRefusals(
+  ...serviceRefusals,
+  'email_shape',
+  'has_account',
+  'no_group',
+  'too_many_groups',
+  'group_of_administrators',
+)
+const uninvite = routeRefusals(...serviceRefusals, 'email_shape')
+
+const tags = ['for other programs']
+const schemas = {
+  list: { tags, summary: 'Open invitations', response: { 200: ServiceInvitations, ...look.responses } },
+  invite: {
+    tags,
+    summary: 'Invite an address: the link is in the mail. With groups, the key also needs the scope `groups`',
+    body: ServiceInvite,
+    response: { 201: ServiceInvitation, ...invite.responses },
+  },
+  uninvite: {
+    tags,
+    summary: 'Withdraw an invitation',
+    body: ServiceUninvite,
+    response: { 204: NoContent, ...uninvite.responses },
+  },
+}
+
+type Dependencies = {
+  guards: Guards
+  serviceCallers: ServiceCallers
+  invitations: Pick<Invitations, 'invite' | 'listOpen' | 'revoke'>
+}
+
+export const serviceInvitationsRoutes = (server: Server, { guards, serviceCallers, invitations }: Dependencies) => {
+  const path = `${servicePath}/invitations`
+  const onRequest = guards.service('invitations')
+
+  server.get(path, { schema: schemas.list, onRequest }, async () => ({
+    invitations: (await invitations.listOpen()).map(invitationBody),
+  }))
+
+  server.post(path, { schema: schemas.invite, onRequest }, async (request, reply) => {
+    const { language, groups = [] } = request.body
+    const email = readEmail(request.body.email)
+    if (isRefused(email)) return invite.sendRefusal(reply, email)
+    // An invitation to an address of one's own would be a way into any group.
+    if (groups.length > 0 && !serviceCallers.hasScope(request, 'groups'))
+      return serviceCallers.sendMissingScope(reply, 'groups')
+    const client = { ...serviceCallers.clientOf(request), ...(language && { language }) }
+    const invited = await invitations.invite(email, client, [...new Set(groups)].sort())
+    if (isRefused(invited)) return invite.sendRefusal(reply, refuse(invited.refused))
+    return reply.status(201).send(invitationBody(invited))
+  })
+
+  server.delete(path, { schema: schemas.uninvite, onRequest }, async (request, reply) => {
+    const email = readEmail(request.body.email)
+    if (isRefused(email)) return uninvite.sendRefusal(reply, email)
+    const wasOpen = await invitations.revoke(email, serviceCallers.clientOf(request))
+    return wasOpen ? reply.status(204).send() : uninvite.sendRefusal(reply, refuse('not_found'))
+  })
+}
