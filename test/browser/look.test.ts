@@ -143,7 +143,7 @@ describe('an accent of the operator', () => {
 })
 
 describe('in forced colours', () => {
-  it('a field that is wrong is marked by more than its colour', async () => {
+  it('a field that is wrong is marked by more than its colour, and the main button by its fill', async () => {
     const { page, leave } = await visit(browser, latchkey, { forcedColors: 'active' })
     await page.goto('/login')
     await fillIn(page, { 'Username or email': 'paula' })
@@ -154,6 +154,9 @@ describe('in forced colours', () => {
       page.locator(`[name=${name}]`).evaluate((field) => Number.parseFloat(getComputedStyle(field).borderTopWidth))
     await expect.poll(() => widthOf('password')).toBeGreaterThan((await widthOf('username')) + 1)
     await expect.poll(() => page.locator('.field-errors svg:visible').count()).toBe(1)
+    const fillOf = (name: string) =>
+      page.getByRole('button', { name }).evaluate((button) => getComputedStyle(button).backgroundColor)
+    expect(await fillOf('Sign in')).not.toBe(await fillOf('Use a passkey'))
     await leave()
   })
 

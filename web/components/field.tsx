@@ -55,7 +55,8 @@ export const Field = (props: FieldProps) => {
           type={typed}
           class={code ? 'code-input' : undefined}
           autocomplete={props.autoComplete}
-          required={required}
+          // Not `required`: Firefox would call the empty field invalid before anything was typed.
+          aria-required={required}
           readOnly={props.readOnly}
           maxLength={props.maxLength}
           inputMode={props.inputMode}
@@ -64,7 +65,6 @@ export const Field = (props: FieldProps) => {
           // In lower case Preact sets the property, which is a boolean: "off" would switch it on.
           autoCorrect="off"
           spellcheck={false}
-          // Without a value, browsers call an empty field invalid before anything was typed.
           aria-invalid={errors.length > 0}
           aria-describedby={describedBy(id, { hint: shownHint, below: props.below })}
           onInput={(event) => {

@@ -131,7 +131,8 @@ const findInvalid = (form: HTMLFormElement, words: { required: string; emailShap
 }
 
 /** Spaces alone count as empty, except in a password; so does a box without its mark. */
-const isEmpty = ({ required, type, value, checked }: HTMLInputElement) => {
-  if (!required) return false
+const isEmpty = (input: HTMLInputElement) => {
+  const { type, value, checked } = input
+  if (input.getAttribute('aria-required') !== 'true') return false
   return type === 'checkbox' ? !checked : (type === 'password' ? value : value.trim()) === ''
 }

@@ -17,7 +17,7 @@ export const TermsCheck = ({ terms }: { terms: TermsOfUse }) => {
           type="checkbox"
           name="terms"
           value={terms.version}
-          required
+          aria-required
           aria-invalid={errors.length > 0}
           aria-describedby={`${id}-errors`}
           onChange={() => onEdit('terms')}
