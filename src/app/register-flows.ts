@@ -74,6 +74,7 @@ import { undoRoutes } from '../flows/undo/undo.routes.js'
 import { usedApplicationsRoutes } from '../flows/used-applications/used-applications.routes.js'
 import { createVerifyEmail } from '../flows/verify-email/verify-email.js'
 import { verifyEmailRoutes } from '../flows/verify-email/verify-email.routes.js'
+import { createDeletedAccounts, type DeletedAccounts } from '../http/deleted-accounts.js'
 import { createBrowserOrigins } from '../http/protocol/browser-origins.js'
 import { createClientAuthentication } from '../http/protocol/client-authentication.js'
 import { createProtocolDoor } from '../http/protocol/protocol-door.js'
@@ -93,7 +94,12 @@ const termsOf = ({ termsVersion: version, termsUrl: url }: Config): TermsOfUse |
 type Parts = HttpParts & { openidProvider: OpenidProvider; isClosing: () => boolean }
 type Dependencies = Platform &
   Nouns &
-  Parts & { secondFactorRequired: boolean; termsOfUse: TermsOfUse | undefined; recoveredAccounts: RecoveredAccounts }
+  Parts & {
+    secondFactorRequired: boolean
+    termsOfUse: TermsOfUse | undefined
+    recoveredAccounts: RecoveredAccounts
+    deletedAccounts: DeletedAccounts
+  }
 
 /** What users do with their own account. */
 const registerAccountFlows = (server: Server, dependencies: Dependencies) => {
@@ -195,6 +201,7 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
     secondFactorRequired: config.secondFactor === 'required',
     termsOfUse: termsOf(config),
     recoveredAccounts: createRecoveredAccounts({ ...nouns, ...parts }),
+    deletedAccounts: createDeletedAccounts({ ...nouns, ...parts }),
   }
   const hasServiceKeys = config.serviceKeysFile !== undefined
   const routes = apiDocumentRoutes(server, { guards: parts.guards, accent: config.accentColor, hasServiceKeys })

@@ -287,6 +287,28 @@ describe('the terms', () => {
     expect((await tab.get(`${path}/export`)).status).toBe(401)
   })
 
+  it('leave nothing of a deleted account in the browser, and all of another one', async () => {
+    const values = (tab: Browser, name: string) => tab.jar.get(name)?.split('.') ?? []
+    const tab = latchkey.browser()
+    const earlier = createBrowser(before.url, tab.jar)
+    const app = await addAuthenticator(await before.signedUp('lea'), before)
+    await before.advance(1 * minutes)
+    await login(earlier, 'lea')
+    await earlier.post(path, { code: app.code() })
+    const ofLea = values(tab, 'known_device')
+    await before.signedUp('mio')
+    expect((await login(earlier, 'mio')).status).toBe(200)
+    const ofMio = values(tab, 'known_device').filter((value) => !ofLea.includes(value))
+    await before.advance(1 * minutes)
+    await login(tab, 'lea')
+    await tab.post(path, { code: app.code(), trustDevice: true })
+    expect([ofLea, ofMio, values(tab, 'trusted_device')].map(({ length }) => length)).toEqual([1, 1, 1])
+    expect((await tab.post(`${path}/delete`, { username: 'lea' })).status).toBe(204)
+    expect(values(tab, 'known_device')).toEqual(ofMio)
+    for (const cleared of ['trusted_device', 'challenge']) expect(values(tab, cleared)).toEqual([])
+    expect((await earlier.get('/api/auth/me')).body).toMatchObject({ user: { username: 'mio' } })
+  })
+
   it('end with what ends a sign-in that waits: a new password, or a disabled account', async () => {
     await before.signedUp('finn')
     const [one, two] = [latchkey.browser(), latchkey.browser()]

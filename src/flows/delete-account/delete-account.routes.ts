@@ -1,10 +1,7 @@
 import { Type } from 'typebox'
-import { isRefused } from '../../contract/outcome.js'
 import { NoContent } from '../../contract/schemas.js'
 import type { Callers } from '../../http/caller.js'
-import type { Cookies } from '../../http/cookies/cookies.js'
-import type { PendingLinkCookie } from '../../http/cookies/pending-link-cookie.js'
-import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
+import type { DeletedAccounts } from '../../http/deleted-accounts.js'
 import type { Guards } from '../../http/guards.js'
 import { withHeaders } from '../../http/responses.js'
 import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
@@ -34,26 +31,18 @@ type Dependencies = {
   guards: Guards
   deleteOwnAccount: ReturnType<typeof createDeleteOwnAccount>
   callers: Callers
-  cookies: Cookies
-  signInCookies: SignInCookies
-  pendingLinkCookie: PendingLinkCookie
+  deletedAccounts: DeletedAccounts
 }
 
 export const deleteAccountRoutes = (server: Server, deps: Dependencies) => {
-  const { guards, deleteOwnAccount, callers, cookies, signInCookies, pendingLinkCookie } = deps
+  const { guards, deleteOwnAccount, callers, deletedAccounts } = deps
   const onRequest = guards.sensitive
 
   server.post('/api/auth/delete-account', { schema, onRequest }, async (request, reply) => {
-    const deleted = await deleteOwnAccount(callers.contextOf(request), {
-      username: request.body.username,
-      deviceValues: [...signInCookies.trustedIn(request), ...signInCookies.knownIn(request)],
-    })
-    if (isRefused(deleted)) return sendRefusal(reply, deleted)
-    cookies.clearSession(reply)
-    cookies.clear(reply, 'registration')
-    pendingLinkCookie.clear(reply)
-    signInCookies.clearChallenge(reply)
-    signInCookies.forget(request, reply, deleted.devicesOfAccount)
-    return reply.status(204).send()
+    const context = callers.contextOf(request)
+    const refusal = await deletedAccounts.deleteAndClear(reply, context.caller.userId, () =>
+      deleteOwnAccount(context, request.body.username),
+    )
+    return refusal ? sendRefusal(reply, refusal) : reply.status(204).send()
   })
 }

@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { AccountExport } from '../../contract/account-export.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
@@ -6,6 +7,7 @@ import type { Leaving } from '../../domain/sign-in/leaving.js'
 import type { User } from '../../domain/users/users.js'
 import { clientOf } from '../../http/client.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
+import type { DeletedAccounts } from '../../http/deleted-accounts.js'
 import type { Limits } from '../../http/limits/limits.js'
 import { withCookies, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
@@ -44,7 +46,7 @@ const schemas = {
     ...needsChallenge,
     body: Type.Object({ username: Type.String({ minLength: 1, maxLength: 1024 }) }),
     response: {
-      204: withHeaders(NoContent, { 'Set-Cookie': 'Clears challenge' }),
+      204: withHeaders(NoContent, { 'Set-Cookie': 'Clears all cookies of the account' }),
       ...withCookies(deleteRefusals.responses, clearsChallenge),
     },
   },
@@ -54,11 +56,13 @@ type Dependencies = {
   leaving: Leaving
   accountData: (user: User) => Promise<AccountExport>
   signInCookies: SignInCookies
+  deletedAccounts: DeletedAccounts
   limits: Limits
 }
 
 /** A user who does not agree to the terms gets no session, and can still take their data and delete the account. */
-export const leavingRoutes = (server: Server, { leaving, accountData, signInCookies, limits }: Dependencies) => {
+export const leavingRoutes = (server: Server, deps: Dependencies) => {
+  const { leaving, accountData, signInCookies, deletedAccounts, limits } = deps
   const onRequest = limits.byNetwork
 
   server.get('/api/auth/second-factor/export', { schema: schemas.export, onRequest }, async (request, reply) => {
@@ -68,13 +72,18 @@ export const leavingRoutes = (server: Server, { leaving, accountData, signInCook
     return reply.header('Content-Disposition', 'attachment; filename="account-data.json"').send(await accountData(user))
   })
 
+  const deleteAccount = async (reply: FastifyReply, token: string, username: string) => {
+    const user = await leaving.userOf(token)
+    if (isRefused(user)) return user
+    const client = clientOf(reply.request)
+    return deletedAccounts.deleteAndClear(reply, user.id, () => leaving.deleteAccount(token, username, client))
+  }
+
   server.post('/api/auth/second-factor/delete', { schema: schemas.delete, onRequest }, async (request, reply) => {
     const token = signInCookies.challengeOf(request)
-    const { username } = request.body
-    const deleted =
-      token === undefined ? refuse('challenge_over') : await leaving.deleteAccount(token, username, clientOf(request))
-    if (isRefused(deleted)) return deleteRefusals.sendRefusal(signInCookies.clearedIfOver(reply, deleted), deleted)
-    signInCookies.clearChallenge(reply)
+    const refusal =
+      token === undefined ? refuse('challenge_over') : await deleteAccount(reply, token, request.body.username)
+    if (refusal) return deleteRefusals.sendRefusal(signInCookies.clearedIfOver(reply, refusal), refusal)
     return reply.status(204).send()
   })
 }

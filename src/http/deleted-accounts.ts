@@ -1,0 +1,58 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Refused } from '../contract/outcome.js'
+import type { TrustedDevices } from '../domain/factors/trusted-devices.js'
+import type { KnownDevices } from '../domain/known-devices/known-devices.js'
+import type { Users } from '../domain/users/users.js'
+import type { Callers } from './caller.js'
+import type { Cookies } from './cookies/cookies.js'
+import type { PendingLinkCookie } from './cookies/pending-link-cookie.js'
+import type { SignInCookies } from './cookies/sign-in-cookies.js'
+
+type Dependencies = {
+  users: Pick<Users, 'findById'>
+  trustedDevices: Pick<TrustedDevices, 'tokensOf'>
+  knownDevices: Pick<KnownDevices, 'valuesOf'>
+  callers: Pick<Callers, 'peek' | 'refreshedSessionOf'>
+  cookies: Cookies
+  signInCookies: SignInCookies
+  pendingLinkCookie: PendingLinkCookie
+}
+
+export type DeletedAccounts = ReturnType<typeof createDeletedAccounts>
+
+/** What stays in a browser whose user deletes the account: nothing of it, and everything of other accounts. */
+export const createDeletedAccounts = (deps: Dependencies) => {
+  const { users, trustedDevices, knownDevices, callers, cookies, signInCookies, pendingLinkCookie } = deps
+
+  /** Asked before the deletion: afterwards nothing tells whose they were. */
+  const devicesOf = async (request: FastifyRequest, userId: string) => {
+    const values = [...signInCookies.trustedIn(request), ...signInCookies.knownIn(request)]
+    const user = await users.findById(userId)
+    const known = user ? knownDevices.valuesOf(user, values) : []
+    return [...(await trustedDevices.tokensOf(userId, values)), ...known]
+  }
+
+  const hasSessionOf = (request: FastifyRequest, userId: string) =>
+    [callers.peek(request), callers.refreshedSessionOf(request)].some((session) => session?.userId === userId)
+
+  return {
+    /** Runs the deletion, and clears the cookies of the account if it was not refused. */
+    deleteAndClear: async <Refusal extends Refused>(
+      reply: FastifyReply,
+      userId: string,
+      deleteAccount: () => Promise<Refusal | undefined>,
+    ): Promise<Refusal | undefined> => {
+      const { request } = reply
+      const devices = await devicesOf(request, userId)
+      const hadSession = hasSessionOf(request, userId)
+      const refusal = await deleteAccount()
+      if (refusal) return refusal
+      if (hadSession) cookies.clearSession(reply)
+      cookies.clear(reply, 'registration')
+      pendingLinkCookie.clear(reply)
+      signInCookies.clearChallenge(reply)
+      signInCookies.forget(request, reply, devices)
+      return undefined
+    },
+  }
+}
