@@ -8,14 +8,33 @@ import { parseStrictJson } from '../lib/strict-json.js'
 
 const fault = (sentence: string) => new OperatorError(`PROFILE_FIELDS_FILE: ${sentence}`)
 
-/** Where JSON stops being JSON, as far as the parser says it. */
-const jsonFault = (bytes: Uint8Array, path: string) => {
+const parserFault = (text: string) => {
   try {
-    JSON.parse(new TextDecoder().decode(bytes))
-    return fault(`${path} has a key twice, or characters that are no UTF-8`)
+    JSON.parse(text)
+    return undefined
   } catch (error) {
-    return fault(`${path} is no JSON: ${error instanceof Error ? error.message : ''}`)
+    return error instanceof Error ? error.message : ''
   }
+}
+
+/** The parser counts characters, and of a wrong one it only repeats the text around it: an operator needs the line. */
+const namedLine = (text: string, message: string) => {
+  const [, what, position] = /^(.+?)(?: in JSON at position (\d+).*|, (?:\.{3})?".*)$/s.exec(message) ?? []
+  if (what === undefined) return message
+  const lines = text.split('\n')
+  // What only ends too early has another fault, so the first lines that have this one end with it.
+  const line = position
+    ? text.slice(0, Number(position)).split('\n').length
+    : 1 + lines.findIndex((_, at) => parserFault(lines.slice(0, at + 1).join('\n'))?.startsWith(what))
+  return `${what} in line ${line}`
+}
+
+const jsonFault = (bytes: Uint8Array, path: string) => {
+  const text = new TextDecoder().decode(bytes)
+  const message = parserFault(text)
+  return message === undefined
+    ? fault(`${path} has a key twice, or characters that are no UTF-8`)
+    : fault(`${path} is no JSON: ${namedLine(text, message)}`)
 }
 
 /** What the file that PROFILE_FIELDS_FILE names asks users for. */

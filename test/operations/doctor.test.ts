@@ -338,6 +338,27 @@ describe('on settings alone', () => {
     ])
   })
 
+  it('reads the file of profile fields, and names the place of a fault', async () => {
+    const path = join(folder, 'fields.json')
+    const checked = async (content: string) => {
+      await writeFile(path, content)
+      return (await examine({ ...embedded(), PROFILE_FIELDS_FILE: path })).about('profile fields')
+    }
+    const field = (key: string, type: string) => JSON.stringify({ fields: [{ key, type, labels: { en: 'Team' } }] })
+    expect(await checked(field('team', 'text'))).toEqual(['ok: 1 field'])
+    const noJson = `error: PROFILE_FIELDS_FILE: ${path} is no JSON:`
+    expect(await checked('{\n  "fields": [\n    }\n}')).toEqual([`${noJson} Unexpected token '}' in line 3`])
+    expect(await checked('{\n  "fields": [\n    {} {}')).toEqual([
+      `${noJson} Expected ',' or ']' after array element in line 3`,
+    ])
+    expect(await checked(field('Team', 'text'))).toEqual([
+      expect.stringMatching(/^error: PROFILE_FIELDS_FILE: fields\[0\]\.key must be 1 to 24 .*fields\.json/),
+    ])
+    expect(await checked(field('team', 'number'))).toEqual([
+      expect.stringMatching(/^error: PROFILE_FIELDS_FILE: fields\[0\] \(team\)\.type must be text, .*fields\.json/),
+    ])
+  })
+
   it('warns of an owner without a database of the service', async () => {
     const { about } = await examine({ ...embedded(), DATABASE_OWNER_URL: database.url })
     expect(about('database owner')).toEqual([expect.stringMatching(/^warning: .* because DATABASE_URL is not set$/)])

@@ -160,6 +160,7 @@ const embeddedChecks = (config: Config): CheckGroup => {
       ...(databaseOwnerUrl === undefined ? [] : [{ name: 'database owner', run: () => unused }]),
       { name: 'webhooks', run: () => checkWebhooks(config) },
       { name: 'registration', run: () => checkRegistration(config) },
+      { name: 'profile fields', run: () => checkProfileFields(config) },
     ],
   }
 }
@@ -208,7 +209,7 @@ export const databaseChecks = (config: Config): CheckGroup => {
       { name: 'webhooks', run: onceReached(() => checkWebhooks(config, database)) },
       { name: 'logout notices', run: onceMigrated(() => checkLogoutNotices(database)) },
       { name: 'registration', run: onceMigrated(() => checkRegistration(config, database)) },
-      { name: 'profile fields', run: onceMigrated(() => checkProfileFields(database, config)) },
+      { name: 'profile fields', run: onceMigrated(() => checkProfileFields(config, database)) },
     ],
     close: async () => {
       await Promise.allSettled([database.close(), owner.close?.()])

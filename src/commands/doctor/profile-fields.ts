@@ -6,9 +6,11 @@ import type { Database } from '../../platform/database/database.js'
 import { counted } from '../terminal/counted.js'
 import { type Finding, ok, warning, worstOf } from './check.js'
 
-/** Required fields that most users lack, and values of fields that have left the file. */
-export const checkProfileFields = async (database: Database, { profileFieldsFile }: Config): Promise<Finding> => {
+/** The file, and what users have of its fields: required ones that most lack, and values of fields that have left it. */
+export const checkProfileFields = async ({ profileFieldsFile }: Config, database?: Database): Promise<Finding> => {
   const definitions = await readProfileFields(profileFieldsFile)
+  const fine = definitions.length === 0 ? 'none' : counted(definitions.length, 'field')
+  if (!database) return ok(fine)
   const counts = await createProfileFields({ database, clock: systemClock, definitions }).count()
   const [row] = await database.query<{ users: number }>('select count(*)::int as users from users')
   const users = row?.users ?? 0
@@ -16,7 +18,7 @@ export const checkProfileFields = async (database: Database, { profileFieldsFile
     ({ key, required }) => required && (counts.find((each) => each.key === key)?.users ?? 0) < users / 2,
   )
   const left = counts.filter(({ key }) => !definitions.some((each) => each.key === key))
-  return worstOf(definitions.length === 0 ? 'none' : counted(definitions.length, 'field'), [
+  return worstOf(fine, [
     ...lacking.map(({ key }) =>
       warning(`most users have no ${key}, which is required: each is asked for it at the next sign-in`),
     ),
