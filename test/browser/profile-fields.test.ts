@@ -1,5 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { minutes } from '../../src/lib/durations.js'
+import { addAuthenticator } from '../support/authenticator.js'
 import { faultsOf } from '../support/axe.js'
 import { fillIn, openChromium, press, visit } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -44,6 +46,8 @@ it('are asked for by the registration, with the terms', async () => {
 
   const panel = page.locator('section', { has: page.getByRole('heading', { name: 'Further details' }) })
   await panel.getByText('Sales').waitFor()
+  // As if the file had allowed it once. The account page does not know of it.
+  await latchkey.sql.query('update users set fields = fields || \'{"website": "ftp://example.com"}\'')
   await press(page, 'Change further details')
   await fillIn(page, { 'Mobile phone (optional)': '030 1' })
   await press(page, 'Save')
@@ -54,6 +58,10 @@ it('are asked for by the registration, with the terms', async () => {
   await panel.getByText('+4930123456').waitFor()
   // Shown, and not to be edited.
   await panel.getByText('Staff number').waitFor()
+  expect((await latchkey.app.nouns.users.findByLogin('ada'))?.fields).toMatchObject({
+    mobile: '+4930123456',
+    website: 'ftp://example.com',
+  })
 })
 
 it('and the terms are asked for at a sign-in, and can be declined', async () => {
@@ -78,4 +86,49 @@ it('and the terms are asked for at a sign-in, and can be declined', async () => 
   await page.getByLabel(/gelesen und stimme/).check()
   await press(page, 'Weiter')
   await page.waitForURL('**/dashboard')
+})
+
+it('a user who declines can leave with the data, after a fresh proof', async () => {
+  const tab = latchkey.browser()
+  const login = () => tab.post('/login', { username: 'ada', password: goodPassword })
+  expect((await login()).status).toBe(200)
+  const app = await addAuthenticator(tab, latchkey)
+  await latchkey.advance(1 * minutes)
+  await login()
+  expect((await tab.post('/api/auth/second-factor', { code: app.code(), trustDevice: true })).status).toBe(200)
+  await latchkey.advance(1 * minutes)
+  await latchkey.sql.query('delete from agreed_terms')
+  const { page, context } = await visit(browser, latchkey, narrow)
+  const value = tab.jar.get('trusted_device') ?? ''
+  await context.addCookies([{ name: 'trusted_device', value, url: latchkey.url }])
+  const signIn = async () => {
+    await page.goto('/login')
+    await fillIn(page, { 'Username or email': 'ada', Password: goodPassword })
+    await page.keyboard.press('Enter')
+  }
+  const decline = async () => {
+    await press(page, 'I do not want to go on')
+    await fillIn(page, { 'To delete the account, type your username': 'ada' })
+  }
+
+  await signIn()
+  await decline()
+  const sentence = page.getByText('sign in in a private window with your password')
+  for (const [at, action] of ['Download my data', 'Delete my account'].entries()) {
+    await press(page, action)
+    await sentence.nth(at).waitFor()
+  }
+  expect(await faultsOf(page)).toEqual([])
+
+  await context.clearCookies()
+  await signIn()
+  await fillIn(page, { 'Code from the app': app.code() })
+  await page.keyboard.press('Enter')
+  await decline()
+  const downloading = page.waitForEvent('download')
+  await press(page, 'Download my data')
+  expect((await downloading).suggestedFilename()).toBe('account-data.json')
+  await press(page, 'Delete my account')
+  await page.getByText('Your account was deleted.').waitFor()
+  expect(await latchkey.sql.query('select 1 from users')).toEqual([])
 })

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks'
-import type { FieldValues, ProfileFieldChanges } from '#contract/profile-fields.js'
 import { Button } from '../components/button.js'
 import { Panel } from '../components/panel.js'
-import { fieldsTyped, ProfileFieldInputs, useFieldLabel, useShownValue } from '../components/profile-fields.js'
+import { fieldsChanged, ProfileFieldInputs, useFieldLabel, useShownValue } from '../components/profile-fields.js'
 import { useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { useAdmin } from './admin-context.js'
@@ -35,12 +34,6 @@ export const UserFields = (props: UserProps) => {
   )
 }
 
-/** Only these are sent: an empty box that was never answered stays so, and the event names what was changed. */
-const changesOf = (typed: ProfileFieldChanges, fields: FieldValues): ProfileFieldChanges =>
-  Object.fromEntries(
-    Object.entries(typed).filter(([key, value]) => (value || undefined) !== (fields[key] || undefined)),
-  )
-
 type DialogProps = UserProps & { definitions: UserProps['user']['fieldDefinitions']; onClose: () => void }
 
 const FieldsDialog = ({ user, definitions, reload, onClose }: DialogProps) => {
@@ -52,7 +45,7 @@ const FieldsDialog = ({ user, definitions, reload, onClose }: DialogProps) => {
       lead={words.lead}
       told={words.told}
       submit={words.submit}
-      call={(typed) => calls.changeFields(user.id, changesOf(fieldsTyped(typed, definitions), user.fields))}
+      call={(typed) => calls.changeFields(user.id, fieldsChanged(typed, definitions, user.fields))}
       done={() => fill(words.done, values)}
       onDone={reload}
       onClose={onClose}

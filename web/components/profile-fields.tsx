@@ -98,6 +98,21 @@ export const fieldsTyped = (typed: Values, definitions: readonly ProfileFieldDef
     }),
   )
 
+/**
+ * The same without what is as before. An empty box that was never answered stays so, and a value that counts as missing, because the
+ * file no longer allows it, stays stored.
+ */
+export const fieldsChanged = (
+  typed: Values,
+  definitions: readonly ProfileFieldDefinition[],
+  before: FieldValues,
+): ProfileFieldChanges =>
+  Object.fromEntries(
+    Object.entries(fieldsTyped(typed, definitions)).filter(
+      ([key, value]) => (value || undefined) !== (before[key] || undefined),
+    ),
+  )
+
 /** What is wrong, at the fields; undefined for another refusal. */
 export const useFieldProblems = () => {
   const { faults } = useWords('profile-fields')

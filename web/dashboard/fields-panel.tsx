@@ -5,7 +5,7 @@ import { Button } from '../components/button.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { Panel } from '../components/panel.js'
 import {
-  fieldsTyped,
+  fieldsChanged,
   ProfileFieldInputs,
   useFieldLabel,
   useFieldProblems,
@@ -63,7 +63,8 @@ const EditFields = ({ account, fields, onDone }: Props & { onDone: () => void })
   const problemsOf = useFormRefusal(useProblems())
 
   const submit = async (values: Values): Promise<Problems | undefined> => {
-    const answer = await actions.withFreshSignIn(() => client.changeAccount({ fields: fieldsTyped(values, fields) }))
+    const changed = fieldsChanged(values, fields, account.fields)
+    const answer = await actions.withFreshSignIn(() => client.changeAccount({ fields: changed }))
     if (answer.refused) return fieldProblems(answer) ?? problemsOf(answer)
     onDone()
     actions.showSuccess(saving.saved)
