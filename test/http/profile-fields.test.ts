@@ -1,8 +1,10 @@
+import { writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openStores } from '../../src/commands/open-stores.js'
-import type { Browser } from '../support/client.js'
+import { newServiceKey } from '../../src/domain/service-keys/service-keys.js'
+import { type Browser, createBrowser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
-import { openidApplication } from '../support/openid-application.js'
+import { type OpenidApplication, openidApplication } from '../support/openid-application.js'
 import { everyField, profileFieldsFile } from '../support/profile-fields.js'
 import { latchkey as run } from '../support/terminal.js'
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js'
@@ -45,14 +47,18 @@ const fieldsOf = async (tab: Browser) => {
   const { body } = await tab.get('/api/auth/account')
   return (body.user as { fields: object }).fields
 }
+const webhooks = () => ({
+  WEBHOOK_URL: receiver.url,
+  WEBHOOK_SECRET: receiver.secret,
+  WEBHOOK_ALLOW_PRIVATE: 'true',
+})
 const store = { openStores: (role: 'service' | 'owner') => openStores(latchkey.config, role) }
 const command = (args: string[], input?: string) => run(store, args, input === undefined ? {} : { input })
 
 beforeAll(async () => {
   file = await profileFieldsFile()
   receiver = await startWebhookReceiver()
-  const webhooks = { WEBHOOK_URL: receiver.url, WEBHOOK_SECRET: receiver.secret, WEBHOOK_ALLOW_PRIVATE: 'true' }
-  latchkey = await startLatchkey({ settings: { JWT_SECRET, PROFILE_FIELDS_FILE: file.path, ...webhooks } })
+  latchkey = await startLatchkey({ settings: { JWT_SECRET, PROFILE_FIELDS_FILE: file.path, ...webhooks() } })
   ada = await registered('ada', { department: 'support', newsletter: true })
 })
 afterAll(async () => {
@@ -168,40 +174,138 @@ describe('the fields of an account', () => {
     const wrong = await command(['user', 'import', '-'], 'email,fields.mobile\nx@example.com,12\n')
     expect(wrong.err).toBe('line 2: fields.mobile cannot be used (phone)\n')
   })
+
+  it('are bound by `today` where a user enters them, and not where operators do or what is stored is read', async () => {
+    const tab = latchkey.browser()
+    await tab.post('/login', { username: 'ada', password: goodPassword })
+    const ahead = { birthday: '2999-01-01' }
+    expect((await change(tab, ahead)).body.fields).toEqual([{ key: 'birthday', fault: 'too_late' }])
+    await command(['user', 'change', 'ada', '--field', 'birthday=2999-01-01'])
+    expect(await fieldsOf(tab)).toMatchObject(ahead)
+    await command(['user', 'change', 'ada', '--field', `birthday=${values.birthday}`])
+    const imported = await command(['user', 'import', '-'], 'email,fields.birthday\nfinn@example.com,2999-01-01\n')
+    expect(imported.out).toContain('Added 1 user')
+    expect(JSON.parse((await command(['user', 'show', 'finn', '--json'])).out).fields).toEqual(ahead)
+  })
 })
 
-describe('a field that has left the file', () => {
-  it('is kept, shown in the export of its user only, and purged by a command', async () => {
-    const left = everyField.filter(({ key }) => key !== 'mobile')
-    await file.replace(left)
+describe('a value that the file no longer allows', () => {
+  const serviceKey = newServiceKey('hr')
+  /** An option, a longer text and a type are gone, and a whole field. */
+  const narrowed = everyField.flatMap((field) => {
+    const changes: Record<string, object> = {
+      department: { options: [{ value: 'support' }] },
+      nickname: { maxLength: 3 },
+      website: { type: 'boolean' },
+    }
+    return field.key === 'mobile' ? [] : [{ ...field, ...changes[field.key] }]
+  })
+  const stored = { ...values, staffnumber: 'A 7' }
+  const allowed = { birthday: values.birthday, newsletter: values.newsletter, staffnumber: 'A 7' }
+  let narrow: Latchkey
+  let tab: Browser
+  let notes: OpenidApplication
+
+  const storedOf = async (username: string) => (await latchkey.app.nouns.users.findByLogin(username))?.fields
+  const updates = () => receiver.received.filter(({ type }) => type === 'user.updated')
+
+  beforeAll(async () => {
+    const earlier = latchkey.browser()
+    expect((await earlier.post('/login', { username: 'ada', password: goodPassword })).status).toBe(200)
+    await file.replace(narrowed)
+    const keys = `${file.path}.keys`
+    await writeFile(keys, serviceKey.line)
     const { databaseUrl = '', redisUrl = '', redisPrefix } = latchkey.config
     const stores = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix }
-    const second = await startLatchkey({ settings: { JWT_SECRET, PROFILE_FIELDS_FILE: file.path, ...stores } })
-    const { mobile, ...others } = { ...values, staffnumber: 'A 7' }
-    try {
-      const tab = second.browser()
-      await tab.post('/login', { username: 'ada', password: goodPassword })
-      expect(await fieldsOf(tab)).toEqual(others)
-      const exported = await tab.get('/api/auth/export')
-      expect((exported.body.account as { fields: object }).fields).toEqual({ ...others, mobile })
-      expect((await change(tab, { mobile: '+4930999999' })).body.fields).toEqual([{ key: 'mobile', fault: 'unknown' }])
-      // Another change does not lose it.
-      expect((await change(tab, { nickname: 'Countess' })).status).toBe(200)
-      const stored = async () => (await latchkey.app.nouns.users.findByLogin('ada'))?.fields
-      expect(await stored()).toEqual({ ...others, nickname: 'Countess', mobile })
-      expect((await command(['user', 'show', 'ada', '--json'])).out).not.toContain(mobile)
-      expect((await command(['user', 'export'])).out).not.toContain(mobile)
-      expect((await command(['fields', 'list'])).out).toMatch(/^mobile +not in the file +1$/m)
-      expect(await command(['fields', 'purge', 'mobile'])).toMatchObject({
-        code: 1,
-        err: expect.stringContaining('--yes'),
-      })
-      expect(await command(['fields', 'purge', 'nickname', '--yes'])).toMatchObject({ code: 1 })
-      expect((await command(['fields', 'purge', 'mobile', '--yes'])).out).toBe('Deleted the value of 1 user.\n')
-      expect(await stored()).toEqual({ ...others, nickname: 'Countess' })
-    } finally {
-      await second.stop()
-    }
+    const settings = { JWT_SECRET, PROFILE_FIELDS_FILE: file.path, SERVICE_KEYS_FILE: keys, ...stores, ...webhooks() }
+    // Only the one with the new file sends.
+    await latchkey.app.nouns.webhooks.stop()
+    narrow = await startLatchkey({ settings, clock: latchkey.clock })
+    tab = createBrowser(narrow.url, earlier.jar)
+    expect((await tab.post('/api/auth/refresh')).status).toBe(200)
+    notes = await openidApplication(narrow, { name: 'Narrow notes' })
+  })
+  afterAll(() => narrow?.stop())
+
+  const claimsOf = ({ id_token: token }: { id_token: string }) =>
+    JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+  /** Of the first line: Ada is the oldest user. */
+  const json = async (args: string[]) => JSON.parse((await command(args)).out.split('\n')[0] ?? '')
+  const asService = async () => {
+    const headers = { authorization: `Bearer ${serviceKey.key}` }
+    const answer = await fetch(`${narrow.url}/api/service/users?email=ada@example.com`, { headers })
+    return (await answer.json()).user.fields
+  }
+
+  it.each<['missing' | 'there', string, () => Promise<unknown>]>([
+    ['missing', 'the account page', () => fieldsOf(tab)],
+    ['missing', 'the service API', asService],
+    ['missing', 'an ID token', async () => claimsOf(await notes.signIn(tab, { scope: 'openid fields' })).fields],
+    [
+      'missing',
+      'UserInfo',
+      async () => (await notes.userInfo(await notes.signIn(tab, { scope: 'openid fields' }))).fields,
+    ],
+    ['missing', '`user show`', async () => (await json(['user', 'show', 'ada', '--json'])).fields],
+    ['missing', 'the export of all users', async () => (await json(['user', 'export'])).fields],
+    [
+      'there',
+      "the user's own export",
+      async () => ((await tab.get('/api/auth/export')).body.account as { fields: object }).fields,
+    ],
+    ['there', '`user export USER`', async () => (await json(['user', 'export', 'ada'])).account.fields],
+  ])('is %s in %s', async (state, _, read) => {
+    expect(await read()).toEqual(state === 'missing' ? allowed : stored)
+  })
+
+  it('is told by no webhook, and not lost by another change', async () => {
+    expect((await change(tab, { birthday: '1915-12-11' })).status).toBe(200)
+    const told = () => updates().at(-1)?.body.data.user
+    const birthday = '1915-12-11'
+    await expect.poll(told, { timeout: 60_000 }).toMatchObject({ fields: { birthday } })
+    expect(told()).toHaveProperty('fields', { ...allowed, birthday })
+    expect(await storedOf('ada')).toEqual({ ...stored, birthday })
+    await change(tab, { birthday: values.birthday })
+  })
+
+  it.each([
+    ['department', 'choice'],
+    ['nickname', 'too_long'],
+    ['website', 'wrong_type'],
+    ['mobile', 'unknown'],
+  ] as const)('is refused from an import and from its user: %s', async (key, fault) => {
+    const fields = { [key]: values[key] }
+    const line = JSON.stringify({ email: 'x@example.com', fields })
+    expect((await command(['user', 'import', '-'], line)).err).toBe(`line 1: fields.${key} cannot be used (${fault})\n`)
+    expect((await change(tab, fields)).body.fields).toEqual([{ key, fault }])
+  })
+
+  it('is asked for at the next sign-in if it is required, and the others stay stored', async () => {
+    const next = narrow.browser()
+    const asked = await next.post('/login', { username: 'ada', password: goodPassword })
+    expect([asked.status, asked.body.next]).toEqual([202, 'profile'])
+    const { fields } = (await next.get('/api/auth/second-factor')).body as { fields: { key: string }[] }
+    expect(fields.map(({ key }) => key)).toEqual(['department'])
+    const answered = await next.post('/api/auth/second-factor', { fields: { department: 'support' } })
+    expect(answered.status).toBe(200)
+    expect(await storedOf('ada')).toEqual({ ...stored, department: 'support' })
+  })
+
+  it('is purged by a command once its field has left the file, and each user is told of once', async () => {
+    expect((await command(['fields', 'list'])).out).toMatch(/^mobile +not in the file +1$/m)
+    expect(await command(['fields', 'purge', 'mobile'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('--yes'),
+    })
+    expect(await command(['fields', 'purge', 'nickname', '--yes'])).toMatchObject({ code: 1 })
+    const waiting = async () => (await narrow.app.nouns.webhooks.count()).waiting
+    await expect.poll(waiting, { timeout: 60_000 }).toBe(0)
+    const before = updates().length
+    expect((await command(['fields', 'purge', 'mobile', '--yes'])).out).toBe('Deleted the value of 1 user.\n')
+    expect(await storedOf('ada')).not.toHaveProperty('mobile')
+    await expect.poll(() => updates().length, { timeout: 60_000 }).toBe(before + 1)
+    await expect.poll(waiting, { timeout: 60_000 }).toBe(0)
+    expect(updates()).toHaveLength(before + 1)
   })
 })
 

@@ -6,6 +6,7 @@ import { applySeedFile } from '../../src/app/seed-file.js'
 import { loadConfig } from '../../src/config.js'
 import { createApplicationSecrets } from '../../src/domain/applications/application-secrets.js'
 import { startLatchkey } from '../support/latchkey.js'
+import { everyField, profileFieldsFile } from '../support/profile-fields.js'
 import { read } from '../support/project.js'
 
 it('SEED_FILE makes groups, applications and an administrator, once', async () => {
@@ -13,7 +14,9 @@ it('SEED_FILE makes groups, applications and an administrator, once', async () =
   const path = join(folder, 'seed.json')
   const [, example = ''] = /```json\n([\s\S]+?)```/.exec(await read('docs/applications.md')) ?? []
   await writeFile(path, example)
-  const seeded = await startLatchkey({ settings: { SEED_FILE: path } })
+  // None of them required: the sign-in below is to end in a session.
+  const fields = await profileFieldsFile(everyField.filter(({ required = false }) => !required))
+  const seeded = await startLatchkey({ settings: { SEED_FILE: path, PROFILE_FIELDS_FILE: fields.path } })
   try {
     const { platform, nouns } = seeded.app
     const wiki = await nouns.applications.find('wiki')
@@ -52,13 +55,24 @@ it('SEED_FILE makes groups, applications and an administrator, once', async () =
       [administered({ email: 'ben' }), 'email of administrator is no email address'],
       [administered({ password: '12345678' }), 'password of administrator cannot be used. '],
       [administered({ email: 'ada@example.com' }), 'email of administrator belongs to another user'],
+      [administered({ fields: ['x'] }), 'fields of administrator is no JSON object'],
+      [
+        administered({ fields: { mobile: '1', team: 'x' } }),
+        'fields of administrator cannot be used: mobile (phone), team (unknown)',
+      ],
       [administered({ groups: ['crew'] }), 'administrator names the group crew, which does not exist'],
     ] as const) {
       await writeFile(path, text)
       await expect(applySeedFile(path, platform, nouns)).rejects.toThrow(sentence)
     }
+    // What only administrators edit, and a day that users could not enter.
+    const given = { staffnumber: 'A 7', birthday: '2999-01-01' }
+    await writeFile(path, administered({ username: 'cy', email: 'cy@example.com', fields: given }))
+    await applySeedFile(path, platform, nouns)
+    expect((await nouns.users.findByLogin('cy'))?.fields).toEqual(given)
   } finally {
     await seeded.stop()
+    await fields.remove()
     await rm(folder, { recursive: true, force: true })
   }
 })

@@ -29,16 +29,16 @@ type Dependencies = { clock: Clock; definitions: readonly ProfileFieldDefinition
 /** What stored values count today. */
 export const createFieldLookups = ({ definitions }: Pick<Dependencies, 'definitions'>) => {
   /**
-   * A value that the present file would not take counts as missing. It stays in the export of the user. The bound `today` is about
-   * the day on which a value is given, and not about the days after it.
+   * A value that the present file would not take counts as missing. It stays in the export of the user. One of another type, which
+   * the file takes, is in the form of its new type. The bound `today` is about the day on which a value is given, and not about the
+   * days after it.
    */
   const known = (stored: StoredFields): FieldValues => {
     if (definitions.length === 0) return {}
     return Object.fromEntries(
       definitions.flatMap((definition) => {
-        const value = own(stored, definition.key)
-        const isKnown = value !== undefined && 'value' in readFieldValue(definition, value, undefined)
-        return isKnown ? [[definition.key, value]] : []
+        const read = readFieldValue(definition, own(stored, definition.key) ?? null, undefined)
+        return 'value' in read && read.value !== null ? [[definition.key, read.value]] : []
       }),
     )
   }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { isRefused } from '../../contract/outcome.js'
 import type { ProfileFieldDefinition } from '../../contract/profile-fields.js'
 import { readFieldDefinitions } from './field-definitions.js'
+import { createFieldLookups } from './field-rules.js'
 import { readFieldValue } from './field-values.js'
 
 const labels = { en: 'Label' }
@@ -66,6 +67,12 @@ describe('a value', () => {
     const read = readFieldValue(definitionOf(more), given, { first: '2026-05-04', last: '2026-05-05' })
     expect('fault' in read ? read.fault : read.value).toBe(expected)
   })
+})
+
+it('a stored value whose field has another type now is read in the form of that type, or is missing', () => {
+  const { known } = createFieldLookups({ definitions: [definitionOf({ type: 'phone' })] })
+  expect(known({ team: '0049 30 123456' })).toEqual({ team: '+4930123456' })
+  expect([known({ team: 'red' }), known({ team: true }), known({})]).toEqual([{}, {}, {}])
 })
 
 describe('a file', () => {
