@@ -132,11 +132,10 @@ describe('the login page', () => {
     await page.goto('/login')
     await fillIn(page, { 'Username or email': 'lena', Password: 'not the password' })
     const said = await listen(page)
+    const wrong = 'Password. Username, email or password is incorrect.'
     for (const times of [1, 2]) {
       await page.locator('[name=password]').press('Enter')
-      await expect
-        .poll(async () => (await said()).filter((text) => text === 'Username, email or password is incorrect.').length)
-        .toBe(times)
+      await expect.poll(async () => (await said()).filter((text) => text === wrong).length).toBe(times)
       await expect.poll(() => page.locator('button[aria-busy]').count()).toBe(0)
     }
     await leave()
