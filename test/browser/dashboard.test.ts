@@ -54,7 +54,8 @@ describe('the dashboard', () => {
     for (const close of ['Escape', 'Cancel']) {
       await enter(page, 'Sign out everywhere')
       await page.getByRole('button', { name: 'Yes, sign out everywhere' }).waitFor()
-      await expect.poll(() => page.locator('[role=group]:focus').getAttribute('aria-label')).toBe('Sign out everywhere')
+      const question = page.getByRole('group', { name: 'This ends every session, including this one.' })
+      await expect.poll(() => question.and(page.locator(':focus')).count()).toBe(1)
       if (close === 'Escape') await page.keyboard.press('Escape')
       else await enter(page, close)
       await expect.poll(() => page.locator('button:focus').textContent()).toBe('Sign out everywhere')
