@@ -145,7 +145,29 @@ export const focusedField = (page: Page) => page.evaluate(() => document.activeE
 
 /** The label or the text of what has the focus. Also for `expect.poll`. */
 export const focusedName = (page: Page) =>
-  page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent)
+  page.evaluate(() => {
+    const focused = document.activeElement
+    const label = focused instanceof HTMLInputElement ? focused.labels?.[0] : undefined
+    return focused?.getAttribute('aria-label') ?? (label ?? focused)?.textContent
+  })
+
+/** As many presses as it takes, but not more than once around the page. */
+export const tabTo = async (page: Page, name: string, key: 'Tab' | 'Shift+Tab' = 'Tab') => {
+  for (let presses = 0; presses < 80; presses += 1) {
+    await page.keyboard.press(key)
+    if ((await focusedName(page)) === name) return
+  }
+  throw new Error(`The Tab key does not lead to "${name}"`)
+}
+
+/** How many nodes of a role a screen reader finds, as the browser tells it. */
+export const countRoles = async (page: Page) => {
+  const session = await page.context().newCDPSession(page)
+  const { nodes } = await session.send('Accessibility.getFullAXTree')
+  await session.detach()
+  const roles = nodes.filter(({ ignored }) => !ignored).map(({ role }) => String(role?.value))
+  return (name: string) => roles.filter((role) => role === name).length
+}
 
 /** What a screen reader reads with a field, after its name. */
 export const descriptionOf = async (page: Page, label: string) => {

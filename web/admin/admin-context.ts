@@ -3,6 +3,7 @@ import { useContext } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
 import type { AdminSelf } from '#contract/admin/admin-bodies.js'
 import type { WithFreshSignIn } from '../step-up/use-step-up.js'
+import type { Departure } from './place.js'
 
 /** What a screen asks of the page. */
 export type Admin = {
@@ -11,6 +12,8 @@ export type Admin = {
   mayManage: boolean
   /** Whether another screen was shown before: at first the browser itself begins at the top of the page. */
   isNavigated: boolean
+  /** How this screen was left, if the user comes back to it. */
+  returned: Departure | undefined
   showSuccess: (text: string) => void
   showError: (text: string) => void
   /** True if the page shows something else now: no session, no longer an administrator, or a proof is needed first. */

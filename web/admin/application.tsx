@@ -10,7 +10,7 @@ import { AccessDialog } from './access-dialog.js'
 import { useAdmin } from './admin-context.js'
 import { Access } from './applications.js'
 import { calls } from './calls.js'
-import { fragmentOf } from './place.js'
+import { listFragment } from './place.js'
 import { Loaded, Screen } from './screen.js'
 import { useRead } from './use-read.js'
 import { type Fact, Facts } from './user-facts.js'
@@ -22,7 +22,7 @@ export const ApplicationScreen = ({ id }: { id: string }) => {
   return (
     <Screen
       title={value?.name ?? words.columns.application}
-      above={<a href={fragmentOf('applications')}>{words.back}</a>}
+      above={<a href={listFragment('applications')}>{words.back}</a>}
       {...(value && { lead: words.app.kinds[value.kind] })}
     >
       <Loaded {...read} reload={reload}>

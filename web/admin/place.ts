@@ -25,15 +25,49 @@ const decoded = (text: string) => {
 export const fragmentOf = (screen: ScreenName, id?: string, query: Record<string, string | undefined> = {}) =>
   `#${screen}${id === undefined ? '' : `/${encodeURIComponent(id)}`}${queryString(query)}`
 
-/** Follows the address, also by the back button. Each visit has a number: a link to the screen that is shown begins it anew. */
+/** How a screen was left: for which other one, and how much of it was shown. */
+export type Departure = { to: string; rows: number; scrolledTo: number }
+
+/** By the fragment of the screen, in the order in which they were left. */
+const departures = new Map<string, Departure>()
+
+const recordDeparture = (from: string, to: string) => {
+  departures.delete(from)
+  const rows = document.querySelectorAll('tbody tr').length
+  departures.set(from, { to, rows, scrolledTo: scrollY })
+}
+
+type Shown = { fragment: string; visit: number; returned?: Departure }
+
+/**
+ * Follows the address, also by the back button. Each visit has a number: a link to the screen that is shown begins it anew.
+ * `returned`: how the screen was left, if it is shown again after the one that it was left for.
+ */
 export const usePlace = () => {
-  const [{ fragment, visit }, setShown] = useState({ fragment: location.hash, visit: 0 })
+  const [{ fragment, visit, returned }, setShown] = useState<Shown>({ fragment: location.hash, visit: 0 })
   useEffect(() => {
-    const onChange = () => setShown((shown) => ({ fragment: location.hash, visit: shown.visit + 1 }))
+    const onChange = ({ oldURL, newURL }: HashChangeEvent) => {
+      const from = new URL(oldURL).hash
+      const to = new URL(newURL).hash
+      recordDeparture(from, to)
+      const before = departures.get(to)
+      setShown((shown) => ({
+        fragment: to,
+        visit: shown.visit + 1,
+        ...(before?.to === from && { returned: before }),
+      }))
+    }
     addEventListener('hashchange', onChange)
     return () => removeEventListener('hashchange', onChange)
   }, [])
-  return { place: placeOf(fragment), visit }
+  return { place: placeOf(fragment), visit, returned }
+}
+
+/** The list of a screen, with the filter that it had when it was left. */
+export const listFragment = (screen: ScreenName) => {
+  const lists = [...departures.keys()].map((fragment) => ({ fragment, place: placeOf(fragment) }))
+  const last = lists.findLast(({ place }) => place.screen === screen && place.id === undefined)
+  return last?.fragment ?? fragmentOf(screen)
 }
 
 /**

@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { moveFocusTo } from '../browser/focus.js'
+import { isFocusAtStart, moveFocusTo } from '../browser/focus.js'
 import { Button } from '../components/button.js'
 import { useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
+import { useAdmin } from './admin-context.js'
 
 export type Column<Row> = {
   label: string
@@ -33,9 +34,10 @@ type Props<Row> = {
 
 /** The first column names the row. On a narrow screen each row is a card: its cells stand below each other, each with its label. */
 export const Table = <Row,>({ caption, columns, rows, keyOf, empty, classOf }: Props<Row>) => {
+  const table = useFocusOnReturn()
   if (rows.length === 0) return <p class="panel-lead">{empty}</p>
   return (
-    <table class="table" {...role.table}>
+    <table ref={table} class="table" {...role.table}>
       <caption class="visually-hidden">{caption}</caption>
       <thead {...role.rowgroup}>
         <tr {...role.row}>
@@ -57,6 +59,20 @@ export const Table = <Row,>({ caption, columns, rows, keyOf, empty, classOf }: P
       </tbody>
     </table>
   )
+}
+
+/** Who comes back from where a link of the table leads is at that link again. */
+const useFocusOnReturn = () => {
+  const { returned } = useAdmin()
+  const table = useRef<HTMLTableElement>(null)
+  useEffect(() => {
+    const links = [...(table.current?.querySelectorAll('a') ?? [])]
+    const link = links.find((each) => each.getAttribute('href') === returned?.to)
+    if (!returned || !link || !isFocusAtStart()) return
+    scrollTo(0, returned.scrolledTo)
+    link.focus()
+  }, [returned])
+  return table
 }
 
 const Cell = <Row,>({ column, row, isName }: { column: Column<Row>; row: Row; isName: boolean }) =>

@@ -33,11 +33,28 @@ export const useRead = <Value>(ask: () => Promise<Answer<Value>>, key = '') => {
 
 type PageOf<Item> = { items: Item[]; next: string | null }
 
+/** The first page, and as many others as it takes. */
+const askFor = async <Item>(ask: (after?: string) => Promise<Answer<PageOf<Item>>>, wanted: number) => {
+  const first = await ask()
+  if (first.refused) return first
+  let { items, next } = first.value
+  while (next !== null && items.length < wanted) {
+    const answer = await ask(next)
+    if (answer.refused) return answer
+    items = [...items, ...answer.value.items]
+    next = answer.value.next
+  }
+  return { value: { items, next } }
+}
+
 /** A long list, page by page. */
 export const usePages = <Item>(ask: (after?: string) => Promise<Answer<PageOf<Item>>>, key: string) => {
-  const { isLeftAfter, showError } = useAdmin()
+  const { isLeftAfter, showError, returned } = useAdmin()
   const sentenceFor = useSentences()
-  const { value, setValue, ...read } = useRead(() => ask(), key)
+  const first = useRef(key)
+  // As many as there were: one of them is the one that the user comes back from.
+  const wanted = key === first.current ? (returned?.rows ?? 0) : 0
+  const { value, setValue, ...read } = useRead(() => askFor(ask, wanted), key)
   const loadMore = async () => {
     if (!value?.next) return
     const answer = await ask(value.next)

@@ -7,7 +7,7 @@ import { fullDate, timeAgo } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { calls } from './calls.js'
 import { EventTable } from './event-table.js'
-import { fragmentOf } from './place.js'
+import { fragmentOf, listFragment } from './place.js'
 import { RowList } from './row-list.js'
 import { Loaded, Screen } from './screen.js'
 import { useRead } from './use-read.js'
@@ -22,7 +22,7 @@ export const UserScreen = ({ id }: { id: string }) => {
   const words = useWords('admin')
   const read = useRead(() => calls.user(id))
   const { value: user, reload } = read
-  const back = <a href={fragmentOf('users')}>{words.back}</a>
+  const back = <a href={listFragment('users')}>{words.back}</a>
   return (
     <Screen
       title={user?.username ?? words.columns.user}

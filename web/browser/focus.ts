@@ -5,5 +5,8 @@ export const moveFocusTo = (element: HTMLElement | null | undefined) => {
   element.focus()
 }
 
+/** The heading has it on a screen on which the user has not done anything yet. */
+export const isFocusAtStart = () => isFocusLost() || document.activeElement?.tagName === 'H1'
+
 /** Whether the focused element was removed. The browser then gives the focus to the body. */
 export const isFocusLost = () => document.activeElement === null || document.activeElement === document.body

@@ -65,7 +65,7 @@ const useSelf = () => {
 
 const AdminPage = () => {
   const { self, ending, unasked, check, isLeftAfter } = useSelf()
-  const { place, visit } = usePlace()
+  const { place, visit, returned } = usePlace()
   const { message, setMessage, close } = useMessage(undefined)
   const { stepUp, withFreshSignIn } = useStepUp()
   const { loading } = useWords('admin')
@@ -80,6 +80,7 @@ const AdminPage = () => {
     self,
     mayManage: self.role === 'admin',
     isNavigated: visit > 0,
+    returned,
     showSuccess: (text) => setMessage({ kind: 'success', text }),
     showError: (text) => setMessage({ kind: 'error', text }),
     isLeftAfter,
