@@ -1,6 +1,6 @@
-// Bundles the pages: one script per page with the shared parts split off, hashed names, both compressed forms, and a
-// manifest that tells the server which files a page loads and what it says in each language. Beside them, the client for the
-// pages of applications that have no build.
+// Bundles the pages: one script per page, hashed names, both compressed forms, and a manifest that tells the server which
+// files a page loads and what it says in each language. Beside them, the client for the pages of applications that have no
+// build.
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -23,14 +23,14 @@ const zip = promisify(gzip)
 export const buildWeb = async ({ outdir, minify }) => {
   const { catalogue, sections } = await readCatalogue()
   const names = /** @type {PageName[]} */ (Object.keys(sections))
-  const bundled = await Promise.all(bundles(names).map((entries) => bundle(entries, join(outdir, 'assets'), minify)))
-  const outputFiles = bundled.flatMap((each) => each.outputFiles)
-  const filesOf = filesByEntry(Object.assign({}, ...bundled.map(({ metafile }) => metafile.outputs)))
-  const base = filesOf('web/styles/base.css').file
+  const { outputFiles, metafile } = await bundle(names, join(outdir, 'assets'), minify)
+  refuseSchemas(metafile.inputs)
+  const addressOf = addressesByEntry(metafile.outputs)
+  const base = addressOf('web/styles/base.css')
   const pages = names.map((name) => {
-    const { file, shared } = filesOf(`web/pages/${name}.tsx`)
-    const styles = [base, ...(pagesWithStyle.includes(name) ? [filesOf(`web/styles/${name}.css`).file] : [])]
-    return [name, { script: file, preload: shared, styles, words: wordsOf(catalogue, name, sections[name]) }]
+    const script = addressOf(`web/pages/${name}.tsx`)
+    const styles = [base, ...(pagesWithStyle.includes(name) ? [addressOf(`web/styles/${name}.css`)] : [])]
+    return [name, { script, styles, words: wordsOf(catalogue, name, sections[name]) }]
   })
   const [client] = await bundlePackage({ folder: 'client', entries: ['client'] }, { minify })
   if (!client) throw new Error('The bundler made nothing of the client')
@@ -40,24 +40,21 @@ export const buildWeb = async ({ outdir, minify }) => {
   })
 }
 
-/** The page of administrators shares no file with the others: they would load more and smaller ones because of it. */
-const bundles = (/** @type {PageName[]} */ names) => {
-  const script = (/** @type {PageName} */ name) => `web/pages/${name}.tsx`
-  const others = names.filter((name) => name !== 'admin').map(script)
-  const styles = ['base', ...pagesWithStyle].map((name) => `web/styles/${name}.css`)
-  return [[...others, ...styles], [script('admin')]]
-}
-
-/** @type {(entryPoints: string[], outdir: string, minify: boolean) => ReturnType<typeof build<{ metafile: true, write: false }>>} */
-const bundle = (entryPoints, outdir, minify) =>
+/**
+ * A page shares no file with another: split off, the shared parts were up to twenty small files for a page, and more bytes
+ * than one compressed file.
+ * @type {(names: PageName[], outdir: string, minify: boolean) => ReturnType<typeof build<{ metafile: true, write: false }>>}
+ */
+const bundle = (names, outdir, minify) =>
   build({
     absWorkingDir: home,
-    entryPoints,
+    entryPoints: [
+      ...names.map((name) => `web/pages/${name}.tsx`),
+      ...['base', ...pagesWithStyle].map((name) => `web/styles/${name}.css`),
+    ],
     outdir,
     entryNames: '[name]-[hash]',
-    chunkNames: 'shared-[hash]',
     bundle: true,
-    splitting: true,
     format: 'esm',
     target: ['es2022', 'chrome111', 'firefox115', 'safari16.4'],
     jsx: 'automatic',
@@ -68,6 +65,17 @@ const bundle = (entryPoints, outdir, minify) =>
     write: false,
     logLevel: 'warning',
   })
+
+/**
+ * The library of the schemas is larger than any page. A page imports types of the contract, and values of files without schemas.
+ * @param {import('esbuild').Metafile['inputs']} inputs
+ */
+const refuseSchemas = (inputs) => {
+  const importers = Object.entries(inputs).flatMap(([path, { imports }]) =>
+    !path.includes('node_modules') && imports.some((each) => each.path.includes('/typebox/')) ? [path] : [],
+  )
+  if (importers.length > 0) throw new Error(`Pages must not load schemas, and they load ${importers.join(', ')}`)
+}
 
 /**
  * The catalogue is TypeScript, so it is bundled in memory and read from there.
@@ -102,18 +110,13 @@ const wordsOf = (catalogue, page, parts) =>
   }))
 
 /**
- * Which file an entry point has become, and the shared files that a browser should fetch at the same time.
+ * Where the browser finds what an entry point has become.
  * @param {import('esbuild').Metafile['outputs']} outputs
  */
-const filesByEntry = (outputs) => {
-  const address = (/** @type {string} */ path) => `/api/auth/assets/${basename(path)}`
-  return (/** @type {string} */ entryPoint) => {
-    const found = Object.entries(outputs).find(([, output]) => output.entryPoint === entryPoint)
-    if (!found) throw new Error(`The bundler made nothing of ${entryPoint}`)
-    const [path, { imports }] = found
-    const shared = imports.filter(({ kind }) => kind === 'import-statement').map((imported) => address(imported.path))
-    return { file: address(path), shared }
-  }
+const addressesByEntry = (outputs) => (/** @type {string} */ entryPoint) => {
+  const found = Object.entries(outputs).find(([, output]) => output.entryPoint === entryPoint)
+  if (!found) throw new Error(`The bundler made nothing of ${entryPoint}`)
+  return `/api/auth/assets/${basename(found[0])}`
 }
 
 /** @type {(outdir: string, files: { path: string, contents: Uint8Array }[], manifest: unknown) => Promise<void>} */

@@ -241,7 +241,7 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
   }
   if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox, accent: config.accentColor })
   const pages = pagesRoutes(server, {
-    assets: await loadAssets(),
+    assets: loadAssets(),
     noteReturnTo,
     cookies: parts.cookies,
     ...installationOf(config, platform, nouns),

@@ -35,7 +35,7 @@ const serverWith = (afterSignIn: string, hasAdminPage = false) => {
 }
 
 beforeAll(async () => {
-  assets = await loadAssets()
+  assets = loadAssets()
   server = serverWith('/dashboard')
 })
 

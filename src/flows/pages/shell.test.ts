@@ -10,7 +10,6 @@ const inEachLanguage = <Words>(words: Words) =>
 const words = { title: 'Sign in', noscript: 'Switch <it> on', sections: { login: { heading: '</script><b>&' } } }
 const page: Page = {
   script: '/api/auth/assets/login-X.js',
-  preload: ['/api/auth/assets/shared-Y.js'],
   styles: ['/api/auth/assets/base-Z.css'],
   words: { ...inEachLanguage(words), de: { ...words, title: 'Anmelden' } },
 }
@@ -34,7 +33,6 @@ describe('the shell of a page', () => {
     expect(html).toContain('<html lang="de">')
     expect(html).toContain('<title>Anmelden · Latchkey</title>')
     expect(html).toContain('<link rel="stylesheet" href="/api/auth/assets/base-Z.css">')
-    expect(html).toContain('<link rel="modulepreload" href="/api/auth/assets/shared-Y.js">')
     expect(html).toContain('<script type="module" src="/api/auth/assets/login-X.js"></script>')
   })
 

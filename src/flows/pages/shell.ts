@@ -25,7 +25,6 @@ export const renderPage = (name: string, page: Page, theme: Theme, settings: Pag
   const words = page.words[settings.language]
   const handedOver = JSON.stringify({ ...settings, words: words.sections })
   const head = [
-    ...page.preload.map((address) => `<link rel="modulepreload" href="${escapeHtml(address)}">`),
     `<script type="application/json" id="${settingsElement}">${escapeJson(handedOver)}</script>`,
     `<script type="module" src="${escapeHtml(page.script)}"></script>`,
   ].join('\n')
