@@ -1,5 +1,4 @@
 import { type Static, Type } from 'typebox'
-import type { Language } from './languages.js'
 import { OneOf } from './refusal-bodies.js'
 
 /** What an operator asks users for (PROFILE_FIELDS_FILE). The texts of a value are never longer than this, all of a user together. */
@@ -77,7 +76,3 @@ export const InvalidFields = Type.Object(
   { title: 'InvalidFields' },
 )
 export type InvalidFields = Static<typeof InvalidFields>
-
-/** In a language, in English, or in the first language that is there. */
-export const labelIn = (labels: FieldLabels, language: Language, otherwise: string) =>
-  labels[language] ?? labels.en ?? Object.values(labels)[0] ?? otherwise

@@ -1,5 +1,5 @@
+import { labelIn } from '../../contract/field-labels.js'
 import type { ProfileFieldDefinition } from '../../contract/profile-fields.js'
-import { labelIn } from '../../contract/profile-fields.js'
 
 const typeOf = ({ type, options = [] }: ProfileFieldDefinition) => {
   if (type === 'boolean') return 'boolean'

@@ -1,6 +1,6 @@
 import { readProfileFields } from '../../app/profile-fields-file.js'
 import { loadSettings } from '../../config.js'
-import { labelIn } from '../../contract/profile-fields.js'
+import { labelIn } from '../../contract/field-labels.js'
 import {
   type Command,
   type CommandContext,
