@@ -140,7 +140,7 @@ describe('keys in Redis', () => {
   let cache: Cache
 
   beforeAll(async () => {
-    redis = new Redis(url)
+    redis = new Redis<'legacy'>(url)
     cache = await openRedis(createMovableClock())
   })
   afterAll(async () => {

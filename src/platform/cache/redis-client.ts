@@ -22,7 +22,8 @@ const createDemotionWatch = () => {
 }
 
 /**
- * The client for an address. Nothing is queued without a connection, and nothing is sent twice: the request has been
+ * The client for an address, with the replies that ioredis makes by default: left to infer that, the compiler compares all
+ * commands of both clients, which takes seconds. Nothing is queued without a connection, and nothing is sent twice: the request has been
  * answered by then, and a late reservation would count against the next one.
  */
 export const connectRedis = (address: RedisAddress, commandTimeout: number): RedisClient => {
@@ -41,7 +42,7 @@ export const connectRedis = (address: RedisAddress, commandTimeout: number): Red
   } satisfies RedisOptions
 
   if (address.kind === 'cluster') {
-    return new Cluster(address.addresses, {
+    return new Cluster<'legacy'>(address.addresses, {
       redisOptions: options,
       enableAutoPipelining: true,
       enableOfflineQueue: false,
@@ -54,8 +55,8 @@ export const connectRedis = (address: RedisAddress, commandTimeout: number): Red
     })
   }
   const standing = { ...options, enableAutoPipelining: true, enableOfflineQueue: false, retryStrategy: pause }
-  if (address.kind === 'single') return new Redis({ ...standing, ...address.address, db: address.db })
-  return new Redis({
+  if (address.kind === 'single') return new Redis<'legacy'>({ ...standing, ...address.address, db: address.db })
+  return new Redis<'legacy'>({
     ...standing,
     sentinels: address.addresses,
     name: address.master,
