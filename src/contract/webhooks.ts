@@ -45,7 +45,9 @@ export const webhookTypes = {
 } as const satisfies Record<string, { when: string; data: TSchema }>
 
 export type WebhookType = keyof typeof webhookTypes
-export type WebhookData<Type extends WebhookType> = Static<(typeof webhookTypes)[Type]['data']>
+/** Computed once for each: as `Static<…>` of any type, the compiler compares schemas for seconds. */
+type AllWebhookData = { [Type in WebhookType]: Static<(typeof webhookTypes)[Type]['data']> }
+export type WebhookData<Type extends WebhookType> = AllWebhookData[Type]
 
 /** The type says which data there is. */
 export type WebhookBody = {
