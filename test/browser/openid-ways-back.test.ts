@@ -21,7 +21,7 @@ afterAll(() => service?.latchkey.stop())
 
 it('comes back to the application after a registration in its language, with the mail in another tab', async () => {
   const { addressFor, browser, latchkey } = service
-  const { page, context } = await visitApplications(browser, latchkey)
+  const { page, context, leave } = await visitApplications(browser, latchkey)
   const saysWhereInGerman = (tab: Page) => tab.getByText('Danach geht es weiter zu grafana.').waitFor()
   await page.goto(addressFor('grafana', { ui_locales: 'de' }))
   await page.getByRole('link', { name: 'Konto anlegen' }).click()
@@ -53,14 +53,13 @@ it('comes back to the application after a registration in its language, with the
   const start = phone.page.getByRole('link', { name: 'Start again at grafana' })
   expect(await start.getAttribute('href')).toBe(siteOf('grafana'))
   expect(await violationsOn(phone.page)).toEqual([])
-  await phone.leave()
-  await context.close()
+  await Promise.all([leave(), phone.leave()])
 })
 
 it('comes back to the application after another account, a new password and the second step', async () => {
   const { addressFor, browser, ids, latchkey } = service
   const app = await addAuthenticator(await latchkey.signedUp('sue'), latchkey)
-  const { page, context } = await withApplications(await visitAs(browser, latchkey, 'ada'))
+  const { page, leave } = await withApplications(await visitAs(browser, latchkey, 'ada'))
   await page.goto(addressFor('vault'))
   await press(page, 'Use another account')
   await page.getByText('Sign in with another account.').waitFor()
@@ -99,12 +98,12 @@ it('comes back to the application after another account, a new password and the 
   const start = phone.page.getByRole('link', { name: 'Start again at vault' })
   expect(await start.getAttribute('href')).toBe(siteOf('vault'))
   await keepPicture(phone.page, 'openid-reset-elsewhere')
-  await Promise.all([context.close(), phone.leave()])
+  await Promise.all([leave(), phone.leave()])
 })
 
 it('comes back to the application from a provider, also from one that has refused', async () => {
   const { addressFor, browser, latchkey } = service
-  const { page, context } = await visitApplications(browser, latchkey)
+  const { page, leave } = await visitApplications(browser, latchkey)
   await page.goto(addressFor('grafana'))
   await page.getByRole('link', { name: 'Continue with Google' }).click()
   await press(page, 'Refuse to sign in')
@@ -113,5 +112,5 @@ it('comes back to the application from a provider, also from one that has refuse
   await page.getByRole('link', { name: 'Continue with Google' }).click()
   await page.getByRole('button', { name: 'Ben Example' }).click()
   await arrivalWithCode(page, 'grafana')
-  await context.close()
+  await leave()
 })

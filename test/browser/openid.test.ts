@@ -35,7 +35,7 @@ const isTooWide = (page: Page) => page.evaluate(() => document.body.scrollWidth 
 
 it('signs in for one application, and for the next without a question', async () => {
   const { browser, latchkey } = service
-  const { page, context, faults } = await visit(browser, latchkey)
+  const { page, context, faults, leave } = await visit(browser, latchkey)
   await context.route(/^https:\/\/\w+\.example\.com\//, showLink)
   await leaveFor(page, 'grafana', { login_hint: 'ada' })
   await page.getByText('Sign in to continue to grafana.').waitFor()
@@ -55,12 +55,12 @@ it('signs in for one application, and for the next without a question', async ()
   )
   await page.getByText('Sign in to continue.').waitFor()
   expect(faults).toEqual([])
-  await context.close()
+  await leave()
 })
 
 it('asks for consent, for a proof, and says that there is no access, in two tabs', async () => {
   const { addressFor, browser, latchkey } = service
-  const { page, context, faults } = await visitApplications(browser, latchkey)
+  const { page, context, faults, leave } = await visitApplications(browser, latchkey)
   await page.goto(addressFor('shop'))
   await signIn(page, 'ada')
   await page.getByRole('heading', { name: 'Continue to shop?' }).waitFor()
@@ -111,13 +111,13 @@ it('asks for consent, for a proof, and says that there is no access, in two tabs
   expect(await page.getByRole('heading').innerText()).toBe('Sign-in is not possible')
   expect(await page.locator('.card').innerText()).not.toContain('address')
   expect(faults).toEqual([])
-  await context.close()
+  await leave()
 })
 
 it('leads to the account page for a second factor, and goes on with it', async () => {
   const { addressFor, browser, latchkey } = service
   await latchkey.signedUp('lone')
-  const { page, context, faults } = await withApplications(await visitAs(browser, latchkey, 'lone'))
+  const { page, faults, leave } = await withApplications(await visitAs(browser, latchkey, 'lone'))
   await page.goto(addressFor('safe'))
   await page.getByRole('heading', { name: 'A second factor is needed' }).waitFor()
   await keepPicture(page, 'openid-enrol')
@@ -157,7 +157,7 @@ it('leads to the account page for a second factor, and goes on with it', async (
   await press(page, 'Confirm')
   await arrivalWithCode(page, 'safe')
   expect(faults).toEqual([])
-  await context.close()
+  await leave()
 })
 
 it('shows which applications have access, ends it, and signs out for an application', async () => {

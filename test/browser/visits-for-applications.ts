@@ -54,6 +54,7 @@ const noteArrival = (route: Route) => {
 
 /** For this visitor an application answers at each of its sites. */
 export const withApplications = async (visitor: Visitor) => {
+  arrivals.delete(visitor.page)
   await visitor.context.route(sites, noteArrival)
   return visitor
 }
