@@ -56,7 +56,7 @@ describe('ID tokens and logout tokens', () => {
     const file = join(folder, 'keys')
     await writeFile(file, `${serviceKey.line}\n`)
     latchkey = await startLatchkey({ settings: { ACCESS_TOKEN_ALGORITHM: 'ES256', SERVICE_KEYS_FILE: file } })
-    applications.RS256 = await addApplication(latchkey)
+    applications.RS256 = await addApplication(latchkey, { algorithm: 'RS256' })
     applications.ES256 = await addApplication(latchkey, { name: 'Other', algorithm: 'ES256' })
     tokens = tokensAt(latchkey)
     await until('the keys are published', async () => (await fetch(`${latchkey.url}/api/auth/keys`)).status === 200)

@@ -40,7 +40,7 @@ describe('OpenID discovery', () => {
       const answer = await get(path)
       expect([path, answer.status, (await answer.json()).code]).toEqual([path, 404, 'not_found'])
     }
-    await addApplication(latchkey)
+    await addApplication(latchkey, { algorithm: 'RS256' })
     await until('the provider is open', async () => (await get(configuration)).status === 200)
   })
 
@@ -132,7 +132,7 @@ describe('oidcc-discovery-endpoint-verification', () => {
   let listed: Record<string, string[]>
   beforeAll(async () => {
     latchkey = await startLatchkey()
-    notes = await openidApplication(latchkey)
+    notes = await openidApplication(latchkey, { algorithm: 'RS256' })
     page = await openidApplication(latchkey, { name: 'Page', kind: 'browser', algorithm: 'ES256' })
     tab = await latchkey.signedUp('ada')
     await tab.send('PATCH', '/api/auth/account', { name: 'Ada' }, { csrf: true })

@@ -11,7 +11,10 @@ export const applicationChangesOf = ({ app, clock, config, sql: database }: Latc
   return createApplicationChanges({ database, clock, events, groups, applicationSecrets, usedApplications, production })
 }
 
-/** A new application for everyone, of the kind `web` and with a secret if nothing else is said. */
+/**
+ * A new application for everyone, of the kind `web` and with a secret if nothing else is said. With ES256, because the service
+ * looks for primes for its first one with RS256.
+ */
 export const addApplication = async (latchkey: Latchkey, given: Partial<NewApplication> = {}) => {
   const application: NewApplication = {
     name: 'Notes',
@@ -26,7 +29,7 @@ export const addApplication = async (latchkey: Latchkey, given: Partial<NewAppli
     maxAge: undefined,
     consent: given.kind === 'native' ? 'ask' : 'none',
     pkce: true,
-    algorithm: 'RS256',
+    algorithm: 'ES256',
     ...given,
   }
   const added = await applicationChangesOf(latchkey).add(application, { ip: 'command line', userAgent: 'test' })
