@@ -280,7 +280,11 @@ export const refusals = {
   },
 
   // Administrators
-  reason_required: { status: 400, error: 'Reason required', message: 'Say why: this takes something away from a user' },
+  reason_required: {
+    status: 400,
+    error: 'Reason required',
+    message: 'Say why you do this, for those who read its event',
+  },
   own_account: {
     status: 409,
     error: 'Own account',

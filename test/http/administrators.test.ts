@@ -224,6 +224,8 @@ describe('users', () => {
     expect((await patch({ add: ['nothing'] })).body.code).toBe('no_group')
     expect((await patch({ remove: ['staff'] })).body.code).toBe('reason_required')
     expect((await patch({ remove: ['staff'], reason: 'moved' })).body.groups).toEqual([])
+    expect((await patch({ add: ['staff', 'admins'] })).body.code).toBe('reason_required')
+    expect((await patch({ add: ['admins'], reason: 'moved' })).body.groups).toEqual(['admins'])
     await dan.tab.send('POST', `${adminPath}/users/${id}/disable`, { reason: 'by dan' }, { csrf: true })
     expect((await eventsOf(id, 'user_disabled'))[0]).toMatchObject({ actor: 'dan' })
 

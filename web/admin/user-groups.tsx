@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { Button } from '../components/button.js'
+import { Notice } from '../components/notice.js'
 import { Panel } from '../components/panel.js'
 import { SelectField } from '../components/select-field.js'
 import { useWords } from '../hooks/settings.js'
@@ -68,18 +69,21 @@ const RemoveDialog = ({ user, group, reload, onClose }: DialogProps & { group: s
 
 const AddDialog = ({ user, reload, onClose }: DialogProps) => {
   const words = useWords('admin')
-  const { self } = useAdmin()
   const { value } = useRead(calls.groups)
-  const free = (value?.groups ?? []).map(({ name }) => name).filter((name) => !user.groups.includes(name))
-  const roles = [self.adminGroup, self.supportGroup].filter((group) => group !== null)
+  const [chosen, setChosen] = useState('')
+  const free = (value?.groups ?? []).filter(({ name }) => !user.groups.includes(name))
+  const role = free.find(({ name }) => name === chosen)?.role ?? undefined
+  const { username } = user
   return (
     <ChangeDialog
-      title={words.user.addGroup}
+      title={fill(words.groupChanges.addTitle, { username })}
       lead={words.groupChanges.addLead}
       told={words.groupChanges.told}
       submit={words.groupChanges.add}
-      call={({ group = '' }) => calls.changeGroups(user.id, { add: [group] })}
-      done={({ group = '' }) => fill(words.groupChanges.added, { username: user.username, group })}
+      call={({ group = '', reason }) =>
+        calls.changeGroups(user.id, { add: [group], ...(reason !== undefined && { reason }) })
+      }
+      done={({ group = '' }) => fill(words.groupChanges.added, { username, group })}
       onDone={reload}
       onClose={onClose}
     >
@@ -87,11 +91,12 @@ const AddDialog = ({ user, reload, onClose }: DialogProps) => {
         <SelectField
           name="group"
           label={words.user.chooseGroup}
-          hint={fill(words.groupChanges.addAdminHint, { groups: roles.join(', ') })}
-          choices={free.map((name) => ({ value: name, label: name }))}
-          defaultValue={free[0] ?? ''}
+          choices={free.map(({ name }) => ({ value: name, label: name }))}
+          onChoose={setChosen}
         />
       )}
+      {role && <Notice kind="info">{words.groupChanges.gives[role]}</Notice>}
+      {role && <ReasonField focused={false} />}
     </ChangeDialog>
   )
 }

@@ -125,14 +125,18 @@ const valuesOf = (form: HTMLFormElement) =>
 
 /** The browser knows which fields are invalid. The messages are ours, and are shown at the fields. */
 const findInvalid = (form: HTMLFormElement, words: { required: string; emailShape: string }): FieldProblems => {
-  const inputs = [...form.elements].filter((element) => element instanceof HTMLInputElement)
+  const inputs = [...form.elements].filter(
+    (element) => element instanceof HTMLInputElement || element instanceof HTMLSelectElement,
+  )
   const invalid = inputs.filter((input) => isEmpty(input) || !input.validity.valid)
   return Object.fromEntries(invalid.map((input) => [input.name, [isEmpty(input) ? words.required : words.emailShape]]))
 }
 
 /** Spaces alone count as empty, except in a password; so does a box without its mark. */
-const isEmpty = (input: HTMLInputElement) => {
-  const { type, value, checked } = input
+const isEmpty = (input: HTMLInputElement | HTMLSelectElement) => {
+  const { type, value } = input
   if (input.getAttribute('aria-required') !== 'true') return false
-  return type === 'checkbox' ? !checked : (type === 'password' ? value : value.trim()) === ''
+  return 'checked' in input && type === 'checkbox'
+    ? !input.checked
+    : (type === 'password' ? value : value.trim()) === ''
 }

@@ -3,10 +3,18 @@ import { FieldMessages } from './field.js'
 import { FormContext } from './form.js'
 
 type Choice = { value: string; label: string; lang?: string }
-type Props = { name: string; label: string; hint?: string; choices: readonly Choice[]; defaultValue: string }
+type Props = {
+  name: string
+  label: string
+  hint?: string
+  choices: readonly Choice[]
+  /** Without it nothing is chosen at first, and something has to be. */
+  defaultValue?: string
+  onChoose?: (value: string) => void
+}
 
 /** One of a few values. */
-export const SelectField = ({ name, label, hint, choices, defaultValue }: Props) => {
+export const SelectField = ({ name, label, hint, choices, defaultValue, onChoose }: Props) => {
   const id = useId()
   const { problems, answers, onEdit } = useContext(FormContext)
   const errors = problems.fields?.[name] ?? []
@@ -17,10 +25,15 @@ export const SelectField = ({ name, label, hint, choices, defaultValue }: Props)
       <select
         id={id}
         name={name}
+        aria-required={defaultValue === undefined}
         aria-invalid={errors.length > 0}
         aria-describedby={`${id}-errors${shownHint === undefined ? '' : ` ${id}-hint`}`}
-        onChange={() => onEdit(name)}
+        onChange={({ currentTarget }) => {
+          onEdit(name)
+          onChoose?.(currentTarget.value)
+        }}
       >
+        {defaultValue === undefined && <option value="" />}
         {choices.map((choice) => (
           <option key={choice.value} value={choice.value} lang={choice.lang} selected={choice.value === defaultValue}>
             {choice.label}

@@ -155,7 +155,7 @@ export const de: Words = {
     unknown_application: 'Die Anwendung, die Sie hierher geschickt hat, ist hier nicht bekannt.',
     redirect_not_registered:
       'Die Anwendung möchte, dass Sie zu einer Adresse zurückkehren, die für sie nicht eingetragen ist. Zu Ihrer Sicherheit geht es dorthin nicht weiter.',
-    reason_required: 'Geben Sie einen Grund an: Dem Benutzer wird etwas genommen.',
+    reason_required: 'Geben Sie einen Grund an: Er steht beim Ereignis.',
     own_account: 'Ihr eigenes Konto können Sie hier nicht ändern.',
     administrators_account: 'Nur Administratoren können das Konto eines Administrators ändern.',
     no_group: 'Es gibt keine Gruppe mit diesem Namen.',

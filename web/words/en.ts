@@ -153,7 +153,7 @@ export const en = {
     unknown_application: 'The application that sent you here is not known to this site.',
     redirect_not_registered:
       'The application wants you to come back to an address that is not registered for it. For your safety you are not sent there.',
-    reason_required: 'Say why you do this: it takes something away from the user.',
+    reason_required: 'Say why you do this: it is shown with the event.',
     own_account: 'You cannot change your own account here.',
     administrators_account: 'Only administrators can change the account of an administrator.',
     no_group: 'There is no group with this name.',

@@ -10,7 +10,7 @@ export * from './admin-api.js'
 
 const Group = Type.String({ pattern: groupPattern })
 
-/** Why something is taken away from a user. Only administrators see it. */
+/** Why something is taken away from a user. Only administrators and support see it. */
 const Reason = Type.String({ minLength: 1, maxLength: longestReason, pattern: '\\S' })
 
 // ── Who asks
@@ -159,7 +159,7 @@ export type AdminUserDetails = Static<typeof AdminUserDetails>
 /** `POST /users/:id/…`: `userActions` says which of them need the reason. */
 export const AdminAction = Type.Object({ reason: Type.Optional(Reason) }, { title: 'AdminAction' })
 
-/** `PATCH /users/:id/groups`: answers with the user. With `remove` the reason is needed. */
+/** `PATCH /users/:id/groups`: answers with the user. `remove` needs the reason, and `add` of ADMIN_GROUP or SUPPORT_GROUP. */
 export const AdminGroupsPatch = Type.Object(
   {
     add: Type.Optional(Type.Array(Group, { maxItems: mostGroups })),

@@ -17,6 +17,7 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import { NoContent } from '../../contract/schemas.js'
 import type { FieldChanges } from '../../domain/accounts/field-changes.js'
 import type { createGroupChanges } from '../../domain/accounts/group-changes.js'
+import type { Administrators } from '../../domain/administrators/administrators.js'
 import type { ProfileFields } from '../../domain/profile-fields/profile-fields.js'
 import type { UserSearch } from '../../domain/users/user-search.js'
 import { type AdminGuard, changeRefusals, lookRefusals } from '../../http/admin-guard.js'
@@ -83,20 +84,11 @@ const summaries: Record<UserAction, string> = {
   'lock-down': 'Disable a user, and void everything by which someone could get into the account',
 }
 
-type Dependencies = {
-  adminGuard: AdminGuard
-  callers: Callers
-  userSearch: UserSearch
-  userDetails: ReturnType<typeof createUserDetails>
-  userActions: ReturnType<typeof createUserActions>
-  groupChanges: ReturnType<typeof createGroupChanges>
-  fieldChanges: Pick<FieldChanges, 'byOperator'>
-  profileFields: Pick<ProfileFields, 'known'>
-}
+type ChangeDependencies = { adminGuard: AdminGuard; userActions: ReturnType<typeof createUserActions> }
 
 /** What changes a user. */
-const registerChanges = (server: Server, deps: Dependencies) => {
-  const { adminGuard, userSearch, groupChanges, userActions: actions } = deps
+const registerChanges = (server: Server, deps: ChangeDependencies) => {
+  const { adminGuard, userActions: actions } = deps
 
   for (const name of Object.keys(userActions) as UserAction[]) {
     const response = { 204: NoContent, ...action.responses }
@@ -112,12 +104,31 @@ const registerChanges = (server: Server, deps: Dependencies) => {
     })
   }
 
+  const deleting = adminGuard.change({ schema: schemas.deletion })
+  server.post(`${adminPath}/users/:id/delete`, deleting, async (request, reply) => {
+    const { id } = request.params
+    if (!isUuid(id)) return deletion.sendRefusal(reply, refuse('not_found'))
+    const refused = await actions.remove(id, request.body.username, adminGuard.clientOf(request))
+    return refused ? deletion.sendRefusal(reply, refused) : reply.status(204).send()
+  })
+}
+
+type GroupDependencies = {
+  adminGuard: AdminGuard
+  userSearch: UserSearch
+  groupChanges: ReturnType<typeof createGroupChanges>
+  administrators: Pick<Administrators, 'roleOf'>
+}
+
+const registerGroups = (server: Server, deps: GroupDependencies) => {
+  const { adminGuard, userSearch, groupChanges, administrators } = deps
   const groups = adminGuard.change({ schema: schemas.groups })
   server.patch(`${adminPath}/users/:id/groups`, groups, async (request, reply) => {
     const { id } = request.params
     const { add = [], remove = [], reason } = request.body
     if (!isUuid(id)) return groupsPatch.sendRefusal(reply, refuse('not_found'))
-    if (remove.length > 0 && reason === undefined) return groupsPatch.sendRefusal(reply, refuse('reason_required'))
+    const needsReason = remove.length > 0 || add.some((name) => administrators.roleOf(name) !== undefined)
+    if (needsReason && reason === undefined) return groupsPatch.sendRefusal(reply, refuse('reason_required'))
     if (add.some((name) => remove.includes(name)))
       return groupsPatch.sendRefusal(reply, refuse('bad_request', { message: 'add and remove name the same group' }))
     const actor = { userId: id, client: adminGuard.clientOf(request, reason) }
@@ -130,17 +141,15 @@ const registerChanges = (server: Server, deps: Dependencies) => {
     const user = await userSearch.find(id)
     return user ? userBody(user) : groupsPatch.sendRefusal(reply, refuse('not_found'))
   })
-
-  const deleting = adminGuard.change({ schema: schemas.deletion })
-  server.post(`${adminPath}/users/:id/delete`, deleting, async (request, reply) => {
-    const { id } = request.params
-    if (!isUuid(id)) return deletion.sendRefusal(reply, refuse('not_found'))
-    const refused = await actions.remove(id, request.body.username, adminGuard.clientOf(request))
-    return refused ? deletion.sendRefusal(reply, refused) : reply.status(204).send()
-  })
 }
 
-const registerFields = (server: Server, { adminGuard, fieldChanges, profileFields }: Dependencies) => {
+type FieldDependencies = {
+  adminGuard: AdminGuard
+  fieldChanges: Pick<FieldChanges, 'byOperator'>
+  profileFields: Pick<ProfileFields, 'known'>
+}
+
+const registerFields = (server: Server, { adminGuard, fieldChanges, profileFields }: FieldDependencies) => {
   const changing = adminGuard.help({ schema: schemas.fields })
   server.patch(`${adminPath}/users/:id/fields`, changing, async (request, reply) => {
     const { id } = request.params
@@ -157,7 +166,17 @@ const registerFields = (server: Server, { adminGuard, fieldChanges, profileField
   })
 }
 
-export const adminUsersRoutes = (server: Server, deps: Dependencies) => {
+type LookDependencies = {
+  adminGuard: AdminGuard
+  callers: Callers
+  userSearch: UserSearch
+  userDetails: ReturnType<typeof createUserDetails>
+}
+
+export const adminUsersRoutes = (
+  server: Server,
+  deps: LookDependencies & ChangeDependencies & GroupDependencies & FieldDependencies,
+) => {
   const { adminGuard, callers, userSearch, userDetails } = deps
 
   server.get(`${adminPath}/users`, adminGuard.look({ schema: schemas.list }), async (request, reply) => {
@@ -173,5 +192,6 @@ export const adminUsersRoutes = (server: Server, deps: Dependencies) => {
   })
 
   registerChanges(server, deps)
+  registerGroups(server, deps)
   registerFields(server, deps)
 }

@@ -165,7 +165,7 @@ export const admin: Words['admin'] = {
     help: 'Helfen und schützen',
   },
   reason: 'Grund',
-  reasonHint: 'Bis zu 200 Zeichen. Nur die Administration kann ihn lesen.',
+  reasonHint: 'Bis zu 200 Zeichen. Nur wer diese Seite benutzen darf, kann ihn lesen.',
   cancel: 'Abbrechen',
   notTold: 'Darüber wird keine E-Mail versendet.',
   changes: {
@@ -241,8 +241,14 @@ export const admin: Words['admin'] = {
   tooManyGroups:
     'Das Konto ist in zu vielen Gruppen, oder ihre Namen sind zusammen zu lang. Entfernen Sie zuerst eine.',
   groupChanges: {
+    addTitle: '{username} in eine Gruppe aufnehmen',
     addLead: 'Was dieser Gruppe offensteht, gilt innerhalb von zwei Sekunden.',
-    addAdminHint: 'Mitglieder dieser Gruppen dürfen diese Seite benutzen: {groups}',
+    gives: {
+      admin:
+        'Ihre Mitglieder gehören zur Administration: Sie sehen alle Benutzer, können sie sperren und löschen, Gruppen ändern und andere einladen. Nehmen Sie nur auf, wer dazugehören soll.',
+      support:
+        'Ihre Mitglieder helfen Benutzern: Sie sehen alle Benutzer und Ereignisse, und können Benutzer, die nicht zur Administration gehören, sperren, abmelden und zurücksetzen.',
+    },
     add: 'Aufnehmen',
     added: '{username} ist jetzt in {group}.',
     removeTitle: '{username} aus {group} entfernen?',

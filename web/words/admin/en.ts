@@ -1,4 +1,10 @@
-import type { AdminApplication, AttentionCode, ObstacleCode, UserAction } from '#contract/admin/admin-bodies.js'
+import type {
+  AdminApplication,
+  AdminRole,
+  AttentionCode,
+  ObstacleCode,
+  UserAction,
+} from '#contract/admin/admin-bodies.js'
 import type { AccountEventKind, EventKind } from '#contract/events.js'
 
 /** What a dialog says about a change: what happens, what the user is told, and afterwards that it is done. */
@@ -173,7 +179,7 @@ export const admin = {
     help: 'Help and protect',
   },
   reason: 'Reason',
-  reasonHint: 'Up to 200 characters. Only administrators can read it.',
+  reasonHint: 'Up to 200 characters. Administrators and support can read it.',
   cancel: 'Cancel',
   notTold: 'Nobody gets an email about it.',
   changes: {
@@ -247,8 +253,14 @@ export const admin = {
   otherUsername: 'This is not the username of this account. Nothing was deleted.',
   tooManyGroups: 'The user is in too many groups, or their names are too long together. Remove one first.',
   groupChanges: {
+    addTitle: 'Add {username} to a group',
     addLead: 'The user gets what is open to this group, within two seconds.',
-    addAdminHint: 'Members of these groups may use this page: {groups}',
+    gives: {
+      admin:
+        'Its members are administrators: they see all users, and can disable and delete them, change groups, and invite others. Add only who is meant to be one.',
+      support:
+        'Its members are support: they see all users and events, and can disable, sign out and reset users who are no administrators.',
+    } satisfies Record<AdminRole, string>,
     add: 'Add',
     added: '{username} is in {group} now.',
     removeTitle: 'Remove {username} from {group}?',

@@ -166,7 +166,7 @@ export const admin: Words['admin'] = {
     help: 'Aider et protéger',
   },
   reason: 'Motif',
-  reasonHint: '200 caractères au plus. Seuls les administrateurs peuvent le lire.',
+  reasonHint: '200 caractères au plus. Les administrateurs et l’assistance peuvent le lire.',
   cancel: 'Annuler',
   notTold: 'Personne n’en est informé par e-mail.',
   changes: {
@@ -242,8 +242,14 @@ export const admin: Words['admin'] = {
   tooManyGroups:
     'L’utilisateur est dans trop de groupes, ou leurs noms sont trop longs ensemble. Retirez-en un d’abord.',
   groupChanges: {
+    addTitle: 'Ajouter {username} à un groupe',
     addLead: 'L’utilisateur obtient en deux secondes ce qui est ouvert à ce groupe.',
-    addAdminHint: 'Les membres de ces groupes peuvent utiliser cette page : {groups}',
+    gives: {
+      admin:
+        'Ses membres sont administrateurs : ils voient tous les utilisateurs, peuvent les désactiver et les supprimer, modifier les groupes et inviter d’autres personnes. N’ajoutez que qui doit l’être.',
+      support:
+        'Ses membres font partie de l’assistance : ils voient tous les utilisateurs et événements, et peuvent désactiver, déconnecter et réinitialiser ceux qui ne sont pas administrateurs.',
+    },
     add: 'Ajouter',
     added: '{username} est maintenant dans {group}.',
     removeTitle: 'Retirer {username} de {group} ?',
