@@ -4,8 +4,7 @@ import type { NounPlatform, Nouns } from './nouns.js'
 /** What is made at the first start in development. */
 export const createSeeding = (config: Config, platform: NounPlatform, nouns: Nouns) => async () => {
   if (config.production) return
-  // With an owner of the tables, the service's own role may only read the content.
-  if (config.databaseOwnerUrl === undefined) await nouns.content.seed()
+  await nouns.content.seed()
   if (config.seedFile === undefined) return
   const { applySeedFile } = await import('./seed-file.js')
   await applySeedFile(config.seedFile, platform, nouns)

@@ -78,6 +78,8 @@ const openMigrated = async (config: Config, role: 'service' | 'owner') => {
 
 /** The platform of a command: it counts no requests, and leaves mails, webhooks and the log to the service. */
 const openCommandPlatform = async (config: Config, role: 'service' | 'owner') => {
+  // Files first: a database that was opened would keep a command that fails from ending.
+  const fieldDefinitions = await readProfileFields(config.profileFieldsFile)
   const secrets = config.jwtSecret ?? (await existingSecret(config.dataDir))
   const database = await openMigrated(config, role)
   return {
@@ -94,7 +96,7 @@ const openCommandPlatform = async (config: Config, role: 'service' | 'owner') =>
     outbound: createOutbound({ allowLoopbackHttp: !config.production }),
     providerSettings: {},
     webhookReceiver: undefined,
-    fieldDefinitions: await readProfileFields(config.profileFieldsFile),
+    fieldDefinitions,
     metrics: undefined,
     leavesEventsToService: true,
   }

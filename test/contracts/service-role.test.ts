@@ -3,7 +3,9 @@ import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createContent } from '../../src/domain/content/content.js'
 import { grantsFor, readableTables, writableTables } from '../../src/domain/tables.js'
+import { systemClock } from '../../src/lib/clock.js'
 import type { Database } from '../../src/platform/database/database.js'
 import { checkSchema, migrate, SchemaOutdated } from '../../src/platform/database/migrate.js'
 import { migrateAsOwner } from '../../src/platform/database/open.js'
@@ -67,6 +69,12 @@ describe('the role of the running service', () => {
     )
     await owner.close()
     await migrateAsOwner({ ...urls, directory: migrationsDirectory, grantsFor })
+  })
+
+  it('starts without example content, which it may not write', async () => {
+    const content = createContent({ database: service, clock: systemClock })
+    await content.seed()
+    expect(await content.list()).toEqual([])
   })
 
   it('keeps what a newer program has granted when an older one migrates', async () => {

@@ -158,6 +158,7 @@ describe('the types of the packages', () => {
     const written = await latchkey(noStore, ['fields', 'types'], { environment: { PROFILE_FIELDS_FILE: path } })
     const use = `
       import { createClient } from '@latchkey/client'
+      import { createServiceClient } from '@latchkey/service'
       const client = createClient()
       const person = { username: 'ada', email: 'ada@example.com', password: 'x' }
       const given: RegistrationFields = { department: 'sales', newsletter: true }
@@ -165,6 +166,9 @@ describe('the types of the packages', () => {
       void client.register({ ...person, fields: given })
       void client.changeAccount({ fields: changes })
       void client.secondFactor({ fields: changes })
+      const service = createServiceClient({ url: 'https://example.com', key: 'x' })
+      const operatorChanges: OperatorFieldChanges = { department: null, staffnumber: '7' }
+      void service.users.changeFields('id', { fields: operatorChanges })
       const account = await client.account()
       if (!account.refused) {
         const { department, staffnumber } = account.value.user.fields as ProfileFields

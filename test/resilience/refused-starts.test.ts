@@ -53,6 +53,13 @@ describe('a start that cannot succeed says why in one sentence and changes nothi
     return program.output.stderr.trim()
   }
 
+  it('for a file of profile fields that is not there, and a command ends with the same one', async () => {
+    const settings = { PROFILE_FIELDS_FILE: 'none.json' }
+    const [start, command] = await Promise.all([refusal(settings), refusal(settings, ['user', 'list'])])
+    expect(start).toContain('none.json')
+    expect(command).toBe(start)
+  })
+
   it('for each wrong setting a line, without its value', async () => {
     const said = await refusal({ PORT: 'seventy', JWT_SECRET: 'hunter2', LOGIN_LIMIT: 'lots' })
     expect(said.split('\n').map((line) => line.split(':')[0])).toEqual(['PORT', 'JWT_SECRET', 'LOGIN_LIMIT'])

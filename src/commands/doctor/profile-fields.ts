@@ -24,7 +24,7 @@ export const checkProfileFields = async ({ profileFieldsFile }: Config, database
     ),
     ...left.map((each) =>
       warning(
-        `${each.key} has left PROFILE_FIELDS_FILE, and ${counted(each.users, 'user')} still have a value: latchkey fields purge ${each.key}`,
+        `${each.key} has left PROFILE_FIELDS_FILE, but values are left (${counted(each.users, 'user')}): latchkey fields purge ${each.key} --yes`,
       ),
     ),
     ok(''),

@@ -15,6 +15,8 @@ type Member = (definition: ProfileFieldDefinition) => string
 const value: Member = (each) => `${each.key}?: ${typeOf(each)}`
 /** What is required can be changed, and not removed. */
 const change: Member = (each) => `${value(each)}${each.required ? '' : ' | null'}`
+/** Only users are held to what is required. */
+const operatorChange: Member = (each) => `${value(each)} | null`
 const registered: Member = (each) =>
   each.required && each.registration ? `${each.key}: ${typeOf(each)}` : change(each)
 
@@ -35,5 +37,6 @@ export const fieldTypesOf = (definitions: readonly ProfileFieldDefinition[]) => 
     ...typeWith('ProfileFields', read, value, definitions),
     ...typeWith('RegistrationFields', '`fields` of a registration.', registered, ofUsers),
     ...typeWith('ProfileFieldChanges', '`fields` of a change of the account; null removes a value.', change, ofUsers),
+    ...typeWith('OperatorFieldChanges', '`fields` of a change by the service API.', operatorChange, definitions),
   ].join('\n')
 }

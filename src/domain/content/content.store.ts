@@ -12,6 +12,12 @@ export const selectAll = (sql: Sql) => sql.query<HeadingRow>(`select ${heading} 
 export const selectBySlug = (sql: Sql, slug: string) =>
   sql.query<ContentRow>(`select ${content} from content where slug = $1`, [slug])
 
+/** A role of its own for the service, with fewer rights than the owner of the tables, may only read. */
+export const mayWrite = async (sql: Sql) => {
+  const [row] = await sql.query<{ may: boolean }>(`select has_table_privilege('content', 'insert, update') as may`)
+  return row?.may ?? false
+}
+
 export const upsert = (sql: Sql, content: { slug: string; title: string; body: string; now: Date }) =>
   sql.query(
     `insert into content (slug, title, body, updated_at) values ($1, $2, $3, $4)

@@ -36,6 +36,7 @@ export const createContent = ({ database, clock }: { database: Database; clock: 
     await store.upsert(sql, { ...content, now: clock.now() })
   },
   seed: async () => {
+    if (!(await store.mayWrite(database))) return
     if ((await store.selectAll(database)).length > 0) return
     for (const sample of samples) await store.upsert(database, { ...sample, now: clock.now() })
   },
