@@ -21,7 +21,7 @@ const mostListedUsers = 200
 
 // ── Users
 
-/** `GET /users/:id`, `GET /users?email=`, and what a change of a user answers with. */
+/** `GET /users/:id` and `GET /users?email=` */
 export const ServiceUserFound = Type.Object({ user: ServiceUser }, { title: 'ServiceUserFound' })
 export type ServiceUserFound = Static<typeof ServiceUserFound>
 
@@ -62,18 +62,29 @@ export const ServiceUserQuery = Type.Object({
   ),
 })
 
+const { id, disabled, groups, fields } = ServiceUser.properties
+
+/** A change answers with what it is about: who may change a user may not read everything about them. */
+export const ServiceUserState = Type.Object({ user: Type.Object({ id, disabled }) }, { title: 'ServiceUserState' })
+export type ServiceUserState = Static<typeof ServiceUserState>
+/** Only the fields that the request names. */
+export const ServiceUserFields = Type.Object({ user: Type.Object({ id, fields }) }, { title: 'ServiceUserFields' })
+export type ServiceUserFields = Static<typeof ServiceUserFields>
+export const ServiceUserGroups = Type.Object({ user: Type.Object({ id, groups }) }, { title: 'ServiceUserGroups' })
+export type ServiceUserGroups = Static<typeof ServiceUserGroups>
+
 /** `POST /users/:id/disable` and `enable`. `userActions` says which of them needs the reason. */
 export const ServiceAction = Type.Object(AdminAction.properties, { title: 'ServiceAction' })
 export type ServiceAction = Static<typeof ServiceAction>
 
-/** `PATCH /users/:id/fields`, also of fields that only administrators edit. */
+/** `PATCH /users/:id/fields`: at least one, also of those that only administrators edit. */
 export const ServiceFieldsPatch = Type.Object(
   { fields: ProfileFieldChanges, reason: AdminAction.properties.reason },
   { title: 'ServiceFieldsPatch' },
 )
 export type ServiceFieldsPatch = Static<typeof ServiceFieldsPatch>
 
-/** `PATCH /users/:id/groups`. With `remove` the reason is needed. */
+/** `PATCH /users/:id/groups`: at least one. With `remove` the reason is needed. */
 export const ServiceGroupsPatch = Type.Object(AdminGroupsPatch.properties, { title: 'ServiceGroupsPatch' })
 export type ServiceGroupsPatch = Static<typeof ServiceGroupsPatch>
 

@@ -14,6 +14,7 @@ import { profileFieldsFile } from '../support/profile-fields.js'
 const everything = newServiceKey('hr', { scopes: serviceScopes })
 const usual = newServiceKey('usual')
 const inviting = newServiceKey('inviting', { scopes: ['invitations'] })
+const writing = newServiceKey('writing', { scopes: ['users:write', 'groups'] })
 const expired = newServiceKey('expired', { scopes: serviceScopes, expiresAt: new Date(Date.now() - 1 * minutes) })
 const without = Object.fromEntries(
   serviceScopes.map((scope) => [
@@ -41,7 +42,7 @@ const codeOf = (call: Promise<unknown>) =>
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'latchkey-keys-'))
   fields = await profileFieldsFile()
-  const keys = [everything, usual, inviting, expired, ...Object.values(without)]
+  const keys = [everything, usual, inviting, writing, expired, ...Object.values(without)]
   await writeFile(join(folder, 'keys'), keys.map(({ line }) => line).join('\n'))
   const groups = { ADMIN_GROUP: 'admins', SUPPORT_GROUP: 'helpdesk' }
   const settings = { SERVICE_KEYS_FILE: join(folder, 'keys'), PROFILE_FIELDS_FILE: fields.path, ...groups }
@@ -149,20 +150,21 @@ describe('users', () => {
   it('are disabled with a reason and enabled again; the event has the key, and the user hears of an administrator', async () => {
     const id = await idOf(latchkey, 'many100')
     expect(await codeOf(service.users.disable(id, {} as { reason: string }))).toBe('400 reason_required')
-    expect(await service.users.disable(id, { reason: ' left ' })).toMatchObject({ id, disabled: true })
+    expect(await service.users.disable(id, { reason: ' left ' })).toEqual({ id, disabled: true })
     const { text } = await latchkey.mailTo('mail100@example.org', /disabled/)
     expect(text).not.toContain('left')
     const seen = (await latchkey.app.nouns.events.allOf(id, 10)).filter(({ kind }) => kind === 'user_disabled')
     expect(seen).toMatchObject([{ ip: 'command line', userAgent: '', actorKey: 'hr' }])
     const written = "select actor_reason, actor_key from events where user_id = $1 and kind = 'user_disabled'"
     expect(await latchkey.sql.query(written, [id])).toEqual([{ actor_reason: 'left', actor_key: 'hr' }])
-    expect(await service.users.enable(id)).toMatchObject({ id, disabled: false })
+    expect(await service.users.enable(id)).toEqual({ id, disabled: false })
     expect(await codeOf(service.users.enable(crypto.randomUUID()))).toBe('404 not_found')
   })
 
   it('get values of profile fields, also of those that only administrators edit', async () => {
     const changed = await service.users.changeFields(adaId, { fields: { staffnumber: '17', nickname: null } })
-    expect(changed.fields).toEqual({ department: 'sales', staffnumber: '17' })
+    expect(changed).toEqual({ id: adaId, fields: { staffnumber: '17' } })
+    expect((await service.users.find(adaId))?.fields).toEqual({ department: 'sales', staffnumber: '17' })
     const wrong = service.users.changeFields(adaId, { fields: { nothing: 'x', department: 'no' } })
     await expect(wrong).rejects.toMatchObject({
       code: 'invalid_fields',
@@ -171,6 +173,15 @@ describe('users', () => {
         { key: 'department', fault: 'choice' },
       ],
     })
+  })
+
+  it('are not read with a key that only changes them', async () => {
+    const { users } = clientWith(writing)
+    expect(await codeOf(users.changeGroups(adaId, {}))).toBe('400 bad_request')
+    expect(await codeOf(users.changeGroups(adaId, { add: [], remove: [] }))).toBe('400 bad_request')
+    expect(await codeOf(users.changeFields(adaId, { fields: {} }))).toBe('400 bad_request')
+    expect(await users.changeFields(adaId, { fields: { nickname: null } })).toEqual({ id: adaId, fields: {} })
+    expect(await users.enable(adaId)).toEqual({ id: adaId, disabled: false })
   })
 
   it('who are administrators or support are left alone, but for signing them out', async () => {
@@ -182,6 +193,9 @@ describe('users', () => {
         () => service.users.disable(id, { reason: 'x' }),
         () => service.users.enable(id),
         () => service.users.changeFields(id, { fields: { nickname: 'Rooty' } }),
+        // Nothing would change.
+        () => service.users.changeFields(id, { fields: { nickname: null } }),
+        () => service.users.changeGroups(id, { remove: ['staff'], reason: 'x' }),
         () => service.users.changeGroups(id, { add: ['staff'] }),
       ])
         expect(await codeOf(call())).toBe('403 administrators_account')
@@ -194,7 +208,10 @@ describe('users', () => {
 describe('groups', () => {
   it('are made, given, taken with a reason, and deleted when they are empty', async () => {
     expect(await service.groups.add('billing.eu')).toMatchObject({ name: 'billing.eu', members: 0, role: null })
-    expect(await service.users.changeGroups(adaId, { add: ['billing.eu'] })).toMatchObject({ groups: ['billing.eu'] })
+    expect(await service.users.changeGroups(adaId, { add: ['billing.eu'] })).toEqual({
+      id: adaId,
+      groups: ['billing.eu'],
+    })
     expect((await service.groups.list()).find(({ name }) => name === 'billing.eu')?.members).toBe(1)
     expect(await codeOf(service.groups.delete('billing.eu'))).toBe('409 group_has_members')
     expect(await codeOf(service.users.changeGroups(adaId, { remove: ['billing.eu'] }))).toBe('400 reason_required')

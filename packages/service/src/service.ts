@@ -9,7 +9,10 @@ import type {
   ServiceInvitations,
   ServiceInvite,
   ServiceListedUser,
+  ServiceUserFields,
   ServiceUserFound,
+  ServiceUserGroups,
+  ServiceUserState,
   ServiceUsers,
 } from '#contract/service-bodies.js'
 import { createRequests, type Requests, type ServiceClientOptions } from './requests.js'
@@ -58,7 +61,7 @@ const createUserCalls = ({ send, find }: Requests) => {
     } while (after !== null)
   }
 
-  const changed = async (answer: Promise<ServiceUserFound>) => (await answer).user
+  const changed = async <User>(answer: Promise<{ user: User }>) => (await answer).user
   const path = (id: string, change: string) => `users/${encodeURIComponent(id)}/${change}`
 
   return {
@@ -70,11 +73,15 @@ const createUserCalls = ({ send, find }: Requests) => {
     findByEmail: async (email: string) => (await find<ServiceUserFound>('users', { email }))?.user,
     /** `users:write` */
     disable: (id: string, body: ServiceAction & { reason: string }) =>
-      changed(send('POST', path(id, 'disable'), { body })),
-    enable: (id: string, body: ServiceAction = {}) => changed(send('POST', path(id, 'enable'), { body })),
-    changeFields: (id: string, body: ServiceFieldsPatch) => changed(send('PATCH', path(id, 'fields'), { body })),
+      changed(send<ServiceUserState>('POST', path(id, 'disable'), { body })),
+    enable: (id: string, body: ServiceAction = {}) =>
+      changed(send<ServiceUserState>('POST', path(id, 'enable'), { body })),
+    /** Answers with the fields that `body` names. */
+    changeFields: (id: string, body: ServiceFieldsPatch) =>
+      changed(send<ServiceUserFields>('PATCH', path(id, 'fields'), { body })),
     /** `groups` */
-    changeGroups: (id: string, body: ServiceGroupsPatch) => changed(send('PATCH', path(id, 'groups'), { body })),
+    changeGroups: (id: string, body: ServiceGroupsPatch) =>
+      changed(send<ServiceUserGroups>('PATCH', path(id, 'groups'), { body })),
     /** `sessions:end` */
     signOut: (id: string) => send<undefined>('POST', path(id, 'sign-out')),
   }

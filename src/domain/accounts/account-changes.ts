@@ -1,6 +1,7 @@
 import { type Refused, refuse } from '../../contract/outcome.js'
 import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
+import type { Events } from '../events/events.js'
 import type { Client } from '../sessions/client.js'
 import type { CallerContext, RequestContext } from '../sessions/request-context.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
@@ -36,6 +37,7 @@ type Dependencies = {
   sessionLookups: Pick<SessionLookups, 'lockOfCaller'>
   changeHeldAccount: ChangeHeldAccount
   changeLimit: ChangeLimit
+  events: Pick<Events, 'holdActor'>
 }
 
 const createHold =
@@ -90,7 +92,7 @@ export type AccountChanges = ReturnType<typeof createAccountChanges>
  * what the table says follows from it. All of it is one transaction, which a refusal rolls back.
  */
 export const createAccountChanges = (deps: Dependencies) => {
-  const { database, sessionLookups, changeHeldAccount } = deps
+  const { database, sessionLookups, changeHeldAccount, events } = deps
   const hold = createHold(deps)
 
   const byOperatorInside = async <Kind extends KindBy<'operator'>, Outcome extends Changed<NoInfer<Kind>> | Refused>(
@@ -99,8 +101,11 @@ export const createAccountChanges = (deps: Dependencies) => {
     kind: Kinds<Kind>,
     work: Work<Outcome>,
   ) => {
+    await events.holdActor(sql, client)
     const user = await hold(sql, userId, kind)
-    return user ? changeHeldAccount.change(sql, { user, client }, kind, work) : refuse('no_user')
+    if (!user) return refuse('no_user')
+    await events.holdActor(sql, client, userId)
+    return changeHeldAccount.change(sql, { user, client }, kind, work)
   }
 
   return {

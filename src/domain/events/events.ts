@@ -194,8 +194,18 @@ const createEventsOfUsers = (database: Database) => ({
     (await store.selectSignIn(sql, userId, uuidFloor(since), client)).length > 0,
 })
 
+/**
+ * Rolls back what an administrator or a program may not do, also where it changes nothing and no event follows. A transaction of
+ * administrators begins with it: they wait for each other before they hold any other row.
+ */
+const createHoldActor =
+  ({ administrators }: Pick<Options, 'administrators'>) =>
+  async (sql: Transaction, { actor }: Client, about?: string) => {
+    if (actor) await administrators.hold(sql, actor, about)
+  }
+
 export const createEvents = (options: Options) => {
-  const { database, clock, nameMarks, listeners, administrators, onLost } = options
+  const { database, clock, nameMarks, listeners, onLost } = options
 
   const spanOf = ({ since, until, kinds, ip, network, beforeId, limit }: EventQuery): store.Span => ({
     from: uuidFloor(since),
@@ -206,6 +216,7 @@ export const createEvents = (options: Options) => {
     limit,
   })
 
+  const holdActor = createHoldActor(options)
   const prepare = (event: Event, client: Client) => prepareEvent(event, client, options)
 
   return {
@@ -219,12 +230,13 @@ export const createEvents = (options: Options) => {
       })
       tell(written)
     },
+    holdActor,
     /**
      * The row is part of the change that it is about: both are there or neither. The log line follows the commit. An administrator
      * who is none any more changes nothing.
      */
     recordInside: async (sql: Transaction, event: Event, client: Client) => {
-      if (client.actor) await administrators.hold(sql, client.actor, event.userId)
+      await holdActor(sql, client, event.userId)
       const { row, tell } = prepare(event, client)
       const [written] = await store.insertEvent(sql, row)
       sql.afterCommit(() => tell(written))

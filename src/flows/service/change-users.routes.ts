@@ -5,7 +5,9 @@ import {
   ServiceAction,
   ServiceFieldsPatch,
   ServiceGroupsPatch,
-  ServiceUserFound,
+  ServiceUserFields,
+  ServiceUserGroups,
+  ServiceUserState,
   servicePath,
 } from '../../contract/service-bodies.js'
 import type { FieldChanges } from '../../domain/accounts/field-changes.js'
@@ -18,7 +20,6 @@ import type { Guards } from '../../http/guards.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { type ServiceCallers, serviceChangeRefusals } from '../../http/service-callers.js'
-import { serviceUserBody } from '../../http/user-bodies.js'
 import { isUuid } from '../../lib/uuid.js'
 
 const action = routeRefusals(...serviceChangeRefusals, 'reason_required')
@@ -45,14 +46,14 @@ const schemas = {
     summary: 'Change the profile fields of a user',
     params,
     body: ServiceFieldsPatch,
-    response: { 200: ServiceUserFound, ...fieldsPatch.responses },
+    response: { 200: ServiceUserFields, ...fieldsPatch.responses },
   },
   groups: {
     tags,
     summary: 'Change the groups of a user',
     params,
     body: ServiceGroupsPatch,
-    response: { 200: ServiceUserFound, ...groupsPatch.responses },
+    response: { 200: ServiceUserGroups, ...groupsPatch.responses },
   },
 }
 
@@ -63,56 +64,65 @@ type Dependencies = {
   fieldChanges: Pick<FieldChanges, 'byOperator'>
   groupChanges: Pick<ReturnType<typeof createGroupChanges>, 'change'>
   administrators: Pick<Administrators, 'roleOf'>
-  profileFields: ProfileFields
+  profileFields: Pick<ProfileFields, 'known'>
 }
 
-/** The account after the change, or the refusal. */
-const createUserAnswer = (profileFields: Pick<ProfileFields, 'known'>) => {
-  const notFound = refuse('not_found')
-  return <Outcome extends { user: User } | Refused>(changed: Outcome) => {
-    if (!isRefused(changed)) return { user: serviceUserBody((changed as { user: User }).user, profileFields) }
-    return changed.refused === 'no_user' ? notFound : (changed as Exclude<typeof changed, Refused<'no_user'>>)
-  }
+const notFound = refuse('not_found')
+
+/** What `bodyOf` shows of the account after the change, or the refusal. */
+const answerOf = <Outcome extends { user: User } | Refused, Body>(changed: Outcome, bodyOf: (user: User) => Body) => {
+  if (!isRefused(changed)) return { user: bodyOf((changed as { user: User }).user) }
+  return changed.refused === 'no_user' ? notFound : (changed as Exclude<typeof changed, Refused<'no_user'>>)
 }
 
-const registerActions = (server: Server, { guards, serviceCallers, operatorChanges, profileFields }: Dependencies) => {
-  const answerOf = createUserAnswer(profileFields)
+const registerActions = (server: Server, { guards, serviceCallers, operatorChanges }: Dependencies) => {
   const onRequest = guards.service('users:write')
 
   for (const name of Object.keys(actions) as (keyof typeof actions)[]) {
-    const response = { 200: ServiceUserFound, ...action.responses }
+    const response = { 200: ServiceUserState, ...action.responses }
     const schema = { tags, summary: actions[name], params, body: ServiceAction, response }
     server.post(`${servicePath}/users/:id/${name}`, { schema, onRequest }, async (request, reply) => {
       const { id: userId } = request.params
       const { reason } = request.body
-      if (!isUuid(userId)) return action.sendRefusal(reply, refuse('not_found'))
+      if (!isUuid(userId)) return action.sendRefusal(reply, notFound)
       if (reason === undefined && userActions[name].needsReason)
         return action.sendRefusal(reply, refuse('reason_required'))
       const client = serviceCallers.clientOf(request, { reason })
-      return action.answer(reply, answerOf(await operatorChanges[name]({ userId, client })))
+      const changed = await operatorChanges[name]({ userId, client })
+      return action.answer(
+        reply,
+        answerOf(changed, ({ id, disabled }) => ({ id, disabled })),
+      )
     })
   }
 }
 
 const registerFields = (server: Server, { guards, serviceCallers, fieldChanges, profileFields }: Dependencies) => {
-  const answerOf = createUserAnswer(profileFields)
   const onRequest = guards.service('users:write')
 
   server.patch(`${servicePath}/users/:id/fields`, { schema: schemas.fields, onRequest }, async (request, reply) => {
     const { id: userId } = request.params
     const { fields, reason } = request.body
-    if (!isUuid(userId)) return fieldsPatch.sendRefusal(reply, refuse('not_found'))
+    if (!isUuid(userId)) return fieldsPatch.sendRefusal(reply, notFound)
+    if (Object.keys(fields).length === 0)
+      return fieldsPatch.sendRefusal(reply, refuse('bad_request', { message: 'fields names no field' }))
     const client = serviceCallers.clientOf(request, { reason })
-    return fieldsPatch.answer(reply, answerOf(await fieldChanges.byOperator({ userId, client }, fields)))
+    const changed = await fieldChanges.byOperator({ userId, client }, fields)
+    const named = (user: User) =>
+      Object.fromEntries(Object.entries(profileFields.known(user.fields)).filter(([key]) => Object.hasOwn(fields, key)))
+    return fieldsPatch.answer(
+      reply,
+      answerOf(changed, (user) => ({ id: user.id, fields: named(user) })),
+    )
   })
 }
 
 const registerGroups = (server: Server, deps: Dependencies) => {
-  const { guards, serviceCallers, groupChanges, administrators, profileFields } = deps
-  const answerOf = createUserAnswer(profileFields)
+  const { guards, serviceCallers, groupChanges, administrators } = deps
   const onRequest = guards.service('groups')
 
   const refusalOf = ({ add = [], remove = [], reason }: ServiceGroupsPatch) => {
+    if (add.length + remove.length === 0) return refuse('bad_request', { message: 'add and remove name no group' })
     if (remove.length > 0 && reason === undefined) return refuse('reason_required')
     if (add.some((name) => remove.includes(name)))
       return refuse('bad_request', { message: 'add and remove name the same group' })
@@ -125,10 +135,14 @@ const registerGroups = (server: Server, deps: Dependencies) => {
   server.patch(`${servicePath}/users/:id/groups`, { schema: schemas.groups, onRequest }, async (request, reply) => {
     const { id: userId } = request.params
     const { reason, ...wanted } = request.body
-    const refusal = isUuid(userId) ? refusalOf(request.body) : refuse('not_found')
+    const refusal = isUuid(userId) ? refusalOf(request.body) : notFound
     if (refusal) return groupsPatch.sendRefusal(reply, refusal)
     const client = serviceCallers.clientOf(request, { reason })
-    return groupsPatch.answer(reply, answerOf(await groupChanges.change({ userId, client }, wanted)))
+    const changed = await groupChanges.change({ userId, client }, wanted)
+    return groupsPatch.answer(
+      reply,
+      answerOf(changed, ({ id, groups }) => ({ id, groups: [...groups] })),
+    )
   })
 }
 
