@@ -1,5 +1,6 @@
 import { isRefused } from '../../contract/outcome.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
+import type { Events } from '../events/events.js'
 import type { GroupChange, Groups } from '../groups/groups.js'
 import type { Client } from '../sessions/client.js'
 import type { User } from '../users/users.js'
@@ -9,6 +10,7 @@ type Dependencies = {
   database: Database
   accountChanges: Pick<AccountChanges, 'byOperator' | 'byOperatorInside'>
   groups: Pick<Groups, 'change' | 'lockMembers' | 'remove'>
+  events: Pick<Events, 'holdActor'>
 }
 
 /** So many members leave a group that is deleted in one transaction. */
@@ -17,7 +19,7 @@ const membersAtOnce = 500
 const kinds = ['group_joined', 'group_left'] as const
 
 /** Which users are in a group. A change counts within two seconds at every instance, and signs no user out. */
-export const createGroupChanges = ({ database, accountChanges, groups }: Dependencies) => {
+export const createGroupChanges = ({ database, accountChanges, groups, events }: Dependencies) => {
   const changeGroups = (wanted: GroupChange) => async (sql: Transaction, user: User) => {
     const changed = await groups.change(sql, user, wanted)
     if (isRefused(changed)) return changed
@@ -35,6 +37,7 @@ export const createGroupChanges = ({ database, accountChanges, groups }: Depende
   /** Some members lose the group, in one transaction. Returns how many. */
   const removeMembers = (client: Client, name: string, limit: number) =>
     database.transaction(async (sql) => {
+      await events.holdActor(sql, client)
       const members = await groups.lockMembers(sql, name, limit)
       for (const userId of members) {
         const change = changeGroups({ remove: [name] })

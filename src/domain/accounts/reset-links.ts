@@ -14,7 +14,7 @@ type Dependencies = {
   users: Pick<Users, 'lock'>
   oneTimeTokens: Pick<OneTimeTokens, 'replaceReset'>
   mails: Pick<Mails, 'queue'>
-  events: Pick<Events, 'recordInside'>
+  events: Pick<Events, 'holdActor' | 'recordInside'>
 }
 
 /** `withheld`: no mail is sent. `applicationId`: who has sent the user here. */
@@ -47,6 +47,7 @@ export const createResetLinks = ({ database, users, oneTimeTokens, mails, events
     /** By an operator, who is told what became of it. */
     sendByOperator: ({ userId, client }: OperatorContext) =>
       commitUnlessRefused(database, async (sql) => {
+        await events.holdActor(sql, client)
         const user = await users.lock(sql, userId)
         if (!user) return refuse('no_user')
         if (user.disabled) return refuse('account_disabled')

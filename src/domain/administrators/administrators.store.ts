@@ -22,11 +22,12 @@ export const selectGroups = (sql: Sql, groups: readonly string[]) =>
 export const lockGroups = (sql: Sql, groups: readonly string[]) =>
   sql.query('select name from groups where name = any($1::text[]) order by name for no key update', [groups])
 
-/** No row if the user is disabled, is in none of the groups, or the session has ended. */
+/** No row if the user is disabled, is in none of the groups, or the session has ended. The event will name the user, who stays until then. */
 export const selectActor = (sql: Sql, userId: string, sessionId: string, groups: readonly string[]) =>
   sql.query(
     `select 1 from users as u join refresh_token_records as r on r.user_id = u.id
-     where u.id = $1 and u.disabled_at is null and u.groups && $3::text[] and r.id = $2`,
+     where u.id = $1 and u.disabled_at is null and u.groups && $3::text[] and r.id = $2
+     for key share of u`,
     [userId, sessionId, groups],
   )
 

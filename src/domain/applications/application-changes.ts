@@ -17,7 +17,7 @@ import * as store from './applications.store.js'
 type Dependencies = {
   database: Database
   clock: Clock
-  events: Pick<Events, 'recordInside'>
+  events: Pick<Events, 'holdActor' | 'recordInside'>
   groups: Pick<Groups, 'hold'>
   applicationSecrets: Pick<ApplicationSecrets, 'add' | 'remove'>
   usedApplications: Pick<UsedApplications, 'countUsers' | 'endWithoutRight'>
@@ -73,6 +73,7 @@ const createChangeHeld =
     work: (sql: Transaction, application: Application) => Promise<Outcome>,
   ) =>
     commitUnlessRefused(database, async (sql) => {
+      await events.holdActor(sql, client)
       const [row] = await store.lockById(sql, id)
       if (!row) return refuse('no_application')
       const outcome = await work(sql, applicationFrom(row))

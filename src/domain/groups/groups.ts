@@ -15,7 +15,7 @@ export type GroupChange = { add?: readonly string[]; remove?: readonly string[] 
 type Dependencies = {
   database: Database
   clock: Clock
-  events: Pick<Events, 'recordInside'>
+  events: Pick<Events, 'holdActor' | 'recordInside'>
   administrators: Pick<Administrators, 'roleOf'>
   tokens: Pick<Tokens, 'fits'>
 }
@@ -26,6 +26,7 @@ const longestUsername = '\u{20000}'.repeat(64)
 /** Refused while an application or a setting names it, and while it has members. */
 const removeGroup = ({ database, events, administrators }: Removal, name: string, client: Client) =>
   database.transaction(async (sql) => {
+    await events.holdActor(sql, client)
     if ((await store.lockGroup(sql, name)).length === 0) return refuse('no_group')
     if (administrators.roleOf(name)) return refuse('group_in_use', { applications: [] })
     const applications = (await store.selectApplications(sql, name)).map((application) => application.name)
@@ -66,7 +67,8 @@ const createPromises = ({ clock, events, administrators, tokens }: Dependencies)
 
 /**
  * A group is a name and its members. The names stand in the row of each member: a sign-in that waits for that row sees them as
- * they are then, and the token is made from one row. The user's row is always locked before that of a group.
+ * they are then, and the token is made from one row. The user's row is always locked before that of a group; before both,
+ * administrators wait for each other at the groups of administrators.
  */
 export const createGroups = (deps: Dependencies) => {
   const { database, clock, events, administrators } = deps
@@ -74,6 +76,7 @@ export const createGroups = (deps: Dependencies) => {
     /** False if it is there already. */
     add: (name: string, client: Client) =>
       database.transaction(async (sql) => {
+        await events.holdActor(sql, client)
         const isNew = (await store.insertGroup(sql, name, clock.now())).length > 0
         if (isNew) await events.recordInside(sql, { kind: 'group_added', reason: name }, client)
         return isNew

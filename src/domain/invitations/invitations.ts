@@ -33,7 +33,7 @@ type Dependencies = {
   clock: Clock
   gate: RegistrationGate
   groups: Pick<Groups, 'giveTo' | 'refusalOfPromise'>
-  events: Pick<Events, 'recordInside'>
+  events: Pick<Events, 'holdActor' | 'recordInside'>
 }
 
 /** Who may have an account, by the gate of registration or by an invitation. */
@@ -79,6 +79,7 @@ export const createInvitations = (deps: Dependencies) => {
     /** Invites an address and mails the link; `token` is for the operator. An earlier invitation of the address is void. */
     invite: (email: Email, client: Client, groups: readonly string[] = []) =>
       database.transaction(async (sql) => {
+        await events.holdActor(sql, client)
         const refused = await groupsNoun.refusalOfPromise(sql, email.email, groups)
         if (refused) return refused
         if (await users.findByEmail(sql, email.email)) return refuse('has_account')
@@ -109,6 +110,7 @@ export const createInvitations = (deps: Dependencies) => {
     /** False if there was none to withdraw. */
     revoke: (email: Email, client: Client) =>
       database.transaction(async (sql) => {
+        await events.holdActor(sql, client)
         const [removed] = await store.remove(sql, email.key)
         const wasOpen = removed !== undefined && removed.expires_at > clock.now()
         if (wasOpen)

@@ -14,7 +14,7 @@ type Dependencies = {
   sessionLookups: Pick<SessionLookups, 'list'>
   codeWaits: Pick<ReturnType<typeof createCodeWaits>, 'forget'>
   limits: SignInLimits
-  events: Pick<Events, 'recordInside'>
+  events: Pick<Events, 'holdActor' | 'recordInside'>
 }
 
 /** What limits have counted for a user: under the names, in known browsers, and for the account and its sessions. */
@@ -54,6 +54,7 @@ export const createClearLimits = (deps: Dependencies) => {
   /** Also the wait after wrong codes, which is in the database. */
   const record = ({ userId, client }: OperatorContext, keys: readonly string[]) =>
     database.transaction(async (sql) => {
+      await events.holdActor(sql, client)
       const hadWrongCodes = await codeWaits.forget(sql, userId)
       const cleared = new Set([
         ...(hadWrongCodes ? ['codes'] : []),
