@@ -1,27 +1,47 @@
 import {
   createHmac,
+  createPrivateKey,
+  createPublicKey,
   generateKeyPairSync,
   type KeyObject,
-  type KeyPairKeyObjectResult,
   randomUUID,
   sign,
 } from 'node:crypto'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 
 export type Claims = Record<string, unknown>
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** Looking for primes takes longer than most tests: the issuers of a test process take these in turn. */
-const keyPairs: KeyPairKeyObjectResult[] = []
-const differentKeyPairs = 6
+/** Looking for primes takes longer than most tests: the issuers of all test processes take these in turn. */
+const privateKeys: KeyObject[] = []
+const differentKeys = 6
 let taken = 0
 
+/** Two processes may make the same one at once: then each goes on with its own. */
+const sharedKey = (turn: number) => {
+  const folder = process.env.TEST_TEMPLATES
+  if (!folder) throw new Error('TEST_TEMPLATES is not set: run the tests with npm test')
+  const file = join(folder, `issuer-${turn}.pem`)
+  if (existsSync(file)) return createPrivateKey(readFileSync(file))
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const unfinished = `${file}.${randomUUID()}`
+  writeFileSync(unfinished, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 })
+  renameSync(unfinished, file)
+  return privateKey
+}
+
 export const createSigningKey = () => {
-  const turn = taken++ % differentKeyPairs
-  keyPairs[turn] ??= generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const { privateKey, publicKey } = keyPairs[turn]
+  const turn = taken++ % differentKeys
+  privateKeys[turn] ??= sharedKey(turn)
+  const privateKey = privateKeys[turn]
   const kid = randomUUID()
-  return { kid, privateKey, jwk: { ...publicKey.export({ format: 'jwk' }), kid, alg: 'RS256', use: 'sig' } }
+  return {
+    kid,
+    privateKey,
+    jwk: { ...createPublicKey(privateKey).export({ format: 'jwk' }), kid, alg: 'RS256', use: 'sig' },
+  }
 }
 
 export type SigningKey = ReturnType<typeof createSigningKey>
