@@ -13,6 +13,7 @@ import type { Groups } from '../domain/groups/groups.js'
 import { limiterKey } from '../domain/limiters/limiters.js'
 import { createWaitingMails } from '../domain/mails/waiting-mails.js'
 import { createClearLimits } from '../domain/obstacles/clear-limits.js'
+import { createMailObstacles } from '../domain/obstacles/mail-obstacles.js'
 import { createObstacles } from '../domain/obstacles/obstacles.js'
 import type { SignInLimits } from '../domain/obstacles/reached-limits.js'
 import type { Passkeys } from '../domain/passkeys/passkeys.js'
@@ -86,7 +87,7 @@ export const createOperatorNouns = (
   const limitsHere: SignInLimits = { ...limits, ...(openCounters && { openCounters }) }
   /** The wait of an account after wrong codes. */
   const codeWaits = createCodeWaits({ database, clock })
-  const secondFactorRequired = config.secondFactor === 'required'
+  const waitingMails = createWaitingMails({ database })
   const configuredProviders = byProvider(config.providers).map(([id]) => id)
   return {
     limits,
@@ -96,13 +97,13 @@ export const createOperatorNouns = (
       ...dependencies,
       limits: limitsHere,
       codeWaits,
-      secondFactorRequired,
-      configuredProviders,
+      settings: { secondFactorRequired: config.secondFactor === 'required', configuredProviders },
+      more: [createMailObstacles({ waitingMails })],
     }),
     clearLimits: createClearLimits({ ...dependencies, limits: limitsHere, codeWaits }),
     ...applicationStores(config, dependencies),
     waitingRegistrations: createWaitingRegistrations({ database, clock }),
     stats: createStats({ ...config, database, clock }),
-    waitingMails: createWaitingMails({ database }),
+    waitingMails,
   }
 }

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type AdminEvent, type AdminUser, type AdminUserDetails, adminPath } from '#contract/admin/admin-bodies.js'
+import {
+  type AdminEvent,
+  type AdminOverview,
+  type AdminUser,
+  type AdminUserDetails,
+  adminPath,
+} from '#contract/admin/admin-bodies.js'
 import { operatorClient } from '../../src/domain/sessions/client.js'
 import { createUserSearch } from '../../src/domain/users/user-search.js'
 import { idOf, signedUpInGroup } from '../support/administrators.js'
@@ -291,6 +297,8 @@ it('the overview names what waits too long, and not how much waits', async () =>
   expect(await codes()).toEqual(['mails_failing'])
   await latchkey.sql.query(`update outgoing_webhooks set created_at = created_at - interval '2 minutes'`)
   expect(await codes()).toEqual(['mails_failing', 'webhooks_waiting'])
+  await latchkey.sql.query(`update outgoing_mail set last_error = 'connect ECONNREFUSED' where recipient_key = 'x'`)
+  expect((await get<AdminOverview>('/overview')).attention[0]).toMatchObject({ detail: 'connect ECONNREFUSED' })
   await latchkey.sql.query('delete from outgoing_webhooks')
   await latchkey.sql.query(`delete from outgoing_mail where recipient_key = 'x'`)
 })

@@ -33,9 +33,9 @@ export const OverviewScreen = () => {
 }
 
 /** Where the events about it are. */
-const eventsAbout: Partial<Record<AttentionCode, EventKind>> = {
-  mails_failing: 'mail_refused',
-  mails_given_up: 'mail_given_up',
+const eventsAbout: Partial<Record<AttentionCode, { kind: EventKind; since: string }>> = {
+  mails_refused: { kind: 'mail_refused', since: 'day' },
+  mails_given_up: { kind: 'mail_given_up', since: 'week' },
 }
 
 const Attention = ({ attention }: Pick<AdminOverview, 'attention'>) => {
@@ -51,16 +51,21 @@ const Attention = ({ attention }: Pick<AdminOverview, 'attention'>) => {
   }
   return (
     <ul class="findings">
-      {attention.map(({ code, count, since }) => {
-        const kind = eventsAbout[code]
+      {attention.map(({ code, count, since, detail }) => {
+        const filter = eventsAbout[code]
         return (
           <li key={code} class="finding">
             <AlertIcon />
             <div class="row-text">
               <strong>{fill(words.attention.sentences[code], { count: `${count ?? 1}` })}</strong>
+              {code === 'mails_failing' && (
+                <span>
+                  {detail === null ? words.attention.noAnswer : fill(words.attention.answer, { answer: detail })}
+                </span>
+              )}
               {since !== null && <span>{fill(words.attention.since, { date: fullDate(since, locale) })}</span>}
             </div>
-            {kind && <a href={fragmentOf('events', undefined, { kind })}>{words.attention.show}</a>}
+            {filter && <a href={fragmentOf('events', undefined, filter)}>{words.attention.show}</a>}
           </li>
         )
       })}

@@ -48,9 +48,12 @@ const Solution = ({ obstacle: { solvedBy }, isPossible, onAsk }: SolutionProps) 
 const useObstacleSentence = () => {
   const words = useWords('admin').user
   const { locale } = useSettings()
-  return ({ code, subject, until, message }: AdminObstacle) =>
+  return ({ code, subject, until, since, count, detail, message }: AdminObstacle) =>
     fill(Object.hasOwn(words.obstacles, code) ? words.obstacles[code] : message, {
       subject: subject ?? '',
       until: until === null ? '' : fullDate(until, locale),
+      since: since === null ? '' : fullDate(since, locale),
+      count: `${count ?? ''}`,
+      detail: detail ?? '',
     })
 }

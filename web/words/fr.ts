@@ -147,7 +147,7 @@ export const fr: Words = {
     unknown_application: 'L’application qui vous a envoyé ici n’est pas connue de ce site.',
     redirect_not_registered:
       'L’application veut vous faire revenir à une adresse qui n’est pas enregistrée pour elle. Pour votre sécurité, vous n’y êtes pas envoyé.',
-    reason_required: 'Indiquez pourquoi : cela retire quelque chose à l’utilisateur.',
+    reason_required: 'Indiquez pourquoi : cela est montré avec l’événement.',
     own_account: 'Vous ne pouvez pas modifier votre propre compte ici.',
     administrators_account: 'Seuls les administrateurs peuvent modifier le compte d’un administrateur.',
     no_group: 'Il n’existe pas de groupe de ce nom.',

@@ -82,6 +82,9 @@ const obstacleCodes = [
   'disabled',
   'no_password',
   'must_add_factor',
+  'mails_waiting',
+  'mail_refused',
+  'mail_given_up',
   'wrong_codes',
   'wrong_passwords_for_name',
   'wrong_passwords_in_browser',
@@ -96,6 +99,9 @@ export const AdminObstacle = Type.Object(
     message: Type.String({ description: 'A sentence in English, as `latchkey user show` prints it' }),
     subject: Nullable(Type.String({ description: 'The name, the address or the network that a limit refuses' })),
     until: Nullable(Moment),
+    since: Nullable(Moment),
+    count: Nullable(Type.Integer({ description: 'How many mails wait' })),
+    detail: Nullable(Type.String({ description: 'What the mail server answered' })),
     solvedBy: Nullable(
       OneOf(['enable', 'send-reset', 'clear-limits'], { description: 'Which change of the user would solve it' }),
     ),
@@ -297,6 +303,7 @@ export type AdminEvents = Static<typeof AdminEvents>
 /** What needs attention. */
 const attentionCodes = [
   'mails_failing',
+  'mails_refused',
   'mails_given_up',
   'webhooks_stopped',
   'webhooks_given_up',
@@ -320,6 +327,7 @@ export const AdminOverview = Type.Object(
         message: Type.String({ description: 'A sentence in English' }),
         count: Nullable(Type.Integer()),
         since: Nullable(Moment),
+        detail: Nullable(Type.String({ description: 'What the other side answered last, if that is known' })),
       }),
     ),
     days: Type.Array(

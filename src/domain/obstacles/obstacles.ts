@@ -2,7 +2,7 @@ import type { AdminObstacle, ObstacleCode } from '../../contract/admin/admin-bod
 import type { ProviderId } from '../../contract/providers.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { days, seconds } from '../../lib/durations.js'
-import type { Events } from '../events/events.js'
+import type { Events, StoredEvent } from '../events/events.js'
 import type { createCodeWaits } from '../factors/code-waits.js'
 import type { Factors } from '../factors/factors.js'
 import type { Passkeys } from '../passkeys/passkeys.js'
@@ -18,6 +18,9 @@ export type Obstacle = {
   limit?: string
   subject?: string | undefined
   until?: Date
+  since?: Date
+  count?: number
+  detail?: string
   solvedBy?: NonNullable<AdminObstacle['solvedBy']>
 }
 
@@ -28,8 +31,9 @@ type Dependencies = {
   passkeys: Pick<Passkeys, 'countUsable'>
   codeWaits: ReturnType<typeof createCodeWaits>
   limits: SignInLimits
-  secondFactorRequired: boolean
-  configuredProviders: readonly ProviderId[]
+  settings: { secondFactorRequired: boolean; configuredProviders: readonly ProviderId[] }
+  /** What other parts of the service know. `recent`: the events of the user, newest first. */
+  more: readonly ((user: User, recent: readonly StoredEvent[]) => Promise<Obstacle[]>)[]
 }
 
 const mostEvents = 200
@@ -78,7 +82,8 @@ export type Obstacles = ReturnType<typeof createObstacles>
 
 /** What keeps a user from signing in, for operators and administrators. */
 export const createObstacles = (deps: Dependencies) => {
-  const { clock, events, factors, passkeys, codeWaits, limits, secondFactorRequired, configuredProviders } = deps
+  const { clock, events, factors, passkeys, codeWaits, limits, settings, more } = deps
+  const { secondFactorRequired, configuredProviders } = settings
 
   /** Of the account itself. */
   const ofAccount = async (user: User): Promise<Obstacle[]> => {
@@ -111,8 +116,8 @@ export const createObstacles = (deps: Dependencies) => {
 
   return {
     eventsOf,
-    /** `recent`: the events of the user, for the networks from which the account was used. */
-    of: async (user: User, recent: readonly { ip: string }[]): Promise<Obstacle[]> => {
+    /** `recent`: the events of the user, also for the networks from which the account was used. */
+    of: async (user: User, recent: readonly StoredEvent[]): Promise<Obstacle[]> => {
       const reached = await reachedLimits(
         limits,
         user,
@@ -120,7 +125,8 @@ export const createObstacles = (deps: Dependencies) => {
       )
       const ofLimits: Obstacle[] =
         typeof reached === 'string' ? [{ code: 'limits_unknown', message: whyUnknown[reached] }] : reached.map(ofLimit)
-      return [...(await ofAccount(user)), ...(await ofWrongCodes(user)), ...ofLimits]
+      const others = await Promise.all(more.map((find) => find(user, recent)))
+      return [...(await ofAccount(user)), ...others.flat(), ...(await ofWrongCodes(user)), ...ofLimits]
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { AttentionCode } from '../../contract/admin/admin-bodies.js'
+import type { EventKind } from '../../contract/events.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { days, minutes, seconds } from '../../lib/durations.js'
 import { uuidFloor } from '../../lib/uuid.js'
@@ -10,7 +11,7 @@ import type { SigningKeys } from '../signing-keys/signing-keys.js'
 import type { Webhooks } from '../webhooks/webhooks.js'
 import * as store from './stats.store.js'
 
-export type Attention = { code: AttentionCode; message: string; count?: number; since?: Date }
+export type Attention = { code: AttentionCode; message: string; count?: number; since?: Date; detail?: string }
 
 type Dependencies = {
   database: Database
@@ -29,34 +30,37 @@ const longWait = 15 * minutes
 const longWaitOfMails = 5 * minutes
 /** In seconds: tokens then expire noticeably too early or too late. */
 const toleratedOffset = 60
+const refusedIn = 1 * days
 const givenUpIn = 7 * days
 
 const ofMails = async ({ database, clock }: Dependencies): Promise<Attention[]> => {
   const now = clock.now()
-  const lateSince = later(now, -longWaitOfMails)
-  const [row] = await store.countLateMails(database, lateSince, uuidFloor(later(now, -givenUpIn)))
-  const { late = 0, since, given_up: givenUp = 0 } = row ?? {}
-  return [
-    ...(late > 0
-      ? [
-          {
-            code: 'mails_failing',
-            message: `${late} mails have waited for more than 5 minutes. \`latchkey mails list\` says why.`,
-            count: late,
-            ...(since && { since }),
-          } as const,
-        ]
-      : []),
-    ...(givenUp > 0
-      ? [
-          {
-            code: 'mails_given_up',
-            message: `In 7 days ${givenUp} mails were given up, because the mail server did not take them in time. \`latchkey events --kind mail_given_up\` says why.`,
-            count: givenUp,
-          } as const,
-        ]
-      : []),
+  const eventsIn = async (kind: EventKind, span: number) =>
+    (await store.countEventsOfKind(database, kind, uuidFloor(later(now, -span))))[0]?.events ?? 0
+  const [waiting] = await store.countLateMails(database, later(now, -longWaitOfMails))
+  const { late = 0, since, last_error: answer } = waiting ?? {}
+  const refused = await eventsIn('mail_refused', refusedIn)
+  const givenUp = await eventsIn('mail_given_up', givenUpIn)
+  const found: (Attention | false)[] = [
+    late > 0 && {
+      code: 'mails_failing',
+      message: `${late} mails have waited for more than 5 minutes. ${answer ? `The last attempt failed: ${answer}.` : 'The log and `latchkey doctor` say why.'}`,
+      count: late,
+      ...(since && { since }),
+      ...(answer && { detail: answer }),
+    },
+    refused > 0 && {
+      code: 'mails_refused',
+      message: `In 24 hours the mail server refused ${refused} mails for good. \`latchkey events --kind mail_refused\` says why.`,
+      count: refused,
+    },
+    givenUp > 0 && {
+      code: 'mails_given_up',
+      message: `In 7 days ${givenUp} mails were given up, because the mail server did not take them in time. \`latchkey events --kind mail_given_up\` says why.`,
+      count: givenUp,
+    },
   ]
+  return found.filter((each) => each !== false)
 }
 
 /** Since when something waits, if that is longer than it should. */

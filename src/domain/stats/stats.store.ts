@@ -81,11 +81,14 @@ export const countDay = (sql: Sql, from: string, before: string) =>
     [from, before],
   )
 
-/** Mails that wait since before then, and since when the oldest of them does; and how many were given up lately. */
-export const countLateMails = (sql: Sql, waitingSince: Date, givenUpSince: string) =>
-  sql.query<{ late: number; since: Date | null; given_up: number }>(
+/** Mails that wait since before then, since when the oldest of them does, and why the last attempt with the newest one failed. */
+export const countLateMails = (sql: Sql, waitingSince: Date) =>
+  sql.query<{ late: number; since: Date | null; last_error: string | null }>(
     `select count(*) as late, min(created_at) as since,
-       (select count(*) from events where id >= $1 and kind = 'mail_given_up') as given_up
-     from outgoing_mail where next_attempt_at is not null and created_at < $2`,
-    [givenUpSince, waitingSince],
+       (array_agg(last_error order by id desc) filter (where last_error is not null))[1] as last_error
+     from outgoing_mail where next_attempt_at is not null and created_at < $1`,
+    [waitingSince],
   )
+
+export const countEventsOfKind = (sql: Sql, kind: string, from: string) =>
+  sql.query<{ events: number }>('select count(*) as events from events where id >= $1 and kind = $2', [from, kind])

@@ -20,11 +20,23 @@ export const userBody = ({ createdAt, lastSignInAt, groups, ...user }: FoundUser
   groups: [...groups],
 })
 
-export const obstacleBody = ({ code, message, subject, until, solvedBy }: Obstacle): AdminObstacle => ({
+export const obstacleBody = ({
+  code,
+  message,
+  subject,
+  until,
+  since,
+  count,
+  detail,
+  solvedBy,
+}: Obstacle): AdminObstacle => ({
   code,
   message,
   subject: subject ?? null,
   until: until?.toISOString() ?? null,
+  since: since?.toISOString() ?? null,
+  count: count ?? null,
+  detail: detail ?? null,
   solvedBy: solvedBy ?? null,
 })
 

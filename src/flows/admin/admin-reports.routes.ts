@@ -104,11 +104,12 @@ export const adminReportsRoutes = (server: Server, deps: Dependencies) => {
   })
 
   server.get(`${adminPath}/overview`, adminGuard.look({ schema: overviewSchema }), async () => ({
-    attention: (await attention()).map(({ code, message, count, since }) => ({
+    attention: (await attention()).map(({ code, message, count, since, detail }) => ({
       code,
       message,
       count: count ?? null,
       since: since?.toISOString() ?? null,
+      detail: detail ?? null,
     })),
     days: await dailyCounts(),
   }))

@@ -65,9 +65,13 @@ export const admin: Words['admin'] = {
     fine: 'Nichts. E-Mails, Webhooks, Abmeldenachrichten, Schlüssel und Uhren sind in Ordnung.',
     since: 'Seit {date}',
     show: 'Ereignisse anzeigen',
+    answer: 'Der letzte Versuch ist gescheitert: {answer}',
+    noAnswer: 'Warum, sagen das Protokoll des Dienstes und latchkey doctor.',
     sentences: {
       mails_failing:
-        'E-Mails warten seit mehr als 5 Minuten: {count}. Was der Mailserver geantwortet hat, steht in den Ereignissen; der Betrieb prüft seine Einstellungen (latchkey mails list).',
+        'E-Mails warten seit mehr als 5 Minuten: {count}. Der Betrieb prüft die Einstellungen des Mailservers (latchkey mails list).',
+      mails_refused:
+        'In den letzten 24 Stunden vom Mailserver endgültig abgelehnte E-Mails: {count}. Warum, steht in den Ereignissen; oft gibt es die Adresse nicht.',
       mails_given_up:
         'In den letzten 7 Tagen aufgegebene E-Mails, die nicht zugestellt werden konnten: {count}. Warum, steht in den Ereignissen; wer eine erwartet hat, muss sie neu anfordern.',
       webhooks_stopped:
@@ -121,6 +125,10 @@ export const admin: Words['admin'] = {
         'Das Konto hat kein Passwort. Es gibt andere Wege zur Anmeldung, oder ein neues Passwort mit einem Link per E-Mail.',
       must_add_factor:
         'Ein zweiter Faktor ist hier Pflicht, und das Konto hat keinen. Nach der nächsten Anmeldung wird darum gebeten, einen einzurichten.',
+      mails_waiting:
+        'E-Mails an diesen Benutzer warten seit {since} auf den Mailserver: {count}. Der letzte Versuch ist gescheitert: {detail}',
+      mail_refused: 'Der Mailserver hat die letzte E-Mail an diesen Benutzer abgelehnt, am {since}: {detail}',
+      mail_given_up: 'Die letzte E-Mail an diesen Benutzer wurde aufgegeben, am {since}: {detail}',
       wrong_codes: 'Es wurden zu viele falsche Codes eingegeben. Codes werden abgelehnt bis {until}.',
       wrong_passwords_for_name:
         'Für „{subject}“ wurden zu viele falsche Passwörter eingegeben. Unbekannte Browser werden abgelehnt bis {until}; schon benutzte Browser funktionieren weiter.',
@@ -379,7 +387,7 @@ export const admin: Words['admin'] = {
     stepped_up: 'Identität noch einmal nachgewiesen',
     step_up_failed: 'Erneuter Nachweis der Identität fehlgeschlagen',
     mail_accepted: 'E-Mail an den Mailserver übergeben',
-    mail_refused: 'E-Mail vom Mailserver abgelehnt, wird noch einmal versucht',
+    mail_refused: 'E-Mail vom Mailserver endgültig abgelehnt',
     mail_given_up: 'E-Mail aufgegeben',
     account_deleted: 'Konto selbst gelöscht',
     service_key_refused: 'Dienstschlüssel abgelehnt',

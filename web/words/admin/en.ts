@@ -79,9 +79,13 @@ export const admin = {
     fine: 'Nothing. Mails, webhooks, sign-out notices, keys and clocks are fine.',
     since: 'Since {date}',
     show: 'Show the events',
+    answer: 'The last attempt failed: {answer}',
+    noAnswer: 'The log of the service and latchkey doctor say why.',
     sentences: {
       mails_failing:
-        'Emails have waited for more than 5 minutes: {count}. Their events say what the mail server answered; the operator checks its settings (latchkey mails list).',
+        'Emails have waited for more than 5 minutes: {count}. The operator checks the settings of the mail server (latchkey mails list).',
+      mails_refused:
+        'Emails that the mail server refused for good in the last 24 hours: {count}. Their events say why; often the address does not exist.',
       mails_given_up:
         'Emails that could not be delivered in the last 7 days and were given up: {count}. Their events say why; those users have to ask for their email again.',
       webhooks_stopped:
@@ -134,6 +138,10 @@ export const admin = {
         'The account has no password. The user can sign in in another way, or choose a password with a mailed link.',
       must_add_factor:
         'A second factor is required here, and the account has none. The user is asked to add one after the next sign-in.',
+      mails_waiting:
+        'Emails to this user wait for the mail server since {since}: {count}. The last attempt failed: {detail}',
+      mail_refused: 'The mail server refused the last email to this user on {since}: {detail}',
+      mail_given_up: 'The last email to this user was given up on {since}: {detail}',
       wrong_codes: 'Too many wrong codes were entered. Codes are refused until {until}.',
       wrong_passwords_for_name:
         'Too many wrong passwords were entered for “{subject}”. Unknown browsers are refused until {until}; browsers that were used before still work.',
@@ -394,7 +402,7 @@ export const admin = {
     stepped_up: 'Proven again who it is',
     step_up_failed: 'Failed attempt to prove again who it is',
     mail_accepted: 'Email handed to the mail server',
-    mail_refused: 'Email refused by the mail server, tried again later',
+    mail_refused: 'Email refused by the mail server for good',
     mail_given_up: 'Email given up',
     account_deleted: 'Account deleted by its user',
     service_key_refused: 'Service key refused',

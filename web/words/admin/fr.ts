@@ -65,9 +65,13 @@ export const admin: Words['admin'] = {
     fine: 'Rien. Les e-mails, les webhooks, les avis de déconnexion, les clés et les horloges sont en ordre.',
     since: 'Depuis {date}',
     show: 'Afficher les événements',
+    answer: 'Le dernier essai a échoué : {answer}',
+    noAnswer: 'Le journal du service et latchkey doctor disent pourquoi.',
     sentences: {
       mails_failing:
-        'Des e-mails attendent depuis plus de 5 minutes : {count}. Leurs événements disent ce qu’a répondu le serveur de messagerie ; l’exploitant vérifie ses réglages (latchkey mails list).',
+        'Des e-mails attendent depuis plus de 5 minutes : {count}. L’exploitant vérifie les réglages du serveur de messagerie (latchkey mails list).',
+      mails_refused:
+        'E-mails définitivement refusés par le serveur de messagerie dans les dernières 24 heures : {count}. Leurs événements disent pourquoi ; souvent, l’adresse n’existe pas.',
       mails_given_up:
         'E-mails des 7 derniers jours qui n’ont pas pu être remis et ont été abandonnés : {count}. Leurs événements disent pourquoi ; ces utilisateurs doivent redemander leur e-mail.',
       webhooks_stopped:
@@ -121,6 +125,10 @@ export const admin: Words['admin'] = {
         'Le compte n’a pas de mot de passe. L’utilisateur peut se connecter autrement, ou en choisir un avec un lien envoyé par e-mail.',
       must_add_factor:
         'Un second facteur est obligatoire ici, et le compte n’en a pas. L’utilisateur devra en ajouter un après la prochaine connexion.',
+      mails_waiting:
+        'Des e-mails à cet utilisateur attendent le serveur de messagerie depuis le {since} : {count}. Le dernier essai a échoué : {detail}',
+      mail_refused: 'Le serveur de messagerie a refusé le dernier e-mail à cet utilisateur, le {since} : {detail}',
+      mail_given_up: 'Le dernier e-mail à cet utilisateur a été abandonné, le {since} : {detail}',
       wrong_codes: 'Trop de codes erronés ont été saisis. Les codes sont refusés jusqu’au {until}.',
       wrong_passwords_for_name:
         'Trop de mots de passe erronés ont été saisis pour « {subject} ». Les navigateurs inconnus sont refusés jusqu’au {until} ; ceux qui ont déjà servi fonctionnent toujours.',
@@ -375,7 +383,7 @@ export const admin: Words['admin'] = {
     stepped_up: 'Identité prouvée à nouveau',
     step_up_failed: 'Échec d’une nouvelle preuve d’identité',
     mail_accepted: 'E-mail remis au serveur de messagerie',
-    mail_refused: 'E-mail refusé par le serveur de messagerie, nouvel essai plus tard',
+    mail_refused: 'E-mail définitivement refusé par le serveur de messagerie',
     mail_given_up: 'E-mail abandonné',
     account_deleted: 'Compte supprimé par son utilisateur',
     service_key_refused: 'Clé de service refusée',
