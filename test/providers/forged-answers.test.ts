@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
 import { comeBack, goToProvider, type ProviderName, sessionCookiesOf } from '../support/providers/test-providers.js'
-import { expectNoUser, failedAt, providerNames, useProviders } from './shared-service.js'
+import { expectNoUserAndNoSession, failedSignInPath, providerNames, useProviders } from './shared-service.js'
 
 const shared = useProviders()
 
@@ -21,8 +21,8 @@ describe.each(providerNames)('an answer from %s', (provider) => {
     ]
     for (const each of forged) {
       const answer = await comeBack(browser, each)
-      expect(answer.location).toBe(failedAt(provider))
-      await expectNoUser(shared.service, answer)
+      expect(answer.location).toBe(failedSignInPath(provider))
+      await expectNoUserAndNoSession(shared.service, answer)
     }
   })
 
@@ -31,8 +31,8 @@ describe.each(providerNames)('an answer from %s', (provider) => {
     const stranger = shared.service.browser()
     await goToProvider(stranger, provider)
     const answer = await comeBack(stranger, callback)
-    expect(answer.location).toBe(failedAt(provider))
-    await expectNoUser(shared.service, answer)
+    expect(answer.location).toBe(failedSignInPath(provider))
+    await expectNoUserAndNoSession(shared.service, answer)
   })
 
   it('is refused when the attempt was altered', async () => {
@@ -40,8 +40,8 @@ describe.each(providerNames)('an answer from %s', (provider) => {
     const callback = await goToProvider(browser, provider)
     for (const [name, value] of browser.jar) browser.jar.set(name, `${value.slice(0, 20)}x${value.slice(21)}x`)
     const answer = await comeBack(browser, callback)
-    expect(answer.location).toBe(failedAt(provider))
-    await expectNoUser(shared.service, answer)
+    expect(answer.location).toBe(failedSignInPath(provider))
+    await expectNoUserAndNoSession(shared.service, answer)
   })
 
   it('is refused when it comes twice', async () => {
@@ -50,7 +50,7 @@ describe.each(providerNames)('an answer from %s', (provider) => {
     const thief = browser.copy()
     expect((await comeBack(browser, callback)).location).toBe('/dashboard')
     const replayed = await comeBack(thief, callback)
-    expect(replayed.location).toBe(failedAt(provider))
+    expect(replayed.location).toBe(failedSignInPath(provider))
     expect(sessionCookiesOf(replayed)).toEqual([])
   })
 
@@ -60,7 +60,7 @@ describe.each(providerNames)('an answer from %s', (provider) => {
     const tabs = Array.from({ length: 20 }, () => browser.copy())
     const answers = await Promise.all(tabs.map((tab) => comeBack(tab, callback)))
     expect(answers.filter(({ location }) => location === '/dashboard')).toHaveLength(1)
-    expect(answers.filter(({ location }) => location === failedAt(provider))).toHaveLength(19)
+    expect(answers.filter(({ location }) => location === failedSignInPath(provider))).toHaveLength(19)
     expect(answers.flatMap(sessionCookiesOf)).toHaveLength(2)
     expect(await shared.service.sql.query('select id from refresh_token_records')).toHaveLength(1)
   })
@@ -69,8 +69,8 @@ describe.each(providerNames)('an answer from %s', (provider) => {
     const browser = shared.service.browser()
     const callback = await goToProvider(browser, provider)
     const answer = await comeBack(browser, callback.replace(provider, other))
-    expect(answer.location).toBe(failedAt(other))
-    await expectNoUser(shared.service, answer)
+    expect(answer.location).toBe(failedSignInPath(other))
+    await expectNoUserAndNoSession(shared.service, answer)
   })
 
   it('is not looked at when only its headers are asked for', async () => {
@@ -88,8 +88,8 @@ describe.each(providerNames)('an answer from %s', (provider) => {
     await shared.service.advance(10 * minutes + 1000)
     try {
       const answer = await comeBack(browser, callback)
-      expect(answer.location).toBe(failedAt(provider))
-      await expectNoUser(shared.service, answer)
+      expect(answer.location).toBe(failedSignInPath(provider))
+      await expectNoUserAndNoSession(shared.service, answer)
     } finally {
       await shared.service.advance(-10 * minutes - 1000)
     }

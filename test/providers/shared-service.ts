@@ -11,9 +11,12 @@ import {
 } from '../support/providers/test-providers.js'
 
 export const providerNames: ProviderName[] = ['provider-a', 'provider-b']
-export const failedAt = (provider: ProviderName) => `/login?error=${provider.replace('-', '_')}_auth_failed`
+export const failedSignInPath = (provider: ProviderName) => `/login?error=${provider.replace('-', '_')}_auth_failed`
 
-/** Both providers and a service for the tests of a file; before each of them the providers behave and no user is known. */
+/**
+ * Starts both providers and one service for the tests of a file. Before each test the providers behave well again, and all
+ * users are deleted. The result is filled before the first test: read it inside of tests only.
+ */
 export const useProviders = () => {
   const shared = {} as { providers: TestProviders; service: Latchkey }
   beforeAll(async () => {
@@ -31,7 +34,7 @@ export const useProviders = () => {
   return shared
 }
 
-export const expectNoUser = async (service: Latchkey, answer: { setCookies: string[] }) => {
+export const expectNoUserAndNoSession = async (service: Latchkey, answer: { setCookies: string[] }) => {
   expect(sessionCookiesOf(answer)).toEqual([])
   expect(await usersOf(service)).toEqual([])
 }

@@ -8,7 +8,7 @@ import {
   signInWith,
   usersOf,
 } from '../support/providers/test-providers.js'
-import { expectNoUser, failedAt, providerNames, useProviders } from './shared-service.js'
+import { expectNoUserAndNoSession, failedSignInPath, providerNames, useProviders } from './shared-service.js'
 
 const shared = useProviders()
 
@@ -99,7 +99,7 @@ describe.each(providerNames)('signing in with %s', (provider) => {
     expect(cookies.length).toBeGreaterThan(1)
     expect(cookies.length).toBeLessThanOrEqual(5)
     expect(cookies.flat().join('').length).toBeLessThan(2500)
-    expect((await comeBack(browser, callbacks[0] ?? '')).location).toBe(failedAt(provider))
+    expect((await comeBack(browser, callbacks[0] ?? '')).location).toBe(failedSignInPath(provider))
     expect((await comeBack(browser, callbacks.at(-1) ?? '')).location).toMatch(/^\/x+$/)
   })
 
@@ -251,7 +251,7 @@ describe('when our own side fails', () => {
     try {
       const answer = await comeBack(browser, callback)
       expect(answer.location).toBe('/login?error=callback_failed')
-      await expectNoUser(shared.service, answer)
+      await expectNoUserAndNoSession(shared.service, answer)
     } finally {
       await shared.service.sql.query('alter table tokens_elsewhere rename to one_time_tokens')
     }

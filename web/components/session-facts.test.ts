@@ -20,28 +20,28 @@ const session = {
 }
 
 describe('the button that ends a session', () => {
-  it.each(Object.values(catalogue))('is told apart from that of another session of the same browser', (words) => {
+  it.each(Object.entries(catalogue))('has another name for each session of one browser (%s)', (_, words) => {
     const labels = ['2026-11-14T09:30:00Z', '2026-11-14T09:30:07Z'].map((createdAt) =>
       endSessionLabel({ ...session, createdAt }, words.dashboard, 'en-GB'),
     )
     expect(new Set(labels).size).toBe(2)
     expect(labels[0]).toContain('14 Nov 2026, 09:30')
-    // Voice control: the name begins with the words that are seen.
+    // So that voice control finds it, the name begins with the visible words.
     expect(labels[0]?.startsWith(words.dashboard.endSession)).toBe(true)
   })
 })
 
-describe('how a session was proven', () => {
+describe('how the user signed in', () => {
   const providers = [{ id: 'provider_a', name: 'Google' }]
-  const written = (language: Language, given: Partial<Session>) =>
+  const proofsIn = (language: Language, given: Partial<Session>) =>
     proofsOf({ ...session, ...given }, providers, catalogue[language].dashboard, language)
 
-  it('is said in the words of the page, with the name of the provider', () => {
-    expect(written('en', {})).toBe('password and code from the app')
-    expect(written('de', {})).toBe('Passwort und Code aus der App')
-    expect(written('fr', {})).toBe('mot de passe et code de l’application')
-    expect(written('en', { methods: ['provider'], provider: 'provider_a' })).toBe('Google')
-    expect(written('en', { methods: ['provider'], provider: 'gone' })).toBe('a provider')
-    expect(written('en', { methods: [] })).toBe('')
+  it('is said in the words of the page, with the name of the provider, without ways that it does not know', () => {
+    expect(proofsIn('en', {})).toBe('password and code from the app')
+    expect(proofsIn('de', {})).toBe('Passwort und Code aus der App')
+    expect(proofsIn('fr', {})).toBe('mot de passe et code de l’application')
+    expect(proofsIn('en', { methods: ['provider'], provider: 'provider_a' })).toBe('Google')
+    expect(proofsIn('en', { methods: ['provider'], provider: 'gone' })).toBe('a provider')
+    expect(proofsIn('en', { methods: [] })).toBe('')
   })
 })

@@ -4,11 +4,14 @@ import type { Answer } from './answers.js'
 import type { Client } from './client.js'
 import { createRequests } from './requests.js'
 
-/** For the pages of the service to which applications send their users. They are no part of the client, which other pages load. */
+/**
+ * Calls for the service's own pages to which applications send their users. They are kept out of the client, so that other
+ * pages do not load them.
+ */
 export const createApplicationPageCalls = ({ me }: Pick<Client, 'me'>) => {
   const requests = createRequests('', (...request) => fetch(...request))
   return {
-    /** What the request of an application needs next. */
+    /** What the request of an application needs next: `parameters` as they came, or the id of a stored `request`. */
     ask: (question: { parameters: string } | { request: string }) =>
       requests.send<Authorization>('POST', 'authorization', question),
     /** Asking who is signed in renews a session whose tokens have expired while the user was thinking. */
@@ -20,7 +23,7 @@ export const createApplicationPageCalls = ({ me }: Pick<Client, 'me'>) => {
       const caller = await me()
       return caller.refused ? caller : requests.sendWithCsrfToken<Authorization>('POST', 'authorization/answer', answer)
     },
-    /** `done`: this browser has no session any more. Asking who is signed in then tells its other tabs. */
+    /** After `done` this browser is signed out: asking who is signed in tells its other tabs. */
     endSession: async (question: { parameters: string; confirmed?: boolean }) => {
       const answer = await requests.sendWithCsrfToken<EndSession>('POST', 'end-session/answer', question)
       if (!answer.refused && answer.value.next === 'done') await me()

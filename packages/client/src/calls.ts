@@ -37,20 +37,20 @@ export type Registration = {
   terms?: string | undefined
   /** The token of an invitation for this address. */
   invite?: string | undefined
-  /** The id (`client_id`) of the application that has sent the user here: another browser that opens the mail says so. */
+  /** The id (`client_id`) of the application that has sent the user here. The page behind the mailed link names it, in any browser. */
   application?: string | undefined
 }
-/** The token of a mailed link, with the password if another browser registered; or the mailed code. */
+/** The token of a mailed link, with the password if the registration began in another browser; or the mailed code. */
 export type EmailProof = { token: string; password?: string | undefined } | { code: string }
 
 /**
- * The token of the mail to a new address. Without a session of its user (ask `me` first, which renews it) the password is
- * needed.
+ * The token of the mail to a new address. The password is needed if the user is not signed in here. Call `me` first: it
+ * renews a session whose tokens have expired.
  */
 export type EmailConfirmation = { token: string; password?: string | undefined }
 /** The token of a link to /undo. It begins with `email-`, for `undoEmail`, or with `factor-`, for `undoFactor`. */
 export type UndoLink = { token: string }
-/** With `password` it is the new one. Without, no password works, and a link to choose one is mailed. */
+/** `password` is the new one. Without it the old one stops working, and a link to choose one is mailed. */
 export type TakeBack = UndoLink & { password?: string | undefined }
 
 /** What finishes a sign-in that waits, or leads to its next step. `terms` is the version that the user has seen. */
@@ -59,7 +59,7 @@ export type SecondStep =
   | { fields: Record<string, string | boolean | null> }
   | { terms: string }
 
-/** One of the ways in the `methods` of `fresh_sign_in_required`. */
+/** Proves a way that `fresh_sign_in_required` names in its `methods`. `code`: of an app, or a recovery code. */
 export type Proof = { password: string } | { code: string } | { mailedCode: string } | { credential: PasskeyCredential }
 
 /** A new email address, and the links in mails about a change of the account. */
@@ -67,22 +67,22 @@ const createEmailCalls = (sending: Sending) => ({
   /** The new address that waits for its confirmation. */
   waitingEmail: () => sending.read<{ waiting: WaitingEmail | null }>('email'),
   cancelEmailChange: () => sending.change('DELETE', 'email'),
-  checkEmailLink: (link: { token: string }) =>
-    sending.whileNoRenewal(() => sending.post<EmailLink>('email/check', link)),
+  checkEmailLink: (link: { token: string }) => sending.post<EmailLink>('email/check', link),
   checkUndo: (link: UndoLink) => sending.post<UndoState>('undo/check', link),
   changeEmail: (account: { email: string }) => sending.change<Accepted>('POST', 'email', account),
   confirmEmail: (link: EmailConfirmation) =>
     sending.whileNoRenewal(() => sending.post<undefined>('email/confirm', link)),
   undoEmail: (link: TakeBack) => sending.post<undefined>('email/undo', link),
+  /** Takes back what was added: a passkey, an app or a provider. */
   undoFactor: (link: TakeBack) => sending.post<undefined>('factors/undo', link),
 })
 
-/** Signing in with a password, who is signed in, what happened to the account, its sessions, and signing out of them. */
+/** Signing in with a password, who is signed in, what happened to the account, its sessions and applications, signing out. */
 const createSignInCalls = (sending: Sending) => ({
-  /** With `next` instead of a user: go on with `secondFactor` or `mailEnrolmentCode`, or on the page /second-factor. */
+  /** If the answer has `next` and no `user`: go on with `secondFactor` or `mailEnrolmentCode`, or on the page /second-factor. */
   login: (credentials: { username: string; password: string }) =>
     sending.signIn<SignedIn | SecondFactorNeeded>('login', credentials),
-  /** Who is signed in. It asks no database, so ask it as often as you like. */
+  /** Who is signed in. It needs no database while the access token is valid, so ask as often as you like. */
   me: async () => {
     const answer = await sending.read<Caller>('me')
     if (!answer.refused) sending.learn(answer.value.user)
@@ -93,7 +93,7 @@ const createSignInCalls = (sending: Sending) => ({
   endSession: (id: string) => sending.change('DELETE', `sessions/${encodeURIComponent(id)}`),
   /** Programs that sign their users in here, and that this user has used. */
   applications: () => sending.read<{ applications: UsedApplication[] }>('applications'),
-  /** Ends its access in all sessions. It can ask again. */
+  /** Ends its access in all sessions. The application can ask for access again. */
   endApplication: (id: string) => sending.change('DELETE', `applications/${encodeURIComponent(id)}`),
   // No new tokens for signing out: if the session has ended already, there is nothing left to do.
   logout: () => sending.signOut(sending.sendWithCsrfToken('POST', 'logout', {})),
@@ -133,13 +133,13 @@ const createFactorCalls = (sending: Sending) => ({
   renewRecoveryCodes: () => sending.change<RecoveryCodes>('POST', 'recovery-codes'),
   removeTrustedDevice: (id: string) => sending.change('DELETE', `trusted-devices/${encodeURIComponent(id)}`),
   stepUpMethods: () => sending.read<StepUpMethods>('step-up'),
-  /** Proves it again. Afterwards what was refused with `fresh_sign_in_required` can be repeated. */
+  /** Proves again who the user is. Afterwards what was refused with `fresh_sign_in_required` can be repeated. */
   stepUp: (proof: Proof) => sending.replaceTokens<SignedIn>('POST', 'step-up', proof),
-  /** Mails the code for an account that can prove it in no other way. */
+  /** Mails a code to a user who has no other way to prove it. */
   mailStepUpCode: () => sending.change<Accepted>('POST', 'step-up/mail', {}),
 })
 
-/** Every call of the API that a page can make. No other file knows the addresses. */
+/** All calls of the client. */
 export const createCalls = (sending: Sending) => ({
   ...createPasskeyCalls(sending),
   ...createEnrolmentCalls(sending),

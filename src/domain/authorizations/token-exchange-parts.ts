@@ -5,13 +5,14 @@ import type { GrantOf } from './grant.js'
 import type { RefreshTokenTexts } from './refresh-token-texts.js'
 import type { Moments } from './tokens.store.js'
 
-/** What a code or a refresh token is exchanged with. */
+/** What it takes to exchange a code or a refresh token for new tokens. */
 export type TokenExchangeParts = {
   database: Database
   clock: Clock
   refreshTokens: RefreshTokenTexts
+  /** The times that the statements compare with. */
   moments: () => Moments
-  /** Ends an authorization whose code or refresh token was used a second time. */
+  /** Ends an authorization whose code or refresh token was used again, later than a repeated request may come. */
   endReused: (authorizationId: string, client: Client) => Promise<void>
   grantOf: GrantOf
 }

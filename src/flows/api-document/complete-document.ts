@@ -16,7 +16,7 @@ type Operation = {
 }
 type Paths = Record<string, Record<string, Operation>>
 
-/** Each code with its status and its sentence. A limit has no code in its body. */
+/** Each code with its status and its sentence. The answers of limits (429) are left out: they have no code. */
 const RefusalCode = {
   type: 'string',
   oneOf: refusalCodes
@@ -24,6 +24,7 @@ const RefusalCode = {
     .map((code) => ({ const: code, description: `${refusals[code].status}: ${refusals[code].message}` })),
 }
 
+/** `codesIn` reads the codes from the description again. */
 const forAnyRequest: Answer = {
   description: anyRequest.join(', '),
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
@@ -32,6 +33,7 @@ const forAnyRequest: Answer = {
 const completeAnswer = (status: string, answer: Answer, facts: RouteFacts): Answer => {
   const codes = codesIn(answer.description)
   const signsIn = answer.content?.['application/json']?.schema?.$ref?.endsWith('/SignedIn') ?? false
+  // What @fastify/swagger writes where a route says nothing.
   const description = answer.description === 'Default Response' ? STATUS_CODES[status] : undefined
   const headers = { ...headersFor(facts, { status: Number(status), signsIn, codes }), ...answer.headers }
   return {
@@ -41,11 +43,12 @@ const completeAnswer = (status: string, answer: Answer, facts: RouteFacts): Answ
   }
 }
 
-const complete = (operation: Operation, facts: RouteFacts): Operation => {
+const completeOperation = (operation: Operation, facts: RouteFacts): Operation => {
   const answers = Object.entries({ ...operation.responses, default: forAnyRequest }).map(
     ([status, answer]) => [status, completeAnswer(status, answer, facts)] as const,
   )
   return {
+    // Replaced by the operation's own, if it has one.
     description: describe(facts, operation.security ?? []),
     ...operation,
     responses: Object.fromEntries(answers),
@@ -54,10 +57,10 @@ const complete = (operation: Operation, facts: RouteFacts): Operation => {
 
 type Components = { schemas: Readonly<Record<string, unknown>> }
 
-/** What the document says beyond the schemas: what each operation needs, the headers of its answers, the meaning of each code. */
+/** Adds what the schemas do not say: what each operation needs, the headers of its answers, the meaning of each code. */
 export const completeDocument = <Document extends { paths: unknown; components: Components }>(
   document: Document,
-  factsOf: ReadonlyMap<string, RouteFacts>,
+  factsByOperation: ReadonlyMap<string, RouteFacts>,
   tags: Readonly<Record<string, string>>,
 ) => {
   const described = (name: string) => {
@@ -65,21 +68,23 @@ export const completeDocument = <Document extends { paths: unknown; components: 
     if (description === undefined) throw new Error(`The tag "${name}" has no description`)
     return { name, description }
   }
-  const completed = (operation: Operation) => {
-    const facts = factsOf.get(operation.operationId ?? '')
-    return facts ? complete(operation, facts) : operation
+  const completeIfKnown = (operation: Operation) => {
+    const facts = factsByOperation.get(operation.operationId ?? '')
+    return facts ? completeOperation(operation, facts) : operation
   }
-  const all = Object.fromEntries(
+  const completePaths = Object.fromEntries(
     Object.entries(document.paths as Paths).map(([path, operations]) => [
       path,
-      Object.fromEntries(Object.entries(operations).map(([method, each]) => [method, completed(each)] as const)),
+      Object.fromEntries(Object.entries(operations).map(([method, each]) => [method, completeIfKnown(each)] as const)),
     ]),
   )
-  const used = Object.values(all).flatMap((operations) => Object.values(operations).flatMap(({ tags = [] }) => tags))
-  const { paths, responses } = shareAnswers(all)
+  const usedTags = Object.values(completePaths).flatMap((operations) =>
+    Object.values(operations).flatMap(({ tags = [] }) => tags),
+  )
+  const { paths, responses } = shareAnswers(completePaths)
   return {
     ...document,
-    tags: [...new Set(used)].map(described),
+    tags: [...new Set(usedTags)].map(described),
     paths,
     components: {
       ...document.components,

@@ -2,9 +2,10 @@ import type { Connection } from './connection.js'
 import { StoreUnavailable } from './database.js'
 
 /**
- * Commits something that changes no table: a message in PostgreSQL's write-ahead log. A read is not enough: a primary
- * whose synchronous standby is down answers reads, but finishes no commit. A read-only transaction may write this message,
- * so it is asked for as well. A connection keeps that setting after it was changed back, so it is not used again.
+ * Throws `StoreUnavailable` if the database cannot commit. It commits something that changes no table: a message in
+ * PostgreSQL's write-ahead log. A read is not enough: a primary whose synchronous standby is down answers reads, but finishes
+ * no commit. A read-only transaction may write this message too, so the query also looks at `transaction_read_only`. A
+ * connection that was opened while a role had to be read-only stays so, and is closed.
  */
 export const proveCommit = async (connection: Pick<Connection, 'query' | 'destroy'>) => {
   const [row] = await connection.query<{ writable: boolean }>(

@@ -4,7 +4,7 @@ import { json, listen, type Reply, readForm } from './replies.js'
 
 export type Address = { email: unknown; primary?: unknown; verified?: unknown }
 
-/** What the server does otherwise than GitHub. Without any of it, it behaves as GitHub does. */
+/** What the server does differently from GitHub. By default it answers what the service uses as GitHub does. */
 export type GitHubBehaviour = {
   instead?: Partial<Record<'token' | 'user' | 'emails', Reply>>
   tokenBody?: (body: Record<string, unknown>) => Record<string, unknown>
@@ -13,6 +13,7 @@ export type GitHubBehaviour = {
   pages?: Address[][]
   /** The `Link` header of a page, in place of the proper one. */
   link?: (page: number, apiUrl: string) => string
+  /** Changes what the browser brings back. */
   callback?: (parameters: URLSearchParams) => void
 }
 
@@ -53,7 +54,9 @@ export const createGitHubShaped = async (settings: { clientId?: string; clientSe
       .update(form.get('code_verifier') ?? '')
       .digest('base64url')
     if (form.get('client_id') !== clientId || form.get('client_secret') !== clientSecret)
-      return json({ error: 'incorrect_client_credentials', error_description: 'They are wrong.' })(response)
+      return json({ error: 'incorrect_client_credentials', error_description: 'The client id or secret is wrong.' })(
+        response,
+      )
     if (!grant || grant.challenge !== challenge || grant.redirectUri !== form.get('redirect_uri'))
       return json({ error: 'bad_verification_code', error_description: 'The code is wrong or expired.' })(response)
     const body = { access_token: 'gho_provider_token', token_type: 'bearer', scope: grant.scope }
@@ -65,12 +68,15 @@ export const createGitHubShaped = async (settings: { clientId?: string; clientSe
     const page = Number(url.searchParams.get('page') ?? '1')
     const here = `${server.url}/api/v3/user/emails`
     const next =
-      page < pages.length ? `<${here}?per_page=100&page=${page + 1}>; rel="next", <${here}?page=9>; rel="last"` : ''
+      page < pages.length
+        ? `<${here}?per_page=100&page=${page + 1}>; rel="next", <${here}?page=${pages.length}>; rel="last"`
+        : ''
     const link = behaviour.link?.(page, `${server.url}/api/v3`) ?? next
     if (link) response.setHeader('link', link)
     return json(pages[page - 1] ?? [])(response)
   }
 
+  /** GitHub refuses requests without a User-Agent too. */
   const authorised = (request: IncomingMessage) =>
     request.headers.authorization === 'Bearer gho_provider_token' && request.headers['user-agent'] !== undefined
 
