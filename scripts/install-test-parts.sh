@@ -39,6 +39,10 @@ if [[ "${1:-}" == --long ]]; then
   need etcd-server etcd
   need buildah buildah
   need debootstrap debootstrap
+  need orca orca
+  need xvfb Xvfb
+  need dbus-daemon dbus-run-session
+  need xdotool xdotool
   need apache2 apache2
   [[ -e /usr/lib/apache2/modules/mod_auth_openidc.so ]] || missing+=(libapache2-mod-auth-openidc)
   [[ -d /usr/lib/python3/dist-packages/authlib ]] || missing+=(python3-authlib python3-requests)

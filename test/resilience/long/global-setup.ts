@@ -8,6 +8,10 @@ const needed: { program: TestProgram; name: string; debian: string }[] = [
   { program: 'etcd', name: 'etcd', debian: 'etcd-server' },
   { program: 'buildah', name: 'buildah', debian: 'buildah' },
   { program: 'debootstrap', name: 'debootstrap', debian: 'debootstrap' },
+  { program: 'orca', name: 'Orca', debian: 'orca' },
+  { program: 'xvfb', name: 'Xvfb', debian: 'xvfb' },
+  { program: 'dbus', name: 'dbus-run-session', debian: 'dbus-daemon' },
+  { program: 'xdotool', name: 'xdotool', debian: 'xdotool' },
   { program: 'apache2', name: 'Apache', debian: 'libapache2-mod-auth-openidc' },
 ]
 

@@ -54,6 +54,10 @@ const programs = {
   buildah: ['buildah'],
   debootstrap: ['debootstrap'],
   apache2: ['apache2'],
+  orca: ['orca'],
+  xvfb: ['Xvfb'],
+  dbus: ['dbus-run-session'],
+  xdotool: ['xdotool'],
 } as const
 export type TestProgram = keyof typeof programs
 

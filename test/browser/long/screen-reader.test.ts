@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { control } from '../../support/controls.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../../support/latchkey.js'
+import { startOrca } from '../../support/orca.js'
+import { until } from '../../support/until.js'
+
+let latchkey: Latchkey
+let orca: Awaited<ReturnType<typeof startOrca>>
+
+beforeAll(async () => {
+  latchkey = await startLatchkey()
+  await latchkey.signedUp('ada')
+  orca = await startOrca()
+})
+afterAll(async () => {
+  await orca?.stop()
+  await latchkey?.stop()
+})
+
+const mostAttempts = 5
+const longEnoughToSpeak = 20_000
+
+/** What Orca says to it. On a page that has just been loaded, Orca may still be reading, so it is done again until it is heard. */
+const hear = async (texts: string[], act: (attempt: number) => Promise<unknown>) => {
+  const before = (await orca.spoken()).length
+  const since = async () => (await orca.spoken()).slice(before).join(' ')
+  const isHeard = async () => {
+    const said = await since()
+    return texts.every((text) => said.includes(text))
+  }
+  for (let attempt = 0; attempt < mostAttempts && !(await isHeard()); attempt += 1) {
+    await act(attempt)
+    await until('Orca says it', isHeard, longEnoughToSpeak).catch(() => undefined)
+  }
+  const said = await since()
+  for (const text of texts) expect(said).toContain(text)
+  return said
+}
+const goTo = (path: string) => orca.page.goto(latchkey.url + path)
+const press = (name: string) => orca.page.locator(`::-p-xpath(${control(name)})`).click()
+const fill = (name: string, value: string) => orca.page.locator(`[name=${name}]`).fill(value)
+
+it('tells a user who sees nothing what is missing, what was saved, and what a button will do', async () => {
+  const { page } = orca
+  const arrived = await hear(['Username or email entry required'], () => goTo('/login'))
+  expect(arrived).not.toContain('invalid entry')
+
+  await goTo('/register')
+  const empty = ['Username', 'Email', 'Choose a password'].map((label) => `${label}. Please fill in this field.`)
+  await hear(empty, () => press('Create account'))
+  await fill('username', 'grace')
+  await fill('email', 'grace@example.com')
+  await fill('password', 'password')
+  await hear(['Still missing: an uppercase letter, a number, a special character'], () => press('Create account'))
+
+  await goTo('/login')
+  await fill('username', 'ada')
+  await fill('password', goodPassword)
+  await press('Sign in')
+  await hear(['This ends every session, including this one.'], async () => {
+    await page.keyboard.press('Escape')
+    await press('Sign out everywhere')
+  })
+  await hear(['Your changes are saved.'], async (attempt) => {
+    await press('Change name, username or language')
+    await fill('name', `Ada ${attempt}`)
+    await page.keyboard.press('Enter')
+  })
+})
