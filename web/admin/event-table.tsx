@@ -63,14 +63,14 @@ const Where = ({ event }: { event: AdminEvent }) => {
   return (
     <div class="row-text">
       <span class="plain">{event.ip}</span>
-      <span>{event.device}</span>
+      <span lang="en">{event.device}</span>
     </div>
   )
 }
 
 /** An administrator, or the name of a service key. */
 const Actor = ({ event: { actorId, actor, actorKey } }: { event: AdminEvent }) =>
-  actorId === null ? <span>{actorKey}</span> : <UserLink id={actorId} username={actor ?? actorId} />
+  actorId === null ? <span>{actorKey ?? '–'}</span> : <UserLink id={actorId} username={actor ?? actorId} />
 
 const useColumns = (about: string | undefined): Column<AdminEvent>[] => {
   const { columns } = useWords('admin')

@@ -153,7 +153,7 @@ export const admin: Words['admin'] = {
     waysIn: 'Moyens de connexion',
     password: 'Mot de passe',
     providers: 'Fournisseurs',
-    totp: 'Application d’authentification',
+    totp: 'Application d’authenti\u00adfication',
     since: 'depuis le {date}',
     recoveryCodes: 'Codes de secours restants',
     passkeys: 'Clés d’accès',
