@@ -135,9 +135,12 @@ export const fillIn = async (page: Page, values: Record<string, string>) => {
 
 const pictures = fileURLToPath(new URL('../../test-output/screenshots/', import.meta.url))
 
-/** With `PICTURES=1` in the environment, what the page looks like, in test-output/screenshots. Pictures take their time. */
+/** With `PICTURES=1` in the environment. Pictures take their time. */
+export const keepsPictures = process.env.PICTURES === '1'
+
+/** What the page looks like, in test-output/screenshots. */
 export const keepPicture = async (page: Page, name: string) => {
-  if (process.env.PICTURES === '1') await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true })
+  if (keepsPictures) await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true })
 }
 
 /** The name of the field that has the focus. Ask with `expect.poll`: a page moves the focus after it has drawn. */
