@@ -17,6 +17,6 @@ try {
     }
   })
 } catch (error) {
-  console.log(error instanceof Error ? error.name : error)
+  console.log(String(error))
   process.exit(1)
 }

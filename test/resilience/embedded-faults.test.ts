@@ -13,14 +13,16 @@ import {
   DataDirectoryOfAnotherUser,
   lockDirectory,
 } from '../../src/platform/database/directory-lock.js'
+import { migrate } from '../../src/platform/database/migrate.js'
 import { openDatabase, openEmbeddedForCommand } from '../../src/platform/database/open.js'
 import { createPglite, DataDirectoryInUse, DataDirectoryUnwritable } from '../../src/platform/database/pglite.js'
-import { OtherVersionRuns } from '../../src/platform/database/pglite-client.js'
+import { createPgliteClient, OtherVersionRuns } from '../../src/platform/database/pglite-client.js'
 import { inLongRun, isLongRun } from '../support/long-run.js'
 import { startStopwatch } from '../support/stopwatch.js'
 
 const commandFile = fileURLToPath(new URL('./embedded-command.mjs', import.meta.url))
 const writerFile = fileURLToPath(new URL('./embedded-writer.mjs', import.meta.url))
+const migrations = fileURLToPath(new URL('../../migrations', import.meta.url))
 const modules = fileURLToPath(new URL('../../dist/modules', import.meta.url))
 
 let folder: string
@@ -210,7 +212,46 @@ describe('commands that use the embedded database of a running service', () => {
     expect(await readdir(folder)).toEqual(['database'])
   })
 
-  it('leave nothing behind when they are killed, or paused for too long, in a transaction', async () => {
+  it('set, prepare, lock and create nothing in the session of the service, and leave the migrations to it', async () => {
+    const service = await share()
+    const command = await openEmbeddedForCommand({ directory })
+    const prepared = 'select count(*)::int as count from kept where one > $1'
+    const asService = () => service.query(prepared, [0])
+    expect(await asService()).toEqual([{ count: 0 }])
+    const before = await service.query('select name, setting from pg_settings order by name')
+    await command.transaction(async (sql) => {
+      await sql.query('create temporary table kept (one integer) on commit preserve rows')
+      await sql.query('insert into kept values (1), (2)')
+    })
+    for (const statement of [
+      'deallocate all',
+      'set search_path = pg_catalog',
+      'set statement_timeout = 1',
+      'set default_transaction_read_only = on',
+      'set session authorization pg_monitor',
+      'select pg_advisory_lock(7)',
+    ]) {
+      await command.query(statement)
+      expect(await asService(), statement).toEqual([{ count: 0 }])
+    }
+    expect(await service.query('select name, setting from pg_settings order by name')).toEqual(before)
+    expect(await service.query('select 1 from pg_locks where locktype = $1', ['advisory'])).toEqual([])
+    await service.query('insert into kept values (1)')
+    expect(await command.query(prepared, [0])).toEqual([{ count: 1 }])
+
+    const others = Array.from({ length: 31 }, () => createPgliteClient(directory))
+    await Promise.all(others.map((other) => other.ping()))
+    const [first = ''] = await readdir(migrations)
+    await Promise.all([
+      expect(migrate({ database: command, directory: migrations })).rejects.toThrow(`running service lacks ${first}`),
+      expect(openEmbeddedForCommand({ directory })).rejects.toThrow(/^32 commands use the database in .* already/),
+    ])
+    expect(await service.query('select to_regclass($1) as found', ['schema_migrations'])).toEqual([{ found: null }])
+    await Promise.all([command, ...others].map((each) => each.close()))
+    await service.close()
+  })
+
+  it('leave nothing behind when they are killed, paused or busy for too long in a transaction', async () => {
     const service = await share(3_000)
     const killed = await startTransaction()
     killed.child.kill('SIGKILL')
@@ -220,6 +261,15 @@ describe('commands that use the embedded database of a running service', () => {
     expect(await service.query('select one from kept')).toEqual([])
     paused.child.kill('SIGKILL')
     await Promise.all([killed.ended, paused.ended])
+    const busy = await startTransaction()
+    expect(await service.query('select one from kept')).toEqual([])
+    expect(await busy.ended).toBe(1)
+    expect(busy.said()).toContain('the transaction of the command took too long, and was rolled back')
+
+    // One that waits for its operator gives its place to another, and gets one again.
+    const many = Array.from({ length: 33 }, () => createPgliteClient(directory))
+    for (const each of [...many, ...many]) expect(await each.query('select one from kept')).toEqual([])
+    await Promise.all(many.map((each) => each.close()))
     await service.close()
   })
 

@@ -1,9 +1,12 @@
 import type { Socket } from 'node:net'
 import { seconds } from '../../lib/durations.js'
 
-/** What a command says first, and what the service answers. Settings are told to a command of the same version only. */
+/**
+ * What a command says first, and what the service answers. Settings are told to a command of the same version only. Without a
+ * free place for another command it is told how many there are.
+ */
 export type Hello = { version: string }
-export type Welcome = { version: string; settings?: Readonly<Record<string, string | undefined>> }
+export type Welcome = { version: string; settings?: Readonly<Record<string, string | undefined>>; allPlaces?: number }
 
 export const isHello = (value: unknown): value is Hello & Welcome =>
   typeof value === 'object' && value !== null && 'version' in value && typeof value.version === 'string'

@@ -14,6 +14,8 @@ export type Connection = {
   script(text: string): Promise<string>
   /** From here on the server may keep prepared statements for this connection. */
   keepStatements(): void
+  /** As after its opening: nothing stays that was set, prepared, locked or created for this session only. */
+  reset(): Promise<void>
   isOpen(): boolean
   /** The id of the server's process, from the start of the connection. */
   readonly processId: number | null
@@ -67,6 +69,13 @@ export const openConnection = async ({ client: config, deadlineMs, onClosed }: D
     keepStatements: () => {
       keeps = true
     },
+    reset: () =>
+      inTurn(async () => {
+        // The embedded database does not know who opened its session, and does not reset that by itself.
+        await client.query(`set session authorization ${client.escapeIdentifier(client.user ?? '')}`)
+        await client.query('discard all')
+        forgetPrepared(client)
+      }),
     isOpen: life.isOpen,
     get processId() {
       return keyOf(client).processID
@@ -94,6 +103,10 @@ const execute = async <Row>(client: Client, text: string, parameters: readonly u
   const { rows } = await client.query<Row & object>(statement)
   return rows
 }
+
+/** The driver has these, but not in its types. Without them it prepares a statement again. */
+const forgetPrepared = ({ connection }: Client) =>
+  Object.assign(connection, { parsedStatements: {}, submittedNamedStatements: {} })
 
 // A migration may change the columns of these, and then the server refuses the prepared statement.
 const readsAnyColumns = /(select|returning)\s+(\w+\.)?\*/i

@@ -27,6 +27,8 @@ export type Database = Sql & {
   ping(): Promise<void>
   /** How many connections are open, how many of them are busy, and how many statements wait for one. */
   stats?(): { open: number; busy: number; waiting: number }
+  /** For a command beside a service on the embedded database. */
+  readonly isMigratedByService?: true
   close(): Promise<void>
 }
 

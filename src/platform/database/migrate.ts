@@ -54,7 +54,10 @@ export type MigrateOptions = {
 const lockKey = 7_284_110_452
 const pauseMs = 100
 
-/** Applies what is missing, in order, each file in a transaction of its own. Returns the names of what it applied. */
+/**
+ * Applies what is missing, in order, each file in a transaction of its own. Returns the names of what it applied. The database of
+ * a running service is left to that service.
+ */
 export const migrate = async ({
   database,
   directory,
@@ -63,6 +66,10 @@ export const migrate = async ({
 }: MigrateOptions): Promise<string[]> => {
   const migrations = await readMigrations(directory)
   const done: string[] = []
+  if (database.isMigratedByService) {
+    await waitForService(database, migrations)
+    return done
+  }
   const giveUpAt = performance.now() + timeoutMs
   if (grants) await requireRole(database, grants.role)
   if (!grants && (await compare(database, migrations).catch(explainUnreadable)).pending.length === 0) return done
@@ -73,6 +80,24 @@ export const migrate = async ({
     else if (performance.now() > giveUpAt)
       throw new StoreUnavailable('Another instance has been migrating the database for too long')
     else await wait(pauseMs)
+  }
+}
+
+/** How long a service may take from the opening of its database to the last migration. */
+const longestStartMs = 10_000
+
+/** A service of this version applies every migration at its start. If one is missing later, its tables are not what they seem. */
+const waitForService = async (database: Database, migrations: Migration[]) => {
+  const giveUpAt = performance.now() + longestStartMs
+  for (;;) {
+    const { pending } = await compare(database, migrations)
+    const [first] = pending
+    if (!first) return
+    if (performance.now() > giveUpAt)
+      throw new SchemaOutdated(
+        `The database of the running service lacks ${first.name}, and a command does not add it: restart the service.`,
+      )
+    await wait(pauseMs)
   }
 }
 

@@ -19,6 +19,13 @@ export class OtherVersionRuns extends OperatorError {
   }
 }
 
+export class TooManyCommands extends OperatorError {
+  override name = 'TooManyCommands'
+  constructor(directory: string, places: number) {
+    super(`${places} commands use the database in ${directory} already: try again when one of them has ended.`)
+  }
+}
+
 /** Longer than the service waits for a statement, because statements of others may come first. */
 const deadlineMs = 120_000
 const closeGraceMs = 5_000
@@ -39,13 +46,17 @@ export const pauseMs = 200
 
 const connect = async (directory: string) => {
   const began = performance.now()
+  let allPlaces: number | undefined
   do {
     const socket = await connectToHolder(directory)
     if (!socket) return undefined
     const welcome = await greet(socket, directory)
-    if (welcome) return { socket, settings: welcome.settings ?? {} }
+    if (welcome?.settings) return { socket, settings: welcome.settings }
+    allPlaces = welcome?.allPlaces
+    socket.destroy()
     await wait(pauseMs)
   } while (performance.now() - began < longestWaitMs)
+  if (allPlaces !== undefined) throw new TooManyCommands(directory, allPlaces)
   return undefined
 }
 
@@ -84,5 +95,6 @@ export const createPgliteClient = (directory: string): Database => {
     idleMs: Number.POSITIVE_INFINITY,
     lifetimeMs: Number.POSITIVE_INFINITY,
   })
-  return createPooledDatabase({ pool, idleInTransactionMs: deadlineMs, closeGraceMs })
+  const database = createPooledDatabase({ pool, idleInTransactionMs: deadlineMs, closeGraceMs })
+  return { ...database, isMigratedByService: true }
 }

@@ -7,6 +7,20 @@ export const startupGreeting = Buffer.concat([
   Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0]), // R: authenticated
   Buffer.from([0x5a, 0, 0, 0, 5, 0x49]), // Z: ready, idle
 ])
+/** A server's last message, after which it ends the connection. 25P04: the transaction took too long. */
+export const transactionTooLong = (() => {
+  const fields = [
+    'SFATAL',
+    'VFATAL',
+    'C25P04',
+    'Mthe transaction of the command took too long, and was rolled back',
+    '',
+  ]
+  const body = Buffer.from(fields.map((field) => `${field}\0`).join(''))
+  const head = Buffer.from([0x45, 0, 0, 0, 0]) // E: error
+  head.writeInt32BE(body.length + 4, 1)
+  return Buffer.concat([head, body])
+})()
 export const terminateMessage = 'X'.charCodeAt(0)
 
 export type Pipe = {

@@ -1,18 +1,31 @@
 import type { Socket } from 'node:net'
 import { programVersion } from '../version.js'
-import { isHello, readLine, writeLine } from './command-greeting.js'
-import { startupGreeting, terminateMessage } from './pglite-pipe.js'
+import { isHello, readLine, type Welcome, writeLine } from './command-greeting.js'
+import { startupGreeting, terminateMessage, transactionTooLong } from './pglite-pipe.js'
 import { createTurns, type TurnParts } from './pglite-turns.js'
 import { readBatches } from './protocol-batches.js'
 
 type Dependencies = TurnParts & { settings: Readonly<Record<string, string | undefined>> }
 
 const mostCommands = 32
+/** With those that are only told that there is no place, or have said nothing yet. */
+const mostSockets = 2 * mostCommands
 
 const send = (socket: Socket, bytes: Buffer) =>
   new Promise<void>((resolve, reject) => {
     socket.write(bytes, (error) => (error ? reject(error) : resolve()))
   })
+
+/** Whether the command is served: it has this version, and is offered the settings that it must have. */
+const greet = async (socket: Socket, offer: () => Omit<Welcome, 'version'> | undefined) => {
+  const hello = await readLine(socket)
+  const offered = offer()
+  if (!isHello(hello) || !offered) return false
+  const version = programVersion()
+  const isSame = hello.version === version
+  writeLine(socket, { version, ...(isSame && offered) })
+  return isSame && offered.settings !== undefined
+}
 
 /** What the command asks next; undefined at its end. */
 const readStatements = (socket: Socket) => {
@@ -23,6 +36,26 @@ const readStatements = (socket: Socket) => {
   }
 }
 
+/** A command that waits for its operator loses its place after this time, and is connected again when it goes on. */
+const createIdleCommands = (longestMs: number) => {
+  const sockets = new Set<Socket>()
+  return {
+    during: async <Next>(socket: Socket, next: Promise<Next>) => {
+      const timer = setTimeout(() => socket.destroy(), longestMs)
+      sockets.add(socket)
+      try {
+        return await next
+      } finally {
+        clearTimeout(timer)
+        sockets.delete(socket)
+      }
+    },
+    end: () => {
+      for (const socket of sockets) socket.end()
+    },
+  }
+}
+
 /**
  * Lets commands on this machine use the embedded database while the service has it open. A command speaks PostgreSQL's protocol
  * over the socket of the directory's lock, and gets the one connection for a statement or a transaction at a time.
@@ -30,39 +63,33 @@ const readStatements = (socket: Socket) => {
 export const createPgliteServer = ({ settings, ...parts }: Dependencies) => {
   const runTurn = createTurns(parts)
   const commands = new Map<Socket, Promise<void>>()
-  const idle = new Set<Socket>()
+  const idle = createIdleCommands(2 * parts.statementTimeoutMs)
   let isClosing = false
 
-  const greet = async (socket: Socket) => {
-    const hello = await readLine(socket)
-    if (!isHello(hello) || isClosing) return false
-    const version = programVersion()
-    const isSame = hello.version === version
-    writeLine(socket, { version, ...(isSame && { settings }) })
-    return isSame
+  const offer = () => {
+    if (isClosing) return undefined
+    return commands.size > mostCommands ? { allPlaces: mostCommands } : { settings }
   }
 
   const serveStatements = async (socket: Socket) => {
     const read = readStatements(socket)
     const goOn = (answer: Buffer) => send(socket, answer).then(read)
-    await read()
+    await idle.during(socket, read())
     let answer: Buffer | undefined = startupGreeting
     while (answer && !isClosing) {
-      idle.add(socket)
-      const batch = await goOn(answer)
-      idle.delete(socket)
-      answer = batch && (await runTurn(batch, goOn))
+      const batch = await idle.during(socket, goOn(answer))
+      if (!batch) return
+      answer = await runTurn(batch, goOn)
     }
-    if (answer) await send(socket, answer)
+    await send(socket, answer ?? transactionTooLong)
   }
 
   const serveOne = async (socket: Socket) => {
     try {
-      if (await greet(socket)) await serveStatements(socket)
+      if (await greet(socket, offer)) await serveStatements(socket)
     } catch {
       // The command has gone, or the database has failed: the command sees that its connection ends.
     } finally {
-      idle.delete(socket)
       commands.delete(socket)
       socket.end()
     }
@@ -70,13 +97,13 @@ export const createPgliteServer = ({ settings, ...parts }: Dependencies) => {
 
   return {
     serve: (socket: Socket) => {
-      if (isClosing || commands.size >= mostCommands) socket.end()
+      if (isClosing || commands.size >= mostSockets) socket.end()
       else commands.set(socket, serveOne(socket))
     },
     /** A transaction under way may still finish, and its command learns that it was committed. */
     refuseMore: () => {
       isClosing = true
-      for (const socket of idle) socket.end()
+      idle.end()
     },
     close: async () => {
       const served = [...commands.values()]

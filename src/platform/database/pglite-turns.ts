@@ -1,6 +1,7 @@
 import { seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 import type { Connection } from './connection.js'
+import { StoreUnavailable } from './database.js'
 import type { Pool } from './pool.js'
 import { rollBack } from './pooled-database.js'
 
@@ -8,6 +9,7 @@ export type TurnParts = {
   pool: Pool
   /** One batch of messages and its answer; only for the holder of the connection. */
   exchange(bytes: Buffer): Promise<Buffer>
+  /** For one statement, and for all of a transaction: no further one is taken after this time. */
   statementTimeoutMs: number
 }
 
@@ -17,29 +19,41 @@ const longestIdle = 10 * seconds
 /** Every answer ends with ReadyForQuery, and that with the state of the transaction. */
 const isBetweenTransactions = (answer: Buffer) => answer.at(-1) === 'I'.charCodeAt(0)
 
+/** The service and its commands share one session: what a command sets in it must not change what the service does. */
+const leaveAsOpened = async (connection: Connection) => {
+  try {
+    if (connection.isOpen()) await connection.reset()
+  } catch {
+    connection.destroy(new StoreUnavailable('The session of a command could not be reset'))
+  }
+}
+
 /** What a command does inside its transaction: takes an answer, and asks again; undefined if it has gone. */
 type GoOn = (answer: Buffer) => Promise<Buffer | undefined>
 
 /**
  * Gives a command the one connection for a statement or a whole transaction. Resolves with the last answer, which can be sent
- * while others have the connection again, or with undefined if the command left its transaction, which is rolled back.
+ * while others have the connection again, or with undefined if the command left its transaction or took too long with it: then
+ * it is rolled back.
  */
 export const createTurns =
   ({ pool, exchange, statementTimeoutMs }: TurnParts) =>
   (first: Buffer, goOn: GoOn) =>
     pool.use(async (connection) => {
+      const lastAt = performance.now() + statementTimeoutMs
       let isOver = false
       try {
         let answer = await answerInTime(connection, exchange(first), statementTimeoutMs)
         while (!isBetweenTransactions(answer)) {
           const batch = await withTimeout(goOn(answer), Math.min(longestIdle, statementTimeoutMs), () => undefined)
-          if (batch === undefined) return undefined
+          if (batch === undefined || performance.now() > lastAt) return undefined
           answer = await answerInTime(connection, exchange(batch), statementTimeoutMs)
         }
         isOver = true
         return answer
       } finally {
         if (!isOver) await rollBack(connection)
+        await leaveAsOpened(connection)
       }
     })
 
