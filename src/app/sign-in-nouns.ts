@@ -4,6 +4,7 @@ import { createAccountClearing } from '../domain/accounts/account-clearing.js'
 import { createAccountDeletion } from '../domain/accounts/account-deletion.js'
 import { createFieldChanges } from '../domain/accounts/field-changes.js'
 import { createGroupChanges } from '../domain/accounts/group-changes.js'
+import { createLockDown } from '../domain/accounts/lock-down.js'
 import { createOperatorChanges } from '../domain/accounts/operator-changes.js'
 import { createOperatorRecovery } from '../domain/accounts/operator-recovery.js'
 import { createResetLinks } from '../domain/accounts/reset-links.js'
@@ -111,16 +112,10 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
   const fieldChanges = createFieldChanges({ ...deps, accountChanges })
   const signInsNouns = createSignInsNouns({ ...deps, ...nouns, fieldChanges, secondFactorRequired })
   const deleteAccount = createAccountDeletion(deps)
-  const operatorChanges = createOperatorChanges({
-    ...deps,
-    accountChanges,
-    factors,
-    passkeys,
-    deleteAccount,
-    providerName,
-  })
-  const groupChanges = createGroupChanges({ ...deps, accountChanges })
   const resetLinks = createResetLinks(deps)
+  const operatorParts = { ...deps, accountChanges, factors, passkeys, deleteAccount, resetLinks, providerName }
+  const operatorChanges = { ...createOperatorChanges(operatorParts), ...createLockDown(operatorParts) }
+  const groupChanges = createGroupChanges({ ...deps, accountChanges })
   const unfinishedSignIns = createUnfinishedSignIns({ ...deps, accountChanges, challenges })
   const clear = createAccountClearing({ ...deps, factors, passkeys })
   const takingBack = { ...deps, accountChanges, passkeys, clear, restoredMail: createRestoredMail(deps) }

@@ -102,7 +102,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await users.noteSignIn(sql, id, at(2), 'fr')).toEqual([])
     expect(await users.selectById(sql, id)).toMatchObject([{ language: 'de' }])
     await users.updateProfileField(sql, id, 'language', 'en')
-    expect(await users.updateDisabled(sql, id, at(1))).toEqual([{ id }])
+    await users.disable(sql, id, at(1))
     expect(await users.selectById(sql, id)).toMatchObject([{ password_hash: 'newest', disabled_at: at(1) }])
   })
 
@@ -226,7 +226,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     ])
     expect(await sessions.selectProof(sql, caller(1), live)).toEqual([])
     expect((await recordAfter(id, 0))?.just_voided).toBe(true)
-    await users.updateDisabled(sql, userId, now)
+    await users.disable(sql, userId, now)
     expect(await sessions.rotateRecord(sql, rotation(id, 3, 30, 31))).toEqual([])
   })
 

@@ -34,6 +34,7 @@ const webhooksFor = (kind: ChangeKind) => {
 const voidable: Record<Voided, string> = {
   resets: "select 1 from one_time_tokens where user_id = $1 and purpose = 'reset_password'",
   'restore links': "select 1 from one_time_tokens where user_id = $1 and purpose = 'restore_account'",
+  'undo links to later addresses': `select 1 from undos where user_id = $1 and email like 'later%' and not is_void`,
   'email change': 'select 1 from email_changes where user_id = $1',
   'trusted devices': 'select 1 from trusted_devices where user_id = $1',
   'waiting sign-ins': `select 1 from sign_in_challenges where user_id = $1 and way = 'password'
@@ -103,7 +104,7 @@ describe('a change of an account', () => {
     )
     expect(events.map((event) => event.kind)).toEqual(row.event === null ? [] : [row.event])
 
-    const undos = await sql.query<{ kind: string }>('select kind from undos where user_id = $1', [user.id])
+    const undos = await sql.query<{ kind: string }>('select kind from undos where user_id = $1 and email = $2', ofUser)
     expect(undos.map((undo) => undo.kind)).toEqual(row.undo === null ? [] : [row.undo])
 
     const sessions = await sql.query<{ id: string; generation: number }>(

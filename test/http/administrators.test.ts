@@ -166,28 +166,6 @@ describe('users', () => {
     expect(seen).not.toMatch(/left the company|root1/)
   })
 
-  it('are locked down: nothing that was begun works any more, and an undo link does not enable the account', async () => {
-    const tab = await latchkey.signedUp('cleo')
-    const id = await idOf(latchkey, 'cleo')
-    await tab.act('/api/auth/change-password', {
-      currentPassword: goodPassword,
-      newPassword: 'umbrella-Canyon-62-flute',
-    })
-    const { text } = await latchkey.mailTo('cleo@example.com', /undo#/)
-    await latchkey.browser().post('/api/auth/reset-password', { email: 'cleo@example.com' })
-    await latchkey.mailTo('cleo@example.com', /reset-password#token=/)
-    await tab.act('/api/auth/change-email', { email: 'other@example.com' })
-    expect((await act(id, 'lock-down', { reason: 'stolen laptop' })).status).toBe(204)
-    await latchkey.mailTo('cleo@example.com', /was locked/)
-    const left = `select (select count(*) from one_time_tokens where user_id = $1) + (select count(*) from email_changes where user_id = $1)
-      + (select count(*) from refresh_token_records where user_id = $1) + (select count(*) from trusted_devices where user_id = $1)
-      + (select count(*) from mailed_codes where user_id = $1) + (select count(*) from sign_in_challenges where user_id = $1) as rows`
-    expect(await latchkey.sql.query(left, [id])).toEqual([{ rows: 0 }])
-    const [, token] = /(factor-[\w-]+)/.exec(text) ?? []
-    expect((await latchkey.browser().post('/api/auth/factors/undo', { token })).status).toBe(204)
-    expect((await detailsOf(id)).disabled).toBe(true)
-  })
-
   it('get values of profile fields: administrators change all, support what users change themselves', async () => {
     await latchkey.signedUp('flo')
     const id = await idOf(latchkey, 'flo')

@@ -382,4 +382,13 @@ it('a user gets a link to choose a password, which a lock-down voids', async () 
   expect(await service.sql.query(`select 1 from one_time_tokens where ${ofUser}`, ['lola'])).toEqual([])
   const refused = await command('user', 'send-reset', 'lola')
   expect([refused.code, refused.err]).toEqual([1, 'lola is disabled, and could not use the link. Nothing was sent.\n'])
+  const mistaken = await command('user', 'enable', 'lola', '--keep-password', '--json')
+  expect(JSON.parse(mistaken.out)).toMatchObject({ changed: true, resetSent: false })
+  const password = 'select password_hash is not null as kept from users where username = $1'
+  expect(await service.sql.query(password, ['lola'])).toEqual([{ kept: true }])
+  await command('user', 'lock-down', 'lola')
+  expect((await command('user', 'enable', 'lola')).out).toBe(
+    'Enabled lola. It was locked down: a running service mails a link to choose a new password.\n',
+  )
+  expect(await service.sql.query(password, ['lola'])).toEqual([{ kept: false }])
 })

@@ -72,6 +72,12 @@ export const prepareAccount = async (database: Database, nouns: AccountNouns, us
        values ($1, $2, $2, decode(md5($2), 'hex'), now(), now() + interval '1 day')`,
       [user.id, `new-${email}`],
     )
+    await sql.query(
+      `insert into undos (hash, user_id, kind, email, email_key, since, made_at, expires_at)
+       select decode(md5(address || $2), 'hex'), $1, 'email', address || $2, address || $2, since, since, now() + interval '1 day'
+       from (values ('first-', now() - interval '2 days'), ('later-', now() - interval '1 day')) as moved (address, since)`,
+      [user.id, email],
+    )
     await sql.query('delete from outgoing_webhooks where user_id = $1', [user.id])
   })
   if (!own || !other) throw new Error('No session began')

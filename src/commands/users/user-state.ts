@@ -41,18 +41,32 @@ tokens within two seconds. USER is a username, an email or an id.${jsonHelp}`,
 
 export const userEnable: Command = {
   summary: 'Let a disabled user sign in again',
-  help: `latchkey user enable USER [--json]
+  help: `latchkey user enable USER [--keep-password] [--json]
 
-USER is a username, an email or an id. Sessions that were ended stay ended.${jsonHelp}`,
+USER is a username, an email or an id. Sessions that were ended stay ended. If the account was locked down, its password from before no
+longer works, and a running service mails the user a link to choose a new one; a password that the user has chosen since, with “This was
+not me”, stays. The link goes to the present address of the account: if a thief may have changed it, use \`latchkey user recover\` first.
+
+  --keep-password    after a lock-down by mistake: the old password works again, and no mail is sent
+  --json             one JSON object, for programs`,
 
   run: async (args, context) => {
-    const { positionals, values } = readArguments(args, json, ['USER'])
+    const options = { 'keep-password': { type: 'boolean' }, ...json } as const
+    const { positionals, values } = readArguments(args, options, ['USER'])
     return withStores(context, 'service', async (stores) => {
       const { id, username } = await requireUser(stores, positionals[0] ?? '')
-      const enabling = await stores.operatorChanges.enable({ userId: id, client: operator(context) })
-      const { result: changed } = unlessDeleted(enabling, username)
-      const done = changed ? `Enabled ${username}.` : `${username} was not disabled.`
-      await print(context.stdout, values.json ? printableJson({ id, username, disabled: false, changed }) : done)
+      const actor = { userId: id, client: operator(context) }
+      const keepsPassword = values['keep-password'] === true
+      const enabled = unlessDeleted(await stores.operatorChanges.enable(actor, { keepsPassword }), username)
+      if (isRefused(enabled))
+        throw new CommandFailure(
+          `${username} must choose a new password, and has got as many mails with such links as an address may get for now. Nothing was changed.`,
+        )
+      const { wasDisabled: changed, isReset: resetSent } = enabled.result
+      const reset = resetSent ? ` It was locked down: a running service mails a link to choose a new password.` : ''
+      const done = changed ? `Enabled ${username}.${reset}` : `${username} was not disabled.`
+      const output = { id, username, disabled: false, changed, resetSent }
+      await print(context.stdout, values.json ? printableJson(output) : done)
       return 0
     })
   },
@@ -64,8 +78,9 @@ export const userLockDown: Command = {
 
 Disables the user and ends their sessions, also at applications. Links to choose a password, changes of the email that wait for
 their confirmation, mailed codes and sign-ins that wait for a second step are void, and no device is trusted any more. The user gets
-a mail. Links with “This was not me” still work, and do not enable the account: \`latchkey user enable\` does. USER is a username, an
-email or an id.${jsonHelp}`,
+a mail, also at an address from which the account was moved in the last seven days. Links with “This was not me” still work, and do not
+enable the account: \`latchkey user enable\` does. If the address was changed in that time, only those to the first address work: a thief
+may have got the others. USER is a username, an email or an id.${jsonHelp}`,
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, json, ['USER'])

@@ -12,6 +12,7 @@ export type Door = 'caller' | 'link' | 'operator' | 'sign-in' | 'old token'
 export type Voided =
   | 'resets'
   | 'restore links'
+  | 'undo links to later addresses'
   | 'email change'
   | 'trusted devices'
   | 'waiting sign-ins'

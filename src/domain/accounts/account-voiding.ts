@@ -5,10 +5,12 @@ import type { TrustedDevices } from '../factors/trusted-devices.js'
 import { forgetMailedCodes } from '../mailed-codes/mailed-codes.js'
 import type { OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
 import type { Challenges } from '../sign-in/challenges.js'
+import type { Undos } from '../undos/undos.js'
 import type { Voided } from './account-change-columns.js'
 
 type Dependencies = {
   oneTimeTokens: Pick<OneTimeTokens, 'forgetResets' | 'forgetRestoreLinks'>
+  undos: Pick<Undos, 'voidOfLaterEmails'>
   emailChanges: Pick<EmailChanges, 'forget'>
   trustedDevices: Pick<TrustedDevices, 'removeAll'>
   challenges: Pick<Challenges, 'removeAll' | 'removeOfProvider'>
@@ -19,12 +21,14 @@ export type Voiding = Record<Voided, (sql: Transaction, userId: string, provider
 /** How each of the things that a change voids is removed. */
 export const createAccountVoiding = ({
   oneTimeTokens,
+  undos,
   emailChanges,
   trustedDevices,
   challenges,
 }: Dependencies): Voiding => ({
   resets: oneTimeTokens.forgetResets,
   'restore links': oneTimeTokens.forgetRestoreLinks,
+  'undo links to later addresses': undos.voidOfLaterEmails,
   'email change': emailChanges.forget,
   'trusted devices': trustedDevices.removeAll,
   // Whatever a code was mailed for: it was sent to who could prove less than is asked for now, or to an address before.

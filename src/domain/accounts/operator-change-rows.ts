@@ -58,7 +58,7 @@ export const operatorChangeRows = {
     voids: [],
     event: 'user_enabled',
   },
-  // Whoever has got into the account, or is about to, is out. Undo links stay, and do not enable the account.
+  // Whoever has got into the account, or is about to, is out. Undo links of the owner stay, and do not enable the account.
   user_locked_down: {
     by: ['operator'],
     mail: 'account-locked-down',
@@ -67,7 +67,14 @@ export const operatorChangeRows = {
     otherSessions: 'end',
     thisSession: 'ends',
     withdraws: [],
-    voids: ['resets', 'restore links', 'email change', 'trusted devices', 'waiting sign-ins'],
+    voids: [
+      'resets',
+      'restore links',
+      'undo links to later addresses',
+      'email change',
+      'trusted devices',
+      'waiting sign-ins',
+    ],
     event: 'user_locked_down',
   },
   password_expired: {

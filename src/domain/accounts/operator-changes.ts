@@ -4,20 +4,18 @@ import type { Email } from '../users/email.js'
 import type { UserChanges } from '../users/user-changes.js'
 import type { OperatorContext } from './account-changes.js'
 import type { AccountDeletion } from './account-deletion.js'
+import { type LockDown, noticeOf } from './lock-down.js'
 import { createOperatorFactorChanges } from './operator-factor-changes.js'
 
 type Dependencies = Parameters<typeof createOperatorFactorChanges>[0] & {
-  userChanges: Pick<UserChanges, 'disable' | 'enable'>
+  userChanges: Pick<UserChanges, 'disable'>
   emailChanges: Pick<EmailChanges, 'unlessTaken' | 'apply'>
   deleteAccount: AccountDeletion
 }
 /** `from`: the address that the account must still have. `isFinal`: no undo link works any more, and the address before gets no mail. */
 type NewEmail = { from: string; email: Email; isFinal: boolean }
 
-/** Of what an administrator does in the browser, or a program with a key, the user is told. An operator tells users in another way, or not at all. */
-const noticeOf = ({ client }: OperatorContext) => (client.actor ? {} : { mail: null })
-
-export type OperatorChanges = ReturnType<typeof createOperatorChanges>
+export type OperatorChanges = ReturnType<typeof createOperatorChanges> & LockDown
 
 /** What operators, and programs with a key, can do to an account of any user. */
 export const createOperatorChanges = (deps: Dependencies) => {
@@ -32,19 +30,6 @@ export const createOperatorChanges = (deps: Dependencies) => {
       byOperator(actor, 'user_disabled', async (sql, user) => {
         await userChanges.disable(sql, user.id)
         return { result: user.disabled, changes: { user_disabled: noticeOf(actor) } }
-      }),
-
-    enable: (actor: OperatorContext) =>
-      byOperator(actor, 'user_enabled', async (sql, user) => {
-        await userChanges.enable(sql, user.id)
-        return { result: user.disabled, changes: { user_enabled: noticeOf(actor) } }
-      }),
-
-    /** For an account that a thief has, or may have. The result says whether the user was disabled before. */
-    lockDown: (actor: OperatorContext) =>
-      byOperator(actor, 'user_locked_down', async (sql, user) => {
-        await userChanges.disable(sql, user.id)
-        return { result: user.disabled, changes: { user_locked_down: {} } }
       }),
 
     setEmail: (actor: OperatorContext, { from, email, isFinal }: NewEmail) => {

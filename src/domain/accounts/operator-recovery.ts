@@ -13,7 +13,7 @@ type Dependencies = {
   accountChanges: Pick<AccountChanges, 'byOperator'>
   identityLinks: Pick<IdentityLinks, 'identitiesOf'>
   passkeys: Pick<PasskeyRecords, 'list'>
-  undos: Pick<Undos, 'add' | 'openOf' | 'forgetAll'>
+  undos: Pick<Undos, 'reserveEmail' | 'openOf' | 'forgetAll'>
   emailChanges: Pick<EmailChanges, 'unlessTaken' | 'apply'>
   clear: AccountClearing
   restoredMail: RestoredMail
@@ -36,8 +36,7 @@ export const createOperatorRecovery = (deps: Dependencies) => {
         await undos.forgetAll(sql, userId)
         if (user.email !== email.email) {
           await emailChanges.apply(sql, user, email, { isProven: false, isFinal: true })
-          // Without a mail: only so that no other user has the address in the next days.
-          await undos.add(sql, user, { kind: 'email' })
+          await undos.reserveEmail(sql, user)
         }
         const removedPasskeys = await passkeys.list(sql, userId)
         const identities = await identityLinks.identitiesOf(sql, userId)

@@ -34,7 +34,16 @@ export const createResetLinks = ({ database, users, oneTimeTokens, mails, events
     return queued
   }
 
+  /** By an operator, who is told what became of it. The transaction holds the user's row. */
+  const sendInside = async (sql: Transaction, user: User, client: Client) => {
+    if (isRefused(await queue(sql, user, client, { withheld: false }))) return refuse('too_many_mails')
+    await events.recordInside(sql, { kind: 'reset_requested', userId: user.id }, client)
+    return { user }
+  }
+
   return {
+    sendInside,
+
     /** Anyone can ask for it. False if the account is gone or disabled. */
     send: (userId: string, client: Client, sending: Sending) =>
       database.transaction(async (sql) => {
@@ -44,16 +53,13 @@ export const createResetLinks = ({ database, users, oneTimeTokens, mails, events
         return true
       }),
 
-    /** By an operator, who is told what became of it. */
     sendByOperator: ({ userId, client }: OperatorContext) =>
       commitUnlessRefused(database, async (sql) => {
         await events.holdActor(sql, client)
         const user = await users.lock(sql, userId)
         if (!user) return refuse('no_user')
         if (user.disabled) return refuse('account_disabled')
-        if (isRefused(await queue(sql, user, client, { withheld: false }))) return refuse('too_many_mails')
-        await events.recordInside(sql, { kind: 'reset_requested', userId }, client)
-        return { user }
+        return sendInside(sql, user, client)
       }),
   }
 }

@@ -8,12 +8,23 @@ export type UndoRow = {
   subject: string | null
   email: string
   since: Date
+  expires_at: Date
+  is_void: boolean
 }
 
-const undo = selectList<UndoRow>({ user_id: true, kind: true, subject: true, email: true, since: true })
+const undo = selectList<UndoRow>({
+  user_id: true,
+  kind: true,
+  subject: true,
+  email: true,
+  since: true,
+  expires_at: true,
+  is_void: true,
+})
 
 /** By the database's clock, which also sets the expiry: an instance whose clock is wrong must not void the owner's links. */
 const isOpen = (clockOffset: string) => `expires_at > ${databaseMoment(clockOffset)}`
+const works = (clockOffset: string) => `not is_void and ${isOpen(clockOffset)}`
 
 /** All rows of one address have the same `since`: whatever is mailed to a later address is younger. */
 export const insert = (
@@ -25,23 +36,24 @@ export const insert = (
     subject: string | null
     email: string
     emailKey: string
+    isVoid: boolean
     lifetime: number
     clockOffset: number
   },
 ) =>
   sql.query(
-    `insert into undos (hash, user_id, kind, subject, email, email_key, since, made_at, expires_at)
+    `insert into undos (hash, user_id, kind, subject, email, email_key, since, made_at, expires_at, is_void)
      select $1, $2::uuid, $3, $4, $5, $6::text,
        least(made_at, (select min(since) from undos where user_id = $2 and email_key = $6)), made_at,
-       made_at + ${milliseconds('$7')}
+       made_at + ${milliseconds('$7')}, $9
      from (select ${databaseMoment('$8')} as made_at) as this`,
-    [row.hash, row.userId, row.kind, row.subject, row.email, row.emailKey, row.lifetime, row.clockOffset],
+    [row.hash, row.userId, row.kind, row.subject, row.email, row.emailKey, row.lifetime, row.clockOffset, row.isVoid],
   )
 
 export const select = (sql: Sql, hash: Uint8Array, clockOffset: number) =>
-  sql.query<UndoRow>(`select ${undo} from undos where hash = $1 and ${isOpen('$2')}`, [hash, clockOffset])
+  sql.query<UndoRow>(`select ${undo} from undos where hash = $1 and ${works('$2')}`, [hash, clockOffset])
 
-/** The oldest change first. */
+/** The oldest change first, also those whose link is void. */
 export const selectOpen = (sql: Sql, userId: string, clockOffset: number) =>
   sql.query<UndoRow>(`select ${undo} from undos where user_id = $1 and ${isOpen('$2')} order by made_at, hash`, [
     userId,
@@ -59,7 +71,15 @@ export const selectFormerEmails = (sql: Sql, userId: string, clockOffset: number
 
 /** Using it deletes its row, so of many requests at once only one succeeds. */
 export const take = (sql: Sql, hash: Uint8Array, clockOffset: number) =>
-  sql.query<UndoRow>(`delete from undos where hash = $1 and ${isOpen('$2')} returning ${undo}`, [hash, clockOffset])
+  sql.query<UndoRow>(`delete from undos where hash = $1 and ${works('$2')} returning ${undo}`, [hash, clockOffset])
+
+/** An address that the account had later than another one may be that of the thief, whom the link to the first one throws out. */
+export const voidOfLaterEmails = (sql: Sql, userId: string, clockOffset: number) =>
+  sql.query(
+    `update undos set is_void = true where user_id = $1
+       and since > (select min(since) from undos where user_id = $1 and ${works('$2')})`,
+    [userId, clockOffset],
+  )
 
 export const deleteOfEmailAndLater = (sql: Sql, userId: string, emailKey: string, since: Date) =>
   sql.query('delete from undos where user_id = $1 and (email_key = $2 or since >= $3)', [userId, emailKey, since])

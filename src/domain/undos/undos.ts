@@ -27,8 +27,8 @@ export type Undoable =
 
 export type UndoKind = Undoable['kind']
 
-/** `email`: the address to which the mail with the link went. */
-export type Undo = Undoable & { userId: string; email: string; since: Date }
+/** `email`: the address to which the mail with the link went. `isVoid`: the link works no longer, and the change is still taken back by others. */
+export type Undo = Undoable & { userId: string; email: string; since: Date; expiresAt: Date; isVoid: boolean }
 
 /** Which of the two calls takes the token. */
 export const undoOf = ({ kind }: Undoable): UndoOf => (kind === 'email' ? 'email' : 'factor')
@@ -55,25 +55,17 @@ const fromRow = (row: store.UndoRow): Undo => ({
   userId: row.user_id,
   email: row.email,
   since: row.since,
+  expiresAt: row.expires_at,
+  isVoid: row.is_void,
 })
 
 /** An earlier address of a user, and how long no other user gets it. */
 type ReservedEmail = { email: string; reservedUntil: Date }
+type Addressee = { id: string; email: string }
 
-export type Undos = ReturnType<typeof createUndos>
-
-/**
- * The links in mails that take an account back. Each belongs to the address to which its mail went, and reserves it for the user as
- * long as the row is there: triggers refuse it to everyone else.
- */
-export const createUndos = ({ database, clock }: { database: Database; clock: Clock }) => ({
-  /** The earlier addresses that an undo link can still put back. */
-  formerEmailsOf: createOptionalTransaction(database)(async (sql, userId: string): Promise<ReservedEmail[]> => {
-    const rows = await store.selectFormerEmails(sql, userId, clock.offset())
-    return rows.map(({ email, reserved_until }) => ({ email, reservedUntil: reserved_until }))
-  }),
-  /** The token for the mail to the user's present address. */
-  add: async (sql: Sql, user: { id: string; email: string }, undoable: Undoable) => {
+const createInsert =
+  (clock: Clock) =>
+  async (sql: Sql, user: Addressee, undoable: Undoable, { isVoid }: { isVoid: boolean }) => {
     const token = undoTokenFor(undoOf(undoable), randomToken())
     await store.insert(sql, {
       hash: fingerprint(token),
@@ -82,42 +74,70 @@ export const createUndos = ({ database, clock }: { database: Database; clock: Cl
       subject: subjectOf(undoable),
       email: user.email,
       emailKey: emailKey(user.email),
+      isVoid,
       lifetime: undoLifetime,
       clockOffset: clock.offset(),
     })
     return token
-  },
-  /** Without using it. */
-  find: async (token: string) => {
-    const [row] = await store.select(database, fingerprint(token), clock.offset())
-    return row && fromRow(row)
-  },
-  /** The changes that can still be taken back, the oldest first. */
-  openOf: createOptionalTransaction(database)(async (sql, userId: string) =>
-    (await store.selectOpen(sql, userId, clock.offset())).map(fromRow),
-  ),
-  /** The caller holds a lock on the user's row. */
-  take: async (sql: Sql, token: string) => {
-    const [row] = await store.take(sql, fingerprint(token), clock.offset())
-    return row && fromRow(row)
-  },
-  /**
-   * The links that went to this address, and to addresses that the account had later. Those to an earlier address stay: its owner
-   * may have lost the account to the one who uses this link.
-   */
-  forgetFrom: async (sql: Sql, userId: string, email: string, since: Date) => {
-    await store.deleteOfEmailAndLater(sql, userId, emailKey(email), since)
-  },
-  forgetAll: async (sql: Sql, userId: string) => {
-    await store.deleteOfUser(sql, userId)
-  },
-  /** The user gives this address up now: from now on it can be put back, and is reserved, for the whole time. */
-  extend: async (sql: Sql, userId: string, email: string) => {
-    await store.extendOfEmail(sql, {
-      userId,
-      emailKey: emailKey(email),
-      lifetime: undoLifetime,
-      clockOffset: clock.offset(),
-    })
-  },
-})
+  }
+
+export type Undos = ReturnType<typeof createUndos>
+
+/**
+ * The links in mails that take an account back. Each belongs to the address to which its mail went, and reserves it for the user as
+ * long as the row is there: triggers refuse it to everyone else.
+ */
+export const createUndos = ({ database, clock }: { database: Database; clock: Clock }) => {
+  const insert = createInsert(clock)
+
+  return {
+    /** The earlier addresses that an undo link can still put back. */
+    formerEmailsOf: createOptionalTransaction(database)(async (sql, userId: string): Promise<ReservedEmail[]> => {
+      const rows = await store.selectFormerEmails(sql, userId, clock.offset())
+      return rows.map(({ email, reserved_until }) => ({ email, reservedUntil: reserved_until }))
+    }),
+    /** The token for the mail to the user's present address. */
+    add: (sql: Sql, user: Addressee, undoable: Undoable) => insert(sql, user, undoable, { isVoid: false }),
+    /** No mail has a link to this address; no other user gets it in the next days. */
+    reserveEmail: async (sql: Sql, user: Addressee) => {
+      await insert(sql, user, { kind: 'email' }, { isVoid: true })
+    },
+    /** Without using it. */
+    find: async (token: string) => {
+      const [row] = await store.select(database, fingerprint(token), clock.offset())
+      return row && fromRow(row)
+    },
+    /** The changes that can still be taken back, the oldest first. */
+    openOf: createOptionalTransaction(database)(async (sql, userId: string) =>
+      (await store.selectOpen(sql, userId, clock.offset())).map(fromRow),
+    ),
+    /** The caller holds a lock on the user's row. */
+    take: async (sql: Sql, token: string) => {
+      const [row] = await store.take(sql, fingerprint(token), clock.offset())
+      return row && fromRow(row)
+    },
+    /**
+     * The links that went to this address, and to addresses that the account had later. Those to an earlier address stay: its owner
+     * may have lost the account to the one who uses this link.
+     */
+    forgetFrom: async (sql: Sql, userId: string, email: string, since: Date) => {
+      await store.deleteOfEmailAndLater(sql, userId, emailKey(email), since)
+    },
+    /** Leaves only the links to the address that the account had first: a thief may have changed it, and have got the mails since. */
+    voidOfLaterEmails: async (sql: Sql, userId: string) => {
+      await store.voidOfLaterEmails(sql, userId, clock.offset())
+    },
+    forgetAll: async (sql: Sql, userId: string) => {
+      await store.deleteOfUser(sql, userId)
+    },
+    /** The user gives this address up now: from now on it can be put back, and is reserved, for the whole time. */
+    extend: async (sql: Sql, userId: string, email: string) => {
+      await store.extendOfEmail(sql, {
+        userId,
+        emailKey: emailKey(email),
+        lifetime: undoLifetime,
+        clockOffset: clock.offset(),
+      })
+    },
+  }
+}

@@ -55,10 +55,10 @@ export const createUserChanges = ({ database, clock }: { database: Database; clo
   },
   /** Everything of the user goes with it. */
   remove: async (sql: Sql, userId: string) => (await store.deleteUser(sql, userId)).length > 0,
-  disable: async (sql: Transaction, userId: string) => {
-    await store.updateDisabled(sql, userId, clock.now())
+  disable: async (sql: Transaction, userId: string, { isLockDown = false } = {}) => {
+    await (isLockDown ? store.lockDown : store.disable)(sql, userId, clock.now())
   },
   enable: async (sql: Transaction, userId: string) => {
-    await store.updateDisabled(sql, userId, null)
+    await store.enable(sql, userId)
   },
 })

@@ -22,6 +22,8 @@ export type UserRow = StoredProfile & {
   email_proven: boolean
   created_at: Date
   disabled_at: Date | null
+  locked_down_at: Date | null
+  password_distrusted: boolean
   undo_count: number
   has_signed_in: boolean
 }
@@ -42,6 +44,8 @@ const columns = {
   email_proven: true,
   created_at: true,
   disabled_at: true,
+  locked_down_at: true,
+  password_distrusted: true,
   undo_count: true,
   has_signed_in: 'first_signed_in_at is not null',
 } as const
@@ -244,7 +248,10 @@ export const selectFormerEmails = (sql: Sql, userId: string) =>
 
 /** No sign-in that began before gets a session. */
 export const takeBack = (sql: Sql, userId: string, passwordHash: string | null) =>
-  sql.query('update users set password_hash = $2, undo_count = undo_count + 1 where id = $1', [userId, passwordHash])
+  sql.query(
+    'update users set password_hash = $2, password_distrusted = false, undo_count = undo_count + 1 where id = $1',
+    [userId, passwordHash],
+  )
 
 export const updatePassword = (sql: Sql, userId: string, passwordHash: string | null) =>
   sql.query('update users set password_hash = $2 where id = $1', [userId, passwordHash])
@@ -293,5 +300,16 @@ export const selectIdentity = (sql: Sql, userId: string, { provider, subject }: 
     subject,
   ])
 
-export const updateDisabled = (sql: Sql, userId: string, disabledAt: Date | null) =>
-  sql.query<{ id: string }>('update users set disabled_at = $2 where id = $1 returning id', [userId, disabledAt])
+export const lockDown = (sql: Sql, userId: string, now: Date) =>
+  sql.query('update users set disabled_at = $2, locked_down_at = $2, password_distrusted = true where id = $1', [
+    userId,
+    now,
+  ])
+
+export const enable = (sql: Sql, userId: string) =>
+  sql.query('update users set disabled_at = null, locked_down_at = null, password_distrusted = false where id = $1', [
+    userId,
+  ])
+
+export const disable = (sql: Sql, userId: string, now: Date) =>
+  sql.query('update users set disabled_at = $2 where id = $1', [userId, now])

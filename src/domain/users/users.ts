@@ -25,6 +25,10 @@ export type User = Profile & {
   passwordHash: string | undefined
   createdAt: Date
   disabled: boolean
+  /** Disabled, and protected from a thief. */
+  lockedDownAt: Date | undefined
+  /** It is from before the lock-down, and ends when the account is enabled. */
+  passwordDistrusted: boolean
   /** How often the account was taken back by an undo link. */
   undoCount: number
   hasSignedIn: boolean
@@ -45,6 +49,8 @@ const fromRow = (row: store.UserRow): User => ({
   passwordHash: row.password_hash ?? undefined,
   createdAt: row.created_at,
   disabled: row.disabled_at !== null,
+  lockedDownAt: (row.disabled_at && row.locked_down_at) ?? undefined,
+  passwordDistrusted: row.disabled_at !== null && row.password_distrusted,
   undoCount: row.undo_count,
   hasSignedIn: row.has_signed_in,
 })

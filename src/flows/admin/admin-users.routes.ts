@@ -76,7 +76,7 @@ const schemas = {
 
 const summaries: Record<UserAction, string> = {
   disable: 'Prevent a user from signing in, and end their sessions',
-  enable: 'Let a disabled user sign in again',
+  enable: 'Let a disabled user sign in again; one that was locked down chooses a new password with a mailed link',
   'end-sessions': 'Sign a user out everywhere',
   'reset-factors': 'Remove the second factors and passkeys of a user',
   'send-reset': 'Mail a user a link to choose a new password',

@@ -106,7 +106,7 @@ type Action = (actor: OperatorContext) => Promise<{ refused: ActionRefusal } | o
 export const createUserActions = ({ operatorChanges, resetLinks, clearLimits, users }: ActionDependencies) => {
   const actions: Record<UserAction, Action> = {
     disable: operatorChanges.disable,
-    enable: operatorChanges.enable,
+    enable: (actor) => operatorChanges.enable(actor),
     'end-sessions': operatorChanges.endSessions,
     'reset-factors': operatorChanges.resetFactors,
     'send-reset': resetLinks.sendByOperator,

@@ -22,7 +22,7 @@ import type { Server } from '../../http/server.js'
 import { type ServiceCallers, serviceChangeRefusals } from '../../http/service-callers.js'
 import { isUuid } from '../../lib/uuid.js'
 
-const action = routeRefusals(...serviceChangeRefusals, 'reason_required')
+const action = routeRefusals(...serviceChangeRefusals, 'reason_required', 'too_many_mails')
 const fieldsPatch = routeRefusals(...serviceChangeRefusals, 'invalid_fields')
 const groupsPatch = routeRefusals(
   ...serviceChangeRefusals,
@@ -37,7 +37,7 @@ const params = Type.Object({ id: Type.String() })
 
 const actions = {
   disable: 'Prevent a user from signing in, and end their sessions',
-  enable: 'Let a disabled user sign in again',
+  enable: 'Let a disabled user sign in again; one that was locked down chooses a new password with a mailed link',
 } as const
 
 const schemas = {

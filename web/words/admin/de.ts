@@ -189,7 +189,7 @@ export const admin: Words['admin'] = {
       action: 'Entsperren',
       about: 'Das Konto kann wieder benutzt werden.',
       title: '{username} entsperren?',
-      lead: 'Die Anmeldung ist wieder möglich, mit demselben Passwort und zweiten Faktor wie vorher.',
+      lead: 'Die Anmeldung ist wieder möglich, mit demselben Passwort und zweiten Faktor wie vorher. Wurde das Konto abgesichert, gilt das alte Passwort nicht mehr, und ein Link für ein neues geht an {email}.',
       told: 'An die Adresse des Kontos geht eine E-Mail, dass es wieder benutzt werden kann.',
       done: '{username} ist entsperrt.',
     },
@@ -231,8 +231,8 @@ export const admin: Words['admin'] = {
       about:
         'Wenn jemand anderes in das Konto gelangt ist: sperrt es und macht alles ungültig, womit man wieder hineinkäme.',
       title: '{username} absichern?',
-      lead: 'Das Konto wird gesperrt, alle Geräte und Anwendungen werden abgemeldet, vertrauenswürdige Browser entfernt, und versendete Links und Codes gelten nicht mehr. Links mit „Das war ich nicht“ funktionieren weiter.',
-      told: 'An die Adresse des Kontos geht eine E-Mail, dass es abgesichert wurde.',
+      lead: 'Das Konto wird gesperrt, alle Geräte und Anwendungen werden abgemeldet, vertrauenswürdige Browser entfernt, und versendete Links und Codes gelten nicht mehr. Links mit „Das war ich nicht“ funktionieren weiter; wurde die Adresse in den letzten sieben Tagen geändert, dann nur die an die Adresse davor.',
+      told: 'Eine E-Mail, dass das Konto abgesichert wurde, geht an seine Adresse und an eine frühere, die noch zurückgeholt werden kann.',
       done: '{username} ist abgesichert.',
     },
     delete: {

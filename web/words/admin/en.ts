@@ -203,7 +203,7 @@ export const admin = {
       action: 'Enable',
       about: 'The account can be used again.',
       title: 'Enable {username}?',
-      lead: 'The user can sign in again, with the same password and second factor as before.',
+      lead: 'The user can sign in again, with the same password and second factor as before. If the account was locked down, the old password ends, and a link for a new one is sent to {email}.',
       told: 'The user gets an email that the account can be used again.',
       done: '{username} is enabled.',
     },
@@ -244,8 +244,8 @@ export const admin = {
       about:
         'For an account that someone else has got into: disables it and makes everything void that could let them back in.',
       title: 'Lock down {username}?',
-      lead: 'The account is disabled, all devices and applications are signed out, trusted browsers are removed, and links and codes that were mailed do not work any more. Links with “This was not me” still work.',
-      told: 'The user gets an email that the account was locked.',
+      lead: 'The account is disabled, all devices and applications are signed out, trusted browsers are removed, and links and codes that were mailed do not work any more. Links with “This was not me” still work, but if the address was changed in the last seven days, only those to the address before.',
+      told: 'An email that the account was locked goes to its address, and to an address before that can still be put back.',
       done: '{username} is locked down.',
     },
     delete: {

@@ -190,7 +190,7 @@ export const admin: Words['admin'] = {
       action: 'Réactiver',
       about: 'Le compte peut être utilisé à nouveau.',
       title: 'Réactiver {username} ?',
-      lead: 'L’utilisateur peut se connecter à nouveau, avec le même mot de passe et le même second facteur.',
+      lead: 'L’utilisateur peut se connecter à nouveau, avec le même mot de passe et le même second facteur. Si le compte a été verrouillé, l’ancien mot de passe ne fonctionne plus, et un lien pour en choisir un nouveau est envoyé à {email}.',
       told: 'L’utilisateur reçoit un e-mail qui dit que le compte peut être utilisé à nouveau.',
       done: '{username} est réactivé.',
     },
@@ -232,8 +232,8 @@ export const admin: Words['admin'] = {
       about:
         'Pour un compte dans lequel quelqu’un d’autre est entré : le désactive et annule tout ce qui permettrait d’y revenir.',
       title: 'Verrouiller {username} ?',
-      lead: 'Le compte est désactivé, tous les appareils et applications sont déconnectés, les navigateurs de confiance sont retirés, et les liens et codes envoyés ne fonctionnent plus. Les liens « Ce n’était pas moi » fonctionnent toujours.',
-      told: 'L’utilisateur reçoit un e-mail qui dit que le compte a été verrouillé.',
+      lead: 'Le compte est désactivé, tous les appareils et applications sont déconnectés, les navigateurs de confiance sont retirés, et les liens et codes envoyés ne fonctionnent plus. Les liens « Ce n’était pas moi » fonctionnent toujours ; si l’adresse a changé au cours des sept derniers jours, seulement ceux envoyés à l’adresse d’avant.',
+      told: 'Un e-mail qui dit que le compte a été verrouillé est envoyé à son adresse, et à une ancienne adresse qui peut encore être rétablie.',
       done: '{username} est verrouillé.',
     },
     delete: {

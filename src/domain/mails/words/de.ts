@@ -176,7 +176,7 @@ export const de: MailWords = {
     }),
     'account-locked-down': ({ productName, username }) => ({
       subject: `Ihr Konto bei ${productName} wurde gesperrt`,
-      happened: `Ihr Konto ${username} bei ${productName} wurde zu seiner Sicherheit gesperrt. Eine Anmeldung ist damit nicht möglich, alle Geräte wurden abgemeldet, und Links und Codes, die Ihnen geschickt wurden, gelten nicht mehr. Links mit „Das war ich nicht“ gelten weiter.`,
+      happened: `Ihr Konto ${username} bei ${productName} wurde zu seiner Sicherheit gesperrt. Eine Anmeldung ist damit nicht möglich, alle Geräte wurden abgemeldet, und Links und Codes, die Ihnen geschickt wurden, gelten nicht mehr. Links mit „Das war ich nicht“ gelten weiter, außer wenn sie nach einer Änderung der E-Mail-Adresse geschickt wurden.`,
       advice: 'Fragen Sie die Administration, was geschehen ist und wann Sie das Konto wieder benutzen können.',
     }),
     'admin-session-began': ({ productName, username }) => ({

@@ -164,7 +164,7 @@ export const en: MailWords = {
     }),
     'account-locked-down': ({ productName, username }) => ({
       subject: `Your account at ${productName} was locked`,
-      happened: `Your account ${username} at ${productName} was locked for its safety. It cannot be used to sign in, all devices were signed out, and links and codes that were sent to you work no longer. Links with “This was not me” still work.`,
+      happened: `Your account ${username} at ${productName} was locked for its safety. It cannot be used to sign in, all devices were signed out, and links and codes that were sent to you work no longer. Links with “This was not me” still work, unless they were sent after the email address was changed.`,
       advice: 'Ask the administrator what has happened, and when the account can be used again.',
     }),
     'admin-session-began': ({ productName, username }) => ({

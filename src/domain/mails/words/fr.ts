@@ -172,7 +172,7 @@ export const fr: MailWords = {
     }),
     'account-locked-down': ({ productName, username }) => ({
       subject: `Votre compte sur ${productName} a été verrouillé`,
-      happened: `Votre compte ${username} sur ${productName} a été verrouillé pour sa sécurité. Il ne permet plus de se connecter, tous les appareils ont été déconnectés, et les liens et codes qui vous ont été envoyés ne fonctionnent plus. Les liens « Ce n’était pas moi » fonctionnent toujours.`,
+      happened: `Votre compte ${username} sur ${productName} a été verrouillé pour sa sécurité. Il ne permet plus de se connecter, tous les appareils ont été déconnectés, et les liens et codes qui vous ont été envoyés ne fonctionnent plus. Les liens « Ce n’était pas moi » fonctionnent toujours, sauf s’ils ont été envoyés après un changement de l’adresse e-mail.`,
       advice: 'Demandez à l’administrateur ce qui s’est passé et quand le compte pourra de nouveau être utilisé.',
     }),
     'admin-session-began': ({ productName, username }) => ({

@@ -1,0 +1,59 @@
+import { isRefused } from '../../contract/outcome.js'
+import type { Transaction } from '../../platform/database/database.js'
+import type { Undos } from '../undos/undos.js'
+import type { UserChanges } from '../users/user-changes.js'
+import type { User } from '../users/users.js'
+import type { AccountChanges, OperatorContext } from './account-changes.js'
+import type { ResetLinks } from './reset-links.js'
+
+type Dependencies = {
+  accountChanges: Pick<AccountChanges, 'byOperator'>
+  userChanges: Pick<UserChanges, 'disable' | 'enable' | 'expirePassword'>
+  undos: Pick<Undos, 'openOf'>
+  resetLinks: Pick<ResetLinks, 'sendInside'>
+}
+
+/** Of what an administrator does in the browser, or a program with a key, the user is told. An operator tells users in another way, or not at all. */
+export const noticeOf = ({ client }: OperatorContext) => (client.actor ? {} : { mail: null })
+
+export type LockDown = ReturnType<typeof createLockDown>
+
+/** For an account that a thief has, or may have: out of the thief's reach, and back to its owner. */
+export const createLockDown = ({ accountChanges, userChanges, undos, resetLinks }: Dependencies) => {
+  const { byOperator } = accountChanges
+
+  /** The present address may be the thief's, and a former one the owner's. */
+  const addressesOf = async (sql: Transaction, { id, email }: User) => {
+    const open = (await undos.openOf(sql, id)).filter(({ isVoid }) => !isVoid)
+    return [...new Set([email, ...open.map((undo) => undo.email)])]
+  }
+
+  return {
+    /** The result says whether the user was disabled before. */
+    lockDown: (actor: OperatorContext) =>
+      byOperator(actor, 'user_locked_down', async (sql, user) => {
+        const to = await addressesOf(sql, user)
+        await userChanges.disable(sql, user.id, { isLockDown: true })
+        return { result: user.disabled, changes: { user_locked_down: { mail: { to } } } }
+      }),
+
+    /**
+     * A password from before a lock-down ends: the owner chooses a new one with a mailed link. One that was chosen since, with an undo
+     * link, stays. `keepsPassword`: the operator knows that no one else has it.
+     */
+    enable: (actor: OperatorContext, { keepsPassword = false } = {}) =>
+      byOperator(actor, ['user_enabled', 'password_expired'], async (sql, user) => {
+        const hasPassword = user.passwordHash !== undefined
+        const isExpired = hasPassword && user.passwordDistrusted && !keepsPassword
+        const isReset = user.lockedDownAt !== undefined && (isExpired || !hasPassword)
+        await userChanges.enable(sql, user.id)
+        if (isExpired) await userChanges.expirePassword(sql, user.id)
+        const sent = isReset ? await resetLinks.sendInside(sql, user, actor.client) : undefined
+        if (isRefused(sent)) return sent
+        return {
+          result: { wasDisabled: user.disabled, isReset },
+          changes: { user_enabled: noticeOf(actor), ...(isExpired && { password_expired: { mail: null } }) },
+        }
+      }),
+  }
+}
