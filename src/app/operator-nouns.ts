@@ -5,6 +5,7 @@ import { createApplicationChanges } from '../domain/applications/application-cha
 import { createApplicationErrors } from '../domain/applications/application-errors.js'
 import { applicationIssuer } from '../domain/applications/application-issuer.js'
 import { createApplicationSecrets } from '../domain/applications/application-secrets.js'
+import type { Applications } from '../domain/applications/applications.js'
 import type { UsedApplications } from '../domain/authorizations/used-applications.js'
 import type { Events } from '../domain/events/events.js'
 import { createCodeWaits } from '../domain/factors/code-waits.js'
@@ -12,15 +13,19 @@ import type { Factors } from '../domain/factors/factors.js'
 import type { Groups } from '../domain/groups/groups.js'
 import { limiterKey } from '../domain/limiters/limiters.js'
 import { createWaitingMails } from '../domain/mails/waiting-mails.js'
+import { createApplicationObstacles } from '../domain/obstacles/application-obstacles.js'
 import { createClearLimits } from '../domain/obstacles/clear-limits.js'
 import { createMailObstacles } from '../domain/obstacles/mail-obstacles.js'
+import { createNextSignInObstacles } from '../domain/obstacles/next-sign-in.js'
 import { createObstacles } from '../domain/obstacles/obstacles.js'
 import type { SignInLimits } from '../domain/obstacles/reached-limits.js'
 import type { Passkeys } from '../domain/passkeys/passkeys.js'
+import type { ProfileFields } from '../domain/profile-fields/profile-fields.js'
 import { createWaitingRegistrations } from '../domain/registrations/waiting-registrations.js'
 import type { SealedValues } from '../domain/sealed-values/sealed-values.js'
 import type { SessionLookups } from '../domain/sessions/session-lookups.js'
 import { createStats } from '../domain/stats/stats.js'
+import type { Terms } from '../domain/terms/terms.js'
 import type { NameMarks } from '../domain/users/name-marks.js'
 import type { Users } from '../domain/users/users.js'
 import { networkOf } from '../http/client.js'
@@ -41,6 +46,9 @@ type Dependencies = {
   factors: Factors
   passkeys: Passkeys
   sealedValues: SealedValues
+  applications: Applications
+  terms: Terms
+  profileFields: ProfileFields
   users: Users
   sessionLookups: SessionLookups
 }
@@ -98,7 +106,11 @@ export const createOperatorNouns = (
       limits: limitsHere,
       codeWaits,
       settings: { secondFactorRequired: config.secondFactor === 'required', configuredProviders },
-      more: [createMailObstacles({ waitingMails })],
+      more: [
+        createNextSignInObstacles(dependencies),
+        createApplicationObstacles(dependencies),
+        createMailObstacles({ waitingMails }),
+      ],
     }),
     clearLimits: createClearLimits({ ...dependencies, limits: limitsHere, codeWaits }),
     ...applicationStores(config, dependencies),

@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type AdminOverview, type AdminUserDetails, adminPath } from '#contract/admin/admin-bodies.js'
+import { type AdminOverview, type AdminUserDetails, type AdminUsers, adminPath } from '#contract/admin/admin-bodies.js'
+import type { ProfileFieldDefinition } from '#contract/profile-fields.js'
+import { noAccessReason } from '../../src/domain/applications/no-access.js'
+import { createNextSignInObstacles } from '../../src/domain/obstacles/next-sign-in.js'
+import { createProfileFields } from '../../src/domain/profile-fields/profile-fields.js'
+import { createTerms } from '../../src/domain/terms/terms.js'
 import { idOf, signedUpInGroup } from '../support/administrators.js'
-import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { addApplication } from '../support/applications.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 // What someone at a helpdesk wants to know about a user who calls.
 
@@ -15,6 +21,62 @@ afterAll(() => latchkey.stop())
 
 const get = async <Body>(path: string) => (await root.tab.get(`${adminPath}${path}`)).body as Body
 const detailsOf = (id: string) => get<AdminUserDetails>(`/users/${id}`)
+
+const send = (method: string, path: string, body: object) =>
+  root.tab.send(method, `${adminPath}${path}`, body, { csrf: true })
+
+it('a search for an address without an account says that it was invited, or registered and is not confirmed', async () => {
+  const find = async (search: string) => (await get<AdminUsers>(`/users?search=${search}`)).withoutAccount
+  expect(await find('new@example.com')).toBeNull()
+  await send('POST', '/invitations', { email: 'new@example.com' })
+  expect(await find('New@example.com')).toMatchObject({ invitedAt: expect.any(String), registeredAt: null })
+  const registration = { username: 'late', email: 'late@example.com', password: goodPassword }
+  expect((await latchkey.browser().post('/api/auth/register', registration)).status).toBe(202)
+  expect(await find('late@example.com')).toEqual({
+    email: 'late@example.com',
+    invitedAt: null,
+    registeredAt: expect.any(String),
+  })
+  expect(await find('late@')).toBeNull()
+  expect(await find('root1@example.com')).toBeNull()
+})
+
+it('an invitation that is sent again keeps its groups, unless others are given', async () => {
+  await send('POST', '/groups', { name: 'staff' })
+  const invite = async (body: object) =>
+    (await send('POST', '/invitations', { email: 'again@example.com', ...body })).body.groups
+  expect(await invite({ groups: ['staff'] })).toEqual(['staff'])
+  expect(await invite({})).toEqual(['staff'])
+  expect(await invite({ groups: [] })).toEqual([])
+})
+
+it('says what a user is asked for at the next sign-in, and which application refused them', async () => {
+  await latchkey.signedUp('joe')
+  const id = await idOf(latchkey, 'joe')
+  const { nouns, platform } = latchkey.app
+  const user = await nouns.users.findById(id)
+  if (!user) throw new Error('joe has no account')
+  const definitions: ProfileFieldDefinition[] = [
+    { key: 'team', type: 'text', labels: { en: 'Team' }, required: true, registration: false, editedBy: 'user' },
+  ]
+  const asked = createNextSignInObstacles({
+    database: latchkey.sql,
+    terms: createTerms({ ...platform, version: '2' }),
+    profileFields: createProfileFields({ ...platform, definitions }),
+  })
+  expect(await asked(user)).toMatchObject([
+    { code: 'must_give_fields', subject: 'team' },
+    { code: 'must_agree_to_terms', subject: '2' },
+  ])
+
+  await send('POST', '/groups', { name: 'crew' })
+  await addApplication(latchkey, { name: 'Flights', access: 'groups', groups: ['crew'] })
+  const refused = { kind: 'application_refused', reason: noAccessReason('Flights'), userId: id } as const
+  await nouns.events.record(refused, { ip: '192.0.2.1', userAgent: '' })
+  expect((await detailsOf(id)).why).toMatchObject([{ code: 'no_access', subject: 'Flights', detail: 'crew' }])
+  await send('PATCH', `/users/${id}/groups`, { add: ['crew'] })
+  expect((await detailsOf(id)).why).toEqual([])
+})
 
 it('mails that wait or were refused are named at their user, and refused ones in the overview', async () => {
   await latchkey.signedUp('ina')

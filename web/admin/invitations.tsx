@@ -20,7 +20,7 @@ export const InvitationsScreen = () => {
   const words = useWords('admin')
   const { mayManage } = useAdmin()
   const read = useRead(calls.invitations)
-  const [asked, setAsked] = useState<AdminInvitation | 'new'>()
+  const [asked, setAsked] = useState<{ change: 'again' | 'withdraw'; email: string } | 'new'>()
   const close = () => setAsked(undefined)
   const columns = useColumns(setAsked)
   return (
@@ -43,24 +43,34 @@ export const InvitationsScreen = () => {
         </Loaded>
       </section>
       {asked === 'new' && <InviteDialog onDone={read.reload} onClose={close} />}
-      {asked !== undefined && asked !== 'new' && (
+      {asked !== undefined && asked !== 'new' && asked.change === 'withdraw' && (
         <WithdrawDialog email={asked.email} onDone={read.reload} onClose={close} />
+      )}
+      {asked !== undefined && asked !== 'new' && asked.change === 'again' && (
+        <SendAgainDialog email={asked.email} onDone={read.reload} onClose={close} />
       )}
     </Screen>
   )
 }
 
-const useColumns = (onWithdraw: (invitation: AdminInvitation) => void): Column<AdminInvitation>[] => {
+type Ask = (asked: { change: 'again' | 'withdraw'; email: string }) => void
+
+const useColumns = (onAsk: Ask): Column<AdminInvitation>[] => {
   const { columns, invite } = useWords('admin')
   const { locale } = useSettings()
   const { mayManage } = useAdmin()
-  const withdraw: Column<AdminInvitation> = {
+  const changes: Column<AdminInvitation> = {
     label: columns.change,
     align: 'end',
-    cell: (invitation) => (
-      <Button label={fill(invite.withdrawOf, { email: invitation.email })} onPress={() => onWithdraw(invitation)}>
-        {`${invite.withdraw}…`}
-      </Button>
+    cell: ({ email }) => (
+      <>
+        <Button label={fill(invite.againOf, { email })} onPress={() => onAsk({ change: 'again', email })}>
+          {`${invite.again}…`}
+        </Button>{' '}
+        <Button label={fill(invite.withdrawOf, { email })} onPress={() => onAsk({ change: 'withdraw', email })}>
+          {`${invite.withdraw}…`}
+        </Button>
+      </>
     ),
   }
   return [
@@ -68,7 +78,7 @@ const useColumns = (onWithdraw: (invitation: AdminInvitation) => void): Column<A
     { label: columns.groups, cell: (invitation) => <GroupNames {...invitation} /> },
     { label: columns.invited, cell: ({ createdAt }) => <Ago moment={createdAt} /> },
     { label: columns.expires, cell: ({ expiresAt }) => fullDate(expiresAt, locale) },
-    ...(mayManage ? [withdraw] : []),
+    ...(mayManage ? [changes] : []),
   ]
 }
 
@@ -92,7 +102,6 @@ const WithdrawDialog = ({ email, ...dialog }: DialogProps & { email: string }) =
 const InviteDialog = (dialog: DialogProps) => {
   const { invite } = useWords('admin')
   const { email } = useWords('common')
-  const { language } = useSettings()
   const { value } = useRead(calls.groups)
   // An invitation makes nobody an administrator.
   const names = (value?.groups ?? []).filter(({ role }) => role === null).map(({ name }) => name)
@@ -106,19 +115,50 @@ const InviteDialog = (dialog: DialogProps) => {
       call={(values) => {
         const { email: to = '', language: chosen = '' } = values
         const groups = chosenGroups(values)
-        return calls.invite({ email: to.trim(), groups, ...(isLanguage(chosen) && { language: chosen }) })
+        // Without a choice, those of an earlier invitation stay.
+        return calls.invite({
+          email: to.trim(),
+          ...(groups.length > 0 && { groups }),
+          ...(isLanguage(chosen) && { language: chosen }),
+        })
       }}
       done={({ email: to = '' }) => fill(invite.done, { email: to.trim() })}
     >
       <Field name="email" label={email} type="email" autoComplete="off" maxLength={254} focused />
       {names.length > 0 && <GroupChoices label={invite.groups} names={names} />}
-      <SelectField
-        name="language"
-        label={invite.language}
-        hint={invite.languageHint}
-        choices={languages.map((code) => ({ value: code, label: ownNameOf(code), lang: code }))}
-        defaultValue={language}
-      />
+      <LanguageField />
+    </ChangeDialog>
+  )
+}
+
+const LanguageField = () => {
+  const { invite } = useWords('admin')
+  const { language } = useSettings()
+  return (
+    <SelectField
+      name="language"
+      label={invite.language}
+      hint={invite.languageHint}
+      choices={languages.map((code) => ({ value: code, label: ownNameOf(code), lang: code }))}
+      defaultValue={language}
+    />
+  )
+}
+
+/** A new link; the groups stay. */
+const SendAgainDialog = ({ email, ...dialog }: DialogProps & { email: string }) => {
+  const { invite } = useWords('admin')
+  return (
+    <ChangeDialog
+      {...dialog}
+      title={fill(invite.againTitle, { email })}
+      lead={invite.againLead}
+      told={invite.told}
+      submit={invite.submit}
+      call={({ language = '' }) => calls.invite({ email, ...(isLanguage(language) && { language }) })}
+      done={() => fill(invite.done, { email })}
+    >
+      <LanguageField />
     </ChangeDialog>
   )
 }

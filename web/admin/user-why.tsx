@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { AdminObstacle, UserAction } from '#contract/admin/admin-bodies.js'
+import { labelIn } from '#contract/field-labels.js'
 import { Button } from '../components/button.js'
 import { AlertIcon, CheckIcon } from '../components/icons.js'
 import { Panel } from '../components/panel.js'
@@ -12,7 +13,7 @@ import { ActionDialog, type UserProps } from './user-changes.js'
 export const UserWhy = (props: UserProps) => {
   const words = useWords('admin').user
   const [asked, setAsked] = useState<UserAction>()
-  const sentenceOf = useObstacleSentence()
+  const sentenceOf = useObstacleSentence(props.user)
   const { why, self } = props.user
   return (
     <Panel title={words.whyHeading} step={why.map(({ code }) => code).join()}>
@@ -45,12 +46,16 @@ const Solution = ({ obstacle: { solvedBy }, isPossible, onAsk }: SolutionProps) 
   return <Button onPress={() => onAsk(solvedBy)}>{`${words.solvedBy[solvedBy]}…`}</Button>
 }
 
-const useObstacleSentence = () => {
+const useObstacleSentence = ({ fieldDefinitions }: UserProps['user']) => {
   const words = useWords('admin').user
-  const { locale } = useSettings()
+  const { locale, language } = useSettings()
+  const labelOf = (key: string) =>
+    labelIn(fieldDefinitions.find((each) => each.key === key)?.labels ?? {}, language, key)
+  const named = (code: string, subject: string | null) =>
+    code === 'must_give_fields' ? subject?.split(', ').map(labelOf).join(', ') : subject
   return ({ code, subject, until, since, count, detail, message }: AdminObstacle) =>
     fill(Object.hasOwn(words.obstacles, code) ? words.obstacles[code] : message, {
-      subject: subject ?? '',
+      subject: named(code, subject) ?? '',
       until: until === null ? '' : fullDate(until, locale),
       since: since === null ? '' : fullDate(since, locale),
       count: `${count ?? ''}`,

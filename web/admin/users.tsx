@@ -11,6 +11,7 @@ import { Loaded, Screen } from './screen.js'
 import { type Column, PagedTable } from './table.js'
 import { usePages, useRead } from './use-read.js'
 import { Ago, GroupNames, StateBadge, UserLink } from './user-cells.js'
+import { WithoutAccount } from './without-account.js'
 
 type Filter = Record<'search' | 'group' | 'state' | 'factor', string>
 
@@ -19,24 +20,28 @@ export const UsersScreen = ({ query }: Pick<Place, 'query'>) => {
   const { search = '', group = '', state = '', factor = '' } = query
   const [typed, setTyped] = useState<Filter>({ search, group, state, factor })
   const settled = useDebounced(JSON.stringify({ ...typed, search: typed.search.trim() }))
+  const asked: Filter = JSON.parse(settled)
   useEffect(() => replaceQuery('users', JSON.parse(settled)), [settled])
   const columns = useColumns()
-  const { items, ...pages } = usePages((after) => askForUsers(JSON.parse(settled), after), settled)
+  const { items, ...pages } = usePages((after) => askForUsers(asked, after), settled)
   return (
     <Screen title={words.users}>
       <section class="panel">
         <UserFilter filter={typed} onChange={(change) => setTyped((known) => ({ ...known, ...change }))} />
         <Loaded value={items} {...pages}>
           {(users) => (
-            <PagedTable
-              caption={words.users}
-              columns={columns}
-              rows={users}
-              keyOf={({ id }) => id}
-              empty={words.userList.empty}
-              next={pages.next}
-              onMore={pages.loadMore}
-            />
+            <>
+              {users.length === 0 && asked.search.includes('@') && <WithoutAccount search={asked.search} />}
+              <PagedTable
+                caption={words.users}
+                columns={columns}
+                rows={users}
+                keyOf={({ id }) => id}
+                empty={words.userList.empty}
+                next={pages.next}
+                onMore={pages.loadMore}
+              />
+            </>
           )}
         </Loaded>
       </section>

@@ -41,14 +41,18 @@ const whyRefused = (
 const invite = (context: CommandContext, { address, language, groups }: Invited, { json }: Output) => {
   const email = emailFrom(address)
   return withStores(context, 'service', async ({ invitations, addresses }) => {
-    const invitation = await invitations.invite(email, { ...operator(context), language }, groups)
+    const invitation = await invitations.invite(
+      email,
+      { ...operator(context), language },
+      groups.length > 0 ? groups : undefined,
+    )
     if (isRefused(invitation)) throw new CommandFailure(whyRefused(invitation, email.email))
     const link = addresses('invite', invitation.token)
     const expiresAt = invitation.expiresAt.toISOString()
     await print(
       context.stdout,
       json
-        ? printableJson({ email: email.email, groups, link, expiresAt })
+        ? printableJson({ email: email.email, groups: invitation.groups, link, expiresAt })
         : `Invited ${email.email}. A running service sends the mail. The link works once, until ${expiresAt}:\n${link}`,
     )
     return 0

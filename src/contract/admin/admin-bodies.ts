@@ -72,6 +72,15 @@ export const AdminUsers = Type.Object(
           'Null on the last page. With `state=active` or `factor=none` a page may have few users, or none, and others follow.',
       }),
     ),
+    withoutAccount: Nullable(
+      Type.Object(
+        { email: Type.String(), invitedAt: Nullable(Moment), registeredAt: Nullable(Moment) },
+        {
+          description:
+            'For a whole address that no user has: an open invitation, or a registration that is not confirmed',
+        },
+      ),
+    ),
   },
   { title: 'AdminUsers' },
 )
@@ -82,6 +91,9 @@ const obstacleCodes = [
   'disabled',
   'no_password',
   'must_add_factor',
+  'must_give_fields',
+  'must_agree_to_terms',
+  'no_access',
   'mails_waiting',
   'mail_refused',
   'mail_given_up',
@@ -97,11 +109,18 @@ export const AdminObstacle = Type.Object(
   {
     code: OneOf<ObstacleCode>(obstacleCodes),
     message: Type.String({ description: 'A sentence in English, as `latchkey user show` prints it' }),
-    subject: Nullable(Type.String({ description: 'The name, the address or the network that a limit refuses' })),
+    subject: Nullable(
+      Type.String({
+        description:
+          'The name, the address or the network that a limit refuses; the application; the fields; the version of the terms',
+      }),
+    ),
     until: Nullable(Moment),
     since: Nullable(Moment),
     count: Nullable(Type.Integer({ description: 'How many mails wait' })),
-    detail: Nullable(Type.String({ description: 'What the mail server answered' })),
+    detail: Nullable(
+      Type.String({ description: 'What the mail server answered; the groups that may use the application' }),
+    ),
     solvedBy: Nullable(
       OneOf(['enable', 'send-reset', 'clear-limits'], { description: 'Which change of the user would solve it' }),
     ),
@@ -199,7 +218,12 @@ export const AdminInvitations = Type.Object({ invitations: Type.Array(AdminInvit
 export const AdminInvite = Type.Object(
   {
     email: Type.String({ maxLength: 254 }),
-    groups: Type.Optional(Type.Array(Group, { maxItems: mostGroups })),
+    groups: Type.Optional(
+      Type.Array(Group, {
+        maxItems: mostGroups,
+        description: 'Without it, those of the open invitation of this address stay',
+      }),
+    ),
     language: Type.Optional(OneOf(languages)),
   },
   { title: 'AdminInvite' },

@@ -76,9 +76,13 @@ export const createInvitations = (deps: Dependencies) => {
   const { database, users, mails, clock, groups: groupsNoun, events } = deps
 
   return {
-    /** Invites an address and mails the link; `token` is for the operator. An earlier invitation of the address is void. */
-    invite: (email: Email, client: Client, groups: readonly string[] = []) =>
+    /**
+     * Invites an address and mails the link; `token` is for the operator. An earlier invitation of the address is void; its groups
+     * stay if none are given.
+     */
+    invite: (email: Email, client: Client, given?: readonly string[]) =>
       database.transaction(async (sql) => {
+        const groups = given ?? (await store.lockByEmail(sql, email.key, clock.now(), null))[0]?.groups ?? []
         await events.holdActor(sql, client)
         const refused = await groupsNoun.refusalOfPromise(sql, email.email, groups)
         if (refused) return refused

@@ -96,11 +96,11 @@ const registerInvitations = (server: Server, { adminGuard, invitations }: Invita
   }))
 
   server.post(path, adminGuard.change({ schema: schemas.invite }), async (request, reply) => {
-    const { language, groups = [] } = request.body
+    const { language, groups } = request.body
     const email = readEmail(request.body.email)
     if (isRefused(email)) return invite.sendRefusal(reply, email)
     const client = { ...adminGuard.clientOf(request), ...(language && { language }) }
-    const invited = await invitations.invite(email, client, [...new Set(groups)].sort())
+    const invited = await invitations.invite(email, client, groups && [...new Set(groups)].sort())
     if (isRefused(invited)) return invite.sendRefusal(reply, refuse(invited.refused))
     return reply.status(201).send(invitationBody(invited))
   })

@@ -27,6 +27,7 @@ import type { Server } from '../../http/server.js'
 import { isUuid } from '../../lib/uuid.js'
 import { userBody } from './admin-bodies.js'
 import type { createUserActions, createUserDetails } from './admin-users.js'
+import type { createWithoutAccount } from './without-account.js'
 
 const look = routeRefusals(...lookRefusals)
 const action = routeRefusals(...changeRefusals, 'reason_required', 'account_disabled', 'too_many_mails')
@@ -171,18 +172,25 @@ type LookDependencies = {
   callers: Callers
   userSearch: UserSearch
   userDetails: ReturnType<typeof createUserDetails>
+  withoutAccount: ReturnType<typeof createWithoutAccount>
 }
 
 export const adminUsersRoutes = (
   server: Server,
   deps: LookDependencies & ChangeDependencies & GroupDependencies & FieldDependencies,
 ) => {
-  const { adminGuard, callers, userSearch, userDetails } = deps
+  const { adminGuard, callers, userSearch, userDetails, withoutAccount } = deps
 
   server.get(`${adminPath}/users`, adminGuard.look({ schema: schemas.list }), async (request, reply) => {
     const page = await userSearch.page(request.query)
     if (isRefused(page)) return look.sendRefusal(reply, page)
-    return { users: page.users.map(userBody), next: page.next }
+    const { search, after } = request.query
+    const isNobody = page.users.length === 0 && search !== undefined && after === undefined
+    return {
+      users: page.users.map(userBody),
+      next: page.next,
+      withoutAccount: isNobody ? await withoutAccount(search) : null,
+    }
   })
 
   server.get(`${adminPath}/users/:id`, adminGuard.look({ schema: schemas.details }), async (request, reply) => {

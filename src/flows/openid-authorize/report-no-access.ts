@@ -1,3 +1,4 @@
+import { noAccessReason } from '../../domain/applications/no-access.js'
 import type { SignedInUser } from '../../domain/authorization-requests/next-question.js'
 import type { Events } from '../../domain/events/events.js'
 import { createOncePerWindow } from '../../http/once-per-window.js'
@@ -19,7 +20,7 @@ export const createReportNoAccess = ({ events, clock }: Dependencies) => {
   return async ({ application, visitor }: Asking, { id: userId }: SignedInUser) => {
     if (!isNew(`${application.id} ${userId}`, reportWindow)) return
     const sessionId = visitor.caller?.sessionId
-    const reason = `${application.name}: no_access, the user is in none of its groups`
+    const reason = noAccessReason(application.name)
     await events.record(
       { kind: 'application_refused', userId, ...(sessionId !== undefined && { sessionId }), reason },
       visitor.client,

@@ -106,6 +106,9 @@ export const admin: Words['admin'] = {
     anyFactor: 'Mit und ohne',
     withoutFactor: 'Ohne zweiten Faktor',
     empty: 'Kein Konto gefunden.',
+    registered:
+      'Noch kein Konto: Jemand hat sich {ago} mit {email} registriert, und die Adresse ist nicht bestätigt. Link und Code stehen in der E-Mail; auf der Anmeldeseite kann sie neu angefordert werden.',
+    invited: 'Noch kein Konto: {email} wurde {ago} eingeladen, und der Link ist nicht benutzt.',
     active: 'Aktiv',
     disabled: 'Gesperrt',
     factors: { totp: 'Authenticator-App', passkey: 'Ein Passkey' },
@@ -125,6 +128,11 @@ export const admin: Words['admin'] = {
         'Das Konto hat kein Passwort. Es gibt andere Wege zur Anmeldung, oder ein neues Passwort mit einem Link per E-Mail.',
       must_add_factor:
         'Ein zweiter Faktor ist hier Pflicht, und das Konto hat keinen. Nach der nächsten Anmeldung wird darum gebeten, einen einzurichten.',
+      must_give_fields: 'Pflichtangaben fehlen: {subject}. Danach wird bei der nächsten Anmeldung gefragt.',
+      must_agree_to_terms:
+        'Den Bedingungen (Version {subject}) ist nicht zugestimmt. Danach wird bei der nächsten Anmeldung gefragt.',
+      no_access:
+        'Der Benutzer wollte {subject} benutzen und darf es nicht: Es ist für Mitglieder dieser Gruppen: {detail}',
       mails_waiting:
         'E-Mails an diesen Benutzer warten seit {since} auf den Mailserver: {count}. Der letzte Versuch ist gescheitert: {detail}',
       mail_refused: 'Der Mailserver hat die letzte E-Mail an diesen Benutzer abgelehnt, am {since}: {detail}',
@@ -281,10 +289,14 @@ export const admin: Words['admin'] = {
     told: 'An die Adresse geht eine E-Mail mit einem Link.',
     language: 'Sprache der E-Mail',
     languageHint: 'Sie wird auch die Sprache des Kontos.',
-    groups: 'Gruppen des neuen Kontos',
+    groups: 'Gruppen des neuen Kontos. Ohne Auswahl bleiben die einer früheren Einladung',
     submit: 'Einladung senden',
     done: 'Die Einladung ist unterwegs an {email}.',
     empty: 'Keine Einladung ist offen.',
+    again: 'Erneut senden',
+    againOf: 'Die Einladung von {email} erneut senden',
+    againTitle: 'Die Einladung von {email} erneut senden?',
+    againLead: 'Ein neuer Link wird gesendet, und der alte gilt nicht mehr. Die Gruppen bleiben.',
     withdraw: 'Zurückziehen',
     withdrawOf: 'Zurückziehen der Einladung von {email}',
     withdrawTitle: 'Einladung von {email} zurückziehen?',

@@ -119,6 +119,9 @@ export const admin = {
     anyFactor: 'With and without',
     withoutFactor: 'Without a second factor',
     empty: 'No user is found.',
+    registered:
+      'No account yet: someone registered with {email} {ago}, and the address is not confirmed. The link or code is in the email; it can be asked for again on the sign-in page.',
+    invited: 'No account yet: {email} was invited {ago}, and the link is not used.',
     active: 'Active',
     disabled: 'Disabled',
     factors: { totp: 'App', passkey: 'Passkey' },
@@ -138,6 +141,10 @@ export const admin = {
         'The account has no password. The user can sign in in another way, or choose a password with a mailed link.',
       must_add_factor:
         'A second factor is required here, and the account has none. The user is asked to add one after the next sign-in.',
+      must_give_fields: 'Required details are missing: {subject}. The user is asked for them at the next sign-in.',
+      must_agree_to_terms:
+        'The user has not agreed to the terms (version {subject}), and is asked to at the next sign-in.',
+      no_access: 'The user tried to use {subject} and may not: it is for members of these groups: {detail}',
       mails_waiting:
         'Emails to this user wait for the mail server since {since}: {count}. The last attempt failed: {detail}',
       mail_refused: 'The mail server refused the last email to this user on {since}: {detail}',
@@ -293,10 +300,14 @@ export const admin = {
     told: 'The invited person gets an email with a link.',
     language: 'Language of the email',
     languageHint: 'The account gets it as its language, too.',
-    groups: 'Groups of the new account',
+    groups: 'Groups of the new account. Without a choice, those of an earlier invitation stay',
     submit: 'Send the invitation',
     done: 'The invitation is on its way to {email}.',
     empty: 'No invitation is open.',
+    again: 'Send again',
+    againOf: 'Send the invitation of {email} again',
+    againTitle: 'Send the invitation of {email} again?',
+    againLead: 'A new link is sent, and the old one does not work any more. The groups stay.',
     withdraw: 'Withdraw',
     withdrawOf: 'Withdraw the invitation of {email}',
     withdrawTitle: 'Withdraw the invitation of {email}?',

@@ -106,6 +106,9 @@ export const admin: Words['admin'] = {
     anyFactor: 'Avec et sans',
     withoutFactor: 'Sans second facteur',
     empty: 'Aucun utilisateur trouvé.',
+    registered:
+      'Pas encore de compte : quelqu’un s’est inscrit avec {email} {ago}, et l’adresse n’est pas confirmée. Le lien et le code sont dans l’e-mail ; on peut le redemander sur la page de connexion.',
+    invited: 'Pas encore de compte : {email} a été invité {ago}, et le lien n’est pas utilisé.',
     active: 'Actif',
     disabled: 'Désactivé',
     factors: { totp: 'Application', passkey: 'Clé d’accès' },
@@ -125,6 +128,12 @@ export const admin: Words['admin'] = {
         'Le compte n’a pas de mot de passe. L’utilisateur peut se connecter autrement, ou en choisir un avec un lien envoyé par e-mail.',
       must_add_factor:
         'Un second facteur est obligatoire ici, et le compte n’en a pas. L’utilisateur devra en ajouter un après la prochaine connexion.',
+      must_give_fields:
+        'Des informations obligatoires manquent : {subject}. Elles sont demandées à la prochaine connexion.',
+      must_agree_to_terms:
+        'L’utilisateur n’a pas accepté les conditions (version {subject}) ; cela lui est demandé à la prochaine connexion.',
+      no_access:
+        'L’utilisateur a voulu utiliser {subject} et n’en a pas le droit : c’est réservé aux membres de ces groupes : {detail}',
       mails_waiting:
         'Des e-mails à cet utilisateur attendent le serveur de messagerie depuis le {since} : {count}. Le dernier essai a échoué : {detail}',
       mail_refused: 'Le serveur de messagerie a refusé le dernier e-mail à cet utilisateur, le {since} : {detail}',
@@ -282,10 +291,14 @@ export const admin: Words['admin'] = {
     told: 'La personne invitée reçoit un e-mail avec un lien.',
     language: 'Langue de l’e-mail',
     languageHint: 'Elle devient aussi la langue du compte.',
-    groups: 'Groupes du nouveau compte',
+    groups: 'Groupes du nouveau compte. Sans choix, ceux d’une invitation précédente restent',
     submit: 'Envoyer l’invitation',
     done: 'L’invitation est en route vers {email}.',
     empty: 'Aucune invitation n’est ouverte.',
+    again: 'Renvoyer',
+    againOf: 'Renvoyer l’invitation de {email}',
+    againTitle: 'Renvoyer l’invitation de {email} ?',
+    againLead: 'Un nouveau lien est envoyé, et l’ancien ne fonctionne plus. Les groupes restent.',
     withdraw: 'Retirer',
     withdrawOf: 'Retirer l’invitation de {email}',
     withdrawTitle: 'Retirer l’invitation de {email} ?',

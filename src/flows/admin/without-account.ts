@@ -1,0 +1,29 @@
+import type { AdminUsers } from '../../contract/admin/admin-bodies.js'
+import { isRefused } from '../../contract/outcome.js'
+import type { Invitations } from '../../domain/invitations/invitations.js'
+import { registrationLifetime } from '../../domain/registrations/registrations.js'
+import type { createWaitingRegistrations } from '../../domain/registrations/waiting-registrations.js'
+import { readEmail } from '../../domain/users/email.js'
+import { later } from '../../lib/clock.js'
+
+type Dependencies = {
+  invitations: Pick<Invitations, 'ofEmails'>
+  waitingRegistrations: Pick<ReturnType<typeof createWaitingRegistrations>, 'ofEmails'>
+}
+
+/** What is known about an address that no user has: who calls a helpdesk may only think that they have an account. */
+export const createWithoutAccount =
+  ({ invitations, waitingRegistrations }: Dependencies) =>
+  async (search: string): Promise<AdminUsers['withoutAccount']> => {
+    const email = readEmail(search.trim())
+    if (isRefused(email)) return null
+    const [invitation] = await invitations.ofEmails([email.email])
+    const registrations = await waitingRegistrations.ofEmails([email.email])
+    const registration = registrations.filter(({ confirmedAt }) => confirmedAt === null).at(-1)
+    if (!invitation && !registration) return null
+    return {
+      email: email.email,
+      invitedAt: invitation?.createdAt.toISOString() ?? null,
+      registeredAt: registration ? later(registration.expiresAt, -registrationLifetime).toISOString() : null,
+    }
+  }
