@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createServiceClient, type ServiceClient } from '#service/service.js'
+import { eventsAsTable } from '../../src/commands/operations/event-lines.js'
 import { newServiceKey, type ServiceScope, serviceScopes } from '../../src/domain/service-keys/service-keys.js'
 import { minutes } from '../../src/lib/durations.js'
 import { idOf, joinGroup } from '../support/administrators.js'
@@ -155,6 +156,9 @@ describe('users', () => {
     expect(text).not.toContain('left')
     const seen = (await latchkey.app.nouns.events.allOf(id, 10)).filter(({ kind }) => kind === 'user_disabled')
     expect(seen).toMatchObject([{ ip: 'command line', userAgent: '', actorKey: 'hr' }])
+    const span = { since: new Date(0), until: new Date('2100-01-01'), limit: 1 }
+    const listed = await latchkey.app.nouns.events.between({ ...span, kinds: ['user_disabled'] })
+    expect(eventsAsTable(listed)).toContain('(service key hr)')
     const written = "select actor_reason, actor_key from events where user_id = $1 and kind = 'user_disabled'"
     expect(await latchkey.sql.query(written, [id])).toEqual([{ actor_reason: 'left', actor_key: 'hr' }])
     expect(await service.users.enable(id)).toEqual({ id, disabled: false })

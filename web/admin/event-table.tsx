@@ -68,9 +68,12 @@ const Where = ({ event }: { event: AdminEvent }) => {
   )
 }
 
-/** An administrator, or the name of a service key. */
-const Actor = ({ event: { actorId, actor, actorKey } }: { event: AdminEvent }) =>
-  actorId === null ? <span>{actorKey ?? '–'}</span> : <UserLink id={actorId} username={actor ?? actorId} />
+/** An administrator, or a service key: a user may have the name of a key. */
+const Actor = ({ event: { actorId, actor, actorKey } }: { event: AdminEvent }) => {
+  const { serviceKey } = useWords('admin').eventList
+  if (actorId !== null) return <UserLink id={actorId} username={actor ?? actorId} />
+  return <span>{actorKey === null ? '–' : fill(serviceKey, { name: actorKey })}</span>
+}
 
 const useColumns = (about: string | undefined): Column<AdminEvent>[] => {
   const { columns } = useWords('admin')

@@ -26,7 +26,8 @@ export const eventAsJson = (event: StoredEvent) => printableJson(eventAsObject(e
 
 /** What a command did came from no address: the account of the operator says more. So does the name of an administrator or of a key. */
 const originOf = ({ ip, userAgent, actor, actorKey }: StoredEvent) => {
-  const who = ip === commandLine ? userAgent : (actor ?? actorKey)
+  const key = actorKey === null ? null : `service key ${actorKey}`
+  const who = ip === commandLine ? userAgent : (actor ?? key)
   return who === null ? ip : `${ip} (${who})`
 }
 

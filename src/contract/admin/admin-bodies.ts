@@ -142,7 +142,7 @@ export const AdminEvent = Type.Object(
     userId: Nullable(Id),
     username: Nullable(Type.String()),
     actorId: Nullable(Id),
-    actor: Nullable(Type.String({ description: 'The username that the administrator has now' })),
+    actor: Nullable(Type.String({ description: 'The username that the administrator had then' })),
     actorKey: Nullable(Type.String({ description: 'The name of the service key, for what another program did' })),
     actorReason: Nullable(Type.String()),
     sessionId: Nullable(Id),

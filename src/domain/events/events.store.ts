@@ -15,7 +15,7 @@ export type EventRow = {
   user_agent: string
   created_at: Date
   actor_id: string | null
-  actor: string | null
+  actor_name: string | null
   actor_key: string | null
   actor_reason: string | null
 }
@@ -33,8 +33,7 @@ const columns = selectList<EventRow>({
   user_agent: true,
   created_at: true,
   actor_id: true,
-  // The name that the administrator has now.
-  actor: '(select actor.username from users as actor where actor.id = actor_id)',
+  actor_name: true,
   actor_key: true,
   actor_reason: true,
 })
@@ -62,8 +61,9 @@ export const insertEvent = (
   sql.query<{ username: string | null }>(
     `with held as (select id, username from users where id = $3 for key share)
      insert into events (id, kind, user_id, username, name_mark, session_id, reason, request_id, ip, user_agent, created_at,
-       log_pending, actor_id, actor_reason, actor_key)
-     select $1, $2, u.id, u.username, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14
+       log_pending, actor_id, actor_reason, actor_key, actor_name)
+     select $1, $2, u.id, u.username, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+       (select actor.username from users as actor where actor.id = $12)
      from (select $3::uuid as wanted) as given left join held as u on u.id = wanted
      where wanted is null or u.id is not null
      returning username`,

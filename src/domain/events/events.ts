@@ -73,7 +73,7 @@ export type StoredEvent = {
   ip: string
   userAgent: string
   createdAt: Date
-  /** The administrator who did it, with the name that they have now and the reason that they gave. */
+  /** The administrator who did it, with the name that they had then and the reason that they gave. */
   actorId: string | null
   actor: string | null
   /** The name of the service key with which another program did it. */
@@ -94,7 +94,7 @@ const fromRow = (row: store.EventRow): StoredEvent => ({
   userAgent: row.user_agent,
   createdAt: row.created_at,
   actorId: row.actor_id,
-  actor: row.actor,
+  actor: row.actor_name,
   actorKey: row.actor_key,
   actorReason: row.actor_reason,
 })

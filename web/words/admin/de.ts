@@ -392,6 +392,7 @@ export const admin: Words['admin'] = {
     caption: 'Ereignisse, das neueste zuerst',
     commandLine: 'Befehlszeile',
     service: 'Der Dienst',
+    serviceKey: 'Dienstschlüssel {name}',
     because: 'Angegebener Grund: {reason}',
   },
   kinds: {

@@ -406,6 +406,7 @@ export const admin = {
     caption: 'Events, newest first',
     commandLine: 'Command line',
     service: 'The service',
+    serviceKey: 'Service key {name}',
     because: 'Reason given: {reason}',
   },
   kinds: {

@@ -389,6 +389,7 @@ export const admin: Words['admin'] = {
     caption: 'Événements, le plus récent d’abord',
     commandLine: 'Ligne de commande',
     service: 'Le service',
+    serviceKey: 'Clé de service {name}',
     because: 'Motif indiqué : {reason}',
   },
   kinds: {
