@@ -136,13 +136,13 @@ describe('users', () => {
     expect((await act(id, 'disable', { reason: 'x'.repeat(201) })).body.code).toBe('bad_request')
     expect((await act(id, 'disable', { reason: ' ' })).body.code).toBe('bad_request')
 
-    expect((await act(id, 'reset-factors')).status).toBe(204)
+    for (const _ of [1, 2]) expect((await act(id, 'reset-factors')).status).toBe(204)
     await latchkey.mailTo(email, /An administrator/)
-    expect((await act(id, 'disable', { reason: 'left the company' })).status).toBe(204)
+    for (const _ of [1, 2]) expect((await act(id, 'disable', { reason: 'left the company' })).status).toBe(204)
     await latchkey.mailTo(email, /was disabled/)
     expect((await signIn('ben')).status).toBe(401)
     expect((await act(id, 'send-reset')).body.code).toBe('account_disabled')
-    expect((await act(id, 'enable', {})).status).toBe(204)
+    for (const _ of [1, 2]) expect((await act(id, 'enable', {})).status).toBe(204)
     await latchkey.mailTo(email, /can be used again/)
     expect((await signIn('ben')).status).toBe(200)
     expect((await act(id, 'end-sessions')).status).toBe(204)
@@ -158,7 +158,7 @@ describe('users', () => {
       username: 'ben',
     })
     for (const kind of ['user_enabled', 'sessions_ended', 'factors_reset', 'reset_requested'])
-      expect((await eventsOf(id, kind))[0], kind).toMatchObject({ actorId: root.id })
+      expect(await eventsOf(id, kind), kind).toMatchObject([{ actorId: root.id }])
     // The user sees that it was an administrator, and neither why nor from where.
     const { tab: own } = await signIn('ben')
     const seen = JSON.stringify((await own.get('/api/auth/events')).body) + (await own.get('/api/auth/export')).text

@@ -43,6 +43,7 @@ export const createLockDown = ({ accountChanges, userChanges, undos, resetLinks 
      */
     enable: (actor: OperatorContext, { keepsPassword = false } = {}) =>
       byOperator(actor, ['user_enabled', 'password_expired'], async (sql, user) => {
+        if (!user.disabled) return { result: { wasDisabled: false, isReset: false }, changes: {} }
         const hasPassword = user.passwordHash !== undefined
         const isExpired = hasPassword && user.passwordDistrusted && !keepsPassword
         const isReset = user.lockedDownAt !== undefined && (isExpired || !hasPassword)
@@ -51,7 +52,7 @@ export const createLockDown = ({ accountChanges, userChanges, undos, resetLinks 
         const sent = isReset ? await resetLinks.sendInside(sql, user, actor.client) : undefined
         if (isRefused(sent)) return sent
         return {
-          result: { wasDisabled: user.disabled, isReset },
+          result: { wasDisabled: true, isReset },
           changes: { user_enabled: noticeOf(actor), ...(isExpired && { password_expired: { mail: null } }) },
         }
       }),

@@ -28,8 +28,9 @@ export const createOperatorChanges = (deps: Dependencies) => {
     /** The result says whether the user was disabled before. */
     disable: (actor: OperatorContext) =>
       byOperator(actor, 'user_disabled', async (sql, user) => {
+        if (user.disabled) return { result: true, changes: {} }
         await userChanges.disable(sql, user.id)
-        return { result: user.disabled, changes: { user_disabled: noticeOf(actor) } }
+        return { result: false, changes: { user_disabled: noticeOf(actor) } }
       }),
 
     setEmail: (actor: OperatorContext, { from, email, isFinal }: NewEmail) => {

@@ -16,6 +16,9 @@ type Dependencies = {
   providerName: (provider: ProviderId) => string
 }
 
+/** Of what was not there, no user is told. */
+const factorsReset = (factors: readonly ChangedFactor[]) => (factors.length > 0 ? { factors_reset: { factors } } : {})
+
 /** What operators can take away of what an account signs in with. */
 export const createOperatorFactorChanges = (deps: Dependencies) => {
   const { accountChanges, identityLinks, userChanges, factors, passkeys, providerName } = deps
@@ -39,14 +42,14 @@ export const createOperatorFactorChanges = (deps: Dependencies) => {
           ...(hadTotp ? (['totp'] as const) : []),
           ...(removedPasskeys > 0 ? (['passkey'] as const) : []),
         ]
-        return { result: removedPasskeys, changes: { factors_reset: { factors: removed } } }
+        return { result: removedPasskeys, changes: factorsReset(removed) }
       }),
 
     /** Removes two-step sign-in by codes, and leaves passkeys. */
     resetTotp: (actor: OperatorContext) =>
       byOperator(actor, 'factors_reset', async (sql, { id }) => {
         const removed: ChangedFactor[] = (await factors.remove(sql, id)) ? ['totp'] : []
-        return { changes: { factors_reset: { factors: removed } } }
+        return { changes: factorsReset(removed) }
       }),
 
     /** A sign-in there with the same address does not link it again. */
