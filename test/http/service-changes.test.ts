@@ -271,6 +271,24 @@ describe('invitations', () => {
     expect(await codeOf(invitations.create({ email, groups: ['staff'] }))).toBe('403 scope_required')
     expect(await codeOf(invitations.create({ email }))).toBe('done')
   })
+
+  it('again keep the groups unless others are named, and a key that may not give groups takes none', async () => {
+    const email = 'again@example.com'
+    await service.invitations.create({ email, groups: ['staff'] })
+    expect(await codeOf(clientWith(inviting).invitations.create({ email }))).toBe('403 scope_required')
+    expect(await codeOf(clientWith(inviting).invitations.create({ email, groups: [] }))).toBe('403 scope_required')
+    expect((await service.invitations.create({ email })).groups).toEqual(['staff'])
+    expect((await service.invitations.create({ email, groups: [] })).groups).toEqual([])
+    expect(await codeOf(clientWith(inviting).invitations.create({ email }))).toBe('done')
+  })
+
+  it('do not flood a mailbox: after five in a day the invitation stays as it is', async () => {
+    const invite = (tag: number) => codeOf(service.invitations.create({ email: `mailbox+${tag}@example.com` }))
+    for (let tag = 1; tag <= 5; tag += 1) expect(await invite(tag)).toBe('done')
+    const before = await service.invitations.list()
+    expect([await invite(6), await invite(1)]).toEqual(['409 too_many_mails', '409 too_many_mails'])
+    expect(await service.invitations.list()).toEqual(before)
+  })
 })
 
 it('a program learns when the service is away, or something else answers', async () => {

@@ -21,11 +21,11 @@ import { languageCodes, readLanguage } from './language-option.js'
 
 type Output = { json: boolean }
 
-type Invited = { address: string; language: Language; groups: readonly string[] }
+type Invited = { address: string; language: Language; groups: readonly string[] | undefined }
 
 const whyRefused = (
   refusal:
-    | Refused<'has_account' | 'too_many_groups' | 'group_of_administrators'>
+    | Refused<'has_account' | 'too_many_groups' | 'group_of_administrators' | 'too_many_mails'>
     | (Refused<'no_group'> & { group: string }),
   email: string,
 ) => {
@@ -35,17 +35,15 @@ const whyRefused = (
     return `These are too many groups: an access token must stay under ${longestAccessToken} bytes.`
   if (refusal.refused === 'group_of_administrators')
     return 'An invitation does not make administrators. Add the user to the group when the account is there: latchkey user groups'
+  if (refusal.refused === 'too_many_mails')
+    return `${email} has got as many invitations as an address may get in a day. Nothing was sent.`
   return `${email} has an account. Nothing was sent.`
 }
 
 const invite = (context: CommandContext, { address, language, groups }: Invited, { json }: Output) => {
   const email = emailFrom(address)
   return withStores(context, 'service', async ({ invitations, addresses }) => {
-    const invitation = await invitations.invite(
-      email,
-      { ...operator(context), language },
-      groups.length > 0 ? groups : undefined,
-    )
+    const invitation = await invitations.invite(email, { ...operator(context), language }, groups)
     if (isRefused(invitation)) throw new CommandFailure(whyRefused(invitation, email.email))
     const link = addresses('invite', invitation.token)
     const expiresAt = invitation.expiresAt.toISOString()
@@ -97,7 +95,8 @@ latchkey invite --revoke EMAIL [--json]
 Mails a link with which the owner of the address can create an account, and prints it. This works with every value of
 REGISTRATION and for every domain. The link works once, for 7 days and for this address only. It does not prove the address:
 the mail that confirms it follows as usual. With a provider that has verified the address, the link is not even needed.
-A new invitation replaces the one before it. An invitation is used up when the account is created.
+A new invitation replaces the one before it, and keeps its groups unless you name others. An invitation is used up when the account
+is created. An address gets at most five in a day.
 
   --group NAME      the account that is created with it is in this group; can be given several times
   --language CODE   language of the mail, by default en
@@ -123,7 +122,7 @@ A new invitation replaces the one before it. An invitation is used up when the a
       throw new UsageFault('--list and --revoke go with no other option than --json.')
     if (lists) return list(context, { json })
     if (revoked !== undefined) return revoke(context, revoked, { json })
-    const groups = [...new Set((group ?? []).map(groupNameFrom))].sort()
+    const groups = group && [...new Set(group.map(groupNameFrom))].sort()
     return invite(
       context,
       { address: positionals[0] ?? '', language: readLanguage(language ?? 'en'), groups },

@@ -214,7 +214,7 @@ export type AdminInvitation = Static<typeof AdminInvitation>
 
 /** `GET /invitations` */
 export const AdminInvitations = Type.Object({ invitations: Type.Array(AdminInvitation) }, { title: 'AdminInvitations' })
-/** `POST /invitations`: 201 with the invitation. The link is in the mail only. */
+/** `POST /invitations`: 201 with the invitation. The link is in the mail only. Without `groups`, those of the open invitation stay. */
 export const AdminInvite = Type.Object(
   {
     email: Type.String({ maxLength: 254 }),

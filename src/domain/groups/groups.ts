@@ -40,30 +40,39 @@ const removeGroup = ({ database, events, administrators }: Removal, name: string
 export type Groups = ReturnType<typeof createGroups>
 
 /** The groups that an invitation promises to a new user. */
-const createPromises = ({ clock, events, administrators, tokens }: Dependencies) => ({
-  /** Whether they can be promised to a new user, whatever name its owner chooses. They are not deleted before the transaction ends. */
-  refusalOfPromise: async (sql: Transaction, email: string, names: readonly string[]) => {
-    if (names.some(administrators.roleOf)) return refuse('group_of_administrators')
-    const existing = (await store.holdGroups(sql, names, clock.now())).map(({ name }) => name)
-    const unknown = names.find((name) => !existing.includes(name))
-    if (unknown !== undefined) return refuse('no_group', { group: unknown })
-    const isTooMuch = names.length > mostGroups || !tokens.fits({ username: longestUsername, email, groups: names })
-    return isTooMuch ? refuse('too_many_groups') : undefined
-  },
-
+const createPromises = ({ clock, events, administrators, tokens }: Dependencies) => {
   /**
-   * To a new user. Only groups that existed at `promisedAt` and still do: a later group may have got the name of a deleted one. None
-   * of administrators, also if a setting has named it only since.
+   * Only groups that existed at `promisedAt` and still do: a later group may have got the name of a deleted one. None of
+   * administrators, also if a setting has named it only since.
    */
-  giveTo: async (sql: Transaction, userId: string, names: readonly string[], promisedAt: Date) => {
+  const stillPromised = async (sql: Transaction, names: readonly string[], promisedAt: Date) => {
     const wanted = names.filter((name) => administrators.roleOf(name) === undefined)
-    const existing = (await store.holdGroups(sql, wanted, promisedAt)).map(({ name }) => name)
-    if (existing.length === 0) return
-    await store.updateGroupsOfUser(sql, userId, existing)
-    const event = { kind: 'group_joined', userId, reason: existing.join(',') } as const
-    await events.recordInside(sql, event, { ip: '', userAgent: 'invitation' })
-  },
-})
+    return (await store.holdGroups(sql, wanted, promisedAt)).map(({ name }) => name)
+  }
+
+  return {
+    stillPromised,
+
+    /** Whether they can be promised to a new user, whatever name its owner chooses. They are not deleted before the transaction ends. */
+    refusalOfPromise: async (sql: Transaction, email: string, names: readonly string[]) => {
+      if (names.some(administrators.roleOf)) return refuse('group_of_administrators')
+      const existing = (await store.holdGroups(sql, names, clock.now())).map(({ name }) => name)
+      const unknown = names.find((name) => !existing.includes(name))
+      if (unknown !== undefined) return refuse('no_group', { group: unknown })
+      const isTooMuch = names.length > mostGroups || !tokens.fits({ username: longestUsername, email, groups: names })
+      return isTooMuch ? refuse('too_many_groups') : undefined
+    },
+
+    /** To a new user, as far as they are still promised. */
+    giveTo: async (sql: Transaction, userId: string, names: readonly string[], promisedAt: Date) => {
+      const existing = await stillPromised(sql, names, promisedAt)
+      if (existing.length === 0) return
+      await store.updateGroupsOfUser(sql, userId, existing)
+      const event = { kind: 'group_joined', userId, reason: existing.join(',') } as const
+      await events.recordInside(sql, event, { ip: '', userAgent: 'invitation' })
+    },
+  }
+}
 
 /**
  * A group is a name and its members. The names stand in the row of each member: a sign-in that waits for that row sees them as

@@ -1,7 +1,8 @@
-import { type Refused, refuse } from '../../contract/outcome.js'
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
+import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
 import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import type { Events } from '../events/events.js'
 import type { Groups } from '../groups/groups.js'
@@ -32,7 +33,7 @@ type Dependencies = {
   mails: Pick<Mails, 'queue'>
   clock: Clock
   gate: RegistrationGate
-  groups: Pick<Groups, 'giveTo' | 'refusalOfPromise'>
+  groups: Pick<Groups, 'giveTo' | 'refusalOfPromise' | 'stillPromised'>
   events: Pick<Events, 'holdActor' | 'recordInside'>
 }
 
@@ -69,35 +70,55 @@ const createAdmission = ({ clock, gate, groups }: Dependencies) => ({
   },
 })
 
+/** Mails the link; `token` is for the operator. An earlier invitation of the address is void, and refused changes nothing. */
+const createInviting = ({ database, users, mails, clock, groups: groupsNoun, events }: Dependencies) => {
+  const replace = async (sql: Transaction, email: Email, client: Client, groups: readonly string[]) => {
+    const refused = await groupsNoun.refusalOfPromise(sql, email.email, groups)
+    if (refused) return refused
+    if (await users.findByEmail(sql, email.email)) return refuse('has_account')
+    const now = clock.now()
+    const token = randomToken()
+    const expiresAt = later(now, lifetime)
+    const tokenHash = fingerprint(token)
+    await store.replace(sql, { email: email.email, emailKey: email.key, groups, tokenHash, now, expiresAt })
+    const values = { token, validFor: lifetime }
+    const mail = { to: email.email, userId: null, template: 'invitation', values, client } as const
+    if (isRefused(await mails.queue(sql, mail))) return refuse('too_many_mails')
+    const reason = groups.length > 0 ? { reason: `groups ${groups.join(',')}` } : {}
+    await events.recordInside(sql, { kind: 'user_invited', ...reason }, { ...client, typedName: email.email })
+    return { email: email.email, token, groups, createdAt: now, expiresAt }
+  }
+
+  const lockOpen = async (sql: Transaction, { key }: Email) => (await store.lockByEmail(sql, key, clock.now(), null))[0]
+
+  return {
+    /** Without `groups`, the address keeps those of its open invitation. */
+    invite: (email: Email, client: Client, groups?: readonly string[]) =>
+      commitUnlessRefused(database, async (sql) => {
+        await events.holdActor(sql, client)
+        const open = groups ? undefined : await lockOpen(sql, email)
+        const kept = open ? await groupsNoun.stillPromised(sql, open.groups, open.created_at) : []
+        return replace(sql, email, client, groups ?? kept)
+      }),
+
+    /** By who may not give groups, and takes none away either. */
+    inviteWithoutGroups: (email: Email, client: Client) =>
+      commitUnlessRefused(database, async (sql) => {
+        await events.holdActor(sql, client)
+        const open = await lockOpen(sql, email)
+        return open && open.groups.length > 0 ? refuse('invitation_has_groups') : replace(sql, email, client, [])
+      }),
+  }
+}
+
 export type Invitations = ReturnType<typeof createInvitations>
 
 /** An invitation opens the gate of registration for one address, once. It does not prove the address. */
 export const createInvitations = (deps: Dependencies) => {
-  const { database, users, mails, clock, groups: groupsNoun, events } = deps
+  const { database, clock, events } = deps
 
   return {
-    /**
-     * Invites an address and mails the link; `token` is for the operator. An earlier invitation of the address is void; its groups
-     * stay if none are given.
-     */
-    invite: (email: Email, client: Client, given?: readonly string[]) =>
-      database.transaction(async (sql) => {
-        const groups = given ?? (await store.lockByEmail(sql, email.key, clock.now(), null))[0]?.groups ?? []
-        await events.holdActor(sql, client)
-        const refused = await groupsNoun.refusalOfPromise(sql, email.email, groups)
-        if (refused) return refused
-        if (await users.findByEmail(sql, email.email)) return refuse('has_account')
-        const now = clock.now()
-        const token = randomToken()
-        const expiresAt = later(now, lifetime)
-        const tokenHash = fingerprint(token)
-        await store.replace(sql, { email: email.email, emailKey: email.key, groups, tokenHash, now, expiresAt })
-        const values = { token, validFor: lifetime }
-        await mails.queue(sql, { to: email.email, userId: null, template: 'invitation', values, client })
-        const reason = groups.length > 0 ? { reason: `groups ${groups.join(',')}` } : {}
-        await events.recordInside(sql, { kind: 'user_invited', ...reason }, { ...client, typedName: email.email })
-        return { email: email.email, token, groups, createdAt: now, expiresAt }
-      }),
+    ...createInviting(deps),
 
     /** The invitation of a link, while it can be used. Changes nothing. */
     find: async (token: string): Promise<(Invitation & { key: string }) | undefined> => {

@@ -20,8 +20,8 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   'session-stolen': { mails: 5, within: 1 * hours },
   // Someone who knows the password can begin a sign-in again and again.
   'sign-in-unfinished': { mails: 1, within: 1 * days },
-  // Only an operator causes it.
-  invitation: undefined,
+  // Whoever has a key, or the session of an administrator, must not be able to flood a mailbox of others.
+  invitation: { mails: 5, within: 1 * days },
   'confirm-email': { mails: 5, within: 1 * hours },
   'email-taken': { mails: 5, within: 1 * hours },
   'address-reserved': { mails: 5, within: 1 * hours },

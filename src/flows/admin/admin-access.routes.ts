@@ -34,6 +34,7 @@ const invite = routeRefusals(
   'no_group',
   'too_many_groups',
   'group_of_administrators',
+  'too_many_mails',
 )
 const uninvite = routeRefusals(...changeRefusals, 'email_shape')
 const newGroup = routeRefusals(...changeRefusals)

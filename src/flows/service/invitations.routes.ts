@@ -23,6 +23,7 @@ const invite = routeRefusals(
   'no_group',
   'too_many_groups',
   'group_of_administrators',
+  'too_many_mails',
 )
 const uninvite = routeRefusals(...serviceRefusals, 'email_shape')
 
@@ -31,7 +32,8 @@ const schemas = {
   list: { tags, summary: 'Open invitations', response: { 200: ServiceInvitations, ...look.responses } },
   invite: {
     tags,
-    summary: 'Invite an address: the link is in the mail. With groups, the key also needs the scope `groups`',
+    summary:
+      'Invite an address: the link is in the mail. With groups, or where the open invitation has some, the key also needs the scope `groups`',
     body: ServiceInvite,
     response: { 201: ServiceInvitation, ...invite.responses },
   },
@@ -46,7 +48,7 @@ const schemas = {
 type Dependencies = {
   guards: Guards
   serviceCallers: ServiceCallers
-  invitations: Pick<Invitations, 'invite' | 'listOpen' | 'revoke'>
+  invitations: Pick<Invitations, 'invite' | 'inviteWithoutGroups' | 'listOpen' | 'revoke'>
 }
 
 export const serviceInvitationsRoutes = (server: Server, { guards, serviceCallers, invitations }: Dependencies) => {
@@ -58,16 +60,20 @@ export const serviceInvitationsRoutes = (server: Server, { guards, serviceCaller
   }))
 
   server.post(path, { schema: schemas.invite, onRequest }, async (request, reply) => {
-    const { language, groups = [] } = request.body
+    const { language, groups } = request.body
     const email = readEmail(request.body.email)
     if (isRefused(email)) return invite.sendRefusal(reply, email)
     // An invitation to an address of one's own would be a way into any group.
-    if (groups.length > 0 && !serviceCallers.hasScope(request, 'groups'))
-      return serviceCallers.sendMissingScope(reply, 'groups')
+    const givesGroups = serviceCallers.hasScope(request, 'groups')
+    if (groups?.length && !givesGroups) return serviceCallers.sendMissingScope(reply, 'groups')
     const client = { ...serviceCallers.clientOf(request), ...(language && { language }) }
-    const invited = await invitations.invite(email, client, [...new Set(groups)].sort())
-    if (isRefused(invited)) return invite.sendRefusal(reply, refuse(invited.refused))
-    return reply.status(201).send(invitationBody(invited))
+    const invited = givesGroups
+      ? await invitations.invite(email, client, groups && [...new Set(groups)].sort())
+      : await invitations.inviteWithoutGroups(email, client)
+    if (!isRefused(invited)) return reply.status(201).send(invitationBody(invited))
+    return invited.refused === 'invitation_has_groups'
+      ? serviceCallers.sendMissingScope(reply, 'groups')
+      : invite.sendRefusal(reply, refuse(invited.refused))
   })
 
   server.delete(path, { schema: schemas.uninvite, onRequest }, async (request, reply) => {
