@@ -28,6 +28,10 @@ it('is a table in which a value stays in its cell, and none is a formula', () =>
   )
 })
 
+it.each(['=1', ' =1', '\u202e=1', '\u200b@x', '＝1', '\t1', '-1'])('%j is no formula', (userAgent) => {
+  expect(asCsv([{ ...event, userAgent }])).toContain(`,'${userAgent},`)
+})
+
 it('is a line of JSON for each event', () => {
   const lines = asJsonLines([event, { ...event, id: '2' }]).split('\n')
   expect(lines.map((line) => line && JSON.parse(line).id)).toEqual(['1', '2', ''])

@@ -18,12 +18,14 @@ const columns = [
   'id',
 ] as const satisfies (keyof AdminEvent)[]
 
+const formula = /^(?:[\t\r]|[\s\p{C}]*[=+\-@＝＋－＠])/u
+
 /**
  * A value of the file. Users choose their names and browsers what they call themselves: a spreadsheet must not take such a value for
- * a formula.
+ * a formula, also behind what is not seen, or in wide letters.
  */
 const cell = (value: string | null) => {
-  const text = /^[=+\-@\t\r]/.test(value ?? '') ? `'${value}` : (value ?? '')
+  const text = formula.test(value ?? '') ? `'${value}` : (value ?? '')
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
