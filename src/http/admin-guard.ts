@@ -11,6 +11,7 @@ import type { Client } from '../domain/sessions/client.js'
 import type { Clock } from '../lib/clock.js'
 import { hours } from '../lib/durations.js'
 import type { Callers } from './caller.js'
+import { cleanReason } from './clean-reason.js'
 import { clientOf } from './client.js'
 import type { Csrf } from './csrf.js'
 import { limitHeaders, sendRefusal } from './errors.js'
@@ -160,6 +161,7 @@ export const createAdminGuard = (deps: Dependencies) => {
     <Options extends object>(options: Options) => ({
       ...options,
       onRequest: [...onRequest],
+      preValidation: [cleanReason],
       config: { ownOriginOnly: true },
     })
   const lookedAt = (needed: AdminRole) => [signedIn, adminLimit, admission.asks(needed)]
@@ -178,7 +180,7 @@ export const createAdminGuard = (deps: Dependencies) => {
       const { role, groups } = administratorOf(request)
       const { userId, sessionId } = callers.of(request)
       const spares = role === 'support' ? [settings.adminGroup] : []
-      return { ...clientOf(request), actor: { userId, sessionId, groups, reason: reason?.trim(), spares } }
+      return { ...clientOf(request), actor: { userId, sessionId, groups, reason, spares } }
     },
   }
 }

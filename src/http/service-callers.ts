@@ -115,7 +115,7 @@ export const createServiceCallers = ({ serviceKeys, limits, events, administrato
     clientOf: (request: FastifyRequest, { reason, spares = administrators.groups }: Changing = {}): Client => {
       if (!request.serviceKey) throw new Error('A handler asked for its service key without the gate')
       const { name } = request.serviceKey
-      const actor = { serviceKey: name, spares, reason: reason?.trim() }
+      const actor = { serviceKey: name, spares, reason }
       return { ...clientOf(request), userAgent: `service key ${name}`, actor }
     },
   }

@@ -168,8 +168,8 @@ describe('the API of administrators', () => {
     const { tab } = await signedUpInGroup(latchkey, 'sue', 'helpdesk')
     const isFor = (role: string) => routes().filter(({ adminRole }) => adminRole === role)
     expect(isFor('admin').map(({ method, url }) => `${method} ${url.slice(adminPath.length)}`)).toEqual([
-      'PATCH /users/:id/groups',
       'POST /users/:id/delete',
+      'PATCH /users/:id/groups',
       'POST /invitations',
       'DELETE /invitations',
       'POST /groups',
@@ -190,6 +190,17 @@ describe('the API of administrators', () => {
     expect(eachOf(await askAll(tab, { csrf: true, id: root.id }, touching), codeOf)).toEqual(
       all('403 administrators_account', touching),
     )
+    // Why an administrator did something, only administrators see.
+    await latchkey.signedUp('una')
+    const una = `${adminPath}/users/${await idOf(latchkey, 'una')}`
+    const reason = 'left the company'
+    expect((await root.tab.send('POST', `${una}/disable`, { reason }, { csrf: true })).status).toBe(204)
+    for (const address of [una, `${adminPath}/events?kind=user_disabled`]) {
+      const [toRoot, toSupport] = [await root.tab.get(address), await tab.get(address)]
+      expect(toRoot.text).toContain(reason)
+      expect(toSupport.text).toContain('user_disabled')
+      expect(toSupport.text).not.toContain(reason)
+    }
   })
 
   it('asks for the second factor again, after ten minutes for a change and after eight hours to look', async () => {

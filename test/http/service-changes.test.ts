@@ -151,9 +151,10 @@ describe('users', () => {
   it('are disabled with a reason and enabled again; the event has the key, and the user hears of an administrator', async () => {
     const id = await idOf(latchkey, 'many100')
     expect(await codeOf(service.users.disable(id, {} as { reason: string }))).toBe('400 reason_required')
+    expect(await codeOf(service.users.disable(id, { reason: '\u200b\u202e' }))).toBe('400 bad_request')
     // The second time nothing changes, and nobody is told.
     for (const _ of [1, 2])
-      expect(await service.users.disable(id, { reason: ' left ' })).toEqual({ id, disabled: true })
+      expect(await service.users.disable(id, { reason: ' le\u001bft\r\n\u202eus ' })).toEqual({ id, disabled: true })
     const { text } = await latchkey.mailTo('mail100@example.org', /disabled/)
     expect(text).not.toContain('left')
     const seen = (await latchkey.app.nouns.events.allOf(id, 10)).filter(({ kind }) => kind === 'user_disabled')
@@ -162,7 +163,7 @@ describe('users', () => {
     const listed = await latchkey.app.nouns.events.between({ ...span, kinds: ['user_disabled'] })
     expect(eventsAsTable(listed)).toContain('(service key hr)')
     const written = "select actor_reason, actor_key from events where user_id = $1 and kind = 'user_disabled'"
-    expect(await latchkey.sql.query(written, [id])).toEqual([{ actor_reason: 'left', actor_key: 'hr' }])
+    expect(await latchkey.sql.query(written, [id])).toEqual([{ actor_reason: 'left us', actor_key: 'hr' }])
     for (const _ of [1, 2]) expect(await service.users.enable(id)).toEqual({ id, disabled: false })
     const told = 'select kind from outgoing_mail where user_id = $1 order by id'
     expect(await latchkey.sql.query(told, [id])).toEqual([{ kind: 'account-disabled' }, { kind: 'account-enabled' }])

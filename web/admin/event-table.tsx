@@ -46,12 +46,18 @@ const What = ({ event }: { event: AdminEvent }) => {
   const titleOf = useAdminEventTitle()
   const title = titleOf(event)
   const { reason, actorReason } = event
+  const because = fill(words.because, { reason: '' })
   const isInTitle = reason !== null && title.includes(reason.replaceAll(',', ', '))
   return (
     <div class="row-text">
       <strong>{title}</strong>
       {reason !== null && !isInTitle && <span lang="en">{reason}</span>}
-      {actorReason !== null && <span>{fill(words.because, { reason: actorReason })}</span>}
+      {actorReason !== null && (
+        <span>
+          {because}
+          <bdi>{actorReason}</bdi>
+        </span>
+      )}
     </div>
   )
 }

@@ -144,7 +144,7 @@ export const AdminEvent = Type.Object(
     actorId: Nullable(Id),
     actor: Nullable(Type.String({ description: 'The username that the administrator had then' })),
     actorKey: Nullable(Type.String({ description: 'The name of the service key, for what another program did' })),
-    actorReason: Nullable(Type.String()),
+    actorReason: Nullable(Type.String({ description: 'Null also for support' })),
     sessionId: Nullable(Id),
     requestId: Nullable(Id),
     ip: Type.String({ description: '`command line` for what an operator did there' }),

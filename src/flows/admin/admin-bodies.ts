@@ -2,6 +2,7 @@ import type {
   AdminApplication,
   AdminEvent,
   AdminObstacle,
+  AdminRole,
   AdminSession,
   AdminUser,
 } from '../../contract/admin/admin-bodies.js'
@@ -52,23 +53,26 @@ export const sessionBody = (session: Session): AdminSession => ({
   administers: session.administers,
 })
 
-export const eventBody = (event: StoredEvent): AdminEvent => ({
-  id: event.id,
-  kind: event.kind,
-  reason: event.reason,
-  userId: event.userId,
-  username: event.username,
-  actorId: event.actorId,
-  actor: event.actor,
-  actorKey: event.actorKey,
-  actorReason: event.actorReason,
-  sessionId: event.sessionId,
-  requestId: event.requestId,
-  ip: event.ip,
-  userAgent: event.userAgent,
-  device: describeDevice(event.userAgent).device,
-  createdAt: event.createdAt.toISOString(),
-})
+/** Support does not see why an administrator did something. */
+export const eventBodyFor =
+  (role: AdminRole) =>
+  (event: StoredEvent): AdminEvent => ({
+    id: event.id,
+    kind: event.kind,
+    reason: event.reason,
+    userId: event.userId,
+    username: event.username,
+    actorId: event.actorId,
+    actor: event.actor,
+    actorKey: event.actorKey,
+    actorReason: role === 'admin' ? event.actorReason : null,
+    sessionId: event.sessionId,
+    requestId: event.requestId,
+    ip: event.ip,
+    userAgent: event.userAgent,
+    device: describeDevice(event.userAgent).device,
+    createdAt: event.createdAt.toISOString(),
+  })
 
 type Seen = { kind: string; message: string; count: number; seenAt: Date }
 

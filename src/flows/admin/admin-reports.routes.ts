@@ -20,7 +20,7 @@ import type { Server } from '../../http/server.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
 import { isUuid } from '../../lib/uuid.js'
-import { eventBody } from './admin-bodies.js'
+import { eventBodyFor } from './admin-bodies.js'
 
 const { responses, sendRefusal } = routeRefusals(...lookRefusals)
 
@@ -89,7 +89,8 @@ const registerEvents = (server: Server, { adminGuard, clock, events, users }: De
         ? await events.between(query)
         : await events.about({ name, ...(user && { userId: user.id }) }, query)
     const page = found.slice(0, adminEventsPageSize)
-    return { events: page.map(eventBody), next: found.length > page.length ? (page.at(-1)?.id ?? null) : null }
+    const { role } = adminGuard.administratorOf(request)
+    return { events: page.map(eventBodyFor(role)), next: found.length > page.length ? (page.at(-1)?.id ?? null) : null }
   })
 }
 

@@ -195,7 +195,8 @@ export const adminUsersRoutes = (
 
   server.get(`${adminPath}/users/:id`, adminGuard.look({ schema: schemas.details }), async (request, reply) => {
     const { id } = request.params
-    const user = isUuid(id) ? await userDetails(id, callers.of(request)) : undefined
+    const caller = { ...callers.of(request), role: adminGuard.administratorOf(request).role }
+    const user = isUuid(id) ? await userDetails(id, caller) : undefined
     return user ?? look.sendRefusal(reply, refuse('not_found'))
   })
 

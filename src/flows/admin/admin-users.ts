@@ -1,4 +1,4 @@
-import type { AdminUserDetails, UserAction } from '../../contract/admin/admin-bodies.js'
+import type { AdminRole, AdminUserDetails, UserAction } from '../../contract/admin/admin-bodies.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { profileFieldNames } from '../../contract/schemas.js'
 import type { OperatorContext } from '../../domain/accounts/account-changes.js'
@@ -18,7 +18,7 @@ import type { UserChanges } from '../../domain/users/user-changes.js'
 import type { UserSearch } from '../../domain/users/user-search.js'
 import type { User, Users } from '../../domain/users/users.js'
 import { usedApplicationBody } from '../../http/user-bodies.js'
-import { eventBody, obstacleBody, sessionBody, userBody } from './admin-bodies.js'
+import { eventBodyFor, obstacleBody, sessionBody, userBody } from './admin-bodies.js'
 
 const shownEvents = 50
 
@@ -53,13 +53,13 @@ type ActivityParts = {
 /** What the user did, and what keeps them from signing in. */
 export const createActivity =
   ({ obstacles, sessionLookups, usedApplications }: ActivityParts) =>
-  async (user: User) => {
+  async (user: User, role: AdminRole) => {
     const events = await obstacles.eventsOf(user)
     return {
       why: (await obstacles.of(user, events)).map(obstacleBody),
       sessions: (await sessionLookups.list(user.id)).map(sessionBody),
       applications: (await usedApplications.listOfUser(user.id)).map(usedApplicationBody),
-      events: events.slice(0, shownEvents).map(eventBody),
+      events: events.slice(0, shownEvents).map(eventBodyFor(role)),
     }
   }
 
@@ -74,7 +74,7 @@ type DetailsDependencies = FactorParts & {
 /** Everything about one user that administrators see. */
 export const createUserDetails =
   (deps: DetailsDependencies) =>
-  async (id: string, caller: { userId: string }): Promise<AdminUserDetails | undefined> => {
+  async (id: string, caller: { userId: string; role: AdminRole }): Promise<AdminUserDetails | undefined> => {
     const found = await deps.userSearch.find(id)
     const user = found && (await deps.users.findById(id))
     if (!user) return undefined
@@ -88,7 +88,7 @@ export const createUserDetails =
       emailProven: user.emailProven,
       formerEmails: formerEmails.map(({ email, replacedAt }) => ({ email, replacedAt: replacedAt.toISOString() })),
       ...(await describeFactors(deps, user)),
-      ...(await deps.activity(user)),
+      ...(await deps.activity(user, caller.role)),
     }
   }
 

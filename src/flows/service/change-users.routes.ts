@@ -16,6 +16,7 @@ import type { OperatorChanges } from '../../domain/accounts/operator-changes.js'
 import type { Administrators } from '../../domain/administrators/administrators.js'
 import type { ProfileFields } from '../../domain/profile-fields/profile-fields.js'
 import type { User } from '../../domain/users/users.js'
+import { cleanReason } from '../../http/clean-reason.js'
 import type { Guards } from '../../http/guards.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -81,40 +82,50 @@ const registerActions = (server: Server, { guards, serviceCallers, operatorChang
   for (const name of Object.keys(actions) as (keyof typeof actions)[]) {
     const response = { 200: ServiceUserState, ...action.responses }
     const schema = { tags, summary: actions[name], params, body: ServiceAction, response }
-    server.post(`${servicePath}/users/:id/${name}`, { schema, onRequest }, async (request, reply) => {
-      const { id: userId } = request.params
-      const { reason } = request.body
-      if (!isUuid(userId)) return action.sendRefusal(reply, notFound)
-      if (reason === undefined && userActions[name].needsReason)
-        return action.sendRefusal(reply, refuse('reason_required'))
-      const client = serviceCallers.clientOf(request, { reason })
-      const changed = await operatorChanges[name]({ userId, client })
-      return action.answer(
-        reply,
-        answerOf(changed, ({ id, disabled }) => ({ id, disabled })),
-      )
-    })
+    server.post(
+      `${servicePath}/users/:id/${name}`,
+      { schema, onRequest, preValidation: cleanReason },
+      async (request, reply) => {
+        const { id: userId } = request.params
+        const { reason } = request.body
+        if (!isUuid(userId)) return action.sendRefusal(reply, notFound)
+        if (reason === undefined && userActions[name].needsReason)
+          return action.sendRefusal(reply, refuse('reason_required'))
+        const client = serviceCallers.clientOf(request, { reason })
+        const changed = await operatorChanges[name]({ userId, client })
+        return action.answer(
+          reply,
+          answerOf(changed, ({ id, disabled }) => ({ id, disabled })),
+        )
+      },
+    )
   }
 }
 
 const registerFields = (server: Server, { guards, serviceCallers, fieldChanges, profileFields }: Dependencies) => {
   const onRequest = guards.service('users:write')
 
-  server.patch(`${servicePath}/users/:id/fields`, { schema: schemas.fields, onRequest }, async (request, reply) => {
-    const { id: userId } = request.params
-    const { fields, reason } = request.body
-    if (!isUuid(userId)) return fieldsPatch.sendRefusal(reply, notFound)
-    if (Object.keys(fields).length === 0)
-      return fieldsPatch.sendRefusal(reply, refuse('bad_request', { message: 'fields names no field' }))
-    const client = serviceCallers.clientOf(request, { reason })
-    const changed = await fieldChanges.byOperator({ userId, client }, fields)
-    const named = (user: User) =>
-      Object.fromEntries(Object.entries(profileFields.known(user.fields)).filter(([key]) => Object.hasOwn(fields, key)))
-    return fieldsPatch.answer(
-      reply,
-      answerOf(changed, (user) => ({ id: user.id, fields: named(user) })),
-    )
-  })
+  server.patch(
+    `${servicePath}/users/:id/fields`,
+    { schema: schemas.fields, onRequest, preValidation: cleanReason },
+    async (request, reply) => {
+      const { id: userId } = request.params
+      const { fields, reason } = request.body
+      if (!isUuid(userId)) return fieldsPatch.sendRefusal(reply, notFound)
+      if (Object.keys(fields).length === 0)
+        return fieldsPatch.sendRefusal(reply, refuse('bad_request', { message: 'fields names no field' }))
+      const client = serviceCallers.clientOf(request, { reason })
+      const changed = await fieldChanges.byOperator({ userId, client }, fields)
+      const named = (user: User) =>
+        Object.fromEntries(
+          Object.entries(profileFields.known(user.fields)).filter(([key]) => Object.hasOwn(fields, key)),
+        )
+      return fieldsPatch.answer(
+        reply,
+        answerOf(changed, (user) => ({ id: user.id, fields: named(user) })),
+      )
+    },
+  )
 }
 
 const registerGroups = (server: Server, deps: Dependencies) => {
@@ -132,18 +143,22 @@ const registerGroups = (server: Server, deps: Dependencies) => {
       : undefined
   }
 
-  server.patch(`${servicePath}/users/:id/groups`, { schema: schemas.groups, onRequest }, async (request, reply) => {
-    const { id: userId } = request.params
-    const { reason, ...wanted } = request.body
-    const refusal = isUuid(userId) ? refusalOf(request.body) : notFound
-    if (refusal) return groupsPatch.sendRefusal(reply, refusal)
-    const client = serviceCallers.clientOf(request, { reason })
-    const changed = await groupChanges.change({ userId, client }, wanted)
-    return groupsPatch.answer(
-      reply,
-      answerOf(changed, ({ id, groups }) => ({ id, groups: [...groups] })),
-    )
-  })
+  server.patch(
+    `${servicePath}/users/:id/groups`,
+    { schema: schemas.groups, onRequest, preValidation: cleanReason },
+    async (request, reply) => {
+      const { id: userId } = request.params
+      const { reason, ...wanted } = request.body
+      const refusal = isUuid(userId) ? refusalOf(request.body) : notFound
+      if (refusal) return groupsPatch.sendRefusal(reply, refusal)
+      const client = serviceCallers.clientOf(request, { reason })
+      const changed = await groupChanges.change({ userId, client }, wanted)
+      return groupsPatch.answer(
+        reply,
+        answerOf(changed, ({ id, groups }) => ({ id, groups: [...groups] })),
+      )
+    },
+  )
 }
 
 /** The functions that operators and administrators use too, with a key as the one who asks. */
