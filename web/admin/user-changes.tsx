@@ -14,6 +14,15 @@ import { fragmentOf } from './place.js'
 export type UserProps = { user: AdminUserDetails; reload: () => Promise<void> }
 type ActionProps = UserProps & { onClose: () => void }
 
+/** Why who asks may not change this user; undefined if they may. */
+export const useWhyUnchangeable = ({ self: isOwn, groups }: AdminUserDetails) => {
+  const { ownAccount } = useWords('admin').user
+  const { administrators_account: ofAdministrator } = useWords('refusals')
+  const { mayManage, self } = useAdmin()
+  if (isOwn) return ownAccount
+  return !mayManage && groups.includes(self.adminGroup) ? ofAdministrator : undefined
+}
+
 const dangerous: readonly UserAction[] = ['disable', 'lock-down', 'reset-factors']
 
 /** One of the changes of a user that have a name. */
@@ -68,10 +77,11 @@ export const UserChanges = (props: UserProps) => {
   const [asked, setAsked] = useState<UserAction | 'delete'>()
   const close = () => setAsked(undefined)
   const { user } = props
-  if (user.self) {
+  const whyNot = useWhyUnchangeable(user)
+  if (whyNot !== undefined) {
     return (
       <Panel title={words.user.help}>
-        <p class="panel-lead">{words.user.ownAccount}</p>
+        <p class="panel-lead">{whyNot}</p>
       </Panel>
     )
   }

@@ -7,7 +7,7 @@ import { fill } from '../words/format.js'
 import { useAdmin } from './admin-context.js'
 import { calls } from './calls.js'
 import { ChangeDialog } from './change-dialog.js'
-import type { UserProps } from './user-changes.js'
+import { type UserProps, useWhyUnchangeable } from './user-changes.js'
 import { Facts } from './user-facts.js'
 
 /** What the operator asks users for. Support changes what users edit themselves. */
@@ -17,7 +17,8 @@ export const UserFields = (props: UserProps) => {
   const labelOf = useFieldLabel()
   const shownValue = useShownValue()
   const [isAsked, setAsked] = useState(false)
-  const { fields, fieldDefinitions, self } = props.user
+  const { fields, fieldDefinitions } = props.user
+  const mayChange = useWhyUnchangeable(props.user) === undefined
   const editable = fieldDefinitions.filter(({ editedBy }) => mayManage || editedBy === 'user')
   return (
     <Panel title={words.title}>
@@ -28,7 +29,7 @@ export const UserFields = (props: UserProps) => {
           return [labelOf(definition), value === undefined ? notGiven : shownValue(definition, value)]
         })}
       />
-      {editable.length > 0 && !self && <Button onPress={() => setAsked(true)}>{`${words.edit}…`}</Button>}
+      {editable.length > 0 && mayChange && <Button onPress={() => setAsked(true)}>{`${words.edit}…`}</Button>}
       {isAsked && <FieldsDialog {...props} definitions={editable} onClose={() => setAsked(false)} />}
     </Panel>
   )

@@ -7,14 +7,15 @@ import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fullDate } from '../words/dates.js'
 import { fill } from '../words/format.js'
-import { ActionDialog, type UserProps } from './user-changes.js'
+import { ActionDialog, type UserProps, useWhyUnchangeable } from './user-changes.js'
 
 /** What keeps the user from signing in, each with what solves it. */
 export const UserWhy = (props: UserProps) => {
   const words = useWords('admin').user
   const [asked, setAsked] = useState<UserAction>()
   const sentenceOf = useObstacleSentence(props.user)
-  const { why, self } = props.user
+  const { why } = props.user
+  const mayChange = useWhyUnchangeable(props.user) === undefined
   return (
     <Panel title={words.whyHeading} step={why.map(({ code }) => code).join()}>
       {why.length === 0 ? (
@@ -28,7 +29,7 @@ export const UserWhy = (props: UserProps) => {
             <li key={`${obstacle.code} ${obstacle.subject}`} class="finding">
               <AlertIcon />
               <span>{sentenceOf(obstacle)}</span>
-              <Solution obstacle={obstacle} isPossible={!self} onAsk={setAsked} />
+              <Solution obstacle={obstacle} isPossible={mayChange} onAsk={setAsked} />
             </li>
           ))}
         </ul>
