@@ -22,7 +22,7 @@ it('groups are made, listed, given to users and deleted', async () => {
     err: expect.stringContaining('small letters'),
   })
   expect((await command('group', 'add', 'admins')).out).toBe('Made the group admins.\n')
-  expect((await command('group', 'add', 'admins')).out).toBe('The group admins is there already.\n')
+  expect((await command('group', 'add', 'admins')).out).toBe('The group admins is there already, with 0 members.\n')
   await command('group', 'add', 'staff')
   expect((await command('user', 'groups', 'ada')).out).toBe('ada is in no group.\n')
   expect(await command('user', 'groups', 'ada', '--add', 'guests')).toMatchObject({

@@ -26,8 +26,11 @@ hyphens, with a letter or a digit first. Members join with \`latchkey user group
     const name = groupNameFrom(positionals[0] ?? '')
     return withStores(context, 'service', async ({ groups }) => {
       const added = await groups.add(name, operator(context))
-      const done = added ? `Made the group ${name}.` : `The group ${name} is there already.`
-      await print(context.stdout, values.json ? printableJson({ name, added }) : done)
+      const members = (await groups.list()).find((each) => each.name === name)?.members ?? 0
+      const done = added
+        ? `Made the group ${name}.`
+        : `The group ${name} is there already, with ${counted(members, 'member')}.`
+      await print(context.stdout, values.json ? printableJson({ name, added, members }) : done)
       return 0
     })
   },
