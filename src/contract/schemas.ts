@@ -333,6 +333,9 @@ export const UndoState = Type.Object(
     }),
     username: Type.String({ description: 'The present one' }),
     email: Type.String({ description: 'The address to which the mail went, and which the account has afterwards' }),
+    disabled: Type.Boolean({
+      description: 'The account is disabled or locked down, and the link does not change that',
+    }),
     changesBack: Type.Object({
       email: Nullable(Type.String({ description: 'The address that is put back, if the account has another one now' })),
       username: Nullable(Type.String({ description: 'The username that is put back, if it was changed' })),

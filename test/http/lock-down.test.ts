@@ -61,9 +61,23 @@ it('a lock-down takes an account out of the reach of a thief who has changed the
   for (const address of ['mia@example.com', 'mia-thief@example.net']) await latchkey.mailTo(address, /was locked/)
   const takeBack = (path: string, token: string) => latchkey.browser().post(path, { token, password: chosenPassword })
   expect((await takeBack('/api/auth/factors/undo', ofThief)).body.code).toBe('invalid_link')
+  const shown = await detailsOf(id)
+  expect(shown).toMatchObject({ lockedDown: true, enablingSendsReset: true })
+  expect(shown.why).toMatchObject([{ code: 'locked_down', subject: 'root1', detail: 'asked by phone' }])
+  expect(shown.undos).toContainEqual(expect.objectContaining({ kind: 'email', email: 'mia@example.com', works: true }))
+  expect(shown.undos).toContainEqual(
+    expect.objectContaining({ kind: 'totp', email: 'mia-thief@example.net', works: false }),
+  )
+  const check = await latchkey.browser().post('/api/auth/undo/check', { token: ofOwner })
+  expect(check.body).toMatchObject({ disabled: true })
   expect((await takeBack('/api/auth/email/undo', ofOwner)).status).toBe(204)
   // What the thief had added is gone, although the thief's own link was void.
-  expect(await detailsOf(id)).toMatchObject({ disabled: true, email: 'mia@example.com', totp: null })
+  expect(await detailsOf(id)).toMatchObject({
+    lockedDown: true,
+    enablingSendsReset: false,
+    email: 'mia@example.com',
+    totp: null,
+  })
   expect((await act(id, 'enable', {})).status).toBe(204)
   expect([await signIn('mia'), await signIn('mia', chosenPassword)]).toEqual([401, 200])
   expect(await eventsOf(id, 'password_expired')).toEqual([])

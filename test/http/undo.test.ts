@@ -146,6 +146,7 @@ describe('undoing a changed email', () => {
       kind: 'email',
       username: 'kit',
       email: 'kit@example.com',
+      disabled: false,
       changesBack: { email: 'kit@example.com', username: null, language: null },
       removes: { totp: false, recoveryCodes: false, passkeys: ['before', 'after'], providers: [] },
     })
@@ -334,6 +335,7 @@ describe('undoing an added factor', () => {
       kind: 'totp',
       username: 'hal',
       email: 'hal@example.com',
+      disabled: false,
       changesBack: { email: null, username: null, language: null },
       removes: { totp: true, recoveryCodes: false, passkeys: [], providers: [] },
     })

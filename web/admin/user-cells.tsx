@@ -7,8 +7,9 @@ export const UserLink = ({ id, username }: Pick<AdminUser, 'id' | 'username'>) =
   <a href={fragmentOf('users', id)}>{username}</a>
 )
 
-export const StateBadge = ({ disabled }: Pick<AdminUser, 'disabled'>) => {
+export const StateBadge = ({ disabled, lockedDown }: Pick<AdminUser, 'disabled' | 'lockedDown'>) => {
   const { userList } = useWords('admin')
+  if (lockedDown) return <span class="badge bad">{userList.lockedDown}</span>
   return <span class={disabled ? 'badge bad' : 'badge'}>{disabled ? userList.disabled : userList.active}</span>
 }
 

@@ -4,12 +4,15 @@ import type { AdminUserDetails } from '#contract/admin/admin-bodies.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { Panel } from '../components/panel.js'
-import { useWords } from '../hooks/settings.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import type { Words } from '../words/catalogue.js'
+import { fullDate } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { useAdmin } from './admin-context.js'
 import { calls } from './calls.js'
 import { ChangeDialog, ReasonField } from './change-dialog.js'
 import { fragmentOf } from './place.js'
+import { putBackUntil } from './user-facts.js'
 
 export type UserProps = { user: AdminUserDetails; reload: () => Promise<void> }
 type ActionProps = UserProps & { onClose: () => void }
@@ -25,15 +28,39 @@ export const useWhyUnchangeable = ({ self: isOwn, groups }: AdminUserDetails) =>
 
 const dangerous: readonly UserAction[] = ['disable', 'lock-down', 'reset-factors']
 
+const lockedDownLead = ({ enablingSendsReset }: AdminUserDetails, words: Words['admin']['user']['enabling']) =>
+  enablingSendsReset ? words.newPassword : words.chosenSince
+
+/** What may be a thief's: it is of use again with the account. */
+const EnablingFacts = ({ user }: Pick<UserProps, 'user'>) => {
+  const { enabling: words } = useWords('admin').user
+  const { locale } = useSettings()
+  const moved = user.formerEmails.findLast(({ email }) => putBackUntil(user.undos, email) !== undefined)
+  const until = moved && putBackUntil(user.undos, moved.email)
+  const others = new Set(user.undos.filter(({ kind }) => kind !== 'email').map(({ kind }) => words.kinds[kind]))
+  return (
+    <>
+      {moved && until && <p>{fill(words.moved, { email: moved.email, date: fullDate(until, locale) })}</p>}
+      {others.size > 0 && <p>{fill(words.recent, { changes: [...others].join(', ') })}</p>}
+    </>
+  )
+}
+
 /** One of the changes of a user that have a name. */
 export const ActionDialog = ({ action, user, reload, onClose }: ActionProps & { action: UserAction }) => {
-  const words = useWords('admin').changes[action]
+  const {
+    changes,
+    user: { enabling },
+  } = useWords('admin')
+  const words = changes[action]
   const { needsReason } = userActions[action]
   const values = { username: user.username, email: user.email }
   return (
     <ChangeDialog
       title={fill(words.title, values)}
-      lead={fill(words.lead, values)}
+      lead={
+        action === 'enable' && user.lockedDown ? fill(lockedDownLead(user, enabling), values) : fill(words.lead, values)
+      }
       told={words.told}
       submit={words.action}
       look={dangerous.includes(action) ? 'danger' : 'primary'}
@@ -42,6 +69,7 @@ export const ActionDialog = ({ action, user, reload, onClose }: ActionProps & { 
       onDone={reload}
       onClose={onClose}
     >
+      {action === 'enable' && <EnablingFacts user={user} />}
       {needsReason && <ReasonField />}
     </ChangeDialog>
   )

@@ -37,7 +37,7 @@ export const AccountFacts = ({ user }: Props) => {
     ...user.formerEmails.map(
       ({ email, replacedAt }): Fact => [
         words.formerEmails,
-        fill(words.until, { email, date: fullDate(replacedAt, locale) }),
+        <FormerEmail key={email} email={email} replacedAt={replacedAt} undos={user.undos} />,
       ],
     ),
     [words.id, <code key="id">{user.id}</code>],
@@ -48,6 +48,31 @@ export const AccountFacts = ({ user }: Props) => {
     </Panel>
   )
 }
+
+type FormerEmailProps = Pick<AdminUserDetails, 'undos'> & AdminUserDetails['formerEmails'][number]
+
+/** With what to tell a caller who has lost the address to a thief. */
+const FormerEmail = ({ email, replacedAt, undos }: FormerEmailProps) => {
+  const { user: words } = useWords('admin')
+  const { locale } = useSettings()
+  const until = putBackUntil(undos, email)
+  return (
+    <div class="row-text">
+      <span class="plain">{fill(words.until, { email, date: fullDate(replacedAt, locale) })}</span>
+      <span>
+        {until === undefined ? words.cannotBePutBack : fill(words.canBePutBack, { date: fullDate(until, locale) })}
+      </span>
+    </div>
+  )
+}
+
+/** Until when a link that was mailed to this address works. */
+export const putBackUntil = (undos: AdminUserDetails['undos'], email: string) =>
+  undos
+    .filter((undo) => undo.works && undo.email === email)
+    .map(({ until }) => until)
+    .sort()
+    .at(-1)
 
 export const FactorFacts = ({ user }: Props) => {
   const { user: words, yes, none } = useWords('admin')

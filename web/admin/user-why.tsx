@@ -56,10 +56,10 @@ const useObstacleSentence = ({ fieldDefinitions }: UserProps['user']) => {
     code === 'must_give_fields' ? subject?.split(', ').map(labelOf).join(', ') : subject
   return ({ code, subject, until, since, count, detail, message }: AdminObstacle) =>
     fill(Object.hasOwn(words.obstacles, code) ? words.obstacles[code] : message, {
-      subject: named(code, subject) ?? '',
+      subject: named(code, subject) ?? '–',
       until: until === null ? '' : fullDate(until, locale),
       since: since === null ? '' : fullDate(since, locale),
       count: `${count ?? ''}`,
-      detail: detail ?? '',
+      detail: detail ?? '–',
     })
 }

@@ -71,7 +71,10 @@ const ByLink = ({ token }: { token: string }) => {
         </a>
       </MessageCard>
     )
-  if (ending === 'done') return <MessageCard heading={words.doneHeading} kind="success" text={words.done} focused />
+  if (ending === 'done') {
+    const text = found?.disabled ? words.doneDisabled : words.done
+    return <MessageCard heading={words.doneHeading} kind="success" text={text} focused />
+  }
   if (unasked) return <PageNotLoaded refused={unasked} onTryAgain={load} />
   if (!found) return <LoadingCard />
   const effects = effectsOf(found, words.effects, language)

@@ -796,6 +796,8 @@ export const de: Words = {
     wasMe: 'Wenn Sie es waren, schließen Sie diese Seite. Es ändert sich nichts.',
     doneHeading: 'Das Konto gehört wieder Ihnen',
     done: 'Alle Geräte sind abgemeldet. Melden Sie sich mit Ihrem neuen Passwort an.',
+    doneDisabled:
+      'Alle Geräte sind abgemeldet, und Ihr neues Passwort ist gespeichert. Das Konto ist noch gesperrt: Bitten Sie die Administration, es zu entsperren, und melden Sie sich dann mit Ihrem neuen Passwort an.',
     deadHeading: 'Dieser Link funktioniert nicht',
     deadLink:
       'Er ist abgelaufen, wurde schon verwendet oder ist unvollständig, oder das Konto wurde schon zurückgeholt. Wenn Sie sich nicht anmelden können, wählen Sie ein neues Passwort, oder wenden Sie sich an die Administration.',

@@ -735,6 +735,8 @@ export const en = {
     wasMe: 'If it was you, close this page. Nothing will change.',
     doneHeading: 'The account is yours again',
     done: 'All devices are signed out. Sign in with your new password.',
+    doneDisabled:
+      'All devices are signed out, and your new password is stored. The account is still locked: ask the administrator to enable it, then sign in with your new password.',
     deadHeading: 'This link does not work',
     deadLink:
       'It has expired, was already used, is incomplete, or the account was taken back already. If you cannot sign in, choose a new password, or tell the administrator.',

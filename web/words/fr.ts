@@ -781,6 +781,8 @@ export const fr: Words = {
     wasMe: 'Si c’était vous, fermez cette page. Rien ne changera.',
     doneHeading: 'Le compte est de nouveau à vous',
     done: 'Tous les appareils sont déconnectés. Connectez-vous avec votre nouveau mot de passe.',
+    doneDisabled:
+      'Tous les appareils sont déconnectés et votre nouveau mot de passe est enregistré. Le compte est encore verrouillé\u00a0: demandez à l’administrateur de le réactiver, puis connectez-vous avec votre nouveau mot de passe.',
     deadHeading: 'Ce lien ne fonctionne pas',
     deadLink:
       'Il a expiré, a déjà été utilisé ou est incomplet, ou le compte a déjà été repris. Si vous ne pouvez pas vous connecter, choisissez un nouveau mot de passe ou contactez l’administrateur.',

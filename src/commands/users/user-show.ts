@@ -94,6 +94,7 @@ const clearOfUser = (username: string) => quoteCommandWith('limits clear', '--us
 /** The command that solves it. */
 const solutions: { [Code in ObstacleCode]?: (username: string, subject: string) => string } = {
   disabled: (username) => quoteCommand('user enable', username),
+  locked_down: (username) => quoteCommand('user enable', username),
   wrong_codes: clearOfUser,
   wrong_passwords_for_name: clearOfUser,
   wrong_passwords_in_browser: clearOfUser,

@@ -3,7 +3,7 @@ import { groupPattern, mostGroups } from '../groups.js'
 import { languages } from '../languages.js'
 import { ProfileFieldChanges, ProfileFieldDefinition, ProfileFields } from '../profile-fields.js'
 import { OneOf } from '../refusal-bodies.js'
-import { Id, Moment, Nullable, Provider, Session, UsedApplication } from '../schemas.js'
+import { Id, Moment, Nullable, Provider, Session, UndoState, UsedApplication } from '../schemas.js'
 import { longestReason } from './admin-api.js'
 
 export * from './admin-api.js'
@@ -41,6 +41,7 @@ export const AdminUser = Type.Object(
     email: Type.String(),
     name: Nullable(Type.String()),
     disabled: Type.Boolean(),
+    lockedDown: Type.Boolean({ description: 'Disabled by a lock-down' }),
     createdAt: Moment,
     lastSignInAt: Nullable(Moment),
     factors: Type.Array(OneOf(['totp', 'passkey']), { description: 'The second factors that the account has' }),
@@ -89,6 +90,7 @@ export type AdminUsers = Static<typeof AdminUsers>
 /** What keeps a user from signing in. */
 const obstacleCodes = [
   'disabled',
+  'locked_down',
   'no_password',
   'must_add_factor',
   'must_give_fields',
@@ -112,14 +114,17 @@ export const AdminObstacle = Type.Object(
     subject: Nullable(
       Type.String({
         description:
-          'The name, the address or the network that a limit refuses; the application; the fields; the version of the terms',
+          'The name, the address or the network that a limit refuses; the application; the fields; the version of the terms; who locked the account down',
       }),
     ),
     until: Nullable(Moment),
     since: Nullable(Moment),
     count: Nullable(Type.Integer({ description: 'How many mails wait' })),
     detail: Nullable(
-      Type.String({ description: 'What the mail server answered; the groups that may use the application' }),
+      Type.String({
+        description:
+          'What the mail server answered; the groups that may use the application; the reason of a lock-down',
+      }),
     ),
     solvedBy: Nullable(
       OneOf(['enable', 'send-reset', 'clear-limits'], { description: 'Which change of the user would solve it' }),
@@ -166,6 +171,18 @@ export const AdminUserDetails = Type.Object(
     fields: ProfileFields,
     fieldDefinitions: Type.Array(ProfileFieldDefinition, { description: 'What `fields` can have' }),
     formerEmails: Type.Array(Type.Object({ email: Type.String(), replacedAt: Moment })),
+    undos: Type.Array(
+      Type.Object({
+        kind: UndoState.properties.kind,
+        email: Type.String({ description: 'The address to which the link was mailed' }),
+        until: Moment,
+        works: Type.Boolean({ description: 'False after a lock-down, for a link to an address that may be a thief’s' }),
+      }),
+      { description: 'The changes of the last seven days that can be taken back' },
+    ),
+    enablingSendsReset: Type.Boolean({
+      description: 'It was locked down: enabling ends its password and mails a link for a new one',
+    }),
     hasPassword: Type.Boolean(),
     providers: Type.Array(Provider),
     totp: Nullable(Type.Object({ createdAt: Moment })),

@@ -16,6 +16,10 @@ type Dependencies = {
 /** Of what an administrator does in the browser, or a program with a key, the user is told. An operator tells users in another way, or not at all. */
 export const noticeOf = ({ client }: OperatorContext) => (client.actor ? {} : { mail: null })
 
+/** A password from before the lock-down ends, and who has none gets a link too. */
+export const needsNewPassword = ({ lockedDownAt, passwordHash, passwordDistrusted }: User) =>
+  lockedDownAt !== undefined && (passwordHash === undefined || passwordDistrusted)
+
 export type LockDown = ReturnType<typeof createLockDown>
 
 /** For an account that a thief has, or may have: out of the thief's reach, and back to its owner. */
@@ -46,7 +50,7 @@ export const createLockDown = ({ accountChanges, userChanges, undos, resetLinks 
         if (!user.disabled) return { result: { wasDisabled: false, isReset: false }, changes: {} }
         const hasPassword = user.passwordHash !== undefined
         const isExpired = hasPassword && user.passwordDistrusted && !keepsPassword
-        const isReset = user.lockedDownAt !== undefined && (isExpired || !hasPassword)
+        const isReset = needsNewPassword(user) && (isExpired || !hasPassword)
         await userChanges.enable(sql, user.id)
         if (isExpired) await userChanges.expirePassword(sql, user.id)
         const sent = isReset ? await resetLinks.sendInside(sql, user, actor.client) : undefined

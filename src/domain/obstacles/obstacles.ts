@@ -78,6 +78,17 @@ const mustAddFactor: Obstacle = {
     'SECOND_FACTOR=required: at the next sign-in the user must add a second step, after a code that is mailed to them.',
 }
 
+/** Events are deleted after 90 days; that the account is locked down stays. */
+const ofLockDown = (since: Date, recent: readonly StoredEvent[]): Obstacle => {
+  const event = recent.find(({ kind }) => kind === 'user_locked_down')
+  const subject = (event?.actor ?? event?.actorKey ?? event?.userAgent) || undefined
+  const detail = event?.actorReason ?? undefined
+  const by = subject === undefined ? '' : ` by ${subject}`
+  const why = detail === undefined ? '' : `, because: ${detail}`
+  const message = `The account was locked down at ${since.toISOString()}${by}${why}.`
+  return { code: 'locked_down', message, since, subject, detail, solvedBy: 'enable' }
+}
+
 export type Obstacles = ReturnType<typeof createObstacles>
 
 /** What keeps a user from signing in, for operators and administrators. */
@@ -86,7 +97,8 @@ export const createObstacles = (deps: Dependencies) => {
   const { secondFactorRequired, configuredProviders } = settings
 
   /** Of the account itself. */
-  const ofAccount = async (user: User): Promise<Obstacle[]> => {
+  const ofAccount = async (user: User, recent: readonly StoredEvent[]): Promise<Obstacle[]> => {
+    if (user.lockedDownAt) return [ofLockDown(user.lockedDownAt, recent)]
     if (user.disabled) return [{ code: 'disabled', message: 'The account is disabled.', solvedBy: 'enable' }]
     const { totpCreatedAt } = await factors.describe(user.id)
     const hasPasskey = (await passkeys.countUsable(user.id)) > 0
@@ -126,7 +138,7 @@ export const createObstacles = (deps: Dependencies) => {
       const ofLimits: Obstacle[] =
         typeof reached === 'string' ? [{ code: 'limits_unknown', message: whyUnknown[reached] }] : reached.map(ofLimit)
       const others = await Promise.all(more.map((find) => find(user, recent)))
-      return [...(await ofAccount(user)), ...others.flat(), ...(await ofWrongCodes(user)), ...ofLimits]
+      return [...(await ofAccount(user, recent)), ...others.flat(), ...(await ofWrongCodes(user)), ...ofLimits]
     },
   }
 }

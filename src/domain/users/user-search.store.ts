@@ -8,6 +8,7 @@ export type FoundRow = {
   email: string
   name: string | null
   disabled: boolean
+  locked_down: boolean
   created_at: Date
   groups: string[]
   fields: FieldValues
@@ -27,6 +28,7 @@ const found = selectList<FoundRow>({
   email: true,
   name: true,
   disabled: 'disabled_at is not null',
+  locked_down: 'disabled_at is not null and locked_down_at is not null',
   created_at: true,
   groups: true,
   fields: true,

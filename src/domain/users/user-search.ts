@@ -14,6 +14,7 @@ export type FoundUser = {
   email: string
   name: string | null
   disabled: boolean
+  lockedDown: boolean
   createdAt: Date
   lastSignInAt: Date | null
   factors: ('totp' | 'passkey')[]
@@ -30,6 +31,7 @@ const fromRow = (row: store.FoundRow): FoundUser => ({
   email: row.email,
   name: row.name,
   disabled: row.disabled,
+  lockedDown: row.locked_down,
   createdAt: row.created_at,
   lastSignInAt: row.last_sign_in_at,
   factors: [...(row.has_totp ? (['totp'] as const) : []), ...(row.has_passkey ? (['passkey'] as const) : [])],

@@ -5,12 +5,14 @@ import type {
   AdminRole,
   AdminSession,
   AdminUser,
+  AdminUserDetails,
 } from '../../contract/admin/admin-bodies.js'
 import { describeDevice } from '../../contract/device-names.js'
 import type { Application } from '../../domain/applications/application.js'
 import type { StoredEvent } from '../../domain/events/events.js'
 import type { Obstacle } from '../../domain/obstacles/obstacles.js'
 import type { Session } from '../../domain/sessions/session-lookups.js'
+import type { Undo } from '../../domain/undos/undos.js'
 import type { FoundUser } from '../../domain/users/user-search.js'
 import { seconds } from '../../lib/durations.js'
 
@@ -39,6 +41,13 @@ export const obstacleBody = ({
   count: count ?? null,
   detail: detail ?? null,
   solvedBy: solvedBy ?? null,
+})
+
+export const undoBody = ({ kind, email, expiresAt, isVoid }: Undo): AdminUserDetails['undos'][number] => ({
+  kind,
+  email,
+  until: expiresAt.toISOString(),
+  works: !isVoid,
 })
 
 export const sessionBody = (session: Session): AdminSession => ({

@@ -2,6 +2,7 @@ import type { AdminRole, AdminUserDetails, UserAction } from '../../contract/adm
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { profileFieldNames } from '../../contract/schemas.js'
 import type { OperatorContext } from '../../domain/accounts/account-changes.js'
+import { needsNewPassword } from '../../domain/accounts/lock-down.js'
 import type { OperatorChanges } from '../../domain/accounts/operator-changes.js'
 import type { ResetLinks } from '../../domain/accounts/reset-links.js'
 import type { UsedApplications } from '../../domain/authorizations/used-applications.js'
@@ -13,12 +14,13 @@ import type { Passkeys } from '../../domain/passkeys/passkeys.js'
 import type { ProfileFields } from '../../domain/profile-fields/profile-fields.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
+import type { Undos } from '../../domain/undos/undos.js'
 import { shownProfile } from '../../domain/users/profile-fields.js'
 import type { UserChanges } from '../../domain/users/user-changes.js'
 import type { UserSearch } from '../../domain/users/user-search.js'
 import type { User, Users } from '../../domain/users/users.js'
 import { usedApplicationBody } from '../../http/user-bodies.js'
-import { eventBodyFor, obstacleBody, sessionBody, userBody } from './admin-bodies.js'
+import { eventBodyFor, obstacleBody, sessionBody, undoBody, userBody } from './admin-bodies.js'
 
 const shownEvents = 50
 
@@ -48,14 +50,16 @@ type ActivityParts = {
   obstacles: Obstacles
   sessionLookups: Pick<SessionLookups, 'list'>
   usedApplications: Pick<UsedApplications, 'listOfUser'>
+  undos: Pick<Undos, 'openOf'>
 }
 
 /** What the user did, and what keeps them from signing in. */
 export const createActivity =
-  ({ obstacles, sessionLookups, usedApplications }: ActivityParts) =>
+  ({ obstacles, sessionLookups, usedApplications, undos }: ActivityParts) =>
   async (user: User, role: AdminRole) => {
     const events = await obstacles.eventsOf(user)
     return {
+      undos: (await undos.openOf(user.id)).map(undoBody),
       why: (await obstacles.of(user, events)).map(obstacleBody),
       sessions: (await sessionLookups.list(user.id)).map(sessionBody),
       applications: (await usedApplications.listOfUser(user.id)).map(usedApplicationBody),
@@ -87,6 +91,7 @@ export const createUserDetails =
       self: id === caller.userId,
       emailProven: user.emailProven,
       formerEmails: formerEmails.map(({ email, replacedAt }) => ({ email, replacedAt: replacedAt.toISOString() })),
+      enablingSendsReset: needsNewPassword(user),
       ...(await describeFactors(deps, user)),
       ...(await deps.activity(user, caller.role)),
     }

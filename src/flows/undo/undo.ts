@@ -30,6 +30,7 @@ export const createUndo = ({ undoPreview, takeBackAccount, passwords, providers 
       kind: undo.kind,
       username: user.username,
       email,
+      disabled: user.disabled,
       changesBack: {
         email: email === user.email ? null : email,
         username: username === user.username ? null : username,

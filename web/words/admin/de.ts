@@ -111,6 +111,7 @@ export const admin: Words['admin'] = {
     invited: 'Noch kein Konto: {email} wurde {ago} eingeladen, und der Link ist nicht benutzt.',
     active: 'Aktiv',
     disabled: 'Gesperrt',
+    lockedDown: 'Abgesichert',
     factors: { totp: 'Authenticator-App', passkey: 'Ein Passkey' },
     noFactor: 'Keiner',
   },
@@ -124,6 +125,7 @@ export const admin: Words['admin'] = {
     },
     obstacles: {
       disabled: 'Das Konto ist gesperrt.',
+      locked_down: 'Das Konto wurde am {since} abgesichert. Von: {subject}. Grund: {detail}',
       no_password:
         'Das Konto hat kein Passwort. Es gibt andere Wege zur Anmeldung, oder ein neues Passwort mit einem Link per E-Mail.',
       must_add_factor:
@@ -156,6 +158,27 @@ export const admin: Words['admin'] = {
     emailNotProven: 'nicht bestätigt',
     formerEmails: 'Frühere Adressen',
     until: '{email} bis {date}',
+    canBePutBack:
+      'Kann bis {date} zurückgeholt werden, mit dem Link „Das war ich nicht“ in einer E-Mail an diese Adresse. Wer anruft und sie nicht geändert hat, soll dort nachsehen.',
+    cannotBePutBack: 'Kann nicht mit einem Link zurückgeholt werden.',
+    enabling: {
+      newPassword:
+        'Das Konto wurde abgesichert. Das alte Passwort gilt dann nicht mehr, und ein Link für ein neues geht an {email}.',
+      chosenSince:
+        'Das Konto wurde abgesichert und seitdem mit einem neuen Passwort zurückgeholt. Dieses Passwort bleibt.',
+      moved:
+        'Die Adresse wurde geändert, vorher war sie {email}; das kann bis {date} zurückgenommen werden. Wenn die Person am Telefon das nicht war, entsperren Sie nicht: Zuerst soll sie den Link in der E-Mail an {email} benutzen.',
+      recent: 'In den letzten sieben Tagen ebenfalls geändert, vielleicht von jemand anderem: {changes}.',
+      kinds: {
+        totp: 'Authenticator-App',
+        passkey: 'Passkey',
+        provider: 'Anbieter',
+        username: 'Benutzername',
+        language: 'Sprache der E-Mails',
+        password: 'Passwort',
+        email: 'E-Mail-Adresse',
+      },
+    },
     language: 'Sprache der E-Mails',
     waysIn: 'Wege zur Anmeldung',
     password: 'Passwort',
@@ -197,7 +220,7 @@ export const admin: Words['admin'] = {
       action: 'Entsperren',
       about: 'Das Konto kann wieder benutzt werden.',
       title: '{username} entsperren?',
-      lead: 'Die Anmeldung ist wieder möglich, mit demselben Passwort und zweiten Faktor wie vorher. Wurde das Konto abgesichert, gilt das alte Passwort nicht mehr, und ein Link für ein neues geht an {email}.',
+      lead: 'Die Anmeldung ist wieder möglich, mit demselben Passwort und zweiten Faktor wie vorher.',
       told: 'An die Adresse des Kontos geht eine E-Mail, dass es wieder benutzt werden kann.',
       done: '{username} ist entsperrt.',
     },

@@ -124,6 +124,7 @@ export const admin = {
     invited: 'No account yet: {email} was invited {ago}, and the link is not used.',
     active: 'Active',
     disabled: 'Disabled',
+    lockedDown: 'Locked down',
     factors: { totp: 'App', passkey: 'Passkey' },
     noFactor: 'None',
   },
@@ -137,6 +138,7 @@ export const admin = {
     },
     obstacles: {
       disabled: 'The account is disabled.',
+      locked_down: 'The account was locked down on {since}. By: {subject}. Reason: {detail}',
       no_password:
         'The account has no password. The user can sign in in another way, or choose a password with a mailed link.',
       must_add_factor:
@@ -169,6 +171,25 @@ export const admin = {
     emailNotProven: 'not confirmed',
     formerEmails: 'Former addresses',
     until: '{email} until {date}',
+    canBePutBack:
+      'Can be put back until {date}, with the link “This was not me” in a mail to that address. If the caller did not change it, ask them to look there.',
+    cannotBePutBack: 'Cannot be put back by a link.',
+    enabling: {
+      newPassword: 'The account was locked down. Its old password ends, and a link for a new one is sent to {email}.',
+      chosenSince: 'The account was locked down, and taken back with a new password since. That password stays.',
+      moved:
+        'The address was changed from {email}; this can be taken back until {date}. If the caller did not change it, do not enable: have them use the link in the mail at {email} first.',
+      recent: 'Also changed in the last seven days, and perhaps not by the user: {changes}.',
+      kinds: {
+        totp: 'authenticator app',
+        passkey: 'passkey',
+        provider: 'provider',
+        username: 'username',
+        language: 'language of emails',
+        password: 'password',
+        email: 'email address',
+      },
+    },
     language: 'Language of emails',
     waysIn: 'Ways to sign in',
     password: 'Password',
@@ -210,7 +231,7 @@ export const admin = {
       action: 'Enable',
       about: 'The account can be used again.',
       title: 'Enable {username}?',
-      lead: 'The user can sign in again, with the same password and second factor as before. If the account was locked down, the old password ends, and a link for a new one is sent to {email}.',
+      lead: 'The user can sign in again, with the same password and second factor as before.',
       told: 'The user gets an email that the account can be used again.',
       done: '{username} is enabled.',
     },

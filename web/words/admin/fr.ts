@@ -111,6 +111,7 @@ export const admin: Words['admin'] = {
     invited: 'Pas encore de compte : {email} a été invité {ago}, et le lien n’est pas utilisé.',
     active: 'Actif',
     disabled: 'Désactivé',
+    lockedDown: 'Verrouillé',
     factors: { totp: 'Application', passkey: 'Clé d’accès' },
     noFactor: 'Aucun',
   },
@@ -124,6 +125,7 @@ export const admin: Words['admin'] = {
     },
     obstacles: {
       disabled: 'Le compte est désactivé.',
+      locked_down: 'Le compte a été verrouillé le {since}. Par\u00a0: {subject}. Raison\u00a0: {detail}',
       no_password:
         'Le compte n’a pas de mot de passe. L’utilisateur peut se connecter autrement, ou en choisir un avec un lien envoyé par e-mail.',
       must_add_factor:
@@ -158,6 +160,26 @@ export const admin: Words['admin'] = {
     emailNotProven: 'non confirmée',
     formerEmails: 'Anciennes adresses',
     until: '{email} jusqu’au {date}',
+    canBePutBack:
+      'Peut être rétablie jusqu’au {date}, avec le lien «\u00a0Ce n’était pas moi\u00a0» d’un e-mail envoyé à cette adresse. Si la personne qui appelle ne l’a pas changée, demandez-lui d’y regarder.',
+    cannotBePutBack: 'Ne peut pas être rétablie par un lien.',
+    enabling: {
+      newPassword:
+        'Le compte a été verrouillé. L’ancien mot de passe ne fonctionnera plus, et un lien pour en choisir un nouveau est envoyé à {email}.',
+      chosenSince: 'Le compte a été verrouillé, puis repris avec un nouveau mot de passe, qui reste valable.',
+      moved:
+        'L’adresse a été changée\u00a0; avant, c’était {email}. Cela peut être annulé jusqu’au {date}. Si la personne qui appelle ne l’a pas fait, ne réactivez pas\u00a0: elle doit d’abord utiliser le lien de l’e-mail envoyé à {email}.',
+      recent: 'Aussi modifié au cours des sept derniers jours, peut-être par quelqu’un d’autre\u00a0: {changes}.',
+      kinds: {
+        totp: 'application d’authentification',
+        passkey: 'clé d’accès',
+        provider: 'fournisseur',
+        username: 'nom d’utilisateur',
+        language: 'langue des e-mails',
+        password: 'mot de passe',
+        email: 'adresse e-mail',
+      },
+    },
     language: 'Langue des e-mails',
     waysIn: 'Moyens de connexion',
     password: 'Mot de passe',
@@ -199,7 +221,7 @@ export const admin: Words['admin'] = {
       action: 'Réactiver',
       about: 'Le compte peut être utilisé à nouveau.',
       title: 'Réactiver {username} ?',
-      lead: 'L’utilisateur peut se connecter à nouveau, avec le même mot de passe et le même second facteur. Si le compte a été verrouillé, l’ancien mot de passe ne fonctionne plus, et un lien pour en choisir un nouveau est envoyé à {email}.',
+      lead: 'L’utilisateur peut se connecter à nouveau, avec le même mot de passe et le même second facteur.',
       told: 'L’utilisateur reçoit un e-mail qui dit que le compte peut être utilisé à nouveau.',
       done: '{username} est réactivé.',
     },
@@ -241,7 +263,7 @@ export const admin: Words['admin'] = {
       about:
         'Pour un compte dans lequel quelqu’un d’autre est entré : le désactive et annule tout ce qui permettrait d’y revenir.',
       title: 'Verrouiller {username} ?',
-      lead: 'Le compte est désactivé, tous les appareils et applications sont déconnectés, les navigateurs de confiance sont retirés, et les liens et codes envoyés ne fonctionnent plus. Les liens « Ce n’était pas moi » fonctionnent toujours ; si l’adresse a changé au cours des sept derniers jours, seulement ceux envoyés à l’adresse d’avant.',
+      lead: 'Le compte est désactivé, tous les appareils et applications sont déconnectés, les navigateurs de confiance sont retirés, et les liens et codes envoyés ne fonctionnent plus. Les liens « Ce n’était pas moi » fonctionnent toujours\u00a0; si l’adresse a changé au cours des sept derniers jours, seulement ceux envoyés à l’adresse d’avant.',
       told: 'Un e-mail qui dit que le compte a été verrouillé est envoyé à son adresse, et à une ancienne adresse qui peut encore être rétablie.',
       done: '{username} est verrouillé.',
     },
