@@ -10,7 +10,7 @@ export * from './admin-api.js'
 
 const Group = Type.String({ pattern: groupPattern })
 
-/** Why something is taken away from a user. Only administrators and support see it. */
+/** Why something is taken away from a user. Only administrators see it. */
 const Reason = Type.String({ minLength: 1, maxLength: longestReason, pattern: '\\S' })
 
 // ── Who asks

@@ -204,7 +204,7 @@ export const admin: Words['admin'] = {
     help: 'Helfen und schützen',
   },
   reason: 'Grund',
-  reasonHint: 'Bis zu 200 Zeichen. Nur wer diese Seite benutzen darf, kann ihn lesen.',
+  reasonHint: 'Bis zu 200 Zeichen. Nur die Administration kann ihn lesen.',
   cancel: 'Abbrechen',
   notTold: 'Darüber wird keine E-Mail versendet.',
   changes: {

@@ -215,7 +215,7 @@ export const admin = {
     help: 'Help and protect',
   },
   reason: 'Reason',
-  reasonHint: 'Up to 200 characters. Administrators and support can read it.',
+  reasonHint: 'Up to 200 characters. Only administrators can read it.',
   cancel: 'Cancel',
   notTold: 'Nobody gets an email about it.',
   changes: {

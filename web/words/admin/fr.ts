@@ -205,7 +205,7 @@ export const admin: Words['admin'] = {
     help: 'Aider et protéger',
   },
   reason: 'Motif',
-  reasonHint: '200 caractères au plus. Les administrateurs et l’assistance peuvent le lire.',
+  reasonHint: '200 caractères au plus. Seuls les administrateurs peuvent le lire.',
   cancel: 'Annuler',
   notTold: 'Personne n’en est informé par e-mail.',
   changes: {
