@@ -577,7 +577,7 @@ export const fr: Words = {
     agreeAfter: 'et je les accepte.',
     decline: 'Je ne souhaite pas continuer',
     proveFirst:
-      'Pour être sûrs que c’est bien vous : connectez-vous dans une fenêtre privée avec votre mot de passe, et avec un code s’il est demandé. « Mot de passe oublié ? » vous en donne un si vous n’en avez pas.',
+      'Pour être sûrs que c’est bien vous : connectez-vous dans une fenêtre privée avec votre mot de passe, et avec un code s’il est demandé. « Mot de passe oublié ? » vous en donne un si vous n’en avez pas.',
     declineLead:
       'Vous ne serez alors pas connecté. Vous pouvez quand même télécharger vos données ou supprimer définitivement votre compte.',
     download: 'Télécharger mes données',

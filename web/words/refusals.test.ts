@@ -67,8 +67,10 @@ describe('what is wrong with a password', () => {
     feedback: ['add_words', 'commonly_used'],
   }
 
-  it('is one sentence for all rules, which are marked in a list', () => {
-    expect(errorsOf(weak, en.password)).toEqual(['This password does not meet the requirements marked below.'])
+  it('is one sentence for all rules, which names what is missing', () => {
+    expect(errorsOf(weak, en.password)).toEqual([
+      'Still missing: an uppercase letter, a number, a strength of “Good” or better.',
+    ])
     expect(errorsOf({ ...weak, errors: ['digit', 'unusable_characters'] }, en.password)).toHaveLength(2)
   })
 

@@ -74,8 +74,9 @@ export const fieldsTypes: Command = {
   summary: 'Write the profile fields as TypeScript types',
   help: `latchkey fields types > profile-fields.ts
 
-Writes the types of \`fields\` from PROFILE_FIELDS_FILE: \`ProfileFields\` is what an account, a webhook, the service API and the claim
-have, \`RegistrationFields\` what a registration takes, \`ProfileFieldChanges\` what a change of the account takes. It opens no database.`,
+Writes the types of \`fields\` from PROFILE_FIELDS_FILE: \`ProfileFields\` is what an account, a webhook, the service API and
+the claim have, \`RegistrationFields\` what a registration takes, \`ProfileFieldChanges\` what a change of the account takes,
+and \`OperatorFieldChanges\` what the service API takes. It opens no database.`,
 
   run: async (args, context) => {
     readArguments(args, {}, [])

@@ -43,9 +43,10 @@ export const userEnable: Command = {
   summary: 'Let a disabled user sign in again',
   help: `latchkey user enable USER [--keep-password] [--json]
 
-USER is a username, an email or an id. Sessions that were ended stay ended. If the account was locked down, its password from before no
-longer works, and a running service mails the user a link to choose a new one; a password that the user has chosen since, with “This was
-not me”, stays. The link goes to the present address of the account: if a thief may have changed it, use \`latchkey user recover\` first.
+USER is a username, an email or an id. Sessions that were ended stay ended. If the account was locked down, its password from
+before no longer works, and a running service mails the user a link to choose a new one; a password that the user has chosen
+since, with “This was not me”, stays. The link goes to the present address of the account: if a thief may have changed it, use
+\`latchkey user recover\` first.
 
   --keep-password    after a lock-down by mistake: the old password works again, and no mail is sent
   --json             one JSON object, for programs`,
@@ -76,11 +77,11 @@ export const userLockDown: Command = {
   summary: 'Lock an account that someone has got into, or is about to',
   help: `latchkey user lock-down USER [--json]
 
-Disables the user and ends their sessions, also at applications. Links to choose a password, changes of the email that wait for
-their confirmation, mailed codes and sign-ins that wait for a second step are void, and no device is trusted any more. The user gets
-a mail, also at an address from which the account was moved in the last seven days. Links with “This was not me” still work, and do not
-enable the account: \`latchkey user enable\` does. If the address was changed in that time, only those to the first address work: a thief
-may have got the others. USER is a username, an email or an id.${jsonHelp}`,
+Disables the user and ends their sessions, also at applications. Links to choose a password, changes of the email that wait
+for their confirmation, mailed codes and sign-ins that wait for a second step are void, and no device is trusted any more. The
+user gets a mail, also at an address from which the account was moved in the last seven days. Links with “This was not me”
+still work, and do not enable the account: \`latchkey user enable\` does. If the address was changed in that time, only those
+to the first address work: a thief may have got the others. USER is a username, an email or an id.${jsonHelp}`,
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, json, ['USER'])

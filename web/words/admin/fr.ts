@@ -73,17 +73,17 @@ export const admin: Words['admin'] = {
       mails_refused:
         'E-mails définitivement refusés par le serveur de messagerie dans les dernières 24 heures : {count}. Leurs événements disent pourquoi ; souvent, l’adresse n’existe pas.',
       mails_given_up:
-        'E-mails des 7 derniers jours qui n’ont pas pu être remis et ont été abandonnés : {count}. Leurs événements disent pourquoi ; ces utilisateurs doivent redemander leur e-mail.',
+        'E-mails des 7 derniers jours qui n’ont pas pu être remis et ont été abandonnés : {count}. Leurs événements disent pourquoi ; ces utilisateurs doivent redemander leur e-mail.',
       webhooks_stopped:
         'Les webhooks sont arrêtés, car leur destinataire n’en veut plus (410). L’exploitant les relance avec latchkey webhooks retry.',
       webhooks_given_up:
-        'Webhooks abandonnés : {count}. L’exploitant voit pourquoi avec latchkey webhooks list, et les renvoie avec latchkey webhooks retry.',
+        'Webhooks abandonnés : {count}. L’exploitant voit pourquoi avec latchkey webhooks list, et les renvoie avec latchkey webhooks retry.',
       webhooks_waiting:
-        'Webhooks en attente, le premier depuis plus de 15 minutes : {count}. Leur destinataire refuse ou ne répond pas : l’exploitant voit pourquoi avec latchkey webhooks list.',
+        'Webhooks en attente, le premier depuis plus de 15 minutes : {count}. Leur destinataire refuse ou ne répond pas : l’exploitant voit pourquoi avec latchkey webhooks list.',
       logout_notices_given_up:
-        'Des applications n’ont pas pu être informées d’une déconnexion. Avis abandonnés : {count}. Les dernières erreurs des applications disent pourquoi.',
+        'Des applications n’ont pas pu être informées d’une déconnexion. Avis abandonnés : {count}. Les dernières erreurs des applications disent pourquoi.',
       logout_notices_waiting:
-        'Avis de déconnexion qui attendent une application, le premier depuis plus de 15 minutes : {count}. Les dernières erreurs des applications disent pourquoi.',
+        'Avis de déconnexion qui attendent une application, le premier depuis plus de 15 minutes : {count}. Les dernières erreurs des applications disent pourquoi.',
       signing_key_unreadable:
         'Une clé qui signe les sessions est illisible avec le secret actuel du service. L’exploitant donne à chaque instance la même SEALING_KEY.',
       signing_key_due:
@@ -146,7 +146,7 @@ export const admin: Words['admin'] = {
       wrong_passwords_in_browser:
         'Trop de mots de passe erronés ont été saisis dans un navigateur de l’utilisateur. Il est refusé jusqu’au {until}. Un nouveau mot de passe aide aussitôt.',
       network_limit:
-        'Trop de tentatives sont venues du réseau {subject}. Il est refusé jusqu’au {until} ; les autres réseaux, par exemple celui d’un téléphone, fonctionnent toujours. La limite compte tout le monde dans ce réseau : seul l’exploitant peut la lever (latchkey limits clear --network {subject}).',
+        'Trop de tentatives sont venues du réseau {subject}. Il est refusé jusqu’au {until} ; les autres réseaux, par exemple celui d’un téléphone, fonctionnent toujours. La limite compte tout le monde dans ce réseau : seul l’exploitant peut la lever (latchkey limits clear --network {subject}).',
       limits_unknown:
         'On ne peut pas dire pour l’instant s’il y a eu trop de tentatives, car les compteurs sont illisibles.',
     },
@@ -252,8 +252,8 @@ export const admin: Words['admin'] = {
     },
     'clear-limits': {
       action: 'Permettre de réessayer',
-      about: 'Après trop de mots de passe ou de codes erronés : l’utilisateur n’attend pas la fin des limites.',
-      title: 'Permettre à {username} de réessayer tout de suite ?',
+      about: 'Après trop de mots de passe ou de codes erronés : l’utilisateur n’attend pas la fin des limites.',
+      title: 'Permettre à {username} de réessayer tout de suite ?',
       lead: 'Ce qui a été compté pour ce compte et ses navigateurs est oublié. Assurez-vous d’abord que les tentatives étaient celles de l’utilisateur. Les limites des réseaux restent, car elles comptent tout le monde.',
       told: 'L’utilisateur ne reçoit pas d’e-mail, et le voit sur la page du compte.',
       done: '{username} peut réessayer maintenant.',
@@ -285,9 +285,9 @@ export const admin: Words['admin'] = {
     addLead: 'L’utilisateur obtient en deux secondes ce qui est ouvert à ce groupe.',
     gives: {
       admin:
-        'Ses membres sont administrateurs : ils voient tous les utilisateurs, peuvent les désactiver et les supprimer, modifier les groupes et inviter d’autres personnes. N’ajoutez que qui doit l’être.',
+        'Ses membres sont administrateurs : ils voient tous les utilisateurs, peuvent les désactiver et les supprimer, modifier les groupes et inviter d’autres personnes. N’ajoutez que qui doit l’être.',
       support:
-        'Ses membres font partie de l’assistance : ils voient tous les utilisateurs et événements, et peuvent désactiver, déconnecter et réinitialiser ceux qui ne sont pas administrateurs.',
+        'Ses membres font partie de l’assistance : ils voient tous les utilisateurs et événements, et peuvent désactiver, déconnecter et réinitialiser ceux qui ne sont pas administrateurs.',
     },
     add: 'Ajouter',
     added: '{username} est maintenant dans {group}.',
