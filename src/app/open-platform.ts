@@ -36,12 +36,7 @@ const usualTimeouts: StoreTimeouts = { connection: 3 * seconds, statement: 5 * s
 export const embeddedDirectory = ({ dataDir }: Pick<Config, 'dataDir'>) => join(dataDir, 'database')
 
 /** `settingsForCommands`: of a service, for commands that use the embedded database through it. */
-export const openStore = (
-  config: Config,
-  log: Log,
-  timeouts = usualTimeouts,
-  settingsForCommands?: Environment | undefined,
-) =>
+export const openStore = (config: Config, log: Log, timeouts = usualTimeouts, settingsForCommands?: Environment) =>
   openDatabase(
     config.databaseUrl === undefined
       ? { embedded: { directory: embeddedDirectory(config), log, settingsForCommands } }

@@ -39,6 +39,10 @@ it('a lock-down: nothing that was begun works any more, and an undo link does no
   await tab.act('/api/auth/change-email', { email: 'other@example.com' })
   expect((await act(id, 'lock-down', { reason: 'stolen laptop' })).status).toBe(204)
   await latchkey.mailTo('cleo@example.com', /was locked/)
+  // Once more: the owner is not told again.
+  expect((await act(id, 'lock-down')).status).toBe(204)
+  await latchkey.advance(0)
+  expect(latchkey.mails().filter(({ subject }) => /was locked/.test(subject))).toHaveLength(1)
   const left = `select (select count(*) from one_time_tokens where user_id = $1) + (select count(*) from email_changes where user_id = $1)
     + (select count(*) from refresh_token_records where user_id = $1) + (select count(*) from trusted_devices where user_id = $1)
     + (select count(*) from mailed_codes where user_id = $1) + (select count(*) from sign_in_challenges where user_id = $1) as rows`

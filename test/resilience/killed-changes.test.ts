@@ -114,7 +114,7 @@ describe('every kind of change of an account', () => {
       `select
          not exists (select 1 from users where id = $1 and name is null) as data,
          exists (select 1 from outgoing_mail where recipient = $2 and kind = $3) as mail,
-         exists (select 1 from undos where user_id = $1 and kind = $4) as undo,
+         exists (select 1 from undos where user_id = $1 and kind = $4 and made_at > now() - interval '12 hours') as undo,
          exists (select 1 from outgoing_webhooks where user_id = $1) as webhook,
          exists (select 1 from events where kind = $5 and (user_id = $1 or reason = $1::text)) as event,
          not exists (select 1 from refresh_token_records where id = $6) as sessions,

@@ -38,7 +38,9 @@ export const createLockDown = ({ accountChanges, userChanges, undos, resetLinks 
       byOperator(actor, 'user_locked_down', async (sql, user) => {
         const to = await addressesOf(sql, user)
         await userChanges.disable(sql, user.id, { isLockDown: true })
-        return { result: user.disabled, changes: { user_locked_down: { mail: { to } } } }
+        // Locked down once more, what has come since is void too, and the owner knows already.
+        const mail = user.lockedDownAt === undefined ? { to } : null
+        return { result: user.disabled, changes: { user_locked_down: { mail } } }
       }),
 
     /**

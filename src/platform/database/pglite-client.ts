@@ -19,7 +19,7 @@ export class OtherVersionRuns extends OperatorError {
   }
 }
 
-export class TooManyCommands extends OperatorError {
+class TooManyCommands extends OperatorError {
   override name = 'TooManyCommands'
   constructor(directory: string, places: number) {
     super(`${places} commands use the database in ${directory} already: try again when one of them has ended.`)
