@@ -54,6 +54,7 @@ without an application they are 404. A program finds them by the first.
 | \`GET /api/auth/keys\` | The public keys of ID tokens and logout tokens |
 | \`GET /api/auth/authorize\`, \`POST\` | The user signs in, and returns to the application with a code |
 | \`POST /api/auth/token\` | A code or a refresh token for new tokens |
+| \`POST /api/auth/device\` | A code for a device without a browser (RFC 8628) |
 | \`GET /api/auth/userinfo\`, \`POST\` | The claims of the user, for an access token |
 | \`POST /api/auth/revoke\` | Makes a refresh token with its access tokens, or one access token, worthless |
 | \`GET /api/auth/end-session\`, \`POST\` | The user signs out here, and returns to the application |

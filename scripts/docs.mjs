@@ -40,8 +40,8 @@ const readApi = async (/** @type {(folder: string) => Record<string, string>} */
     await rm(dataDir, { recursive: true })
   }
 }
-const { document } = await readApi(() => ({}))
-const { document: withAdministrators, routes } = await readApi(() => ({ ADMIN_GROUP: 'admins' }))
+const { document } = await readApi(() => ({ MAIL_SIGN_IN: 'on' }))
+const { document: withAdministrators, routes } = await readApi(() => ({ ADMIN_GROUP: 'admins', MAIL_SIGN_IN: 'on' }))
 const { document: withPrograms } = await readApi((folder) => ({ SERVICE_KEYS_FILE: join(folder, 'service-keys') }))
 
 const named = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(

@@ -14,6 +14,7 @@ const budgets = {
     koa: 5_000,
     hono: 5_000,
     fetch: 5_000,
+    bearer: 3_000,
   },
 }
 

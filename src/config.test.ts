@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { configurationGuide, environmentExample } from './config/guide.js'
+import { themeOf } from './config/theme.js'
 import { type ConfigurationFaults, type Environment, likelyTypos, loadConfig } from './config.js'
+import { designOf } from './lib/design.js'
 
 const secret = 'f3a1c9e07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4'
 const production = {
@@ -115,6 +117,16 @@ describe('configuration', () => {
         'AFTER_SIGN_IN: must be a path of this site such as /dashboard, and not the login page',
       ])
     }
+  })
+
+  it('knows the application that the brand leads to, which is not the account page', () => {
+    const homeWith = (settings: Environment) => themeOf(loadConfig(settings), designOf('#1f6f5c')).home
+    expect(homeWith({})).toBeUndefined()
+    for (const own of ['/dashboard', '/dashboard#password', '/dashboard/?x', '/api/auth/account-page'])
+      expect(homeWith({ AFTER_SIGN_IN: own }), own).toBeUndefined()
+    expect(homeWith({ AFTER_SIGN_IN: '/' })).toBe('/')
+    expect(homeWith({ AFTER_SIGN_IN: '/dashboards' })).toBe('/dashboards')
+    expect(homeWith({ HOME_URL: 'https://app.example.com', AFTER_SIGN_IN: '/' })).toBe('https://app.example.com')
   })
 
   it('is frozen', () => {
@@ -229,6 +241,12 @@ describe('configuration', () => {
     ['a header in the name of the sender', 'MAIL_FROM', 'A\r\nBcc: c@d.example <a@b.example>'],
     ['a logo without encryption', 'PRODUCT_LOGO_URL', 'http://cdn.example.com/logo.png'],
     ['a logo without a host', 'PRODUCT_LOGO_URL', 'https:///logo.png'],
+    ['an application without encryption', 'HOME_URL', 'http://app.example.com'],
+    ['a script for an application', 'HOME_URL', 'javascript:alert(1)'],
+    ['a logo for the dark scheme without a host', 'PRODUCT_LOGO_DARK_URL', 'dark.png'],
+    ['a word mark without a height', 'PRODUCT_LOGO_SIZE', '777'],
+    ['a word mark without a width', 'PRODUCT_LOGO_SIZE', '0x77'],
+    ['an icon of this machine', 'FAVICON_URL', 'file:///icon.png'],
     ['another database', 'DATABASE_URL', 'mysql://localhost/x'],
     ['another cache', 'REDIS_URL', 'memcached://localhost'],
     ['an unknown environment', 'NODE_ENV', 'staging'],
@@ -238,6 +256,15 @@ describe('configuration', () => {
     expect(faults).toHaveLength(1)
     expect(faults[0]).toMatch(new RegExp(`^${name}: `))
     expect(faults[0]).not.toContain(value)
+  })
+
+  it.each([
+    ['PRODUCT_LOGO_DARK_URL', '/dark.png', 'PRODUCT_LOGO_URL'],
+    ['PRODUCT_LOGO_SIZE', '5x1', 'PRODUCT_LOGO_URL'],
+    ['TERMS_VERSION', '1', 'TERMS_URL'],
+  ])('refuses %s without the setting that it needs', (name, value, needed) => {
+    expect(faultsOf({ [name]: value })).toEqual([expect.stringMatching(`^${name}: needs ${needed}, `)])
+    expect(faultsOf({ [name]: value, [needed]: '/here' })).toEqual([])
   })
 
   it('tells all faults at once', () => {

@@ -59,6 +59,12 @@ const requiredInProduction: readonly (readonly [Name, hint?: string])[] = [
   ['MAIL_FROM'],
 ]
 
+const settingsThatNeedOthers: readonly (readonly [Name, needed: Name, why: string])[] = [
+  ['TERMS_VERSION', 'TERMS_URL', 'so that users can read what they agree to'],
+  ['PRODUCT_LOGO_DARK_URL', 'PRODUCT_LOGO_URL', 'which is shown in the light scheme'],
+  ['PRODUCT_LOGO_SIZE', 'PRODUCT_LOGO_URL', 'the logo that has this size'],
+]
+
 const all: Readonly<Record<string, Setting>> = settings
 const camelCase = (name: string) => name.toLowerCase().replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 
@@ -229,8 +235,8 @@ export const readConfig = (env: Environment): { config: Config; texts: Environme
   )
   if (absent.has('PUBLIC_URL') || own.publicUrl !== undefined) faults.push(...siblingFaults(own))
   faults.push(...webhookFaults(own, absent), ...adminGroupFaults(own))
-  if (absent.has('TERMS_URL') && !absent.has('TERMS_VERSION'))
-    faults.push('TERMS_VERSION: needs TERMS_URL, so that users can read what they agree to')
+  for (const [name, needed, why] of settingsThatNeedOthers)
+    if (values[name] !== undefined && absent.has(needed)) faults.push(`${name}: needs ${needed}, ${why}`)
   if (faults.length > 0) throw new ConfigurationFaults(faults)
   const publicUrl = own.publicUrl ?? `http://localhost:${String(own.port)}`
   const config = Object.freeze({ ...own, production, publicUrl, providers: providerConfigs(values) }) as Config

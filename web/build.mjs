@@ -15,7 +15,7 @@ import { bundlePackage } from '../scripts/packages.mjs'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 /** Pages with a style sheet of their own, after that of every page. */
-const pagesWithStyle = ['dashboard', 'admin']
+const pagesWithStyle = ['dashboard', 'admin', 'device']
 const brotli = promisify(brotliCompress)
 const zip = promisify(gzip)
 
@@ -36,8 +36,12 @@ export const buildWeb = async ({ outdir, minify }) => {
   if (!client) throw new Error('The bundler made nothing of the client')
   await writeAll(outdir, [...outputFiles, { path: join(outdir, 'client.js'), contents: client.contents }], {
     pages: Object.fromEntries(pages),
-    notFound: { styles: [base], words: inEachLanguage(catalogue, (words) => words['not-found']) },
+    notFound: {
+      styles: [base],
+      words: inEachLanguage(catalogue, (words) => ({ ...words['not-found'], footer: words.footer })),
+    },
   })
+  await writeFile(join(outdir, 'first-cards.js'), await bundleFirstCards(minify))
 }
 
 /**
@@ -65,6 +69,45 @@ const bundle = (names, outdir, minify) =>
     write: false,
     logLevel: 'warning',
   })
+
+/** Modules of the pages that need a browser while they are loaded, or the service. */
+const needBrowser = ['client', 'mount', 'settings'].map((name) => join(home, `web/browser/${name}.js`))
+
+/** @type {import('esbuild').Plugin} */
+const standIns = {
+  name: 'stand-ins',
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /^\..*\.js$/ }, ({ resolveDir, path }) =>
+      needBrowser.includes(join(resolveDir, path)) ? { path: join(home, 'web/first-cards/stand-ins.ts') } : undefined,
+    ),
+}
+
+/**
+ * What the server draws the first card of a page with: the components of the pages, with their library.
+ * @param {boolean} minify
+ */
+const bundleFirstCards = async (minify) => {
+  const { outputFiles } = await build({
+    absWorkingDir: home,
+    entryPoints: ['web/first-cards/first-cards.tsx'],
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    plugins: [standIns],
+    inject: ['web/first-cards/no-browser.ts'],
+    define: { 'globalThis.PublicKeyCredential': 'PublicKeyCredential' },
+    legalComments: 'none',
+    minify,
+    write: false,
+    logLevel: 'warning',
+  })
+  const [file] = outputFiles
+  if (!file) throw new Error('The bundler made nothing of the first cards')
+  return file.contents
+}
 
 /**
  * The library of the schemas is larger than any page. A page imports types of the contract, and values of files without schemas.
@@ -106,6 +149,7 @@ const wordsOf = (catalogue, page, parts) =>
   inEachLanguage(catalogue, (words) => ({
     title: words[page].title,
     noscript: words.common.noscript,
+    footer: words.footer,
     sections: Object.fromEntries(parts.map((part) => [part, words[part]])),
   }))
 

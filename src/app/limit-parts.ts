@@ -9,9 +9,11 @@ import { createLimitedEvents, type OnRejection } from '../http/limits/limited-ev
 import { routeLimitersFor } from '../http/limits/limiter.js'
 import { createLimits } from '../http/limits/limits.js'
 import { createMailLimits } from '../http/limits/mail-limits.js'
+import { createMailSignInLimits } from '../http/limits/mail-sign-in-limits.js'
 import { createPasswordGuesses } from '../http/limits/password-guesses.js'
 import { createReserveRotation } from '../http/limits/rotation-limit.js'
 import { createSignInLimits } from '../http/limits/sign-in-limits.js'
+import { createUserCodeLimit } from '../http/limits/user-code-limit.js'
 import type { NounPlatform, Nouns } from './nouns.js'
 
 type HttpParts = { callers: Callers; signInCookies: SignInCookies }
@@ -45,6 +47,7 @@ export const createLimitParts = (config: Config, platform: NounPlatform, nouns: 
     routeLimiters,
     passwordGuesses,
     authorizationLimit: createAuthorizationLimit({ countedRequests, routeLimiters, callers }),
+    userCodeLimit: createUserCodeLimit({ countedRequests, callers }),
     adminLimit: createAdminLimit({ countedRequests, routeLimiters, callers }),
     limits: createLimits({ countedRequests, routeLimiters, callers, passwordGuesses }),
     signInLimits: createSignInLimits({
@@ -62,6 +65,7 @@ export const createLimitParts = (config: Config, platform: NounPlatform, nouns: 
       toStrangers: config.networkMailLimit,
       onRejection,
     }),
+    mailSignInLimits: createMailSignInLimits({ cache, ...nouns, knownBrowsers, onRejection }),
     reserveRotation: createReserveRotation({ cache, callers, routeLimiters, onRejection }),
   }
 }

@@ -1,4 +1,4 @@
-import { themeOf } from '../config/theme.js'
+import { letterheadOf } from '../config/theme.js'
 import type { Config } from '../config.js'
 import type { ProfileFieldDefinition } from '../contract/profile-fields.js'
 import { createAdministrators } from '../domain/administrators/administrators.js'
@@ -38,6 +38,7 @@ import { createUsers } from '../domain/users/users.js'
 import type { Receiver } from '../domain/webhooks/webhook-sender.js'
 import { createWebhooks } from '../domain/webhooks/webhooks.js'
 import type { Clock } from '../lib/clock.js'
+import type { Design } from '../lib/design.js'
 import { deriveKey } from '../lib/keys.js'
 import { createSeal } from '../lib/seal.js'
 import type { Cache } from '../platform/cache/cache.js'
@@ -49,6 +50,7 @@ import type { Metrics } from '../platform/metrics/metrics.js'
 import type { Outbound } from '../platform/outbound/outbound.js'
 import { createRegistrationNouns } from './registration-nouns.js'
 import { createSignInNouns } from './sign-in-nouns.js'
+import type { OwnWords } from './words-file.js'
 
 /** What nouns are made of. The service opens one (`open-platform`), and commands open a smaller one (`commands/open-stores`). */
 export type NounPlatform = {
@@ -66,6 +68,8 @@ export type NounPlatform = {
   outbound: Outbound
   providerSettings: ProviderSettings
   webhookReceiver: Receiver | undefined
+  design: Design
+  ownWords: OwnWords
   fieldDefinitions: readonly ProfileFieldDefinition[]
   metrics: Metrics | undefined
   /** True for commands: nobody collects their log, so a running service logs their events. */
@@ -148,7 +152,7 @@ const createUserNouns = (
     events,
     mailer,
     seal: sealFor('outgoing mail'),
-    letterhead: { publicUrl: config.publicUrl, brand: themeOf(config), from: config.mailFrom },
+    letterhead: letterheadOf(config, platform),
     onOutcome: metrics?.countAttempt.mail,
   })
   const groups = createGroups({ database, clock, events, administrators, tokens })
@@ -182,7 +186,7 @@ const createSessionNouns = (
   const mailedCodes = createMailedCodes({ database, clock, mails, codeKeys: keysFor('mailed code') })
   const oneTimeTokens = createOneTimeTokens({ database, clock })
   const undos = createUndos({ database, clock })
-  const emailChanges = createEmailChanges({ database, clock, users, userChanges, mails, undos })
+  const emailChanges = createEmailChanges({ database, clock, users, userChanges, mails, mailedCodes, undos })
   const usedApplications = createUsedApplications({ ...config, ...nouns, database, clock, sessionLookups })
   return { sessions, sessionLookups, usedApplications, mailedCodes, oneTimeTokens, undos, emailChanges }
 }

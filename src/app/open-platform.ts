@@ -13,7 +13,9 @@ import { createOutbound } from '../platform/outbound/outbound.js'
 import { openLeakedPasswords } from './leaked-passwords.js'
 import { openProviders } from './open-providers.js'
 import { readProfileFields } from './profile-fields-file.js'
+import { readDesign } from './theme-file.js'
 import { openWebhookReceiver } from './webhook-receiver.js'
+import { readOwnWords } from './words-file.js'
 
 export type Platform = Awaited<ReturnType<typeof openPlatform>>
 
@@ -66,6 +68,8 @@ const openParts = async (
   { config, clock, log, sharedWorkers, storeTimeouts = usualTimeouts, settingsForCommands }: PlatformContext,
   closeLater: <Part extends Closable>(part: Part) => Part,
 ) => {
+  const design = await readDesign(config)
+  const ownWords = await readOwnWords(config)
   const fieldDefinitions = await readProfileFields(config.profileFieldsFile)
   const secrets = config.jwtSecret ?? [await generatedSecret(config.dataDir)]
   const leakedPasswords = await openLeakedPasswords(config, log)
@@ -77,7 +81,7 @@ const openParts = async (
   closeLater(mailer)
   const { workerThreads: threads, workerQueue: queueLimit, workers: processes } = config
   const workers = sharedWorkers ?? closeLater(createWorkers({ threads, processes, queueLimit, deadline: 10 * seconds }))
-  const providers = closeLater(await openProviders(config, log))
+  const providers = closeLater(await openProviders(config, design, log))
   return {
     secrets,
     sealingSecrets: config.sealingKey ?? secrets,
@@ -90,6 +94,8 @@ const openParts = async (
     leakedPasswords,
     webhookReceiver: openWebhookReceiver(config),
     fieldDefinitions,
+    design,
+    ownWords,
     providerSettings: providers.settings,
     redirectUris: providers.redirectUris,
   }

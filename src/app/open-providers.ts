@@ -2,27 +2,28 @@ import { redirectUrisOf } from '../config/provider-settings.js'
 import type { Config } from '../config.js'
 import { byProvider, type ProviderId } from '../contract/providers.js'
 import type { ProviderSettings } from '../domain/providers/providers.js'
+import type { Design } from '../lib/design.js'
 import type { Log } from '../platform/log.js'
 
 type RedirectUris = Readonly<Record<ProviderId, string>>
 
 /** In development, a local provider for each provider without a client id. They never run elsewhere. */
-const openDevProviders = async (config: Config, redirectUris: RedirectUris, log: Log) => {
+const openDevProviders = async (config: Config, design: Design, redirectUris: RedirectUris, log: Log) => {
   const withoutClient = byProvider(config.providers).flatMap(([id, { kind, name, clientId }]) => {
     const redirectUri = redirectUris[id]
     return clientId === undefined && redirectUri !== undefined ? [{ id, kind, name, redirectUri }] : []
   })
   if (config.nodeEnv !== 'development' || withoutClient.length === 0) return undefined
   const { startDevProviders } = await import('../dev-providers/dev-providers.js')
-  const { publicUrl, accentColor: accent } = config
-  return startDevProviders({ publicUrl, accent, providers: withoutClient, log })
+  const { publicUrl } = config
+  return startDevProviders({ publicUrl, design, providers: withoutClient, log })
 }
 
 /** The providers that have a client id, and in development the local ones instead of those that have none. */
-export const openProviders = async (config: Config, log: Log) => {
+export const openProviders = async (config: Config, design: Design, log: Log) => {
   const { providers, production } = config
   const redirectUris = redirectUrisOf(config)
-  const devProviders = await openDevProviders(config, redirectUris, log)
+  const devProviders = await openDevProviders(config, design, redirectUris, log)
   /** What a provider is opened with: the client that was configured, or that of the development provider. */
   const settings: ProviderSettings = Object.fromEntries(
     byProvider(providers).flatMap(([id, { clientId, clientSecret = '', ...configured }]) => {

@@ -6,11 +6,15 @@ import { applicationIssuer } from '../domain/applications/application-issuer.js'
 import { createApplicationSecrets } from '../domain/applications/application-secrets.js'
 import { createAuthorizationRequests } from '../domain/authorization-requests/authorization-requests.js'
 import { createAuthorizations } from '../domain/authorizations/authorizations.js'
+import { createDeviceAuthorizations } from '../domain/authorizations/device-authorizations.js'
+import { createTokenExchangeParts } from '../domain/authorizations/token-exchange-parts.js'
 import { createConsents } from '../domain/consents/consents.js'
+import { createDeviceRequests } from '../domain/device-requests/device-requests.js'
 import type { Job } from '../domain/housekeeping/housekeeping.js'
 import { createIdTokens } from '../domain/id-tokens/id-tokens.js'
 import { createLogoutTokens } from '../domain/id-tokens/logout-tokens.js'
 import { createLogoutNoticeSender } from '../domain/logout-notices/logout-notice-sender.js'
+import { createDeviceSessions } from '../domain/sign-in/device-sessions.js'
 import { openBackchannel } from './backchannel.js'
 import type { NounPlatform, Nouns } from './nouns.js'
 
@@ -36,12 +40,18 @@ export const createOpenidNouns = (config: Config, platform: NounPlatform, nouns:
   const applicationErrors = createApplicationErrors({ database, clock, log })
   const authorizationRequests = createAuthorizationRequests({ database, clock })
   const consents = createConsents({ database, clock })
-  const authorizations = createAuthorizations({
-    ...config,
+  const deviceRequests = createDeviceRequests({ database, clock })
+  const refreshTokenKeys = nouns.keysFor('refresh tokens of applications')
+  const authorizationParts = { ...config, ...nouns, database, clock, refreshTokenKeys }
+  const authorizations = createAuthorizations(authorizationParts)
+  const deviceSessions = createDeviceSessions(nouns)
+  const exchange = createTokenExchangeParts(authorizationParts)
+  const deviceAuthorizations = createDeviceAuthorizations({
     ...nouns,
-    database,
-    clock,
-    refreshTokenKeys: nouns.keysFor('refresh tokens of applications'),
+    exchange,
+    deviceRequests,
+    deviceSessions,
+    consents,
   })
   const logoutNoticeSender = createLogoutNoticeSender({
     database,
@@ -59,8 +69,10 @@ export const createOpenidNouns = (config: Config, platform: NounPlatform, nouns:
     applicationSecrets,
     applicationErrors,
     authorizationRequests,
+    deviceRequests,
     consents,
     authorizations,
+    deviceAuthorizations,
     logoutNoticeSender,
   }
 }

@@ -11,7 +11,8 @@ import type { Events } from '../domain/events/events.js'
 import { createCodeWaits } from '../domain/factors/code-waits.js'
 import type { Factors } from '../domain/factors/factors.js'
 import type { Groups } from '../domain/groups/groups.js'
-import { limiterKey } from '../domain/limiters/limiters.js'
+import { limiterKey, limiters } from '../domain/limiters/limiters.js'
+import { recipientKey } from '../domain/mails/mail-limits.js'
 import { createWaitingMails } from '../domain/mails/waiting-mails.js'
 import { createApplicationObstacles } from '../domain/obstacles/application-obstacles.js'
 import { createClearLimits } from '../domain/obstacles/clear-limits.js'
@@ -55,12 +56,15 @@ type Dependencies = {
 
 /** The limits of sign-ins, and the counters of a name, a browser or a network. */
 const signInLimits = (config: Config, nameMarks: Dependencies['nameMarks']) => {
-  const { redisUrl, redisPrefix, loginLimit, loginLimitKnownDevices, sensitiveLimit, accountLimit } = config
+  const { redisUrl, redisPrefix, loginLimit, loginLimitKnownDevices, sensitiveLimit, accountLimit, mailSignIn } = config
   return {
     ofNetworks: { login: loginLimit.maximum, confirm: loginLimit.maximum, sensitive: sensitiveLimit.maximum },
     ofDevices: loginLimitKnownDevices === 'own' ? loginLimit.maximum : undefined,
     ofNames: accountLimit.maximum,
     keysOfName: (name: string) => nameMarks.all(name).map((mark) => limiterKey('account', mark)),
+    keysOfMailbox: (email: string) =>
+      nameMarks.all(recipientKey(email)).map((mark) => limiterKey('mail_sign_ins', mark)),
+    ofMailboxes: mailSignIn === 'on' ? limiters.mail_sign_ins.limit.maximum : undefined,
     networkOf,
     /** Undefined without REDIS_URL: then the counters are in the memory of the service. */
     openCounters: async () => {
@@ -105,7 +109,11 @@ export const createOperatorNouns = (
       ...dependencies,
       limits: limitsHere,
       codeWaits,
-      settings: { secondFactorRequired: config.secondFactor === 'required', configuredProviders },
+      settings: {
+        secondFactorRequired: config.secondFactor === 'required',
+        mailSignIn: config.mailSignIn === 'on',
+        configuredProviders,
+      },
       more: [
         createNextSignInObstacles(dependencies),
         createApplicationObstacles(dependencies),

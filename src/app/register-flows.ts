@@ -1,5 +1,6 @@
-import { themeOf } from '../config/theme.js'
+import { letterheadOf, themeOf } from '../config/theme.js'
 import type { Config } from '../config.js'
+import type { UsernameSource } from '../contract/pages.js'
 import { signInPath } from '../contract/provider-paths.js'
 import type { TermsOfUse } from '../contract/schemas.js'
 import { applicationIssuer } from '../domain/applications/application-issuer.js'
@@ -37,6 +38,11 @@ import { createLogin } from '../flows/login/login.js'
 import { loginRoutes } from '../flows/login/login.routes.js'
 import { createLogout } from '../flows/logout/logout.js'
 import { logoutRoutes } from '../flows/logout/logout.routes.js'
+import { createMailLogin } from '../flows/mail-login/mail-login.js'
+import { mailLoginRoutes } from '../flows/mail-login/mail-login.routes.js'
+import { createMailRegistration } from '../flows/mail-login/mail-registration.js'
+import { mailRegistrationRoutes } from '../flows/mail-login/mail-registration.routes.js'
+import { deviceAuthorizationRoutes } from '../flows/openid-device/device-authorization.routes.js'
 import { openidDiscoveryRoutes } from '../flows/openid-discovery/openid-discovery.routes.js'
 import { createEndSession } from '../flows/openid-end-session/openid-end-session.js'
 import { openidEndSessionRoutes } from '../flows/openid-end-session/openid-end-session.routes.js'
@@ -44,16 +50,19 @@ import { openidRevokeRoutes } from '../flows/openid-revoke/openid-revoke.routes.
 import { openidTokenRoutes } from '../flows/openid-token/openid-token.routes.js'
 import { openidUserinfoRoutes } from '../flows/openid-userinfo/openid-userinfo.routes.js'
 import { loadAssets } from '../flows/pages/assets.js'
+import { withOwnTexts } from '../flows/pages/own-page-words.js'
 import { pagesRoutes } from '../flows/pages/pages.routes.js'
 import { createPasskeyLogin } from '../flows/passkey-login/passkey-login.js'
 import { passkeyLoginRoutes } from '../flows/passkey-login/passkey-login.routes.js'
 import { passwordStrengthRoutes } from '../flows/password-strength/password-strength.routes.js'
 import { refreshRoutes } from '../flows/refresh/refresh.routes.js'
+import { createEnterInvited } from '../flows/register/enter-invited.js'
 import { createRegister } from '../flows/register/register.js'
 import { registerRoutes } from '../flows/register/register.routes.js'
 import { createResetPassword } from '../flows/reset-password/reset-password.js'
 import { resetPasswordRoutes } from '../flows/reset-password/reset-password.routes.js'
 import { enrolmentCodeRoutes } from '../flows/second-factor/enrolment-code.routes.js'
+import { enrolmentPasswordRoutes } from '../flows/second-factor/enrolment-password.routes.js'
 import { leavingRoutes } from '../flows/second-factor/leaving.routes.js'
 import { secondFactorRoutes } from '../flows/second-factor/second-factor.routes.js'
 import { serviceUserChangesRoutes } from '../flows/service/change-users.routes.js'
@@ -61,6 +70,7 @@ import { serviceGroupsRoutes } from '../flows/service/groups.routes.js'
 import { serviceInvitationsRoutes } from '../flows/service/invitations.routes.js'
 import { revocationsRoutes } from '../flows/service/revocations.routes.js'
 import { signOutUserRoutes } from '../flows/service/sign-out-user.routes.js'
+import { tokensRoutes } from '../flows/service/tokens.routes.js'
 import { serviceUsersRoutes } from '../flows/service/users.routes.js'
 import { createOwnSessions } from '../flows/sessions/sessions.js'
 import { sessionsRoutes } from '../flows/sessions/sessions.routes.js'
@@ -83,6 +93,7 @@ import { createReturnToNotes } from '../http/return-to-notes.js'
 import type { Server } from '../http/server.js'
 import { composeAccountData } from './account-data.js'
 import { registerAuthorizePage } from './authorize-page.js'
+import { registerDevicePage } from './device-page.js'
 import type { HttpParts, Platform } from './http-parts.js'
 import type { Nouns } from './nouns.js'
 import type { OpenidProvider } from './openid-provider.js'
@@ -96,6 +107,7 @@ type Dependencies = Platform &
   Nouns &
   Parts & {
     secondFactorRequired: boolean
+    usernameSource: UsernameSource
     termsOfUse: TermsOfUse | undefined
     recoveredAccounts: RecoveredAccounts
     deletedAccounts: DeletedAccounts
@@ -143,23 +155,41 @@ const registerSessionFlows = (server: Server, dependencies: Dependencies) => {
 }
 
 /** For other programs, with a key of their own. */
-const registerServiceFlows = (server: Server, dependencies: Dependencies) => {
+const registerServiceFlows = (server: Server, { publicUrl }: Config, dependencies: Dependencies) => {
   serviceUsersRoutes(server, { ...dependencies, userSearch: createUserSearch(dependencies) })
   serviceUserChangesRoutes(server, dependencies)
   serviceInvitationsRoutes(server, dependencies)
   serviceGroupsRoutes(server, dependencies)
   signOutUserRoutes(server, dependencies)
   revocationsRoutes(server, dependencies)
+  tokensRoutes(server, { ...dependencies, publicUrl })
 }
 
 /** What applications that sign their users in here send themselves. */
-const registerProtocolFlows = (server: Server, { production }: Config, dependencies: Dependencies) => {
+const registerProtocolFlows = (server: Server, { production, publicUrl }: Config, dependencies: Dependencies) => {
   const browserOrigins = createBrowserOrigins({ clock: dependencies.clock, production })
   const protocolDoor = createProtocolDoor({ ...dependencies, browserOrigins })
   const parts = { ...dependencies, protocolDoor, clientAuthentication: createClientAuthentication(dependencies) }
   openidTokenRoutes(server, parts)
+  deviceAuthorizationRoutes(server, { ...parts, publicUrl })
   openidRevokeRoutes(server, parts)
   openidUserinfoRoutes(server, parts)
+}
+
+/** A new account, from the form or the invitation to the proof of its address. */
+const registerRegistrationFlows = (server: Server, dependencies: Dependencies) => {
+  const enterInvited = createEnterInvited(dependencies)
+  registerRoutes(server, { ...dependencies, register: createRegister({ ...dependencies, enterInvited }) })
+  inviteRoutes(server, dependencies)
+  verifyEmailRoutes(server, { ...dependencies, verifyEmail: createVerifyEmail(dependencies) })
+}
+
+/** Signing in with what was mailed (MAIL_SIGN_IN). Otherwise these addresses are not there. */
+const registerMailLogin = (server: Server, dependencies: Dependencies) => {
+  const mailRegistration = createMailRegistration(dependencies)
+  mailLoginRoutes(server, { ...dependencies, mailLogin: createMailLogin(dependencies), mailRegistration })
+  mailRegistrationRoutes(server, { ...dependencies, mailRegistration })
+  enrolmentPasswordRoutes(server, dependencies)
 }
 
 type Pages = ReturnType<typeof pagesRoutes>
@@ -180,10 +210,12 @@ const registerEndSession = (server: Server, dependencies: Dependencies, pages: P
 
 /** What the pages are told about this installation. */
 const installationOf = (config: Config, platform: Platform, nouns: Nouns) => ({
-  theme: themeOf(config),
+  theme: themeOf(config, platform.design),
   providers: Object.values(nouns.providers).map(({ id, name }) => ({ id, name, path: signInPath(id) })),
   registration: config.registration,
+  usernames: config.usernames,
   secondFactor: config.secondFactor,
+  mailSignIn: config.mailSignIn === 'on',
   afterSignIn: config.afterSignIn,
   allowedOrigins: config.allowedOrigins,
   hasMailbox: platform.mailbox !== undefined,
@@ -192,6 +224,16 @@ const installationOf = (config: Config, platform: Platform, nouns: Nouns) => ({
   terms: termsOf(config),
 })
 
+/** Every page and mail with the looks and words of the settings. It is for developers, and never in production. */
+const registerPreview = async (server: Server, config: Config, { design, ownWords }: Platform) => {
+  const [{ previewRoutes }, { createMailPreview }] = await Promise.all([
+    import('../flows/dev-mailbox/preview.routes.js'),
+    import('../domain/mails/mail-preview.js'),
+  ])
+  const mailPreview = createMailPreview(letterheadOf(config, { design, ownWords }))
+  previewRoutes(server, { design, mailPreview, hasAdminPage: config.adminGroup !== undefined })
+}
+
 /** Each routes file names its addresses; docs/openapi.json lists all of them. */
 export const registerFlows = async (server: Server, config: Config, platform: Platform, nouns: Nouns, parts: Parts) => {
   const dependencies: Dependencies = {
@@ -199,16 +241,16 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
     ...nouns,
     ...parts,
     secondFactorRequired: config.secondFactor === 'required',
+    usernameSource: config.usernames,
     termsOfUse: termsOf(config),
     recoveredAccounts: createRecoveredAccounts({ ...nouns, ...parts }),
     deletedAccounts: createDeletedAccounts({ ...nouns, ...parts }),
   }
   const hasServiceKeys = config.serviceKeysFile !== undefined
-  const routes = apiDocumentRoutes(server, { guards: parts.guards, accent: config.accentColor, hasServiceKeys })
+  const routes = apiDocumentRoutes(server, { guards: parts.guards, design: platform.design, hasServiceKeys })
   loginRoutes(server, { ...dependencies, login: createLogin(dependencies) })
-  registerRoutes(server, { ...dependencies, register: createRegister(dependencies) })
-  inviteRoutes(server, dependencies)
-  verifyEmailRoutes(server, { ...dependencies, verifyEmail: createVerifyEmail(dependencies) })
+  if (config.mailSignIn === 'on') registerMailLogin(server, dependencies)
+  registerRegistrationFlows(server, dependencies)
   resetPasswordRoutes(server, { ...dependencies, resetPassword: createResetPassword(dependencies) })
   changePasswordRoutes(server, { ...dependencies, changePassword: createChangePassword(dependencies) })
   const noteReturnTo = createReturnToNotes(config.allowedOrigins)
@@ -233,20 +275,22 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
   csrfTokenRoutes(server, dependencies)
   csrfExampleRoutes(server, dependencies)
   contentRoutes(server, dependencies)
-  registerServiceFlows(server, dependencies)
+  registerServiceFlows(server, config, dependencies)
   registerProtocolFlows(server, config, dependencies)
   if (config.adminGroup !== undefined) {
     const { registerAdminFlows } = await import('./admin-flows.js')
     registerAdminFlows(server, config, config.adminGroup, dependencies)
   }
-  if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox, accent: config.accentColor })
+  if (!config.production) await registerPreview(server, config, platform)
+  if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox, design: platform.design })
   const pages = pagesRoutes(server, {
-    assets: loadAssets(),
+    assets: withOwnTexts(await loadAssets(), platform.ownWords.pages),
     noteReturnTo,
     cookies: parts.cookies,
     ...installationOf(config, platform, nouns),
   })
   registerEndSession(server, dependencies, pages)
   registerAuthorizePage(server, config, dependencies, pages)
+  registerDevicePage(server, dependencies, pages)
   return { pages, routes }
 }

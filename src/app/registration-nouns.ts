@@ -2,9 +2,11 @@ import type { Config } from '../config.js'
 import type { Events } from '../domain/events/events.js'
 import type { Groups } from '../domain/groups/groups.js'
 import { createInvitations } from '../domain/invitations/invitations.js'
+import { createMailSignIns } from '../domain/mail-sign-ins/mail-sign-ins.js'
 import type { MailedCodes } from '../domain/mailed-codes/mailed-codes.js'
 import type { Mails } from '../domain/mails/mails.js'
 import type { ProfileFields } from '../domain/profile-fields/profile-fields.js'
+import { createCompleteMailRegistration } from '../domain/registrations/complete-mail-registration.js'
 import { createCompleteRegistration } from '../domain/registrations/complete-registration.js'
 import { createRegistrationGate } from '../domain/registrations/registration-gate.js'
 import { createRegistrations } from '../domain/registrations/registrations.js'
@@ -32,6 +34,15 @@ export const createRegistrationNouns = (config: Config, deps: Dependencies) => {
   const registrationGate = createRegistrationGate({ mode: config.registration, domains: config.registrationDomains })
   const invitations = createInvitations({ ...deps, gate: registrationGate })
   const registrations = createRegistrations({ ...deps, invitations })
-  const completeRegistration = createCompleteRegistration({ ...deps, invitations })
-  return { registrationGate, invitations, registrations, completeRegistration }
+  const completeRegistration = createCompleteRegistration({ ...deps, invitations, usernameSource: config.usernames })
+  const mailSignIns = createMailSignIns({ ...deps, invitations })
+  const completeMailRegistration = createCompleteMailRegistration({ ...deps, invitations, mailSignIns })
+  return {
+    registrationGate,
+    invitations,
+    registrations,
+    completeRegistration,
+    mailSignIns,
+    completeMailRegistration,
+  }
 }

@@ -110,6 +110,7 @@ const applicationFrom = (given: Static<typeof SeededApplication>): NewApplicatio
     consent: kind === 'native' ? 'ask' : 'none',
     pkce,
     algorithm: 'RS256',
+    deviceFlow: true,
   }
 }
 
@@ -164,7 +165,7 @@ const addUser = async (
   const passwordHash = await nouns.passwords.hash(password, asker)
   if (isRefused(passwordHash)) throw fault(busy)
   const user = { email: address, username: name, name: null, passwordHash, fields: fieldsFrom(fields, nouns) }
-  const created = await nouns.newUsers.createWithPassword(platform.database, user)
+  const created = await nouns.newUsers.create(platform.database, user)
   if (isRefused(created))
     throw fault(`${created.refused === 'email_taken' ? 'email' : 'username'} of administrator belongs to another user`)
   await nouns.events.record({ kind: 'user_added', userId: created.id }, client)

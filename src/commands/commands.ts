@@ -36,6 +36,7 @@ import { userRecover } from './users/user-recover.js'
 import { userSetEmail } from './users/user-set-email.js'
 import { userShow } from './users/user-show.js'
 import { userDisable, userEnable, userExpirePassword, userLockDown, userSendReset } from './users/user-state.js'
+import { wordsList } from './words/words-list.js'
 
 /** Every command, in the order of the help. */
 const commands: Readonly<Record<string, Command>> = {
@@ -79,6 +80,7 @@ const commands: Readonly<Record<string, Command>> = {
   'fields list': fieldsList,
   'fields types': fieldsTypes,
   'fields purge': fieldsPurge,
+  'words list': wordsList,
   'sessions end': sessionsEnd,
   'limits clear': limitsClear,
   'passwords build': passwordsBuild,

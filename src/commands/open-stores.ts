@@ -5,6 +5,8 @@ import { embeddedDirectory, openStore } from '../app/open-platform.js'
 import { createOperatorNouns } from '../app/operator-nouns.js'
 import { migrateDatabase } from '../app/prepare-database.js'
 import { readProfileFields } from '../app/profile-fields-file.js'
+import { readDesign } from '../app/theme-file.js'
+import { readOwnWords } from '../app/words-file.js'
 import type { Config } from '../config.js'
 import { isRefused } from '../contract/outcome.js'
 import { addressesOf } from '../domain/mails/write-letter.js'
@@ -79,6 +81,8 @@ const openMigrated = async (config: Config, role: 'service' | 'owner') => {
 /** The platform of a command: it counts no requests, and leaves mails, webhooks and the log to the service. */
 const openCommandPlatform = async (config: Config, role: 'service' | 'owner') => {
   // Files first: a database that was opened would keep a command that fails from ending.
+  const design = await readDesign(config)
+  const ownWords = await readOwnWords(config)
   const fieldDefinitions = await readProfileFields(config.profileFieldsFile)
   const secrets = config.jwtSecret ?? (await existingSecret(config.dataDir))
   const database = await openMigrated(config, role)
@@ -97,6 +101,8 @@ const openCommandPlatform = async (config: Config, role: 'service' | 'owner') =>
     providerSettings: {},
     webhookReceiver: undefined,
     fieldDefinitions,
+    design,
+    ownWords,
     metrics: undefined,
     leavesEventsToService: true,
   }

@@ -83,6 +83,11 @@ const addressOrPath =
     return value
   }
 const logoAddress = addressOrPath('/logo.png')
+const pictureSize: Read<{ width: number; height: number }> = (value) => {
+  const [, width = '', height = ''] = /^([1-9]\d{0,4})x([1-9]\d{0,4})$/.exec(value) ?? []
+  if (!width) throw new InvalidValue('must be a width and a height in pixels, such as 560x120')
+  return { width: Number(width), height: Number(height) }
+}
 const linkAddress = addressOrPath('/terms')
 const supportAddress: Read<string> = (value) => (/^mailto:[^\s@]+@[^\s@]+$/i.test(value) ? value : linkAddress(value))
 const termsVersion: Read<string> = (value) => {
@@ -150,6 +155,7 @@ export const settings = {
   SUPPORT_GROUP: { read: groupName, otherwise: 'none', meaning: 'Group whose members can look and help users as administrators do, and cannot change groups, invitations and applications, delete users, or touch the accounts of administrators. Only with `ADMIN_GROUP`.' },
   REGISTRATION: { read: oneOf('open', 'invited', 'closed'), fallback: 'open', meaning: 'Who can create an account. `open`: anyone with an email address. `invited`: only users with an invitation, and the page says so. `closed`: the same, but the pages do not offer registration at all. `latchkey invite EMAIL` sends an invitation; it works with each of the three. Users who have an account can always sign in.' },
   REGISTRATION_DOMAINS: { read: registrationDomains, fallback: '', otherwise: 'all', meaning: 'Domains, separated by commas, such as `example.com`: only addresses of exactly these domains, and not of those below them, can register, create an account with a provider, or become the new address of an account. An invitation overrides this. With `REGISTRATION=invited` or `closed` a domain by itself lets no user in.' },
+  USERNAMES: { read: oneOf('chosen', 'from_email'), fallback: 'chosen', meaning: '`from_email`: the registration asks for no username. It is made from the part of the address before the `@`, with a number if it is taken or reserved, and the user can change it on the account page.' },
   RESERVED_USERNAMES: { read: reservedUsernames, fallback: commonlyReserved, meaning: 'Usernames that no user can choose, separated by commas; they are compared as usernames are, so `Admin` is reserved too. A list of your own replaces the default. `off`: none. The command line can give such a name to a user.' },
   AFTER_SIGN_IN: { read: ownPath, fallback: '/dashboard', meaning: 'Path of this site to which a user goes after signing in, if no other page was requested. If your application shares the host, name one of its pages.' },
   COOKIE_DOMAIN: { read: cookieDomain, otherwise: 'this host only', meaning: 'Domain for which the session cookies are set, such as `example.com` with `PUBLIC_URL=https://auth.example.com`. Every host below it gets the tokens of your users, so all of them must be yours. All other cookies stay with this host.' },
@@ -168,7 +174,8 @@ export const settings = {
   TERMS_VERSION: { read: termsVersion, otherwise: 'not asked', meaning: 'The version of the terms that every user must agree to before a session begins, such as `2026-11`. A new version is asked for at the next sign-in; sessions that have begun go on. Needs `TERMS_URL`. docs/profile-fields.md explains it.' },
   PRIVACY_URL: { read: linkAddress, otherwise: 'none', meaning: 'Your privacy policy, linked like `TERMS_URL`.' },
   IMPRINT_URL: { read: linkAddress, otherwise: 'none', meaning: 'Your legal notice, linked like `TERMS_URL`.' },
-  SUPPORT_URL: { read: supportAddress, otherwise: 'none', meaning: 'Where users find help, linked like `TERMS_URL`; it may also be `mailto:help@example.com`.' },
+  SUPPORT_URL: { read: supportAddress, otherwise: 'none', meaning: 'Where users find help, linked like `TERMS_URL`, and where pages and mails tell users to ask the administrator; it may also be `mailto:help@example.com`.' },
+  HOME_URL: { read: linkAddress, otherwise: '`AFTER_SIGN_IN`, unless that is the account page', meaning: 'Your application, to which the name at the top of every page leads: an `https` address, or a path below `PUBLIC_URL`.' },
   SERVICE_KEYS_FILE: { read: filePath, otherwise: 'none', meaning: 'File with the keys of other programs that may ask `/api/service/`: a name and the SHA-256 of a key on each line, and if they are not the usual ones, its scopes, and `until=DATE`. `latchkey service-key add NAME` adds one. Read again on SIGHUP.' },
   WEBHOOK_URL: { read: webhookAddress, otherwise: 'off', secret: true, meaning: 'Address to which events are sent: see docs/webhooks.md. Production needs `https`, unless private addresses are allowed.' },
   WEBHOOK_SECRET: { read: webhookSecrets, otherwise: 'none', secret: true, meaning: 'Signs webhooks: `whsec_` and 24 to 64 random bytes in base64. Several, separated by commas, sign at the same time while you replace a secret. Required with `WEBHOOK_URL`.' },
@@ -178,6 +185,7 @@ export const settings = {
   RENEW_GRACE: { read: duration, fallback: '2m', meaning: 'The same for a refresh token that was replaced by an access check with `renew=1`. The new token travels with the answer of the application, so this is longer than the slowest of its answers.' },
   SESSION_MAX_AGE: { read: someDuration, fallback: '365d', meaning: "Longest duration of a session. A refresh does not extend it. A lower value also ends the sessions that are older." },
   FRESH_FOR: { read: freshness, fallback: '10m', meaning: 'How long after a sign-in a session may make sensitive changes, such as linking a provider or ending another session. After that the user must prove again who they are. At least 1m.' },
+  MAIL_SIGN_IN: { read: oneOf('on', 'off'), fallback: 'off', meaning: '`on`: users can sign in with a code or a link that is mailed to them, and addresses that may register get their account so, without a password. docs/mail-sign-in.md explains it. Switched off again, accounts without another way need “Forgot password?”; `latchkey doctor` says how many there are.' },
   SECOND_FACTOR: { read: oneOf('optional', 'required'), fallback: 'optional', meaning: '`required`: an account without a second factor has to add one at its next sign-in, after a code that is mailed to its address. Sessions from before continue: see docs/operating.md.' },
   TRUSTED_DEVICES: { read: trustedDevices, fallback: '30d', meaning: 'How long a browser needs no code after the user has chosen to trust it, for accounts with two-step sign-in. `off`: this is not offered, and browsers that were trusted before need a code again.' },
   HEALTH_TIMEOUT: { read: someDuration, fallback: '2s', meaning: 'Timeout of each health check.' },
@@ -186,6 +194,11 @@ export const settings = {
   METRICS_HOST: { read: text, fallback: '127.0.0.1', meaning: 'Address to listen on for metrics.' },
   PRODUCT_NAME: { read: text, fallback: 'Latchkey', meaning: 'Name shown on the pages and in mails.' },
   PRODUCT_LOGO_URL: { read: logoAddress, otherwise: "Latchkey's mark", meaning: 'Logo on the pages and in mails: an `https` address, or a path below `PUBLIC_URL`. If it is on another server, that server must send `Cross-Origin-Resource-Policy: cross-origin`, or the browser does not show it. Most mail programs show PNG but not SVG.' },
-  ACCENT_COLOR: { read: colour, fallback: '#1f6f5c', meaning: 'Colour of buttons and links on the pages and in mails. Buttons have exactly this colour, with white or black text. Links are made darker or lighter if they would be hard to read.' },
+  PRODUCT_LOGO_DARK_URL: { read: logoAddress, otherwise: '`PRODUCT_LOGO_URL`', meaning: 'The logo in the dark colour scheme, in the same size, on pages and in mail programs that know the scheme.' },
+  PRODUCT_LOGO_SIZE: { read: pictureSize, otherwise: 'a square mark beside the name', meaning: 'Width and height of the logo, such as `560x120`. With it the logo is a word mark: it takes the place of the name, 2 rem high and at most 14 rem wide (a narrow one up to 3 rem high).' },
+  FAVICON_URL: { read: logoAddress, otherwise: 'the logo, or the first letter of the name with a word mark', meaning: 'Icon in the tab of the browser, square: an address like `PRODUCT_LOGO_URL`.' },
+  ACCENT_COLOR: { read: colour, fallback: '#1f6f5c', meaning: 'Colour of buttons and links on the pages and in mails. Buttons have exactly this colour, with white or black text. Links are made darker or lighter if they would be hard to read. An accent in `THEME_FILE` counts more.' },
+  THEME_FILE: { read: filePath, otherwise: 'none', meaning: 'JSON file with colours for both schemes, radii and fonts of your own, for pages and mails: see docs/looks-and-words.md. Colours that would be hard to read stop the start.' },
+  WORDS_FILE: { read: filePath, otherwise: 'none', meaning: 'JSON file with texts of your own for pages and mails, by language: see docs/looks-and-words.md. A wrong file stops the start. Every instance needs the same file.' },
   LOG_LEVEL: { read: logLevel, fallback: 'info', meaning: 'Lowest level that is logged.' },
 } satisfies Record<string, Setting>

@@ -1,9 +1,13 @@
 import type { Config } from '../config.js'
 import type { SiteLinks } from '../contract/site-links.js'
+import type { Letterhead } from '../domain/mails/letterhead.js'
+import type { OwnTexts } from '../domain/mails/own-mail-words.js'
+import type { Design } from '../lib/design.js'
+import type { Logo } from '../lib/product-logo.js'
 
 /** How pages and mails look. */
-export const themeOf = (config: Config) => {
-  const { productName: name, productLogoUrl: logoUrl, accentColor: accent } = config
+export const themeOf = (config: Config, design: Design) => {
+  const { productName: name, faviconUrl: iconUrl } = config
   const { termsUrl: terms, privacyUrl: privacy, imprintUrl: imprint, supportUrl: support } = config
   const links: SiteLinks = {
     ...(terms !== undefined && { terms }),
@@ -11,5 +15,31 @@ export const themeOf = (config: Config) => {
     ...(imprint !== undefined && { imprint }),
     ...(support !== undefined && { support }),
   }
-  return { name, logoUrl, accent, links }
+  const logo = logoOf(config)
+  const home = config.homeUrl ?? applicationAt(config.afterSignIn)
+  return { name, design, iconUrl, links, home, ...(logo && { logo }) }
 }
+
+/** What every mail says of the service. */
+export const letterheadOf = (
+  config: Config,
+  { design, ownWords }: { design: Design; ownWords: { mails: OwnTexts } },
+): Letterhead => ({
+  publicUrl: config.publicUrl,
+  brand: themeOf(config, design),
+  from: config.mailFrom,
+  ownTexts: ownWords.mails,
+})
+
+/** Where a sign-in ends is the application, unless it is the account page. */
+const applicationAt = (afterSignIn: string) =>
+  /^\/(dashboard|api\/auth\/account-page)(?![^/?#])/.test(afterSignIn) ? undefined : afterSignIn
+
+const logoOf = ({ productLogoUrl, productLogoDarkUrl, productLogoSize }: Config): Logo | undefined =>
+  productLogoUrl === undefined
+    ? undefined
+    : {
+        address: productLogoUrl,
+        ...(productLogoDarkUrl !== undefined && { darkAddress: productLogoDarkUrl }),
+        ...(productLogoSize && { size: productLogoSize }),
+      }

@@ -34,6 +34,7 @@ export const AccountExport = Type.Object(
       Type.Object({
         provider: Type.String(),
         subject: Type.String({ description: 'The account there' }),
+        email: Type.Union([Type.String(), Null], { description: 'Its address there, at the last sign-in with it' }),
         linkedAt: Moment,
       }),
     ),

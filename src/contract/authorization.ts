@@ -10,6 +10,14 @@ export type OpenidScope = (typeof openidScopes)[number]
 export const openidPrompts = ['none', 'login', 'consent', 'select_account'] as const
 export type OpenidPrompt = (typeof openidPrompts)[number]
 
+/** What the token endpoint takes. */
+export const grantTypes = [
+  'authorization_code',
+  'refresh_token',
+  'urn:ietf:params:oauth:grant-type:device_code',
+] as const
+export type GrantType = (typeof grantTypes)[number]
+
 /** What the page does next for a request of an application. */
 const authorizationSteps = [
   'sign_in',

@@ -16,16 +16,16 @@ export const enrolmentMethods: readonly SecondFactorMethod[] = ['totp', 'passkey
 
 /**
  * Every proof, as `amr` of tokens names it, and what it counts. `second` is a second factor beside a `first` one, `both` is two
- * factors by itself, `none` never counts. The trigger `session_needs_second_factor` has the same list of second factors.
+ * factors by itself. The trigger `session_needs_second_factor` has the same list of second factors.
  */
 export const methods = {
   pwd: 'first',
   provider: 'first',
+  mail: 'first',
   otp: 'second',
   rec: 'second',
   passkey: 'both',
-  mail: 'none',
-} as const satisfies Record<string, 'first' | 'second' | 'both' | 'none'>
+} as const satisfies Record<string, 'first' | 'second' | 'both'>
 
 export type Method = keyof typeof methods
 
@@ -43,7 +43,7 @@ const countOf = (method: string) => (Object.hasOwn(methods, method) ? methods[me
 /** A code of the app, a recovery code or a passkey. Each proof of one has a time of its own in a session. */
 export const isSecondFactor = (method: string) => ['second', 'both'].includes(countOf(method))
 
-/** One factor or two: a password or a provider needs a code beside it. A trusted device never counts. */
+/** One factor or two: a password, a provider or a mail needs a code of an app beside it. A trusted device never counts. */
 export const factorsOf = (proven: readonly string[]): 1 | 2 => {
   const has = (count: string) => proven.some((method) => countOf(method) === count)
   return has('both') || (has('first') && has('second')) ? 2 : 1

@@ -27,7 +27,7 @@ describe('a language', () => {
       'Englisch',
       'allemand',
     ])
-    expect([ownNameOf('de'), ownNameOf('fr')]).toEqual(['Deutsch', 'Français'])
+    expect(languages.map(ownNameOf)).toEqual(['English', 'Deutsch', 'Español', 'Français'])
   })
 
   it.each(languages)('is named in the guide for operators (npm run docs): %s', async (language) => {

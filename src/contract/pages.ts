@@ -18,7 +18,7 @@ export const pageNames = [
   'dashboard',
 ] as const
 /** Pages at addresses of the protocol, to which applications send their users. */
-export const protocolPageNames = ['authorize', 'end-session'] as const
+export const protocolPageNames = ['authorize', 'device', 'end-session'] as const
 /** The page of administrators, at `/api/auth/admin`. */
 const adminPageName = 'admin'
 export type PageName = (typeof pageNames)[number] | (typeof protocolPageNames)[number] | typeof adminPageName
@@ -26,16 +26,22 @@ export type PageName = (typeof pageNames)[number] | (typeof protocolPageNames)[n
 /** `REGISTRATION`: who may create an account. */
 export type RegistrationMode = 'open' | 'invited' | 'closed'
 
+/** `USERNAMES`: whether new users choose their username, or it is made from their address. */
+export type UsernameSource = 'chosen' | 'from_email'
+
 export type ProviderButton = { id: ProviderId; name: string; path: string }
 
-/** What a page is told at its start. It is the same for every visitor of a language. */
+/** What a page is told at its start. It is the same for every visitor of a language, but for `maybeSignedIn`. */
 export type PageSettings = {
   language: Language
   productName: string
   providers: ProviderButton[]
   registration: RegistrationMode
+  usernames: UsernameSource
   /** `SECOND_FACTOR`: whether every account needs one. */
   secondFactor: 'optional' | 'required'
+  /** `MAIL_SIGN_IN`: whether users can sign in with a mailed code. */
+  mailSignIn: boolean
   /** A path of this site, used after a sign-in if no other page was requested. */
   afterSignIn: string
   /** Other sites to which a sign-in may lead back. */
@@ -44,11 +50,21 @@ export type PageSettings = {
   registrationFields: readonly ProfileFieldDefinition[]
   /** What new users agree to. */
   terms?: TermsOfUse | undefined
+  /** `SUPPORT_URL`: where users find help. */
+  supportUrl?: string | undefined
   /** Whether this process keeps the mails, for /dev/mailbox. */
   hasMailbox: boolean
   /** What an application has sent as a form. Otherwise it is in the address. */
   parameters?: string
+  /** The browser has sent a session cookie, which nobody has checked: the page asks before it shows a form. */
+  maybeSignedIn?: boolean
 }
+
+/** Changes the language of the pages in this browser: `?to=es`. With `&page=login` it answers with the words of that page. */
+export const languageSwitch = '/api/auth/language'
+
+/** What the build makes of web/first-cards: the HTML that a page shows before its script has come. `words` as in the settings element. */
+export type DrawFirstCard = (page: PageName, settings: PageSettings & { words: Record<string, unknown> }) => string
 
 /** The element of the page that holds its settings, and the texts of its language, as JSON. */
 export const settingsElement = 'settings'
@@ -65,6 +81,9 @@ export const loginNotices = [
 ] as const
 export type LoginNotice = (typeof loginNotices)[number]
 
+/** In the fragment of the login page: what the link of a mail signs in with. */
+export const mailTokenName = 'mail'
+
 /** `?error=` after a sign-in with a provider: it failed at the provider, or in the service itself. */
 export const callbackFailed = 'callback_failed'
 export const signInFailed = (provider: ProviderId) => `${provider}_auth_failed` as const
@@ -73,6 +92,7 @@ export const providerOfFailure = <Provider extends { id: ProviderId }>(error: st
 
 /** `&reason=` beside it. No other reason is shown: it could reveal whether an account exists. */
 export const publicReasons = [
+  'cancelled',
   'no_email',
   'registration_closed',
   'invitation_required',

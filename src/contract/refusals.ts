@@ -82,6 +82,12 @@ export const refusals = {
   },
   email_not_confirmed: { status: 403, error: 'Email not confirmed', message: 'Confirm your email first' },
 
+  other_browser: {
+    status: 409,
+    error: 'Other browser',
+    message: 'Go back to the window where you started, and enter the code of the mail there',
+  },
+
   // The second step of a sign-in
   wrong_second_factor: {
     status: 401,
@@ -107,6 +113,11 @@ export const refusals = {
     status: 403,
     error: 'Mailed code required',
     message: 'Enter the code that is mailed to you before you add a second factor',
+  },
+  current_password_required: {
+    status: 403,
+    error: 'Password required',
+    message: 'Enter your password before you add a second factor',
   },
   not_enrolling: {
     status: 409,
@@ -268,6 +279,11 @@ export const refusals = {
   },
 
   // Requests of applications
+  unknown_device_code: {
+    status: 404,
+    error: 'Unknown code',
+    message: 'This code is not known, was used, or has expired. Your device can show a new one.',
+  },
   unknown_application: {
     status: 400,
     error: 'Unknown application',

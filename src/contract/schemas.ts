@@ -15,7 +15,7 @@ export const Moment = Type.String({ format: 'date-time' })
 export const Provider = Type.Unsafe<ProviderId>({ type: 'string', pattern: providerIdPattern, title: 'ProviderId' })
 
 /** Of mails about an account; null until its next sign-in. */
-const LanguageCode = OneOf(languages)
+export const LanguageCode = OneOf(languages)
 
 /** The schema of a 204. */
 export const NoContent = Type.Unsafe<undefined>({ type: 'null', description: 'Done, no content' })
@@ -53,10 +53,10 @@ export const SignedIn = Type.Object(
 )
 export type SignedIn = Static<typeof SignedIn>
 
-const nextStep = { next: OneOf(nextSteps), methods: Type.Array(OneOf<SecondFactorMethod>(secondFactorMethods)) }
+export const nextStep = { next: OneOf(nextSteps), methods: Type.Array(OneOf<SecondFactorMethod>(secondFactorMethods)) }
 
 /** With `terms`: what the user is asked to agree to (TERMS_URL, TERMS_VERSION). */
-const TermsOfUse = Type.Object({ version: Type.String(), url: Type.String() }, { title: 'TermsOfUse' })
+export const TermsOfUse = Type.Object({ version: Type.String(), url: Type.String() }, { title: 'TermsOfUse' })
 export type TermsOfUse = Static<typeof TermsOfUse>
 
 /** The first proof was right, and the account asks for a second one, or has to add one: then `methods` are those to choose from. */
@@ -71,6 +71,9 @@ export const SecondFactorWaiting = Type.Object(
     expiresAt: Moment,
     mailedCodeRequired: Type.Boolean({
       description: 'Whether the code of the mail is missing, before a factor can be added',
+    }),
+    passwordRequired: Type.Boolean({
+      description: 'The same for the password, after a sign-in by mail',
     }),
     trustDevice: Type.Boolean({
       description:
@@ -131,6 +134,7 @@ export const Account = Type.Object(
     ...valuesOf(profileFieldNames),
     ...providersOfUser,
     ...groupsAndFields,
+    emailProven: Type.Boolean({ description: 'By a mail of ours, or by the word of a provider' }),
     hasPassword: Type.Boolean(),
     createdAt: Moment,
   },
@@ -194,6 +198,7 @@ export const Session = Type.Object(
     methods: Type.Array(Type.String(), { description: 'How the user proved who they are, as in `amr`' }),
     provider: Nullable(Type.String({ description: 'Where the session began, if that was at a provider' })),
     administers: Type.Boolean({ description: 'Whether it was used as an administrator' }),
+    application: Nullable(Type.String({ description: 'The application whose device without a browser has it' })),
   },
   { title: 'Session' },
 )
@@ -290,70 +295,6 @@ export type AccountEvent = Static<typeof AccountEvent>
 /** An application that signs its users in here, and where they start at it. */
 export const NamedApplication = Type.Object({ name: Type.String(), home: Type.String() }, { title: 'NamedApplication' })
 export type NamedApplication = Static<typeof NamedApplication>
-
-const sender = Type.Optional({ ...NamedApplication, description: 'The application that had sent the user here' })
-
-/** The state of a mailed link, or of this browser's registration. `passwordRequired`: another browser registered. */
-export const LinkState = Type.Object(
-  {
-    state: OneOf(['waiting', 'confirmed', 'replaced', 'unknown']),
-    passwordRequired: Type.Boolean(),
-    newerMail: Type.Boolean(),
-    codeUsable: Type.Boolean({ description: 'Whether this browser has attempts left for the code' }),
-    application: sender,
-  },
-  { title: 'LinkState' },
-)
-export type LinkState = Static<typeof LinkState>
-
-/** A link with which a password is chosen, before it is used. */
-export const ResetLink = Type.Object({ username: Type.String(), application: sender }, { title: 'ResetLink' })
-export type ResetLink = Static<typeof ResetLink>
-
-/** A link in a mail to a new email address. */
-export const EmailLink = Type.Object(
-  {
-    email: Type.String(),
-    proof: OneOf(['session', 'password', 'sign_in'], {
-      description: 'What confirms the address: the session of this browser, the password, or a sign-in first',
-    }),
-  },
-  { title: 'EmailLink' },
-)
-export type EmailLink = Static<typeof EmailLink>
-
-export const WaitingEmail = Type.Object({ email: Type.String(), expiresAt: Moment }, { title: 'WaitingEmail' })
-export type WaitingEmail = Static<typeof WaitingEmail>
-
-/** A link in a mail about a change of the account. */
-export const UndoState = Type.Object(
-  {
-    kind: OneOf(['totp', 'passkey', 'provider', 'username', 'language', 'password', 'email'], {
-      description: 'What the mail with the link was about',
-    }),
-    username: Type.String({ description: 'The present one' }),
-    email: Type.String({ description: 'The address to which the mail went, and which the account has afterwards' }),
-    disabled: Type.Boolean({
-      description: 'The account is disabled or locked down, and the link does not change that',
-    }),
-    changesBack: Type.Object({
-      email: Nullable(Type.String({ description: 'The address that is put back, if the account has another one now' })),
-      username: Nullable(Type.String({ description: 'The username that is put back, if it was changed' })),
-      language: Nullable(LanguageCode),
-    }),
-    removes: Type.Object(
-      {
-        totp: Type.Boolean({ description: 'The authenticator app with its recovery codes' }),
-        recoveryCodes: Type.Boolean({ description: 'The recovery codes of an app that stays' }),
-        passkeys: Type.Array(Type.String(), { description: 'Their names' }),
-        providers: Type.Array(Type.String(), { description: 'Their names' }),
-      },
-      { description: 'What was added in the last seven days and can still be undone, whichever link is used' },
-    ),
-  },
-  { title: 'UndoState' },
-)
-export type UndoState = Static<typeof UndoState>
 
 /** The answer to a request that sends a mail, the same whether or not there is an account. */
 export const Accepted = Type.Object({ message: Type.String() }, { title: 'Accepted' })

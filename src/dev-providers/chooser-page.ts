@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { markSvg } from '../lib/brand-mark.js'
+import type { Design } from '../lib/design.js'
 import { designStyle } from '../lib/design-style.js'
 import { escapeHtml } from '../lib/escape-html.js'
 import { people } from './people.js'
@@ -22,8 +23,8 @@ button span{color:var(--muted);font-size:var(--size-small)}
 .refuse{margin-top:.5rem;text-align:center;border-style:dashed}
 `
 
-/** How the page of one provider looks: its name, and the accent colour of the service. */
-export type ChooserLook = { providerName: string; accent: string }
+/** How the page of one provider looks: its name, and the looks of the service. */
+export type ChooserLook = { providerName: string; design: Design }
 
 type Question = {
   action: string
@@ -35,8 +36,8 @@ type Question = {
 
 export type ChooserPage = ReturnType<typeof createChooserPage>
 
-export const createChooserPage = ({ providerName, accent }: ChooserLook) => {
-  const style = designStyle(accent) + chooserStyle
+export const createChooserPage = ({ providerName, design }: ChooserLook) => {
+  const style = designStyle(design) + chooserStyle
   const styleHash = `'sha256-${createHash('sha256').update(style).digest('base64')}'`
 
   const sendPage = (response: ServerResponse, returnsTo: string, title: string, content: string, status = 200) => {

@@ -1,4 +1,5 @@
 import type { ProviderId } from '../contract/providers.js'
+import type { Design } from '../lib/design.js'
 import { startDevGithubProvider } from './github-provider.js'
 import { startDevOpenIdProvider } from './openid-provider.js'
 
@@ -7,7 +8,7 @@ type ReplacedProvider = { id: ProviderId; kind: 'openid_connect' | 'github'; nam
 type Settings = {
   publicUrl: string
   /** The colour of the service's own pages. */
-  accent: string
+  design: Design
   /** The providers to replace: their names, and the callback addresses. */
   providers: readonly ReplacedProvider[]
   log: { info(details: object, message: string): void }
@@ -21,10 +22,10 @@ type DevProvider = ClientCredentials &
  * Providers on this machine, so that every button works at the very first start. They answer under another host name than
  * the service, which makes them another site for the browser, as real providers are.
  */
-export const startDevProviders = async ({ publicUrl, accent, providers, log }: Settings) => {
+export const startDevProviders = async ({ publicUrl, design, providers, log }: Settings) => {
   const hostname = new URL(publicUrl).hostname === '127.0.0.1' ? 'localhost' : '127.0.0.1'
   const start = async ({ id, kind, ...shown }: ReplacedProvider) => {
-    const settings = { hostname, accent, ...shown }
+    const settings = { hostname, design, ...shown }
     if (kind === 'github') return { id, kind, ...(await startDevGithubProvider(settings)) }
     return { id, kind, ...(await startDevOpenIdProvider(settings)) }
   }

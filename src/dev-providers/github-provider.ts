@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Design } from '../lib/design.js'
 import { minutes } from '../lib/durations.js'
 import { randomToken } from '../lib/random.js'
 import { type ChooserPage, createChooserPage } from './chooser-page.js'
@@ -10,15 +11,15 @@ const authorizePath = '/login/oauth/authorize'
 const codeLifetime = 1 * minutes
 const tokenLifetime = 10 * minutes
 
-type Settings = { hostname: string; name: string; accent: string; redirectUri: string }
+type Settings = { hostname: string; name: string; design: Design; redirectUri: string }
 type RegisteredClient = { clientId: string; clientSecret: string; redirectUri: string; page: ChooserPage }
 type Grant = { person: Person; challenge: string }
 
 /** The parts of GitHub's OAuth and REST interfaces that a sign-in needs, with test users. */
-export const startDevGithubProvider = async ({ hostname, name, accent, redirectUri }: Settings) => {
+export const startDevGithubProvider = async ({ hostname, name, design, redirectUri }: Settings) => {
   const credentials = { clientId: 'latchkey-development', clientSecret: randomToken() }
   const { origin, close } = await startLoopbackServer(hostname, () =>
-    createHandler({ ...credentials, redirectUri, page: createChooserPage({ providerName: name, accent }) }),
+    createHandler({ ...credentials, redirectUri, page: createChooserPage({ providerName: name, design }) }),
   )
   return { url: origin, apiUrl: `${origin}/api/v3`, ...credentials, close }
 }

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Provider } from 'oidc-provider/lib/provider.js'
+import type { Design } from '../lib/design.js'
 import { days, hours, minutes, seconds } from '../lib/durations.js'
 import { randomToken } from '../lib/random.js'
 import { type ChooserPage, createChooserPage } from './chooser-page.js'
@@ -11,11 +12,11 @@ import { personByKey } from './people.js'
 const chooserPath = '/choose/'
 const scope = 'openid profile email'
 
-type Settings = { hostname: string; name: string; accent: string; redirectUri: string }
+type Settings = { hostname: string; name: string; design: Design; redirectUri: string }
 
 /** A real OpenID Connect provider whose visitors choose who they are, without a password. */
-export const startDevOpenIdProvider = async ({ hostname, name, accent, redirectUri }: Settings) => {
-  const page = createChooserPage({ providerName: name, accent })
+export const startDevOpenIdProvider = async ({ hostname, name, design, redirectUri }: Settings) => {
+  const page = createChooserPage({ providerName: name, design })
   const client = { clientId: 'latchkey-development', clientSecret: randomToken() }
   const open = async (issuer: string) => {
     // Not the package's main entry, which prints a warning on every Node version but one.

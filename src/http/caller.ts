@@ -42,6 +42,17 @@ const createRefreshTokens = ({ cookies, tokens }: Pick<Dependencies, 'cookies' |
   return { refreshTokenOf, refreshedSessionOf, refreshableTokenOf }
 }
 
+type RefreshTokens = ReturnType<typeof createRefreshTokens>
+
+/** For what lasts as long as the session: an access token alone, which lasts for minutes, is not enough. */
+const createHolderOf =
+  (peek: (request: FastifyRequest) => Caller | undefined, refreshableTokenOf: RefreshTokens['refreshableTokenOf']) =>
+  (request: FastifyRequest) => {
+    const caller = peek(request)
+    const refreshToken = refreshableTokenOf(request)
+    return caller && caller.sessionId === refreshToken?.claims.sid ? { ...caller, refreshToken } : undefined
+  }
+
 /**
  * The access check: who is calling, from the signed cookie and the list of ended sessions in memory. It asks no store, so no
  * store can delay it; only a token of an unknown key waits (`learnKey`).
@@ -97,6 +108,8 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
       return caller ? caller.sessionId : refreshableTokenOf(request)?.claims.sid
     },
     refreshableTokenOf,
+    /** The caller with the refresh token of the same session. */
+    holderOf: createHolderOf(peek, refreshableTokenOf),
     required: async (request: FastifyRequest, reply: FastifyReply) =>
       peek(request) ? undefined : sendRefusal(reply, refuse('not_authenticated')),
     of,

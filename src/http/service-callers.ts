@@ -96,6 +96,7 @@ export const createServiceCallers = ({ serviceKeys, limits, events, administrato
     'users:write': gateFor('users:write'),
     'sessions:end': gateFor('sessions:end'),
     'revocations:read': gateFor('revocations:read'),
+    'tokens:read': gateFor('tokens:read'),
     invitations: gateFor('invitations'),
     groups: gateFor('groups'),
   }

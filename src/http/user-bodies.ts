@@ -31,6 +31,7 @@ const sharedBody = ({ id, email, username, provider, providers, groups, createdA
 export const accountBody = (user: User, fields: FieldValues): Account => ({
   ...sharedBody(user, fields),
   ...shownProfile(user, profileFieldNames),
+  emailProven: user.emailProven,
   hasPassword: user.passwordHash !== undefined,
 })
 

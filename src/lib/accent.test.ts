@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { accentStyle, contrast, isColour, shadesOf } from './accent.js'
+import { contrast, isColour } from './contrast.js'
+import { designOf } from './design.js'
 
+const shadesOf = (accent: string) => designOf(accent).accent
 const anyColour = fc.integer({ min: 0, max: 0xffffff }).map((value) => `#${value.toString(16).padStart(6, '0')}`)
 
 /** Degrees on the colour wheel; greys have no hue, and nearly black or white colours none that could be seen. */
@@ -66,12 +68,6 @@ describe('the shades of an accent', () => {
         }
       }),
       { numRuns: 500 },
-    )
-  })
-
-  it('become variables of a style sheet', () => {
-    expect(accentStyle('#1f6f5c')).toMatch(
-      /^:root\{--accent:#1f6f5c;--on-accent:#ffffff;--accent-edge:#1f6f5c;--accent-text:#1f6f5c\}@media /,
     )
   })
 

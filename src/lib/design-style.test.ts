@@ -3,14 +3,15 @@ import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { filesBelow } from '../../scripts/publish.mjs'
-import { contrast } from './accent.js'
+import { contrastFaults } from './contrast-rules.js'
+import { designOf } from './design.js'
 import { designStyle } from './design-style.js'
 import { colours } from './design-tokens.js'
 
 const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
 const importedBy = async (path: string) =>
   [...(await read(path)).matchAll(/@import "([^"]+)"/g)].map(([, file = '']) => posix.join(posix.dirname(path), file))
-const lists = ['web/styles/base.css', 'web/styles/dashboard.css', 'web/styles/admin.css']
+const lists = ['web/styles/base.css', 'web/styles/dashboard.css', 'web/styles/admin.css', 'web/styles/device.css']
 const ofPages = [...new Set((await Promise.all(lists.map(importedBy))).flat())]
 
 /** Everything that has a look of its own. Mails use the tokens' values, so they have no custom properties. */
@@ -29,24 +30,17 @@ describe('the style of the pages', () => {
 })
 
 describe('the design tokens', () => {
-  const defined = new Set(designStyle('#1f6f5c').match(/--[\w-]+(?=:)/g))
+  const defined = new Set(designStyle(designOf('#1f6f5c')).match(/--[\w-]+(?=:)/g))
 
   it.each(styled)('are what %s uses, and no colour of its own', async (path) => {
     const text = await read(path)
     const used = [...text.matchAll(/var\((--[\w-]+)/g)].map(([, name]) => name ?? '')
     expect(used.filter((name) => !defined.has(name))).toEqual([])
-    expect(text.match(/#[0-9a-f]{3,8}\b|\brgba?\(/gi) ?? []).toEqual([])
+    expect(text.match(/(?<!&)#[0-9a-f]{3,8}\b|\brgba?\(/gi) ?? []).toEqual([])
   })
 
   it.each(Object.entries(colours))('can be read in the %s scheme', (_scheme, scheme) => {
-    for (const surface of [scheme.background, scheme.surface, scheme.raised, scheme['info-background']]) {
-      for (const text of [scheme.text, scheme.muted]) expect(contrast(text, surface)).toBeGreaterThanOrEqual(4.5)
-    }
-    for (const surface of [scheme.background, scheme.surface, scheme.raised])
-      expect(contrast(scheme.edge, surface)).toBeGreaterThanOrEqual(3)
-    expect(contrast(scheme.danger, scheme['danger-background'])).toBeGreaterThanOrEqual(4.5)
-    expect(contrast(scheme.success, scheme['success-background'])).toBeGreaterThanOrEqual(4.5)
-    expect(contrast(scheme.warning, scheme.surface)).toBeGreaterThanOrEqual(4.5)
+    expect(contrastFaults(scheme)).toEqual([])
   })
 })
 

@@ -1,5 +1,5 @@
-import { accentStyle } from './accent.js'
-import { colours, fontSizes, fonts, lineHeight, radii } from './design-tokens.js'
+import type { Design } from './design.js'
+import { fontSizes, lineHeight } from './design-tokens.js'
 
 const properties = (prefix: string, values: Record<string, string>) =>
   Object.entries(values)
@@ -9,23 +9,28 @@ const properties = (prefix: string, values: Record<string, string>) =>
 const mapped = (values: Record<string, number>, write: (value: number) => string) =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, write(value)]))
 
-// Letters are measured in rem, so that they grow when the reader has told the browser to show larger ones.
-const shapes = [
-  properties(
-    'radius-',
-    mapped(radii, (pixels) => `${pixels}px`),
-  ),
-  properties(
-    'size-',
-    mapped(fontSizes, (pixels) => `${pixels / 16}rem`),
-  ),
-  properties('font-', fonts),
-].join('')
+const scheme = ({ colours, accent }: Design, name: 'light' | 'dark') => {
+  const { fill, onFill, edge, text } = accent[name]
+  const shades = { accent: fill, 'on-accent': onFill, 'accent-edge': edge, 'accent-text': text }
+  return properties('', { ...colours[name], ...shades })
+}
 
-const tokenStyle =
-  `:root{${properties('', colours.light)}${shapes}color-scheme:light dark;` +
-  `font-family:var(--font-text);line-height:${lineHeight}}` +
-  `@media (prefers-color-scheme:dark){:root{${properties('', colours.dark)}}}`
+// Letters are measured in rem, so that they grow when the reader has told the browser to show larger ones.
+const shapes = ({ radii, fonts }: Design) =>
+  [
+    properties(
+      'radius-',
+      mapped(radii, (pixels) => `${pixels}px`),
+    ),
+    properties(
+      'size-',
+      mapped(fontSizes, (pixels) => `${pixels / 16}rem`),
+    ),
+    properties('font-', fonts),
+  ].join('')
 
 /** Every design token and the shades of the accent as custom properties, for both colour schemes. */
-export const designStyle = (accent: string) => tokenStyle + accentStyle(accent)
+export const designStyle = (design: Design) =>
+  `:root{${scheme(design, 'light')}${shapes(design)}color-scheme:light dark;` +
+  `font-family:var(--font-text);line-height:${lineHeight}}` +
+  `@media (prefers-color-scheme:dark){:root{${scheme(design, 'dark')}}}`

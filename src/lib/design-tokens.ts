@@ -1,5 +1,5 @@
 /**
- * The colours, radii, fonts and sizes of everything that people see: the pages, the mails, the development mailbox and the
+ * The colours, radii, fonts and sizes of everything that people see, unless THEME_FILE says otherwise (design.ts): the pages, the mails, the development mailbox and the
  * pages of the development providers. Style sheets use them as custom properties (design-style.ts), mails as they are.
  */
 const light = {
@@ -19,7 +19,10 @@ const light = {
   shadow: '0 1px 2px rgb(30 34 32 / 4%),0 12px 32px -8px rgb(30 34 32 / 10%)',
 }
 
-const dark: typeof light = {
+export type Colours = typeof light
+export type ColourName = Exclude<keyof Colours, 'shadow'>
+
+const dark: Colours = {
   background: '#121413',
   surface: '#1a1d1c',
   raised: '#222624',

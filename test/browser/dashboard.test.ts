@@ -1,6 +1,15 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fillIn, keepPicture, namedProviders, openChromium, visit, visitAs } from '../support/chromium.js'
+import {
+  fillIn,
+  keepPicture,
+  listen,
+  namedProviders,
+  openChromium,
+  signIn,
+  visit,
+  visitAs,
+} from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { inLongRun } from '../support/long-run.js'
 
@@ -18,7 +27,7 @@ afterAll(() => latchkey?.stop())
 const open = async (options: BrowserContextOptions = {}) => {
   const visitor = await visitAs(browser, latchkey, 'ruth', options)
   await visitor.page.goto('/dashboard')
-  await visitor.page.locator('.panels').waitFor()
+  await visitor.page.locator('.sections').waitFor()
   return visitor
 }
 
@@ -68,8 +77,11 @@ describe('the dashboard', () => {
       await expect.poll(() => page.locator('button:focus').textContent()).toBe('Change password')
     }
 
-    await enter(page, 'Show all')
-    await expect.poll(() => page.locator('.event-list li:nth-child(7):focus').count()).toBe(1)
+    await enter(page, 'Show all activity')
+    await expect.poll(() => page.locator('.event-list li:nth-child(6):focus').count()).toBe(1)
+    await enter(page, 'Show less activity')
+    await expect.poll(() => page.locator('.event-list li').count()).toBe(5)
+    expect(await page.locator('button:focus').textContent()).toBe('Show all activity')
 
     await page
       .getByRole('button', { name: /^Sign out .+, / })
@@ -88,6 +100,107 @@ describe('the dashboard', () => {
     await leave()
   })
 })
+
+describe('the way around the account', () => {
+  const heading = (page: Page) =>
+    page.evaluate(() => (document.activeElement?.matches('h2, h3') ? document.activeElement.textContent : undefined))
+
+  it('is the navigation, the line about what is to do, and an address for each part, also over a sign-in', async () => {
+    const { page, context } = await open()
+    const links = page.getByRole('navigation', { name: 'Your account' })
+    const top = (id: string) => page.locator(`#${id}`).evaluate((part) => Math.abs(part.getBoundingClientRect().top))
+    for (const [link, title, id] of [
+      ['Devices', 'Devices and activity', 'devices'],
+      ['Profile', 'Profile', 'profile'],
+    ] as const) {
+      await links.getByRole('link', { name: link, exact: true }).click()
+      await expect.poll(() => heading(page)).toBe(title)
+      expect(await top(id)).toBeLessThan(60)
+      await expect.poll(() => links.locator('[aria-current]').allTextContents()).toEqual([link])
+    }
+    await page.getByText('You have one way to sign in.').waitFor()
+    await page.getByRole('link', { name: 'Add a passkey.' }).click()
+    await expect.poll(() => heading(page)).toBe('Passkeys')
+
+    for (const [address, title, id] of [
+      ['/dashboard#two-step', 'Two-step sign-in', 'two-step'],
+      // This account trusts no browser.
+      ['/dashboard#trusted-browsers', 'Devices and activity', 'devices'],
+    ] as const) {
+      await page.goto('/health/live')
+      await page.goto(address)
+      await expect.poll(() => heading(page)).toBe(title)
+      expect(await top(id)).toBeLessThan(60)
+    }
+    await context.clearCookies()
+    await page.goto('/health/live')
+    await page.goto('/dashboard#activity')
+    await page.waitForURL('**/login**')
+    await signIn(page, 'ruth')
+    await expect.poll(() => heading(page)).toBe('Recent activity')
+    expect(new URL(page.url()).hash).toBe('#activity')
+    await context.close()
+  })
+
+  it('shows five devices, all of them, and five again; and says what is said of them only once', async () => {
+    const login = { username: 'ruth', password: goodPassword }
+    for (let times = 0; times < 6; times += 1) await latchkey.browser().post('/api/auth/login', login)
+    const { page, leave } = await open()
+    const devices = page.locator('.session-list li')
+    const count = (await latchkey.sql.query('select 1 from refresh_token_records')).length
+    expect(await devices.count()).toBe(5)
+    await enter(page, `Show all ${count} devices`)
+    await expect.poll(() => devices.count()).toBe(count)
+    await expect.poll(() => page.locator('.session-list li:nth-child(6):focus').count()).toBe(1)
+    await enter(page, 'Show fewer devices')
+    await expect.poll(() => devices.count()).toBe(5)
+    expect(await page.locator('button:focus').textContent()).toBe(`Show all ${count} devices`)
+
+    for (const opens of ['Change name or username', 'Change the email address', 'Change password', 'Delete account'])
+      await enter(page, opens)
+    const tools = await page.context().newCDPSession(page)
+    const { nodes } = await tools.send('Accessibility.getFullAXTree')
+    const named = (...roles: string[]) =>
+      nodes.filter(({ role }) => roles.includes(role?.value)).flatMap(({ name }) => name?.value || [])
+    expect(named('region').length).toBeGreaterThan(8)
+    expect(named('group').length).toBeGreaterThan(2)
+    const all = [...new Set(named('region')), ...new Set(named('group')), ...new Set(named('button'))]
+    expect(all.filter((name, at) => all.indexOf(name) !== at)).toEqual([])
+    await leave()
+  })
+
+  it('is told to a screen reader when the account is there', async () => {
+    const { page, leave } = await open()
+    const answers: (() => void)[] = []
+    await page.route('**/api/auth/account', async (route) => {
+      await new Promise<void>((resolve) => answers.push(resolve))
+      await route.continue()
+    })
+    await page.reload()
+    await page.getByText('Loading your account…').waitFor()
+    const said = await listen(page)
+    for (const answer of answers) answer()
+    await expect.poll(said).toContain('Your account is loaded.')
+    await leave()
+  })
+})
+
+/** Also a long text: it has most of the width, and neither its beginning nor its button is outside of the window. */
+const expectRoomWithLargeLetters = async (page: Page) => {
+  await page.evaluate(() => {
+    document.documentElement.style.setProperty('font-size', '200%')
+    const text = document.querySelector('.toast .notice p')
+    if (text) text.textContent = 'Somewhat longer sentences '.repeat(20)
+  })
+  await keepPicture(page, 'message-large-letters')
+  const [notice, text, button] = await Promise.all(
+    ['.notice', '.notice p', '.close-notice'].map((part) => page.locator(`.toast ${part}`).boundingBox()),
+  )
+  expect(notice?.y).toBeGreaterThanOrEqual(0)
+  expect((notice?.y ?? 0) + (notice?.height ?? 0)).toBeLessThanOrEqual(640)
+  expect(button?.y).toBeGreaterThanOrEqual(0)
+  expect(text?.width).toBeGreaterThan(240)
+}
 
 describe('a message on a phone', () => {
   it('covers no button at the end of the page, and can be closed', async () => {
@@ -109,6 +222,7 @@ describe('a message on a phone', () => {
         page.locator('.toast .notice').boundingBox(),
       ])
       expect((last?.y ?? 0) + (last?.height ?? 0)).toBeLessThanOrEqual(toast?.y ?? 0)
+      if (name === 'Escape') await expectRoomWithLargeLetters(page)
       await close()
       await expect.poll(() => message.count()).toBe(0)
       if (name === 'button') await expectFocus(page, /^Sign out everywhere$/)
@@ -144,7 +258,7 @@ describe('an account that cannot be loaded', () => {
     await keepPicture(page, 'not-loaded')
     await page.unroute('**/api/auth/account')
     await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByRole('heading', { level: 1, name: 'ruth' }).waitFor()
+    await page.getByText('Hello, ruth', { exact: true }).waitFor()
 
     await page.route('**/api/auth/account', (route) => route.fulfill({ status: 500, json: {} }))
     await page.reload()
@@ -173,9 +287,10 @@ describe('a long name', () => {
     const name = 'Ruth Anastasia von und zu Hohenlohe-Schillingsfürst-Waldenburg '.repeat(3).trim()
     await latchkey.sql.query("update users set name = $1 where username = 'ruth'", [name])
     const { page, context } = await open({ viewport: { width: 1280, height: 900 } })
-    await page.getByRole('heading', { level: 1, name: 'Hohenlohe' }).waitFor()
+    const greeting = page.getByText('Hello, Ruth Anastasia')
+    await greeting.waitFor()
     const [heading, button] = await Promise.all([
-      page.locator('h1').boundingBox(),
+      page.locator('.page-title > div').boundingBox(),
       page.getByRole('button', { name: 'Sign out', exact: true }).boundingBox(),
     ])
     expect(button?.y).toBeLessThan((heading?.y ?? 0) + 10)
@@ -214,10 +329,10 @@ describe('letters twice as large on a small phone', () => {
       expect(width.scrollWidth, name).toBeLessThanOrEqual(width.clientWidth)
     }
     await page.goto('/dashboard')
-    await page.locator('.panels').waitFor()
+    await page.locator('.sections').waitFor()
     await look('dashboard')
     // Icons grow with the letters.
-    expect((await page.locator('.row-icon svg').first().boundingBox())?.width).toBe(40)
+    expect((await page.locator('.session-list .row-icon svg').first().boundingBox())?.width).toBe(40)
     await context.clearCookies()
     await page.goto('/register')
     await page.locator('[name=password]').fill('Password1')
@@ -236,7 +351,7 @@ describe('letters that the reader has enlarged on the page itself', () => {
       .waitFor()
     await page.locator('#password button').click()
     await page.locator('[name=newPassword]').fill('Password1')
-    await page.locator('.panel').last().getByRole('button').click()
+    await page.locator('#delete').getByRole('button').click()
     await page.locator('.button.danger').waitFor()
     for (const size of ['150%', '200%']) {
       await page.evaluate((fontSize) => document.documentElement.style.setProperty('font-size', fontSize), size)

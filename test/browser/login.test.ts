@@ -1,5 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { faultsOf } from '../support/axe.js'
 import {
   fillIn,
   focusedField,
@@ -65,6 +66,44 @@ describe('the login page', () => {
     await leave()
   })
 
+  it('is there before its script, sends nothing until then, and keeps what was typed', async () => {
+    const { page, leave } = await from('192.0.2.98')
+    let send = () => {}
+    const isSent = new Promise<void>((resolve) => {
+      send = resolve
+    })
+    const sent: string[] = []
+    page.on('request', (request) => sent.push(`${request.method()} ${request.url()}`))
+    await page.route('**/assets/*.js', async (route) => {
+      await isSent
+      await route.continue()
+    })
+    await page.goto('/login?returnTo=%2Fapi%2Fauth%2Faccount-page', { waitUntil: 'commit' })
+    await page.getByRole('heading', { name: 'Welcome back' }).waitFor()
+    await page.getByRole('link', { name: 'Continue with Google' }).waitFor({ state: 'detached' })
+    await page.getByLabel('Username or email').fill('lena')
+    await page.getByLabel('Password', { exact: true }).pressSequentially(goodPassword)
+    await page.keyboard.press('Enter')
+    const button = page.getByRole('button', { name: 'Sign in' })
+    expect(await button.isDisabled()).toBe(true)
+    const place = await button.boundingBox()
+    // A program may send a form past its button: a password is in no address, whatever happens.
+    expect(await page.evaluate(() => document.querySelector('form')?.method)).toBe('post')
+    expect(sent.filter((line) => !/\/assets\/|^GET [^?]*\/login\?returnTo/.test(line))).toEqual([])
+    send()
+    await expect.poll(() => button.isEnabled()).toBe(true)
+    expect(await button.boundingBox()).toEqual(place)
+    await expect.poll(() => focusedField(page)).toBe('password')
+    expect(await page.getByLabel('Username or email').inputValue()).toBe('lena')
+    expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1)
+    await expect
+      .poll(() => page.getByRole('link', { name: 'Create an account' }).getAttribute('href'))
+      .toBe('/register?returnTo=%2Fapi%2Fauth%2Faccount-page')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/account-page')
+    await leave()
+  })
+
   it('works with the keyboard alone, shows a password when asked, and warns of Caps Lock', async () => {
     const { page, leave } = await from('192.0.2.1')
     await page.goto('/login')
@@ -95,7 +134,7 @@ describe('the login page', () => {
     await page.getByLabel('Username or email').waitFor()
     await expect.poll(() => page.locator('[name=username]').getAttribute('autocomplete')).toBe('username webauthn')
     await expect.poll(() => page.locator('[name=password]').getAttribute('autocomplete')).toBe('current-password')
-    await expect.poll(() => page.locator('form').count()).toBe(1)
+    await expect.poll(() => page.locator('main form').count()).toBe(1)
     for (const [name, off] of Object.entries({ autocorrect: 'off', autocapitalize: 'none', spellcheck: 'false' }))
       expect(await page.locator('[name=username]').getAttribute(name), name).toBe(off)
     await leave()
@@ -114,7 +153,8 @@ describe('the login page', () => {
     const said = await listen(page)
     await signIn(page, 'lena', goodPassword)
     await page.getByRole('alert').getByText('Too many sign-in attempts.').waitFor()
-    const wait = 'Too many sign-in attempts. Please try again in about 10 minutes.'
+    const others = 'You can still use a passkey, continue with Google or GitHub or choose a new password by email.'
+    const wait = `Too many sign-in attempts. ${others} Please try again in about 10 minutes.`
     await expect.poll(said).toContain(wait)
     await keepPicture(page, 'login-too-many')
     const timer = page.getByRole('timer')
@@ -144,7 +184,7 @@ describe('the login page', () => {
   it('has words for each way in which a sign-in with a provider can fail', async () => {
     const { page, leave } = await from('192.0.2.4')
     for (const [query, words] of [
-      ['error=provider_a_auth_failed', 'Signing in with Google did not work. Perhaps it was cancelled there.'],
+      ['error=provider_a_auth_failed', 'Signing in with Google did not work.'],
       ['error=provider_b_auth_failed', 'Signing in with GitHub did not work.'],
       ['error=provider_b_auth_failed&reason=no_email', 'GitHub did not give us a confirmed email address'],
       ['error=provider_a_auth_failed&reason=registration_closed', 'registration is closed'],
@@ -172,11 +212,71 @@ describe('the login page', () => {
   it.each([
     ['de-AT', 'Willkommen zurück'],
     ['fr', 'Bon retour parmi nous'],
+    ['es-MX', 'Te damos la bienvenida'],
     ['ja', 'Welcome back'],
   ])('speaks to a visitor from %s', async (locale, heading) => {
     const { page, leave } = await visit(browser, latchkey, { locale })
     await page.goto('/login')
     await page.getByRole('heading', { name: heading }).waitFor()
+    await leave()
+  })
+})
+
+describe('the switch of languages', () => {
+  it('keeps what is typed and the way back, works with the keyboard, and is remembered', async () => {
+    const { page, leave, faults } = await visit(browser, latchkey, { viewport: { width: 390, height: 800 } })
+    await page.goto('/login?returnTo=%2Fhealth%2Flive#part')
+    await fillIn(page, { 'Username or email': 'lena', Password: 'another' })
+    await press(page, 'Sign in')
+    await page.getByText('Username, email or password is incorrect.').waitFor()
+    const spanish = page.getByRole('button', { name: 'Español' })
+    await spanish.focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Te damos la bienvenida' }).waitFor()
+    await page.getByText('El nombre de usuario, el correo o la contraseña no es correcto.').waitFor()
+    expect(await page.getByText('Username, email or password is incorrect.').count()).toBe(0)
+    expect(await page.evaluate(() => document.documentElement.lang)).toBe('es')
+    expect(await page.title()).toBe('Iniciar sesión · Latchkey')
+    expect(await page.getByRole('form', { name: 'Idioma' }).getByRole('button', { pressed: true }).textContent()).toBe(
+      'Español',
+    )
+    expect(await focusedField(page)).toBe('to')
+    expect(new URL(page.url()).search).toBe('?returnTo=%2Fhealth%2Flive')
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+    expect(await faultsOf(page)).toEqual([])
+    await keepPicture(page, 'login-es-phone')
+    await page.getByLabel('Contraseña', { exact: true }).fill(goodPassword)
+    await page.getByRole('button', { name: 'Iniciar sesión', exact: true }).click()
+    await page.waitForURL('**/health/live#part')
+    await page.goto('/nowhere')
+    await page.getByRole('heading', { name: 'Página no encontrada' }).waitFor()
+    await page.getByRole('button', { name: 'Deutsch' }).click()
+    await page.getByRole('heading', { name: 'Seite nicht gefunden' }).waitFor()
+    expect(new URL(page.url()).pathname).toBe('/nowhere')
+    expect(faults.filter((fault) => !fault.includes('404'))).toEqual([])
+    await leave()
+  })
+
+  it('keeps the token of a mailed link, and a registration is in the language of its page', async () => {
+    const { page, leave } = await from('192.0.2.98')
+    await page.goto('/forgot-password')
+    await press(page, 'Español')
+    await page.getByLabel('Nombre de usuario o correo').fill('lena@example.com')
+    await page.getByRole('button', { name: 'Enviar el enlace' }).click()
+    await page.getByRole('heading', { name: 'Revisa tu correo' }).waitFor()
+    await page.goto(linkIn(await latchkey.mailTo('lena@example.com', /Choose a new password/)))
+    await page.getByLabel('Nueva contraseña', { exact: true }).fill(goodPassword)
+    await press(page, 'Français')
+    await page.getByRole('heading', { name: 'Nouveau mot de passe pour lena' }).waitFor()
+    await page.reload()
+    await page.getByLabel('Nouveau mot de passe', { exact: true }).waitFor()
+    await page.goto('/register')
+    await press(page, 'Español')
+    await page.getByLabel('Correo electrónico').fill('rosa@example.com')
+    await page.getByLabel('Nombre de usuario').fill('rosa')
+    await page.getByLabel('Elige una contraseña', { exact: true }).fill(goodPassword)
+    await press(page, 'Crear la cuenta')
+    await latchkey.mailTo('rosa@example.com', /Para terminar tu registro/)
     await leave()
   })
 })
@@ -187,17 +287,17 @@ describe('a forgotten password', () => {
     await page.goto('/login?returnTo=%2Fhealth%2Flive')
     await fillIn(page, { 'Username or email': 'lena@example.com' })
     await page.getByRole('link', { name: 'Forgot password?' }).click()
-    await expect.poll(() => page.getByLabel('Email').inputValue()).toBe('lena@example.com')
-    await fillIn(page, { Email: 'lina@example.com' })
+    await expect.poll(() => page.getByLabel('Username or email').inputValue()).toBe('lena@example.com')
+    await fillIn(page, { 'Username or email': 'lina@example.com' })
     await press(page, 'Send the link')
-    await page.getByText('If lina@example.com has an account here').waitFor()
+    await page.getByText('If there is an account for lina@example.com').waitFor()
     await expect.poll(() => page.locator('h1:focus').textContent()).toBe('Check your email')
     await expect.poll(() => page.title()).toBe('Check your email · Latchkey')
     await keepPicture(page, 'forgot-password-sent')
-    await press(page, 'Use another address')
-    await fillIn(page, { Email: 'lena@example.com' })
+    await press(page, 'Enter it again')
+    await fillIn(page, { 'Username or email': 'lena' })
     await press(page, 'Send the link')
-    await page.getByText('If lena@example.com has an account here').waitFor()
+    await page.getByText('If there is an account for lena,').waitFor()
     const first = linkIn(await latchkey.mailTo('lena@example.com', /reset-password#/))
     await press(page, 'Send the email again')
     await page.getByText('Only the link in the newest email works.').waitFor()
@@ -206,10 +306,10 @@ describe('a forgotten password', () => {
     const link = linkIn(await latchkey.mailTo('lena@example.com', /reset-password#/))
     const mailTab = await context.newPage()
     await mailTab.goto(link)
-    await mailTab.getByRole('heading', { name: 'Choose a new password' }).waitFor()
+    await mailTab.getByRole('heading', { name: 'New password for lena' }).waitFor()
     expect(mailTab.url()).toBe(`${latchkey.url}/reset-password`)
     await mailTab.reload()
-    await mailTab.getByRole('heading', { name: 'Choose a new password' }).waitFor()
+    await mailTab.getByRole('heading', { name: 'New password for lena' }).waitFor()
     expect(await mailTab.locator('[autocomplete=username]').inputValue()).toBe('lena')
     await fillIn(mailTab, { 'New password': 'password' })
     await press(mailTab, 'Set new password')
@@ -217,9 +317,9 @@ describe('a forgotten password', () => {
     await expect.poll(() => mailTab.locator('.password-rules .missed').count()).toBe(4)
     await fillIn(mailTab, { 'New password': 'Quiet+Orchard+48+marble' })
     await press(mailTab, 'Set new password')
-    await mailTab.getByText('Your password was changed.').waitFor()
-    await signIn(mailTab, 'lena', 'Quiet+Orchard+48+marble')
+    // Signed in, on the page that the visitor was going to.
     await mailTab.waitForURL('**/health/live')
+    expect((await mailTab.request.get('/api/auth/me')).status()).toBe(200)
     await mailTab.goto(link)
     await mailTab.getByText('This link has expired, was already used, or is incomplete.').waitFor()
     await mailTab.getByRole('heading', { name: 'This link does not work' }).waitFor()
@@ -235,9 +335,12 @@ describe('a forgotten password', () => {
       expect(answer.ok()).toBe(true)
     }
     await page.goto('/forgot-password')
-    await fillIn(page, { Email: data.email })
+    await fillIn(page, { 'Username or email': data.email })
     await press(page, 'Send the link')
-    await page.getByRole('alert').getByText('Too many attempts.').waitFor()
+    await page
+      .getByRole('alert')
+      .getByText('Too many attempts. You can still use a passkey or continue with Google or GitHub.')
+      .waitFor()
     expect(await page.getByRole('timer').textContent()).toMatch(/ in (1\sh|59\smin)\.$/)
     await leave()
   })

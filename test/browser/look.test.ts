@@ -1,3 +1,6 @@
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { operatorClient } from '../../src/domain/sessions/client.js'
@@ -62,7 +65,7 @@ const views: Record<string, (page: Page) => Promise<unknown>> = {
   dashboard: async (page) => {
     await page.request.post('/api/auth/login', { data: { username: 'paula', password: goodPassword } })
     await page.goto('/dashboard')
-    await page.getByRole('heading', { name: 'Hello, paula' }).waitFor()
+    await page.getByText('Hello, paula', { exact: true }).waitFor()
     await press(page, 'Change password')
     await press(page, 'Sign out everywhere')
   },
@@ -111,6 +114,7 @@ describe('in both schemes', () => {
     await context.clearCookies()
     await act(page)
     await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.locator('.skeleton').waitFor({ state: 'detached' })
     for (const { scheme, size, rules } of looks) {
       await page.emulateMedia({ colorScheme: scheme })
       await page.setViewportSize(sizes[size])
@@ -125,18 +129,62 @@ describe('in both schemes', () => {
   })
 })
 
-describe('an accent of the operator', () => {
-  // src/lib/accent.test.ts holds this for every colour.
-  it('stays readable', async () => {
-    const theirs = await startLatchkey({ settings: { ACCENT_COLOR: '#ffe066', PRODUCT_NAME: 'Acme & Söhne' } })
+describe('the looks and words of an operator', () => {
+  const theme = {
+    light: { accent: '#ffe066', background: '#f2f2fa', line: '#d8d8ea' },
+    dark: { background: '#0c0c18', surface: '#151526', raised: '#1e1e33', 'info-background': '#1e1e33' },
+    radii: { mark: 2, control: 3, panel: 4, card: 4 },
+    fonts: { text: ['DejaVu Serif', 'serif'] },
+  }
+  const words = {
+    en: { pages: { 'login.heading': 'Good to see you at Acme' }, mails: { 'labels.verifyEmail': 'Yes, it is me' } },
+  }
+  const wordMark = (colour: string) =>
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 60" width="300" height="60"><text x="0" y="44" font-size="40" fill="${colour}">Acme &amp; Söhne</text></svg>`
+
+  it('are on every page and in mails, in both schemes, and stay readable', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'latchkey-looks-'))
+    const files = { THEME_FILE: join(folder, 'theme.json'), WORDS_FILE: join(folder, 'words.json') }
+    await writeFile(files.THEME_FILE, JSON.stringify(theme))
+    await writeFile(files.WORDS_FILE, JSON.stringify(words))
+    const logo = { PRODUCT_LOGO_URL: '/word.svg', PRODUCT_LOGO_DARK_URL: '/word-dark.svg', PRODUCT_LOGO_SIZE: '300x60' }
+    const links = { TERMS_URL: '/terms', SUPPORT_URL: 'mailto:help@example.com' }
+    const settings = { ...files, ...logo, ...links, PRODUCT_NAME: 'Acme & Söhne' }
+    const theirs = await startLatchkey({ settings })
     const { page, context } = await visit(browser, theirs, { colorScheme: 'light' })
+    for (const [name, colour] of Object.entries({ word: '#202040', 'word-dark': '#f0f0ff' }))
+      await context.route(`**/${name}.svg`, (route) =>
+        route.fulfill({ contentType: 'image/svg+xml', body: wordMark(colour) }),
+      )
     await page.goto('/login')
-    await page.getByRole('heading', { level: 1 }).waitFor()
-    await expect.poll(() => page.title()).toBe('Sign in · Acme & Söhne')
-    for (const colorScheme of ['light', 'dark'] as const) {
+    await page.getByRole('heading', { level: 1, name: 'Good to see you at Acme' }).waitFor()
+    expect(await page.title()).toBe('Sign in · Acme & Söhne')
+    const brand = page.locator('.brand').getByRole('img', { name: 'Acme & Söhne' })
+    expect(await brand.boundingBox()).toMatchObject({ width: 160, height: 32 })
+    expect(await page.locator('.brand').innerText()).toBe('')
+    for (const [colorScheme, size, shown] of [
+      ['light', 'narrow', '/word.svg'],
+      ['dark', 'wide', '/word-dark.svg'],
+    ] as const) {
       await page.emulateMedia({ colorScheme })
-      expect(await faultsOf(page, colorRules), colorScheme).toEqual([])
+      await page.setViewportSize(sizes[size])
+      await expect
+        .poll(() => brand.evaluate((image: HTMLImageElement) => new URL(image.currentSrc).pathname))
+        .toBe(shown)
+      await keepPicture(page, `own-looks-login-${colorScheme}`)
+      expect(await faultsOf(page), colorScheme).toEqual([])
     }
+    const styleOf = (name: 'fontFamily' | 'backgroundColor') =>
+      page.evaluate((each) => getComputedStyle(document.body)[each], name)
+    expect(await styleOf('backgroundColor')).toBe('rgb(12, 12, 24)')
+    expect(await styleOf('fontFamily')).toBe('"DejaVu Serif", serif')
+
+    await registerByRequest(page, 'ruth')
+    await page.goto('/dev/mailbox')
+    await page.locator('.mail').first().click()
+    await page.frameLocator('iframe').getByRole('link', { name: 'Yes, it is me' }).waitFor()
+    await keepPicture(page, 'own-looks-mail-dark')
+    expect(await faultsOf(page, colorRules)).toEqual([])
     await context.close()
     await theirs.stop()
   })

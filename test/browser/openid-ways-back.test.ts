@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { addAuthenticator } from '../support/authenticator.js'
-import { fillIn, focusedName, keepPicture, linkIn, press, signIn, visit, visitAs } from '../support/chromium.js'
+import { fillIn, focusedName, keepPicture, linkIn, press, visit, visitAs } from '../support/chromium.js'
 import { goodPassword } from '../support/latchkey.js'
 import {
   arrivalWithCode,
@@ -30,8 +30,8 @@ it('comes back to the application after a registration in its language, with the
   await press(page, 'Konto anlegen')
   await saysWhereInGerman(page)
   // The address was wrong: nothing is lost by another registration.
-  const again = await page.getByRole('link', { name: 'Erneut registrieren' }).getAttribute('href')
-  expect(again).toContain('/register?returnTo=%2Fapi%2Fauth%2Fauthorize')
+  const again = await page.getByRole('link', { name: 'Berichtigen' }).getAttribute('href')
+  expect(again).toMatch(/^\/register\?.*returnTo=%2Fapi%2Fauth%2Fauthorize/)
   const link = linkIn(await latchkey.mailTo('rose@example.com', /Bestätigen/))
   const phone = await visit(browser, latchkey)
   await phone.page.goto(link)
@@ -70,7 +70,7 @@ it('comes back to the application after another account, a new password and the 
   await press(page, 'Use another account')
   await page.getByRole('link', { name: 'Forgot password?' }).click()
   await saysWhere(page, 'vault')
-  await fillIn(page, { Email: 'sue@example.com' })
+  await fillIn(page, { 'Username or email': 'sue' })
   await press(page, 'Send the link')
   await page.getByText('spam folder').waitFor()
   await saysWhere(page, 'vault')
@@ -78,12 +78,8 @@ it('comes back to the application after another account, a new password and the 
   await saysWhere(page, 'vault')
   await fillIn(page, { 'New password': 'copper-Lagoon-47-meadow' })
   await press(page, 'Set new password')
-  await page.getByText('Your password was changed.').waitFor()
-  await page.getByText('Sign in to continue to vault.').waitFor()
-  await signIn(page, 'sue', 'copper-Lagoon-47-meadow')
   await saysWhere(page, 'vault')
   await fillIn(page, { 'Code from the app': app.code() })
-  await press(page, 'Continue')
   await page.getByText('sue has no access to vault.').waitFor()
 
   // The mail in another browser, which the application has not sent here.
@@ -107,7 +103,7 @@ it('comes back to the application from a provider, also from one that has refuse
   await page.goto(addressFor('grafana'))
   await page.getByRole('link', { name: 'Continue with Google' }).click()
   await press(page, 'Refuse to sign in')
-  await page.getByRole('alert').getByText('Signing in with Google did not work.').waitFor()
+  await page.getByRole('status').getByText('You cancelled the sign-in with Google.').waitFor()
   await page.getByText('Sign in to continue to grafana.').waitFor()
   await page.getByRole('link', { name: 'Continue with Google' }).click()
   await page.getByRole('button', { name: 'Ben Example' }).click()

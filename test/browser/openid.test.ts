@@ -1,7 +1,9 @@
 import type { Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { addApplication } from '../support/applications.js'
 import { createAuthenticator } from '../support/authenticator.js'
 import { parametersFor } from '../support/authorization-requests.js'
+import { postForm } from '../support/authorizations.js'
 import { fillIn, focusedName, keepPicture, press, signIn, visit, visitAs } from '../support/chromium.js'
 import { goodPassword } from '../support/latchkey.js'
 import {
@@ -200,6 +202,68 @@ it('shows which applications have access, ends it, and signs out for an applicat
   await expect.poll(() => focusedName(page)).toBe('You are signed out')
   await keepPicture(page, 'openid-signed-out')
   expect(await violationsOn(page)).toEqual([])
+  expect(faults).toEqual([])
+  await context.close()
+})
+
+it('lets a device in that shows a code: compared, proven and by name, also by hand and on a phone', async () => {
+  const { browser, latchkey } = service
+  const place = { home: 'tv.example:/', redirectAddresses: ['tv.example:/cb'] }
+  const { id: client_id } = await addApplication(latchkey, { name: 'Television', kind: 'native', ...place })
+  const begin = async () => {
+    const { body } = await postForm(latchkey.url, '/api/auth/device', { client_id, scope: 'openid profile email' })
+    return { code: String(body.user_code), deviceCode: String(body.device_code) }
+  }
+  const poll = async (device_code: string) => {
+    const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
+    return (await postForm(latchkey.url, '/api/auth/token', { grant_type, device_code, client_id })).body
+  }
+  const { page, context, faults } = await visit(browser, latchkey, { viewport: { width: 390, height: 844 } })
+  const first = await begin()
+  // A link leads to the sign-in and back, and decides nothing.
+  await page.goto(`/login#device=${first.code}`)
+  await signIn(page, 'ada')
+  await page.getByRole('heading', { name: 'Let Television sign in?' }).waitFor()
+  await page.getByText(first.code, { exact: true }).waitFor()
+  await page.getByText('Only continue if you started this yourself').waitFor()
+  const facts = await page.locator('.device-facts').innerText()
+  for (const fact of ['Television', 'ada', '127.0.0.1']) expect(facts).toContain(fact)
+  expect(await page.getByRole('listitem').allInnerTexts()).toContain('your email address')
+  expect((await poll(first.deviceCode)).error).toBe('authorization_pending')
+  await keepPicture(page, 'device-question')
+  expect(await violationsOn(page)).toEqual([])
+  expect(await isTooWide(page)).toBe(false)
+  await latchkey.sql.query("update refresh_token_records set authenticated_at = now() - interval '1 day'")
+  await press(page, 'Yes, sign it in')
+  await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor()
+  await keepPicture(page, 'device-proof')
+  expect(await violationsOn(page)).toEqual([])
+  await fillIn(page, { Password: goodPassword })
+  await press(page, 'Confirm')
+  await expect.poll(() => focusedName(page)).toBe('The device is signed in')
+  await keepPicture(page, 'device-approved')
+  expect(await violationsOn(page)).toEqual([])
+  expect((await poll(first.deviceCode)).id_token).toEqual(expect.any(String))
+  // By hand, with the keyboard.
+  const second = await begin()
+  await page.goto('/login#device')
+  await page.getByLabel('Code from your device').waitFor()
+  await page.keyboard.type('bcdfghjk')
+  await page.keyboard.press('Enter')
+  await page.getByText('This code is not known').waitFor()
+  await keepPicture(page, 'device-unknown-code')
+  expect(await violationsOn(page)).toEqual([])
+  await fillIn(page, { 'Code from your device': second.code.toLowerCase().replace('-', '') })
+  await page.keyboard.press('Enter')
+  await page.getByText(second.code, { exact: true }).waitFor()
+  await press(page, 'No, this was not me')
+  await expect.poll(() => focusedName(page)).toBe('The device is not signed in')
+  expect((await poll(second.deviceCode)).error).toBe('access_denied')
+  await page.goto('/api/auth/account-page')
+  await page.getByText('Television on a device without a browser').waitFor()
+  // A link whose code is over says so.
+  await page.goto(`/login#device=${first.code}`)
+  await page.getByText('This code is not known').waitFor()
   expect(faults).toEqual([])
   await context.close()
 })

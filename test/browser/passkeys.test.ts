@@ -44,7 +44,7 @@ it('adds a passkey, signs in and steps up with it, renames and removes it', asyn
     "if (!location.search.includes('autofill')) PublicKeyCredential.isConditionalMediationAvailable = async () => false",
   )
   const device = await addDevice(page)
-  const isSignedIn = () => page.getByRole('heading', { level: 1, name: 'ruth' }).waitFor()
+  const isSignedIn = () => page.getByText('Hello, ruth', { exact: true }).waitFor()
   await page.goto('/login?returnTo=/dashboard')
   expect(await page.getByLabel('Username or email').getAttribute('autocomplete')).toBe('username webauthn')
   await signIn(page, 'ruth')

@@ -16,6 +16,7 @@ const names = [
   'registration',
   'pending_link',
   'attempt_aaaaaaaaaaaa',
+  'attempt_mail',
   'passkey_aaaaaaaaaaaa',
   'challenge',
   'known_device',

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openChromium, press, signIn, visit, visitAs } from '../support/chromium.js'
+import { keepPicture, openChromium, press, signIn, visit, visitAs } from '../support/chromium.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 let latchkey: Latchkey
@@ -22,10 +22,12 @@ describe('signing in with a provider', () => {
     await page.getByRole('link', { name: 'Continue with Google' }).click()
     await be(page, 'Ben Example')
     await page.waitForURL('**/dashboard')
-    await page.getByRole('heading', { name: 'Hello, Ben Example' }).waitFor()
+    await page.getByText('Hello, Ben Example', { exact: true }).waitFor()
     await page.getByText('Signed in with Google').first().waitFor()
+    // Which of their accounts it is.
+    await page.getByText('Connected · ben@example.com', { exact: true }).waitFor()
     await page.reload()
-    await page.getByRole('heading', { name: 'Hello, Ben Example' }).waitFor()
+    await page.getByText('Hello, Ben Example', { exact: true }).waitFor()
     expect(faults).toEqual([])
     await leave()
   })
@@ -57,7 +59,10 @@ describe('signing in with a provider', () => {
     await page.getByRole('alert').getByText('GitHub did not give us a confirmed email address').waitFor()
     await page.getByRole('link', { name: 'Continue with Google' }).click()
     await be(page, 'Refuse to sign in')
-    await page.getByRole('alert').getByText('Signing in with Google did not work.').waitFor()
+    // One's own decision is no error.
+    await page.getByRole('status').getByText('You cancelled the sign-in with Google.').waitFor()
+    expect(await page.getByRole('alert').count()).toBe(0)
+    await keepPicture(page, 'login-cancelled')
     await page.getByRole('link', { name: 'Continue with Google' }).click()
     await be(page, 'Ben Example')
     await page.waitForURL('**/health/live?via=refusal')
@@ -83,7 +88,7 @@ describe('linked providers', () => {
     await olderTab.close()
     await press(page, 'Connect GitHub')
     await be(page, 'Refuse to sign in')
-    await page.getByText('Connecting GitHub did not work. Perhaps it was cancelled there.').waitFor()
+    await page.getByRole('status').getByText('You cancelled at GitHub. Nothing was connected.').waitFor()
     await press(page, 'Disconnect Google')
     await press(page, 'Yes, disconnect')
     await page.getByText('Google is disconnected.').waitFor()
@@ -102,7 +107,7 @@ describe('linked providers', () => {
     await page.getByText('This is your only way to sign in.').waitFor()
     await page.getByRole('link', { name: 'Set a password' }).click()
     await page.getByRole('heading', { name: 'Set a password' }).waitFor()
-    await expect.poll(() => page.getByLabel('Email').inputValue()).toBe('ben@example.com')
+    await expect.poll(() => page.getByLabel('Username or email').inputValue()).toBe('ben@example.com')
     expect(`${await page.title()} ${await page.locator('main').innerText()}`).not.toMatch(/forgot/i)
     await press(page, 'Send the link')
     await page.getByText('We have sent an email with a link to ben@example.com.').waitFor()

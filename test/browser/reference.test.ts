@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { type ReferenceDocument, renderReference } from '../../src/flows/api-document/reference-page.js'
+import { designOf } from '../../src/lib/design.js'
 import { colorRules, faultsOf } from '../support/axe.js'
 import { keepPicture, openChromium } from '../support/chromium.js'
 
@@ -26,7 +27,7 @@ it('the reference of the API can be used by every user, on a desk and on a phone
   const browser = await openChromium()
   const context = await browser.newContext({ colorScheme: 'light', reducedMotion: 'reduce' })
   const page = await context.newPage()
-  await page.setContent(renderReference(await excerpt(), '#3355dd'))
+  await page.setContent(renderReference(await excerpt(), designOf('#3355dd')))
   // The dark scheme changes nothing but colours.
   for (const { width, colorScheme, rules } of [
     { width: 1280, colorScheme: 'light', rules: undefined },

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => latchkey?.stop())
 
-const greeted = (page: Page, name: string) => page.getByRole('heading', { name: `Hello, ${name}` }).waitFor()
+const greeted = (page: Page, name: string) => page.getByText(`Hello, ${name}`, { exact: true }).waitFor()
 
 const signedIn = async (name: string) => {
   const visitor = await visitAs(browser, latchkey, name)
@@ -176,7 +176,7 @@ describe('a session in the browser', () => {
     })
     await page.goto('/login?returnTo=%2Fhealth%2Flive')
     await page.getByText('One moment…').waitFor()
-    await page.locator('form').waitFor()
+    await page.locator('main form').waitFor()
     await expect.poll(() => page.getByText('One moment…').count()).toBe(0)
     letThrough()
     await page.waitForURL('**/health/live')

@@ -117,7 +117,7 @@ it('says that an account has no access, and keeps the wish for another account o
   await page.getByRole('heading', { name: 'Create your account' }).waitFor()
   await page.goBack()
   await signIn(page, 'hana')
-  await page.getByRole('heading', { name: 'Hello, hana' }).waitFor()
+  await page.getByText('Hello, hana', { exact: true }).waitFor()
   expect(faults).toEqual([])
   await leave()
 })

@@ -49,7 +49,7 @@ describe.each(testStores)('identities on $name', ({ open }) => {
 
   const withPassword = async (name: string) => {
     const user = { email: emailOf(name), username: good(readUsername(name)), name: null, passwordHash: 'hash' }
-    return good(await newUsers.createWithPassword(store.database, user))
+    return good(await newUsers.create(store.database, user))
   }
   const newcomer = (name: string, identity: ReturnType<typeof google> | ReturnType<typeof github>) =>
     newUsers.createFromProvider({ email: emailOf(name), username: name, name: null, identity })

@@ -5,8 +5,17 @@ import { accountChangeTable, type ChangeKind, consequencesOf } from '../../src/d
 import type { ChangeDetails } from '../../src/domain/accounts/change-details.js'
 import { fingerprint } from '../../src/lib/random.js'
 import type { Transaction } from '../../src/platform/database/database.js'
-import { changeDetails, client, kindsByDoor, type PreparedAccount, prepareAccount } from '../support/account-kinds.js'
+import {
+  changeDetails,
+  kindsByDoor,
+  type PreparedAccount,
+  prepareAccount,
+  client as someone,
+} from '../support/account-kinds.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+/** A mail about the account is not in the language of who causes it. */
+const client = { ...someone, language: 'fr' } as const
 
 let latchkey: Latchkey
 beforeAll(async () => {
@@ -80,7 +89,8 @@ describe('a change of an account', () => {
     const account = await prepareAccount(latchkey.sql, latchkey.app.nouns, `${kind}-${door}`.replaceAll('_', '-'))
     const { user, own, other } = account
     const { sql } = latchkey
-    const outcome = await change(kind, door, account)
+    await sql.query("update users set language = 'es' where id = $1", [user.id])
+    const outcome = await change(kind, door, { ...account, user: { ...user, language: 'es' } })
     expect(outcome).not.toHaveProperty('refused')
 
     const ofUser = [user.id, user.email]
@@ -89,6 +99,9 @@ describe('a change of an account', () => {
       [...ofUser, row.webhook === 'user.deleted'],
     )
     expect(new Set(mails.map((mail) => mail.kind))).toEqual(new Set(row.mail === null ? [] : [row.mail]))
+    // As long as a change of the language can be undone, mails are in the one before.
+    const language = kind === 'language_changed' ? changeDetails[kind].undo.former : 'es'
+    if (row.mail !== null) expect((await latchkey.mailTo(user.email, /./)).html).toContain(`<html lang="${language}">`)
 
     const webhooks = await sql.query<{ type: string; data: { factor?: string } }>(
       'select type, data from outgoing_webhooks where user_id = $1 order by created_at',

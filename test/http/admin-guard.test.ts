@@ -28,6 +28,8 @@ beforeAll(async () => {
       ADMIN_GROUP: 'admins',
       SUPPORT_GROUP: 'helpdesk',
       ALLOWED_ORIGINS: allowed,
+      // docs/api.md has its routes too.
+      MAIL_SIGN_IN: 'on',
       PROFILE_FIELDS_FILE: fields.path,
     },
   })

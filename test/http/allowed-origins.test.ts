@@ -59,7 +59,7 @@ describe('a page of an allowed origin', () => {
     expect(headers.get('vary')).toBe('Origin, accept-encoding')
     expect(headers.get('cache-control')).toBe('public, max-age=300')
     const page = await latchkey.browser().get('/api/auth/account-page', { headers: fromApp })
-    expect(page.headers.get('vary')).toBe('Origin, accept-encoding, accept-language')
+    expect(page.headers.get('vary')).toBe('Origin, accept-encoding, accept-language, cookie')
   })
 
   it('may do so below /api/auth/ only', async () => {

@@ -32,7 +32,7 @@ describe('a registration that is not confirmed yet', () => {
       .map(({ text }) => /#token=([\w-]+)/.exec(text)?.[1])
       .reverse()
   }
-  const codeIn = (text = '') => /^\s*([A-Z0-9]{8})\s*$/m.exec(text)?.[1]
+  const codeIn = (text = '') => /^\s*([A-Z0-9]{4}-[A-Z0-9]{4})\s*$/m.exec(text)?.[1]
   const loginFrom = (address: string, tab: Browser, username: string, password = goodPassword) =>
     tab.post('/login', { username, password }, { address })
   const login = (tab: Browser, username: string, password = goodPassword) =>

@@ -40,7 +40,7 @@ describe('changing the email', () => {
     expect((await changes.ask(tab, 'ABE@example.com')).status).toBe(202)
     expect(await waiting()).toBeNull()
     await changes.ask(tab, 'abe@example.org')
-    expect(await waiting()).toEqual({ email: 'abe@example.org', expiresAt: expect.any(String) })
+    expect(await waiting()).toEqual({ email: 'abe@example.org', expiresAt: expect.any(String), codeUsable: true })
     const token = await changes.confirmToken('abe@example.org')
     expect((await tab.send('DELETE', '/api/auth/email', undefined, { csrf: true })).status).toBe(204)
     expect(await waiting()).toBeNull()
@@ -54,6 +54,43 @@ describe('changing the email', () => {
     await latchkey.advance(11 * minutes)
     const late = await tab.send('DELETE', '/api/auth/email', undefined, { csrf: true })
     expect(late.body.code).toBe('fresh_sign_in_required')
+  })
+
+  it('by the code of the mail, once, in the session that asked, five tries, and not with the code of an earlier mail', async () => {
+    const tab = await latchkey.signedUp('cody')
+    const enter = async (code = 'AAAA-AAAA', by = tab) => {
+      const { status, body } = await by.act('/api/auth/email/code', { code })
+      return [status, body.code]
+    }
+    const usable = async (by = tab) =>
+      ((await by.get('/api/auth/email')).body.waiting as { codeUsable: boolean }).codeUsable
+    const codeFor = async (address: string) => {
+      await changes.ask(tab, address)
+      return /^([A-Z2-9]{4}-[A-Z2-9]{4})$/m.exec((await latchkey.mailTo(address, /Confirm your new/)).text)?.[1] ?? ''
+    }
+    expect(await enter()).toEqual([401, 'mailed_code_void'])
+    const earlier = await codeFor('cody1@example.org')
+    const code = await codeFor('cody2@example.org')
+    expect(await enter(earlier)).toEqual([401, 'wrong_mailed_code'])
+    const phone = latchkey.browser()
+    await phone.post('/login', { username: 'cody', password: goodPassword })
+    expect([await usable(phone), await usable()]).toEqual([false, true])
+    expect(await enter(code, phone)).toEqual([401, 'mailed_code_void'])
+    expect((await tab.post('/api/auth/email/code', { code })).status).toBe(403)
+    const typed = code.toLowerCase().replace('-', ' ')
+    const answers = await Promise.all([enter(typed), enter(typed)])
+    expect(answers.map(([status]) => status)).toContain(204)
+    expect(answers.filter(([status]) => status === 204)).toHaveLength(1)
+    expect(await changes.emailOf('cody')).toBe('cody2@example.org')
+    expect((await tab.get('/api/auth/me')).status).toBe(200)
+    expect((await phone.post('/api/auth/refresh')).status).toBe(401)
+
+    const late = await codeFor('cody3@example.org')
+    for (const left of ['wrong', 'wrong', 'wrong', 'wrong']) expect(await enter()).toEqual([401, `${left}_mailed_code`])
+    expect(await enter()).toEqual([401, 'mailed_code_void'])
+    expect([await enter(late), await usable()]).toEqual([[401, 'mailed_code_void'], false])
+    // The link of the same mail still works.
+    expect((await changes.confirm(tab, await changes.confirmToken('cody3@example.org'))).status).toBe(204)
   })
 
   it('with a session: the other ones end, this one gets tokens with the new email, and no reset link works', async () => {

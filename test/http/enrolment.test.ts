@@ -4,6 +4,7 @@ import { onlyAddress } from '../providers/provider-setup.js'
 import { addAuthenticator, createAuthenticator } from '../support/authenticator.js'
 import { type Enrolling, enrolment, path, startEnrolling } from '../support/enrolling.js'
 import { goodPassword, type Latchkey } from '../support/latchkey.js'
+import { createMailLogins } from '../support/mail-login.js'
 import { createPasskey, signInWith as signInWithPasskey } from '../support/passkey.js'
 import { sessionCookiesOf, signInWith, usersOf } from '../support/providers/test-providers.js'
 
@@ -44,8 +45,9 @@ it('leads a new account of a provider, and one that is to be linked, to the enro
   expect(await linkOf()).toBe('583231')
 })
 
-it('leads from a registration over a mailed code and an app to the session', async () => {
-  const { tab, answer } = await setup.registered('ada')
+it('leads from a sign-in over a mailed code and an app to the session', async () => {
+  await setup.registered('ada')
+  const { tab, answer } = await setup.login('ada')
   expect([answer.status, answer.body]).toEqual([202, enrolment])
   expect(sessionCookiesOf(answer)).toEqual([])
   expect(answer.setCookies.some((cookie) => cookie.startsWith('challenge='))).toBe(true)
@@ -53,6 +55,7 @@ it('leads from a registration over a mailed code and an app to the session', asy
   expect(waiting.body).toEqual({
     ...enrolment,
     mailedCodeRequired: true,
+    passwordRequired: false,
     trustDevice: false,
     trustedFor: null,
     expiresAt: expect.any(String),
@@ -96,6 +99,29 @@ it('leads from a registration over a mailed code and an app to the session', asy
   expect((await again.tab.post(path, { mailedCode: 'AAAA-AAAA' })).body.code).toBe('not_enrolling')
   expect((await again.tab.act('/api/auth/totp')).status).toBe(401)
   expect((await again.tab.post(path, { code: app.code() })).status).toBe(200)
+})
+
+it('asks for no further code after a registration or a reset: their mail was the proof', async () => {
+  const { tab, answer } = await setup.registered('ann')
+  expect([answer.status, answer.body, sessionCookiesOf(answer)]).toEqual([202, enrolment, []])
+  expect((await tab.get(path)).body).toMatchObject({ next: 'enrolment', mailedCodeRequired: false })
+  // Only this browser, and only this sign-in: the password alone still needs the mail.
+  const stolen = (await setup.login('ann')).tab
+  expect((await stolen.get(path)).body.mailedCodeRequired).toBe(true)
+  expect((await stolen.act('/api/auth/totp')).body.code).toBe('mailed_code_required')
+
+  await tab.post('/api/auth/reset-password', { email: 'ann' })
+  const token = /#token=([\w-]+)/.exec((await setup.mailTo('ann@example.com', /reset-password/)).text)?.[1]
+  const owner = latchkey.browser()
+  const password = 'Another-Granite-52-lamp'
+  const reset = await owner.post('/api/auth/reset-password/confirm', { token, password, signIn: true })
+  expect([reset.status, reset.body, sessionCookiesOf(reset)]).toEqual([202, enrolment, []])
+  // The sign-ins from before it are over.
+  expect((await tab.get(path)).status).toBe(401)
+  const app = await setup.begin(owner)
+  const finished = await setup.confirm(owner, app.code())
+  expect([finished.status, sessionCookiesOf(finished).length]).toEqual([200, 2])
+  expect((await owner.get('/api/auth/verify?factors=2')).status).toBe(204)
 })
 
 it('gives nothing else to a browser whose enrolment is open', async () => {
@@ -313,4 +339,38 @@ it('keeps the last factor, also in two requests at once, and a trusted device sk
     [device?.id, device?.user_id],
   )
   expect(inserted).toEqual([])
+})
+
+it('after a sign-in by mail asks for the password and no second mail, and for nothing if there is none', async () => {
+  const { mailed, confirm } = createMailLogins(latchkey)
+  await setup.registered('mailed')
+  const first = await mailed('mailed@example.com')
+  const { tab } = first
+  expect((await confirm(tab, { code: first.code })).body).toEqual(enrolment)
+  expect((await tab.get(path)).body).toMatchObject({ mailedCodeRequired: false, passwordRequired: true })
+  const before = latchkey.mails().length
+  expect((await tab.post(`${path}/mail`)).status).toBe(202)
+  for (const refused of [await tab.act('/api/auth/totp'), await tab.act('/api/auth/passkeys/options')])
+    expect([refused.status, refused.body.code]).toEqual([403, 'current_password_required'])
+  const prove = (password: string) => tab.post(`${path}/password`, { password })
+  expect((await prove('wrong')).body.code).toBe('wrong_current_password')
+  expect((await tab.act('/api/auth/totp')).status).toBe(403)
+  const opened = await prove(goodPassword)
+  expect([opened.status, opened.body]).toEqual([202, enrolment])
+  expect((await tab.get(path)).body).toMatchObject({ mailedCodeRequired: false, passwordRequired: false })
+  expect((await setup.confirm(tab, (await setup.begin(tab)).code())).status).toBe(200)
+  expect((await setup.sessionsOf('mailed')).at(-1)).toEqual({ methods: ['mail', 'otp'] })
+  expect(
+    latchkey
+      .mails()
+      .slice(0, -before)
+      .some(({ subject }) => subject.startsWith('Your code for')),
+  ).toBe(false)
+
+  const fresh = await mailed('without-password@example.com')
+  await confirm(fresh.tab, { code: fresh.code })
+  const created = await fresh.tab.post('/api/auth/mail-login/registration', { username: 'without-password' })
+  expect([created.status, created.body]).toEqual([202, enrolment])
+  expect((await fresh.tab.get(path)).body).toMatchObject({ mailedCodeRequired: false, passwordRequired: false })
+  expect((await fresh.tab.post(`${path}/password`, { password: goodPassword })).body.code).toBe('challenge_over')
 })

@@ -56,7 +56,7 @@ describe('random requests to every operation', () => {
     `find no server error, no slow answer and no leak: ${requests} of them, FUZZ_SEED=${seed}`,
     async () => {
       console.log(`fuzz: ${requests} requests, FUZZ_SEED=${seed}`)
-      const latchkey = await startLatchkey({ settings: { LOG_LEVEL: 'error' } })
+      const latchkey = await startLatchkey({ settings: { LOG_LEVEL: 'error', MAIL_SIGN_IN: 'on' } })
       try {
         const { body } = await latchkey.browser().get('/api/openapi.json')
         const operations = operationsOf(body)

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isRefused } from '#contract/outcome.js'
+import { startApp } from '../../src/app.js'
 import { operatorClient } from '../../src/domain/sessions/client.js'
 import { readEmail } from '../../src/domain/users/email.js'
 import { days, hours } from '../../src/lib/durations.js'
-import type { Answer, Browser } from '../support/client.js'
+import { type Answer, type Browser, createBrowser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import {
   comeBack,
@@ -81,7 +82,7 @@ describe('where registration is closed', () => {
     const stored = await latchkey.sql.query<{ row: string }>('select invitations::text as row from invitations')
     expect(JSON.stringify(stored)).not.toContain(invite1)
     const check = await latchkey.browser().post('/api/auth/invite/check', { token: invite1 })
-    expect([check.status, check.body]).toEqual([200, { email: 'ada@example.com' }])
+    expect([check.status, check.body]).toEqual([200, { email: 'ada@example.com', provesAddress: false }])
 
     const tab = latchkey.browser()
     expect((await register('Ada@Example.com', invite1, tab)).status).toBe(202)
@@ -95,6 +96,89 @@ describe('where registration is closed', () => {
     expect(
       await latchkey.sql.query("select user_id is null as anonymous from events where kind = 'invitation_used'"),
     ).toEqual([{ anonymous: false }])
+  })
+
+  /** The link of the mail is another one than that of the operator. */
+  const mailedTo = async (address: string) => {
+    const operators = await invite(address)
+    const { text } = await latchkey.mailTo(address, /invite#/)
+    return { operators, mailed: /#token=([\w-]+)/.exec(text)?.[1] ?? '' }
+  }
+  const confirmations = (address: string) =>
+    latchkey.sql.query(`select 1 from outgoing_mail where kind = 'verify-email' and recipient = $1`, [address])
+  const signingIn = (body: object, tab = latchkey.browser()) =>
+    tab.post('/api/auth/register', { password: goodPassword, signIn: true, ...body })
+  const provesAddress = async (token: string) =>
+    (await latchkey.browser().post('/api/auth/invite/check', { token })).body.provesAddress
+
+  it('the link of its mail proves the address: one of twenty at two instances makes the account and is signed in', async () => {
+    const email = 'nia@example.com'
+    const { operators, mailed } = await mailedTo(email)
+    expect(mailed).not.toBe(operators)
+    expect([await provesAddress(mailed), await provesAddress(operators)]).toEqual([true, false])
+    await addAccount('taken@example.com')
+    const taken = await signingIn({ username: 'account-taken', email, invite: mailed })
+    expect([taken.status, taken.body.code]).toEqual([409, 'username_taken'])
+
+    const other = await startApp(
+      { ...latchkey.config, port: 0 },
+      { clock: latchkey.clock, log: latchkey.app.log, onFatal: () => undefined },
+    )
+    const headers = { origin: latchkey.url }
+    const tabs = Array.from({ length: 20 }, (_, at) => createBrowser(at % 2 ? latchkey.url : other.config.publicUrl))
+    const body = { email, invite: mailed, password: goodPassword, signIn: true }
+    const answers = await Promise.all(
+      tabs.map((tab, at) => tab.post('/api/auth/register', { ...body, username: `nia${at}` }, { headers })),
+    ).finally(() => other.close())
+    const winner = answers.findIndex(({ status }) => status === 200)
+    for (const [at, { status, body: answered, setCookies }] of answers.entries()) {
+      if (at === winner) continue
+      expect([403, 409]).toContain(status)
+      expect(['invalid_invitation', 'already_registered']).toContain(answered.code)
+      expect(setCookies).toEqual([])
+    }
+    expect(answers[winner]?.body).toMatchObject({ user: { email, username: `nia${winner}` } })
+    const nia = createBrowser(latchkey.url, tabs[winner]?.jar)
+    expect((await nia.get('/api/auth/me')).status).toBe(200)
+    expect(await confirmations(email)).toEqual([])
+    expect(await accountsOf(email)).toBe(1)
+    const { events } = (await nia.get('/api/auth/events')).body as { events: { kind: string }[] }
+    expect(events.map(({ kind }) => kind)).toEqual(['registered', 'invitation_used'])
+    for (const invite of [mailed, operators])
+      expect((await register(email, invite)).body.code).toBe('invalid_invitation')
+  })
+
+  it('no other link proves it, nor another spelling, nor a request that does not ask to sign in', async () => {
+    const email = 'mia@example.com'
+    const { operators, mailed } = await mailedTo(email)
+    const invited = [
+      { username: 'mia1', email, invite: operators },
+      { username: 'mia2', email: 'Mia@example.com', invite: mailed },
+      { username: 'mia3', email, invite: mailed, signIn: false },
+    ]
+    for (const person of invited) {
+      const answer = await signingIn(person)
+      expect([answer.status, answer.body]).toEqual([202, { message: 'Check your mail to finish the registration' }])
+      expect(answer.setCookies.map((cookie) => cookie.split('=')[0])).toEqual(['registration'])
+    }
+    expect(await accountsOf(email)).toBe(0)
+    const elsewhere = await signingIn({ username: 'mia4', email: 'other@example.com', invite: mailed })
+    expect([elsewhere.status, elsewhere.body.code]).toEqual([403, 'invalid_invitation'])
+
+    // A program of an older release has one link for both, which it prints.
+    const printed = Buffer.alloc(32, 9).toString('base64url')
+    const hash = Buffer.from(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(printed)))
+    await latchkey.sql.query('update invitations set token_hash = $1 where email_key = $2', [hash, email])
+    expect(await provesAddress(printed)).toBe(false)
+    for (const invite of [operators, mailed])
+      expect((await register(email, invite)).body.code).toBe('invalid_invitation')
+    expect((await signingIn({ username: 'mia5', email, invite: printed })).status).toBe(202)
+
+    const { mailed: again } = await mailedTo('lea@example.com')
+    await revoke('lea@example.com')
+    expect((await signingIn({ username: 'lea', email: 'lea@example.com', invite: again })).status).toBe(403)
+    expect(await accountsOf('lea@example.com')).toBe(0)
+    await revoke(email)
   })
 
   it('says the same to every address, with and without an account, when there is no invitation', async () => {

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isRefused } from '#contract/outcome.js'
-import { openStores } from '../../src/commands/open-stores.js'
 import { operatorClient } from '../../src/domain/sessions/client.js'
 import { readEmail } from '../../src/domain/users/email.js'
 import { minutes } from '../../src/lib/durations.js'
@@ -8,10 +7,10 @@ import { onlyAddress } from '../providers/provider-setup.js'
 import { addAuthenticator, createAuthenticator } from '../support/authenticator.js'
 import { type Browser, createBrowser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { mailLogin, secretsIn } from '../support/mail-login.js'
 import { addPasskey, createPasskey, signInWith as signInWithPasskey } from '../support/passkey.js'
 import { profileFieldsFile } from '../support/profile-fields.js'
 import { signInWith, startProviders, type TestProviders } from '../support/providers/test-providers.js'
-import { latchkey as command } from '../support/terminal.js'
 
 const path = '/api/auth/second-factor'
 const JWT_SECRET = 'c6M0xkq2Vw9nYb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxO'
@@ -38,7 +37,7 @@ beforeAll(async () => {
   const { databaseUrl = '', redisUrl = '', redisPrefix } = before.config
   const shared = { JWT_SECRET, DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix }
   const settings = { ...providers.settings, ...shared, ...terms, PROFILE_FIELDS_FILE: file.path }
-  latchkey = await startLatchkey({ settings, clock: before.clock })
+  latchkey = await startLatchkey({ settings: { ...settings, MAIL_SIGN_IN: 'on' }, clock: before.clock })
   other = await startLatchkey({ settings: { ...settings, TERMS_VERSION: '2' }, clock: before.clock })
   strict = await startLatchkey({ settings: { ...settings, SECOND_FACTOR: 'required' }, clock: before.clock })
 })
@@ -215,13 +214,14 @@ describe('after an enrolment', () => {
     const name = `${way}${factor}`
     const tab = strict.browser()
     await waysIn[way]?.(tab, name)
-    expect((await tab.get(path)).body).toMatchObject({ next: 'enrolment', mailedCodeRequired: true })
+    expect((await tab.get(path)).body).toMatchObject({ next: 'enrolment', mailedCodeRequired: way !== 'invitation' })
     expect((await tab.post(path, { terms: '1' })).body.code).toBe('other_step')
-    await tab.post(`${path}/mail`)
-    const mailedCode = /^\s*([A-Z2-9]{4}-?[A-Z2-9]{4})\s*$/m.exec(
-      await mailTo(`${name}@example.com`, /Your code for/),
-    )?.[1]
-    expect((await tab.post(path, { mailedCode })).status).toBe(202)
+    if (way !== 'invitation') {
+      await tab.post(`${path}/mail`)
+      const mail = await mailTo(`${name}@example.com`, /Your code for/)
+      const mailedCode = /^\s*([A-Z2-9]{4}-[A-Z2-9]{4})\s*$/m.exec(mail)?.[1]
+      expect((await tab.post(path, { mailedCode })).status).toBe(202)
+    }
     const earlier = tab.copy()
     const added = await add[factor]?.(tab)
     expect([added?.status, added?.body.next]).toEqual([factor === 'otp' ? 200 : 201, 'profile'])
@@ -370,26 +370,30 @@ describe('the terms', () => {
     await askAgain('ivo')
     await signInWith(tab, 'provider-b')
     await stale(tab, 'ivo', ['mail'])
+
+    // The mail of a sign-in is enough for who has nothing else, and for nobody else.
+    const byMail = async (username: string) => {
+      const asking = latchkey.browser()
+      await asking.post(mailLogin, { email: `${username}@example.com` })
+      const { code } = secretsIn(await mailTo(`${username}@example.com`, /login#mail=/))
+      expect((await asking.post(`${mailLogin}/confirm`, { code })).status).toBe(202)
+      return asking
+    }
+    await before.signedUp('jana')
+    await stale(await byMail('jana'), 'jana', ['password'])
+    const leaving = await byMail('ivo')
+    expect((await leaving.get(`${path}/export`)).body).toMatchObject({ account: { username: 'ivo' } })
+    expect((await leaving.post(`${path}/delete`, { username: 'ivo' })).status).toBe(204)
+    expect(await before.app.nouns.users.findByLogin('ivo')).toBeUndefined()
+    const withApp = await byMail('hana')
+    expect((await withApp.get(`${path}/export`)).body.code).toBe('other_step')
+    await before.advance(1 * minutes)
+    await withApp.post(path, { code: app.code() })
+    expect((await withApp.get(`${path}/export`)).status).toBe(200)
   })
 
   it('need an address to read them at', async () => {
     const starting = startLatchkey({ stores: 'embedded', settings: { TERMS_VERSION: '1' } })
     await expect(starting).rejects.toThrow(/TERMS_VERSION: needs TERMS_URL/)
   })
-})
-
-it('fields purge deletes the values of many users in small transactions', async () => {
-  await before.sql.query(
-    `insert into users (id, email, email_key, username, username_key, created_at, fields)
-     select gen_random_uuid(), n || '@many.example', n || '@many.example', 'many' || n, 'many' || n, now(), '{"gone": "x", "team": "y"}'
-     from generate_series(1, 1001) as n`,
-  )
-  const store = { openStores: (role: 'service' | 'owner') => openStores(latchkey.config, role) }
-  const purged = await command(store, ['fields', 'purge', 'gone', '--yes'])
-  expect(purged.out).toBe('Deleted the value of 1,001 users.\n')
-  const left = await before.sql.query(
-    `select fields::text, count(*)::int as users, count(distinct xmin::text)::int as transactions
-     from users where username like 'many%' group by fields::text`,
-  )
-  expect(left).toEqual([{ fields: '{"team": "y"}', users: 1001, transactions: 3 }])
 })

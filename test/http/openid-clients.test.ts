@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { custom, generators, Issuer } from 'openid-client5'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { startDevOpenIdProvider } from '../../src/dev-providers/openid-provider.js'
+import { designOf } from '../../src/lib/design.js'
 import type { Browser } from '../support/client.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { type OpenidApplication, openidApplication } from '../support/openid-application.js'
@@ -44,7 +45,7 @@ describe('the same application at oidc-provider', () => {
     const authorize: Judged['authorize'] = async ({ parameters }) =>
       String((await tab.post('/api/auth/authorization', { parameters: parameters.toString() })).body.location)
     ours = { secret: notes.application.secret, client: notes.client, authorize }
-    const settings = { hostname: 'localhost', name: 'Other', accent: '#000000', redirectUri: redirectAddress }
+    const settings = { hostname: 'localhost', name: 'Other', design: designOf('#000000'), redirectUri: redirectAddress }
     const provider = await startDevOpenIdProvider(settings)
     close = provider.close
     const registered = { id: provider.clientId, secret: provider.clientSecret, redirectAddress }

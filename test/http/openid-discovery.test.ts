@@ -1,6 +1,7 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { allowInsecureRequests, discoveryRequest, processDiscoveryResponse } from 'oauth4webapi'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { languages } from '#contract/languages.js'
 import { addApplication } from '../support/applications.js'
 import { basic, postForm } from '../support/authorizations.js'
 import type { Browser } from '../support/client.js'
@@ -8,6 +9,8 @@ import { whileAway } from '../support/databases.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { type OpenidApplication, openidApplication } from '../support/openid-application.js'
 import { until } from '../support/until.js'
+
+const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
 describe('OpenID discovery', () => {
   let latchkey: Latchkey
@@ -57,11 +60,12 @@ describe('OpenID discovery', () => {
       userinfo_endpoint: `${issuer}/userinfo`,
       jwks_uri: `${issuer}/keys`,
       revocation_endpoint: `${issuer}/revoke`,
+      device_authorization_endpoint: `${issuer}/device`,
       end_session_endpoint: `${issuer}/end-session`,
       scopes_supported: ['openid', 'profile', 'email', 'groups'],
       response_types_supported: ['code'],
       response_modes_supported: ['query'],
-      grant_types_supported: ['authorization_code', 'refresh_token'],
+      grant_types_supported: ['authorization_code', 'refresh_token', deviceGrant],
       subject_types_supported: ['public'],
       acr_values_supported: ['1', '2'],
       id_token_signing_alg_values_supported: ['RS256', 'ES256'],
@@ -71,7 +75,7 @@ describe('OpenID discovery', () => {
       claim_types_supported: ['normal'],
       claims_supported: expect.arrayContaining(['sub', 'auth_time', 'acr', 'amr', 'sid', 'email_verified', 'groups']),
       prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
-      ui_locales_supported: expect.arrayContaining(['en', 'de', 'fr']),
+      ui_locales_supported: languages,
       claims_parameter_supported: true,
       request_parameter_supported: false,
       request_uri_parameter_supported: false,
@@ -160,7 +164,7 @@ describe('oidcc-discovery-endpoint-verification', () => {
     const { issuer } = notes.server
     expect(issuer).toBe(`${latchkey.config.publicUrl}/api/auth`)
     const addresses = Object.entries(notes.server).filter(([name]) => /_endpoint$|^jwks_uri$/.test(name))
-    expect(addresses).toHaveLength(6)
+    expect(addresses).toHaveLength(7)
     for (const [name, address] of addresses) {
       expect(String(address).startsWith(`${issuer}/`), name).toBe(true)
       const answer = await fetch(String(address), { method: /token|revocation/.test(name) ? 'POST' : 'GET' })
@@ -194,8 +198,12 @@ describe('oidcc-discovery-endpoint-verification', () => {
     const grant = (form: Record<string, string>) => postForm(latchkey.url, '/api/auth/token', form, basic(id, secret))
     const { body } = await grant(await newCode())
     const refreshed = await grant({ grant_type: 'refresh_token', refresh_token: body.refresh_token ?? '' })
-    expect([refreshed.status, listed.grant_types_supported]).toEqual([200, ['authorization_code', 'refresh_token']])
-    const others = ['password', 'client_credentials', 'implicit', 'urn:ietf:params:oauth:grant-type:device_code']
+    expect([refreshed.status, listed.grant_types_supported]).toEqual([
+      200,
+      ['authorization_code', 'refresh_token', deviceGrant],
+    ])
+    expect((await grant({ grant_type: deviceGrant })).body.error).toBe('unauthorized_client')
+    const others = ['password', 'client_credentials', 'implicit', 'urn:ietf:params:oauth:grant-type:token-exchange']
     for (const grant_type of others) expect((await grant({ grant_type })).body.error).toBe('unsupported_grant_type')
   })
 

@@ -73,7 +73,8 @@ it('without an application every address of the provider is unknown; the first o
 })
 
 it('the walk above misses no address of the provider', () => {
-  const isOfProvider = /\/(authorize|authorization|token|revoke|userinfo|end-session|keys|openid-configuration)$/
+  const isOfProvider =
+    /^\/api\/auth\/(?:.*\/)?(authorize|authorization|token|revoke|userinfo|end-session|keys|openid-configuration)$/
   const registered = latchkey.app.routes
     .list()
     .filter(({ method, url }) => method !== 'HEAD' && isOfProvider.test(url))

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { days, minutes } from '../../src/lib/durations.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { createMailLogins, mailLogin } from '../support/mail-login.js'
+
+const tokenIn = (text: string) => /#token=([\w-]+)/.exec(text)?.[1]
 
 describe('registering with a password', () => {
   let latchkey: Latchkey
@@ -9,8 +12,7 @@ describe('registering with a password', () => {
   })
   afterAll(() => latchkey.stop())
 
-  const tokenIn = (text: string) => /#token=([\w-]+)/.exec(text)?.[1]
-  const codeIn = (text: string) => /^\s*([A-Z0-9]{4}-?[A-Z0-9]{4})\s*$/m.exec(text)?.[1]
+  const codeIn = (text: string) => /^\s*([A-Z0-9]{4}-[A-Z0-9]{4})\s*$/m.exec(text)?.[1]
 
   it('registers, proves the address, signs out and in again', async () => {
     const tab = latchkey.browser()
@@ -62,7 +64,8 @@ describe('registering with a password', () => {
     for (let wrong = 0; wrong < 4; wrong++) {
       expect((await tab.post('/api/auth/verify-email', { code: 'AAAA-AAAA' })).body.error).toBe('Invalid code')
     }
-    expect((await tab.post('/api/auth/verify-email', { code: code?.toLowerCase() })).status).toBe(200)
+    const typed = code?.toLowerCase().replace('-', ' ')
+    expect((await tab.post('/api/auth/verify-email', { code: typed })).status).toBe(200)
 
     const unlucky = latchkey.browser()
     await unlucky.post('/api/auth/register', { username: 'di', email: 'di@example.com', password: goodPassword })
@@ -107,6 +110,17 @@ describe('registering with a password', () => {
   ])('refuses the name %j or the email %j by the code of its own rule', async (username, email, code) => {
     const refused = await latchkey.browser().post('/api/auth/register', { username, email, password: goodPassword })
     expect([refused.status, refused.body.error, refused.body.code]).toEqual([400, 'Bad request', code])
+  })
+
+  it('needs a username, and the page asks for it', async () => {
+    const email = 'nameless@example.com'
+    const { status, body } = await latchkey.browser().post('/api/auth/register', { email, password: goodPassword })
+    expect([status, body.code, body.message]).toEqual([
+      400,
+      'bad_request',
+      "body must have required property 'username'",
+    ])
+    expect((await latchkey.browser().get('/register')).text).toContain('name="username"')
   })
 
   it('answers a registration for a taken address like any other and tells its owner by mail', async () => {
@@ -178,5 +192,83 @@ describe('registering with a password', () => {
       'Password must contain numbers',
       'Password must contain special characters',
     ])
+  })
+})
+
+describe('registering by email alone (USERNAMES=from_email)', () => {
+  let latchkey: Latchkey
+  beforeAll(async () => {
+    latchkey = await startLatchkey({ settings: { USERNAMES: 'from_email', MAIL_SIGN_IN: 'on' } })
+  })
+  afterAll(() => latchkey.stop())
+
+  const begin = async (email: string, more: object = {}) => {
+    const tab = latchkey.browser()
+    return { tab, email, asked: await tab.post('/api/auth/register', { email, password: goodPassword, ...more }) }
+  }
+  const finish = async ({ tab, email }: Awaited<ReturnType<typeof begin>>) =>
+    tab.post('/api/auth/verify-email', { token: tokenIn((await latchkey.mailTo(email, /verify-email#/)).text) })
+  const nameIn = ({ body }: { body: Record<string, unknown> }) => (body.user as { username?: string })?.username
+  const nameOf = async (email: string, more: object = {}) => nameIn(await finish(await begin(email, more)))
+
+  it('asks for no username on the page, from its first card on', async () => {
+    const { text } = await latchkey.browser().get('/register')
+    expect(text).toContain('name="email"')
+    expect(text).not.toContain('name="username"')
+  })
+
+  it.each([
+    ['q@example.com', 'q'],
+    ["O'Neil+news@example.com", 'ONeilnews'],
+    ['a..b@example.com', undefined],
+    ['_dots.and-more_@example.com', 'dots.and-more'],
+    ['+!+@example.com', 'user'],
+    ['{}@example.com', 'user-2'],
+    ['admin@example.com', 'admin-2'],
+    [`${'x'.repeat(64)}@example.com`, 'x'.repeat(56)],
+    ['"a b"@example.com', undefined],
+    ['zoë@example.com', undefined],
+  ])('makes of %s the username %s', async (email, username) => {
+    const begun = await begin(email)
+    if (username === undefined) expect([begun.asked.status, begun.asked.body.code]).toEqual([400, 'email_shape'])
+    else expect(nameIn(await finish(begun))).toBe(username)
+  })
+
+  it('answers the same whether the name or the address is taken, and gives each of several at once a name', async () => {
+    const hosts = ['com', 'net', 'org', 'info']
+    const begun = await Promise.all(hosts.map((host) => begin(`same@example.${host}`)))
+    const finished = await Promise.all(begun.map(finish))
+    expect(finished.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    expect(finished.map(nameIn).sort()).toEqual(['same', 'same-2', 'same-3', 'same-4'])
+    const later = await Promise.all(['same@example.com', 'same@example.eu', 'fresh@example.eu'].map((to) => begin(to)))
+    expect(later.map(({ asked }) => [asked.status, asked.text])).toEqual(
+      later.map(() => [begun[0]?.asked.status, begun[0]?.asked.text]),
+    )
+  })
+
+  it('takes a username that is sent as if users chose it', async () => {
+    expect(await nameOf('carla@example.com', { username: 'carlotta' })).toBe('carlotta')
+    const refusals = []
+    for (const username of ['Carlotta', 'admin', '', 'a b'])
+      refusals.push((await begin('dan@example.com', { username })).asked.body.code)
+    expect(refusals).toEqual(['username_taken', 'username_taken', 'username_length', 'username_characters'])
+  })
+
+  it('makes one for the invited and for those who register by a mailed code', async () => {
+    const email = 'same@invited.example.com'
+    await latchkey.app.nouns.invitations.invite({ email, key: email }, { ip: 'command line', userAgent: '' })
+    const invite = tokenIn((await latchkey.mailTo(email, /invite#/)).text)
+    expect(nameIn((await begin(email, { invite, signIn: true })).asked)).toBe('same-5')
+
+    const logins = createMailLogins(latchkey)
+    const tabs = await Promise.all(
+      ['mail@example.com', 'mail@example.org'].map(async (address) => {
+        const { tab, code } = await logins.mailed(address)
+        await logins.confirm(tab, { code })
+        return tab
+      }),
+    )
+    const entered = await Promise.all(tabs.map((tab) => tab.post(`${mailLogin}/registration`, {})))
+    expect(entered.map(nameIn).sort()).toEqual(['mail', 'mail-2'])
   })
 })

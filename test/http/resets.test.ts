@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startApp } from '../../src/app.js'
 import { hours, minutes } from '../../src/lib/durations.js'
 import { addApplication } from '../support/applications.js'
+import { createBrowser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 const newPassword = 'amber-Meadow-27-kettle'
@@ -52,6 +54,34 @@ describe('asking for a new password', () => {
     await ask('ann', 'unknown')
     const [seventh] = (await tokensTo('ann', 7)).slice(-1)
     expect((await check(seventh)).body).toEqual({ username: 'ann' })
+  })
+
+  it('takes a username, sends to the address of its account, and counts the mails of that address', async () => {
+    await latchkey.signedUp('una')
+    const byName = (email: string) => latchkey.browser().post('/reset-password', { email })
+    const names = ['una', ' UNA', 'una@example.com', 'una', 'una', 'una', 'una@example.com']
+    const answers = []
+    for (const name of [...names, 'nobody-has-this-name', 'u']) answers.push(await byName(name))
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+    expect(answers[0]?.status).toBe(202)
+    // Five an hour, whatever was typed.
+    const tokens = await tokensTo('una', 5)
+    expect(await check(tokens[4])).toMatchObject({ status: 200, body: { username: 'una' } })
+
+    // A name that only waits belongs to no user yet: several people may have typed it.
+    await latchkey.browser().post('/api/auth/register', {
+      username: 'waiting-una',
+      email: 'waiting-una@example.com',
+      password: goodPassword,
+    })
+    await latchkey.mailTo('waiting-una@example.com', /verify-email#/)
+    expect((await byName('waiting-una')).status).toBe(202)
+    await byName('una@example.com')
+    await expect
+      .poll(async () => (await latchkey.sql.query('select 1 from outgoing_mail where sent_at is null')).length)
+      .toBe(0)
+    expect(latchkey.mails().filter(({ to }) => to === 'waiting-una@example.com')).toHaveLength(1)
+    expect((await byName('')).status).toBe(400)
   })
 
   it('several requests at once leave one link that works, and using it leaves none', async () => {
@@ -111,6 +141,45 @@ describe('asking for a new password', () => {
     expect((await tab.post('/login', { username: 'fay', password: goodPassword })).status).toBe(401)
     expect((await tab.post('/login', { username: 'fay', password: newPassword })).status).toBe(200)
     await latchkey.mailTo('fay@example.com', /was (reset|changed)|has been/i)
+  })
+
+  it('signs in if asked to: one of twenty at two instances, in a browser that is known then, and ends every other session', async () => {
+    const earlier = await latchkey.signedUp('ida')
+    const neighbour = await latchkey.signedUp('jan')
+    await ask('ida')
+    const [token] = await tokensTo('ida', 1)
+    const other = await startApp(
+      { ...latchkey.config, port: 0 },
+      { clock: latchkey.clock, log: latchkey.app.log, onFatal: () => undefined },
+    )
+    const headers = { origin: latchkey.url }
+    const body = { token, password: newPassword, signIn: true }
+    // The session of another user in this browser ends, as at every sign-in.
+    const tabs = Array.from({ length: 20 }, (_, at) =>
+      createBrowser(at % 2 ? latchkey.url : other.config.publicUrl, neighbour.copy().jar),
+    )
+    const answers = await Promise.all(
+      tabs.map((tab) => tab.post('/api/auth/reset-password/confirm', body, { headers })),
+    ).finally(() => other.close())
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(19).fill(400)])
+    const winner = answers.findIndex(({ status }) => status === 200)
+    expect(answers[winner]?.body).toMatchObject({ user: { username: 'ida' }, accessTokenExpiresAt: expect.any(String) })
+    const set = (answers[winner]?.setCookies ?? []).map((cookie) => cookie.split('=')[0]).sort()
+    expect(set).toEqual(['access_token', 'known_device', 'refresh_token'])
+    for (const [at, { setCookies }] of answers.entries()) if (at !== winner) expect(setCookies).toEqual([])
+    const owner = createBrowser(latchkey.url, tabs[winner]?.jar)
+    expect((await owner.get('/api/auth/me')).body).toMatchObject({ user: { username: 'ida' } })
+    expect((await owner.get('/api/auth/verify?fresh=10m')).status).toBe(204)
+    for (const tab of [earlier, neighbour]) expect((await tab.post('/api/auth/refresh')).status).toBe(401)
+    const { events } = (await owner.get('/api/auth/events')).body as { events: { kind: string }[] }
+    expect(events.map(({ kind }) => kind).slice(0, 2)).toEqual(['signed_in', 'password_reset'])
+    // The mail about the reset says who was here: no second one about a new device.
+    await latchkey.mailTo('ida@example.com', /was (reset|changed)|has been/i)
+    const devices = () =>
+      latchkey.sql.query(`select 1 from outgoing_mail where kind = 'new-device' and recipient = $1`, [
+        'ida@example.com',
+      ])
+    expect(await devices()).toEqual([])
   })
 
   it('forgets a reset after 30 minutes, and when a newer one was asked for', async () => {

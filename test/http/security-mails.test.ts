@@ -79,6 +79,9 @@ describe('the language of an account', () => {
     expect([exported.language, await languageOf(tab)]).toEqual(['fr', 'fr'])
     const { events } = (await tab.get('/api/auth/events')).body as { events: { kind: string }[] }
     expect(events.map(({ kind }) => kind)).toContain('language_changed')
+    expect((await change('de')).status).toBe(200)
+    expect((await actIn(tab, '/api/auth/delete-account', { username: 'edda' }, german)).status).toBe(204)
+    expect((await latchkey.mailTo('edda@example.com', /supprimé/)).html).toContain('<html lang="fr">')
   })
 
   it('is set by the next sign-in of an account that has none yet', async () => {

@@ -115,7 +115,7 @@ const createTheft = async () => {
   if (typeof passwordHash !== 'string') throw new Error('The password could not be hashed')
   const email = `${name}@example.com`
   const created = await slow.sql.transaction((sql) =>
-    newUsers.createWithPassword(sql, {
+    newUsers.create(sql, {
       email: { email, key: email },
       username: { username: name, key: name },
       name: null,

@@ -359,6 +359,30 @@ describe('on settings alone', () => {
     ])
   })
 
+  it('reads the theme, and names a pair of colours that cannot be read', async () => {
+    const path = join(folder, 'theme.json')
+    const checked = async (light: object) => {
+      await writeFile(path, JSON.stringify({ light }))
+      return (await examine({ ...embedded(), THEME_FILE: path })).about('theme')
+    }
+    expect(await checked({ accent: '#7a1f5c' })).toEqual([`ok: ${path} can be used, and its colours can be read`])
+    expect(await checked({ muted: '#aaaaaa' })).toEqual([
+      expect.stringMatching(/^error: THEME_FILE: light\.muted \(#aaaaaa\) on light\.background .* 4\.5:1 \(.*json\)$/),
+    ])
+  })
+
+  it('reads the words of the operator, and names the place of a fault', async () => {
+    const path = join(folder, 'words.json')
+    const checked = async (pages: object) => {
+      await writeFile(path, JSON.stringify({ de: { pages } }))
+      return (await examine({ ...embedded(), WORDS_FILE: path })).about('words')
+    }
+    expect(await checked({ 'login.heading': 'Grüezi' })).toEqual([`ok: 1 text in ${path}`])
+    expect(await checked({ 'common.continueWith': 'Weiter' })).toEqual([
+      `error: WORDS_FILE: de.pages["common.continueWith"] lacks the place {provider} (${path})`,
+    ])
+  })
+
   it('warns of an owner without a database of the service', async () => {
     const { about } = await examine({ ...embedded(), DATABASE_OWNER_URL: database.url })
     expect(about('database owner')).toEqual([expect.stringMatching(/^warning: .* because DATABASE_URL is not set$/)])

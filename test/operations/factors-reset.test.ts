@@ -41,21 +41,25 @@ it('switches two-step sign-in off for a user who lost the phone, after --yes, an
   )
 })
 
-it('of every user whose TOTP secret cannot be opened, when the key that sealed it is lost', async () => {
+it('of every user whose TOTP secret or recovery codes cannot be opened, when the key that sealed them is lost', async () => {
   const store = { openStores: (role: 'service' | 'owner') => openStores(latchkey.config, role) }
   const reset = (...more: string[]) => run(store, ['user', 'factors', 'reset', ...more])
-  for (const name of ['lost', 'kept']) await addAuthenticator(await latchkey.signedUp(name), latchkey)
+  for (const name of ['lost', 'half-lost', 'kept']) await addAuthenticator(await latchkey.signedUp(name), latchkey)
   await latchkey.sql.query(
     `update totp_secrets set secret = 'otherkey.' || split_part(secret, '.', 2)
      where user_id = (select id from users where username = 'lost')`,
+  )
+  await latchkey.sql.query(
+    `update recovery_codes set sealed = 'otherkey.' || split_part(sealed, '.', 2)
+     where user_id = (select id from users where username = 'half-lost')`,
   )
   expect(await checkSealedValues(latchkey.sql, latchkey.config)).toMatchObject({
     level: 'error',
     says: expect.stringContaining('`latchkey user factors reset --unreadable --yes`'),
   })
-  expect(await reset('--unreadable')).toMatchObject({ code: 1, err: expect.stringContaining('of 1 user,') })
+  expect(await reset('--unreadable')).toMatchObject({ code: 1, err: expect.stringContaining('of 2 users,') })
   for (const wrong of [[], ['kept', '--unreadable']]) expect((await reset(...wrong)).code).toBe(2)
-  expect(await reset('--unreadable', '--yes')).toMatchObject({ code: 0, out: expect.stringContaining('of 1 user') })
+  expect(await reset('--unreadable', '--yes')).toMatchObject({ code: 0, out: expect.stringContaining('of 2 users') })
   const left = 'select username from users as u join totp_secrets as t on t.user_id = u.id'
   expect(await latchkey.sql.query(left)).toEqual([{ username: 'kept' }])
   expect(await checkSealedValues(latchkey.sql, latchkey.config)).toMatchObject({ level: 'ok' })

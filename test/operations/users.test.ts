@@ -38,6 +38,21 @@ describe('users from the command line', () => {
   }
   const sessions = async () => (await store.database.query('select 1 from refresh_token_records')).length
 
+  it('fields purge deletes the values of many users in small transactions', async () => {
+    await store.database.query(
+      `insert into users (id, email, email_key, username, username_key, created_at, fields)
+       select gen_random_uuid(), n || '@many.example', n || '@many.example', 'many' || n, 'many' || n, now(), '{"gone": "x", "team": "y"}'
+       from generate_series(1, 1001) as n`,
+    )
+    const purged = await latchkey(store, ['fields', 'purge', 'gone', '--yes'])
+    expect(purged.out).toBe('Deleted the value of 1,001 users.\n')
+    const left = await store.database.query(
+      `select fields::text, count(*)::int as users, count(distinct xmin::text)::int as transactions
+       from users group by fields::text`,
+    )
+    expect(left).toEqual([{ fields: '{"team": "y"}', users: 1001, transactions: 3 }])
+  })
+
   it('adds one whose password is piped in', async () => {
     const { code, out, err } = await latchkey(store, [...ada, '--password-stdin'], piped)
     expect({ code, err }).toEqual({ code: 0, err: '' })

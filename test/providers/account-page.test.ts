@@ -159,7 +159,7 @@ describe('the account page', () => {
       const ada = await setup.signedUp('ada')
       setup.providers.github.behave({ callback: (p) => [p.delete('code'), p.set('error', 'access_denied')] })
       expect((await comeBack(ada, await setup.beginLink(ada, 'provider-b'))).location).toBe(
-        '/dashboard?error=provider_b_auth_failed',
+        '/dashboard?error=provider_b_auth_failed&reason=cancelled',
       )
     })
 

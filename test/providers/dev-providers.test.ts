@@ -5,11 +5,13 @@ import { createGitHub } from '../../src/domain/providers/github.js'
 import { createOpenIdConnect } from '../../src/domain/providers/openid-connect.js'
 import type { Provider } from '../../src/domain/providers/provider.js'
 import { systemClock } from '../../src/lib/clock.js'
+import { designOf } from '../../src/lib/design.js'
 import { randomToken } from '../../src/lib/random.js'
 import { createOutbound } from '../../src/platform/outbound/outbound.js'
 
 const publicUrl = 'http://localhost:3000'
 const accent = '#10204d'
+const design = designOf(accent)
 const google = { name: 'Google', redirectUri: `${publicUrl}/api/auth/provider-a/callback` }
 const github = { name: 'GitHub', redirectUri: `${publicUrl}/api/auth/provider-b/callback` }
 const replaced = [
@@ -28,7 +30,7 @@ const said = [
 ]
 
 beforeAll(async () => {
-  devProviders = await startDevProviders({ publicUrl, accent, providers: replaced, log })
+  devProviders = await startDevProviders({ publicUrl, design, providers: replaced, log })
   const { provider_a, provider_b } = devProviders.running
   if (provider_a?.kind !== 'openid_connect' || provider_b?.kind !== 'github')
     throw new Error('a development provider is missing')
@@ -122,7 +124,7 @@ describe.each(['provider_a', 'provider_b'] as const)('the development provider o
 
 describe('the development providers', () => {
   it('goes to the other name of this machine when the service has taken 127.0.0.1', async () => {
-    const other = await startDevProviders({ publicUrl: 'http://127.0.0.1:3000', accent, providers: replaced, log })
+    const other = await startDevProviders({ publicUrl: 'http://127.0.0.1:3000', design, providers: replaced, log })
     const localhost = expect.stringMatching(/^http:\/\/localhost:/)
     expect(other.running.provider_a).toMatchObject({ issuer: localhost })
     expect(other.running.provider_b).toMatchObject({ url: localhost })
@@ -142,7 +144,7 @@ describe('the development providers', () => {
   })
 
   it('starts only those that are named', async () => {
-    const other = await startDevProviders({ publicUrl, accent, providers: replaced.slice(1), log })
+    const other = await startDevProviders({ publicUrl, design, providers: replaced.slice(1), log })
     expect(other.running.provider_a).toBeUndefined()
     expect(other.running.provider_b).toBeDefined()
     await other.close()

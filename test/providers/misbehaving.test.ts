@@ -18,7 +18,8 @@ const shared = useProviders()
 
 const landings = (provider: ProviderName): Record<Outcome, string> => {
   const failed = `/login?error=${provider.replace('-', '_')}_auth_failed`
-  return { signed_in: '/dashboard', failed, cancelled: failed, no_email: `${failed}&reason=no_email` }
+  const because = (reason: string) => `${failed}&reason=${reason}`
+  return { signed_in: '/dashboard', failed, cancelled: because('cancelled'), no_email: because('no_email') }
 }
 
 const endsWith =

@@ -96,7 +96,7 @@ describe('our cookies', () => {
     .filter(([, { setBy }]) => setBy !== 'guard')
     .map(([name]) => name)
     // Removed with all that begin so.
-    .filter((name) => name !== 'attempt_browser')
+    .filter((name) => name !== 'attempt_browser' && name !== 'attempt_mail')
 
   it.each(['deploy/forward-auth/Caddyfile', 'deploy/nginx/snippets/latchkey-visitors.conf'])(
     'are removed by %s before the application',

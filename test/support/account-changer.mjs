@@ -3,6 +3,8 @@
 const built = (/** @type {string} */ path) => import(new URL(`../../dist/modules/${path}`, import.meta.url).href)
 const { loadConfig } = await built('config.js')
 const { createNouns } = await built('app/nouns.js')
+const { readDesign } = await built('app/theme-file.js')
+const { readOwnWords } = await built('app/words-file.js')
 const { systemClock: clock } = await built('lib/clock.js')
 const { createMemoryCache } = await built('platform/cache/memory.js')
 const { openDatabase } = await built('platform/database/open.js')
@@ -24,6 +26,8 @@ const { accountChanges } = createNouns(config, {
   secrets: config.jwtSecret,
   sealingSecrets: config.jwtSecret,
   leakedPasswords: undefined,
+  design: await readDesign(config),
+  ownWords: await readOwnWords(config),
   // None of them is asked by a change of an account.
   workers: {},
   mailer: {},

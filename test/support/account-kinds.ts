@@ -51,7 +51,7 @@ export const prepareAccount = async (database: Database, nouns: AccountNouns, us
   // It is never compared with a password.
   const passwordHash = 'a hash'
   const newUser = { email: { email, key: email }, username: { username, key: username }, name: null, passwordHash }
-  const user = await database.transaction((sql) => newUsers.createWithPassword(sql, newUser))
+  const user = await database.transaction((sql) => newUsers.create(sql, newUser))
   if ('refused' in user) throw new Error(user.refused)
   const session = (provider: 'provider_a' | 'provider_b') =>
     database.transaction((sql) => sessions.beginSession(sql, user, { methods: ['provider'], provider }, client))
@@ -61,7 +61,15 @@ export const prepareAccount = async (database: Database, nouns: AccountNouns, us
     await oneTimeTokens.replaceRestoreLink(sql, user.id, `restore ${username}`)
     await trustedDevices.add(sql, user.id, { client, trustedDevices: [] })
     for (const by of [{ way: 'password' }, { way: 'provider', provider: 'provider_a' }] as const)
-      await challenges.begin(sql, { by, user, kind: 'second_factor', passwordHash, link: undefined, client })
+      await challenges.begin(sql, {
+        by,
+        user,
+        kind: 'second_factor',
+        passwordHash,
+        link: undefined,
+        mailProven: false,
+        client,
+      })
     await sql.query(
       `insert into mailed_codes (holder, id, user_id, tries_left, expires_at)
        values ($1, gen_random_uuid(), $2, 5, now() + interval '1 hour')`,

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
+import type { Language } from '#contract/languages.js'
 import { colorRules, faultsOf } from './axe.js'
 import { keepPicture } from './chromium.js'
 
@@ -23,7 +24,7 @@ const isTooWide = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
 
 /** For an eye: the words are longer in these languages. */
-export const keepPicturesIn = async (language: 'de' | 'fr', page: Page, userId: string) => {
+export const keepPicturesIn = async (language: Language, page: Page, userId: string) => {
   const screens = ['overview', 'users', 'invitations', 'groups', 'applications', 'events', `users/${userId}`]
   for (const screen of screens) {
     await page.goto(`/api/auth/admin?ui_locales=${language}#${screen}`)

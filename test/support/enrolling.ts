@@ -10,7 +10,7 @@ export const enrolment = { next: 'enrolment', methods: ['totp', 'passkey'] }
 
 /** A service that requires a second factor, and an instance on the same stores that has not been switched yet. */
 export const startEnrolling = async () => {
-  const providers = await createProviderSetup({ SECOND_FACTOR: 'required' })
+  const providers = await createProviderSetup({ SECOND_FACTOR: 'required', MAIL_SIGN_IN: 'on' })
   const latchkey = providers.service
   const { clock, config } = latchkey
   const options = { clock, log: latchkey.app.log, onFatal: () => undefined }
@@ -47,7 +47,7 @@ export const startEnrolling = async () => {
   }
   const mailedCode = async (username: string) => {
     const { text } = await mailTo(`${username}@example.com`, /Your code for/)
-    return /^\s*([A-Z2-9]{4}-?[A-Z2-9]{4})\s*$/m.exec(text)?.[1] ?? ''
+    return /^\s*([A-Z2-9]{4}-[A-Z2-9]{4})\s*$/m.exec(text)?.[1] ?? ''
   }
   /** A browser in which the mailed code was entered. */
   const opened = async (username: string, tab?: Browser) => {

@@ -15,7 +15,8 @@ export type Admin = {
   /** How this screen was left, if the user comes back to it. */
   returned: Departure | undefined
   showSuccess: (text: string) => void
-  showError: (text: string) => void
+  /** `again`: what a button does once more. */
+  showError: (text: string, again?: () => Promise<void>) => void
   /** True if the page shows something else now: no session, no longer an administrator, or a proof is needed first. */
   isLeftAfter: (refusal: Refusal) => Promise<boolean>
   /** For changes, which need a fresh second factor. */

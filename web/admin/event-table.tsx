@@ -1,7 +1,8 @@
 import type { AdminEvent } from '#contract/admin/admin-bodies.js'
 import { type AccountEventKind, accountEventKinds } from '#contract/events.js'
+import type { Method } from '#contract/factors.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { exactDate } from '../words/dates.js'
+import { exactDate, zonedDate } from '../words/dates.js'
 import { isWarning, operatorsPlace, useEventTitle } from '../words/event-titles.js'
 import { fill } from '../words/format.js'
 import { type Column, PagedTable, Table } from './table.js'
@@ -41,17 +42,36 @@ export const useAdminEventTitle = () => {
   }
 }
 
+const proofKinds: readonly string[] = [
+  'second_factor_failed',
+  'step_up_failed',
+  'stepped_up',
+] satisfies AccountEventKind[]
+
+/** A provider, or what was used as a proof. Other reasons have no words. */
+const useReasonInWords = () => {
+  const { sessionMethods } = useWords('dashboard')
+  const { providers } = useSettings()
+  return ({ kind, reason }: Pick<AdminEvent, 'kind' | 'reason'>) => {
+    const provider = providers.find(({ id }) => id === reason)?.name
+    if (provider !== undefined || reason === null) return provider
+    const isMethod = proofKinds.includes(kind) && Object.hasOwn(sessionMethods, reason)
+    return isMethod ? sessionMethods[reason as Method] : undefined
+  }
+}
+
 const What = ({ event }: { event: AdminEvent }) => {
   const words = useWords('admin').eventList
   const titleOf = useAdminEventTitle()
   const title = titleOf(event)
   const { reason, actorReason } = event
   const because = fill(words.because, { reason: '' })
-  const isInTitle = reason !== null && title.includes(reason.replaceAll(',', ', '))
+  const inWords = useReasonInWords()(event)
+  const isInTitle = reason !== null && title.includes(inWords ?? reason.replaceAll(',', ', '))
   return (
     <div class="row-text">
       <strong>{title}</strong>
-      {reason !== null && !isInTitle && <span lang="en">{reason}</span>}
+      {reason !== null && !isInTitle && (inWords ? <span>{inWords}</span> : <span lang="en">{reason}</span>)}
       {actorReason !== null && (
         <span>
           {because}
@@ -94,6 +114,13 @@ const useColumns = (about: string | undefined): Column<AdminEvent>[] => {
     ...(about === undefined ? [user] : []),
     { label: columns.place, cell: (event) => <Where event={event} /> },
     { label: columns.actor, cell: (event) => <Actor event={event} /> },
-    { label: columns.time, cell: ({ createdAt }) => <time dateTime={createdAt}>{exactDate(createdAt, locale)}</time> },
+    {
+      label: columns.time,
+      cell: ({ createdAt }) => (
+        <time dateTime={createdAt} title={zonedDate(createdAt, locale)}>
+          {exactDate(createdAt, locale)}
+        </time>
+      ),
+    },
   ]
 }

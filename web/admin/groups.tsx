@@ -4,8 +4,7 @@ import { isGroupName } from '#contract/groups.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import type { FieldProblems, Values } from '../components/form.js'
-import { useSettings, useWords } from '../hooks/settings.js'
-import { fullDate } from '../words/dates.js'
+import { useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { useAdmin } from './admin-context.js'
 import { calls } from './calls.js'
@@ -14,6 +13,7 @@ import { fragmentOf } from './place.js'
 import { Loaded, Screen } from './screen.js'
 import { type Column, Table } from './table.js'
 import { useRead } from './use-read.js'
+import { At } from './user-cells.js'
 
 export const GroupsScreen = () => {
   const words = useWords('admin')
@@ -49,7 +49,6 @@ export const GroupsScreen = () => {
 
 const useColumns = (onDelete: (group: AdminGroup) => void): Column<AdminGroup>[] => {
   const { columns, group: words } = useWords('admin')
-  const { locale } = useSettings()
   const { mayManage } = useAdmin()
   const deletion: Column<AdminGroup> = {
     label: columns.change,
@@ -80,7 +79,7 @@ const useColumns = (onDelete: (group: AdminGroup) => void): Column<AdminGroup>[]
       cell: ({ role }) =>
         role === null ? <span class="muted">{words.noRole}</span> : <span class="badge">{words.roles[role]}</span>,
     },
-    { label: columns.created, cell: ({ createdAt }) => fullDate(createdAt, locale) },
+    { label: columns.created, cell: ({ createdAt }) => <At moment={createdAt} /> },
     ...(mayManage ? [deletion] : []),
   ]
 }

@@ -5,7 +5,6 @@ import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { SelectField } from '../components/select-field.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { fullDate } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { useAdmin } from './admin-context.js'
 import { calls } from './calls.js'
@@ -14,7 +13,7 @@ import { chosenGroups, GroupChoices } from './group-choices.js'
 import { Loaded, Screen } from './screen.js'
 import { type Column, Table } from './table.js'
 import { useRead } from './use-read.js'
-import { Ago, GroupNames } from './user-cells.js'
+import { Ago, At, GroupNames } from './user-cells.js'
 
 export const InvitationsScreen = () => {
   const words = useWords('admin')
@@ -57,7 +56,6 @@ type Ask = (asked: { change: 'again' | 'withdraw'; email: string }) => void
 
 const useColumns = (onAsk: Ask): Column<AdminInvitation>[] => {
   const { columns, invite } = useWords('admin')
-  const { locale } = useSettings()
   const { mayManage } = useAdmin()
   const changes: Column<AdminInvitation> = {
     label: columns.change,
@@ -77,7 +75,7 @@ const useColumns = (onAsk: Ask): Column<AdminInvitation>[] => {
     { label: columns.email, cell: ({ email }) => <strong>{email}</strong> },
     { label: columns.groups, cell: (invitation) => <GroupNames {...invitation} /> },
     { label: columns.invited, cell: ({ createdAt }) => <Ago moment={createdAt} /> },
-    { label: columns.expires, cell: ({ expiresAt }) => fullDate(expiresAt, locale) },
+    { label: columns.expires, cell: ({ expiresAt }) => <At moment={expiresAt} /> },
     ...(mayManage ? [changes] : []),
   ]
 }

@@ -21,7 +21,7 @@ export const useRead = <Value>(ask: () => Promise<Answer<Value>>, key = '') => {
       setRefused(undefined)
     } else if (!(await isLeftAfter(answer))) {
       // What was read stays, if the service only cannot answer at the moment.
-      if (value !== undefined && isTemporary(answer)) showError(sentenceFor(answer))
+      if (value !== undefined && isTemporary(answer)) showError(sentenceFor(answer), () => load(newest.current))
       else setRefused(answer)
     }
   })

@@ -1,6 +1,6 @@
 import type { AdminUser } from '#contract/admin/admin-bodies.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { fullDate, timeAgo } from '../words/dates.js'
+import { fullDate, timeAgo, zonedDate } from '../words/dates.js'
 import { fragmentOf } from './place.js'
 
 export const UserLink = ({ id, username }: Pick<AdminUser, 'id' | 'username'>) => (
@@ -19,8 +19,18 @@ export const Ago = ({ moment }: { moment: string | null }) => {
   const { locale } = useSettings()
   if (moment === null) return <span class="muted">{never}</span>
   return (
-    <time dateTime={moment} title={fullDate(moment, locale)}>
+    <time dateTime={moment} title={zonedDate(moment, locale)}>
       {timeAgo(moment, locale)}
+    </time>
+  )
+}
+
+/** The date, with its zone for a pointer. */
+export const At = ({ moment }: { moment: string }) => {
+  const { locale } = useSettings()
+  return (
+    <time dateTime={moment} title={zonedDate(moment, locale)}>
+      {fullDate(moment, locale)}
     </time>
   )
 }

@@ -5,7 +5,7 @@ import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fullDate } from '../words/dates.js'
 import { fill } from '../words/format.js'
-import { Ago } from './user-cells.js'
+import { Ago, At } from './user-cells.js'
 
 export type Fact = [label: string, value: ComponentChildren]
 
@@ -25,14 +25,14 @@ type Props = { user: AdminUserDetails }
 
 export const AccountFacts = ({ user }: Props) => {
   const { user: words, columns } = useWords('admin')
-  const { locale, language } = useSettings()
+  const { language } = useSettings()
   const notGiven = <span class="muted">{words.notGiven}</span>
   const proven = user.emailProven ? words.emailProven : words.emailNotProven
   const facts: Fact[] = [
     [words.name, user.name ?? notGiven],
     [columns.email, `${user.email} (${proven})`],
     [columns.lastSignIn, <Ago key="ago" moment={user.lastSignInAt} />],
-    [columns.created, fullDate(user.createdAt, locale)],
+    [columns.created, <At key="at" moment={user.createdAt} />],
     [words.language, user.language === null ? notGiven : languageName(user.language, language)],
     ...user.formerEmails.map(
       ({ email, replacedAt }): Fact => [

@@ -1,37 +1,54 @@
 import { type ComponentType, render } from 'preact'
 import { SettingsContext } from '../hooks/settings.js'
-import { readSettings } from './settings.js'
+import { listenForLanguage } from './language-switch.js'
+import { changeLanguage, readSettings } from './settings.js'
 
-/** Renders a page into the document that the server sent. */
+/**
+ * Renders a page into the document that the server sent. The first card is there already (web/first-cards): its elements stay where the
+ * page has the same, with what was typed into them and with the focus.
+ */
 export const mount = (Page: ComponentType) => {
-  const main = document.getElementById('page')
-  if (!main) throw new Error('The document has no place for its page')
-  const settings = readSettings()
-  removeBrokenLogo()
+  const place = document.getElementById('page')
+  if (!place) throw new Error('The document has no place for its page')
+  replaceBrokenLogo()
   // A page that the browser kept for the back button is out of date: the visitor may have signed in or out since.
   addEventListener('pageshow', ({ persisted }) => {
     if (persisted) location.reload()
   })
-  main.replaceChildren()
-  render(
-    <SettingsContext.Provider value={settings}>
-      <Page />
-    </SettingsContext.Provider>,
-    main,
-  )
+  const show = () =>
+    render(
+      <SettingsContext.Provider value={readSettings()}>
+        <main>
+          <Page />
+        </main>
+      </SettingsContext.Provider>,
+      place,
+    )
+  show()
+  tellTyped(place)
+  listenForLanguage((language, words) => {
+    changeLanguage(language, words)
+    if (place.hasChildNodes()) show()
+  })
+}
+
+/** The page has not seen what was typed before it came. */
+const tellTyped = (place: HTMLElement) => {
+  const typed = [...place.querySelectorAll('input')].filter(({ value, defaultValue }) => value !== defaultValue)
+  for (const input of typed) input.dispatchEvent(new Event('input', { bubbles: true }))
 }
 
 /** Clears the screen, so that nothing of a session can be seen after it. */
 export const unmount = () => {
-  const main = document.getElementById('page')
-  if (main) render(null, main)
+  const place = document.getElementById('page')
+  if (place) render(null, place)
 }
 
-/** A logo from another site may be missing, or lack the header that allows embedding. The product's name is enough. */
-const removeBrokenLogo = () => {
-  const logo = document.querySelector<HTMLImageElement>('img.brand-mark')
+/** A logo from another site may be missing, or lack the header that allows embedding. The product's name takes its place. */
+const replaceBrokenLogo = () => {
+  const logo = document.querySelector<HTMLImageElement>('.brand img')
   if (!logo) return
-  const remove = () => logo.remove()
-  if (logo.complete && logo.naturalWidth === 0) remove()
-  else logo.addEventListener('error', remove)
+  const replace = () => (logo.closest('picture') ?? logo).replaceWith(logo.alt)
+  if (logo.complete && logo.naturalWidth === 0) replace()
+  else logo.addEventListener('error', replace)
 }

@@ -38,6 +38,14 @@ export const withReturnTo = (path: string, returnTo: string | undefined) =>
 export const setPasswordPath = '/forgot-password?set'
 export const isSetPasswordInAddress = () => queryValue('set') !== undefined
 
+/** The registration form again, for another address. */
+export const wrongAddressPath = '/register?wrong-address'
+export const isAddressWrong = () => queryValue('wrong-address') !== undefined
+
+/** The page that adds the first factor, as the last of the steps of a registration. */
+export const secondFactorPath = (step: 2 | 3) => `/second-factor?step=${step}`
+export const lastStepInAddress = () => [2, 3].find((step) => queryValue('step') === `${step}`)
+
 const otherAccountKey = 'latchkey.other-account'
 const otherAccountLifetime = 15 * 60 * 1_000
 
@@ -93,10 +101,12 @@ const addressWithoutFragment = () => location.pathname + location.search
  * The token of a mailed link. It is removed from the address bar at once and kept in the history entry of this tab, so
  * that it survives a reload.
  */
-export const takeToken = (): string | undefined => {
-  const mailed = new URLSearchParams(location.hash.slice(1)).get('token') ?? undefined
+export const takeToken = (name = 'token'): string | undefined => {
+  const mailed = new URLSearchParams(location.hash.slice(1)).get(name) ?? undefined
   const token = mailed ?? tokenInHistory()
-  if (location.hash !== '') history.replaceState({ token }, '', addressWithoutFragment())
+  // At the login page another fragment belongs to the page to return to.
+  if (mailed !== undefined || (name === 'token' && location.hash !== ''))
+    history.replaceState({ token }, '', addressWithoutFragment())
   return token
 }
 

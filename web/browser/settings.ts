@@ -1,3 +1,4 @@
+import type { Language } from '#contract/languages.js'
 import { type PageSettings, settingsElement } from '#contract/pages.js'
 import type { Words } from '../words/catalogue.js'
 import { regional } from '../words/format.js'
@@ -10,7 +11,15 @@ export type Settings = PageSettings & {
   words: Partial<Words>
 }
 
+/** After the visitor has chosen another language. */
+let changed: Settings | undefined
+
+export const changeLanguage = (language: Language, words: Settings['words']) => {
+  changed = { ...readSettings(), language, words, locale: regional(language, navigator.languages) }
+}
+
 export const readSettings = (): Settings => {
+  if (changed) return changed
   const element = document.getElementById(settingsElement)
   if (!element?.textContent) throw new Error('The page came without its settings')
   const settings = JSON.parse(element.textContent) as Omit<Settings, 'locale'>

@@ -1,3 +1,4 @@
+import type { FieldValues, ProfileFieldChanges } from '#contract/profile-fields.js'
 import { tabStorage } from './storage.js'
 
 /** The fields that are kept. A password is never among them. */
@@ -20,7 +21,23 @@ export const keepTypedLogin = (value: string) => {
   keepTyped('username', isEmail ? '' : value)
 }
 
-/** After a sign-in or a registration. */
+const fieldsKey = 'latchkey.typed.fields'
+
+/** The operator's fields of a registration that waits for its address to be confirmed. */
+export const keepTypedFields = (typed: ProfileFieldChanges | undefined) =>
+  tabStorage.write(fieldsKey, typed && JSON.stringify(typed))
+
+export const fieldsTypedBefore = (): FieldValues => {
+  try {
+    const typed: unknown = JSON.parse(tabStorage.read(fieldsKey) ?? '{}')
+    return typeof typed === 'object' && typed !== null ? (typed as FieldValues) : {}
+  } catch {
+    return {}
+  }
+}
+
+/** After a sign-in or a finished registration. */
 export const forgetTyped = () => {
   for (const field of fields) tabStorage.write(keyOf(field), undefined)
+  keepTypedFields(undefined)
 }

@@ -11,6 +11,11 @@ type Props = {
   children: (close: () => void) => ComponentChildren
 }
 
+/** What was sent cannot be called back: its answer is shown in the dialog. */
+const stayWhileBusy = (event: KeyboardEvent & { currentTarget: HTMLElement }) => {
+  if (event.key === 'Escape' && event.currentTarget.querySelector('[aria-busy=true]')) event.preventDefault()
+}
+
 /** The browser keeps the focus inside, closes it on Escape, and puts the focus back where it was. */
 export const Dialog = ({ title, lead, onCancel, children }: Props) => {
   const id = useId()
@@ -29,7 +34,14 @@ export const Dialog = ({ title, lead, onCancel, children }: Props) => {
     onCancel()
   }
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby={id} aria-describedby={`${id}-lead`} onCancel={cancel}>
+    <dialog
+      ref={dialog}
+      class="dialog"
+      aria-labelledby={id}
+      aria-describedby={`${id}-lead`}
+      onKeyDown={stayWhileBusy}
+      onCancel={cancel}
+    >
       <h2 ref={heading} id={id}>
         {title}
       </h2>

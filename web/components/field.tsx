@@ -92,6 +92,8 @@ const useFirstFocus = (input: RefObject<HTMLInputElement | null>, focused: Field
   const focus = useStableCallback(() => {
     // On a touch screen the focus would open a keyboard over the page before it has been read.
     if (focused !== 'chosen' && !matchMedia('(pointer: fine)').matches) return
+    // The form was there before this script, and its user types in another field.
+    if (focused !== 'chosen' && document.activeElement?.matches('input')) return
     input.current?.focus()
     if (focused === 'selected') input.current?.select()
   })

@@ -1,9 +1,11 @@
 import { type ComponentChildren, createContext } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { leaving, useBusy } from '../hooks/busy.js'
-import { useWords } from '../hooks/settings.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { useStableCallback } from '../hooks/stable-callback.js'
 import { SubmitButton } from './button.js'
 import { Countdown, SpokenWait } from './countdown.js'
+import { HelpLink } from './help-link.js'
 import { Notice } from './notice.js'
 
 export type FieldProblems = Record<string, string[]>
@@ -14,6 +16,10 @@ export type Problems = {
   notice?: string
   offer?: ComponentChildren
   retryAfter?: number | undefined
+  /** The notice tells to ask the administrator. */
+  asks?: boolean
+  /** The same in the language that the visitor has chosen since. */
+  retell?: () => Problems
 }
 
 export type Values = Record<string, string>
@@ -35,6 +41,8 @@ type Context = {
   answers: number
   /** Removes the messages of a field, which are about its old value. */
   onEdit: (field: string) => void
+  /** As the button does. */
+  send: () => void
 }
 
 export const FormContext = createContext<Context>({
@@ -42,6 +50,7 @@ export const FormContext = createContext<Context>({
   submissions: 0,
   answers: 0,
   onEdit: () => undefined,
+  send: () => undefined,
 })
 
 /** Checks and sends, shows each problem at its field, and moves the focus to the first one. */
@@ -54,6 +63,7 @@ export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit 
   const [answers, setAnswers] = useState(0)
   const { isBusy, run } = useBusy()
   const [waitUntil, setWaitUntil] = useState<number>()
+  useAfterLanguageChange(() => setProblems(retold))
 
   useEffect(() => {
     if (answers === 0) return
@@ -76,11 +86,14 @@ export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit 
     return countAnswer()
   }
   const onEdit = (field: string) => setProblems((known) => without(field, known))
+  const send = () => form.current?.requestSubmit()
 
   return (
-    <FormContext.Provider value={{ problems, submissions, answers, onEdit }}>
+    <FormContext.Provider value={{ problems, submissions, answers, onEdit, send }}>
       <form
         ref={form}
+        // Never in the address, also not if something else than this page sends the form.
+        method="post"
         noValidate
         onSubmit={(event) => {
           event.preventDefault()
@@ -101,17 +114,36 @@ export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit 
 
 type NoticeProps = { problems: Problems; waitUntil: number | undefined; onWaited: () => void }
 
-const FormNotice = ({ problems: { notice, offer }, waitUntil, onWaited }: NoticeProps) => {
+const FormNotice = ({ problems: { notice, offer, asks }, waitUntil, onWaited }: NoticeProps) => {
   // The sentence that waiting is over stays.
   const [until] = useState(waitUntil)
   if (notice === undefined) return null
-  const countdown = until !== undefined && <Countdown until={until} onEnd={onWaited} />
+  const below = until === undefined ? asks && <HelpLink /> : <Countdown until={until} onEnd={onWaited} />
   return (
-    <Notice kind="error" after={offer ?? countdown}>
+    <Notice kind="error" after={offer ?? below}>
       {notice}
       {until !== undefined && <SpokenWait until={until} />}
     </Notice>
   )
+}
+
+const useAfterLanguageChange = (then: () => void) => {
+  const act = useStableCallback(then)
+  const { language } = useSettings()
+  const shown = useRef(language)
+  useEffect(() => {
+    if (shown.current === language) return
+    shown.current = language
+    act()
+  }, [language])
+}
+
+/** What cannot be said again in another language goes, and so do the messages of fields that were changed since. */
+const retold = ({ retell, fields: left = {}, offer }: Problems): Problems => {
+  if (!retell) return {}
+  const { fields = {}, ...others } = retell()
+  const stillWrong = Object.entries(fields).filter(([name]) => Object.hasOwn(left, name))
+  return { ...others, fields: Object.fromEntries(stillWrong), offer, retell }
 }
 
 const without = (field: string, problems: Problems): Problems => {

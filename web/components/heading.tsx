@@ -11,10 +11,12 @@ type Props = {
   focused?: boolean
   /** A sentence below it that is read out with it. */
   lead?: string | undefined
+  /** A small line above it, read out with it too. */
+  step?: string | undefined
 }
 
 /** The heading of a state of a page. The title of the tab follows it. */
-export const Heading = ({ text, focused = false, lead }: Props) => {
+export const Heading = ({ text, focused = false, lead, step }: Props) => {
   const { productName } = useSettings()
   const id = useId()
   const place = useRef<HTMLHeadingElement>(null)
@@ -24,15 +26,23 @@ export const Heading = ({ text, focused = false, lead }: Props) => {
   useEffect(() => {
     if (focused) moveFocusTo(place.current)
   }, [focused])
-  if (lead === undefined) return <h1 ref={place}>{text}</h1>
+  const about = [...(step === undefined ? [] : [`${id}-step`]), ...(lead === undefined ? [] : [id])]
+  const described = about.length > 0 ? { 'aria-describedby': about.join(' ') } : {}
   return (
     <>
-      <h1 ref={place} aria-describedby={id}>
+      {step !== undefined && (
+        <p class="step" id={`${id}-step`}>
+          {step}
+        </p>
+      )}
+      <h1 ref={place} {...described}>
         {text}
       </h1>
-      <p class="lead" id={id}>
-        {lead}
-      </p>
+      {lead !== undefined && (
+        <p class="lead" id={id}>
+          {lead}
+        </p>
+      )}
     </>
   )
 }

@@ -1,10 +1,20 @@
-import { useWords } from '../hooks/settings.js'
+import { useSettings, useWords } from '../hooks/settings.js'
 import { Announced } from './announced.js'
 import { Card } from './card.js'
 
-/** Shown until it is known what the page should show. */
-export const LoadingCard = () => (
-  <Card>
-    <Announced class="lead" text={useWords('common').oneMoment} />
-  </Card>
-)
+/** Shown until it is known what the page should show, under the title of the page. */
+export const LoadingCard = () => {
+  const [own] = Object.values(useSettings().words)
+  const { oneMoment } = useWords('common')
+  return (
+    <Card>
+      {own && 'title' in own && <h1>{own.title}</h1>}
+      <Announced class="lead" text={oneMoment} />
+      <div class="skeleton" aria-hidden="true">
+        <span />
+        <span />
+        <span />
+      </div>
+    </Card>
+  )
+}

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact'
-import { useWords } from '../hooks/settings.js'
 import { Card } from './card.js'
 import { Heading } from './heading.js'
+import { HelpLink } from './help-link.js'
 import { Notice } from './notice.js'
+import { WayOut } from './way-out.js'
 
 type Props = {
   heading: string
@@ -10,14 +11,18 @@ type Props = {
   text: string
   /** It replaces a form. */
   focused?: boolean
+  /** The text tells to ask the administrator. */
+  asks?: boolean
   children?: ComponentChildren
 }
 
-/** A page that has nothing but a message, what to do about it, and the way back to the sign-in. */
-export const MessageCard = ({ heading, kind, text, focused = false, children }: Props) => (
-  <Card footer={<a href="/login">{useWords('common').backToLogin}</a>}>
+/** A page that has nothing but a message, what to do about it, and the way back. */
+export const MessageCard = ({ heading, kind, text, focused = false, asks = false, children }: Props) => (
+  <Card footer={<WayOut />}>
     <Heading text={heading} focused={focused} />
-    <Notice kind={kind}>{text}</Notice>
+    <Notice kind={kind} after={asks && <HelpLink />}>
+      {text}
+    </Notice>
     {children}
   </Card>
 )

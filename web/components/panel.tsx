@@ -1,42 +1,42 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
-import { isFocusLost, moveFocusTo } from '../browser/focus.js'
+import { useId, useRef } from 'preact/hooks'
 import { useFocusAfter } from '../hooks/focus.js'
 
-type Props = {
+/** How something is at present: read first, before the button that changes it. */
+type PanelState = { text: string; look?: 'on' | 'off'; lang?: string | undefined }
+
+export type PanelProps = {
   title: string
-  lead?: string
-  /** For what the lead is the name of. */
-  leadId?: string
+  /** Of the heading. */
+  level?: 2 | 3
+  state?: PanelState | undefined
+  lead?: string | undefined
   /** The fragment of an address that leads here. */
   anchor?: string
+  look?: 'danger'
   /** What the panel shows now. Its title gets the focus if a change of it has removed the focused element. */
   step?: string | undefined
   children: ComponentChildren
 }
 
-export const Panel = ({ title, lead, leadId, anchor, step, children }: Props) => {
+export const Panel = ({ title, level = 2, state, lead, anchor, look, step, children }: PanelProps) => {
   const id = useId()
-  const section = useRef<HTMLElement>(null)
   const heading = useRef<HTMLHeadingElement>(null)
+  const Title = level === 2 ? 'h2' : 'h3'
   useFocusAfter(heading, step)
-  useEffect(() => {
-    // The browser looked for the anchor before the panel was rendered.
-    if (anchor === undefined || location.hash !== `#${anchor}`) return
-    // A field in it may have taken the focus already.
-    if (isFocusLost()) moveFocusTo(heading.current)
-    section.current?.scrollIntoView()
-  }, [anchor])
   return (
-    <section ref={section} id={anchor} class="panel" aria-labelledby={id}>
-      <h2 ref={heading} id={id}>
-        {title}
-      </h2>
-      {lead !== undefined && (
-        <p class="panel-lead" id={leadId}>
-          {lead}
-        </p>
-      )}
+    <section id={anchor} class={look === undefined ? 'panel' : `panel ${look}`} aria-labelledby={id}>
+      <div class="panel-head">
+        <Title ref={heading} id={id}>
+          {title}
+        </Title>
+        {state && (
+          <p class={`panel-state ${state.look ?? ''}`} lang={state.lang}>
+            {state.text}
+          </p>
+        )}
+        {lead !== undefined && <p class="panel-lead">{lead}</p>}
+      </div>
       {children}
     </section>
   )

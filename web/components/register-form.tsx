@@ -1,13 +1,23 @@
 import { longestName } from '#contract/name-lengths.js'
+import type { Accepted, SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
 import { chosenUsernameRefusal, normalizedUsername } from '#contract/username-rules.js'
 import { applicationIdIn } from '../browser/applications.js'
 import { client } from '../browser/client.js'
-import { returnToInAddress, storeEmail, storeReturnTo, withReturnTo } from '../browser/navigation.js'
-import { forgetTyped, keepTyped, typedBefore } from '../browser/typed-values.js'
-import { useWords } from '../hooks/settings.js'
+import {
+  isAddressWrong,
+  redirectAfterSignIn,
+  returnToInAddress,
+  secondFactorPath,
+  storeEmail,
+  storeReturnTo,
+  withReturnTo,
+} from '../browser/navigation.js'
+import { forgetTyped, keepTyped, keepTypedFields, typedBefore } from '../browser/typed-values.js'
+import { useSettings, useWords } from '../hooks/settings.js'
 import { errorsOf, useNewPasswordProblems } from '../words/passwords.js'
 import { usernameRefusals } from '../words/refusals.js'
-import { Field } from './field.js'
+import { AddressField } from './address-field.js'
+import { Field, type FieldProps } from './field.js'
 import { type FieldProblems, Form, type Problems, type Values } from './form.js'
 import { NewPasswordField } from './new-password-field.js'
 import { useFieldProblems } from './profile-fields.js'
@@ -20,8 +30,10 @@ type Props = { invitation?: Invitation; onRefused?: () => void }
 
 export const RegisterForm = ({ invitation, onRefused }: Props) => {
   const words = useWords('register')
-  const common = useWords('common')
+  const { email } = useWords('common')
   const passwordWords = useWords('password')
+  const asksUsername = useSettings().usernames === 'chosen'
+  const usernameField = useUsernameField()
   const { check, completed } = useChecks()
   const problemsOf = useNewPasswordProblems('password', fields)
   const fieldProblems = useFieldProblems()
@@ -31,39 +43,28 @@ export const RegisterForm = ({ invitation, onRefused }: Props) => {
     const { username, email, password, name } = registrationOf(values)
     const returnTo = returnToInAddress()
     const application = applicationIdIn(returnTo)
-    const more = { ...(name && { name }), ...answersOf(values) }
-    const answer = await client.register({ username, email, password, ...more, invite: invitation?.token, application })
+    const more = { ...(asksUsername && { username }), ...(name && { name }), ...answersOf(values) }
+    const invited = invitation && { invite: invitation.token, signIn: true }
+    const answer = await client.register({ email, password, ...more, ...invited, application })
     if (answer.refused === 'invalid_invitation' && onRefused) {
       onRefused()
       return undefined
     }
     if (answer.refused) return completed(fieldProblems(answer) ?? problemsOf(answer), values)
-    forgetTyped()
-    storeReturnTo(returnTo)
-    storeEmail(email)
-    location.assign(withReturnTo('/verify-email', returnTo))
+    // Kept until the address is confirmed: it may be the wrong one.
+    keepTypedFields(more.fields)
+    goOn(answer.value, email, returnTo)
     return undefined
   }
 
   return (
     <Form submitLabel={words.submit} check={check} onSubmit={submit}>
-      <Field
-        name="username"
-        label={common.username}
-        autoComplete="username"
-        hint={`${common.usernameRule} ${words.usernameHint}`}
-        {...restored('username')}
-        focused
-      />
-      <Field
-        name="email"
-        label={common.email}
-        type="email"
-        autoComplete="email"
-        {...(invitation
-          ? { defaultValue: invitation.email, readOnly: true, hint: invitation.hint }
-          : restored('email'))}
-      />
+      {asksUsername && <Field {...usernameField} />}
+      {invitation ? (
+        <InvitedAddress {...invitation} />
+      ) : (
+        <AddressField label={email} {...restored('email')} focused={!asksUsername || isAddressWrong()} />
+      )}
       <Field
         name="name"
         label={words.name}
@@ -72,12 +73,52 @@ export const RegisterForm = ({ invitation, onRefused }: Props) => {
         maxLength={longestName}
         hint={words.nameHint}
         {...restored('name')}
+        focused={!asksUsername && invitation !== undefined}
       />
       <NewPasswordField name="password" label={passwordWords.choose} />
       <RegistrationQuestions />
     </Form>
   )
 }
+
+/** To the mail with the link; or into the account, or to its second factor, if the invitation has proven the address. */
+const goOn = (answered: Accepted | SignedIn | SecondFactorNeeded, email: string, returnTo: string | undefined) => {
+  if ('message' in answered) {
+    storeReturnTo(returnTo)
+    storeEmail(email)
+    location.assign(withReturnTo('/verify-email', returnTo))
+    return
+  }
+  forgetTyped()
+  if ('next' in answered) location.replace(withReturnTo(secondFactorPath(2), returnTo))
+  else redirectAfterSignIn(returnTo)
+}
+
+/** Not a component of its own: what is wrong is read out in the order of the fields only if they are equally deep. */
+const useUsernameField = (): FieldProps => {
+  const { username, usernameRule } = useWords('common')
+  const { usernameHint } = useWords('register')
+  return {
+    name: 'username',
+    label: username,
+    autoComplete: 'username',
+    hint: `${usernameRule} ${usernameHint}`,
+    ...restored('username'),
+    focused: !isAddressWrong(),
+  }
+}
+
+const InvitedAddress = ({ email, hint }: Invitation) => (
+  <Field
+    name="email"
+    label={useWords('common').email}
+    type="email"
+    autoComplete="email"
+    defaultValue={email}
+    readOnly
+    hint={hint}
+  />
+)
 
 /** A field keeps what was typed when the page is left and opened again. */
 const restored = (field: 'username' | 'email' | 'name') => ({

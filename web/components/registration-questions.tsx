@@ -1,3 +1,4 @@
+import { fieldsTypedBefore } from '../browser/typed-values.js'
 import { useSettings } from '../hooks/settings.js'
 import type { Values } from './form.js'
 import { fieldsTyped, ProfileFieldInputs } from './profile-fields.js'
@@ -8,7 +9,7 @@ export const RegistrationQuestions = () => {
   const { registrationFields, terms } = useSettings()
   return (
     <>
-      <ProfileFieldInputs definitions={registrationFields} />
+      <ProfileFieldInputs definitions={registrationFields} values={fieldsTypedBefore()} />
       {terms && <TermsCheck terms={terms} />}
     </>
   )

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Answer, Refusal } from '#client/client.js'
 import { timeSpan } from '#contract/time-spans.js'
+import { useSaid } from '../hooks/said.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { useSentences } from '../words/refusals.js'
@@ -23,7 +24,7 @@ export const SendAgain = ({ send, sent, onSent, onRefused }: Props) => {
   const sentenceFor = useSentences()
   const { locale } = useSettings()
   const [isSent, setSent] = useState(false)
-  const [message, setMessage] = useState<string>()
+  const { said: message, say: setMessage } = useSaid<string>()
 
   useEffect(() => {
     if (!isSent) return

@@ -5,10 +5,16 @@ import type { Words } from '../words/catalogue.js'
 import { exactDate, fullDate, isNow, timeAgo } from '../words/dates.js'
 import { fill } from '../words/format.js'
 
+/** A device without a browser is known by its application. */
+const sessionName = (session: Omit<Session, 'current'>, words: Words['dashboard']) =>
+  session.application === null
+    ? deviceName(session, words)
+    : fill(words.sessionOfDevice, { application: session.application })
+
 /** A browser may have several sessions. The time of the sign-in tells their buttons apart. */
 export const endSessionLabel = (session: Session, words: Words['dashboard'], locale: string) =>
   fill(words.endSessionOf, {
-    device: deviceName(session, words),
+    device: sessionName(session, words),
     ip: session.ip,
     date: exactDate(session.createdAt, locale),
   })
@@ -35,18 +41,25 @@ export const SessionFacts = ({ session, isCurrent = false }: Props) => {
   const words = useWords('dashboard')
   const { locale, providers } = useSettings()
   const methods = proofsOf(session, providers, words, locale)
+  const facts = [
+    isCurrent || isNow(session.lastUsedAt)
+      ? words.activeNow
+      : fill(words.lastUsed, { when: timeAgo(session.lastUsedAt, locale) }),
+    session.ip,
+    fill(words.sessionSince, { date: fullDate(session.createdAt, locale) }),
+    ...(methods ? [fill(words.sessionProof, { methods })] : []),
+    ...(session.administers ? [words.sessionAdministers] : []),
+  ]
   return (
     <div class="row-text">
-      <strong>{deviceName(session, words)}</strong>
-      <span>
-        {isCurrent || isNow(session.lastUsedAt)
-          ? words.activeNow
-          : fill(words.lastUsed, { when: timeAgo(session.lastUsedAt, locale) })}{' '}
-        · {session.ip}
+      <strong>
+        {sessionName(session, words)} {isCurrent && <span class="badge">{words.thisDevice}</span>}
+      </strong>
+      <span class="dotted">
+        {facts.map((fact) => (
+          <span key={fact}>{fact} </span>
+        ))}
       </span>
-      <span>{fill(words.sessionSince, { date: fullDate(session.createdAt, locale) })}</span>
-      {methods && <span>{fill(words.sessionProof, { methods })}</span>}
-      {session.administers && <span>{words.sessionAdministers}</span>}
     </div>
   )
 }

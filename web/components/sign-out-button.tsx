@@ -5,9 +5,13 @@ import { leaving } from '../hooks/busy.js'
 import { useWords } from '../hooks/settings.js'
 import { Button } from './button.js'
 
-type Props = { onRefused: (refusal: Refusal) => void }
+type Props = {
+  onRefused: (refusal: Refusal) => void
+  /** For a screen reader, where several buttons say the same. */
+  label?: string
+}
 
-export const SignOutButton = ({ onRefused }: Props) => {
+export const SignOutButton = ({ onRefused, label }: Props) => {
   const words = useWords('common')
   const signOut = async () => {
     const answer = await client.logout()
@@ -15,5 +19,9 @@ export const SignOutButton = ({ onRefused }: Props) => {
     leaveSignedOut('signed_out')
     return leaving
   }
-  return <Button onPress={signOut}>{words.signOut}</Button>
+  return (
+    <Button onPress={signOut} {...(label !== undefined && { label })}>
+      {words.signOut}
+    </Button>
+  )
 }

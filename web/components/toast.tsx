@@ -1,19 +1,29 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
+import { useSaid } from '../hooks/said.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
+import { HelpLink } from './help-link.js'
 import { Notice } from './notice.js'
+import { TryAgain } from './try-again.js'
 
-type Message = { kind: 'error' | 'success'; text: string }
+type Message = {
+  kind: 'error' | 'success' | 'info'
+  text: string
+  /** It tells to ask the administrator. */
+  asks?: boolean
+  /** What failed, once more. */
+  again?: () => Promise<void>
+}
 
-const successLifetime = 8_000
+/** Time to read it, also slowly: a long text stays longer. */
+const lifetimeOf = ({ text }: Message) => Math.max(8_000, 120 * text.length)
 
 /** One message at a time. It can be closed, also with Escape; a message of success goes by itself. */
 export const useMessage = (first: Message | undefined) => {
-  const [message, setMessage] = useState(first)
+  const { said: message, say: setMessage, unsay } = useSaid(first)
+  const remove = useStableCallback(unsay)
   useEffect(() => {
     if (message?.kind !== 'success') return
-    // A newer message may be set already, and not drawn yet.
-    const remove = () => setMessage((shown) => (shown === message ? undefined : shown))
-    const timer = setTimeout(remove, successLifetime)
+    const timer = setTimeout(() => remove(message), lifetimeOf(message))
     return () => clearTimeout(timer)
   }, [message])
   return { message, setMessage, close: () => setMessage(undefined) }
@@ -35,6 +45,10 @@ export const Toast = ({ message, onClose }: { message: Message | undefined; onCl
     if (focusBefore.current instanceof HTMLElement) focusBefore.current.focus()
     onClose()
   }
+  const tryAgain = async (again: Message['again']) => {
+    closeByButton()
+    await again?.()
+  }
   return (
     <div
       class="toast"
@@ -44,7 +58,12 @@ export const Toast = ({ message, onClose }: { message: Message | undefined; onCl
     >
       {message && (
         // A new one each time, so that a screen reader says the same message again.
-        <Notice key={message} kind={message.kind} onClose={closeByButton}>
+        <Notice
+          key={message}
+          kind={message.kind}
+          after={message.again ? <TryAgain onPress={() => tryAgain(message.again)} /> : message.asks && <HelpLink />}
+          onClose={closeByButton}
+        >
           {message.text}
         </Notice>
       )}

@@ -3,11 +3,11 @@ import type { UsedApplication } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { isFocusLost, moveFocusTo } from '../browser/focus.js'
 import { Button } from '../components/button.js'
-import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fullDate, isNow, timeAgo } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { useDashboardActions } from './dashboard-actions.js'
+import { AccountPanel } from './section.js'
 
 /** Programs that sign their users in here, and that this user has used. */
 export const ApplicationsPanel = ({ applications }: { applications: UsedApplication[] }) => {
@@ -36,14 +36,14 @@ export const ApplicationsPanel = ({ applications }: { applications: UsedApplicat
 
   if (!isShown.current) return null
   return (
-    <Panel title={words.applications} lead={words.applicationsLead}>
+    <AccountPanel place="applications" title={words.applications} lead={words.applicationsLead}>
       <ul class="row-list" ref={list} aria-label={words.applications}>
         {applications.map((application) => (
           <ApplicationRow key={application.id} application={application} onEnd={() => end(application)} />
         ))}
         {applications.length === 0 && <li>{words.noApplications}</li>}
       </ul>
-    </Panel>
+    </AccountPanel>
   )
 }
 

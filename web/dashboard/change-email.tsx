@@ -1,8 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Account, WaitingEmail } from '#contract/schemas.js'
+import type { WaitingEmail } from '#contract/mailed-links.js'
+import type { Account } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
+import { AddressField } from '../components/address-field.js'
 import { Button } from '../components/button.js'
-import { Field } from '../components/field.js'
+import { CodeField } from '../components/code-field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { useDisclosure, useFocusAfter } from '../hooks/focus.js'
 import { useSettings, useWords } from '../hooks/settings.js'
@@ -21,7 +23,7 @@ export const ChangeEmail = ({ account }: Props) => {
   useFocusAfter(containerProps.ref, waiting?.email)
   return (
     <>
-      {waiting && <Waiting waiting={waiting} onCancelled={load} />}
+      {waiting && <Waiting waiting={waiting} onDone={load} />}
       <div {...containerProps}>
         {isOpen ? (
           <NewEmail account={account} onSent={load} onDone={() => setOpen(false)} />
@@ -43,25 +45,69 @@ const useWaitingEmail = (account: Account) => {
   useEffect(() => {
     void load()
   }, [])
-  return { waiting: waiting?.email === account.email ? undefined : waiting, load }
+  const isWaiting = waiting !== undefined && waiting.email !== account.email
+  const { reload } = useDashboardActions()
+  const follow = useStableCallback(() => Promise.all([load(), reload()]))
+  // The link may have been opened in another tab, from which the user comes back.
+  useEffect(() => {
+    if (!isWaiting) return
+    const onVisible = () => {
+      if (document.visibilityState === 'visible') void follow()
+    }
+    document.addEventListener('visibilitychange', onVisible)
+    return () => document.removeEventListener('visibilitychange', onVisible)
+  }, [isWaiting])
+  return { waiting: isWaiting ? waiting : undefined, load }
 }
 
-const Waiting = ({ waiting, onCancelled }: { waiting: WaitingEmail; onCancelled: () => Promise<void> }) => {
+type WaitingProps = { waiting: WaitingEmail; onDone: () => Promise<void> }
+
+const Waiting = ({ waiting, onDone }: WaitingProps) => {
   const words = useWords('change-email')
   const { locale } = useSettings()
   const actions = useDashboardActions()
-  const { email, expiresAt } = waiting
+  const { email, expiresAt, codeUsable } = waiting
   const cancel = async () => {
     const answer = await actions.withFreshSignIn(client.cancelEmailChange)
     if (answer.refused) return actions.showRefusal(answer)
     actions.showSuccess(words.cancelled)
-    await Promise.all([onCancelled(), actions.reload()])
+    await Promise.all([onDone(), actions.reload()])
   }
   return (
     <div class="waiting-email">
-      <p class="panel-lead">{fill(words.waiting, { email, date: fullDate(expiresAt, locale) })}</p>
+      <p class="panel-lead">
+        {fill(codeUsable ? words.waitingForCode : words.waiting, { email, date: fullDate(expiresAt, locale) })}
+      </p>
+      {codeUsable && <EnterCode email={email} onDone={onDone} />}
       <Button onPress={cancel}>{words.cancel}</Button>
     </div>
+  )
+}
+
+/** The link in the same mail ends the code. */
+const isConfirmedByLink = async (email: string) => {
+  const now = await client.account()
+  return !now.refused && now.value.user.email === email
+}
+
+/** In the session that asked for the change. The link in the same mail works everywhere. */
+const EnterCode = ({ email, onDone }: Pick<WaitingProps, 'onDone'> & { email: string }) => {
+  const words = useWords('change-email')
+  const fieldWords = useWords('step-up')
+  const actions = useDashboardActions()
+  const problemsOf = useFormRefusal(useProblems({ wrong_mailed_code: 'code' }))
+  const submit = async ({ code = '' }: Values): Promise<Problems | undefined> => {
+    const answer = await client.proveEmail({ code })
+    const isDone = answer.refused === 'mailed_code_void' ? await isConfirmedByLink(email) : !answer.refused
+    if (answer.refused && !isDone) return problemsOf(answer)
+    actions.showSuccess(words.confirmed)
+    await Promise.all([onDone(), actions.reload()])
+    return undefined
+  }
+  return (
+    <Form submitLabel={fieldWords.confirm} look="plain" onSubmit={submit}>
+      <CodeField label={fieldWords.code} hint={fieldWords.codeHint} maxLength={32} />
+    </Form>
   )
 }
 
@@ -89,7 +135,7 @@ const NewEmail = ({ account, onSent, onDone }: NewProps) => {
   return (
     <>
       <Form submitLabel={words.submit} onSubmit={submit}>
-        <Field name="email" label={words.newEmail} type="email" autoComplete="email" maxLength={254} focused />
+        <AddressField label={words.newEmail} maxLength={254} focused />
       </Form>
       <Button look="quiet" onPress={onDone}>
         {cancel}

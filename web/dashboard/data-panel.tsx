@@ -6,12 +6,12 @@ import { leaveSignedOut } from '../browser/sign-out.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
-import { Panel } from '../components/panel.js'
 import { useDisclosure } from '../hooks/focus.js'
 import { useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { useProblems } from '../words/refusals.js'
 import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
+import { AccountPanel } from './section.js'
 
 export const DataPanel = () => {
   const words = useWords('account-life')
@@ -25,9 +25,9 @@ export const DataPanel = () => {
   }
 
   return (
-    <Panel title={words.data} lead={words.dataLead}>
+    <AccountPanel place="export" title={words.data} lead={words.dataLead}>
       <Button onPress={download}>{words.download}</Button>
-    </Panel>
+    </AccountPanel>
   )
 }
 
@@ -36,15 +36,17 @@ export const DeletePanel = ({ account }: { account: Account }) => {
   const effects = useId()
   const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-labelledby': effects })
   return (
-    <Panel title={words.delete} lead={words.deleteLead}>
+    <AccountPanel place="delete" title={words.deleteTitle} lead={words.deleteLead} look="danger">
       <div {...containerProps}>
         {isOpen ? (
           <DeleteAccount account={account} effects={effects} onCancel={() => setOpen(false)} />
         ) : (
-          <Button onPress={() => setOpen(true)}>{words.delete}</Button>
+          <Button look="danger" onPress={() => setOpen(true)}>
+            {words.delete}
+          </Button>
         )}
       </div>
-    </Panel>
+    </AccountPanel>
   )
 }
 
@@ -65,7 +67,7 @@ const DeleteAccount = ({ account, effects, onCancel }: DeleteProps) => {
 
   return (
     <>
-      <ul class="effects" id={effects}>
+      <ul class="points" id={effects}>
         {Object.values(words.lost).map((sentence) => (
           <li key={sentence}>{sentence}</li>
         ))}

@@ -16,7 +16,7 @@ type FieldWords = ReturnType<typeof useFieldWords>
 type InputProps = { account: Account; words: FieldWords; focused: boolean }
 type EditableField<Value> = {
   label: (words: FieldWords) => string
-  shown: (account: Account, words: FieldWords) => { text: string; lang?: string } | { notGiven: string }
+  shown: (account: Account, words: FieldWords) => { text: string; lang?: string; isGiven?: boolean }
   Input: (props: InputProps) => ComponentChildren
   /** What to send; undefined if it is as before. */
   changed: (typed: string, account: Account) => Value | undefined
@@ -59,11 +59,11 @@ const LanguageInput = ({ account, words }: InputProps) => {
   )
 }
 
-/** What users can edit of their account, in the order of the page. One that the contract has and this leaves out does not compile. */
-const editableFields: { [Name in keyof Omit<AccountPatch, 'fields'>]-?: EditableField<AccountPatch[Name]> } = {
+/** What users can edit of their account. One that the contract has and this leaves out does not compile. */
+export const editableFields: { [Name in keyof Omit<AccountPatch, 'fields'>]-?: EditableField<AccountPatch[Name]> } = {
   name: {
     label: ({ dashboard }) => dashboard.name,
-    shown: ({ name }, { dashboard }) => (name === null ? { notGiven: dashboard.noName } : { text: name }),
+    shown: ({ name }, { dashboard }) => (name === null ? { text: dashboard.noName, isGiven: false } : { text: name }),
     Input: NameInput,
     changed: (typed, { name }) => (typed.trim() === (name ?? '') ? undefined : typed.trim()),
   },
@@ -76,19 +76,22 @@ const editableFields: { [Name in keyof Omit<AccountPatch, 'fields'>]-?: Editable
   language: {
     label: ({ account }) => account.language,
     shown: ({ language }, { account }) =>
-      language === null ? { notGiven: account.noLanguage } : { text: ownNameOf(language), lang: language },
+      language === null ? { text: account.noLanguage, isGiven: false } : { text: ownNameOf(language), lang: language },
     Input: LanguageInput,
     changed: (typed, { language }) => (isLanguage(typed) && typed !== language ? typed : undefined),
   },
 }
 
-type FieldName = keyof typeof editableFields
-export const editableFieldsInOrder = Object.entries(editableFields) as [FieldName, EditableField<string | null>][]
+export type FieldName = keyof typeof editableFields
 
-export const changesOf = (typed: Readonly<Record<string, string>>, account: Account): AccountPatch =>
+export const changesOf = (
+  names: readonly FieldName[],
+  typed: Readonly<Record<string, string>>,
+  account: Account,
+): AccountPatch =>
   Object.fromEntries(
-    editableFieldsInOrder.flatMap(([name, { changed }]) => {
-      const value = changed(typed[name] ?? '', account)
+    names.flatMap((name) => {
+      const value = editableFields[name].changed(typed[name] ?? '', account)
       return value === undefined ? [] : [[name, value]]
     }),
   )

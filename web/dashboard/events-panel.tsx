@@ -1,14 +1,11 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
 import { deviceName } from '#contract/device-names.js'
 import type { AccountEvent } from '#contract/schemas.js'
-import { moveFocusTo } from '../browser/focus.js'
-import { Button } from '../components/button.js'
-import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fullDate, timeAgo } from '../words/dates.js'
 import { isWarning, operatorsPlace, useEventTitle } from '../words/event-titles.js'
-
-const shownAtFirst = 6
+import { AccountPanel } from './section.js'
+import { ShowAll, useFirstFew } from './show-all.js'
 
 export const EventsPanel = ({ events }: { events: AccountEvent[] }) => {
   const words = useWords('dashboard')
@@ -16,15 +13,10 @@ export const EventsPanel = ({ events }: { events: AccountEvent[] }) => {
   const titleOf = useEventTitle()
   const whereOf = (event: AccountEvent) =>
     event.ip === '' || event.ip === operatorsPlace ? words.byOperator : `${deviceName(event, words)} · ${event.ip}`
-  const [all, setAll] = useState(false)
   const list = useRef<HTMLOListElement>(null)
-  useEffect(() => {
-    // The pressed button is gone, so the focus goes to the first of the new lines.
-    if (all) moveFocusTo(list.current?.querySelectorAll('li')[shownAtFirst])
-  }, [all])
-  const shown = all ? events : events.slice(0, shownAtFirst)
+  const { shown, ...more } = useFirstFew(events, list)
   return (
-    <Panel title={words.events}>
+    <AccountPanel place="activity" title={words.events}>
       {events.length === 0 && <p class="panel-lead">{words.noEvents}</p>}
       <ol class="event-list" ref={list}>
         {shown.map((event) => (
@@ -34,17 +26,13 @@ export const EventsPanel = ({ events }: { events: AccountEvent[] }) => {
               <strong>{titleOf(event)}</strong>
               <span>{whereOf(event)}</span>
             </div>
-            <time dateTime={event.createdAt} title={fullDate(event.createdAt, locale)}>
-              {timeAgo(event.createdAt, locale)}
+            <time dateTime={event.createdAt}>
+              {timeAgo(event.createdAt, locale)} <span>{fullDate(event.createdAt, locale)}</span>
             </time>
           </li>
         ))}
       </ol>
-      {events.length > shown.length && (
-        <Button look="quiet" onPress={() => setAll(true)}>
-          {words.showAll}
-        </Button>
-      )}
-    </Panel>
+      <ShowAll {...more} more={words.showAllEvents} fewer={words.showFewerEvents} />
+    </AccountPanel>
   )
 }

@@ -3,7 +3,6 @@ import type { Account } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
 import { Form, type Problems, type Values } from '../components/form.js'
-import { Panel } from '../components/panel.js'
 import {
   fieldsChanged,
   ProfileFieldInputs,
@@ -15,6 +14,7 @@ import { useDisclosure } from '../hooks/focus.js'
 import { useWords } from '../hooks/settings.js'
 import { useProblems } from '../words/refusals.js'
 import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
+import { AccountPanel } from './section.js'
 
 type Props = { account: Account; fields: readonly ProfileFieldDefinition[] }
 
@@ -25,10 +25,12 @@ export const FieldsPanel = ({ account, fields }: Props) => {
   const shownValue = useShownValue()
   const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-label': words.edit })
   const editable = fields.filter(({ editedBy }) => editedBy === 'user')
+  // While they are edited, the form shows them.
+  const shown = isOpen ? fields.filter((field) => !editable.includes(field)) : fields
   return (
-    <Panel title={words.title}>
+    <AccountPanel place="details" title={words.title}>
       <dl class="facts">
-        {fields.map((definition) => {
+        {shown.map((definition) => {
           const value = Object.hasOwn(account.fields, definition.key) ? account.fields[definition.key] : undefined
           return (
             <div key={definition.key}>
@@ -51,7 +53,7 @@ export const FieldsPanel = ({ account, fields }: Props) => {
           )}
         </div>
       )}
-    </Panel>
+    </AccountPanel>
   )
 }
 

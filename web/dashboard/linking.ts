@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { linkingParameter, providerOfFailure } from '#contract/pages.js'
+import { linkingParameter, type PublicReason, providerOfFailure } from '#contract/pages.js'
 import { client } from '../browser/client.js'
 import { queryValue } from '../browser/navigation.js'
 import { useSettings, useWords } from '../hooks/settings.js'
@@ -8,20 +8,24 @@ import { fill } from '../words/format.js'
 import type { DashboardActions } from './dashboard-actions.js'
 
 /** The service redirects a failed connection to this page, with the error in the address. A reload does not repeat it. */
-export const useLinkErrorInAddress = () => {
+export const useLinkMessageInAddress = (): { kind: 'error' | 'info'; text: string } | undefined => {
   const { providers } = useSettings()
   const { providerErrors } = useWords('common')
   const { linkErrors } = useWords('dashboard')
-  const [text] = useState(() => {
+  const [message] = useState(() => {
     const error = queryValue('error')
     if (error === undefined) return undefined
-    const hasNoEmail = queryValue('reason') === 'no_email'
+    const reason = queryValue('reason')
     history.replaceState(null, '', location.pathname)
     const provider = providerOfFailure(error, providers)
-    if (!provider) return providerErrors.callback
-    return fill(hasNoEmail ? linkErrors.noEmail : linkErrors.failed, { provider: provider.name })
+    if (!provider) return { kind: 'error', text: providerErrors.callback } as const
+    // What the user has decided is no error.
+    if (reason === ('cancelled' satisfies PublicReason))
+      return { kind: 'info', text: fill(linkErrors.cancelled, { provider: provider.name }) } as const
+    const sentence = reason === ('no_email' satisfies PublicReason) ? linkErrors.noEmail : linkErrors.failed
+    return { kind: 'error', text: fill(sentence, { provider: provider.name }) } as const
   })
-  return text
+  return message
 }
 
 /**

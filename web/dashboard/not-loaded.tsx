@@ -1,11 +1,12 @@
 import { useState } from 'preact/hooks'
 import { isTemporary, type Refusal } from '#client/client.js'
 import { Notice } from '../components/notice.js'
-import { Panel } from '../components/panel.js'
 import { SignOutButton } from '../components/sign-out-button.js'
 import { TryAgain } from '../components/try-again.js'
 import { useWords } from '../hooks/settings.js'
 import { useSentences } from '../words/refusals.js'
+import type { PanelName } from './places.js'
+import { AccountPanel } from './section.js'
 
 /** The whole account: what is wrong, and what can be done meanwhile. */
 export const NotLoaded = ({ refused, onTryAgain }: { refused: Refusal; onTryAgain: () => Promise<void> }) => {
@@ -28,10 +29,12 @@ export const NotLoaded = ({ refused, onTryAgain }: { refused: Refusal; onTryAgai
   )
 }
 
+type NotLoadedProps = { place: PanelName; title: string; onTryAgain: () => Promise<void> }
+
 /** One part of the account, beside parts that are there. */
-export const PanelNotLoaded = ({ title, onTryAgain }: { title: string; onTryAgain: () => Promise<void> }) => (
-  <Panel title={title}>
+export const PanelNotLoaded = ({ onTryAgain, ...panel }: NotLoadedProps) => (
+  <AccountPanel {...panel}>
     <Notice kind="error">{useWords('dashboard').partNotLoaded}</Notice>
     <TryAgain onPress={onTryAgain} />
-  </Panel>
+  </AccountPanel>
 )

@@ -6,16 +6,17 @@ import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { Form, type Values } from '../components/form.js'
 import { Notice } from '../components/notice.js'
-import { Panel } from '../components/panel.js'
 import { leaving } from '../hooks/busy.js'
 import { useDisclosure } from '../hooks/focus.js'
+import { useSaid } from '../hooks/said.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { makePasskey, passkeySupport, signalPasskeys } from '../passkeys/ceremonies.js'
 import { fullDate } from '../words/dates.js'
-import { fill } from '../words/format.js'
+import { counted, fill } from '../words/format.js'
 import { useProblems } from '../words/refusals.js'
 import { Question } from './ask-first.js'
 import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
+import { AccountPanel } from './section.js'
 import { returnToApplication } from './waiting-application.js'
 
 type Props = { factors: Factors }
@@ -23,11 +24,18 @@ type Props = { factors: Factors }
 /** Passkeys: add, name, remove. */
 export const PasskeysPanel = ({ factors }: Props) => {
   const words = useWords('passkeys')
-  const { secondFactor } = useSettings()
-  const isNeeded = secondFactor === 'required' && !factors.totp && factors.passkeys.length === 1
+  const { secondFactor, locale } = useSettings()
+  const count = factors.passkeys.length
+  const isNeeded = secondFactor === 'required' && !factors.totp && count === 1
   return (
-    <Panel title={words.title} lead={words.lead} step={factors.passkeys.map(({ id }) => id).join(' ')}>
-      {factors.passkeys.length > 0 && (
+    <AccountPanel
+      place="passkeys"
+      title={words.title}
+      state={{ text: counted(words.count, count, locale), look: count > 0 ? 'on' : 'off' }}
+      lead={words.lead}
+      step={factors.passkeys.map(({ id }) => id).join(' ')}
+    >
+      {count > 0 && (
         <ul class="row-list">
           {factors.passkeys.map((passkey) => (
             <PasskeyRow key={passkey.id} passkey={passkey} isNeeded={isNeeded} />
@@ -36,7 +44,7 @@ export const PasskeysPanel = ({ factors }: Props) => {
       )}
       {isNeeded && <p class="panel-lead">{words.needed}</p>}
       <AddPasskey factors={factors} />
-    </Panel>
+    </AccountPanel>
   )
 }
 
@@ -44,7 +52,7 @@ const AddPasskey = ({ factors }: Props) => {
   const words = useWords('passkeys')
   const actions = useDashboardActions()
   /** It is about the passkeys that there were at that time. */
-  const [problem, setProblem] = useState<{ text: string; of: Factors }>()
+  const { said: problem, say: setProblem } = useSaid<{ text: string; of: Factors }>()
   const support = passkeySupport()
   if (support !== 'yes') return <p class="panel-lead">{support === 'no' ? words.unsupported : words.numericAddress}</p>
 

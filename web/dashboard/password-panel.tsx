@@ -7,23 +7,21 @@ import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { HiddenUsername } from '../components/hidden-username.js'
 import { NewPasswordField } from '../components/new-password-field.js'
-import { Panel } from '../components/panel.js'
 import { useDisclosure } from '../hooks/focus.js'
 import { useWords } from '../hooks/settings.js'
 import { useNewPasswordProblems } from '../words/passwords.js'
 import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
+import { AccountPanel } from './section.js'
 
 type Props = { account: Account }
 
-const anchor = 'password'
-
 /** `/.well-known/change-password` leads here: password managers open it for users who want to change their password. */
-const isInAddress = () => location.hash === `#${anchor}`
+const isInAddress = () => location.hash === '#password'
 
 export const PasswordPanel = ({ account }: Props) => {
   const words = useWords('dashboard')
   const common = useWords('common')
-  const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-label': words.changePassword }, isInAddress)
+  const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-label': words.newPasswordForm }, isInAddress)
   useEffect(() => {
     const onHashChange = () => isInAddress() && setOpen(true)
     addEventListener('hashchange', onHashChange)
@@ -31,15 +29,25 @@ export const PasswordPanel = ({ account }: Props) => {
   }, [setOpen])
   if (!account.hasPassword) {
     return (
-      <Panel title={common.password} lead={words.setByMail} anchor={anchor}>
+      <AccountPanel
+        place="password"
+        title={common.password}
+        state={{ text: words.passwordNotSet, look: 'off' }}
+        lead={words.setByMail}
+      >
         <a class="button" href={withReturnTo(setPasswordPath, location.pathname)}>
           {words.setPassword}
         </a>
-      </Panel>
+      </AccountPanel>
     )
   }
   return (
-    <Panel title={common.password} lead={words.changeLead} anchor={anchor}>
+    <AccountPanel
+      place="password"
+      title={common.password}
+      state={{ text: words.passwordSet, look: 'on' }}
+      lead={words.changeLead}
+    >
       <div {...containerProps}>
         {isOpen ? (
           <ChangePassword account={account} onDone={() => setOpen(false)} />
@@ -47,7 +55,7 @@ export const PasswordPanel = ({ account }: Props) => {
           <Button onPress={() => setOpen(true)}>{words.changePassword}</Button>
         )}
       </div>
-    </Panel>
+    </AccountPanel>
   )
 }
 

@@ -1,17 +1,18 @@
 import type { AccountPage } from '#client/client.js'
+import type { LinkedAccount } from '#contract/linked-accounts.js'
 import type { ProviderButton } from '#contract/pages.js'
 import type { Account } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
-import { Panel } from '../components/panel.js'
 import { ProviderLogo } from '../components/provider-logo.js'
 import { leaving } from '../hooks/busy.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { AskFirst } from './ask-first.js'
 import { useDashboardActions } from './dashboard-actions.js'
+import { AccountPanel } from './section.js'
 
-export const ProvidersPanel = ({ account }: { account: Account }) => {
+export const ProvidersPanel = ({ account, linked }: { account: Account; linked: readonly LinkedAccount[] }) => {
   const words = useWords('dashboard')
   const { providers } = useSettings()
   const actions = useDashboardActions()
@@ -33,30 +34,33 @@ export const ProvidersPanel = ({ account }: { account: Account }) => {
   }
 
   return (
-    <Panel title={words.providers} step={account.providers.join(' ')}>
+    <AccountPanel place="providers" title={words.providers} step={account.providers.join(' ')}>
       <ul class="row-list">
         {providers.map((provider) => (
           <ProviderRow
             key={provider.id}
             provider={provider}
             isLinked={account.providers.includes(provider.id)}
+            email={linked.find((each) => each.provider === provider.id)?.email ?? undefined}
             onLink={() => link(provider)}
             onUnlink={() => unlink(provider)}
           />
         ))}
       </ul>
-    </Panel>
+    </AccountPanel>
   )
 }
 
 type RowProps = {
   provider: ProviderButton
   isLinked: boolean
+  /** Of the account there, once it is known. */
+  email: string | undefined
   onLink: () => Promise<unknown>
   onUnlink: () => Promise<void>
 }
 
-const ProviderRow = ({ provider: { name }, isLinked, onLink, onUnlink }: RowProps) => {
+const ProviderRow = ({ provider: { name }, isLinked, email, onLink, onUnlink }: RowProps) => {
   const words = useWords('dashboard')
   return (
     <li>
@@ -66,7 +70,10 @@ const ProviderRow = ({ provider: { name }, isLinked, onLink, onUnlink }: RowProp
       <div class="row-body">
         <div class="row-text">
           <strong>{name}</strong>
-          <span>{isLinked ? words.linked : words.notLinked}</span>
+          <span>
+            {isLinked ? words.linked : words.notLinked}
+            {isLinked && email !== undefined && ` · ${email}`}
+          </span>
         </div>
         {isLinked ? (
           <AskFirst

@@ -2,13 +2,19 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { Session } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { isFocusLost, moveFocusTo } from '../browser/focus.js'
+import { leaveSignedOut } from '../browser/sign-out.js'
 import { Button } from '../components/button.js'
 import { DeviceIcon } from '../components/devices.js'
-import { Panel } from '../components/panel.js'
 import { endSessionLabel, SessionFacts } from '../components/session-facts.js'
+import { SignOutButton } from '../components/sign-out-button.js'
 import { useSettings, useWords } from '../hooks/settings.js'
+import { fill } from '../words/format.js'
+import { AskFirst } from './ask-first.js'
 import { useDashboardActions } from './dashboard-actions.js'
+import { AccountPanel } from './section.js'
+import { ShowAll, useFirstFew } from './show-all.js'
 
+/** Where the user is signed in, and the ways to end that: here, one of them, all others, everywhere. */
 export const SessionsPanel = ({ sessions }: { sessions: Session[] }) => {
   const words = useWords('dashboard')
   const actions = useDashboardActions()
@@ -22,6 +28,8 @@ export const SessionsPanel = ({ sessions }: { sessions: Session[] }) => {
     ended.current = ended.current.filter((id) => !isGone(id))
   }, [sessions])
   const others = sessions.filter(({ current }) => !current)
+  const inOrder = [...sessions.filter(({ current }) => current), ...others]
+  const { shown, ...more } = useFirstFew(inOrder, list)
 
   const end = async (chosen: Session[], done: string) => {
     const ids = chosen.map(({ id }) => id)
@@ -35,14 +43,35 @@ export const SessionsPanel = ({ sessions }: { sessions: Session[] }) => {
   }
 
   return (
-    <Panel title={words.sessions} lead={words.sessionsLead}>
+    <AccountPanel place="sessions" title={words.sessions} lead={words.sessionsLead}>
       <ul class="row-list session-list" ref={list} aria-label={words.sessions}>
-        {[...sessions.filter(({ current }) => current), ...others].map((session) => (
+        {shown.map((session) => (
           <SessionRow key={session.id} session={session} onEnd={() => end([session], words.sessionEnded)} />
         ))}
       </ul>
-      {others.length > 1 && <Button onPress={() => end(others, words.othersEnded)}>{words.endOthers}</Button>}
-    </Panel>
+      <ShowAll
+        {...more}
+        more={fill(words.showAllSessions, { count: String(sessions.length) })}
+        fewer={words.showFewerSessions}
+      />
+      <div class="button-row">
+        {others.length > 1 && <Button onPress={() => end(others, words.othersEnded)}>{words.endOthers}</Button>}
+        <SignOutEverywhere />
+      </div>
+    </AccountPanel>
+  )
+}
+
+const SignOutEverywhere = () => {
+  const words = useWords('dashboard')
+  const actions = useDashboardActions()
+  const signOut = async () => {
+    const answer = await client.logoutAll()
+    if (answer.refused) actions.showRefusal(answer)
+    else leaveSignedOut('signed_out_everywhere')
+  }
+  return (
+    <AskFirst label={words.everywhere} question={words.everywhereLead} sure={words.everywhereSure} onSure={signOut} />
   )
 }
 
@@ -51,13 +80,14 @@ type RowProps = { session: Session; onEnd: () => Promise<void> }
 const SessionRow = ({ session, onEnd }: RowProps) => {
   const words = useWords('dashboard')
   const { locale } = useSettings()
+  const { showRefusal } = useDashboardActions()
   return (
     <li>
       <DeviceIcon {...session} />
       <div class="row-body">
         <SessionFacts session={session} isCurrent={session.current} />
         {session.current ? (
-          <span class="badge">{words.thisDevice}</span>
+          <SignOutButton label={words.endThisSession} onRefused={showRefusal} />
         ) : (
           <Button label={endSessionLabel(session, words, locale)} onPress={onEnd}>
             {words.endSession}

@@ -1,16 +1,17 @@
+import { useRef } from 'preact/hooks'
 import { deviceName } from '#contract/device-names.js'
 import type { Factors } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
+import { DeviceIcon } from '../components/devices.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fullDate } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { useDashboardActions } from './dashboard-actions.js'
-
-type Props = { devices: Factors['trustedDevices']; onChanged: () => Promise<void> }
+import { AccountPanel } from './section.js'
 
 /** Browsers that need no code. */
-export const TrustedDevices = ({ devices, onChanged }: Props) => {
+export const TrustedDevicesPanel = ({ devices }: { devices: Factors['trustedDevices'] }) => {
   const words = useWords('two-step')
   const dashboard = useWords('dashboard')
   const { locale } = useSettings()
@@ -18,15 +19,23 @@ export const TrustedDevices = ({ devices, onChanged }: Props) => {
   const remove = async (id: string) => {
     const answer = await actions.withFreshSignIn(() => client.removeTrustedDevice(id))
     if (answer.refused) return actions.showRefusal(answer)
-    await onChanged()
+    await actions.reload()
   }
-  if (devices.length === 0) return null
+  // Once it was there it stays: the focus must not get lost with it.
+  const isShown = useRef(false)
+  if (devices.length > 0) isShown.current = true
+  if (!isShown.current) return null
   return (
-    <>
-      <p class="panel-lead">{words.trusted}</p>
+    <AccountPanel
+      place="trusted-browsers"
+      title={words.trusted}
+      lead={devices.length > 0 ? words.trustedLead : words.noneTrusted}
+      step={devices.map(({ id }) => id).join(' ')}
+    >
       <ul class="row-list">
         {devices.map((device) => (
           <li key={device.id}>
+            <DeviceIcon {...device} />
             <div class="row-body">
               <div class="row-text">
                 <strong>{deviceName(device, dashboard)}</strong>
@@ -44,6 +53,6 @@ export const TrustedDevices = ({ devices, onChanged }: Props) => {
           </li>
         ))}
       </ul>
-    </>
+    </AccountPanel>
   )
 }

@@ -4,23 +4,23 @@ import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
 import { ContinuesTo } from '../components/continues-to.js'
 import { Notice } from '../components/notice.js'
-import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { AddApp, RecoveryCodes, useAppProblems } from '../two-step/steps.js'
 import { fullDate } from '../words/dates.js'
-import { fill } from '../words/format.js'
+import { counted, fill } from '../words/format.js'
 import { AskFirst } from './ask-first.js'
 import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
-import { TrustedDevices } from './trusted-devices.js'
+import { AccountPanel } from './section.js'
 import { returnToApplication, waitingApplication } from './waiting-application.js'
 
 type Props = { factors: Factors; username: string }
 type Codes = { codes: string[]; isRenewed?: boolean }
 
-/** Two-step sign-in: on with an app, off, new recovery codes, trusted devices. */
+/** Two-step sign-in: on with an app, off, new recovery codes, and how many are left. */
 export const TwoStepPanel = ({ factors, username }: Props) => {
   const words = useWords('two-step')
   const actions = useDashboardActions()
+  const state = useTwoStepState(factors)
   const [totp, setTotp] = useState<TotpBegun>()
   const [codes, setCodes] = useState<Codes>()
 
@@ -38,30 +38,31 @@ export const TwoStepPanel = ({ factors, username }: Props) => {
 
   if (codes) {
     return (
-      <Panel title={words.savedHeading} step="codes">
+      <AccountPanel place="two-step" title={words.savedHeading} step="codes">
         <ContinuesTo returnTo={waitingApplication()?.returnTo} />
         <RecoveryCodes {...codes} username={username} onDone={() => returnToApplication() || setCodes(undefined)} />
-      </Panel>
+      </AccountPanel>
     )
   }
   if (totp) {
     return (
-      <Panel title={words.title} step="app">
+      <AccountPanel place="two-step" title={words.title} step="app">
         <ContinuesTo returnTo={waitingApplication()?.returnTo} />
         <AddingApp
           totp={totp}
           onAdded={({ recoveryCodes }) => changed({ codes: recoveryCodes })}
           onCancel={() => setTotp(undefined)}
         />
-      </Panel>
+      </AccountPanel>
     )
   }
   return (
-    <Panel
+    <AccountPanel
+      place="two-step"
       title={words.title}
-      anchor="two-step"
+      state={state}
+      lead={factors.totp ? undefined : words.offLead}
       step={factors.totp ? 'on' : 'off'}
-      {...(!factors.totp && { lead: words.offLead })}
     >
       <WaitingApplication factors={factors} />
       {factors.totp ? (
@@ -69,8 +70,19 @@ export const TwoStepPanel = ({ factors, username }: Props) => {
       ) : (
         <Button onPress={begin}>{words.switchOn}</Button>
       )}
-    </Panel>
+    </AccountPanel>
   )
+}
+
+const useTwoStepState = ({ totp, recoveryCodes }: Factors) => {
+  const words = useWords('two-step')
+  const { locale } = useSettings()
+  if (!totp) return { text: words.isOff, look: 'off' as const }
+  const facts = [
+    fill(words.onSince, { date: fullDate(totp.createdAt, locale) }),
+    counted(words.codesLeft, recoveryCodes.left, locale),
+  ]
+  return { text: facts.join(' · '), look: 'on' as const }
 }
 
 /** Why an application has sent the user here, and the way back to it. */
@@ -117,15 +129,10 @@ type OnProps = Pick<Props, 'factors'> & { onChanged: (made?: Codes) => Promise<v
 
 const SwitchedOn = ({ factors, onChanged }: OnProps) => {
   const words = useWords('two-step')
-  const { locale, secondFactor } = useSettings()
+  const { secondFactor } = useSettings()
   const isNeeded = secondFactor === 'required' && factors.passkeys.length === 0
   return (
     <>
-      <p class="panel-lead">
-        {fill(words.onSince, { date: fullDate(factors.totp?.createdAt ?? '', locale) })}{' '}
-        {fill(words.codesLeft, { count: String(factors.recoveryCodes.left) })}
-      </p>
-      <TrustedDevices devices={factors.trustedDevices} onChanged={() => onChanged()} />
       <NewCodes onChanged={onChanged} />
       {isNeeded ? <p class="panel-lead">{words.needed}</p> : <SwitchOff onChanged={onChanged} />}
     </>

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type Answer, isTemporary, type Refusal } from '#client/client.js'
+import type { LinkedAccount } from '#contract/linked-accounts.js'
 import type { ProfileFieldDefinition } from '#contract/profile-fields.js'
 import type { Account, AccountEvent, Factors, Session, UsedApplication } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
@@ -10,6 +11,7 @@ export type Loaded = {
   account: Account
   /** What `account.fields` can have. */
   fields: ProfileFieldDefinition[]
+  linkedAccounts: LinkedAccount[]
   sessions: Session[] | undefined
   events: AccountEvent[] | undefined
   factors: Factors | undefined
@@ -61,6 +63,7 @@ const retryDelay = (attempt: number, { retryAfter }: Refusal) => {
 const keepKnown = (known: Loaded | undefined, newest: Loaded): Loaded => ({
   account: newest.account,
   fields: newest.fields,
+  linkedAccounts: newest.linkedAccounts,
   sessions: newest.sessions ?? known?.sessions,
   events: newest.events ?? known?.events,
   factors: newest.factors ?? known?.factors,
@@ -85,6 +88,7 @@ const askForEverything = async (): Promise<Answer<Loaded>> => {
     value: {
       account: account.value.user,
       fields: account.value.fields,
+      linkedAccounts: account.value.linkedAccounts,
       sessions: sessions.refused ? undefined : sessions.value.sessions,
       events: events.refused ? undefined : events.value.events,
       factors: factors.refused ? undefined : factors.value,

@@ -42,5 +42,6 @@ export const useDisclosure = (name: Name, openAtFirst: () => boolean = () => fal
   }
   // While it is closed, the button says the name.
   const group = isOpen ? { role: 'group' as const, ...name } : {}
-  return { isOpen, setOpen, containerProps: { ref: container, onKeyDown, ...group } }
+  const look = isOpen ? 'opened' : 'closed'
+  return { isOpen, setOpen, containerProps: { ref: container, onKeyDown, class: look, ...group } }
 }

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { User } from '#client/client.js'
 import { client } from '../browser/client.js'
 import { queryValue, wantsOtherAccount } from '../browser/navigation.js'
+import { useSettings } from './settings.js'
 import { useStableCallback } from './stable-callback.js'
 
 /** How long a slow answer may hide the form. */
@@ -10,13 +11,14 @@ const longestWait = 3_000
 type Visitor = 'unknown' | 'signed-out' | User
 
 /**
- * For a page that a signed-in user does not need: who is signed in already, here or in another tab. The form
- * is not shown before that is known, because a session may be refreshed first. A visitor who arrives with a notice is known
- * to be signed out, or wants to use another account.
+ * For a page that a signed-in user does not need: who is signed in already, here or in another tab. If the browser has sent the
+ * cookie of a session, the form is not shown before that is known, because the session may be refreshed first. A visitor who arrives
+ * with a notice is known to be signed out, or wants to use another account.
  */
 export const useVisitor = (onSignedIn: () => void) => {
   const [isKnown] = useState(() => wantsOtherAccount() || queryValue('notice') !== undefined)
-  const [visitor, setVisitor] = useState<Visitor>(isKnown ? 'signed-out' : 'unknown')
+  const { maybeSignedIn = false } = useSettings()
+  const [visitor, setVisitor] = useState<Visitor>(isKnown || !maybeSignedIn ? 'signed-out' : 'unknown')
   const signedIn = useStableCallback((user: User) => {
     setVisitor(user)
     onSignedIn()

@@ -1,4 +1,4 @@
-import { useId, useState } from 'preact/hooks'
+import { useId } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
 import { saveFile } from '../browser/save-file.js'
 import { leaveSignedOut } from '../browser/sign-out.js'
@@ -7,6 +7,7 @@ import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { Notice } from '../components/notice.js'
 import { useDisclosure } from '../hooks/focus.js'
+import { useSaid } from '../hooks/said.js'
 import { useWords } from '../hooks/settings.js'
 import { useProblems, useSentences } from '../words/refusals.js'
 import { deleteBeforeSession, exportBeforeSession } from './leave-calls.js'
@@ -35,7 +36,7 @@ const Leaving = ({ lead, endIfExpired }: Props & { lead: string }) => {
   const words = useWords('profile-fields')
   const sentenceFor = useSentences()
   const problemsOf = useProblems({ other_username: 'username' })
-  const [problem, setProblem] = useState<string>()
+  const { said: problem, say: setProblem } = useSaid<string>()
   const sentenceOf = (refusal: Refusal) =>
     refusal.refused === 'fresh_sign_in_required' ? words.proveFirst : sentenceFor(refusal)
 

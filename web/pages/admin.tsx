@@ -63,10 +63,19 @@ const useSelf = () => {
   return { self, ending, unasked, check, isLeftAfter }
 }
 
+/** A message is about the user or the application that was shown: beside another one it would be taken for theirs. */
+const useOnOther = (id: string | undefined, close: () => void) => {
+  const closeMessage = useStableCallback(close)
+  useEffect(() => {
+    if (id !== undefined) closeMessage()
+  }, [id])
+}
+
 const AdminPage = () => {
   const { self, ending, unasked, check, isLeftAfter } = useSelf()
   const { place, visit, returned } = usePlace()
   const { message, setMessage, close } = useMessage(undefined)
+  useOnOther(place.id, close)
   const { stepUp, withFreshSignIn } = useStepUp()
   const { loading } = useWords('admin')
   if (ending) return ending === 'lost' ? <Lost /> : <NothingHere />
@@ -82,7 +91,7 @@ const AdminPage = () => {
     isNavigated: visit > 0,
     returned,
     showSuccess: (text) => setMessage({ kind: 'success', text }),
-    showError: (text) => setMessage({ kind: 'error', text }),
+    showError: (text, again) => setMessage({ kind: 'error', text, ...(again && { again }) }),
     isLeftAfter,
     withFreshSignIn,
   }

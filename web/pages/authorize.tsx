@@ -12,6 +12,7 @@ import { keepTypedLogin, loginTypedBefore } from '../browser/typed-values.js'
 import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
 import { Heading } from '../components/heading.js'
+import { HelpLink } from '../components/help-link.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
 import { PageNotLoaded } from '../components/page-not-loaded.js'
@@ -158,7 +159,9 @@ const QuestionCard = ({ asked, heading, lead, back, action, children }: PageProp
   return (
     <Card>
       <Heading text={fill(heading, valuesOf(asked))} focused={asked.replaces} />
-      <p class="lead">{fill(lead, valuesOf(asked))}</p>
+      <p class="lead">
+        {fill(lead, valuesOf(asked))} {asked.next === 'no_access' && <HelpLink />}
+      </p>
       {children}
       <div class="other-way">
         {action}

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import type { Answer } from '#client/client.js'
-import type { EmailLink } from '#contract/schemas.js'
+import type { EmailLink } from '#contract/mailed-links.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import { withReturnTo } from '../browser/navigation.js'

@@ -1,38 +1,38 @@
-import type { Account } from '#contract/schemas.js'
 import { mount } from '../browser/mount.js'
 import { clearScreenOnLeave, leave } from '../browser/sign-out.js'
-import { Loading } from '../components/loading.js'
-import { SignOutButton } from '../components/sign-out-button.js'
+import { Announced } from '../components/announced.js'
 import { Toast, useMessage } from '../components/toast.js'
-import { AccountPanel } from '../dashboard/account-panel.js'
 import { ApplicationsPanel } from '../dashboard/applications-panel.js'
-import { type DashboardActions, DashboardActionsContext } from '../dashboard/dashboard-actions.js'
+import { type DashboardActions, DashboardActionsContext, useDashboardActions } from '../dashboard/dashboard-actions.js'
 import { DataPanel, DeletePanel } from '../dashboard/data-panel.js'
+import { EmailPanel } from '../dashboard/email-panel.js'
 import { EventsPanel } from '../dashboard/events-panel.js'
 import { FieldsPanel } from '../dashboard/fields-panel.js'
-import { useFinishedLink, useLinkErrorInAddress } from '../dashboard/linking.js'
+import { LanguagePanel } from '../dashboard/language-panel.js'
+import { useFinishedLink, useLinkMessageInAddress } from '../dashboard/linking.js'
+import { NamesPanel } from '../dashboard/names-panel.js'
 import { NotLoaded, PanelNotLoaded } from '../dashboard/not-loaded.js'
+import { PageTitle, ToDoLine } from '../dashboard/page-title.js'
 import { PasskeysPanel } from '../dashboard/passkeys-panel.js'
 import { PasswordPanel } from '../dashboard/password-panel.js'
+import { usePlaceInAddress } from '../dashboard/place-in-address.js'
 import { ProvidersPanel } from '../dashboard/providers-panel.js'
+import { Section, SectionLinks } from '../dashboard/section.js'
 import { SessionsPanel } from '../dashboard/sessions-panel.js'
-import { SignOutEverywherePanel } from '../dashboard/sign-out-everywhere-panel.js'
+import { TrustedDevicesPanel } from '../dashboard/trusted-devices.js'
 import { TwoStepPanel } from '../dashboard/two-step-panel.js'
 import { type Loaded, useLoaded } from '../dashboard/use-loaded.js'
+import { UsedRecoveryCode } from '../dashboard/used-recovery-code.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { StepUpDialog, useStepUp } from '../step-up/use-step-up.js'
-import { fill } from '../words/format.js'
-import { useSentences } from '../words/refusals.js'
+import { asksForHelp, useSentences } from '../words/refusals.js'
 
 const Dashboard = () => {
   const sentenceFor = useSentences()
-  const linkError = useLinkErrorInAddress()
-  const { message, setMessage, close } = useMessage(
-    linkError === undefined ? undefined : { kind: 'error', text: linkError },
-  )
+  const { message, setMessage, close } = useMessage(useLinkMessageInAddress())
   const { loaded, refused, reload } = useLoaded(leave)
   const { stepUp, withFreshSignIn } = useStepUp()
-  const { loading } = useWords('dashboard')
+  const words = useWords('dashboard')
 
   const actions: DashboardActions = {
     showSuccess: (text) => setMessage({ kind: 'success', text }),
@@ -40,19 +40,22 @@ const Dashboard = () => {
       if (refusal.refused === 'not_authenticated') leave('session_ended')
       // The user has closed the dialog that asked for it, and wants nothing changed.
       else if (refusal.refused !== 'fresh_sign_in_required')
-        setMessage({ kind: 'error', text: sentenceFor(refusal, values) })
+        setMessage({ kind: 'error', text: sentenceFor(refusal, values), asks: asksForHelp(refusal.refused) })
     },
     reload,
     withFreshSignIn,
   }
   useFinishedLink(loaded !== undefined, actions)
 
-  if (!loaded) return refused ? <NotLoaded refused={refused} onTryAgain={reload} /> : <Loading text={loading} />
+  usePlaceInAddress(loaded !== undefined)
+
+  if (!loaded && refused) return <NotLoaded refused={refused} onTryAgain={reload} />
   return (
     <DashboardActionsContext.Provider value={actions}>
-      <PageTitle account={loaded.account} actions={actions} />
-      <Panels {...loaded} reload={reload} />
-      {stepUp && (
+      {loaded ? <LoadedAccount {...loaded} /> : <span class="spinner" aria-hidden="true" />}
+      {/* One region for both, so that a screen reader knows it when the account is there. */}
+      <Announced class={loaded ? 'visually-hidden' : 'loading'} text={loaded ? words.loaded : words.loading} />
+      {stepUp && loaded && (
         <StepUpDialog {...stepUp} username={loaded.account.username} onSignedOut={() => leave('session_ended')} />
       )}
       <Toast message={message} onClose={close} />
@@ -60,52 +63,75 @@ const Dashboard = () => {
   )
 }
 
-const PageTitle = ({ account, actions }: { account: Account; actions: DashboardActions }) => (
-  <div class="page-title">
-    <h1>{fill(useWords('dashboard').greeting, { name: account.name ?? account.username })}</h1>
-    <SignOutButton onRefused={actions.showRefusal} />
-  </div>
-)
-
-const Panels = ({
-  account,
-  fields,
-  sessions,
-  events,
-  factors,
-  applications,
-  reload,
-}: Loaded & { reload: () => Promise<void> }) => {
-  const words = useWords('dashboard')
-  const twoStep = useWords('two-step')
-  const passkeys = useWords('passkeys')
-  return (
-    <div class="panels">
-      <div>
-        {sessions ? (
-          <SessionsPanel sessions={sessions} />
-        ) : (
-          <PanelNotLoaded title={words.sessions} onTryAgain={reload} />
-        )}
-        <SignOutEverywherePanel />
-        {applications && <ApplicationsPanel applications={applications} />}
-        {events ? <EventsPanel events={events} /> : <PanelNotLoaded title={words.events} onTryAgain={reload} />}
-      </div>
-      <div>
-        <AccountPanel account={account} />
-        {fields.length > 0 && <FieldsPanel account={account} fields={fields} />}
-        {useSettings().providers.length > 0 && <ProvidersPanel account={account} />}
-        <PasswordPanel account={account} />
-        {factors ? <PasskeysPanel factors={factors} /> : <PanelNotLoaded title={passkeys.title} onTryAgain={reload} />}
-        {factors ? (
-          <TwoStepPanel factors={factors} username={account.username} />
-        ) : (
-          <PanelNotLoaded title={twoStep.title} onTryAgain={reload} />
-        )}
-        <DataPanel />
-        <DeletePanel account={account} />
+const LoadedAccount = (loaded: Loaded) => (
+  <>
+    <PageTitle account={loaded.account} />
+    <ToDoLine account={loaded.account} factors={loaded.factors} />
+    <UsedRecoveryCode {...loaded} />
+    <div class="account">
+      <SectionLinks />
+      <div class="sections">
+        <Profile {...loaded} />
+        <SigningIn {...loaded} />
+        <Devices {...loaded} />
+        <Section name="data">
+          <DataPanel />
+          <DeletePanel account={loaded.account} />
+        </Section>
       </div>
     </div>
+  </>
+)
+
+const Profile = ({ account, fields }: Loaded) => (
+  <Section name="profile">
+    <NamesPanel account={account} />
+    <EmailPanel account={account} />
+    <LanguagePanel account={account} />
+    {fields.length > 0 && <FieldsPanel account={account} fields={fields} />}
+  </Section>
+)
+
+const SigningIn = ({ account, linkedAccounts, factors }: Loaded) => {
+  const twoStep = useWords('two-step')
+  const passkeys = useWords('passkeys')
+  const { reload } = useDashboardActions()
+  return (
+    <Section name="signing-in">
+      <PasswordPanel account={account} />
+      {factors ? (
+        <PasskeysPanel factors={factors} />
+      ) : (
+        <PanelNotLoaded place="passkeys" title={passkeys.title} onTryAgain={reload} />
+      )}
+      {factors ? (
+        <TwoStepPanel factors={factors} username={account.username} />
+      ) : (
+        <PanelNotLoaded place="two-step" title={twoStep.title} onTryAgain={reload} />
+      )}
+      {useSettings().providers.length > 0 && <ProvidersPanel account={account} linked={linkedAccounts} />}
+    </Section>
+  )
+}
+
+const Devices = ({ sessions, factors, applications, events }: Loaded) => {
+  const words = useWords('dashboard')
+  const { reload } = useDashboardActions()
+  return (
+    <Section name="devices">
+      {sessions ? (
+        <SessionsPanel sessions={sessions} />
+      ) : (
+        <PanelNotLoaded place="sessions" title={words.sessions} onTryAgain={reload} />
+      )}
+      {factors && <TrustedDevicesPanel devices={factors.trustedDevices} />}
+      {applications && <ApplicationsPanel applications={applications} />}
+      {events ? (
+        <EventsPanel events={events} />
+      ) : (
+        <PanelNotLoaded place="activity" title={words.events} onTryAgain={reload} />
+      )}
+    </Section>
   )
 }
 

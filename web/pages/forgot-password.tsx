@@ -3,8 +3,8 @@ import { useEffect, useState } from 'preact/hooks'
 import { applicationIdIn } from '../browser/applications.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
-import { isSetPasswordInAddress, returnToInAddress, storeReturnTo, withReturnTo } from '../browser/navigation.js'
-import { keepTyped, typedBefore } from '../browser/typed-values.js'
+import { isSetPasswordInAddress, returnToInAddress, storeReturnTo } from '../browser/navigation.js'
+import { keepTypedLogin, loginTypedBefore } from '../browser/typed-values.js'
 import { Card } from '../components/card.js'
 import { ContinuesTo } from '../components/continues-to.js'
 import { Field } from '../components/field.js'
@@ -13,19 +13,20 @@ import { Heading } from '../components/heading.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { MailIcon } from '../components/mail-icon.js'
 import { SendAgain } from '../components/send-again.js'
+import { WayOut } from '../components/way-out.js'
 import { useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
+import { useWithOtherWays } from '../words/other-ways.js'
 import { useProblems } from '../words/refusals.js'
 
-const ForgotPassword = () => {
+export const ForgotPassword = () => {
   const words = useWords('forgot-password')
-  const common = useWords('common')
   return isSetPasswordInAddress() ? (
     <SetPassword />
   ) : (
     <AskForLink
       words={words}
-      back={<a href={withReturnTo('/login', returnToInAddress())}>{common.backToLogin}</a>}
+      back={<WayOut returnTo={returnToInAddress()} />}
       sentenceFor={(email) => fill(words.sent, { email })}
     />
   )
@@ -57,13 +58,15 @@ type Props = {
 
 const AskForLink = ({ words: { heading, lead }, email: known = '', back, sentenceFor }: Props) => {
   const words = useWords('forgot-password')
-  const common = useWords('common')
+  const { identifier } = useWords('common')
   const problemsOf = useProblems({ bad_request: 'email', email_shape: 'email' })
+  const withOtherWays = useWithOtherWays()
   const [sentTo, setSentTo] = useState<string>()
 
   const submit = async ({ email = '' }: Values) => {
     const address = email.trim()
     const answer = await sendLink(address)
+    if (answer.refused === 'too_many_attempts') return withOtherWays(problemsOf(answer), { reset: false })
     if (answer.refused) return problemsOf(answer)
     storeReturnTo(returnToInAddress())
     setSentTo(address)
@@ -85,11 +88,10 @@ const AskForLink = ({ words: { heading, lead }, email: known = '', back, sentenc
       <Form submitLabel={words.submit} onSubmit={submit}>
         <Field
           name="email"
-          label={common.email}
-          type="email"
-          autoComplete="email"
-          defaultValue={known || typedBefore('email')}
-          onInput={(value) => keepTyped('email', value)}
+          label={identifier}
+          autoComplete="username"
+          defaultValue={known || loginTypedBefore()}
+          onInput={keepTypedLogin}
           focused
         />
       </Form>

@@ -1,11 +1,12 @@
-import { useState } from 'preact/hooks'
 import type { User } from '#client/client.js'
+import type { InvitationState } from '#contract/mailed-links.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import { redirectAfterSignIn, returnToInAddress, withReturnTo } from '../browser/navigation.js'
 import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
 import { Heading } from '../components/heading.js'
+import { HelpLink } from '../components/help-link.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
 import { PageNotLoaded } from '../components/page-not-loaded.js'
@@ -13,7 +14,9 @@ import { ProviderButtons } from '../components/provider-buttons.js'
 import { RegisterForm } from '../components/register-form.js'
 import { useLinkToken } from '../hooks/link-token.js'
 import { useMailedLink } from '../hooks/mailed-link.js'
+import { useSaid } from '../hooks/said.js'
 import { useSettings, useWords } from '../hooks/settings.js'
+import { useSteps } from '../hooks/steps.js'
 import { useVisitor } from '../hooks/visitor.js'
 import { fill } from '../words/format.js'
 import { useSentences } from '../words/refusals.js'
@@ -34,18 +37,18 @@ const ByLink = ({ token, user }: { token: string; user: User | undefined }) => {
   if (user && (ending || found)) return <SignedIn user={user} email={ending ? undefined : found?.email} />
   if (ending) return <NoInvitation isDead wasShown={found !== undefined} />
   if (!found) return <LoadingCard />
-  return <Accept token={token} email={found.email} onRefused={() => endWith('dead')} />
+  return <Accept token={token} {...found} onRefused={() => endWith('dead')} />
 }
 
-type AcceptProps = { token: string; email: string; onRefused: () => void }
+type AcceptProps = InvitationState & { token: string; onRefused: () => void }
 
-const Accept = ({ token, email, onRefused }: AcceptProps) => {
+const Accept = ({ token, email, provesAddress, onRefused }: AcceptProps) => {
   const words = useWords('invite')
   const { providers } = useSettings()
   const offersProviders = providers.length > 0
   return (
     <Card footer={<SignInLink />}>
-      <Heading text={words.heading} />
+      <Heading text={words.heading} step={useSteps(1, provesAddress ? 2 : 3)} />
       <p class="lead">{offersProviders ? words.lead : words.leadWithoutProviders}</p>
       <RegisterForm invitation={{ token, email, hint: words.fixedAddress }} onRefused={onRefused} />
       <ProviderButtons returnTo={returnToInAddress()} />
@@ -58,7 +61,7 @@ const Accept = ({ token, email, onRefused }: AcceptProps) => {
 const SignedIn = ({ user: { username }, email }: { user: User; email: string | undefined }) => {
   const words = useWords('invite')
   const sentenceFor = useSentences()
-  const [problem, setProblem] = useState<string>()
+  const { said: problem, say: setProblem } = useSaid<string>()
   const signOut = async () => {
     const answer = await client.logout()
     if (answer.refused) setProblem(sentenceFor(answer))
@@ -97,7 +100,9 @@ const NoInvitation = ({ isDead = false, wasShown = false }: { isDead?: boolean; 
   return (
     <Card footer={<SignInLink />}>
       <Heading text={words.title} focused={wasShown} />
-      <Notice kind={isDead ? 'error' : 'info'}>{isDead ? noLongerWorks : words.noLink}</Notice>
+      <Notice kind={isDead ? 'error' : 'info'} after={isDead && <HelpLink />}>
+        {isDead ? noLongerWorks : words.noLink}
+      </Notice>
     </Card>
   )
 }

@@ -1,4 +1,12 @@
-import { type LoginNotice, loginNotices, type ProviderButton, providerParameter } from '#contract/pages.js'
+import { useState } from 'preact/hooks'
+import {
+  type LoginNotice,
+  loginNotices,
+  mailTokenName,
+  type ProviderButton,
+  type PublicReason,
+  providerParameter,
+} from '#contract/pages.js'
 import { providerPath } from '#contract/provider-paths.js'
 import { applicationToReturnTo } from '../browser/applications.js'
 import { client } from '../browser/client.js'
@@ -18,43 +26,70 @@ import { Card } from '../components/card.js'
 import { ContinuesTo } from '../components/continues-to.js'
 import { Field } from '../components/field.js'
 import { Form, type Values } from '../components/form.js'
+import { HelpLink } from '../components/help-link.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
 import { ProviderButtons } from '../components/provider-buttons.js'
 import { SendAgain } from '../components/send-again.js'
+import { useLinkToken } from '../hooks/link-token.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { useVisitor } from '../hooks/visitor.js'
+import { MailLogin, type MailLoginProps } from '../mail-login/mail-login.js'
+import { keepMailStage, keptMailStage, type MailStage } from '../mail-login/mail-stage.js'
+import { MailedSignInLink } from '../mail-login/mailed-link.js'
 import { PasskeySignIn } from '../passkeys/passkey-sign-in.js'
 import { fill } from '../words/format.js'
-import { providerErrorFor, useProblems } from '../words/refusals.js'
+import { useWithOtherWays } from '../words/other-ways.js'
+import { providerErrorFor, reasonAsksForHelp, useProblems } from '../words/refusals.js'
 
-const Login = () => {
-  const words = useWords('login')
-  const common = useWords('common')
-  const { registration } = useSettings()
-  const returnTo = returnToInAddress() ?? returnToBeforeProvider()
-  const asked = useAskedProvider()
-  const problemsOf = useProblems({ invalid_credentials: 'password' })
+export const Login = () => {
+  const token = useLinkToken(mailTokenName)
+  const { mailSignIn } = useSettings()
+  const returnTo = returnToInAddress() ?? (token === undefined ? returnToBeforeProvider() : storedReturnTo())
+  const [mailStage, setMailStage] = useState(keptMailStage)
+  const [usedToken, setUsedToken] = useState<string>()
   const visitor = useVisitor(() => redirectAfterSignIn(returnTo))
 
   /** To the page that was asked for, or to what the sign-in still needs. */
-  const enter = (answered: object) => {
+  const onEntered = (answered: object) => {
     forgetTyped()
+    keepMailStage(undefined)
     if ('next' in answered) location.assign(withReturnTo('/second-factor', returnTo))
     else redirectAfterSignIn(returnTo)
     return undefined
   }
+  const onStage = (stage: MailStage | undefined) => {
+    setUsedToken(token)
+    keepMailStage(stage)
+    setMailStage(stage)
+  }
+  const ways = { returnTo, onEntered, onStage }
+
+  if (visitor !== 'signed-out') return <LoadingCard />
+  if (mailSignIn && token !== undefined && token !== usedToken)
+    return <MailedSignInLink key={token} token={token} {...ways} />
+  return mailSignIn && mailStage ? <MailLogin stage={mailStage} {...ways} /> : <AllWays {...ways} />
+}
+
+const AllWays = ({ returnTo, onEntered, onStage }: Omit<MailLoginProps, 'stage'>) => {
+  const words = useWords('login')
+  const common = useWords('common')
+  const { registration, mailSignIn } = useSettings()
+  const asked = useAskedProvider()
+  const problemsOf = useProblems({ invalid_credentials: 'password' })
+  const withOtherWays = useWithOtherWays()
+
   const submit = async ({ username = '', password = '' }: Values) => {
     const answer = await client.login({ username: username.trim(), password })
-    if (!answer.refused) return enter(answer.value)
+    if (!answer.refused) return onEntered(answer.value)
     const problems = problemsOf(answer)
+    if (answer.refused === 'too_many_logins') return withOtherWays(problems, { reset: true })
     if (answer.refused !== 'email_not_confirmed') return problems
     storeReturnTo(returnTo)
     storeEmail(username.includes('@') ? username.trim() : undefined)
     return { ...problems, offer: <ConfirmEmail returnTo={returnTo} /> }
   }
 
-  if (visitor !== 'signed-out') return <LoadingCard />
   return (
     <Card footer={registration !== 'closed' ? <ToRegistration returnTo={returnTo} /> : undefined}>
       {/* A greeting does not fit to a message that the visitor is signed out, or could not be signed in. */}
@@ -64,7 +99,7 @@ const Login = () => {
       <Form submitLabel={words.submit} onSubmit={submit}>
         <Field
           name="username"
-          label={words.identifier}
+          label={common.identifier}
           autoComplete="username webauthn"
           defaultValue={loginTypedBefore()}
           onInput={keepTypedLogin}
@@ -75,7 +110,14 @@ const Login = () => {
           <a href={withReturnTo('/forgot-password', returnTo)}>{common.forgotPassword}</a>
         </p>
       </Form>
-      <PasskeySignIn onSignedIn={enter} />
+      <PasskeySignIn onSignedIn={onEntered} />
+      {mailSignIn && (
+        <div class="other-way">
+          <Button look="quiet" onPress={() => onStage({ at: 'ask' })}>
+            {words.byMail}
+          </Button>
+        </div>
+      )}
       <ProviderButtons returnTo={returnTo} focused={asked?.id} />
       {queryValue('notice') === ('other_account' satisfies LoginNotice) && (
         <Button look="quiet" onPress={() => redirectAfterSignIn(returnTo)}>
@@ -128,7 +170,15 @@ const AddressNotice = ({ asked, returnTo }: NoticeProps) => {
   const error = queryValue('error')
   const notice = queryValue('notice')
   if (error !== undefined) {
-    return <Notice kind="error">{providerErrorFor(error, queryValue('reason'), providers, common)}</Notice>
+    const reason = queryValue('reason')
+    const sentence = providerErrorFor(error, reason, providers, common)
+    // What the visitor has decided is no error.
+    const kind = reason === ('cancelled' satisfies PublicReason) ? 'info' : 'error'
+    return (
+      <Notice kind={kind} after={reasonAsksForHelp(reason) && <HelpLink />}>
+        {sentence}
+      </Notice>
+    )
   }
   if (asked) return <Notice kind="info">{fill(askedProvider, { provider: asked.name })}</Notice>
   const known = loginNotices.find((each) => each === notice)
@@ -139,4 +189,7 @@ const AddressNotice = ({ asked, returnTo }: NoticeProps) => {
   return <Notice kind={isSuccess ? 'success' : 'info'}>{notices[known]}</Notice>
 }
 
-mount(Login)
+/** The short address that a device shows. */
+const devicePath = /^#device(?:=(.*))?$/.exec(location.hash)
+if (devicePath) location.replace(`/api/auth/device${devicePath[1] ? `#${devicePath[1]}` : ''}`)
+else mount(Login)

@@ -3,17 +3,20 @@ import { redirectAfterSignIn, returnToInAddress, withReturnTo } from '../browser
 import { Card } from '../components/card.js'
 import { ContinuesTo } from '../components/continues-to.js'
 import { Heading } from '../components/heading.js'
+import { HelpLink } from '../components/help-link.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
 import { ProviderButtons } from '../components/provider-buttons.js'
 import { RegisterForm } from '../components/register-form.js'
 import { useSettings, useWords } from '../hooks/settings.js'
+import { useSteps } from '../hooks/steps.js'
 import { useVisitor } from '../hooks/visitor.js'
 
-const Register = () => {
+export const Register = () => {
   const words = useWords('register')
   const { registration, providers } = useSettings()
   const returnTo = returnToInAddress()
+  const steps = useSteps(1, 3)
   const visitor = useVisitor(() => redirectAfterSignIn(returnTo))
   if (visitor !== 'signed-out') return <LoadingCard />
   const invited = providers.length > 0 ? `${words.invited} ${words.invitedProviders}` : words.invited
@@ -25,12 +28,17 @@ const Register = () => {
         </>
       }
     >
-      <Heading text={registration === 'closed' ? words.closedHeading : words.heading} />
+      <Heading
+        text={registration === 'closed' ? words.closedHeading : words.heading}
+        step={registration === 'open' ? steps : undefined}
+      />
       <ContinuesTo returnTo={returnTo} />
       {registration === 'open' ? (
         <RegisterForm />
       ) : (
-        <Notice kind="info">{registration === 'closed' ? words.closed : invited}</Notice>
+        <Notice kind="info" after={registration === 'closed' && <HelpLink />}>
+          {registration === 'closed' ? words.closed : invited}
+        </Notice>
       )}
       {registration !== 'closed' && <ProviderButtons returnTo={returnTo} isOnlyWay={registration !== 'open'} />}
     </Card>

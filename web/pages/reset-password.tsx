@@ -1,14 +1,17 @@
-import type { NamedApplication } from '#contract/schemas.js'
+import { useEffect, useState } from 'preact/hooks'
+import type { NamedApplication, SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
 import { applicationToReturnTo } from '../browser/applications.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import {
   forgetToken,
+  redirectAfterSignIn,
   reloadInAskedLanguage,
   storedReturnTo,
   storeReturnTo,
   withReturnTo,
 } from '../browser/navigation.js'
+import { forgetTyped } from '../browser/typed-values.js'
 import { Card } from '../components/card.js'
 import { ContinuesTo } from '../components/continues-to.js'
 import { Form, type Values } from '../components/form.js'
@@ -18,9 +21,11 @@ import { HiddenUsername } from '../components/hidden-username.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { NewPasswordField } from '../components/new-password-field.js'
 import { Notice } from '../components/notice.js'
+import { WayOut } from '../components/way-out.js'
 import { useLinkToken } from '../hooks/link-token.js'
 import { isDeadLink, useMailedLink } from '../hooks/mailed-link.js'
 import { useWords } from '../hooks/settings.js'
+import { fill } from '../words/format.js'
 import { useNewPasswordProblems } from '../words/passwords.js'
 
 const ResetPassword = () => {
@@ -31,10 +36,9 @@ const ResetPassword = () => {
 /** Without a link, or with one that does not work. `wasShown`: it replaces the form. */
 const NewLink = ({ isDead = false, wasShown = false }: { isDead?: boolean; wasShown?: boolean }) => {
   const words = useWords('reset-password')
-  const common = useWords('common')
   const { invalid_link: expired } = useWords('refusals')
   return (
-    <Card footer={<a href={withReturnTo('/login', storedReturnTo())}>{common.backToLogin}</a>}>
+    <Card footer={<WayOut returnTo={storedReturnTo()} />}>
       <Heading text={isDead ? words.deadLink : words.heading} focused={wasShown} />
       <Notice kind={isDead ? 'error' : 'info'}>{isDead ? `${expired} ${words.newerMail}` : words.noLink}</Notice>
       <a class="button primary" href={withReturnTo('/forgot-password', storedReturnTo())}>
@@ -57,6 +61,28 @@ const ChangedElsewhere = ({ application }: { application: NamedApplication }) =>
   )
 }
 
+/** To the page that was asked for, to what the sign-in still needs, or to a sign-in, if the account has changed meanwhile. */
+const leave = (answered: SignedIn | SecondFactorNeeded | undefined) => {
+  const returnTo = storedReturnTo()
+  storeReturnTo(undefined)
+  forgetToken()
+  forgetTyped()
+  if (answered === undefined) location.replace(withReturnTo('/login?notice=password_reset', returnTo))
+  else if ('next' in answered) location.replace(withReturnTo('/second-factor', returnTo))
+  else redirectAfterSignIn(returnTo)
+}
+
+/** For a visitor who has another account open here: it is not left without a word. */
+const ReplacesSession = ({ username }: { username: string }) => {
+  const { replacesSession } = useWords('reset-password')
+  const [other, setOther] = useState<string>()
+  useEffect(() => {
+    void client.me().then((caller) => caller.refused || setOther(caller.value.user.username))
+  }, [])
+  if (other === undefined || other === username) return null
+  return <Notice kind="info">{fill(replacesSession, { other, username })}</Notice>
+}
+
 /** Checks the link before the user chooses a password in vain. Without an answer the form is shown. */
 const ByLink = ({ token }: { token: string }) => {
   const words = useWords('reset-password')
@@ -68,7 +94,8 @@ const ByLink = ({ token }: { token: string }) => {
   const elsewhere = applicationToReturnTo(storedReturnTo()) === undefined ? found?.application : undefined
 
   const submit = async ({ password = '' }: Values) => {
-    const answer = await client.confirmReset({ token, password })
+    // In another browser than the one that the application waits in, a session is of no use.
+    const answer = await client.confirmReset({ token, password, signIn: elsewhere === undefined })
     if (answer.refused && !isDeadLink(answer.refused)) return problemsOf(answer)
     if (answer.refused) {
       endWith('dead')
@@ -78,10 +105,7 @@ const ByLink = ({ token }: { token: string }) => {
       endWith('done')
       return undefined
     }
-    const returnTo = storedReturnTo()
-    storeReturnTo(undefined)
-    forgetToken()
-    location.replace(withReturnTo('/login?notice=password_reset', returnTo))
+    leave(answer.value)
     return undefined
   }
 
@@ -90,9 +114,10 @@ const ByLink = ({ token }: { token: string }) => {
   if (!isKnown) return <LoadingCard />
   return (
     <Card footer={<a href={withReturnTo('/login', storedReturnTo())}>{common.backToLogin}</a>}>
-      <Heading text={words.heading} />
+      <Heading text={found ? fill(words.headingFor, { username: found.username }) : words.heading} />
       <p class="lead">{words.lead}</p>
       <ContinuesTo returnTo={storedReturnTo()} elsewhere={elsewhere} />
+      {found && !elsewhere && <ReplacesSession username={found.username} />}
       <Form submitLabel={words.submit} onSubmit={submit}>
         {found && <HiddenUsername username={found.username} />}
         <NewPasswordField name="password" label={passwordWords.newPassword} focused />

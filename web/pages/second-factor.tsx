@@ -8,7 +8,7 @@ import { mount } from '../browser/mount.js'
 import { redirectAfterSignIn, returnToInAddress, withReturnTo } from '../browser/navigation.js'
 import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
-import { CodeField } from '../components/code-field.js'
+import { SendingCodeField } from '../components/code-field.js'
 import { ContinuesTo } from '../components/continues-to.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
@@ -31,11 +31,11 @@ import { useProblems, useSentences } from '../words/refusals.js'
 const SecondFactor = () => {
   const sentenceFor = useSentences()
   const returnTo = returnToInAddress()
-  const [failure, setFailure] = useState<string>()
+  const [failure, setFailure] = useState<Refusal>()
   /** A user who is signed in already has nothing to do here. */
-  const endOrLeave = async (sentence: string) => {
+  const endOrLeave = async (refusal: Refusal) => {
     const caller = await client.me()
-    if (caller.refused) setFailure(sentence)
+    if (caller.refused) setFailure(refusal)
     else redirectAfterSignIn(returnTo)
   }
   const {
@@ -44,11 +44,11 @@ const SecondFactor = () => {
     load,
   } = useAnswer(client.checkSecondFactor, (refusal) => {
     const isOver = refusal.refused === 'challenge_over'
-    if (isOver) void endOrLeave(sentenceFor(refusal))
+    if (isOver) void endOrLeave(refusal)
     return isOver
   })
 
-  if (failure !== undefined) return <Over sentence={failure} returnTo={returnTo} />
+  if (failure !== undefined) return <Over sentence={sentenceFor(failure)} returnTo={returnTo} />
   if (unasked) return <PageNotLoaded refused={unasked} returnTo={returnTo} onTryAgain={load} />
   if (!waiting) return <LoadingCard />
   const goOn = (answered: object) => {
@@ -57,7 +57,7 @@ const SecondFactor = () => {
   }
   const endIfExpired = (refusal: Refusal) => {
     const isOver = refusal.refused === 'challenge_over'
-    if (isOver) setFailure(sentenceFor(refusal))
+    if (isOver) setFailure(refusal)
     return isOver
   }
   const Step = steps[waiting.next]
@@ -90,7 +90,7 @@ const Code = ({ waiting, returnTo, onAnswered, endIfExpired }: SignInStepProps) 
 
   return (
     <Card footer={<a href={withReturnTo('/login', returnTo)}>{useWords('common').backToLogin}</a>}>
-      <Heading text={words.heading} />
+      <Heading text={byRecoveryCode ? words.recoveryHeading : words.heading} />
       <p class="lead" aria-live="polite">
         {byRecoveryCode ? words.recoveryLead : words.lead}
         {byRecoveryCode && waiting.trustDevice && ` ${words.notTrusted}`}
@@ -98,24 +98,27 @@ const Code = ({ waiting, returnTo, onAnswered, endIfExpired }: SignInStepProps) 
       <ContinuesTo returnTo={returnTo} />
       {/* Another form each time, so that a message about the one code is not shown for the other. */}
       <Form key={String(byRecoveryCode)} submitLabel={words.submit} onSubmit={submit}>
+        {/* Before the code, which is sent by itself. */}
+        {waiting.trustedFor !== null && !byRecoveryCode && <TrustDevice seconds={waiting.trustedFor} />}
         {byRecoveryCode ? (
           <Field name="code" label={words.recoveryCode} autoComplete="off" maxLength={64} code focused="chosen" />
         ) : (
-          <CodeField
+          <SendingCodeField
             label={words.code}
-            inputMode="numeric"
+            hint={words.codeHint}
             // A recovery code that is pasted here works too.
             maxLength={64}
             focused={byRecoveryCode === undefined ? true : 'chosen'}
           />
         )}
-        {waiting.trustedFor !== null && !byRecoveryCode && <TrustDevice seconds={waiting.trustedFor} />}
       </Form>
       {waiting.methods.includes('passkey') && <ByPasskey onAnswered={onAnswered} />}
       {waiting.methods.includes('recovery_code') && (
-        <Button look="quiet" onPress={() => setByRecoveryCode(!byRecoveryCode)}>
-          {byRecoveryCode ? words.useApp : words.useRecoveryCode}
-        </Button>
+        <div class="other-way">
+          <Button onPress={() => setByRecoveryCode(!byRecoveryCode)}>
+            {byRecoveryCode ? words.useApp : words.useRecoveryCode}
+          </Button>
+        </div>
       )}
     </Card>
   )

@@ -8,6 +8,7 @@ import { tabStorage } from '../browser/storage.js'
 import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
 import { Heading } from '../components/heading.js'
+import { HelpLink } from '../components/help-link.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
 import { PageNotLoaded } from '../components/page-not-loaded.js'
@@ -73,7 +74,7 @@ const NoAccess = () => {
     <Card>
       <Heading text={words.noAccessHeading} />
       <p class="lead">
-        <strong>{fill(words.signedInAs, { username: caller.user.username })}</strong> {words.noAccess}
+        <strong>{fill(words.signedInAs, { username: caller.user.username })}</strong> {words.noAccess} <HelpLink />
       </p>
       <div class="other-way">
         <a class="button primary" href={otherAccount} onClick={toOtherAccount}>

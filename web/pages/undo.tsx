@@ -1,5 +1,5 @@
 import { type Language, languageName } from '#contract/languages.js'
-import type { UndoState } from '#contract/schemas.js'
+import type { UndoState } from '#contract/mailed-links.js'
 import { isUndoOfEmail } from '#contract/undo-tokens.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
@@ -49,6 +49,36 @@ const nameOf = ({ username, changesBack: { username: former } }: UndoState, word
 const removesSomething = ({ removes }: UndoState) =>
   removes.totp || removes.recoveryCodes || removes.passkeys.length > 0 || removes.providers.length > 0
 
+/** What a thief may have added before the days that were taken back. */
+const remainsOf = ({ keeps }: UndoState, words: Words['undo']['keeps']) => [
+  ...(keeps.totp ? [words.totp] : []),
+  ...keeps.passkeys.map((name) => fill(words.passkey, { name })),
+  ...keeps.providers.map((name) => fill(words.provider, { name })),
+  ...(keeps.name === null ? [] : [fill(words.name, { name: keeps.name })]),
+  words.mailbox,
+]
+
+const Done = ({ state }: { state: UndoState | undefined }) => {
+  const words = useWords('undo')
+  const text = state?.disabled ? words.doneDisabled : words.done
+  const remains = state ? remainsOf(state, words.keeps) : []
+  return (
+    <MessageCard heading={words.doneHeading} kind="success" text={text} focused asks={state?.disabled === true}>
+      <p class="lead">{words.keeps.lead}</p>
+      <ul class="points">
+        {remains.map((sentence) => (
+          <li key={sentence}>{sentence}</li>
+        ))}
+      </ul>
+      {state?.disabled === false && (
+        <a class="button primary" href="/login">
+          {words.keeps.signIn}
+        </a>
+      )}
+    </MessageCard>
+  )
+}
+
 const ByLink = ({ token }: { token: string }) => {
   const words = useWords('undo')
   const { newPassword } = useWords('password')
@@ -65,22 +95,21 @@ const ByLink = ({ token }: { token: string }) => {
 
   if (ending === 'dead')
     return (
-      <MessageCard heading={words.deadHeading} kind="error" text={words.deadLink} focused={found !== undefined}>
+      <MessageCard heading={words.deadHeading} kind="error" text={words.deadLink} focused={found !== undefined} asks>
         <a class="button primary" href="/forgot-password">
           {words.newPassword}
         </a>
       </MessageCard>
     )
   if (ending === 'done') {
-    const text = found?.disabled ? words.doneDisabled : words.done
-    return <MessageCard heading={words.doneHeading} kind="success" text={text} focused />
+    return <Done state={found} />
   }
   if (unasked) return <PageNotLoaded refused={unasked} onTryAgain={load} />
   if (!found) return <LoadingCard />
   const effects = effectsOf(found, words.effects, language)
   return (
     <Card>
-      <Heading text={words.heading} />
+      <Heading text={words.title} />
       <p class="lead">{fill(words.lead, { username: nameOf(found, words) })}</p>
       <ul class="points">
         {effects.map((sentence, at) => (

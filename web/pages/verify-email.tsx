@@ -1,7 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
+import { withoutGroups } from '#contract/code-groups.js'
+import type { LinkState } from '#contract/mailed-links.js'
 import type { RefusalCode } from '#contract/refusals.js'
-import type { LinkState, NamedApplication, SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
+import type { NamedApplication, SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
 import { applicationToReturnTo } from '../browser/applications.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
@@ -10,12 +12,15 @@ import {
   redirectAfterSignIn,
   reloadInAskedLanguage,
   returnToInAddress,
+  secondFactorPath,
   storedEmail,
   storedReturnTo,
   storeEmail,
   storeReturnTo,
   withReturnTo,
+  wrongAddressPath,
 } from '../browser/navigation.js'
+import { forgetTyped } from '../browser/typed-values.js'
 import { Card } from '../components/card.js'
 import { CodeField } from '../components/code-field.js'
 import { ContinuesTo } from '../components/continues-to.js'
@@ -23,6 +28,7 @@ import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { GoBack } from '../components/go-back.js'
 import { Heading } from '../components/heading.js'
+import { HelpLink } from '../components/help-link.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { MailIcon } from '../components/mail-icon.js'
 import { Notice } from '../components/notice.js'
@@ -31,8 +37,9 @@ import { useLinkToken } from '../hooks/link-token.js'
 import { useMailedLink } from '../hooks/mailed-link.js'
 import { usePendingRegistration } from '../hooks/pending-registration.js'
 import { useSettings, useWords } from '../hooks/settings.js'
+import { useSteps } from '../hooks/steps.js'
 import { fill } from '../words/format.js'
-import { useProblems } from '../words/refusals.js'
+import { asksForHelp, useProblems } from '../words/refusals.js'
 
 type Result = keyof typeof results
 
@@ -124,7 +131,7 @@ const ConfirmForm = ({ token, link, elsewhere, onResult }: ConfirmProps) => {
 
   return (
     <Card footer={asksPassword ? wayOut : undefined}>
-      <Heading text={words.heading} />
+      <Heading text={words.heading} step={useSteps(2, 3)} />
       {link.newerMail && <Notice kind="info">{words.newerMail}</Notice>}
       <p class="lead" aria-live="polite">
         {asksPassword ? words.otherBrowser : words.pressToConfirm}
@@ -173,10 +180,11 @@ const ByCode = () => {
     applicationToReturnTo(returnTo) === undefined ? finish(returnTo) : setResult('confirmed_signed_in'),
   )
   const noTriesLeft = triesUsedUp || !codeUsable
+  const steps = useSteps(2, 3)
   const sentence = email === undefined ? words.sent : fill(words.sentTo, { email })
 
   const submit = async ({ code = '' }: Values): Promise<Problems | undefined> => {
-    const typed = code.replace(/[\s-]/g, '').toUpperCase()
+    const typed = withoutGroups(code)
     if (typed.length !== 8) return { fields: { code: [words.codeShape] } }
     const answer = await client.verifyEmail({ code: typed })
     if (!answer.refused) return continueSignIn(answer.value, returnTo)
@@ -196,7 +204,7 @@ const ByCode = () => {
       <span class="heading-icon">
         <MailIcon />
       </span>
-      <Heading text={words.checkMail} lead={noTriesLeft ? undefined : sentence} focused={!noTriesLeft} />
+      <Heading text={words.checkMail} lead={noTriesLeft ? undefined : sentence} focused={!noTriesLeft} step={steps} />
       <ContinuesTo returnTo={returnTo} />
       {noTriesLeft ? (
         <Notice kind="error" focused={triesUsedUp}>
@@ -223,7 +231,7 @@ const WrongAddress = ({ returnTo }: { returnTo: string | undefined }) => {
   if (useSettings().registration !== 'open') return null
   return (
     <p class="card-note">
-      {words.wrongAddress} <a href={withReturnTo('/register', returnTo)}>{words.registerAgain}</a>
+      {words.wrongAddress} <a href={withReturnTo(wrongAddressPath, returnTo)}>{words.correctAddress}</a>
     </p>
   )
 }
@@ -232,7 +240,7 @@ const CodeForm = ({ onSubmit }: { onSubmit: (values: Values) => Promise<Problems
   const words = useWords('verify-email')
   return (
     <Form submitLabel={words.submitCode} onSubmit={onSubmit}>
-      <CodeField label={words.code} hint={words.codeHint} maxLength={12} />
+      <CodeField label={words.code} hint={words.codeHint} maxLength={32} />
     </Form>
   )
 }
@@ -252,7 +260,9 @@ const ResultCard = ({ result, returnTo, elsewhere }: ResultProps) => {
   return (
     <Card footer={footer}>
       <Heading text={words.headings[result]} />
-      <Notice kind={kind}>{sentences[result]}</Notice>
+      <Notice kind={kind} after={asksForHelp(result) && <HelpLink />}>
+        {sentences[result]}
+      </Notice>
       {needsInvitation && <p class="card-note">{words.inviteAgain}</p>}
       <ContinuesTo returnTo={returnTo} />
       {goesBack && <GoBack application={elsewhere} />}
@@ -296,6 +306,7 @@ const forgetRegistration = () => {
   forgetToken()
   storeReturnTo(undefined)
   storeEmail(undefined)
+  forgetTyped()
 }
 
 const finish = (returnTo: string | undefined) => {
@@ -306,7 +317,7 @@ const finish = (returnTo: string | undefined) => {
 /** The user is signed in, or has to add a second factor first. */
 const continueSignIn = (answer: SignedIn | SecondFactorNeeded, returnTo: string | undefined) => {
   forgetRegistration()
-  if ('next' in answer) location.replace(withReturnTo('/second-factor', returnTo))
+  if ('next' in answer) location.replace(withReturnTo(secondFactorPath(3), returnTo))
   else redirectAfterSignIn(returnTo)
   return undefined
 }

@@ -1,9 +1,9 @@
-import { useState } from 'preact/hooks'
 import type { Answer, PasskeyCredential, PasskeyRequestOptions, Refusal } from '#client/client.js'
 import { Button } from '../components/button.js'
 import { KeyIcon } from '../components/icons.js'
 import { Notice } from '../components/notice.js'
 import { leaving } from '../hooks/busy.js'
+import { useSaid } from '../hooks/said.js'
 import { useWords } from '../hooks/settings.js'
 import { useSentences } from '../words/refusals.js'
 import { getPasskey, passkeySupport } from './ceremonies.js'
@@ -20,7 +20,7 @@ type Props = {
 export const PasskeyButton = ({ look = 'plain', options, prove, onAsk }: Props) => {
   const words = useWords('passkeys')
   const sentenceFor = useSentences()
-  const [problem, setProblem] = useState<{ kind: 'error' | 'info'; text: string }>()
+  const { said: problem, say: setProblem } = useSaid<{ kind: 'error' | 'info'; text: string }>()
   if (passkeySupport() !== 'yes') return null
 
   const ask = async () => {

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { PasskeyCredential } from '#client/client.js'
 import { client } from '../browser/client.js'
 import { Notice } from '../components/notice.js'
+import { useSaid } from '../hooks/said.js'
 import { useSentences } from '../words/refusals.js'
 import { usePasskeysInAutofill } from './autofill.js'
 import { PasskeyButton } from './passkey-button.js'
@@ -10,7 +11,7 @@ import { PasskeyButton } from './passkey-button.js'
 export const PasskeySignIn = ({ onSignedIn }: { onSignedIn: (answered: object) => void }) => {
   const sentenceFor = useSentences()
   const [isAsking, setAsking] = useState(false)
-  const [problem, setProblem] = useState<string>()
+  const { said: problem, say: setProblem } = useSaid<string>()
   const signIn = async (credential: PasskeyCredential) => {
     const answer = await client.passkeyLogin({ credential })
     if (answer.refused) return answer

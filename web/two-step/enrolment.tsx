@@ -1,17 +1,21 @@
 import { useState } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
-import type { TotpBegun } from '#contract/schemas.js'
+import type { SecondFactorNeeded, TotpBegun } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
-import { withReturnTo } from '../browser/navigation.js'
+import { lastStepInAddress, withReturnTo } from '../browser/navigation.js'
+import { askService } from '../browser/page-calls.js'
 import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
 import { ContinuesTo } from '../components/continues-to.js'
-import { Form, type Problems } from '../components/form.js'
+import { Field } from '../components/field.js'
+import { Form, type Problems, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
 import { KeyIcon } from '../components/icons.js'
 import { Notice } from '../components/notice.js'
 import { leaving } from '../hooks/busy.js'
+import { useSaid } from '../hooks/said.js'
 import { useWords } from '../hooks/settings.js'
+import { useSteps } from '../hooks/steps.js'
 import type { SignInStepProps } from '../last-steps/sign-in-step.js'
 import { makePasskey, passkeySupport } from '../passkeys/ceremonies.js'
 import { MailedCode } from '../step-up/mailed-code.js'
@@ -26,7 +30,9 @@ export const Enrolment = ({ waiting, returnTo, onAnswered, endIfExpired }: SignI
   const words = useWords('enrolment')
   const common = useWords('common')
   const [needsMail, setNeedsMail] = useState(waiting.mailedCodeRequired)
+  const [needsPassword, setNeedsPassword] = useState(waiting.passwordRequired)
   const [totp, setTotp] = useState<TotpBegun>()
+  const steps = useSteps(lastStepInAddress())
   const [saving, setSaving] = useState<{ codes: string[]; added: object }>()
   /** At the first step the focus stays where the browser has it. */
   const [isFirst, setFirst] = useState(true)
@@ -41,13 +47,21 @@ export const Enrolment = ({ waiting, returnTo, onAnswered, endIfExpired }: SignI
   const problemsUnlessExpired = (refusal: Refusal) => (endIfExpired(refusal) ? undefined : problemsOf(refusal))
 
   if (saving) return <SaveCodes {...saving} returnTo={returnTo} onDone={() => onAnswered(saving.added)} />
-  const heading = needsMail ? words.heading : totp ? words.appHeading : words.chooseHeading
+  const heading = needsPassword
+    ? words.passwordHeading
+    : needsMail
+      ? words.heading
+      : totp
+        ? words.appHeading
+        : words.chooseHeading
   return (
     <Card footer={<a href={withReturnTo('/login', returnTo)}>{common.backToLogin}</a>}>
       {/* A new one for each step: it gets the focus, because the form of the step before is gone. */}
-      <Heading key={heading} text={heading} focused={!isFirst} />
+      <Heading key={heading} text={heading} focused={!isFirst} step={steps} />
       <ContinuesTo returnTo={returnTo} />
-      {needsMail ? (
+      {needsPassword ? (
+        <ByPassword onEntered={() => toNextStep(setNeedsPassword)(false)} endIfExpired={endIfExpired} />
+      ) : needsMail ? (
         <ByMail onEntered={() => toNextStep(setNeedsMail)(false)} endIfExpired={endIfExpired} />
       ) : totp ? (
         <>
@@ -77,6 +91,27 @@ const SaveCodes = ({ codes, added, returnTo, onDone }: SaveProps) => (
     <RecoveryCodes codes={codes} username={usernameIn(added)} onDone={onDone} />
   </Card>
 )
+
+/** After a sign-in by mail. */
+const ByPassword = ({ onEntered, endIfExpired }: Pick<SignInStepProps, 'endIfExpired'> & { onEntered: () => void }) => {
+  const words = useWords('enrolment')
+  const { password: label } = useWords('common')
+  const problemsOf = useProblems({ wrong_current_password: 'password' })
+  const submit = async ({ password = '' }: Values): Promise<Problems | undefined> => {
+    const answer = await askService<SecondFactorNeeded>('second-factor/password', { password })
+    if (answer.refused) return endIfExpired(answer) ? undefined : problemsOf(answer)
+    onEntered()
+    return undefined
+  }
+  return (
+    <>
+      <p>{words.passwordLead}</p>
+      <Form submitLabel={words.passwordSubmit} onSubmit={submit}>
+        <Field name="password" label={label} type="password" autoComplete="current-password" focused="chosen" />
+      </Form>
+    </>
+  )
+}
 
 const ByMail = ({ onEntered, endIfExpired }: Pick<SignInStepProps, 'endIfExpired'> & { onEntered: () => void }) => {
   const words = useWords('enrolment')
@@ -125,7 +160,7 @@ const Choice = ({ onAnswered, onTotp, endIfExpired }: AddProps & { onTotp: (totp
 const ByPasskey = ({ onAnswered, endIfExpired }: AddProps) => {
   const words = useWords('passkeys')
   const sentenceFor = useSentences()
-  const [problem, setProblem] = useState<string>()
+  const { said: problem, say: setProblem } = useSaid<string>()
 
   const sentenceUnlessExpired = (refusal: Refusal) => (endIfExpired(refusal) ? undefined : sentenceFor(refusal))
   const add = async () => {

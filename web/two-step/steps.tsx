@@ -1,9 +1,11 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { Answer, Refusal } from '#client/client.js'
 import type { TotpBegun } from '#contract/schemas.js'
+import { saveFile } from '../browser/save-file.js'
 import { Announced } from '../components/announced.js'
 import { Button } from '../components/button.js'
 import { CodeField } from '../components/code-field.js'
+import { CopyButton } from '../components/copy-button.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fullDate } from '../words/dates.js'
@@ -33,16 +35,19 @@ export const AddApp = <Added,>({ totp, confirm, onAdded, problemsOf }: AddProps<
 
   return (
     <>
-      <p class="panel-lead">{words.scan}</p>
+      <p class="panel-lead">
+        {words.scan} {words.apps}
+      </p>
       <img class="qr-code" src={`data:image/svg+xml,${encodeURIComponent(totp.qr)}`} alt={words.qrAlt} />
       <p class="panel-lead">
         {words.secret} <code class="secret">{totp.secret.replaceAll(/(.{4})(?=.)/g, '$1 ')}</code>
       </p>
-      <p class="panel-lead">
-        <a class="button" href={totp.uri}>
+      <div class="button-row panel-lead">
+        <CopyButton text={totp.secret} label={words.copySecret} copied={words.copied} />
+        <a class="button on-phones" href={totp.uri}>
           {words.openApp}
         </a>
-      </p>
+      </div>
       <Form submitLabel={words.confirm} onSubmit={submit}>
         <CodeField label={words.code} inputMode="numeric" maxLength={12} />
       </Form>
@@ -50,39 +55,51 @@ export const AddApp = <Added,>({ totp, confirm, onAdded, problemsOf }: AddProps<
   )
 }
 
-/** What the codes are for, for someone who finds the sheet years later. */
-const OnPaper = ({ username }: { username: string }) => {
+/** What the codes are for, for someone who finds them years later. */
+const useLabel = (username: string) => {
   const words = useWords('two-step')
   const { productName, locale } = useSettings()
-  return (
-    <div class="on-paper">
-      <p>
-        <strong>{fill(words.paperHeading, { product: productName })}</strong>
-      </p>
-      <p>
-        {location.host}: {username}, {fullDate(new Date().toISOString(), locale)}
-      </p>
-    </div>
-  )
+  return {
+    heading: fill(words.paperHeading, { product: productName }),
+    account: `${location.host}: ${username}, ${fullDate(new Date().toISOString(), locale)}`,
+  }
+}
+
+/** The codes are shown once, so the browser asks before a reload or a closed tab takes them away. */
+const useAskBeforeLeaving = () => {
+  const stop = useRef(new AbortController())
+  useEffect(() => {
+    addEventListener('beforeunload', (event) => event.preventDefault(), { signal: stop.current.signal })
+    return () => stop.current.abort()
+  }, [])
+  return () => stop.current.abort()
 }
 
 type CodesProps = { codes: string[]; username: string; isRenewed?: boolean; onDone: () => void }
 
-/** Shown once. On paper they stand alone, under the names of the site and the account. */
+/** Shown once. On paper and in a file they stand alone, under the names of the site and the account. */
 export const RecoveryCodes = ({ codes, username, isRenewed = false, onDone }: CodesProps) => {
   const words = useWords('two-step')
-  const [copied, setCopied] = useState(false)
-  const copy = async () => {
-    await navigator.clipboard.writeText(codes.join('\n')).then(
-      () => setCopied(true),
-      () => setCopied(false),
-    )
+  const { heading, account } = useLabel(username)
+  const stopAsking = useAskBeforeLeaving()
+  const finish = () => {
+    stopAsking()
+    onDone()
+  }
+  const download = () => {
+    const lines = [heading, account, '', ...codes, '']
+    saveFile(lines.join('\r\n'), `${location.hostname}-recovery-codes.txt`, 'text/plain;charset=utf-8')
   }
   return (
     <>
       {/* The codes are a list, which the user reads one by one. */}
       <Announced class="panel-lead" text={isRenewed ? words.newCodesLead : words.codesLead} />
-      <OnPaper username={username} />
+      <div class="on-paper">
+        <p>
+          <strong>{heading}</strong>
+        </p>
+        <p>{account}</p>
+      </div>
       <ul class="recovery-codes" aria-label={words.codesList}>
         {codes.map((code) => (
           <li key={code}>
@@ -91,9 +108,10 @@ export const RecoveryCodes = ({ codes, username, isRenewed = false, onDone }: Co
         ))}
       </ul>
       <div class="button-row">
-        <Button onPress={copy}>{copied ? words.copied : words.copy}</Button>
+        <Button onPress={download}>{words.download}</Button>
+        <CopyButton text={codes.join('\n')} label={words.copy} copied={words.copied} />
         <Button onPress={() => print()}>{words.print}</Button>
-        <Button look="primary" onPress={onDone}>
+        <Button look="primary" onPress={finish}>
           {words.saved}
         </Button>
       </div>

@@ -15,7 +15,7 @@ export const catalogue = Object.fromEntries(
 
 /** The parts of the catalogue that each page gets, its own first. */
 export const sections = {
-  login: ['login', 'common', 'refusals', 'passkeys'],
+  login: ['login', 'mail-login', 'common', 'refusals', 'passkeys', 'profile-fields'],
   register: ['register', 'common', 'refusals', 'password', 'profile-fields'],
   'verify-email': ['verify-email', 'common', 'refusals'],
   'forgot-password': ['forgot-password', 'common', 'refusals'],
@@ -32,6 +32,7 @@ export const sections = {
   ],
   'step-up': ['step-up', 'common', 'refusals', 'passkeys'],
   authorize: ['authorize', 'step-up', 'common', 'refusals', 'passkeys'],
+  device: ['device', 'authorize', 'step-up', 'common', 'refusals', 'passkeys'],
   'confirm-email': ['confirm-email', 'common', 'refusals'],
   'end-session': ['end-session', 'common', 'step-up', 'refusals'],
   undo: ['undo', 'common', 'refusals', 'password'],

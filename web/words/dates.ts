@@ -24,6 +24,10 @@ export const timeAgo = (moment: string, locale: string, now = Date.now()) => {
 export const fullDate = (moment: string, locale: string) =>
   new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(moment))
 
+/** With seconds and the zone: whoever compares it with a log has to know it. */
+export const zonedDate = (moment: string, locale: string) =>
+  new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'long' }).format(new Date(moment))
+
 /** With seconds, for names that must not be the same. */
 export const exactDate = (moment: string, locale: string) =>
   new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(moment))

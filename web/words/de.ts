@@ -6,6 +6,7 @@ export const de: Words = {
     noscript: 'Diese Seite benötigt JavaScript. Bitte schalten Sie es in Ihrem Browser ein.',
     email: 'E-Mail',
     username: 'Benutzername',
+    identifier: 'Benutzername oder E-Mail',
     usernameRule:
       'Bis zu 64 Buchstaben und Ziffern eines Alphabets, dazwischen auch Punkt, Unterstrich und Bindestrich.',
     password: 'Passwort',
@@ -23,12 +24,17 @@ export const de: Words = {
     pageNotLoaded: 'Die Seite konnte nicht geladen werden',
     oneMoment: 'Einen Moment …',
     tryAgain: 'Erneut versuchen',
+    getHelp: 'Hilfe erhalten',
     enterCode: 'Code aus der E-Mail eingeben',
     sendAgain: 'E-Mail erneut senden',
     sentAgain:
       'Eine neue E-Mail ist unterwegs, es sei denn, diese Adresse hat in der letzten Stunde schon fünf erhalten. Verwenden Sie dann die neueste.',
+    didYouMean: 'Meinten Sie {email}?',
+    useSuggested: '{email} übernehmen',
     forgotPassword: 'Passwort vergessen?',
     backToLogin: 'Zurück zur Anmeldung',
+    toAccount: 'Zu Ihrem Konto',
+    step: 'Schritt {at} von {of}',
     signOut: 'Abmelden',
     notSignedOut: 'Sie konnten nicht abgemeldet werden.',
     developmentMailbox: 'Entwicklungs-Postfach',
@@ -44,8 +50,10 @@ export const de: Words = {
     },
     providerErrors: {
       failed:
-        'Die Anmeldung mit {provider} hat nicht geklappt. Vielleicht wurde sie dort abgebrochen. Versuchen Sie es noch einmal oder melden Sie sich auf anderem Weg an: Dann können Sie {provider} auf Ihrer Kontoseite verbinden.',
+        'Die Anmeldung mit {provider} hat nicht geklappt. Versuchen Sie es noch einmal oder melden Sie sich auf anderem Weg an: Dann können Sie {provider} auf Ihrer Kontoseite verbinden.',
       reasons: {
+        cancelled:
+          'Sie haben die Anmeldung mit {provider} abgebrochen. Sie können es noch einmal versuchen oder sich auf anderem Weg anmelden.',
         no_email:
           '{provider} hat uns keine bestätigte E-Mail-Adresse übermittelt, daher konnten wir Sie nicht anmelden. Bestätigen Sie Ihre Adresse bei {provider} oder melden Sie sich auf anderem Weg an.',
         registration_closed:
@@ -59,6 +67,12 @@ export const de: Words = {
       },
       callback: 'Wir konnten die Anmeldung nicht abschließen. Bitte versuchen Sie es noch einmal.',
       unknown: 'Die Anmeldung hat nicht geklappt. Bitte versuchen Sie es noch einmal.',
+    },
+    otherWays: {
+      sentence: 'Sie können weiterhin {ways}.',
+      passkey: 'einen Passkey verwenden',
+      provider: 'mit {provider} fortfahren',
+      reset: 'per E-Mail ein neues Passwort wählen',
     },
   },
   refusals: {
@@ -95,12 +109,14 @@ export const de: Words = {
       'Bestätigen Sie zuerst Ihre E-Mail-Adresse. Der Link steht in der E-Mail, die wir Ihnen bei der Registrierung geschickt haben.',
 
     wrong_second_factor:
-      'Dieser Code funktioniert nicht. Jeder gilt nur einmal: Warten Sie auf den nächsten. Wenn auch der nicht funktioniert, prüfen Sie die Uhr Ihres Geräts.',
+      'Dieser Code funktioniert nicht. Prüfen Sie die sechs Ziffern, oder warten Sie auf die nächsten. Wenn auch das nicht hilft, prüfen Sie die Uhr Ihres Geräts.',
     challenge_over:
       'Diese Anmeldung hat zu lange gedauert oder ist schon abgeschlossen. Bitte melden Sie sich erneut an.',
     passkey_rejected:
       'Dieser Passkey funktioniert hier nicht. Versuchen Sie es noch einmal, oder auf einem anderen Weg.',
     too_many_passkeys: 'Ihr Konto hat schon so viele Passkeys wie möglich. Entfernen Sie zuerst einen.',
+    current_password_required: 'Geben Sie zuerst Ihr Passwort ein.',
+    other_browser: 'Gehen Sie zurück zu dem Fenster, in dem Sie begonnen haben, und geben Sie dort den Code ein.',
     mailed_code_required: 'Geben Sie zuerst den Code aus der E-Mail ein.',
     not_enrolling: 'Dieses Konto hat einen zweiten Schritt. Schließen Sie die Anmeldung damit ab.',
     last_factor: 'Ein zweiter Schritt ist hier Pflicht. Richten Sie einen anderen ein, bevor Sie diesen entfernen.',
@@ -152,6 +168,8 @@ export const de: Words = {
     mailed_code_void:
       'Dieser Code ist abgelaufen, oder alle fünf Versuche sind aufgebraucht. Bitte fordern Sie eine neue E-Mail an.',
 
+    unknown_device_code:
+      'Dieser Code ist nicht bekannt, wurde schon verwendet oder ist abgelaufen. Ihr Gerät kann einen neuen anzeigen.',
     unknown_application: 'Die Anwendung, die Sie hierher geschickt hat, ist hier nicht bekannt.',
     redirect_not_registered:
       'Die Anwendung möchte, dass Sie zu einer Adresse zurückkehren, die für sie nicht eingetragen ist. Zu Ihrer Sicherheit geht es dorthin nicht weiter.',
@@ -242,10 +260,10 @@ export const de: Words = {
   },
   login: {
     title: 'Anmelden',
-    heading: 'Will\u00adkommen zurück',
-    identifier: 'Benutzername oder E-Mail',
+    heading: 'Willkommen zurück',
     submit: 'Anmelden',
     keepAccount: 'Beim angemeldeten Konto bleiben',
+    byMail: 'Mit E-Mail-Code anmelden',
     noAccount: 'Neu hier?',
     register: 'Konto anlegen',
     askedProvider:
@@ -275,6 +293,34 @@ export const de: Words = {
       'Um hier ein Konto anzulegen, brauchen Sie eine Einladung. Wenn Sie eine haben, öffnen Sie den Link in der E-Mail.',
     invitedProviders: 'Oder fahren Sie mit einem Anbieter fort, bei dem Sie die eingeladene Adresse verwenden.',
   },
+  'mail-login': {
+    heading: 'Mit E-Mail-Code anmelden',
+    lead: 'Wir schicken Ihnen einen Code und einen Link. Ein Passwort brauchen Sie nicht.',
+    send: 'E-Mail senden',
+    otherWay: 'Anders anmelden',
+    checkMail: 'Sehen Sie in Ihre E-Mails',
+    sentTo:
+      'Wir haben eine E-Mail an {email} geschickt. Geben Sie den Code hier ein, oder öffnen Sie den Link in diesem Browser.',
+    code: 'Code aus der E-Mail',
+    codeHint: '8 Zeichen, etwa U68K-3AC5',
+    codeShape: 'Bitte geben Sie den ganzen Code ein.',
+    triesLeft: 'Noch übrige Versuche: {count}.',
+    submit: 'Anmelden',
+    noMail: 'Keine E-Mail? Sehen Sie im Spam-Ordner nach, oder warten Sie eine Minute und senden Sie sie noch einmal.',
+    wrongAddress: 'Falsche Adresse?',
+    correctAddress: 'Korrigieren',
+    linkHeading: 'Anmelden',
+    linkLead: 'Drücken Sie den Knopf, um sich in diesem Browser anzumelden.',
+    elsewhereHeading: 'Zurück zu Ihrem ersten Fenster',
+    elsewhereWhy:
+      'Der Link funktioniert nur in dem Browser, in dem Sie die E-Mail angefordert haben. Hier wurde er nicht verbraucht.',
+    overHeading: 'Dieser Link funktioniert nicht',
+    over: 'Er ist abgelaufen, wurde schon benutzt, oder eine neuere E-Mail hat ihn ersetzt.',
+    askAgain: 'Neue E-Mail anfordern',
+    registrationHeading: 'Konto anlegen',
+    registrationLead: '{email} hat noch kein Konto. Legen Sie es an, dann sind Sie angemeldet.',
+    register: 'Konto anlegen',
+  },
   'verify-email': {
     title: 'E-Mail-Adresse bestätigen',
     heading: 'Bestätigen Sie Ihre E-Mail-Adresse',
@@ -285,7 +331,7 @@ export const de: Words = {
       'Wir haben eine E-Mail an {email} geschickt. Öffnen Sie den Link darin oder geben Sie hier den Code daraus ein.',
     sent: 'Wir haben Ihnen eine E-Mail geschickt. Öffnen Sie den Link darin oder geben Sie hier den Code daraus ein.',
     code: 'Code aus der E-Mail',
-    codeHint: '8 Zeichen',
+    codeHint: '8 Zeichen, zum Beispiel U68K-3AC5',
     codeShape: 'Bitte geben Sie den ganzen Code ein.',
     submitCode: 'Bestätigen',
     otherBrowser:
@@ -295,6 +341,7 @@ export const de: Words = {
       'Wir haben an diese Adresse eine neuere E-Mail geschickt. Dieser Link funktioniert noch. Wenn Sie sich erneut registriert haben, verwenden Sie die neuere E-Mail.',
     enterCode: 'Stattdessen den Code eingeben',
     wrongAddress: 'Falsche Adresse?',
+    correctAddress: 'Berichtigen',
     registerAgain: 'Erneut registrieren',
     passwordForgotten: 'Gewähltes Passwort vergessen?',
     inviteAgain: 'Um einen anderen Benutzernamen zu wählen, öffnen Sie noch einmal den Link in Ihrer Einladung.',
@@ -323,16 +370,16 @@ export const de: Words = {
   'forgot-password': {
     title: 'Passwort vergessen',
     heading: 'Passwort vergessen?',
-    lead: 'Geben Sie Ihre E-Mail-Adresse ein. Wir schicken Ihnen einen Link, mit dem Sie ein neues Passwort wählen können.',
+    lead: 'Geben Sie Ihren Benutzernamen oder Ihre E-Mail-Adresse ein. Wir schicken Ihnen einen Link, mit dem Sie ein neues Passwort wählen können.',
     submit: 'Link senden',
     sentHeading: 'Sehen Sie in Ihrem Postfach nach',
-    sent: 'Falls es zu {email} hier ein Konto gibt, haben wir eine E-Mail mit einem Link dorthin geschickt. Der Link ist 30 Minuten gültig.',
+    sent: 'Falls es zu {email} ein Konto gibt, haben wir eine E-Mail mit einem Link an dessen Adresse geschickt. Der Link ist 30 Minuten gültig.',
     noMail:
       'Keine E-Mail? Sehen Sie im Spam-Ordner nach, oder warten Sie eine Minute und lassen Sie sie erneut senden.',
     sentAgain:
-      'Falls es zu dieser Adresse ein Konto gibt, ist eine neue E-Mail unterwegs. Nur der Link in der neuesten E-Mail funktioniert.',
-    wrongAddress: 'Falsche Adresse?',
-    otherAddress: 'Andere Adresse verwenden',
+      'Falls es ein solches Konto gibt, ist eine neue E-Mail unterwegs. Nur der Link in der neuesten E-Mail funktioniert.',
+    wrongAddress: 'Vertippt?',
+    otherAddress: 'Noch einmal eingeben',
     set: {
       heading: 'Passwort festlegen',
       lead: 'Wir schicken einen Link an Ihre E-Mail-Adresse. Damit können Sie ein Passwort für Ihr Konto festlegen.',
@@ -343,7 +390,9 @@ export const de: Words = {
   'reset-password': {
     title: 'Neues Passwort',
     heading: 'Wählen Sie ein neues Passwort',
-    lead: 'Sie werden auf allen Geräten abgemeldet.',
+    headingFor: 'Neues Passwort für {username}',
+    lead: 'Sie werden auf allen anderen Geräten abgemeldet.',
+    replacesSession: 'In diesem Browser ist {other} angemeldet. Danach ist hier {username} angemeldet.',
     submit: 'Neues Passwort speichern',
     deadLink: 'Dieser Link funktioniert nicht',
     noLink: 'Um ein neues Passwort zu wählen, öffnen Sie den Link in der E-Mail, die wir Ihnen geschickt haben.',
@@ -356,7 +405,7 @@ export const de: Words = {
     title: 'Bestätigen Sie, dass Sie es sind',
     heading: 'Bestätigen Sie, dass Sie es sind',
     lead: 'Bestätigen Sie noch einmal, dass Sie es sind, um diese Seite zu öffnen.',
-    leadChange: 'Bestätigen Sie noch einmal, dass Sie es sind, um diese Änderung vorzunehmen.',
+    leadChange: 'Bestätigen Sie noch einmal, dass Sie es sind, um fortzufahren.',
     confirm: 'Bestätigen',
     cancel: 'Abbrechen',
     mailLead: 'Wir senden einen Code an Ihre E-Mail-Adresse.',
@@ -366,7 +415,7 @@ export const de: Words = {
     appCodeHint:
       'Jeder Code funktioniert einmal. Wenn Sie den in der App gerade verwendet haben, auch beim Einrichten, warten Sie auf den nächsten.',
     code: 'Code aus der E-Mail',
-    codeHint: '8 Zeichen',
+    codeHint: '8 Zeichen, zum Beispiel U68K-3AC5',
     sentAgain: 'Eine neue E-Mail ist unterwegs. Nur der Code in der neuesten E-Mail funktioniert.',
     noAccessHeading: 'Kein Zugang',
     noAccess:
@@ -417,13 +466,61 @@ export const de: Words = {
     errorHeading: 'Anmeldung nicht möglich',
     errorLead: 'Das ist ein Fehler der Anwendung. Geben Sie ihrem Betreiber Bescheid, mit der Kennung oben.',
   },
+  device: {
+    title: 'Gerät verbinden',
+    enterHeading: 'Gerät verbinden',
+    enterLead: 'Geben Sie den Code ein, den Ihr Gerät oder Programm anzeigt.',
+    code: 'Code Ihres Geräts',
+    codeHint: 'Acht Buchstaben, zum Beispiel WDJB-MJHT',
+    submit: 'Weiter',
+    heading: '{application} anmelden?',
+    compare: 'Zeigt Ihr Gerät diesen Code?',
+    warning:
+      'Fahren Sie nur fort, wenn Sie das selbst begonnen und das Gerät vor sich haben. Wenn Ihnen jemand den Code oder einen Link geschickt hat, lehnen Sie ab: Die andere Person wäre mit Ihrem Konto angemeldet.',
+    application: 'Anwendung',
+    account: 'Ihr Konto',
+    from: 'Anfrage von',
+    otherNetwork: 'ein anderes Netz als das dieses Browsers',
+    asked: 'Angefragt',
+    sharesLead: '{application} bleibt mit Ihrem Konto angemeldet und erfährt:',
+    ends: 'Sie finden das Gerät auf Ihrer Kontoseite bei den Sitzungen und können es dort abmelden.',
+    approve: 'Ja, anmelden',
+    deny: 'Nein, das war ich nicht',
+    otherAccount: 'Anderes Konto verwenden',
+    otherCode: 'Anderen Code eingeben',
+    proveLead: 'Bestätigen Sie noch einmal, dass Sie es sind. Dann wird das Gerät angemeldet.',
+    enrolLead:
+      'Für dieses Gerät braucht Ihr Konto einen zweiten Faktor, und {username} hat keinen. Fügen Sie Ihrem Konto einen hinzu, dann geht es hier weiter.',
+    approvedHeading: 'Das Gerät ist angemeldet',
+    approved: '{application} macht in wenigen Sekunden weiter. Sie können diese Seite schließen.',
+    deniedHeading: 'Das Gerät ist nicht angemeldet',
+    denied: 'Wenn Sie nichts angefragt haben, müssen Sie nichts weiter tun.',
+  },
   dashboard: {
     title: 'Ihr Konto',
     greeting: 'Hallo {name}',
     loading: 'Ihr Konto wird geladen …',
+    loaded: 'Ihr Konto ist geladen.',
+    sections: { profile: 'Profil', 'signing-in': 'Anmeldung', devices: 'Geräte und Aktivität', data: 'Ihre Daten' },
+    sectionLinks: { profile: 'Profil', 'signing-in': 'Anmeldung', devices: 'Geräte', data: 'Ihre Daten' },
+    toDo: {
+      secondStepMissing: {
+        text: 'Jedes Konto braucht hier einen zweiten Schritt, und Ihres hat keinen.',
+        action: 'Jetzt einschalten.',
+      },
+      noCodes: { text: 'Sie haben keine Wiederherstellungscodes mehr.', action: 'Neue erstellen.' },
+      fewCodes: {
+        text: {
+          one: 'Noch {count} Wiederherstellungscode übrig.',
+          other: 'Noch {count} Wiederherstellungscodes übrig.',
+        },
+        action: 'Neue erstellen.',
+      },
+      emailNotProven: { text: 'Ihre E-Mail-Adresse ist nicht bestätigt.', action: 'Jetzt bestätigen.' },
+      oneWay: { text: 'Sie haben nur eine Möglichkeit, sich anzumelden.', action: 'Passkey hinzufügen.' },
+    },
     reconnecting: 'Der Dienst ist gerade nicht erreichbar. Sie bleiben angemeldet. Wir versuchen es weiter.',
     partNotLoaded: 'Dieser Teil konnte nicht geladen werden.',
-    account: 'Konto',
     name: 'Name',
     noName: 'Nicht angegeben',
     byOperator: 'Die Administration',
@@ -442,6 +539,7 @@ export const de: Words = {
     device: '{browser} unter {system}',
     onAppleDevice: '{browser} auf dem {system}',
     sessionSince: 'Seit {date}',
+    sessionOfDevice: '{application} auf einem Gerät ohne Browser',
     sessionAdministers: 'Als Administrator benutzt',
     sessionProof: 'Angemeldet mit {methods}',
     sessionMethods: {
@@ -455,11 +553,12 @@ export const de: Words = {
     activeNow: 'Jetzt aktiv',
     lastUsed: 'Zuletzt aktiv: {when}',
     endSession: 'Abmelden',
+    endThisSession: 'Abmelden: dieses Gerät',
     endSessionOf: 'Abmelden: {device}, {ip}, seit {date}',
     sessionEnded: 'Das Gerät wurde abgemeldet.',
     endOthers: 'Alle anderen Geräte abmelden',
     othersEnded: 'Alle anderen Geräte wurden abgemeldet.',
-    providers: 'Anmeldemöglichkeiten',
+    providers: 'Verbundene Konten',
     linked: 'Verbunden',
     notLinked: 'Nicht verbunden',
     link: 'Verbinden',
@@ -471,12 +570,18 @@ export const de: Words = {
     unlinked: 'Die Verbindung mit {provider} wurde getrennt.',
     linkedNow: '{provider} ist verbunden. Sie können sich ab jetzt auch damit anmelden.',
     linkErrors: {
-      failed:
-        'Das Verbinden mit {provider} hat nicht geklappt. Vielleicht wurde es dort abgebrochen. Bitte versuchen Sie es noch einmal.',
+      failed: 'Das Verbinden mit {provider} hat nicht geklappt. Bitte versuchen Sie es noch einmal.',
+      cancelled: 'Sie haben bei {provider} abgebrochen. Es wurde nichts verbunden.',
       noEmail:
         '{provider} hat uns keine bestätigte E-Mail-Adresse übermittelt. Bestätigen Sie Ihre Adresse bei {provider} und versuchen Sie es noch einmal.',
     },
     changePassword: 'Passwort ändern',
+    newPasswordForm: 'Neues Passwort wählen',
+    passwordSet: 'Festgelegt',
+    passwordNotSet: 'Nicht festgelegt',
+    emailNotProven:
+      'Noch nicht bestätigt. Wenn Sie Ihr Passwort mit einem Link aus einer E-Mail festlegen, ist die Adresse bestätigt.',
+    proveEmail: 'Passwort per E-Mail festlegen',
     changeLead: 'Wenn Sie es ändern, werden Ihre anderen Geräte abgemeldet.',
     currentPassword: 'Aktuelles Passwort',
     passwordChanged: 'Ihr Passwort wurde geändert. Andere Geräte wurden abgemeldet.',
@@ -484,7 +589,10 @@ export const de: Words = {
     setPassword: 'Passwort festlegen',
     events: 'Letzte Aktivitäten',
     noEvents: 'Noch keine Aktivitäten.',
-    showAll: 'Alle anzeigen',
+    showAllSessions: 'Alle {count} Geräte anzeigen',
+    showFewerSessions: 'Weniger Geräte anzeigen',
+    showAllEvents: 'Alle Aktivitäten anzeigen',
+    showFewerEvents: 'Weniger Aktivitäten anzeigen',
     everywhere: 'Überall abmelden',
     everywhereLead: 'Damit beenden Sie alle Sitzungen, auch diese.',
     everywhereSure: 'Ja, überall abmelden',
@@ -518,7 +626,7 @@ export const de: Words = {
       application_access_ended: 'Zugriff von {application} beendet',
       application_token_reused:
         'Ein alter Code oder Token von {application} wurde noch einmal verwendet; der Zugriff wurde beendet',
-      second_factor_asked: 'Anmeldecode verlangt',
+      second_factor_asked: 'Nach dem zweiten Schritt gefragt',
       second_factor_failed: 'Falscher Anmeldecode',
       totp_added: 'Anmeldung in zwei Schritten eingeschaltet',
       totp_removed: 'Anmeldung in zwei Schritten ausgeschaltet',
@@ -549,20 +657,24 @@ export const de: Words = {
     },
   },
   'account-life': {
-    edit: 'Namen, Benutzernamen oder Sprache ändern',
+    edit: 'Namen oder Benutzernamen ändern',
+    names: 'Name und Benutzername',
     nameHint: 'Lassen Sie das Feld leer, um den Namen zu entfernen.',
     usernameHint: 'Damit melden Sie sich an. Der alte bleibt 30 Tage lang für Sie reserviert.',
+    languageTitle: 'Sprache der E-Mails',
+    changeLanguage: 'Sprache ändern',
     language: 'Sprache der E-Mails',
     languageHint: 'In dieser Sprache schreiben wir E-Mails zu Ihrem Konto.',
     noLanguage: 'Noch nicht gewählt',
     save: 'Speichern',
     saved: 'Ihre Änderungen sind gespeichert.',
     nothingChanged: 'Sie haben nichts geändert.',
-    data: 'Ihre Daten',
+    data: 'Kopie Ihrer Daten',
     dataLead: 'Eine Datei mit allem, was über Sie gespeichert ist, im Format JSON.',
     download: 'Daten herunterladen',
     downloaded: 'Ihre Daten wurden als Datei gespeichert.',
     delete: 'Konto löschen',
+    deleteTitle: 'Ihr Konto löschen',
     deleteLead: 'Löscht Ihr Konto endgültig.',
     lost: {
       data: 'Ihr Konto, Ihre Anmeldemöglichkeiten und Ihre Aktivitäten werden sofort gelöscht. Nichts davon lässt sich wiederherstellen.',
@@ -616,6 +728,8 @@ export const de: Words = {
   'second-factor': {
     title: 'Zweiter Schritt',
     heading: 'Code eingeben',
+    recoveryHeading: 'Wiederherstellungs\u00adcode eingeben',
+    codeHint: '6 Ziffern. Sie werden gesendet, sobald die letzte da ist.',
     lead: 'Öffnen Sie Ihre Authenticator-App, und geben Sie den Code ein, den sie für diese Seite anzeigt.',
     code: 'Code aus der App',
     recoveryLead:
@@ -634,6 +748,10 @@ export const de: Words = {
   enrolment: {
     heading: 'Zweiten Schritt einrichten',
     lead: 'Die Anmeldung in zwei Schritten ist hier Pflicht. Bevor Sie sie einrichten, prüfen wir mit einem Code per E-Mail, ob das Konto Ihnen gehört. Das tun wir auch gleich nach einer Registrierung.',
+    passwordHeading: 'Geben Sie Ihr Passwort ein',
+    passwordLead:
+      'Sie haben sich mit einer E-Mail angemeldet. Bevor Sie einen zweiten Schritt einrichten, prüfen wir mit Ihrem Passwort, dass es Ihr Konto ist.',
+    passwordSubmit: 'Weiter',
     choose: 'Richten Sie jetzt den zweiten Schritt ein: eine Authenticator-App auf Ihrem Telefon oder einen Passkey.',
     useApp: 'App einrichten',
     chooseHeading: 'Zweiten Schritt wählen',
@@ -645,11 +763,18 @@ export const de: Words = {
     offLead:
       'Wenn Sie sie einschalten, brauchen Sie zum Anmelden auch einen Code aus einer App auf Ihrem Telefon. Ein gestohlenes Passwort reicht dann nicht mehr.',
     switchOn: 'Einschalten',
+    isOff: 'Ausgeschaltet',
     neededByApplication:
       '{application} verlangt einen zweiten Faktor. Schalten Sie hier die Anmeldung in zwei Schritten ein, oder fügen Sie weiter oben einen Passkey hinzu. Danach geht es zurück zu {application}.',
     addedForApplication: 'Ihr Konto hat jetzt den zweiten Faktor, den {application} verlangt.',
     backToApplication: 'Zurück zu {application}',
     scan: 'Scannen Sie dieses Bild mit einer Authenticator-App. Geben Sie dann den Code ein, den die App anzeigt.',
+    apps: 'Jede ist recht: Google Authenticator, Microsoft Authenticator, Aegis oder ein Passwort-Manager, der Codes anzeigt.',
+    copySecret: 'Schlüssel kopieren',
+    download: 'Herunterladen',
+    usedCode: 'Sie haben einen Wiederherstellungscode verwendet: {left}.',
+    newPhone:
+      'Neues Telefon? Schalten Sie die Anmeldung in zwei Schritten aus und wieder ein, um die App dort einzurichten. Wenn nur noch wenige Codes übrig sind, erstellen Sie neue.',
     qrAlt: 'QR-Code für die Authenticator-App',
     secret: 'Oder geben Sie diesen Schlüssel in der App ein:',
     openApp: 'App auf diesem Gerät öffnen',
@@ -666,8 +791,12 @@ export const de: Words = {
     copied: 'Kopiert',
     print: 'Drucken',
     saved: 'Ich habe sie gespeichert',
-    onSince: 'Eingeschaltet seit {date}.',
-    codesLeft: 'Übrige Wiederherstellungscodes: {count}.',
+    onSince: 'Eingeschaltet seit {date}',
+    codesLeft: {
+      none: 'keine Wiederherstellungscodes mehr',
+      one: 'noch {count} Wiederherstellungscode',
+      other: 'noch {count} Wiederherstellungscodes',
+    },
     newCodes: 'Neue Wiederherstellungscodes',
     newCodesAsk: 'Ihre bisherigen Wiederherstellungscodes funktionieren danach nicht mehr.',
     newCodesSure: 'Ja, neue Codes erstellen',
@@ -677,7 +806,9 @@ export const de: Words = {
     switchedOff: 'Die Anmeldung in zwei Schritten ist ausgeschaltet.',
     needed:
       'Hier braucht jedes Konto einen zweiten Schritt. Fügen Sie zuerst einen Passkey hinzu, wenn Sie diesen ausschalten möchten.',
-    trusted: 'Diese Browser brauchen keinen Code:',
+    trusted: 'Vertrauenswürdige Browser',
+    trustedLead: 'In diesen fragt die Anmeldung in zwei Schritten nicht nach einem Code.',
+    noneTrusted: 'Die Anmeldung in zwei Schritten fragt in jedem Browser nach einem Code.',
     trustedUntil: 'bis {date}',
     stopTrusting: 'Entfernen',
     stopTrustingOf: '{device}, {ip} entfernen',
@@ -685,8 +816,8 @@ export const de: Words = {
   invite: {
     title: 'Ihre Einladung',
     heading: 'Konto anlegen',
-    lead: 'Sie sind eingeladen. Wählen Sie einen Benutzernamen und ein Passwort, oder fahren Sie unten mit einem Anbieter fort.',
-    leadWithoutProviders: 'Sie sind eingeladen. Wählen Sie einen Benutzernamen und ein Passwort.',
+    lead: 'Sie sind eingeladen. Wählen Sie ein Passwort, oder fahren Sie unten mit einem Anbieter fort.',
+    leadWithoutProviders: 'Sie sind eingeladen. Wählen Sie ein Passwort.',
     fixedAddress: 'Die Einladung gilt für diese Adresse.',
     sameAddress: 'Verwenden Sie beim Anbieter ein Konto mit der Adresse {email}.',
     noLink: 'Um eine Einladung anzunehmen, öffnen Sie den Link in der E-Mail, die Sie erhalten haben.',
@@ -698,6 +829,7 @@ export const de: Words = {
   },
   passkeys: {
     title: 'Passkeys',
+    count: { none: 'Noch keine', one: '{count} Passkey', other: '{count} Passkeys' },
     lead: 'Melden Sie sich mit Fingerabdruck, Gesicht oder der PIN Ihres Geräts an, ohne Passwort und ohne Code.',
     use: 'Passkey verwenden',
     add: 'Passkey hinzufügen',
@@ -777,8 +909,7 @@ export const de: Words = {
   },
   undo: {
     title: 'Konto zurückholen',
-    heading: 'Waren Sie das nicht?',
-    lead: 'Wählen Sie ein neues Passwort, dann gehört Ihr Konto {username} wieder Ihnen. Das geschieht dabei:',
+    lead: 'Waren Sie das nicht? Wählen Sie ein neues Passwort, dann gehört Ihr Konto {username} wieder Ihnen. Das geschieht dabei:',
     renamed: '{former} (jetzt {username})',
     effects: {
       email: 'Das Konto bekommt die Adresse {email} zurück.',
@@ -798,6 +929,15 @@ export const de: Words = {
     done: 'Alle Geräte sind abgemeldet. Melden Sie sich mit Ihrem neuen Passwort an.',
     doneDisabled:
       'Alle Geräte sind abgemeldet, und Ihr neues Passwort ist gespeichert. Das Konto ist noch gesperrt: Bitten Sie die Administration, es zu entsperren, und melden Sie sich dann mit Ihrem neuen Passwort an.',
+    keeps: {
+      lead: 'Bitte prüfen Sie, was in Ihrem Konto bleibt. Entfernen Sie, was Sie nicht kennen: Es kann schon früher hinzugefügt worden sein.',
+      totp: 'Anmeldung in zwei Schritten mit einer App',
+      passkey: 'Der Passkey „{name}“',
+      provider: 'Anmeldung mit {name}',
+      name: 'Der Name „{name}“',
+      mailbox: 'Ihr Postfach: Können andere Ihre E-Mails lesen? Dann ändern Sie auch dessen Passwort.',
+      signIn: 'Anmelden und prüfen',
+    },
     deadHeading: 'Dieser Link funktioniert nicht',
     deadLink:
       'Er ist abgelaufen, wurde schon verwendet oder ist unvollständig, oder das Konto wurde schon zurückgeholt. Wenn Sie sich nicht anmelden können, wählen Sie ein neues Passwort, oder wenden Sie sich an die Administration.',
@@ -808,10 +948,13 @@ export const de: Words = {
     change: 'E-Mail-Adresse ändern',
     newEmail: 'Neue E-Mail-Adresse',
     submit: 'Link senden',
-    sent: 'Wir haben eine E-Mail an {email} geschickt. Öffnen Sie den Link darin, um die Änderung abzuschließen.',
+    sent: 'Wir haben eine E-Mail an {email} geschickt. Öffnen Sie den Link darin, oder geben Sie den Code hier ein, um die Änderung abzuschließen.',
     isPresent: 'Das ist bereits Ihre E-Mail-Adresse.',
     waiting:
       'Noch nicht bestätigt: {email}. Öffnen Sie bis {date} den Link in der E-Mail, die wir dorthin geschickt haben.',
+    waitingForCode:
+      'Noch nicht bestätigt: {email}. Öffnen Sie bis {date} den Link in der E-Mail, die wir dorthin geschickt haben, oder geben Sie den Code daraus hier ein.',
+    confirmed: 'Ihre E-Mail-Adresse wurde geändert.',
     cancel: 'Änderung abbrechen',
     cancelled: 'Die Änderung wurde abgebrochen. Ihre E-Mail-Adresse bleibt, wie sie ist.',
   },
@@ -820,6 +963,13 @@ export const de: Words = {
     heading: 'Seite nicht gefunden',
     text: 'Die gesuchte Seite gibt es nicht, oder sie wurde verschoben.',
     action: 'Zur Startseite',
+  },
+  footer: {
+    language: 'Sprache',
+    terms: 'Nutzungsbedingungen',
+    privacy: 'Datenschutz',
+    imprint: 'Impressum',
+    support: 'Hilfe',
   },
   admin,
 }

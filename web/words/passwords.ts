@@ -1,11 +1,9 @@
-import type { Refusal } from '#client/client.js'
 import type { PasswordFindings } from '#contract/password-rules.js'
 import type { RefusalCode } from '#contract/refusals.js'
-import type { Problems } from '../components/form.js'
 import { useWords } from '../hooks/settings.js'
 import type { Words } from './catalogue.js'
 import { fill } from './format.js'
-import { useProblems } from './refusals.js'
+import { useProblems, useRetelling } from './refusals.js'
 
 type PasswordWords = Pick<Words['password'], 'rules' | 'strongEnough' | 'missing' | 'errors' | 'feedback'>
 
@@ -41,8 +39,8 @@ export const errorsOf = ({ errors, feedback }: PasswordFindings, words: Password
 export const useNewPasswordProblems = (field: string, fields: { [Code in RefusalCode]?: string } = {}) => {
   const words = useWords('password')
   const problemsOf = useProblems({ ...fields, password_rejected: field })
-  return (refusal: Refusal): Problems => {
+  return useRetelling((refusal) => {
     const errors = refusal.ids ? errorsOf(refusal.ids, words) : []
     return errors.length > 0 ? { fields: { [field]: errors } } : problemsOf(refusal)
-  }
+  })
 }

@@ -4,7 +4,7 @@ import type { PasswordFindings } from '#contract/password-rules.js'
 import { de } from './de.js'
 import { en } from './en.js'
 import { errorsOf, feedbackOf } from './passwords.js'
-import { providerErrorFor, sentenceOf } from './refusals.js'
+import { asksForHelp, providerErrorFor, reasonAsksForHelp, sentenceOf } from './refusals.js'
 
 const refusal = (status: number, code = 'unknown') => ({ status, refused: code as ClientRefusalCode })
 const providers = [
@@ -41,6 +41,16 @@ describe('a refusal in words', () => {
 
   it('names the provider', () => {
     expect(sentenceOf(refusal(409, 'already_linked'), en, { provider: 'GitHub' })).toContain('Another GitHub account')
+  })
+})
+
+describe('a sentence that tells to ask the administrator', () => {
+  it('has a link to help below it, and no other sentence has', () => {
+    const telling = (sentences: Record<string, string>) =>
+      Object.keys(sentences).filter((code) => /ask (your administrator|for a new one)/i.test(sentences[code] ?? ''))
+    const { reasons } = en.common.providerErrors
+    expect(Object.keys(en.refusals).filter(asksForHelp)).toEqual(telling(en.refusals))
+    expect(Object.keys(reasons).filter(reasonAsksForHelp)).toEqual(telling(reasons))
   })
 })
 

@@ -3,6 +3,7 @@ import { callbackFailed, type ProviderButton, type PublicReason, providerOfFailu
 import type { RefusalCode } from '#contract/refusals.js'
 import type { Problems } from '../components/form.js'
 import { useWords } from '../hooks/settings.js'
+import { useStableCallback } from '../hooks/stable-callback.js'
 import type { Words } from './catalogue.js'
 import { fill } from './format.js'
 
@@ -34,6 +35,24 @@ const plainSentence = (
   return [502, 503, 504].includes(status) ? failures.unavailable : failures.unexpected
 }
 
+const asking: readonly string[] = [
+  'too_many_groups',
+  'registration_closed',
+  'invitation_required',
+  'invalid_invitation',
+  'link_disabled',
+] satisfies RefusalCode[]
+/** Whether the sentence of this code tells to ask the administrator: a link to help belongs below it. */
+export const asksForHelp = (code: string) => asking.includes(code)
+
+const askingReasons: readonly string[] = [
+  'registration_closed',
+  'invitation_required',
+  'email_domain_not_allowed',
+] satisfies PublicReason[]
+/** The same for the reason of a failed sign-in with a provider. */
+export const reasonAsksForHelp = (reason: string | undefined) => reason !== undefined && askingReasons.includes(reason)
+
 /** `sentenceOf` with the words of this page. */
 export const useSentences = () => {
   const words = { refusals: useWords('refusals'), common: useWords('common') }
@@ -59,13 +78,19 @@ export const useProblems = (
   valuesOf?: (refusal: Refusal) => Record<string, string>,
 ) => {
   const sentenceFor = useSentences()
-  return (refusal: Refusal): Problems => {
+  return useRetelling((refusal) => {
     const field = fields[refusal.refused as RefusalCode]
     const sentence = sentenceFor(refusal, valuesOf?.(refusal))
     return field === undefined
-      ? { notice: sentence, retryAfter: refusal.retryAfter }
+      ? { notice: sentence, retryAfter: refusal.retryAfter, asks: asksForHelp(refusal.refused) }
       : { fields: { [field]: [sentence] } }
-  }
+  })
+}
+
+/** The problems can be told again after a change of the language: the newest render has its words. */
+export const useRetelling = (tell: (refusal: Refusal) => Problems) => {
+  const newest = useStableCallback(tell)
+  return (refusal: Refusal): Problems => ({ ...tell(refusal), retell: () => newest(refusal) })
 }
 
 /** The error in the address after a failed sign-in with a provider. An unknown one gets a general sentence. */

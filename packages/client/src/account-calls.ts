@@ -1,4 +1,5 @@
 import type { AccountExport } from '#contract/account-export.js'
+import type { LinkedAccount } from '#contract/linked-accounts.js'
 import type { ProfileFieldDefinition } from '#contract/profile-fields.js'
 import { providerPath } from '#contract/provider-paths.js'
 import type { ProviderId } from '#contract/providers.js'
@@ -10,7 +11,8 @@ export type AccountPage = '/dashboard' | '/api/auth/account-page'
 
 /** What users do with their account itself, and its providers. */
 export const createAccountCalls = (sending: Sending) => ({
-  account: () => sending.read<{ user: Account; fields: ProfileFieldDefinition[] }>('account'),
+  account: () =>
+    sending.read<{ user: Account; fields: ProfileFieldDefinition[]; linkedAccounts: LinkedAccount[] }>('account'),
   /** A new username needs a fresh sign-in. The tokens have it at once. The language is that of mails about the account. */
   changeAccount: async (changes: AccountPatch) => {
     const answer = await sending.replaceTokens<SignedIn>('PATCH', 'account', changes)

@@ -1,4 +1,5 @@
 import type { Authorization } from '#contract/authorization.js'
+import type { DeviceAnswer, DeviceState } from '#contract/device-request.js'
 import type { EndSession } from '#contract/end-session.js'
 import type { Answer } from './answers.js'
 import type { Client } from './client.js'
@@ -22,6 +23,15 @@ export const createApplicationPageCalls = ({ me }: Pick<Client, 'me'>) => {
     }): Promise<Answer<Authorization>> => {
       const caller = await me()
       return caller.refused ? caller : requests.sendWithCsrfToken<Authorization>('POST', 'authorization/answer', answer)
+    },
+    /** What a device without a browser asks for, by the code that it shows. Who is signed in is asked first: that renews a session. */
+    askDevice: async (code: string): Promise<Answer<DeviceState>> => {
+      const caller = await me()
+      return caller.refused ? caller : requests.sendWithCsrfToken<DeviceState>('POST', 'device/question', { code })
+    },
+    answerDevice: async (answer: DeviceAnswer): Promise<Answer<DeviceState>> => {
+      const caller = await me()
+      return caller.refused ? caller : requests.sendWithCsrfToken<DeviceState>('POST', 'device/answer', answer)
     },
     /** After `done` this browser is signed out: asking who is signed in tells its other tabs. */
     endSession: async (question: { parameters: string; confirmed?: boolean }) => {

@@ -10,6 +10,11 @@ const others = [
   // Of our own page, for a user who does not agree to the terms.
   'GET /api/auth/second-factor/export',
   'POST /api/auth/second-factor/delete',
+  // Of our own page, after a sign-in by mail: what the link is, the registration, and the password before an enrolment.
+  'POST /api/auth/mail-login/check',
+  'GET /api/auth/mail-login/registration',
+  'POST /api/auth/mail-login/registration',
+  'POST /api/auth/second-factor/password',
 ]
 const isNavigation = (operation: string) => /^GET \/api\/auth\/provider-[a-z](\/callback)?$/.test(operation)
 

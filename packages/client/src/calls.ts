@@ -1,13 +1,19 @@
+import type { MailLoginNext } from '#contract/mail-login.js'
+import type {
+  EmailLink,
+  InvitationState,
+  LinkState,
+  ResetLink,
+  UndoState,
+  WaitingEmail,
+} from '#contract/mailed-links.js'
 import type { PasskeyCredential } from '#contract/passkeys.js'
 import type {
   Accepted,
   AccountEvent,
   Caller,
-  EmailLink,
   Factors,
-  LinkState,
   RecoveryCodes,
-  ResetLink,
   SecondFactorNeeded,
   SecondFactorWaiting,
   Session,
@@ -15,9 +21,7 @@ import type {
   StepUpMethods,
   Strength,
   TotpBegun,
-  UndoState,
   UsedApplication,
-  WaitingEmail,
 } from '#contract/schemas.js'
 import { createAccountCalls } from './account-calls.js'
 import { createEnrolmentCalls } from './enrolment-calls.js'
@@ -27,7 +31,8 @@ import type { Sending } from './sending.js'
 /** What is known of a user. A password that contains it is easy to guess. */
 export type PersonalData = { username?: string | undefined; email?: string | undefined; name?: string | undefined }
 export type Registration = {
-  username: string
+  /** May be missing if the service makes it from the address (USERNAMES). */
+  username?: string | undefined
   email: string
   password: string
   name?: string | undefined
@@ -37,6 +42,8 @@ export type Registration = {
   terms?: string | undefined
   /** The token of an invitation for this address. */
   invite?: string | undefined
+  /** Sign in at once, with the link of an invitation that was mailed to this address. Otherwise a mail follows, as always. */
+  signIn?: boolean
   /** The id (`client_id`) of the application that has sent the user here. The page behind the mailed link names it, in any browser. */
   application?: string | undefined
 }
@@ -72,16 +79,38 @@ const createEmailCalls = (sending: Sending) => ({
   changeEmail: (account: { email: string }) => sending.change<Accepted>('POST', 'email', account),
   confirmEmail: (link: EmailConfirmation) =>
     sending.whileNoRenewal(() => sending.post<undefined>('email/confirm', link)),
+  /** In the session that asked for the change. */
+  proveEmail: (proof: { code: string }) => sending.replaceTokens('POST', 'email/code', proof),
   undoEmail: (link: TakeBack) => sending.post<undefined>('email/undo', link),
   /** Takes back what was added: a passkey, an app or a provider. */
   undoFactor: (link: TakeBack) => sending.post<undefined>('factors/undo', link),
 })
 
-/** Signing in with a password, who is signed in, what happened to the account, its sessions and applications, signing out. */
+/** Signing in and its second step, the authenticator app that it needs, who is signed in, sessions and applications, signing out. */
 const createSignInCalls = (sending: Sending) => ({
   /** If the answer has `next` and no `user`: go on with `secondFactor` or `mailEnrolmentCode`, or on the page /second-factor. */
   login: (credentials: { username: string; password: string }) =>
     sending.signIn<SignedIn | SecondFactorNeeded>('login', credentials),
+  /** Mails a code and a link, if the service offers it (MAIL_SIGN_IN). Both work only in this browser. */
+  mailLogin: (account: { email: string }) => sending.post<Accepted>('mail-login', account),
+  /** The code, or the token of the link. After `next: "registration"` go on at the page /login, which makes the account. */
+  confirmMailLogin: (proof: { code: string } | { token: string }) =>
+    sending.signIn<SignedIn | MailLoginNext>('mail-login/confirm', proof),
+  /** What the sign-in of this browser still needs. */
+  checkSecondFactor: () => sending.send<SecondFactorWaiting>('GET', 'second-factor'),
+  /** A code, or the answer to `next: "profile"` or `next: "terms"`. The answer has `next` again if more is missing. */
+  secondFactor: (proof: SecondStep) => sending.signIn<SignedIn | SecondFactorNeeded>('second-factor', proof),
+  factors: () => sending.read<Factors>('factors'),
+  beginTotp: () => sending.change<TotpBegun>('POST', 'totp'),
+  confirmTotp: (proof: { code: string }) => sending.change<RecoveryCodes>('POST', 'totp/confirm', proof),
+  removeTotp: () => sending.change('DELETE', 'totp'),
+  renewRecoveryCodes: () => sending.change<RecoveryCodes>('POST', 'recovery-codes'),
+  removeTrustedDevice: (id: string) => sending.change('DELETE', `trusted-devices/${encodeURIComponent(id)}`),
+  stepUpMethods: () => sending.read<StepUpMethods>('step-up'),
+  /** Proves again who the user is. Afterwards what was refused with `fresh_sign_in_required` can be repeated. */
+  stepUp: (proof: Proof) => sending.replaceTokens<SignedIn>('POST', 'step-up', proof),
+  /** Mails a code to a user who has no other way to prove it. */
+  mailStepUpCode: () => sending.change<Accepted>('POST', 'step-up/mail', {}),
   /** Who is signed in. It needs no database while the access token is valid, so ask as often as you like. */
   me: async () => {
     const answer = await sending.read<Caller>('me')
@@ -102,9 +131,10 @@ const createSignInCalls = (sending: Sending) => ({
 
 /** From a registration to the first sign-in, and choosing a password: with a mailed link or with the old one. */
 const createRegistrationCalls = (sending: Sending) => ({
-  register: (registration: Registration) => sending.post<Accepted>('register', registration),
+  register: (registration: Registration) =>
+    sending.signIn<Accepted | SignedIn | SecondFactorNeeded>('register', registration),
   /** The address that an invitation is for. */
-  checkInvitation: (link: { token: string }) => sending.post<{ email: string }>('invite/check', link),
+  checkInvitation: (link: { token: string }) => sending.post<InvitationState>('invite/check', link),
   verifyEmail: (proof: EmailProof) => sending.signIn<SignedIn | SecondFactorNeeded>('verify-email', proof),
   /** The state of a mailed link, or of the registration that this browser began. */
   checkVerification: (link: { token?: string } = {}) => sending.post<LinkState>('verify-email/check', link),
@@ -113,30 +143,12 @@ const createRegistrationCalls = (sending: Sending) => ({
   resetPassword: (account: { email: string; application?: string | undefined }) =>
     sending.post<Accepted>('reset-password', account),
   checkReset: (link: { token: string }) => sending.post<ResetLink>('reset-password/check', link),
-  confirmReset: (reset: { token: string; password: string }) =>
-    sending.post<undefined>('reset-password/confirm', reset),
+  /** With `signIn` the answer is that of a sign-in. Without it, and if the account has changed meanwhile, there is none. */
+  confirmReset: (reset: { token: string; password: string; signIn?: boolean }) =>
+    sending.signIn<SignedIn | SecondFactorNeeded | undefined>('reset-password/confirm', reset),
   changePassword: (passwords: { currentPassword: string; newPassword: string }) =>
     sending.replaceTokens('POST', 'change-password', passwords),
   passwordStrength: (about: PersonalData & { password: string }) => sending.post<Strength>('password-strength', about),
-})
-
-/** The second step of a sign-in, the authenticator app that it needs, and a fresh sign-in for what needs one. */
-const createFactorCalls = (sending: Sending) => ({
-  /** What the sign-in of this browser still needs. */
-  checkSecondFactor: () => sending.send<SecondFactorWaiting>('GET', 'second-factor'),
-  /** A code, or the answer to `next: "profile"` or `next: "terms"`. The answer has `next` again if more is missing. */
-  secondFactor: (proof: SecondStep) => sending.signIn<SignedIn | SecondFactorNeeded>('second-factor', proof),
-  factors: () => sending.read<Factors>('factors'),
-  beginTotp: () => sending.change<TotpBegun>('POST', 'totp'),
-  confirmTotp: (proof: { code: string }) => sending.change<RecoveryCodes>('POST', 'totp/confirm', proof),
-  removeTotp: () => sending.change('DELETE', 'totp'),
-  renewRecoveryCodes: () => sending.change<RecoveryCodes>('POST', 'recovery-codes'),
-  removeTrustedDevice: (id: string) => sending.change('DELETE', `trusted-devices/${encodeURIComponent(id)}`),
-  stepUpMethods: () => sending.read<StepUpMethods>('step-up'),
-  /** Proves again who the user is. Afterwards what was refused with `fresh_sign_in_required` can be repeated. */
-  stepUp: (proof: Proof) => sending.replaceTokens<SignedIn>('POST', 'step-up', proof),
-  /** Mails a code to a user who has no other way to prove it. */
-  mailStepUpCode: () => sending.change<Accepted>('POST', 'step-up/mail', {}),
 })
 
 /** All calls of the client. */
@@ -146,7 +158,6 @@ export const createCalls = (sending: Sending) => ({
   ...createSignInCalls(sending),
   ...createRegistrationCalls(sending),
   ...createEmailCalls(sending),
-  ...createFactorCalls(sending),
   ...createAccountCalls(sending),
 })
 

@@ -7,22 +7,14 @@ import { createRequests, type Fetch } from './requests.js'
 import { createSending } from './sending.js'
 
 export type { AccountExport } from '#contract/account-export.js'
+export type { LinkState } from '#contract/mailed-links.js'
 export type {
   PasskeyCreationOptions,
   PasskeyCredential,
   PasskeyRequestOptions,
 } from '#contract/passkeys.js'
 export type { ProviderId } from '#contract/providers.js'
-export type {
-  Account,
-  AccountEvent,
-  Caller,
-  LinkState,
-  Passkey,
-  Session,
-  SignedIn,
-  Strength,
-} from '#contract/schemas.js'
+export type { Account, AccountEvent, Caller, Passkey, Session, SignedIn, Strength } from '#contract/schemas.js'
 export type { AccountPage } from './account-calls.js'
 export type { ClientRefusalCode } from './answers.js'
 export type {

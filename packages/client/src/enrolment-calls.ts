@@ -3,18 +3,18 @@ import type { Accepted, Passkey, RecoveryCodes, SecondFactorNeeded, SignedIn, To
 import type { Sending } from './sending.js'
 
 /** After `next: "enrolment"`: mail a code, and open the enrolment with it. Then a factor can be added, which signs in. */
-export const createEnrolmentCalls = ({ post, sendWithCsrfToken, signIn }: Sending) => {
+export const createEnrolmentCalls = (sending: Sending) => {
   /** For the sign-in that waits, also if the browser has a session. */
-  const atEnrolment: Sending['post'] = (path, body) => sendWithCsrfToken('POST', path, body, '?for=challenge')
+  const atEnrolment: Sending['post'] = (path, body) => sending.sendWithCsrfToken('POST', path, body, '?for=challenge')
 
   return {
-    mailEnrolmentCode: () => post<Accepted>('second-factor/mail'),
-    openEnrolment: (proof: { mailedCode: string }) => post<SecondFactorNeeded>('second-factor', proof),
+    mailEnrolmentCode: () => sending.post<Accepted>('second-factor/mail'),
+    openEnrolment: (proof: { mailedCode: string }) => sending.post<SecondFactorNeeded>('second-factor', proof),
     beginTotpToSignIn: () => atEnrolment<TotpBegun>('totp'),
     confirmTotpToSignIn: (proof: { code: string }) =>
-      signIn<(SignedIn | SecondFactorNeeded) & RecoveryCodes>('totp/confirm', proof, atEnrolment),
+      sending.signIn<(SignedIn | SecondFactorNeeded) & RecoveryCodes>('totp/confirm', proof, atEnrolment),
     passkeyOptionsToSignIn: () => atEnrolment<PasskeyCreationOptions>('passkeys/options'),
     addPasskeyToSignIn: (made: { credential: PasskeyCredential; name?: string | undefined }) =>
-      signIn<(SignedIn | SecondFactorNeeded) & Passkey>('passkeys', made, atEnrolment),
+      sending.signIn<(SignedIn | SecondFactorNeeded) & Passkey>('passkeys', made, atEnrolment),
   }
 }

@@ -36,11 +36,9 @@ export const createPresence = (ask: () => unknown) => {
   const announce = (user: User | null, by: Change['by']) => {
     const before = known
     known = user
-    const change: Change = user
-      ? { change: !before ? 'signed_in' : before.id === user.id ? 'renamed' : 'other_user', user, by }
-      : { change: 'signed_out', user, by }
+    const change = !user ? 'signed_out' : !before ? 'signed_in' : before.id === user.id ? 'renamed' : 'other_user'
     // A listener that fails must not make the call fail which told it.
-    for (const listener of listeners) queueMicrotask(() => listener(change))
+    for (const listener of listeners) queueMicrotask(() => listener({ change, user, by } as Change))
   }
 
   const isKnown = (user: User | null) =>

@@ -1,4 +1,4 @@
-import type { SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
+import type { Accepted, SignedIn } from '#contract/schemas.js'
 import type { Answer } from './answers.js'
 import type { Presence } from './presence.js'
 import type { Renewal } from './renewal.js'
@@ -14,13 +14,13 @@ export const createSending = (deps: Requests & Renewal & Presence) => {
   const replaceTokens = <Value = undefined>(method: Method, path: string, body: object) =>
     asSignedIn(() => whileNoRenewal(() => sendWithCsrfToken<Value>(method, path, body)))
 
-  const signIn = async <Value extends SignedIn | SecondFactorNeeded = SignedIn>(
+  const signIn = async <Value extends SignedIn | { next: string } | Accepted | undefined = SignedIn>(
     path: string,
     body: object,
     sendIt = post,
   ) => {
     const answer = await whileNoRenewal(() => sendIt<Value>(path, body))
-    if (!answer.refused && 'user' in answer.value) learn(answer.value.user, 'this_tab')
+    if (!answer.refused && answer.value && 'user' in answer.value) learn(answer.value.user, 'this_tab')
     return answer
   }
 

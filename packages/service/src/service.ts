@@ -15,6 +15,7 @@ import type {
   ServiceUserState,
   ServiceUsers,
 } from '#contract/service-bodies.js'
+import type { ServiceTokenState } from '#contract/service-token.js'
 import { createRequests, type Requests, type ServiceClientOptions } from './requests.js'
 
 export type { Revocations, ServiceUser } from '#contract/schemas.js'
@@ -108,6 +109,8 @@ export const createServiceClient = (options: ServiceClientOptions) => {
     },
     /** `revocations:read`. `@latchkey/verify` follows this list for you. */
     revocations: (query: { after?: string; wait?: number } = {}) => send<Revocations>('GET', 'revocations', { query }),
+    /** `tokens:read`. The guards of `@latchkey/verify` ask it for you. */
+    checkToken: (token: string) => send<ServiceTokenState>('POST', 'token', { body: { token } }),
   }
 }
 

@@ -27,10 +27,11 @@ const readText = async ({ body }: Response, mostBytes: number) => {
  */
 export const createBoundedFetch =
   (fetch: Fetch, { milliseconds, mostBytes }: Limits) =>
-  async (url: string, headers: Record<string, string>, signal?: AbortSignal) => {
+  async (url: string, headers: Record<string, string>, signal?: AbortSignal, body?: string) => {
     const timeout = AbortSignal.timeout(milliseconds)
     const response = await fetch(url, {
       headers,
+      ...(body !== undefined && { method: 'POST', body }),
       redirect: 'manual',
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     })

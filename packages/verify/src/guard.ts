@@ -12,9 +12,18 @@ export type GuardOptions = ConditionOptions & {
   appUrl?: string
   /** Lets visitors without a session through as well. `optionalAuthOf` then gives undefined. */
   optional?: boolean
+  /** Takes `Authorization: Bearer` too, from `@latchkey/verify/bearer`. A request with that header is not known by its cookies. */
+  bearer?: BearerCheck
 }
 
-const optionNames: NamesOf<GuardOptions> = { factors: true, fresh: true, group: true, appUrl: true, optional: true }
+const optionNames: NamesOf<GuardOptions> = {
+  factors: true,
+  fresh: true,
+  group: true,
+  appUrl: true,
+  optional: true,
+  bearer: true,
+}
 
 /** A request in the words that all frameworks share. `path` has the query too. */
 export type Incoming = AnyRequest & {
@@ -31,6 +40,9 @@ type Passed = {
   readonly setCookies: readonly string[]
 }
 type Identified = { outcome: 'known' | 'signed_out' | 'unavailable'; auth?: Verified; setCookies: readonly string[] }
+
+/** The user of the token in the header, or what is answered. Undefined without such a header. */
+export type BearerCheck = (request: Incoming, verifier: Verifier) => Promise<Verified | { answer: Answer } | undefined>
 
 export type Decision = { readonly passed: Passed } | { readonly answer: Answer }
 
@@ -78,7 +90,7 @@ const createIdentify = (verifier: Verifier, isOutdated: (auth: Verified) => bool
 /** Decides about one request: it passes, with the user and perhaps with renewed tokens, or it is answered here. */
 export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
   refuseUnknown(options, optionNames, 'a guard')
-  const { optional = false } = options
+  const { optional = false, bearer } = options
   if (typeof optional !== 'boolean') throw new TypeError('optional: must be true or false')
   const { publicUrl, now, onProblem } = verifier.service
   const addresses = createReturningAddresses(publicUrl, options.appUrl)
@@ -86,7 +98,7 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
   const identify = createIdentify(verifier, conditions.isOutdated)
 
   const signedOut = (request: Incoming) => {
-    if (!isNavigation(request)) return jsonAnswer('not_authenticated')
+    if (!isNavigation(request)) return jsonAnswer('not_authenticated', bearer && { 'www-authenticate': 'Bearer' })
     const login = addresses.returning('/login', request.path)
     const link = (text: string, target = '') => `<a href="${escapeHtml(login)}"${target}>${text}</a>`
     if (!isReading(request)) {
@@ -105,10 +117,10 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
     )
   }
 
-  const notEnough = (request: Incoming, { code, query }: Missing) => {
+  const notEnough = (request: Incoming, { code, query }: Missing, isProgram: boolean) => {
     const page = `/step-up?${query}`
     const headers = { 'x-auth-step-up': addresses.returning(page) }
-    if (!isNavigation(request)) return jsonAnswer(code, headers)
+    if (isProgram) return jsonAnswer(code, headers)
     if (isReading(request)) return redirect(addresses.returning(page, request.path))
     const { message } = refusals[code]
     const link = `<a href="${escapeHtml(addresses.returning(page))}" target="_blank">Continue in a new tab</a>`
@@ -117,12 +129,16 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
   }
 
   return async (request: Incoming): Promise<Decision> => {
-    const { outcome, auth, setCookies } = await identify(request)
+    const sent = request.known ? undefined : await bearer?.(request, verifier)
+    if (sent && 'answer' in sent) return sent
+    const { outcome, auth, setCookies }: Identified = sent
+      ? { outcome: 'known', auth: sent, setCookies: [] }
+      : await identify(request)
     const answered = (answer: Answer) => ({ answer: { ...answer, setCookies: [...answer.setCookies, ...setCookies] } })
     if (outcome === 'unavailable') return answered(unavailable(request))
     if (outcome === 'signed_out' && !optional) return answered(signedOut(request))
     const missing = auth && conditions.missing(auth, now())
-    if (missing) return answered(notEnough(request, missing))
+    if (missing) return answered(notEnough(request, missing, sent !== undefined || !isNavigation(request)))
     return { passed: { auth, setCookies } }
   }
 }

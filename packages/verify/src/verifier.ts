@@ -131,6 +131,8 @@ export const createVerifier = (options: VerifierOptions) => {
         await new Promise((resolve) => setTimeout(resolve, lookAgain))
       }
     },
+    /** Whether the list of ended sessions refuses what was known of this user before. */
+    hasEnded: ({ claims: { sid, gen } }: Verified) => list?.refusesToken(sid, gen) ?? false,
     /** How old the list of ended sessions is. Undefined if none is followed. */
     revocations: (): RevocationState | undefined => list?.state(),
     /** Stops following the list, so that the program can end. */

@@ -18,7 +18,8 @@ export const optionsHelp = `  --redirect URL       to which users come back afte
   --factors 2          lets users in only with two factors (1: with any sign-in)
   --max-age 10m        lets users in only with a proof that is not older (none: of any age)
   --no-pkce            for programs that send no PKCE challenge, as some older ones with a secret do
-  --algorithm ES256    signs ID tokens with it instead of RS256`
+  --algorithm ES256    signs ID tokens with it instead of RS256
+  --no-device          a native program only: its devices without a browser cannot sign in with a code (RFC 8628)`
 
 export const applicationAdd: Command = {
   summary: 'Let an application sign its users in here (OpenID Connect)',

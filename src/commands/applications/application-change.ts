@@ -16,6 +16,7 @@ once. The kind of an application cannot be changed: delete it and add it anew.
   --name NAME          another name
 ${optionsHelp}
   --pkce               needs a PKCE challenge again
+  --device             lets devices without a browser sign in again
   --json               one JSON object, for programs`,
 
   run: async (args, context) => {

@@ -19,6 +19,7 @@ const applicationOptions = {
   'max-age': { type: 'string' },
   'no-pkce': { type: 'boolean' },
   algorithm: { type: 'string' },
+  'no-device': { type: 'boolean' },
   json: { type: 'boolean' },
 } as const
 
@@ -33,6 +34,7 @@ export const changeOptions = {
   ...applicationOptions,
   name: { type: 'string' },
   pkce: { type: 'boolean' },
+  device: { type: 'boolean' },
 } as const
 
 type Given<Options> = {
@@ -87,6 +89,7 @@ const given = (values: Given<typeof applicationOptions>): ApplicationChange => (
   ...(values['max-age'] !== undefined && { maxAge: maxAgeFrom(values['max-age']) }),
   ...(values['no-pkce'] && { pkce: false }),
   ...(values.algorithm !== undefined && { algorithm: oneOf('algorithm', ['RS256', 'ES256'], values.algorithm) }),
+  ...(values['no-device'] && { deviceFlow: false }),
 })
 
 const kindFrom = (values: Given<typeof newApplicationOptions>): Application['kind'] => {
@@ -116,6 +119,8 @@ const fromProgram = (name: ProgramName | undefined, values: Given<typeof newAppl
 export const readNewApplication = (name: string, values: Given<typeof newApplicationOptions>) => {
   const program = values.for === undefined ? undefined : oneOf('for', programNames, values.for)
   const kind = kindFrom(values)
+  if (values['no-device'] && kind !== 'native')
+    throw new UsageFault('--no-device is for --native: others have no device flow.')
   const known = fromProgram(program, values)
   const { home = known.home, ...options } = given(values)
   const redirectAddresses = options.redirectAddresses ?? known.redirectAddresses
@@ -132,6 +137,7 @@ export const readNewApplication = (name: string, values: Given<typeof newApplica
     consent: kind === 'native' ? 'ask' : 'none',
     pkce: true,
     algorithm: 'RS256',
+    deviceFlow: true,
     ...known,
     ...options,
     name,
@@ -144,10 +150,12 @@ export const readNewApplication = (name: string, values: Given<typeof newApplica
 
 export const readChange = (values: Given<typeof changeOptions>): ApplicationChange => {
   if (values.pkce && values['no-pkce']) throw new UsageFault('Give --pkce or --no-pkce, and not both.')
+  if (values.device && values['no-device']) throw new UsageFault('Give --device or --no-device, and not both.')
   const change = {
     ...given(values),
     ...(values.name !== undefined && { name: values.name }),
     ...(values.pkce && { pkce: true }),
+    ...(values.device && { deviceFlow: true }),
   }
   if (Object.keys(change).length === 0) throw new UsageFault('Say what to change, for example --redirect URL.')
   return change

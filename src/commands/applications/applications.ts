@@ -53,6 +53,7 @@ const fieldsOf = (application: Application, issuer: string) => [
   ['max age', application.maxAge === undefined ? 'any' : `${application.maxAge / seconds} s`],
   ['PKCE', application.pkce ? 'required' : 'not required'],
   ['algorithm', application.algorithm],
+  ...(application.kind === 'native' ? [['devices', application.deviceFlow ? 'may sign in' : 'may not sign in']] : []),
   ['created', application.createdAt.toISOString()],
 ]
 

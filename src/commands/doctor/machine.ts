@@ -4,6 +4,8 @@ import { availableParallelism } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { leakedFileFault, readLeakedFile } from '../../app/leaked-passwords.js'
 import { readServiceKeys } from '../../app/service-keys-file.js'
+import { readDesign } from '../../app/theme-file.js'
+import { readOwnWords } from '../../app/words-file.js'
 import type { Config } from '../../config.js'
 import { isRefused } from '../../contract/outcome.js'
 import { verifyLeakedFile } from '../../domain/passwords/leaked-list.js'
@@ -56,6 +58,17 @@ const checkServiceKeys = async (path: string): Promise<Finding> => {
   return expiring.length === 0
     ? ok(says)
     : warning(`${says}: ${expiring.join(', ')}. Make a new key, and delete the line of the old one`)
+}
+
+const checkTheme = async (config: Config, path: string): Promise<Finding> => {
+  await readDesign(config)
+  return ok(`${path} can be used, and its colours can be read`)
+}
+
+const checkWords = async (path: string): Promise<Finding> => {
+  const { pages, mails } = await readOwnWords({ wordsFile: path })
+  const texts = [pages, mails].flatMap((each) => Object.values(each).flatMap((ofLanguage) => Object.keys(ofLanguage)))
+  return ok(`${counted(texts.length, 'text')} in ${path}`)
 }
 
 /** Reads all of it, which the start does not. */
@@ -122,7 +135,7 @@ const checkPasswords = async ({ bcryptCost }: Config): Promise<Finding> => {
 
 /** Checks that need no other server. */
 export const machineChecks = (config: Config): CheckGroup => {
-  const { serviceKeysFile, breachedPasswords } = config
+  const { serviceKeysFile, breachedPasswords, themeFile, wordsFile } = config
   const checks: Check[] = [
     { name: 'proxy', run: () => checkProxy(config) },
     { name: 'secrets', run: () => checkSecrets(config) },
@@ -132,6 +145,8 @@ export const machineChecks = (config: Config): CheckGroup => {
     ...(breachedPasswords === undefined
       ? []
       : [{ name: 'leaked passwords', run: () => checkLeakedPasswords(breachedPasswords) }]),
+    ...(themeFile === undefined ? [] : [{ name: 'theme', run: () => checkTheme(config, themeFile) }]),
+    ...(wordsFile === undefined ? [] : [{ name: 'words', run: () => checkWords(wordsFile) }]),
     ...(serviceKeysFile === undefined ? [] : [{ name: 'service keys', run: () => checkServiceKeys(serviceKeysFile) }]),
   ]
   return { checks }

@@ -41,11 +41,37 @@ const isEmpty = async (sql: Sql) => {
   return row?.empty ?? false
 }
 
+const mostCounted = 10_000
+
+/** Users whom only a mail can let in, as many as are worth counting. Imported accounts without a password are among them. */
+const countByMailOnly = async (sql: Sql) => {
+  const [row] = await sql.query<{ users: number }>(
+    `select count(*)::int as users from (
+       select 1 from users as u where u.password_hash is null and u.disabled_at is null
+         and not exists (select 1 from identities as i where i.user_id = u.id)
+         and not exists (select 1 from passkeys as p where p.user_id = u.id) limit $1
+     ) as counted`,
+    [mostCounted],
+  )
+  return row?.users ?? 0
+}
+
+const mailFinding = async ({ mailSignIn }: Config, sql: Sql) => {
+  if (mailSignIn === 'on') return ok('')
+  const users = await countByMailOnly(sql)
+  return users === 0
+    ? ok('')
+    : warning(
+        `users without a password, a provider and a passkey: ${users === mostCounted ? 'at least ' : ''}${users}. While MAIL_SIGN_IN is off, they need “Forgot password?” to sign in`,
+      )
+}
+
 /** Who can create an account. The database tells whether there is anyone who can sign in. */
 export const checkRegistration = async (config: Config, sql?: Sql): Promise<Finding> => {
   const noOneMayRegister =
     sql && config.registration !== 'open' && (await isEmpty(sql))
       ? warning('there is no user yet and no invitation: add one with latchkey user add, or with latchkey invite')
       : ok('')
-  return worstOf(whoMayRegister(config), [...settingFindings(config), noOneMayRegister])
+  const mail = sql ? await mailFinding(config, sql) : ok('')
+  return worstOf(whoMayRegister(config), [...settingFindings(config), noOneMayRegister, mail])
 }

@@ -106,7 +106,8 @@ restart. To remove a key, delete its line and send SIGHUP.
 
   --scope       what the key is for, with commas between: users:read (find and list users), users:write (disable and enable
                 users, write their profile fields), sessions:end (sign users out), revocations:read (the list of ended
-                sessions, for @latchkey/verify), invitations, groups. Without it: ${defaultScopes.join(', ')}.
+                sessions, for @latchkey/verify), tokens:read (access tokens of applications, for @latchkey/verify),
+                invitations, groups. Without it: ${defaultScopes.join(', ')}.
   --expires     90d, 2027-01-31 (the beginning of that day, UTC) or 2027-01-31T12:00:00Z. From then on the key is refused;
                 doctor warns 14 days before. Without it, the key does not expire.
   --print-line  for a file that cannot be written here, such as a Secret of Kubernetes: writes nothing, and prints the key and

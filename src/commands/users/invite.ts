@@ -92,9 +92,10 @@ export const inviteCommand: Command = {
 latchkey invite --list [--json]
 latchkey invite --revoke EMAIL [--json]
 
-Mails a link with which the owner of the address can create an account, and prints it. This works with every value of
-REGISTRATION and for every domain. The link works once, for 7 days and for this address only. It does not prove the address:
-the mail that confirms it follows as usual. With a provider that has verified the address, the link is not even needed.
+Mails a link with which the owner of the address can create an account, and prints another one. This works with every value of
+REGISTRATION and for every domain. The link works once, for 7 days and for this address only. The mailed link proves the
+address; after the printed one, which you may hand over, the mail that confirms it follows. With a provider that has verified the
+address, the link is not even needed.
 A new invitation replaces the one before it, and keeps its groups unless you name others. An invitation is used up when the account
 is created. An address gets at most five in a day.
 

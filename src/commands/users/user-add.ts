@@ -72,7 +72,7 @@ The command asks for the password without showing it. The rules are the same as 
       const faults = await passwords.faults(password, { username: username.username, email: email.email, name })
       if (faults.length > 0) throw new CommandFailure(faults.join('\n'))
       const passwordHash = await passwords.hash(password)
-      const user = await newUsers.createWithPassword(database, { email, username, name, passwordHash, language })
+      const user = await newUsers.create(database, { email, username, name, passwordHash, language })
       if (isRefused(user)) throw new CommandFailure(refusalWords[user.refused])
       await events.record({ kind: 'user_added', userId: user.id }, operator(context))
       const done = `Added ${user.username} (${user.id}).`

@@ -1,5 +1,5 @@
 import { isRefused } from '../../contract/outcome.js'
-import { totpColumn } from '../../domain/sealed-values/sealed-columns.js'
+import { recoveryCodeColumn, totpColumn } from '../../domain/sealed-values/sealed-columns.js'
 import {
   type Command,
   type CommandContext,
@@ -16,18 +16,18 @@ import { requireUser, unlessDeleted } from './find-user.js'
 
 type Wanted = { yes?: boolean | undefined; json?: boolean | undefined }
 
-/** After the loss of the key that sealed their TOTP secrets. A command that was interrupted goes on when it runs again. */
+/** After the loss of the key that sealed their TOTP secrets and recovery codes. A command that was interrupted goes on when it runs again. */
 const resetUnreadable = (context: CommandContext, { yes, json }: Wanted) =>
   withStores(context, 'service', async ({ database, sealedValues, operatorChanges }) => {
-    const ids = await sealedValues.idsOfMissing(database, totpColumn)
+    const ids = await sealedValues.usersOfMissing(database, [totpColumn, recoveryCodeColumn])
     if (ids.length > 0 && !yes)
       throw new CommandFailure(
-        `This switches off the two-step sign-in of ${counted(ids.length, 'user')}, whose TOTP secret cannot be opened with SEALING_KEY, signs them out everywhere and sends them a mail. Add --yes to do it.`,
+        `This switches off the two-step sign-in of ${counted(ids.length, 'user')}, whose TOTP secret or recovery codes cannot be opened with SEALING_KEY, signs them out everywhere and sends them a mail. Add --yes to do it.`,
       )
     let users = 0
     for (const userId of ids)
       if (!isRefused(await operatorChanges.resetTotp({ userId, client: operator(context) }))) users += 1
-    const done = `Switched off the two-step sign-in of ${counted(users, 'user')} whose TOTP secret could not be opened.`
+    const done = `Switched off the two-step sign-in of ${counted(users, 'user')} whose TOTP secret or recovery codes could not be opened.`
     await print(context.stdout, json ? printableJson({ users }) : done)
     return 0
   })
@@ -41,8 +41,8 @@ user who asks: afterwards the password alone is enough. A user without a passwor
 session and every trusted device of the user, and sends the user a mail. With SECOND_FACTOR=required the user adds a new factor
 at the next sign-in, after a code from a mail. USER is a username, an email or an id.
 
-  --unreadable  instead of USER: every user whose TOTP secret cannot be opened, because the SEALING_KEY that sealed it is
-                lost. Their passkeys stay
+  --unreadable  instead of USER: every user whose TOTP secret or recovery codes cannot be opened, because the SEALING_KEY that
+                sealed them is lost. Their passkeys stay
   --yes         needed: without it, says what would happen and changes nothing
   --json        one JSON object, for programs`,
 

@@ -1,9 +1,10 @@
 import { type Static, Type } from 'typebox'
 import { groupPattern, mostGroups } from '../groups.js'
 import { languages } from '../languages.js'
+import { UndoState } from '../mailed-links.js'
 import { ProfileFieldChanges, ProfileFieldDefinition, ProfileFields } from '../profile-fields.js'
 import { OneOf } from '../refusal-bodies.js'
-import { Id, Moment, Nullable, Provider, Session, UndoState, UsedApplication } from '../schemas.js'
+import { Id, Moment, Nullable, Provider, Session, UsedApplication } from '../schemas.js'
 import { longestReason } from './admin-api.js'
 
 export * from './admin-api.js'
@@ -102,6 +103,7 @@ const obstacleCodes = [
   'wrong_codes',
   'wrong_passwords_for_name',
   'wrong_passwords_in_browser',
+  'mails_to_sign_in',
   'network_limit',
   'limits_unknown',
 ] as const

@@ -42,10 +42,10 @@ const createOwnerNotices = ({ undos, mails }: Pick<Dependencies, 'undos' | 'mail
     const { user, client, at } = account
     const link = await undoLink(sql, user, row, details)
     if (row.mail === null || details.mail === null) return
-    const { to = [user.email], ...values } = details.mail ?? {}
+    const { to = [user.email], language = user.language, ...values } = details.mail ?? {}
     // After a deletion no row has the language of the account any more.
     const about = isDeletion(row)
-      ? { userId: null, client: { ...client, ...(user.language && { language: user.language }) } }
+      ? { userId: null, client: { ...client, ...(language && { language }) } }
       : { userId: user.id, client }
     for (const address of to)
       await mails.queue(sql, {

@@ -2,6 +2,7 @@ import type { ProviderId } from '../../contract/providers.js'
 import type { Transaction } from '../../platform/database/database.js'
 import type { EmailChanges } from '../email-changes/email-changes.js'
 import type { TrustedDevices } from '../factors/trusted-devices.js'
+import { forgetMailSignIns } from '../mail-sign-ins/mail-sign-ins.js'
 import { forgetMailedCodes } from '../mailed-codes/mailed-codes.js'
 import type { OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
 import type { Challenges } from '../sign-in/challenges.js'
@@ -34,6 +35,7 @@ export const createAccountVoiding = ({
   // Whatever a code was mailed for: it was sent to who could prove less than is asked for now, or to an address before.
   'waiting sign-ins': async (sql, userId) => {
     await forgetMailedCodes(sql, userId)
+    await forgetMailSignIns(sql, userId)
     await challenges.removeAll(sql, userId)
   },
   'waiting sign-ins by provider': async (sql, userId, provider) =>

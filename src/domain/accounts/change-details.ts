@@ -1,4 +1,5 @@
 import type { Method } from '../../contract/factors.js'
+import type { Language } from '../../contract/languages.js'
 import type { ProviderId } from '../../contract/providers.js'
 import type { WebhookData } from '../../contract/webhooks.js'
 import type { Event } from '../events/events.js'
@@ -21,8 +22,11 @@ type Needed<Name extends string, Values, More = unknown> = [keyof Values] extend
   ? { readonly [Property in Name]?: (Values & More) | undefined }
   : { readonly [Property in Name]: Values & More }
 
-/** Where the mail goes and which name it says, if not to the address and with the name that the account had before. */
-type Addressed = { readonly to?: readonly string[]; readonly username?: string }
+/**
+ * Where the mail goes and which name it says, if not to the address and with the name that the account had before. `language` is for
+ * the mail about a deletion: later no row has it.
+ */
+type Addressed = { readonly to?: readonly string[]; readonly username?: string; readonly language?: Language }
 
 export type ChangedFactor = WebhookData<'factor.changed'>['factor']
 

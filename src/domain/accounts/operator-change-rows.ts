@@ -44,7 +44,7 @@ export const operatorChangeRows = {
     otherSessions: 'end',
     thisSession: 'ends',
     withdraws: [],
-    voids: ['trusted devices', 'waiting sign-ins'],
+    voids: ['resets', 'trusted devices', 'waiting sign-ins'],
     event: 'user_disabled',
   },
   user_enabled: {

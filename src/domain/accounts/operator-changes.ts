@@ -47,8 +47,8 @@ export const createOperatorChanges = (deps: Dependencies) => {
 
     remove: async (actor: OperatorContext) => {
       const removed = await byOperator(actor, 'user_deleted', async (sql, user) => {
-        const { to } = await deleteAccount(sql, user, 'user_deleted')
-        return { changes: { user_deleted: { mail: { byOperator: true, to } } } }
+        const told = await deleteAccount(sql, user, 'user_deleted')
+        return { changes: { user_deleted: { mail: { byOperator: true, ...told } } } }
       })
       return isRefused(removed) ? removed : undefined
     },

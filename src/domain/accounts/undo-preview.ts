@@ -25,7 +25,10 @@ export const createUndoPreview =
     if (!user) return refuse('invalid_link')
     const { username, language, ...recent } = clearingOf(user, await undos.openOf(user.id))
     const totp = recent.totp && (await factors.hasTotp(user.id))
-    const shownPasskeys = (await passkeys.list(user.id)).filter(({ id }) => recent.passkeys.includes(id))
+    const shownPasskeys = await passkeys.list(user.id)
+    const namesOf = (areRecent: boolean) =>
+      shownPasskeys.filter(({ id }) => recent.passkeys.includes(id) === areRecent).map(({ name }) => name)
+    const identities = await identityLinks.identitiesOf(user.id)
     const isRecent = ({ provider, subject }: Identity) =>
       recent.identities.some((identity) => identity.provider === provider && identity.subject === subject)
     return {
@@ -37,7 +40,13 @@ export const createUndoPreview =
       language,
       totp,
       recoveryCodes: !totp && (await factors.hasNewRecoveryCodes(user.id, undoLifetime)),
-      passkeys: shownPasskeys.map(({ name }) => name),
-      providers: (await identityLinks.identitiesOf(user.id)).filter(isRecent).map(({ provider }) => provider),
+      passkeys: namesOf(true),
+      providers: identities.filter(isRecent).map(({ provider }) => provider),
+      /** What stays, and may have been added by a thief before these days. */
+      keeps: {
+        totp: !totp && (await factors.hasTotp(user.id)),
+        passkeys: namesOf(false),
+        providers: identities.filter((identity) => !isRecent(identity)).map(({ provider }) => provider),
+      },
     }
   }

@@ -17,6 +17,7 @@ export const applicationFrom = (row: ApplicationRow): Application => ({
   consent: row.consent,
   pkce: row.pkce,
   algorithm: row.algorithm,
+  deviceFlow: row.device_flow,
   createdAt: row.created_at,
 })
 
@@ -35,5 +36,6 @@ export const rowFrom = (application: Application): ApplicationRow => ({
   consent: application.consent,
   pkce: application.pkce,
   algorithm: application.algorithm,
+  device_flow: application.deviceFlow,
   created_at: application.createdAt,
 })

@@ -20,11 +20,17 @@ export type Application = {
   consent: 'none' | 'ask'
   pkce: boolean
   algorithm: 'RS256' | 'ES256'
+  /** Whether its devices without a browser may sign in (RFC 8628). It counts for `native` only. */
+  deviceFlow: boolean
   createdAt: Date
 }
 
 /** What users are told of it. */
 export const named = ({ name, home }: Application) => ({ name, home })
+
+/** Whether its devices without a browser may sign in. */
+export const mayUseDevices = ({ kind, deviceFlow }: Pick<Application, 'kind' | 'deviceFlow'>) =>
+  kind === 'native' && deviceFlow
 
 /** Whether a user who is in these groups may use it. */
 export const mayUse = ({ access, groups }: Pick<Application, 'access' | 'groups'>, ofUser: readonly string[]) =>

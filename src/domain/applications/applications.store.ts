@@ -18,6 +18,7 @@ export type ApplicationRow = {
   consent: Application['consent']
   pkce: boolean
   algorithm: Application['algorithm']
+  device_flow: boolean
   created_at: Date
 }
 
@@ -36,6 +37,7 @@ const columns = selectList<ApplicationRow>({
   consent: true,
   pkce: true,
   algorithm: true,
+  device_flow: true,
   created_at: true,
 })
 
@@ -70,14 +72,15 @@ const parametersOf = (row: ApplicationRow) => [
   row.consent,
   row.pkce,
   row.algorithm,
+  row.device_flow,
 ]
 
 /** No row if another one has its name. */
 export const insert = (sql: Sql, row: ApplicationRow) =>
   sql.query(
     `insert into applications (id, name, home, kind, redirect_addresses, logout_addresses, backchannel_logout, access, groups,
-       factors, max_age, consent, pkce, algorithm, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) on conflict do nothing returning id`,
+       factors, max_age, consent, pkce, algorithm, device_flow, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) on conflict do nothing returning id`,
     [...parametersOf(row), row.created_at],
   )
 
@@ -85,7 +88,8 @@ export const insert = (sql: Sql, row: ApplicationRow) =>
 export const update = (sql: Sql, row: ApplicationRow) =>
   sql.query(
     `update applications set name = $2, home = $3, kind = $4, redirect_addresses = $5, logout_addresses = $6,
-       backchannel_logout = $7, access = $8, groups = $9, factors = $10, max_age = $11, consent = $12, pkce = $13, algorithm = $14
+       backchannel_logout = $7, access = $8, groups = $9, factors = $10, max_age = $11, consent = $12, pkce = $13, algorithm = $14,
+       device_flow = $15
      where id = $1`,
     parametersOf(row),
   )

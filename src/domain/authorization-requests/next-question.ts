@@ -20,7 +20,13 @@ export type SignedInUser = {
   agreedTo: readonly string[] | undefined
 }
 
-type Asking = { application: Application; request: AuthorizationRequest }
+/** What a request asks for, of an application or of its device. */
+export type Questioned = Pick<
+  AuthorizationRequest,
+  'createdAt' | 'maxAge' | 'prompts' | 'acr' | 'prefersTwoFactors' | 'user' | 'userId' | 'scopes' | 'claims'
+>
+
+type Asking = { application: Application; request: Questioned }
 type Situation = Asking & { user: SignedInUser }
 
 /** A proof after the request was stored meets whatever it asks for, so that no user is asked twice. */

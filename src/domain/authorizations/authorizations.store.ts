@@ -4,7 +4,9 @@ import { selectList } from '../../platform/database/select-list.js'
 import type { Application } from '../applications/application.js'
 import type { TokenContent } from '../id-tokens/user-claims.js'
 import { type LiveAt, liveSession, momentsOf } from '../sessions/live-sessions.js'
-import { hasRight } from './still-authorized.js'
+import type { ProofRow } from '../sessions/proof.js'
+import { authorization, hasRight, stillAuthorized } from './still-authorized.js'
+import type { HolderRow } from './tokens.store.js'
 
 /** Who may use it, as it is now. An operator who changes it waits until the transaction ends. */
 export const holdApplication = (sql: Sql, id: string) =>
@@ -36,6 +38,30 @@ export const upsertAuthorization = (sql: Sql, authorization: NewAuthorization) =
       authorization.scopes,
       authorization.now,
     ],
+  )
+
+type ApproverRow = Pick<HolderRow, 'user_id' | 'username' | 'name' | 'email' | 'email_proven' | 'groups' | 'fields'> &
+  ProofRow & { begun_at: Date }
+const approver = selectList<ApproverRow>({
+  user_id: 'u.id',
+  username: 'u.username',
+  name: 'u.name',
+  email: 'u.email',
+  email_proven: 'u.email_proven',
+  groups: 'u.groups',
+  fields: 'u.fields',
+  methods: 'r.methods',
+  authenticated_at: 'r.authenticated_at',
+  second_factor_at: 'r.second_factor_at',
+  begun_at: 'r.created_at',
+})
+
+/** Who has approved a device, in a session that lives. */
+export const selectApprover = (sql: Sql, { userId, sid }: { userId: string; sid: string }, live: LiveAt) =>
+  sql.query<ApproverRow>(
+    `select ${approver} from refresh_token_records as r join users as u on u.id = r.user_id
+     where r.id = $1 and r.user_id = $2 and u.disabled_at is null and ${liveSession('$3')}`,
+    [sid, userId, momentsOf(live)],
   )
 
 type NewCode = {
@@ -137,6 +163,18 @@ export const deleteConsent = (sql: Sql, userId: string, applicationId: string) =
 /** Before its authorizations, as everything that ends sessions takes them. It waits for a code that is being made. */
 export const holdUser = (sql: Sql, userId: string) =>
   sql.query('select 1 from users where id = $1 for no key update', [userId])
+
+/** No row if it was ended, or does not meet what the application demands. */
+export const selectStillAuthorized = (sql: Sql, id: string, live: LiveAt) =>
+  sql.query(`select 1 from ${authorization} where s.id = $1 and ${stillAuthorized('$2')}`, [id, momentsOf(live)])
+
+/** Of the session of a device, which has one. */
+export const selectOfDevice = (sql: Sql, sid: string) =>
+  sql.query<{ id: string; user_id: string }>(
+    `select s.id, s.user_id from application_sessions as s join refresh_token_records as r on r.id = s.sid
+     where s.sid = $1 and r.application_id is not null`,
+    [sid],
+  )
 
 export const selectOwner = (sql: Sql, id: string) =>
   sql.query<{ user_id: string }>('select user_id from application_sessions where id = $1', [id])

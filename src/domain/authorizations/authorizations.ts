@@ -1,18 +1,21 @@
+import { isRefused } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
 import { fingerprint } from '../../lib/random.js'
 import type { Database } from '../../platform/database/database.js'
 import type { Application } from '../applications/application.js'
 import type { Events } from '../events/events.js'
 import type { ProfileFields } from '../profile-fields/profile-fields.js'
-import { createSessionLife, type SessionLimits } from '../sessions/live-sessions.js'
+import type { Client } from '../sessions/client.js'
+import type { SessionLimits } from '../sessions/live-sessions.js'
 import type { Sessions, TokenHolder } from '../sessions/sessions.js'
 import type { Users } from '../users/users.js'
+import { createNoteDeviceUse } from './device-use.js'
 import { createEndAuthorizations } from './end-authorizations.js'
 import { createExchangeRefreshToken } from './exchange-refresh-token.js'
-import { createGrantOf } from './grant.js'
 import { createIssueCode, type Requested } from './issue-code.js'
 import { createRedeemCode } from './redeem-code.js'
-import { createRefreshTokenTexts } from './refresh-token-texts.js'
+import { createTokenExchangeParts } from './token-exchange-parts.js'
+import { createHolderOf } from './token-holder.js'
 import * as tokenStore from './tokens.store.js'
 
 export type { RefreshFault } from './exchange-refresh-token.js'
@@ -34,15 +37,13 @@ type Options = SessionLimits & {
 
 /** Which application may act for which session, and the codes and tokens of that. To end one, its row is deleted. */
 export const createAuthorizations = (options: Options) => {
-  const { database, clock } = options
+  const { database } = options
   const issueCodeInside = createIssueCode(options)
-  const { liveNow } = createSessionLife(options)
-  const moments = () => ({ live: liveNow(), clockOffset: clock.offset() })
-  const refreshTokens = createRefreshTokenTexts(options.refreshTokenKeys)
-
-  const { endReused } = createEndAuthorizations(options)
-  const grantOf = createGrantOf(options.profileFields)
-  const parts = { database, clock, refreshTokens, moments, endReused, grantOf }
+  const { endOfDevice } = createEndAuthorizations(options)
+  const parts = createTokenExchangeParts(options)
+  const { moments, refreshTokens, grantOf } = parts
+  const exchange = createExchangeRefreshToken(parts)
+  const noteUse = createNoteDeviceUse(options)
 
   return {
     issueCode: (holder: TokenHolder, requested: Requested) =>
@@ -51,7 +52,11 @@ export const createAuthorizations = (options: Options) => {
     issueCodeInside,
 
     redeem: createRedeemCode(parts),
-    refresh: createExchangeRefreshToken(parts),
+    refresh: async (refresh: Parameters<typeof exchange>[0]) => {
+      const refreshed = await exchange(refresh)
+      if (!isRefused(refreshed)) await noteUse(refreshed.grant.sid)
+      return refreshed
+    },
 
     /** What UserInfo answers; undefined if the access token has expired or what it stands for has ended. */
     subjectOf: async (accessToken: string) => {
@@ -59,11 +64,18 @@ export const createAuthorizations = (options: Options) => {
       return row && grantOf(row, accessToken, row.scopes)
     },
 
-    /** A refresh token with all access tokens that came with it, or one access token. That of another application stays. */
-    revoke: async (application: Pick<Application, 'id'>, token: string) => {
+    holderOf: createHolderOf(parts),
+
+    /**
+     * A refresh token with all access tokens that came with it, or one access token. That of another application stays. A device that
+     * signs out leaves no session behind.
+     */
+    revoke: async (application: Pick<Application, 'id'>, token: string, client: Client) => {
       const claims = refreshTokens.read(token)
-      if (claims) await tokenStore.deleteTokens(database, claims.tid, application.id)
-      else await tokenStore.deleteAccessToken(database, fingerprint(token), application.id)
+      if (claims) {
+        const [revoked] = await tokenStore.deleteTokens(database, claims.tid, application.id)
+        if (revoked) await endOfDevice(revoked.sid, client)
+      } else await tokenStore.deleteAccessToken(database, fingerprint(token), application.id)
     },
   }
 }

@@ -30,6 +30,16 @@ export const createEndAuthorizations = ({ database, events }: Dependencies) => {
     endWithoutRight: async (sql: Transaction, of: { userId: string } | { applicationId: string }, client: Client) =>
       record(sql, 'application_access_ended', await store.deleteWithoutRight(sql, of), client),
 
+    /** A device has signed out. A session of a browser stays. */
+    endOfDevice: async (sid: string, client: Client) => {
+      const [used] = await store.selectOfDevice(database, sid)
+      if (!used) return
+      await database.transaction(async (sql) => {
+        await store.holdUser(sql, used.user_id)
+        await record(sql, 'application_access_ended', await store.deleteById(sql, used.id), client)
+      })
+    },
+
     /** Of several old codes or tokens at once, the first ends the authorization and is recorded. */
     endReused: async (authorizationId: string, client: Client) => {
       const [owner] = await store.selectOwner(database, authorizationId)

@@ -14,8 +14,6 @@ export type Grant = {
   content: TokenContent
 }
 
-export type GrantOf = ReturnType<typeof createGrantOf>
-
 /** With fewer scopes than the code had, if a refresh asked for fewer. */
 export const createGrantOf =
   ({ known }: Pick<ProfileFields, 'known'>) =>

@@ -35,7 +35,7 @@ type Dependencies = {
 }
 
 /** A session whose proof does not count as one (a provider that signed in silently) was at least signed in when it began. */
-const authTimeOf = ({ provenAt, begunAt }: SessionProof) => inSeconds(provenAt) || inSeconds(begunAt)
+export const authTimeOf = ({ provenAt, begunAt }: SessionProof) => inSeconds(provenAt) || inSeconds(begunAt)
 
 /**
  * A code for the session of the holder. The rows are taken in the order of every ending, user before session before application, so

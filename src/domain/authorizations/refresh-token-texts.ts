@@ -33,5 +33,3 @@ export const createRefreshTokenTexts = (keys: readonly Buffer[]) => {
     },
   }
 }
-
-export type RefreshTokenTexts = ReturnType<typeof createRefreshTokenTexts>

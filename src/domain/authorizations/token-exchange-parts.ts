@@ -1,18 +1,35 @@
 import type { Clock } from '../../lib/clock.js'
 import type { Database } from '../../platform/database/database.js'
-import type { Client } from '../sessions/client.js'
-import type { GrantOf } from './grant.js'
-import type { RefreshTokenTexts } from './refresh-token-texts.js'
+import type { Events } from '../events/events.js'
+import type { ProfileFields } from '../profile-fields/profile-fields.js'
+import { createSessionLife, type SessionLimits } from '../sessions/live-sessions.js'
+import { createEndAuthorizations } from './end-authorizations.js'
+import { createGrantOf } from './grant.js'
+import { createRefreshTokenTexts } from './refresh-token-texts.js'
 import type { Moments } from './tokens.store.js'
 
-/** What it takes to exchange a code or a refresh token for new tokens. */
-export type TokenExchangeParts = {
+type Options = SessionLimits & {
   database: Database
   clock: Clock
-  refreshTokens: RefreshTokenTexts
-  /** The times that the statements compare with. */
-  moments: () => Moments
-  /** Ends an authorization whose code or refresh token was used again, later than a repeated request may come. */
-  endReused: (authorizationId: string, client: Client) => Promise<void>
-  grantOf: GrantOf
+  events: Pick<Events, 'recordInside'>
+  profileFields: Pick<ProfileFields, 'known'>
+  refreshTokenKeys: readonly Buffer[]
+}
+
+export type TokenExchangeParts = ReturnType<typeof createTokenExchangeParts>
+
+/** What it takes to exchange a code, a refresh token or the code of a device for new tokens. */
+export const createTokenExchangeParts = (options: Options) => {
+  const { database, clock, refreshTokenKeys, profileFields } = options
+  const { liveNow } = createSessionLife(options)
+  return {
+    database,
+    clock,
+    refreshTokens: createRefreshTokenTexts(refreshTokenKeys),
+    /** The times that the statements compare with. */
+    moments: (): Moments => ({ live: liveNow(), clockOffset: clock.offset() }),
+    /** Ends an authorization whose code or refresh token was used again, later than a repeated request may come. */
+    endReused: createEndAuthorizations(options).endReused,
+    grantOf: createGrantOf(profileFields),
+  }
 }

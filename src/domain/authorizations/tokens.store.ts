@@ -119,6 +119,24 @@ export const redeemCode = (sql: Sql, tokens: NewTokens, now: Date, { live, clock
     ],
   )
 
+/** The tokens of a device, whose authorization was made in the same transaction. */
+export const insertDeviceTokens = (
+  sql: Sql,
+  { id, authorizationId, refreshHash, content, issuedAt, accessToken }: Omit<NewTokens, 'codeHash'>,
+  { clockOffset }: Moments,
+) =>
+  sql.query(
+    `with made as (
+       insert into application_tokens (id, application_session_id, refresh_hash, token_content, issued_at, rotated_at, expires_at)
+       select $1, s.id, $3, $4, $5, ${databaseMoment('$6')}, r.expires_at
+       from application_sessions as s join refresh_token_records as r on r.id = s.sid where s.id = $2
+       returning id
+     )
+     insert into application_access_tokens (hash, application_tokens_id, scopes, expires_at)
+     select $7, made.id, null, ${databaseMoment('$6')} + ${milliseconds('$8')} from made`,
+    [id, authorizationId, refreshHash, content, issuedAt, clockOffset, accessToken.hash, accessToken.lifetime],
+  )
+
 // ── Refresh tokens
 
 /** Until the transaction ends. */
@@ -187,6 +205,23 @@ export const rotateTokens = (sql: Sql, rotation: Rotation, { live, clockOffset }
     ],
   )
 
+/** In milliseconds. */
+type DeviceUse = { sid: string; now: Date; noted: number; longest: { unused: number; age: number } }
+
+/** For the session of a device, and for no other: it goes on, and so do its tokens. */
+export const noteDeviceUse = (sql: Sql, { sid, now, noted, longest }: DeviceUse) =>
+  sql.query(
+    `with used as (
+       update refresh_token_records set last_used_at = $2, issued_at = $2,
+         expires_at = least($2::timestamptz + ${milliseconds('$4')}, created_at + ${milliseconds('$5')})
+       where id = $1 and application_id is not null and last_used_at < $2::timestamptz - ${milliseconds('$3')}
+       returning id, expires_at
+     )
+     update application_tokens as t set expires_at = used.expires_at
+     from used join application_sessions as s on s.sid = used.id where t.application_session_id = s.id`,
+    [sid, now, noted, longest.unused, longest.age],
+  )
+
 export type TokensRow = HolderRow & {
   refresh_hash: Uint8Array
   previous_hash: Uint8Array | null
@@ -246,12 +281,51 @@ export const selectByAccessToken = (sql: Sql, hash: Uint8Array, { live, clockOff
     [hash, clockOffset, momentsOf(live)],
   )
 
+export type IntrospectedRow = {
+  application_id: string
+  user_id: string
+  username: string
+  name: string | null
+  email: string
+  groups: string[]
+  sid: string
+  oldest_generation: number
+  methods: string[]
+  authenticated_at: Date
+  second_factor_at: Date | null
+  expires_at: Date
+}
+const introspected = selectList<IntrospectedRow>({
+  application_id: 's.application_id',
+  user_id: 'u.id',
+  username: 'u.username',
+  name: 'u.name',
+  email: 'u.email',
+  groups: 'u.groups',
+  sid: 's.sid',
+  oldest_generation: 'r.oldest_generation',
+  methods: 'r.methods',
+  authenticated_at: 'r.authenticated_at',
+  second_factor_at: 'r.second_factor_at',
+  expires_at: 'x.expires_at',
+})
+
+/** For a program that an application calls: the user and the session, whatever scopes the application has. */
+export const selectHolder = (sql: Sql, hash: Uint8Array, { live, clockOffset }: Moments) =>
+  sql.query<IntrospectedRow>(
+    `select ${introspected} from application_access_tokens as x
+     join application_tokens as t on t.id = x.application_tokens_id
+     join (${authorization}) on s.id = t.application_session_id
+     where x.hash = $1 and x.expires_at > ${databaseMoment('$2')} and ${stillAuthorized('$3')}`,
+    [hash, clockOffset, momentsOf(live)],
+  )
+
 // ── Revocation: only of the application that asks
 
 export const deleteTokens = (sql: Sql, id: string, applicationId: string) =>
-  sql.query(
+  sql.query<{ sid: string }>(
     `delete from application_tokens as t using application_sessions as s
-     where t.id = $1 and s.id = t.application_session_id and s.application_id = $2`,
+     where t.id = $1 and s.id = t.application_session_id and s.application_id = $2 returning s.sid`,
     [id, applicationId],
   )
 

@@ -2,10 +2,12 @@ import { type Clock, later } from '../../lib/clock.js'
 import { hours } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
 import type { Sql, Transaction } from '../../platform/database/database.js'
+import type { MailedCodes } from '../mailed-codes/mailed-codes.js'
 import type { Mails } from '../mails/mails.js'
 import type { Client } from '../sessions/client.js'
 import type { Email } from '../users/email.js'
 import type { User, Users } from '../users/users.js'
+import { codeIdOf, codeTries } from './email-change-codes.js'
 import * as store from './email-changes.store.js'
 
 const lifetime = 24 * hours
@@ -14,30 +16,42 @@ type Dependencies = {
   clock: Clock
   users: Pick<Users, 'holdByEmail'>
   mails: Pick<Mails, 'queue'>
+  mailedCodes: Pick<MailedCodes, 'codeOf'>
   /** Whether another user has this address, or had it until a short time ago. */
   isTaken: (sql: Sql, userId: string, email: Email, owner: User | undefined) => Promise<boolean>
 }
-/** `withheld`: the mail to the new address is not sent. */
-type Mailing = { client: Client; withheld: boolean }
+/** `withheld`: the mail to the new address is not sent. `sessionId`: the session that can enter its code. */
+type Mailing = { client: Client; withheld: boolean; sessionId: string }
 
 /**
- * Mails a link to the new address. The change before it is void in every case, also if the new address has had too many mails:
+ * Mails a link and a code to the new address. The change before it is void in every case, also if the new address has had too many mails:
  * whether a mail was queued must not show, and the user no longer wants the other address.
  */
-export const createAskEmailChange = ({ clock, users, mails, isTaken }: Dependencies) => {
+export const createAskEmailChange = ({ clock, users, mails, mailedCodes, isTaken }: Dependencies) => {
   /** The link for the new address; the owner of one that is taken is told. Both write the same rows. */
   const mailNewAddress = async (sql: Transaction, userId: string, email: Email, token: string, mailing: Mailing) => {
+    const { client, withheld } = mailing
+    const code = mailedCodes.codeOf(codeIdOf(fingerprint(token)))
     const owner = await users.holdByEmail(sql, email.email)
     const letter = (await isTaken(sql, userId, email, owner))
       ? ({ template: 'email-taken', values: {} } as const)
-      : ({ template: 'confirm-email', values: { token, validFor: lifetime } } as const)
-    return mails.queue(sql, { to: email.email, userId, ...letter, ...mailing })
+      : ({ template: 'confirm-email', values: { token, code, validFor: lifetime } } as const)
+    return mails.queue(sql, { to: email.email, userId, ...letter, client, withheld })
   }
 
   return async (sql: Transaction, { id: userId }: User, email: Email, mailing: Mailing) => {
     const token = randomToken()
     await mailNewAddress(sql, userId, email, token, mailing)
     const expiresAt = later(clock.now(), lifetime)
-    await store.replace(sql, { userId, email, hash: fingerprint(token), clockOffset: clock.offset(), expiresAt })
+    const { sessionId } = mailing
+    await store.replace(sql, {
+      userId,
+      email,
+      expiresAt,
+      sessionId,
+      codeTries,
+      hash: fingerprint(token),
+      clockOffset: clock.offset(),
+    })
   }
 }

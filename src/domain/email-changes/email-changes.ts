@@ -3,12 +3,14 @@ import type { Clock } from '../../lib/clock.js'
 import { fingerprint } from '../../lib/random.js'
 import { type Database, isUniqueViolation, type Sql, type Transaction } from '../../platform/database/database.js'
 import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import type { MailedCodes } from '../mailed-codes/mailed-codes.js'
 import type { Mails } from '../mails/mails.js'
 import type { Undos } from '../undos/undos.js'
 import { type Email, readEmail } from '../users/email.js'
 import type { UserChanges } from '../users/user-changes.js'
 import type { User, Users } from '../users/users.js'
 import { createAskEmailChange } from './ask-email-change.js'
+import { createCheckEmailCode } from './email-change-codes.js'
 import * as store from './email-changes.store.js'
 
 export type EmailChange = { userId: string; email: Email; askedAt: Date }
@@ -19,8 +21,8 @@ const fromRow = (row: store.EmailChangeRow): EmailChange => {
   return { userId: row.user_id, email, askedAt: row.asked_at }
 }
 
-/** One that is not confirmed yet. */
-type WaitingEmailChange = { email: string; askedAt: Date; expiresAt: Date }
+/** One that is not confirmed yet. `codeFor`: the session that can enter its code. */
+type WaitingEmailChange = { email: string; askedAt: Date; expiresAt: Date; codeFor: string | undefined }
 
 type AppliedChange = { isProven: boolean; isFinal?: boolean }
 
@@ -34,6 +36,7 @@ type Dependencies = {
   userChanges: Pick<UserChanges, 'setEmail'>
   undos: Pick<Undos, 'extend' | 'forgetAll'>
   mails: Pick<Mails, 'queue'>
+  mailedCodes: Pick<MailedCodes, 'codeOf' | 'isCodeOf'>
 }
 
 export type EmailChanges = ReturnType<typeof createEmailChanges>
@@ -69,19 +72,24 @@ export const createEmailChanges = (deps: Dependencies) => {
     else await undos.extend(sql, user.id, user.email)
   }
 
+  const findByHash = createOptionalTransaction(database)(async (sql, hash: Uint8Array) => {
+    const [row] = await store.select(sql, hash, clock.now())
+    return row && fromRow(row)
+  })
+
   return {
     ask: createAskEmailChange({ ...deps, isTaken }),
     unlessTaken,
     apply,
     /** The change that a mailed link confirms. */
-    find: createOptionalTransaction(database)(async (sql, token: string) => {
-      const [row] = await store.select(sql, fingerprint(token), clock.now())
-      return row && fromRow(row)
-    }),
+    find: (token: string) => findByHash(fingerprint(token)),
+    findByHash,
+    checkCode: createCheckEmailCode(deps),
     /** The address that the user wants to have, if it is not confirmed yet. */
     waitingOf: async (userId: string): Promise<WaitingEmailChange | undefined> => {
       const [row] = await store.selectWaiting(database, userId, clock.now())
-      return row && { email: row.email, askedAt: row.asked_at, expiresAt: row.expires_at }
+      const codeFor = row && row.code_tries_left > 0 ? (row.session_id ?? undefined) : undefined
+      return row && { email: row.email, askedAt: row.asked_at, expiresAt: row.expires_at, codeFor }
     },
     /** Whether there was one. */
     forget: async (sql: Sql, userId: string) => (await store.remove(sql, userId)).length > 0,

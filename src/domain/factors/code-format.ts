@@ -1,19 +1,28 @@
 import { randomBytes } from 'node:crypto'
-import { base32 } from './totp.js'
+import { inGroups, withoutGroups } from '../../contract/code-groups.js'
 
 const codes = 10
 
-/** 120 bits: 24 characters. */
-const newCode = () => base32(randomBytes(15))
+/** Crockford's base32, which has no I, L, O and U: five bits for each character. */
+const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+/** 60 bits. */
+const codeLength = 12
+
+const newCode = () => Array.from(randomBytes(codeLength), (byte) => alphabet[byte % alphabet.length]).join('')
 
 /** Ten codes, in groups of four so that they can be read and copied. */
 export const newRecoveryCodes = () => Array.from({ length: codes }, () => inGroups(newCode()))
 
-const inGroups = (code: string) => (code.match(/.{4}/g) ?? []).join('-')
+/** What was read wrong from a screen or from paper is read as what it looks like. */
+const withoutLookalikes = (code: string) => code.replaceAll('O', '0').replaceAll(/[IL]/g, '1').replaceAll('U', 'V')
 
-/** What a user typed or pasted, told apart by its shape; undefined if it has neither. */
+/** What a user typed or pasted, told apart by its shape; undefined if it has none of them. */
 export const readCode = (typed: string) => {
-  const text = typed.replaceAll(/[\s-]/g, '').toUpperCase()
+  const text = withoutGroups(typed)
   if (/^\d{6}$/.test(text)) return { method: 'otp' as const, code: text }
-  return /^[A-Z2-7]{24}$/.test(text) ? { method: 'rec' as const, code: text } : undefined
+  if (text.length === codeLength) return { method: 'rec' as const, code: withoutLookalikes(text) }
+  return isEarlierCode(text) ? { method: 'rec' as const, code: text } : undefined
 }
+
+/** Before 12 characters were enough, a recovery code had 24 of RFC 4648's base32. */
+export const isEarlierCode = (code: string) => /^[A-Z2-7]{24}$/.test(code)

@@ -1,5 +1,6 @@
 import type { Sql } from '../../platform/database/database.js'
 import { databaseMoment, databaseNow, milliseconds } from '../../platform/database/database-now.js'
+import { selectList } from '../../platform/database/select-list.js'
 
 export type TotpRow = { secret: string; created_at: Date; seconds: number }
 
@@ -53,10 +54,16 @@ export const selectPending = (
 export const deletePending = (sql: Sql, userId: string) =>
   sql.query('delete from pending_totp_secrets where user_id = $1', [userId])
 
-export const insertRecoveryCodes = (sql: Sql, userId: string, hashes: readonly Uint8Array[], clockOffset: number) =>
+export const insertRecoveryCodes = (
+  sql: Sql,
+  userId: string,
+  codes: readonly { id: string; sealed: string }[],
+  clockOffset: number,
+) =>
   sql.query(
-    `insert into recovery_codes (user_id, hash, created_at) select $1, unnest($2::bytea[]), ${databaseMoment('$3')}`,
-    [userId, hashes, clockOffset],
+    `insert into recovery_codes (user_id, id, sealed, created_at)
+     select $1, code.id, code.sealed, ${databaseMoment('$4')} from unnest($2::uuid[], $3::text[]) as code (id, sealed)`,
+    [userId, codes.map(({ id }) => id), codes.map(({ sealed }) => sealed), clockOffset],
   )
 
 export const deleteRecoveryCodes = (sql: Sql, userId: string) =>
@@ -77,8 +84,20 @@ export const countNewRecoveryCodes = (sql: Sql, userId: string, age: number, clo
     [userId, age, clockOffset],
   )
 
+type SealedCodeRow = { id: string; sealed: string }
+export const selectSealedCodes = (sql: Sql, userId: string) =>
+  sql.query<SealedCodeRow>(
+    `select ${selectList<SealedCodeRow>({ id: true, sealed: true })} from recovery_codes
+     where user_id = $1 and sealed is not null`,
+    [userId],
+  )
+
 /** Using a code deletes its row, so of many requests at once only one succeeds. */
-export const takeRecoveryCode = (sql: Sql, userId: string, hash: Uint8Array) =>
+export const takeRecoveryCode = (sql: Sql, id: string) =>
+  sql.query('delete from recovery_codes where id = $1 returning id', [id])
+
+/** A code of 24 characters, whose plain hash is stored. */
+export const takeEarlierCode = (sql: Sql, userId: string, hash: Uint8Array) =>
   sql.query('delete from recovery_codes where user_id = $1 and hash = $2 returning user_id', [userId, hash])
 
 export const countRecoveryCodes = (sql: Sql, userId: string) =>

@@ -92,7 +92,7 @@ export const createProveCode = (deps: Dependencies) => {
     return result
   }
 
-  /** Not stopped by wrong codes of others: 120 random bits cannot be guessed. */
+  /** Not stopped by wrong codes of others: 60 random bits cannot be guessed here. docs/decisions.md has the numbers. */
   const proveRecoveryCode = async <Result>(attempt: CodeAttempt, work: Work<Result>) => {
     const { userId, code, client } = attempt
     const accept = async (sql: Transaction, user: User) => {

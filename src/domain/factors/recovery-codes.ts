@@ -1,37 +1,67 @@
+import { randomUUID } from 'node:crypto'
+import { withoutGroups } from '../../contract/code-groups.js'
 import type { Clock } from '../../lib/clock.js'
-import { fingerprint } from '../../lib/random.js'
+import { fingerprint, sameBytes } from '../../lib/random.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
 import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
-import { newRecoveryCodes } from './code-format.js'
+import { recoveryCodeColumn } from '../sealed-values/sealed-columns.js'
+import type { SealedValues } from '../sealed-values/sealed-values.js'
+import { isEarlierCode, newRecoveryCodes } from './code-format.js'
 import * as store from './factors.store.js'
 
 export type RecoveryCodes = ReturnType<typeof createRecoveryCodes>
 
+type Dependencies = { database: Database; clock: Clock; sealedValues: SealedValues }
+
+/** With the user, so that a guess at it is a guess at one account. */
+const hashOf = (userId: string, code: string) => fingerprint(`${userId} ${code}`)
+
 /** The codes that replace a lost authenticator app, each of them once. `age` is in milliseconds. */
-export const createRecoveryCodes = ({ database, clock }: { database: Database; clock: Clock }) => ({
-  /** A new set. The one before is void. */
-  renew: async (sql: Transaction, userId: string) => {
-    const codes = newRecoveryCodes()
-    const hashes = codes.map((code) => fingerprint(code.replaceAll('-', '')))
-    await store.deleteRecoveryCodes(sql, userId)
-    await store.insertRecoveryCodes(sql, userId, hashes, clock.offset())
-    return codes
-  },
-  countLeft: createOptionalTransaction(database)(async (sql, userId: string) => {
-    const [row] = await store.countRecoveryCodes(sql, userId)
-    return row?.left ?? 0
-  }),
-  /** False if there is no such code any more. */
-  take: async (sql: Transaction, userId: string, code: string) =>
-    (await store.takeRecoveryCode(sql, userId, fingerprint(code))).length > 0,
-  hasNewerThan: async (userId: string, age: number) => {
-    const [row] = await store.countNewRecoveryCodes(database, userId, age, clock.offset())
-    return (row?.count ?? 0) > 0
-  },
-  /** False if there are none. */
-  removeNewerThan: async (sql: Transaction, userId: string, age: number) =>
-    (await store.deleteNewRecoveryCodes(sql, userId, age, clock.offset())).length > 0,
-  removeAll: async (sql: Transaction, userId: string) => {
-    await store.deleteRecoveryCodes(sql, userId)
-  },
-})
+export const createRecoveryCodes = ({ database, clock, sealedValues }: Dependencies) => {
+  const { seal, open } = sealedValues.of(recoveryCodeColumn)
+
+  /** All are compared. A value that does not open is a broken row, and not a wrong code. */
+  const findId = async (sql: Transaction, userId: string, code: string) => {
+    const given = hashOf(userId, code)
+    const rows = await store.selectSealedCodes(sql, userId)
+    const opened = rows.map(({ id, sealed }) => ({ id, hash: open(id, sealed) }))
+    const [found] = opened.filter(({ hash }) => hash !== undefined && sameBytes(Buffer.from(hash, 'base64url'), given))
+    if (!found && opened.some(({ hash }) => hash === undefined))
+      throw new Error('A recovery code in the database cannot be opened')
+    return found?.id
+  }
+
+  return {
+    /** A new set. The one before is void. */
+    renew: async (sql: Transaction, userId: string) => {
+      const codes = newRecoveryCodes()
+      const rows = codes.map((code) => {
+        const id = randomUUID()
+        return { id, sealed: seal(id, hashOf(userId, withoutGroups(code)).toString('base64url')) }
+      })
+      await store.deleteRecoveryCodes(sql, userId)
+      await store.insertRecoveryCodes(sql, userId, rows, clock.offset())
+      return codes
+    },
+    countLeft: createOptionalTransaction(database)(async (sql, userId: string) => {
+      const [row] = await store.countRecoveryCodes(sql, userId)
+      return row?.left ?? 0
+    }),
+    /** False if there is no such code any more. */
+    take: async (sql: Transaction, userId: string, code: string) => {
+      if (isEarlierCode(code)) return (await store.takeEarlierCode(sql, userId, fingerprint(code))).length > 0
+      const id = await findId(sql, userId, code)
+      return id !== undefined && (await store.takeRecoveryCode(sql, id)).length > 0
+    },
+    hasNewerThan: async (userId: string, age: number) => {
+      const [row] = await store.countNewRecoveryCodes(database, userId, age, clock.offset())
+      return (row?.count ?? 0) > 0
+    },
+    /** False if there are none. */
+    removeNewerThan: async (sql: Transaction, userId: string, age: number) =>
+      (await store.deleteNewRecoveryCodes(sql, userId, age, clock.offset())).length > 0,
+    removeAll: async (sql: Transaction, userId: string) => {
+      await store.deleteRecoveryCodes(sql, userId)
+    },
+  }
+}

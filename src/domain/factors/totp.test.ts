@@ -64,9 +64,19 @@ describe('what a user enters', () => {
       expect(readCode(nothing)).toBe(undefined)
   })
 
-  it('is one of ten different recovery codes of 24 characters', () => {
+  it('is one of ten different recovery codes of 12 characters, none of which looks like another', () => {
     const codes = newRecoveryCodes()
     expect(new Set(codes).size).toBe(10)
-    for (const code of codes) expect(code).toMatch(/^([A-Z2-7]{4}-){5}[A-Z2-7]{4}$/)
+    for (const code of codes) expect(code).toMatch(/^([\dA-HJKMNP-TV-Z]{4}-){2}[\dA-HJKMNP-TV-Z]{4}$/)
+  })
+
+  it('may have look-alikes in a recovery code', () => {
+    for (const typed of ['0O1I-LVUA-BCDE', 'ooii lvva bcde', '00111vvabcde'])
+      expect(readCode(typed)).toEqual({ method: 'rec', code: '00111VVABCDE' })
+  })
+
+  it('may be a recovery code of 24 characters, from before', () => {
+    const code = 'YLBSILJ5WAPF3IU2JEM4YLAT'
+    expect(readCode('ylbs-ilj5-wapf-3iu2-jem4-ylat')).toEqual({ method: 'rec', code })
   })
 })

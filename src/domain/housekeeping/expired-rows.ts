@@ -14,6 +14,7 @@ type ExpiringTable = {
 export const expiringTables: readonly ExpiringTable[] = [
   { table: 'one_time_tokens', expires: 'expires_at' },
   { table: 'mailed_codes', expires: 'expires_at' },
+  { table: 'mail_sign_ins', expires: 'expires_at' },
   { table: 'pending_registrations', expires: 'expires_at' },
   { table: 'pending_totp_secrets', expires: 'expires_at' },
   { table: 'trusted_devices', expires: 'expires_at' },
@@ -24,6 +25,7 @@ export const expiringTables: readonly ExpiringTable[] = [
   { table: 'former_emails', expires: 'replaced_at', keptFor: 90 * days },
   // A code that was used is kept: a second use is a sign of theft.
   { table: 'authorization_codes', expires: 'expires_at', keptFor: 10 * minutes },
+  { table: 'device_requests', expires: 'expires_at', keptFor: 10 * minutes },
   { table: 'application_tokens', expires: 'expires_at' },
   { table: 'application_access_tokens', expires: 'expires_at' },
   // A wait lasts a day at most, and so does the count.

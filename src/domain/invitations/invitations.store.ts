@@ -16,33 +16,42 @@ export const replace = (
     email: string
     emailKey: string
     groups: readonly string[]
-    tokenHash: Uint8Array
+    mailedHash: Uint8Array
+    operatorHash: Uint8Array
     now: Date
     expiresAt: Date
   },
 ) =>
   sql.query(
-    `insert into invitations (email_key, email, token_hash, created_at, expires_at, groups) values ($1, $2, $3, $4, $5, $6)
+    `insert into invitations (email_key, email, token_hash, mailed_hash, operator_hash, created_at, expires_at, groups)
+     values ($1, $2, $3, $3, $4, $5, $6, $7)
      on conflict (email_key) do update
-     set email = excluded.email, token_hash = excluded.token_hash, created_at = excluded.created_at,
-         expires_at = excluded.expires_at, groups = excluded.groups`,
-    [given.emailKey, given.email, given.tokenHash, given.now, given.expiresAt, given.groups],
+     set email = excluded.email, token_hash = excluded.token_hash, mailed_hash = excluded.mailed_hash,
+         operator_hash = excluded.operator_hash, created_at = excluded.created_at, expires_at = excluded.expires_at,
+         groups = excluded.groups`,
+    [given.emailKey, given.email, given.mailedHash, given.operatorHash, given.now, given.expiresAt, given.groups],
   )
 
-type KeyedRow = InvitationRow & { email_key: string }
+/** Whether the row has the links of its newest invitation: an older program knows one link only. */
+const hasBothLinks = 'coalesce(mailed_hash = token_hash, false)'
+const isLink = (hash: string) => `(token_hash = ${hash} or (operator_hash = ${hash} and ${hasBothLinks}))`
+
+/** `proves_address`: the link is in the mail to the address, and nowhere else. */
+type KeyedRow = InvitationRow & { email_key: string; proves_address: boolean }
+const keyed = selectList<KeyedRow>({
+  ...invitation,
+  email_key: true,
+  proves_address: `token_hash = $1 and ${hasBothLinks}`,
+})
 
 export const selectByToken = (sql: Sql, tokenHash: Uint8Array, now: Date) =>
-  sql.query<KeyedRow>(
-    `select ${selectList<KeyedRow>({ ...invitation, email_key: true })} from invitations
-     where token_hash = $1 and expires_at > $2`,
-    [tokenHash, now],
-  )
+  sql.query<KeyedRow>(`select ${keyed} from invitations where ${isLink('$1')} and expires_at > $2`, [tokenHash, now])
 
 /** Locked until the transaction ends: of two accounts at once only one finds the invitation. `tokenHash`: only this one. */
 export const lockByEmail = (sql: Sql, emailKey: string, openAt: Date, tokenHash: Uint8Array | null) =>
   sql.query<{ groups: string[]; created_at: Date }>(
     `select groups, created_at from invitations
-     where email_key = $1 and expires_at > $2 and ($3::bytea is null or token_hash = $3) for update`,
+     where email_key = $1 and expires_at > $2 and ($3::bytea is null or ${isLink('$3::bytea')}) for update`,
     [emailKey, openAt, tokenHash],
   )
 

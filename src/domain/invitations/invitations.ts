@@ -59,6 +59,12 @@ const createAdmission = ({ clock, gate, groups }: Dependencies) => ({
     return { created, invited: true }
   },
 
+  /** Why a new account cannot have this address, once it is proven; undefined if the gate or an invitation allows it. */
+  refusalForNew: async (sql: Sql, email: Email) => {
+    const [invitation] = await store.lockByEmail(sql, email.key, clock.now(), null)
+    return invitation ? undefined : gate.refusalFor(email)
+  },
+
   /** Whether an existing account may have this address: the gate or an invitation of the address allows it. */
   refusalForAddress: async (sql: Sql, email: Email, openAt: Date) => {
     const [invitation] = await store.lockByEmail(sql, email.key, openAt, null)
@@ -70,18 +76,19 @@ const createAdmission = ({ clock, gate, groups }: Dependencies) => ({
   },
 })
 
-/** Mails the link; `token` is for the operator. An earlier invitation of the address is void, and refused changes nothing. */
+/** Mails a link; `token` is another one, for the operator. An earlier invitation of the address is void, and refused changes nothing. */
 const createInviting = ({ database, users, mails, clock, groups: groupsNoun, events }: Dependencies) => {
   const replace = async (sql: Transaction, email: Email, client: Client, groups: readonly string[]) => {
     const refused = await groupsNoun.refusalOfPromise(sql, email.email, groups)
     if (refused) return refused
     if (await users.findByEmail(sql, email.email)) return refuse('has_account')
     const now = clock.now()
+    const mailed = randomToken()
     const token = randomToken()
     const expiresAt = later(now, lifetime)
-    const tokenHash = fingerprint(token)
-    await store.replace(sql, { email: email.email, emailKey: email.key, groups, tokenHash, now, expiresAt })
-    const values = { token, validFor: lifetime }
+    const hashes = { mailedHash: fingerprint(mailed), operatorHash: fingerprint(token) }
+    await store.replace(sql, { email: email.email, emailKey: email.key, groups, ...hashes, now, expiresAt })
+    const values = { token: mailed, validFor: lifetime }
     const mail = { to: email.email, userId: null, template: 'invitation', values, client } as const
     if (isRefused(await mails.queue(sql, mail))) return refuse('too_many_mails')
     const reason = groups.length > 0 ? { reason: `groups ${groups.join(',')}` } : {}
@@ -113,7 +120,10 @@ const createInviting = ({ database, users, mails, clock, groups: groupsNoun, eve
 
 export type Invitations = ReturnType<typeof createInvitations>
 
-/** An invitation opens the gate of registration for one address, once. It does not prove the address. */
+/**
+ * An invitation opens the gate of registration for one address, once. The link in its mail proves the address; that of the operator,
+ * who may hand it to anyone, does not.
+ */
 export const createInvitations = (deps: Dependencies) => {
   const { database, clock, events } = deps
 
@@ -121,9 +131,9 @@ export const createInvitations = (deps: Dependencies) => {
     ...createInviting(deps),
 
     /** The invitation of a link, while it can be used. Changes nothing. */
-    find: async (token: string): Promise<(Invitation & { key: string }) | undefined> => {
+    find: async (token: string): Promise<(Invitation & { key: string; provesAddress: boolean }) | undefined> => {
       const [row] = await store.selectByToken(database, fingerprint(token), clock.now())
-      return row && { ...fromRow(row), key: row.email_key }
+      return row && { ...fromRow(row), key: row.email_key, provesAddress: row.proves_address }
     },
 
     listOpen: async () => (await store.selectOpen(database, clock.now())).map(fromRow),

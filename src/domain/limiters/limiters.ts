@@ -105,7 +105,7 @@ export const limiters = {
     counts: ['network'],
     limit: 'LOGIN_LIMIT',
     isEvent: true,
-    about: 'failed tries to confirm a reset or to undo a change, by client network',
+    about: 'failed tries to confirm a reset, to undo a change or to sign in by mail, by client network',
   },
   device_codes: {
     counts: ['user'],
@@ -119,6 +119,19 @@ export const limiters = {
     limit: { maximum: 5, window: 1 * hours },
     isEvent: false,
     about: 'mails with a code, by user; begins anew after a reset of the password',
+  },
+  mail_sign_ins: {
+    counts: ['name', 'device'],
+    limit: { maximum: 5, window: 1 * hours },
+    isEvent: true,
+    about:
+      'mails to sign in (`MAIL_SIGN_IN`), by mailbox, all spellings of its address together; by each known device. Above it no mail is sent, and the answers are the same',
+  },
+  network_mail_sign_ins: {
+    counts: ['connection'],
+    limit: { maximum: 10, window: 1 * hours },
+    isEvent: true,
+    about: 'the same, by IPv4 address or IPv6 /56, to all mailboxes together',
   },
   account_changes: {
     counts: ['user'],
@@ -143,6 +156,24 @@ export const limiters = {
     limit: { maximum: 300, window: 15 * minutes },
     isEvent: false,
     about: 'new authorization requests of applications: by user if the browser is signed in, else by client network',
+  },
+  device_requests: {
+    counts: ['network'],
+    limit: { maximum: 100, window: 15 * minutes },
+    isEvent: false,
+    about: 'devices without a browser that ask to sign in, by client network',
+  },
+  user_codes: {
+    counts: ['user'],
+    limit: { maximum: 10, window: 15 * minutes },
+    isEvent: false,
+    about: 'wrong codes of devices without a browser that are entered, by user',
+  },
+  network_user_codes: {
+    counts: ['network'],
+    limit: { maximum: 30, window: 15 * minutes },
+    isEvent: false,
+    about: 'the same, by client network, of all users',
   },
   service: {
     counts: ['key'],

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { inGroups, withoutGroups } from '../../contract/code-groups.js'
 import { sameBytes } from '../../lib/random.js'
 
 const letters = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
@@ -15,14 +16,14 @@ const codeWith = (key: Buffer, id: string) => {
  * the database does not contain it.
  */
 export const createCodeText = (keys: readonly Buffer[]) => ({
+  /** As mails show it, in groups. */
   codeOf: (id: string) => {
     const [newest] = keys
     if (!newest) throw new Error('There is no key to make codes with')
-    return codeWith(newest, id)
+    return inGroups(codeWith(newest, id))
   },
-  /** Users may type the code in lower case, and with spaces or dashes. */
   isCodeOf: (id: string, typed: string) => {
-    const given = Buffer.from(typed.toUpperCase().replaceAll(/[^A-Z0-9]/g, ''))
+    const given = Buffer.from(withoutGroups(typed))
     return keys.some((key) => sameBytes(Buffer.from(codeWith(key, id)), given))
   },
 })

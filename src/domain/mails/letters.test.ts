@@ -2,66 +2,44 @@ import { describe, expect, it } from 'vitest'
 import { deviceName } from '../../contract/device-names.js'
 import { type Language, languages } from '../../contract/languages.js'
 import { timeSpan } from '../../contract/time-spans.js'
-import { days, hours, minutes } from '../../lib/durations.js'
+import { designOf } from '../../lib/design.js'
+import { colours } from '../../lib/design-tokens.js'
 import { operatorClient } from '../sessions/client.js'
 import { asHtml, asText, brandForMails } from './layout.js'
 import type { MailKind, MailValues } from './letters.js'
+import { mailExamples, mailKinds } from './mail-examples.js'
+import { mailTexts, mailWordsWith } from './own-mail-words.js'
 import { wordsIn } from './words/words-in.js'
 import { addressesOf, writeLetter } from './write-letter.js'
 
 const site = { productName: 'Ada & Söhne <b>', addresses: addressesOf('https://auth.example.com/') }
-const brand = { name: site.productName, accent: '#ffe066' }
-const undo = { undoToken: 'factor-TOKEN', undoFor: 7 * days }
+const brand = { name: site.productName, design: designOf('#ffe066') }
+const ohara = { username: "o'hara" }
 const values: MailValues = {
-  'verify-email': { token: 'TOKEN', code: 'K7QP-2MXW', validFor: 24 * hours },
-  'already-registered': {},
-  invitation: { token: 'TOKEN', validFor: 7 * 24 * hours },
-  'reset-password': { token: 'TOKEN', validFor: 30 * minutes, hasPassword: true },
-  'password-changed': { username: '"><script>alert(1)</script>', ...undo },
-  'password-reset': { username: "o'hara" },
-  'enrolment-code': { username: 'ada', code: 'K7QP-2MXW', validFor: 10 * minutes },
-  'step-up-code': { username: 'ada', code: 'K7QP-2MXW', validFor: 10 * minutes },
-  'provider-unlinked': { username: 'ada', providerName: 'Google' },
-  'new-device': { username: 'ada' },
-  'device-trusted': { username: 'ada' },
-  'session-stolen': { username: 'ada' },
-  'sign-in-unfinished': { username: 'ada' },
-  'language-changed': { username: 'ada', newLanguage: 'fr', ...undo },
-  'provider-linked': { username: 'ada', providerName: 'Git<Hub', ...undo },
-  'totp-added': { username: "o'hara", ...undo },
-  'totp-removed': { username: 'ada' },
-  'recovery-codes-renewed': { username: 'ada' },
-  'recovery-code-used': { username: 'ada', left: 9 },
-  'wrong-codes': { username: 'ada' },
-  'passkey-added': { username: 'ada', passkeyName: '<b>Phone', ...undo },
-  'passkey-removed': { username: 'ada', passkeyName: 'Phone' },
-  'username-changed': {
-    username: 'lovelace',
-    formerUsername: 'ada',
-    reservedFor: 30 * days,
-    undoToken: 'TOKEN',
-    undoFor: 7 * days,
-  },
-  'account-deleted': { username: 'ada', byOperator: false },
-  'factors-reset': { username: 'ada' },
-  'account-disabled': { username: 'ada' },
-  'account-enabled': { username: 'ada' },
-  'account-locked-down': { username: 'ada' },
-  'admin-session-began': { username: 'ada' },
-  'password-expired': { username: 'ada' },
-  'confirm-email': { token: 'TOKEN', validFor: 24 * hours },
-  'email-taken': {},
-  'address-reserved': { reservedFor: 7 * days },
-  'email-change-asked': { username: "o'hara", newEmail: 'ada@example.org', ...undo },
-  'email-changed': { username: "o'hara", newEmail: 'ada@example.org', ...undo },
-  'account-restored': { username: "o'hara", byOperator: false, token: 'TOKEN', validFor: 30 * minutes },
-  'email-withdrawn': { username: "o'hara" },
+  ...mailExamples,
+  'password-changed': { ...mailExamples['password-changed'], username: '"><script>alert(1)</script>' },
+  'password-reset': ohara,
+  'provider-linked': { ...mailExamples['provider-linked'], providerName: 'Git<Hub' },
+  'totp-added': { ...mailExamples['totp-added'], ...ohara },
+  'passkey-added': { ...mailExamples['passkey-added'], passkeyName: '<b>Phone' },
+  'email-change-asked': { ...mailExamples['email-change-asked'], ...ohara },
+  'email-changed': { ...mailExamples['email-changed'], ...ohara },
+  'account-restored': { ...mailExamples['account-restored'], ...ohara },
+  'email-withdrawn': ohara,
 }
 const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:143.0) Gecko/20100101 Firefox/143.0'
 const origin = { client: { ip: '192.0.2.1', userAgent: firefox }, at: new Date(0) }
 const write = <Kind extends MailKind>(kind: Kind, language: Language, given = values[kind], by = origin) =>
   writeLetter({ kind, values: given, language, origin: by }, site)
-const kinds = Object.keys(values) as MailKind[]
+/** Other values, with which the mail says something else. */
+const variantsOf = <Kind extends MailKind>(kind: Kind): MailValues[Kind][] => {
+  const given = values[kind]
+  const others = [{ code: undefined }, { hasPassword: false }, { byOperator: true }]
+  return others
+    .filter((other) => Object.keys(other).every((name) => name in given))
+    .map((other) => ({ ...given, ...other }))
+}
+const kinds = mailKinds
 const cases = kinds.flatMap((kind) => languages.map((language) => ({ kind, language })))
 
 describe.each(cases)('$kind in $language', ({ kind, language }) => {
@@ -76,7 +54,13 @@ describe.each(cases)('$kind in $language', ({ kind, language }) => {
 
   it('has every link alone on its line, and the same links in both parts', () => {
     const links = letter.blocks.flatMap((block) => ('link' in block ? [block.link] : []))
-    const withoutLinks: MailKind[] = ['step-up-code', 'account-deleted', 'account-disabled', 'account-locked-down']
+    const withoutLinks: MailKind[] = [
+      'step-up-code',
+      'no-mail-sign-in',
+      'account-deleted',
+      'account-disabled',
+      'account-locked-down',
+    ]
     expect(links.length > 0).toBe(!withoutLinks.includes(kind))
     for (const link of links) {
       expect(text.split('\n')).toContain(link)
@@ -84,6 +68,14 @@ describe.each(cases)('$kind in $language', ({ kind, language }) => {
     }
     expect(text.match(/https?:/g) ?? []).toHaveLength(links.length)
     expect(text).not.toContain('undefined')
+  })
+
+  it('says the same with its own texts in their places', () => {
+    const own = { ...site, words: mailWordsWith(mailTexts()) }
+    for (const given of [values[kind], ...variantsOf(kind)]) {
+      const order = { kind, values: given, language, origin }
+      expect(writeLetter(order, own)).toEqual(writeLetter(order, site))
+    }
   })
 
   it('keeps a French sign of punctuation on the line of its word', () => {
@@ -117,14 +109,46 @@ describe('the look of a mail', () => {
   const letter = write('reset-password', 'en')
 
   it('has buttons in the accent colour, with a text that can be read on it', () => {
-    expect(asHtml(letter, brand, 'en')).toMatch(/<a href="[^"]+" style="[^"]*background:#ffe066;color:#111413/)
+    expect(asHtml(letter, brand, 'en')).toMatch(
+      /<a href="[^"]+" class="fill" style="[^"]*background:#ffe066;color:#111413/,
+    )
+  })
+
+  it('has its subject as the heading, and its first sentence as the preview, which ends before a code', () => {
+    const code = write('step-up-code', 'en')
+    const html = asHtml(code, brand, 'en')
+    const [, hidden = ''] = /<div style="display:none[^"]*">(.*)<\/div>/.exec(html) ?? []
+    const [first] = code.blocks
+    expect(html.match(/<h1[^>]*>([^<]*)<\/h1>/)?.[1]).toBe('Your code for Ada &amp; Söhne &lt;b&gt;')
+    expect(first && 'text' in first && hidden.startsWith(first.text.slice(0, 20))).toBe(true)
+    expect(code.subject + hidden).not.toContain('K7QP')
+  })
+
+  it('is dark on a dark screen, with the colours of both schemes that can be read', () => {
+    const html = asHtml(letter, brand, 'en')
+    const [, dark = ''] = /@media \(prefers-color-scheme:dark\)\{(.*)\}<\/style>/.exec(html) ?? []
+    expect(html).toContain('<meta name="color-scheme" content="light dark">')
+    for (const look of [colours.dark.background, colours.dark.text, colours.dark.surface, colours.dark.muted])
+      expect(dark).toContain(`${look}!important`)
+    expect(html).toContain(`background:${colours.light.background};color:${colours.light.text}`)
   })
 
   it('begins with the mark: the first letter of the name, or the logo and nothing else from elsewhere', () => {
     const plain = asHtml(letter, brand, 'en')
-    expect(plain).toMatch(/<span aria-hidden="true" style="[^"]*background:#ffe066[^"]*">A<\/span>/)
-    const html = asHtml(letter, { ...brand, logoUrl: 'https://example.com/a.png?b="&c' }, 'en')
+    expect(plain).toMatch(/<span aria-hidden="true" class="fill" style="[^"]*background:#ffe066[^"]*">A<\/span>/)
+    const html = asHtml(letter, { ...brand, logo: { address: 'https://example.com/a.png?b="&c' } }, 'en')
     expect(html.match(/\bsrc="[^"]*"/g)).toEqual(['src="https://example.com/a.png?b=&quot;&amp;c"'])
+  })
+
+  it('has a word mark in the place of the name, which its readers hear', () => {
+    const logo = { address: 'https://example.com/word.png', size: { width: 500, height: 100 } }
+    const html = asHtml(letter, { ...brand, logo }, 'en')
+    expect(html).toContain('alt="Ada &amp; Söhne &lt;b&gt;" width="160" height="32"')
+    expect(html.match(/>Ada &amp; Söhne &lt;b&gt;</g)).toBeNull()
+    const both = brandForMails({ ...brand, logo: { ...logo, darkAddress: '/dark.png' } }, 'https://auth.example.com')
+    expect(asHtml(letter, both, 'en')).toContain(
+      '<picture><source srcset="https://auth.example.com/dark.png" media="(prefers-color-scheme: dark)"><img',
+    )
   })
 
   it.each([
@@ -133,8 +157,37 @@ describe('the look of a mail', () => {
     ['data:image/png;base64,AAAA', undefined],
     ['javascript:alert(1)', undefined],
     ['https://', undefined],
-  ])('takes %s as the logo %s', (logoUrl, expected) => {
-    expect(brandForMails({ ...brand, logoUrl }, 'https://auth.example.com').logoUrl).toBe(expected)
+  ])('takes %s as the logo %s', (address, expected) => {
+    expect(brandForMails({ ...brand, logo: { address } }, 'https://auth.example.com').logo?.address).toBe(expected)
+  })
+})
+
+describe('a mail with words of the operator', () => {
+  const own = {
+    'new-device.happened': 'Hello {username}, a new device at {productName}',
+    undo: 'Undo within {undoFor}:',
+  }
+  const others = {
+    'reset-password.subject.withoutPassword': 'Your first password at {productName}',
+    'labels.login': 'In',
+  }
+  const words = mailWordsWith({ en: { ...own, ...others } })
+  const written = <Kind extends MailKind>(kind: Kind, given = values[kind], language: Language = 'en') =>
+    writeLetter({ kind, values: given, language, origin }, { ...site, words })
+
+  it('has them in their places, and those of the service everywhere else', () => {
+    expect(written('new-device').blocks[0]).toEqual({ text: `Hello ada, a new device at ${site.productName}` })
+    expect(written('new-device').blocks.slice(1)).toEqual(write('new-device', 'en').blocks.slice(1))
+    expect(written('new-device', values['new-device'], 'de')).toEqual(write('new-device', 'de'))
+    expect(asText(written('totp-added'))).toContain('\nUndo within 7 days:\n')
+    expect(written('email-taken').blocks).toContainEqual({ link: 'https://auth.example.com/login', label: 'In' })
+    const reset = values['reset-password']
+    expect(written('reset-password', reset).subject).toBe(write('reset-password', 'en').subject)
+    expect(written('reset-password', { ...reset, hasPassword: false }).subject).toMatch(/^Your first password at /)
+  })
+
+  it('takes a name for a name, and not for a place', () => {
+    expect(asText(written('new-device', { username: '{productName}' }))).toMatch(/^Hello \{productName\},/)
   })
 })
 
@@ -170,11 +223,48 @@ describe('a mail with a way in', () => {
   })
 
   it.each(languages)('says "your account" only to a user who has one (%s)', (language) => {
-    const strangers: MailKind[] = ['verify-email', 'invitation', 'confirm-email', 'email-taken', 'address-reserved']
+    const strangers: MailKind[] = [
+      'verify-email',
+      'mail-sign-up',
+      'no-mail-sign-in',
+      'invitation',
+      'confirm-email',
+      'email-taken',
+      'address-reserved',
+    ]
     const footerOf = (kind: MailKind) => write(kind, language).footer
     const ofAccount = kinds.filter((kind) => footerOf(kind) === footerOf('new-device'))
     expect(ofAccount).toEqual(kinds.filter((kind) => !strangers.includes(kind) && kind !== 'account-deleted'))
     for (const kind of strangers) expect(footerOf(kind)).not.toMatch(/your account|Ihr Konto|votre compte/)
+  })
+})
+
+describe('a mail that tells to ask the administrator', () => {
+  const linesWith = (kind: MailKind, language: Language, support?: string) => {
+    const letter = writeLetter(
+      { kind, values: values[kind], language, origin },
+      { ...site, ...(support !== undefined && { links: { support } }) },
+    )
+    return { text: asText(letter).split('\n-- ')[0] ?? '', html: asHtml(letter, brand, language) }
+  }
+
+  it.each(languages)('says where, if SUPPORT_URL says it (%s)', (language) => {
+    const telling = kinds.filter((kind) => /(ask|tell) the administrator\b/i.test(linesWith(kind, 'en').text))
+    const { help } = wordsIn[language]
+    const helping = kinds.filter((kind) =>
+      linesWith(kind, language, 'mailto:help@example.com?subject=Account').text.includes(
+        `\n${help}\n\nhelp@example.com\n`,
+      ),
+    )
+    expect(helping).toEqual(telling)
+    expect(helping).toEqual(expect.arrayContaining(['account-disabled', 'account-locked-down', 'account-deleted']))
+    const { text, html } = linesWith('account-disabled', language, 'https://example.com/help?a=1&b=2')
+    expect(text).toContain(`\n${help}\n\nhttps://example.com/help?a=1&b=2\n`)
+    expect(html).toContain('<a href="https://example.com/help?a=1&amp;b=2">https://example.com/help?a=1&amp;b=2</a>')
+  })
+
+  it('says not a word more without it', () => {
+    expect(kinds.filter((kind) => linesWith(kind, 'en').text.includes(wordsIn.en.help))).toEqual([])
   })
 })
 
@@ -188,7 +278,10 @@ describe('a mail about an account', () => {
       const lines = blocks.flatMap((block) => ('text' in block ? [block.text] : []))
       const line = lines.findIndex((text) => text.includes('192.0.2.1'))
       const isStranger = strangers.includes(kind) || kind === 'address-reserved' || kind === 'email-withdrawn'
-      expect([kind, line]).toEqual([kind, isStranger ? -1 : 1])
+      const isAsker = kind === 'mail-sign-up' || kind === 'no-mail-sign-in'
+      expect([kind, line]).toEqual([kind, isStranger || isAsker ? -1 : 1])
+      if (isAsker) expect(lines[1]).toMatch(/Firefox .* Windows.*1970/)
+      if (isAsker) continue
       if (!isStranger) expect(lines[line]).toMatch(new RegExp(`${deviceName(device, wordsIn[language].devices)}.*1970`))
     }
   })

@@ -1,5 +1,6 @@
 import type { DeviceWords } from '../../contract/device-names.js'
 import { type Language, languageName } from '../../contract/languages.js'
+import type { SiteLink } from '../../contract/site-links.js'
 import { timeSpan } from '../../contract/time-spans.js'
 
 /** The undo link of a mail about a change, and how long it works in milliseconds. */
@@ -23,6 +24,12 @@ export type MailValues = {
   'password-reset': { username: string }
   'step-up-code': Expiring<{ username: string; code: string }>
   'enrolment-code': Expiring<{ username: string; code: string }>
+  /** Both work only in the browser that asked. */
+  'mail-sign-in': Expiring<{ username: string; code: string; token: string }>
+  /** To an address without an account, which may have one. */
+  'mail-sign-up': Expiring<{ code: string; token: string }>
+  /** To an address with which no one can sign in or register. */
+  'no-mail-sign-in': Record<never, never>
   'provider-linked': { username: string; providerName: string } & UndoLink
   'provider-unlinked': { username: string; providerName: string }
   'new-device': { username: string }
@@ -49,7 +56,7 @@ export type MailValues = {
   'username-changed': { username: string; formerUsername: string } & Reserved & UndoLink
   'account-deleted': { username: string; byOperator: boolean }
   /** To the new address. */
-  'confirm-email': Expiring<{ token: string }>
+  'confirm-email': Expiring<{ token: string; code: string }>
   /** To an address that another user wants, and that has an account or had one until a short time ago. */
   'email-taken': Record<never, never>
   'address-reserved': Reserved
@@ -67,6 +74,7 @@ export type MailKind = keyof MailValues
 /** The pages that mails lead to. `setPassword` is that of `resetPassword`, for an account that has none yet. */
 export type PageInMails =
   | 'login'
+  | 'mailLogin'
   | 'forgotPassword'
   | 'resetPassword'
   | 'setPassword'
@@ -82,7 +90,9 @@ const mail = <const Part extends string>(footer: Footer, ...parts: Part[]) => ({
 
 /**
  * Every mail, part by part. A name is a sentence in the words of each language. `origin` says who did it, from where and when: mails
- * to an address that a visitor has typed, or that belongs to a thief after an undo, do not say it. `undo` is the same in all mails.
+ * to an address that a visitor has typed, or that belongs to a thief after an undo, do not say it. `asker` names only the browser, the
+ * system and the time. `undo` is the same in all mails, and so is `help`: where the administrator is reached,
+ * after a sentence that tells to ask, if SUPPORT_URL says it.
  */
 export const forms = {
   'verify-email': mail('visitor', 'opening', 'link:verifyEmail', 'codeLead', 'code', 'closing'),
@@ -104,6 +114,9 @@ export const forms = {
   'password-expired': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
   'step-up-code': mail('account', 'opening', 'code', 'origin', 'closing'),
   'enrolment-code': mail('account', 'opening', 'code', 'origin', 'closing', 'link:forgotPassword'),
+  'mail-sign-in': mail('account', 'opening', 'code', 'origin', 'linkLead', 'link:mailLogin', 'closing'),
+  'mail-sign-up': mail('visitor', 'opening', 'code', 'asker', 'linkLead', 'link:mailLogin', 'closing'),
+  'no-mail-sign-in': mail('visitor', 'happened', 'asker', 'advice', 'help'),
   'new-device': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
   'device-trusted': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
   'session-stolen': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
@@ -113,18 +126,18 @@ export const forms = {
   'provider-unlinked': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
   'totp-added': mail('account', 'happened', 'origin', 'undo', 'link:undo'),
   'totp-removed': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
-  'recovery-codes-renewed': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
+  'recovery-codes-renewed': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword', 'help'),
   'recovery-code-used': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
   'passkey-added': mail('account', 'happened', 'origin', 'undo', 'link:undo'),
   'passkey-removed': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
-  'factors-reset': mail('account', 'happened', 'origin', 'advice', 'link:login'),
-  'account-disabled': mail('account', 'happened', 'origin', 'advice'),
+  'factors-reset': mail('account', 'happened', 'origin', 'advice', 'link:login', 'help'),
+  'account-disabled': mail('account', 'happened', 'origin', 'advice', 'help'),
   'account-enabled': mail('account', 'happened', 'link:login', 'origin'),
-  'account-locked-down': mail('account', 'happened', 'origin', 'advice'),
+  'account-locked-down': mail('account', 'happened', 'origin', 'advice', 'help'),
   'admin-session-began': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
   'language-changed': mail('account', 'happened', 'origin', 'undo', 'link:undo'),
   'username-changed': mail('account', 'happened', 'origin', 'undo', 'link:undo'),
-  'confirm-email': mail('visitor', 'opening', 'link:confirmEmail', 'closing'),
+  'confirm-email': mail('visitor', 'opening', 'link:confirmEmail', 'codeLead', 'code', 'closing'),
   'email-taken': mail('visitor', 'happened', 'signIn', 'link:login', 'closing'),
   'email-change-asked': mail('account', 'happened', 'origin', 'advice', 'link:undo'),
   'email-changed': mail('account', 'happened', 'origin', 'advice', 'link:undo'),
@@ -133,7 +146,7 @@ export const forms = {
       ? mail('account', 'happened', 'origin', 'signIn', 'link:login', 'notChosen')
       : mail('account', 'happened', 'origin', 'choose', 'link:resetPassword', 'expiry'),
   'email-withdrawn': mail('account', 'happened', 'advice', 'link:forgotPassword'),
-  'account-deleted': mail('last', 'happened', 'origin', 'advice'),
+  'account-deleted': mail('last', 'happened', 'origin', 'advice', 'help'),
 } as const satisfies Record<MailKind, object>
 
 type FormOf<Kind extends MailKind> = (typeof forms)[Kind] extends (values: never) => infer Form
@@ -141,7 +154,10 @@ type FormOf<Kind extends MailKind> = (typeof forms)[Kind] extends (values: never
   : (typeof forms)[Kind]
 type PartOf<Kind extends MailKind> =
   FormOf<Kind> extends { parts: readonly (infer Part extends string)[] } ? Part : never
-type SentenceOf<Kind extends MailKind> = Exclude<PartOf<Kind>, `link:${PageInMails}` | 'code' | 'origin' | 'undo'>
+type SentenceOf<Kind extends MailKind> = Exclude<
+  PartOf<Kind>,
+  `link:${PageInMails}` | 'code' | 'origin' | 'asker' | 'undo' | 'help'
+>
 
 const timeSpans = ['validFor', 'undoFor', 'reservedFor'] as const
 type TimeSpan = (typeof timeSpans)[number]
@@ -169,11 +185,16 @@ export type MailWords = {
   footers: Record<Footer, (productName: string) => string>
   /** As pages name them. */
   devices: DeviceWords
+  /** As pages name them. */
+  links: Record<SiteLink, string>
   byOperator: (productName: string, time: string) => string
   byClient: (device: string, ip: string, time: string) => string
+  byVisitor: (device: string, time: string) => string
   /** An account whose username was changed, as long as that can be undone: its owner knows the name from before. */
   renamed: (formerUsername: string, username: string) => string
   undo: (undoFor: string) => string
+  /** In front of the address of SUPPORT_URL. */
+  help: string
   letters: {
     [Kind in MailKind]: (
       values: WrittenValues<MailValues[Kind]> & { productName: string },

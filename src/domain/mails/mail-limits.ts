@@ -15,6 +15,11 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   // Limited for each user, where the user is told so.
   'step-up-code': undefined,
   'enrolment-code': undefined,
+  // Limited before it is known which of the three it is: see the limiter `mail_sign_ins`.
+  'mail-sign-in': undefined,
+  'mail-sign-up': undefined,
+  // It has no code: after one there is nothing new to say.
+  'no-mail-sign-in': { mails: 1, within: 1 * days },
   'new-device': { mails: 5, within: 1 * hours },
   'device-trusted': { mails: 5, within: 1 * hours },
   'session-stolen': { mails: 5, within: 1 * hours },

@@ -7,6 +7,7 @@ import { createMovableClock, type MovableClock } from '../../../test/support/clo
 import { startOddServer, startSmtpInbox } from '../../../test/support/smtp-inbox.js'
 import { openPostgresStore, type TestStore } from '../../../test/support/stores.js'
 import { isRefused } from '../../contract/outcome.js'
+import { designOf } from '../../lib/design.js'
 import { days, hours, minutes } from '../../lib/durations.js'
 import { createSeal } from '../../lib/seal.js'
 import type { Database } from '../../platform/database/database.js'
@@ -62,7 +63,7 @@ describe('outgoing mail', () => {
       mailer,
       letterhead: {
         publicUrl: 'https://auth.example.com',
-        brand: { name: 'Latchkey', accent: '#1f6f5c' },
+        brand: { name: 'Latchkey', design: designOf('#1f6f5c') },
         from: 'Latchkey <no-reply@auth.example.com>',
       },
       log: { info: logging('info'), warn: logging('warn'), error: logging('error') },
@@ -158,7 +159,11 @@ describe('outgoing mail', () => {
     for (const other of ['a.da@example.com', 'adaking@mygmail.com'])
       expect(await mails.queue(database, reset(other))).toBeUndefined()
     const isTaken: MailRequest = { to: 'ada@example.com', userId: null, template: 'email-taken', values: {}, client }
-    const isFree: MailRequest = { ...isTaken, template: 'confirm-email', values: { token: 'TOKEN', validFor: minutes } }
+    const isFree: MailRequest = {
+      ...isTaken,
+      template: 'confirm-email',
+      values: { token: 'TOKEN', code: 'U68K-3AC5', validFor: minutes },
+    }
     for (const request of [isTaken, isFree, isTaken, isFree, isFree])
       expect(await mails.queue(database, request)).toBeUndefined()
     for (const request of [isTaken, isFree])

@@ -9,11 +9,12 @@ import type { Database, Sql, Transaction } from '../../platform/database/databas
 import type { Mailer } from '../../platform/mail/mail.js'
 import type { Events } from '../events/events.js'
 import { emailKey } from '../users/email.js'
+import type { Letterhead } from './letterhead.js'
 import { ceilingOf, recipientKey } from './mail-limits.js'
 import * as store from './mails.store.js'
 import { createSender, type MailOutcome } from './sender.js'
 import { createSentMails } from './sent-mails.js'
-import { createWriteMail, type Letterhead, type MailRequest } from './write-mail.js'
+import { createWriteMail, type MailRequest } from './write-mail.js'
 
 export type { MailRequest } from './write-mail.js'
 

@@ -24,6 +24,10 @@ export const deviceIn = (language: Language, userAgent: string) =>
 
 type Words = Pick<MailWords, 'byOperator' | 'byClient'>
 
+/** The same for an address that a visitor has typed: it may belong to a stranger. */
+export const writtenAsker = ({ client, at }: Origin, language: Language, words: Pick<MailWords, 'byVisitor'>) =>
+  words.byVisitor(deviceIn(language, client.userAgent), writtenTime(at, language))
+
 export const writtenOrigin = ({ client, at }: Origin, productName: string, language: Language, words: Words) => {
   const time = writtenTime(at, language)
   if (isAdministrator(client)) return words.byOperator(productName, time)

@@ -1,4 +1,5 @@
 import type { Language } from '../../contract/languages.js'
+import { mailTokenName } from '../../contract/pages.js'
 import { labelledLinks, type SiteLinks } from '../../contract/site-links.js'
 import { timeSpan } from '../../contract/time-spans.js'
 import {
@@ -10,11 +11,11 @@ import {
   type PageInMails,
   writtenValues,
 } from './letters.js'
-import { type Origin, writtenOrigin } from './origin.js'
+import { type Origin, writtenAsker, writtenOrigin } from './origin.js'
 import { wordsIn } from './words/words-in.js'
 
 /** The parts of a mail. A link has its own line, so that every mail program recognises it. */
-export type Block = { text: string } | { link: string; label: string } | { code: string }
+export type Block = { text: string } | { link: string; label: string } | { code: string } | { contact: string }
 export type Letter = {
   subject: string
   blocks: Block[]
@@ -23,11 +24,12 @@ export type Letter = {
   links: readonly { label: string; address: string }[]
 }
 
-export type Site = { productName: string; addresses: Addresses; links?: SiteLinks }
+export type Site = { productName: string; addresses: Addresses; links?: SiteLinks; words?: Record<Language, MailWords> }
 export type Addresses = ReturnType<typeof addressesOf>
 
 const paths: Record<PageInMails, string> = {
   login: '/login',
+  mailLogin: '/login',
   forgotPassword: '/forgot-password',
   resetPassword: '/reset-password',
   setPassword: '/reset-password',
@@ -44,7 +46,7 @@ export const addressesOf = (publicUrl: string) => {
   return (page: PageInMails, token?: string) => {
     if (pagesWithoutToken.includes(page)) return base + paths[page]
     if (token === undefined) throw new Error(`A link to ${paths[page]} needs a token`)
-    return `${base}${paths[page]}#token=${token}`
+    return `${base}${paths[page]}#${page === 'mailLogin' ? mailTokenName : 'token'}=${token}`
   }
 }
 
@@ -74,8 +76,8 @@ type AnyForm = { footer: Footer; parts: readonly string[] }
 
 export const writeLetter = <Kind extends MailKind>(request: LetterOrder<Kind>, site: Site): Letter => {
   const { kind, language, origin } = request
-  const { productName, addresses } = site
-  const words: MailWords = wordsIn[language]
+  const { productName, addresses, links: { support } = {} } = site
+  const words: MailWords = (site.words ?? wordsIn)[language]
   const sentences: Record<string, string> = words.letters[kind]({
     ...writtenValues(shownValues(request, words), language),
     productName,
@@ -86,7 +88,9 @@ export const writeLetter = <Kind extends MailKind>(request: LetterOrder<Kind>, s
 
   const blocksOf = (part: string): Block[] => {
     if (part === 'origin') return [{ text: writtenOrigin(origin, productName, language, words) }]
+    if (part === 'asker') return [{ text: writtenAsker(origin, language, words) }]
     if (part === 'undo') return [{ text: words.undo(timeSpan(undoFor, language)) }]
+    if (part === 'help') return support === undefined ? [] : [{ text: words.help }, { contact: support }]
     if (part === 'code') return code === undefined ? [] : [{ code }]
     if (!part.startsWith('link:')) return [{ text: sentences[part] ?? '' }]
     const page = part.slice('link:'.length) as PageInMails
@@ -97,6 +101,6 @@ export const writeLetter = <Kind extends MailKind>(request: LetterOrder<Kind>, s
     subject: sentences.subject ?? '',
     blocks: parts.flatMap(blocksOf),
     footer: words.footers[footer](productName),
-    links: labelledLinks(site.links ?? {}, language),
+    links: labelledLinks(site.links ?? {}, words.links),
   }
 }

@@ -1,13 +1,13 @@
 import { isLanguage, type Language } from '../../contract/languages.js'
-import type { SiteLinks } from '../../contract/site-links.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Seal } from '../../lib/seal.js'
 import type { Client } from '../sessions/client.js'
-import { asHtml, asText, type Brand, brandForMails } from './layout.js'
+import { asHtml, asText } from './layout.js'
+import { type Letterhead, letterSite } from './letterhead.js'
 import type { MailKind, MailValues } from './letters.js'
 import type { MailReader } from './mails.store.js'
 import { writeContent } from './sealed-mail.js'
-import { addressesOf, writeLetter } from './write-letter.js'
+import { writeLetter } from './write-letter.js'
 
 type RequestOf<Kind extends MailKind> = {
   to: string
@@ -23,9 +23,6 @@ type RequestOf<Kind extends MailKind> = {
   withheld?: boolean
 }
 export type MailRequest = { [Kind in MailKind]: RequestOf<Kind> }[MailKind]
-
-/** What every mail says of the service. */
-export type Letterhead = { publicUrl: string; brand: Brand; from: string }
 
 /**
  * The language of the recipient's account, or of the account that the mail is about. What warns the owner keeps the language from
@@ -44,17 +41,12 @@ const languageFor = (
   return isAskedFor ? ofClient : 'en'
 }
 
-/** A mail has no site: its links are full addresses. */
-const fullLinks = ({ links = {} }: Brand, publicUrl: string): SiteLinks =>
-  Object.fromEntries(Object.entries(links).map(([name, address]) => [name, new URL(address, publicUrl).href]))
-
 type Dependencies = { clock: Clock; seal: Seal; letterhead: Letterhead }
 
 /** The sealed content of a mail, as the outbox has it until it is sent. */
 export const createWriteMail = ({ clock, seal, letterhead }: Dependencies) => {
-  const { publicUrl, from } = letterhead
-  const brand = brandForMails(letterhead.brand, publicUrl)
-  const site = { productName: brand.name, addresses: addressesOf(publicUrl), links: fullLinks(brand, publicUrl) }
+  const { from } = letterhead
+  const { brand, site } = letterSite(letterhead)
 
   return <Kind extends MailKind>(request: RequestOf<Kind>, reader: MailReader | undefined) => {
     const { to, template: kind, values, client, at = clock.now() } = request

@@ -45,7 +45,9 @@ export const createClearLimits = (deps: Dependencies) => {
     // Only the browsers know which these are.
     const keysOfDevices = (await Promise.all(beginningsOfDevices(id).map(counters.keys))).flat()
     return {
-      names: (await counters.read([username, email].flatMap(limits.keysOfName))).filter(isUsed),
+      names: (
+        await counters.read([...[username, email].flatMap(limits.keysOfName), ...limits.keysOfMailbox(email)])
+      ).filter(isUsed),
       devices: (await counters.read(keysOfDevices)).filter(isUsed),
       others: (await counters.read(keysOfUser)).filter(isUsed),
     }

@@ -31,7 +31,7 @@ type Dependencies = {
   passkeys: Pick<Passkeys, 'countUsable'>
   codeWaits: ReturnType<typeof createCodeWaits>
   limits: SignInLimits
-  settings: { secondFactorRequired: boolean; configuredProviders: readonly ProviderId[] }
+  settings: { secondFactorRequired: boolean; mailSignIn: boolean; configuredProviders: readonly ProviderId[] }
   /** What other parts of the service know. `recent`: the events of the user, newest first. */
   more: readonly ((user: User, recent: readonly StoredEvent[]) => Promise<Obstacle[]>)[]
 }
@@ -57,6 +57,15 @@ const ofLimit = ({ limit, subject, until }: ReachedLimit): Obstacle => {
       until,
       solvedBy: 'clear-limits',
     }
+  if (limit === 'mail_sign_ins')
+    return {
+      code: 'mails_to_sign_in',
+      limit,
+      message: `As many mails to sign in as possible were sent to ${subject}: until ${time}, browsers that never signed in here get none.`,
+      subject,
+      until,
+      solvedBy: 'clear-limits',
+    }
   const message = `The limit "${limit}" refuses ${subject} until ${time}.`
   return { code: 'network_limit', limit, message, subject, until }
 }
@@ -66,9 +75,9 @@ const whyUnknown: Record<WhyUnknown, string> = {
   unreachable: 'Which limits refuse now is not known here: the counters in Redis could not be read.',
 }
 
-const noPassword = (hasOtherWay: boolean): Obstacle => ({
+const noPassword = (hasOtherWay: boolean, mailSignIn: boolean): Obstacle => ({
   code: 'no_password',
-  message: `There is no password.${hasOtherWay ? ' The user can sign in with a passkey or a provider.' : ''} “Forgot password?” on the sign-in page sets one.`,
+  message: `There is no password.${hasOtherWay ? ' The user can sign in with a passkey or a provider.' : ''}${mailSignIn ? ' The user can sign in by mail.' : ''} “Forgot password?” on the sign-in page sets one.`,
   solvedBy: 'send-reset',
 })
 
@@ -94,7 +103,7 @@ export type Obstacles = ReturnType<typeof createObstacles>
 /** What keeps a user from signing in, for operators and administrators. */
 export const createObstacles = (deps: Dependencies) => {
   const { clock, events, factors, passkeys, codeWaits, limits, settings, more } = deps
-  const { secondFactorRequired, configuredProviders } = settings
+  const { secondFactorRequired, mailSignIn, configuredProviders } = settings
 
   /** Of the account itself. */
   const ofAccount = async (user: User, recent: readonly StoredEvent[]): Promise<Obstacle[]> => {
@@ -106,7 +115,7 @@ export const createObstacles = (deps: Dependencies) => {
     const isMissing = secondFactorRequired && !totpCreatedAt && !hasPasskey
     return [
       ...(user.passwordHash === undefined
-        ? [noPassword(canSignIn({ hasPassword: false, hasProvider, hasPasskey }))]
+        ? [noPassword(canSignIn({ hasPassword: false, hasProvider, hasPasskey }), mailSignIn)]
         : []),
       ...(isMissing ? [mustAddFactor] : []),
     ]

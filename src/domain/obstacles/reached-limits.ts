@@ -27,6 +27,10 @@ export type SignInLimits = {
   ofNames: number
   /** The counter of a name that is typed. Without the signing secret it cannot be found. */
   keysOfName: (name: string) => string[]
+  /** That of the mails to sign in, by the address. */
+  keysOfMailbox: (email: string) => string[]
+  /** How many mails to sign in unknown devices can ask for; undefined while there are none. */
+  ofMailboxes: number | undefined
   /** The network by which an address is counted. */
   networkOf: (address: string) => string | undefined
   openCounters: () => Promise<Counters | undefined>
@@ -58,6 +62,15 @@ const namesAtLimit = async ({ keysOfName, ofNames }: SignInLimits, counters: Cou
     .map(({ subject, ends }) => ({ limit: 'account', subject, until: ends }))
 }
 
+/** Mails to sign in that unknown devices have asked for. */
+const mailboxesAtLimit = async (limits: SignInLimits, counters: Counters, { email: subject }: User) => {
+  const { keysOfMailbox, ofMailboxes } = limits
+  if (ofMailboxes === undefined) return []
+  return (await counters.read(keysOfMailbox(subject)))
+    .filter(({ used }) => used >= ofMailboxes)
+    .map(({ ends }) => ({ limit: 'mail_sign_ins', subject, until: ends }))
+}
+
 const networksAtLimit = async (limits: SignInLimits, counters: Counters, addresses: readonly string[]) => {
   const known = addresses.map(limits.networkOf).filter((network) => network !== undefined)
   const networks = [...new Set(known)].slice(0, mostNetworks)
@@ -85,6 +98,7 @@ export const reachedLimits = async (
     return [
       ...(await devicesAtLimit(limits, counters, user.id)),
       ...(await namesAtLimit(limits, counters, user)),
+      ...(await mailboxesAtLimit(limits, counters, user)),
       ...(await networksAtLimit(limits, counters, addresses)),
     ]
   } finally {

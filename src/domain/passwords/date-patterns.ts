@@ -22,10 +22,17 @@ const months = () => {
   return [...new Set(words)].sort((left, right) => right.length - left.length)
 }
 
+/** "3 de marzo de 1990" */
+const joiningWords = () =>
+  locales
+    .flatMap((locale) => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).formatToParts(0))
+    .flatMap(({ type, value }) => (type === 'literal' && /\p{L}/u.test(value) ? value.trim() : []))
+
 const month = `(?:${months().join('|')})`
 const day = '(?:3[01]|[12][0-9]|0?[1-9])(?:st|nd|rd|th|er)?'
 const year = '(?:(?:19|20)[0-9]{2}|[0-9]{2})'
-const between = '[ .,/_-]{0,2}'
+const signs = '[ .,/_-]{0,2}'
+const between = `${signs}(?:(?:${[...new Set(joiningWords())].join('|')})${signs})?`
 const numbers = '[0-9]{1,2}'
 
 /** Powers of ten: a day within a lifetime, a month of one, a year. */

@@ -33,7 +33,15 @@ describe('the estimate of a password', () => {
   })
 
   it.each([
-    ...['May 12, 1987', '12. Mai 1987', '12 mai 1987!A', 'August 3rd, 1999', '1. Dezember 2001', '3-Février-1990'],
+    ...[
+      'May 12, 1987',
+      '12. Mai 1987',
+      '12 mai 1987!A',
+      'August 3rd, 1999',
+      '1. Dezember 2001',
+      '3-Février-1990',
+      '3 de Marzo de 1990',
+    ],
   ])('refuses %s, a date written out', (password) => {
     expect(strength(password)).toMatchObject({ isStrong: false })
   })

@@ -1,5 +1,4 @@
 import { isLanguage, languages } from '../../contract/languages.js'
-import { type Refused, refuse } from '../../contract/outcome.js'
 import {
   type FieldLabels,
   type FieldType,
@@ -8,51 +7,20 @@ import {
   mostFields,
   type ProfileFieldDefinition,
 } from '../../contract/profile-fields.js'
+import { faultAt, type GivenObject, listAt, numberAt, objectAt, textAt } from '../../lib/json-places.js'
 import { isDateBound } from './field-values.js'
 
-/** A fault of the file, as a sentence that names the place. */
-export type FileFault = Refused<'invalid_file'> & { fault: string }
-class Fault extends Error {}
-const fault = (sentence: string): never => {
-  throw new Fault(sentence)
-}
-
-type Given = Readonly<Record<string, unknown>>
-
-const objectAt = (value: unknown, place: string, keys: readonly string[]): Given => {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return fault(`${place} is no JSON object`)
-  const unknown = Object.keys(value).find((key) => !keys.includes(key))
-  if (unknown !== undefined)
-    fault(`${place} has the key ${JSON.stringify(unknown)}, which is not known. It can have: ${keys.join(', ')}`)
-  return value as Given
-}
-
-const listAt = (value: unknown, place: string, most: number): readonly unknown[] => {
-  if (!Array.isArray(value) || value.length === 0) return fault(`${place} must be a list with at least one entry`)
-  return value.length > most ? fault(`${place} can have ${most} entries at most`) : value
-}
-
-const textAt = (value: unknown, place: string, longest: number) =>
-  typeof value === 'string' && value.trim() !== '' && value.length <= longest && !/\p{C}/u.test(value)
-    ? value
-    : fault(`${place} must be a text of 1 to ${longest} characters, without control characters`)
-
 const oneOfAt = <const Choice extends string>(value: unknown, place: string, choices: readonly Choice[]): Choice =>
-  choices.find((each) => each === value) ?? fault(`${place} must be ${choices.join(', ')}`)
+  choices.find((each) => each === value) ?? faultAt(`${place} must be ${choices.join(', ')}`)
 
 const isTrueAt = (value: unknown = false, place: string) =>
-  typeof value === 'boolean' ? value : fault(`${place} must be true or false`)
-
-const numberAt = (value: unknown, place: string, least: number, most: number) =>
-  typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
-    ? value
-    : fault(`${place} must be a whole number from ${least} to ${most}`)
+  typeof value === 'boolean' ? value : faultAt(`${place} must be true or false`)
 
 const labelsAt = (value: unknown, place: string): FieldLabels => {
   const given = objectAt(value, place, languages)
   const labels = Object.entries(given).map(([code, text]) => [code, textAt(text, `${place}.${code}`, 80)] as const)
   return labels.length === 0
-    ? fault(`${place} needs a text in at least one language (${languages.join(', ')})`)
+    ? faultAt(`${place} needs a text in at least one language (${languages.join(', ')})`)
     : Object.fromEntries(labels.filter(([code]) => isLanguage(code)))
 }
 
@@ -68,25 +36,27 @@ const optionsAt = (value: unknown, place: string) => {
   })
   const values = options.map((option) => option.value)
   const twice = values.find((each, at) => values.indexOf(each) !== at)
-  return twice === undefined ? options : fault(`${place} has ${JSON.stringify(twice)} twice`)
+  return twice === undefined ? options : faultAt(`${place} has ${JSON.stringify(twice)} twice`)
 }
 
-const lengthsAt = (usual: number) => (given: Given, place: string) => {
+const lengthsAt = (usual: number) => (given: GivenObject, place: string) => {
   const maxLength = given.maxLength === undefined ? usual : numberAt(given.maxLength, `${place}.maxLength`, 1, 1_000)
   const minLength = given.minLength === undefined ? 1 : numberAt(given.minLength, `${place}.minLength`, 1, maxLength)
   return { minLength, maxLength }
 }
 
 const dayAt = (value: unknown, place: string) =>
-  typeof value === 'string' && isDateBound(value) ? value : fault(`${place} must be a day such as 2026-01-31, or today`)
+  typeof value === 'string' && isDateBound(value)
+    ? value
+    : faultAt(`${place} must be a day such as 2026-01-31, or today`)
 
-const daysAt = (given: Given, place: string) => {
+const daysAt = (given: GivenObject, place: string) => {
   const bounds = (['min', 'max'] as const)
     .filter((name) => given[name] !== undefined)
     .map((name) => [name, dayAt(given[name], `${place}.${name}`)] as const)
   const { min, max }: { min?: string; max?: string } = Object.fromEntries(bounds)
   const areDays = min !== undefined && max !== undefined && min !== 'today' && max !== 'today'
-  if (areDays && min > max) fault(`${place}.min is later than its max`)
+  if (areDays && min > max) faultAt(`${place}.min is later than its max`)
   return Object.fromEntries(bounds)
 }
 
@@ -95,7 +65,11 @@ type Bounds = Pick<ProfileFieldDefinition, 'minLength' | 'maxLength' | 'min' | '
 const types: Readonly<
   Record<
     FieldType,
-    { keys: readonly string[]; read: (given: Given, place: string) => Bounds; longest: (bounds: Bounds) => number }
+    {
+      keys: readonly string[]
+      read: (given: GivenObject, place: string) => Bounds
+      longest: (bounds: Bounds) => number
+    }
   >
 > = {
   text: { keys: ['minLength', 'maxLength'], read: lengthsAt(100), longest: ({ maxLength = 0 }) => maxLength },
@@ -117,7 +91,7 @@ const keyAt = (value: unknown, place: string) =>
   // A key of an object that every object has already.
   typeof value === 'string' && /^[a-z][a-z0-9]{0,23}$/.test(value) && value !== 'constructor'
     ? value
-    : fault(`${place} must be 1 to 24 small letters and digits, beginning with a letter`)
+    : faultAt(`${place} must be 1 to 24 small letters and digits, beginning with a letter`)
 
 const definitionAt = (value: unknown, at: number): ProfileFieldDefinition => {
   const place = `fields[${at}]`
@@ -130,33 +104,24 @@ const definitionAt = (value: unknown, at: number): ProfileFieldDefinition => {
   const required = isTrueAt(given.required, `${here}.required`)
   const registration = isTrueAt(given.registration, `${here}.registration`)
   if (editedBy === 'administrators' && (required || registration))
-    fault(
+    faultAt(
       `${here} is edited by administrators only, so users cannot be asked for it: leave out required and registration`,
     )
   const labels = labelsAt(given.labels, `${here}.labels`)
   return { key, type, labels, required, registration, editedBy, ...types[type].read(given, here) }
 }
 
-const definitionsIn = (value: unknown) => {
+/** The definitions in the JSON of the file, or an exception that says what is wrong with it, and where. */
+export const readFieldDefinitions = (value: unknown): readonly ProfileFieldDefinition[] => {
   const { fields } = objectAt(value, 'the file', ['fields'])
   const definitions = listAt(fields, 'fields', mostFields).map(definitionAt)
   const keys = definitions.map(({ key }) => key)
   const twice = keys.findIndex((key, at) => keys.indexOf(key) !== at)
-  if (twice >= 0) fault(`fields[${twice}] has the key ${keys[twice]}, which another field has`)
+  if (twice >= 0) faultAt(`fields[${twice}] has the key ${keys[twice]}, which another field has`)
   const together = definitions.reduce((sum, each) => sum + types[each.type].longest(each), 0)
   if (together > longestFields)
-    fault(
+    faultAt(
       `the texts of one user could have ${together} characters together, and ${longestFields} is the most: lower a maxLength`,
     )
   return definitions
-}
-
-/** The definitions in the JSON of the file, or what is wrong with it, and where. */
-export const readFieldDefinitions = (value: unknown): readonly ProfileFieldDefinition[] | FileFault => {
-  try {
-    return definitionsIn(value)
-  } catch (error) {
-    if (error instanceof Fault) return refuse('invalid_file', { fault: error.message })
-    throw error
-  }
 }

@@ -77,7 +77,10 @@ export const createIdentities = (deps: {
   const resolve = async (request: ProvenIdentity): Promise<Resolved | Limited | Refused<ResolvingRefusal>> => {
     for (let round = 0; round < rounds; round += 1) {
       const resolved = await attempt(request)
-      if (resolved) return resolved
+      if (!resolved) continue
+      const { provider, profile } = request
+      if (!isRefused(resolved)) await identityLinks.noteEmail({ provider, subject: profile.subject }, profile.email)
+      return resolved
     }
     throw new Error('The accounts kept changing while an identity was linked')
   }

@@ -1,4 +1,5 @@
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import type { UsernameSource } from '../../contract/pages.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { hours } from '../../lib/durations.js'
 import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
@@ -7,6 +8,7 @@ import type { Invitations } from '../invitations/invitations.js'
 import type { ProfileFields } from '../profile-fields/profile-fields.js'
 import type { Terms } from '../terms/terms.js'
 import type { NewUsers } from '../users/new-users.js'
+import { type Username, usernameFromEmail } from '../users/username.js'
 import type { User, Users } from '../users/users.js'
 import type { Pending } from './pending-registrations.js'
 import type { GateRefusal } from './registration-gate.js'
@@ -21,22 +23,21 @@ type Completed =
 type Dependencies = {
   database: Database
   users: Pick<Users, 'findByEmail' | 'reservedFor'>
-  newUsers: Pick<NewUsers, 'createWithPassword'>
+  newUsers: Pick<NewUsers, 'create' | 'withFreeUsername'>
   invitations: Pick<Invitations, 'admit'>
   profileFields: Pick<ProfileFields, 'known'>
   terms: Pick<Terms, 'agree'>
   clock: Clock
+  usernameSource: UsernameSource
 }
+
+type Proof = { provenBy?: 'mail' | 'invitation' }
 
 export type CompleteRegistration = ReturnType<typeof createCompleteRegistration>
 
-/**
- * Creates the account, once: a second request finds no registration. Registration may have been closed since it began. An
- * invitation that was open then still counts, unless it was used, withdrawn or replaced by a new one.
- */
-export const createCompleteRegistration =
-  ({ database, users, newUsers, invitations, profileFields, terms, clock }: Dependencies) =>
-  async (pending: Pending): Promise<Completed> => {
+const createAttempt =
+  ({ database, users, newUsers, invitations, profileFields, terms, clock }: Omit<Dependencies, 'usernameSource'>) =>
+  async (pending: Pending, username: Username, { provenBy = 'mail' }: Proof): Promise<Completed> => {
     const completing = commitUnlessRefused(database, async (sql): Promise<Completed> => {
       const now = clock.now()
       const [mine] = await store.lockWaiting(sql, pending.id, now)
@@ -45,8 +46,9 @@ export const createCompleteRegistration =
       const openAt = later(mine.expires_at, -registrationLifetime)
       const invited = { email: user.email, openAt, hash: mine.invitation_hash }
       const admitted = await invitations.admit(sql, invited, () =>
-        newUsers.createWithPassword(sql, {
+        newUsers.create(sql, {
           ...user,
+          username,
           fields: profileFields.known(user.fields ?? {}),
           emailProven: true,
         }),
@@ -57,6 +59,8 @@ export const createCompleteRegistration =
       const { created } = admitted
       if (isRefused(created))
         return refuse(created.refused === 'email_taken' ? 'already_registered' : 'username_taken_since')
+      // Used or withdrawn since it was looked at: then nothing has proven the address.
+      if (provenBy === 'invitation' && !admitted.invited) return refuse('invitation_required')
       if (pending.agreedTerms !== undefined) await terms.agree(sql, created.id, pending.agreedTerms, openAt)
       await store.markConfirmed(sql, pending.id, now)
       return { user: created, invited: admitted.invited }
@@ -67,3 +71,22 @@ export const createCompleteRegistration =
       return refuse(isReserved ? 'already_registered' : 'username_taken_since')
     })
   }
+
+/**
+ * Creates the account, once: a second request finds no registration. Registration may have been closed since it began. An
+ * invitation that was open then still counts, unless it was used, withdrawn or replaced by a new one.
+ */
+export const createCompleteRegistration = ({ usernameSource, ...deps }: Dependencies) => {
+  const attempt = createAttempt(deps)
+  return (pending: Pending, proof: Proof = {}): Promise<Completed> => {
+    const { email, username } = pending.user
+    // A name that the user has not chosen: only now it has to be free.
+    const isMade = usernameSource === 'from_email' && username.key === usernameFromEmail(email).key
+    if (!isMade) return attempt(pending, username, proof)
+    return deps.newUsers.withFreeUsername(
+      email,
+      (free) => attempt(pending, free, proof),
+      (completed) => isRefused(completed) && completed.refused === 'username_taken_since',
+    )
+  }
+}

@@ -2,7 +2,7 @@ import { isRefused, refuse } from '../../contract/outcome.js'
 import { type Clock, later } from '../../lib/clock.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
-import type { Database } from '../../platform/database/database.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
 import type { Invitations } from '../invitations/invitations.js'
 import type { MailedCodes } from '../mailed-codes/mailed-codes.js'
 import type { Mails } from '../mails/mails.js'
@@ -11,7 +11,7 @@ import { emailKey } from '../users/email.js'
 import type { NewUser, NewUsers } from '../users/new-users.js'
 import type { Users } from '../users/users.js'
 import { registrationLifetime } from './complete-registration.js'
-import { createPendingRegistrations } from './pending-registrations.js'
+import { createPendingRegistrations, type Pending } from './pending-registrations.js'
 import { createRegistrationMails, type RegistrationMails, type SentAgain } from './registration-mails.js'
 import { createRegistrationRows, createRegistrationStates } from './registration-states.js'
 import * as store from './registrations.store.js'
@@ -22,14 +22,13 @@ export { registrationLifetime } from './complete-registration.js'
 /** For a whole registration: a new mail gives no new tries, which would allow more guesses. */
 const tries = 5
 
-type Beginning = {
+type Begun = {
   /** The version of the terms that the form had. */
   agreedTerms?: string | undefined
   invite?: string
-  earlier?: string | undefined
-  withheld: boolean
   applicationId?: string | undefined
 }
+type Beginning = Begun & { earlier?: string | undefined; withheld: boolean }
 export type Registrations = ReturnType<typeof createRegistrations>
 
 type Dependencies = {
@@ -48,40 +47,60 @@ type Dependencies = {
  * good, because this mail may not be sent; and if it is sent, the answers must not differ. `applicationId`: who has sent the user here.
  */
 const createBegin =
-  ({ database, clock }: Dependencies, registrationMails: RegistrationMails) =>
-  (user: NewUser, client: Client, { invite, earlier, withheld, applicationId, agreedTerms }: Beginning) =>
-    database.transaction(async (sql) => {
-      const now = clock.now()
-      const id = uuidv7(now)
-      const expiresAt = later(now, registrationLifetime)
-      const token = randomToken()
-      const browserToken = randomToken()
-      if (earlier !== undefined) {
-        const secrets = { earlier: fingerprint(earlier), next: fingerprint(browserToken) }
-        await store.bindNewSecret(sql, { emailKey: user.email.key, ...secrets }, now)
+  (deps: Dependencies, registrationMails: RegistrationMails) => (user: NewUser, client: Client, beginning: Beginning) =>
+    deps.database.transaction(async (sql) => {
+      const { id, token, browserToken, expiresAt } = await storeRegistration(deps, sql, user, client, beginning)
+      if (beginning.earlier !== undefined) {
+        const secrets = { earlier: fingerprint(beginning.earlier), next: fingerprint(browserToken) }
+        await store.bindNewSecret(sql, { emailKey: user.email.key, ...secrets }, deps.clock.now())
       }
-      await store.insertPending(sql, {
-        id,
-        email: user.email.email,
-        emailKey: user.email.key,
-        username: user.username.username,
-        usernameKey: user.username.key,
-        name: user.name,
-        passwordHash: user.passwordHash,
-        tokenHash: fingerprint(token),
-        browserHash: fingerprint(browserToken),
-        tries,
-        expiresAt,
-        invitationHash: invite === undefined ? null : fingerprint(invite),
-        language: client.language ?? null,
-        applicationId: applicationId ?? null,
-        fields: user.fields ?? {},
-        termsVersion: agreedTerms ?? null,
-      })
+      const { withheld } = beginning
       const registration = { id, email: user.email.email, expiresAt, triesLeft: tries, withheld }
       if (isRefused(await registrationMails.queue(sql, registration, token, client))) await store.markNotMailed(sql, id)
       return browserToken
     })
+
+/** The same with the link of an invitation that proves the address: no mail is needed, and it can be completed at once. */
+const createBeginProven = (deps: Dependencies) => (user: NewUser, client: Client, begun: Begun & { invite: string }) =>
+  deps.database.transaction(async (sql): Promise<Pending> => {
+    const { id } = await storeRegistration(deps, sql, user, client, begun)
+    await store.markNotMailed(sql, id)
+    const { passwordHash } = user
+    return { id, passwordHash, user: { ...user, language: client.language }, agreedTerms: begun.agreedTerms }
+  })
+
+const storeRegistration = async (
+  { clock }: Pick<Dependencies, 'clock'>,
+  sql: Transaction,
+  user: NewUser,
+  client: Client,
+  { invite, applicationId, agreedTerms }: Begun,
+) => {
+  const now = clock.now()
+  const id = uuidv7(now)
+  const expiresAt = later(now, registrationLifetime)
+  const token = randomToken()
+  const browserToken = randomToken()
+  await store.insertPending(sql, {
+    id,
+    email: user.email.email,
+    emailKey: user.email.key,
+    username: user.username.username,
+    usernameKey: user.username.key,
+    name: user.name,
+    passwordHash: user.passwordHash,
+    tokenHash: fingerprint(token),
+    browserHash: fingerprint(browserToken),
+    tries,
+    expiresAt,
+    invitationHash: invite === undefined ? null : fingerprint(invite),
+    language: client.language ?? null,
+    applicationId: applicationId ?? null,
+    fields: user.fields ?? {},
+    termsVersion: agreedTerms ?? null,
+  })
+  return { id, token, browserToken, expiresAt }
+}
 
 export const createRegistrations = (deps: Dependencies) => {
   const { database, clock } = deps
@@ -91,6 +110,7 @@ export const createRegistrations = (deps: Dependencies) => {
 
   return {
     begin: createBegin(deps, registrationMails),
+    beginProven: createBeginProven(deps),
     ...createPendingRegistrations(deps, registrationRows),
     ...createRegistrationStates(deps, registrationRows),
 

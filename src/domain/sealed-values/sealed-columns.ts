@@ -44,6 +44,15 @@ export const totpColumn: SealedColumn = {
     'If the key that sealed them is lost, run `latchkey user factors reset --unreadable --yes`: it switches two-step sign-in off for the users who have one of them.',
 }
 
+/** Hashes of recovery codes. */
+export const recoveryCodeColumn: SealedColumn = {
+  ...totpColumn,
+  table: 'recovery_codes',
+  column: 'sealed',
+  id: { column: 'id', type: 'uuid' },
+  what: 'recovery codes',
+}
+
 /** The user begins again. */
 export const pendingTotpColumn: SealedColumn = {
   ...totpColumn,
@@ -58,5 +67,6 @@ export const sealedColumns: readonly SealedColumn[] = [
   applicationKeyColumn,
   applicationPublicKeyColumn,
   totpColumn,
+  recoveryCodeColumn,
   pendingTotpColumn,
 ]

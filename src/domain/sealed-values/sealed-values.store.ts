@@ -10,11 +10,11 @@ export const countByKey = (sql: Sql, { table, column }: SealedColumn) =>
      where ${column} is not null group by 1`,
   )
 
-/** The rows whose values none of these keys has sealed. */
-export const selectSealedByMissing = (sql: Sql, { table, column, id }: SealedColumn, keys: readonly string[]) =>
+/** The users of the rows whose values none of these keys has sealed. For tables with a column `user_id`. */
+export const selectUsersOfMissing = (sql: Sql, { table, column }: SealedColumn, keys: readonly string[]) =>
   sql.query<{ id: string }>(
-    `select ${id.column}::text as id from ${table}
-     where ${column} is not null and split_part(${column}, '.', 1) <> all ($1::text[]) order by ${id.column}`,
+    `select distinct user_id::text as id from ${table}
+     where ${column} is not null and split_part(${column}, '.', 1) <> all ($1::text[]) order by id`,
     [keys],
   )
 

@@ -44,6 +44,12 @@ const countByKeys = async (sql: Sql, columns: readonly SealedColumn[], [first, .
   return counted
 }
 
+const usersWithoutKey = async (sql: Sql, columns: readonly SealedColumn[], keys: readonly string[]) => {
+  const users = new Set<string>()
+  for (const column of columns) for (const { id } of await store.selectUsersOfMissing(sql, column, keys)) users.add(id)
+  return [...users]
+}
+
 export type SealedValues = ReturnType<typeof createSealedValues>
 
 /**
@@ -104,9 +110,8 @@ export const createSealedValues = (secrets: readonly string[], columns: readonly
     return counted.reduce((total, { byOthers }) => total + byOthers, 0)
   }
 
-  /** The ids of the rows that cannot be opened, as their key is missing. */
-  const idsOfMissing = async (sql: Sql, column: SealedColumn) =>
-    (await store.selectSealedByMissing(sql, column, known)).map(({ id }) => id)
+  /** The users who have values in these columns that cannot be opened, as their key is missing. */
+  const usersOfMissing = (sql: Sql, ofUsers: readonly SealedColumn[]) => usersWithoutKey(sql, ofUsers, known)
 
-  return { of, count, reseal, idsOfMissing }
+  return { of, count, reseal, usersOfMissing }
 }

@@ -9,6 +9,7 @@ export const serviceScopes = [
   'users:write',
   'sessions:end',
   'revocations:read',
+  'tokens:read',
   'invitations',
   'groups',
 ] as const

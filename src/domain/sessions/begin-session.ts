@@ -8,7 +8,7 @@ import type { Tokens } from '../tokens/tokens.js'
 import type { Client } from './client.js'
 import { fromSeconds, type Issued, type IssueTokens, inSeconds, type SignedInUser } from './issue-tokens.js'
 import type { SessionLife } from './live-sessions.js'
-import { firstProof, neverProven } from './proof.js'
+import { firstProof, neverProven, type Proof } from './proof.js'
 import * as store from './sessions.store.js'
 
 /**
@@ -21,6 +21,8 @@ export type FirstProof = {
   trustedDevice?: string
   provider?: ProviderId | undefined
   provenAt?: Date | undefined
+  /** Of the session that this one begins from, with the times of its own proofs. */
+  inherited?: Proof
 }
 
 type Dependencies = {
@@ -44,6 +46,7 @@ export const createBeginSession =
     { id: userId, undoCount }: Pick<SignedInUser, 'id' | 'undoCount'>,
     proof: FirstProof,
     client: Client,
+    sessionId?: string,
   ): Promise<Issued | undefined> => {
     const { passwordHash, trustedDevice, provider } = proof
     const checked = { userId, passwordHash: passwordHash ?? null, undoCount: undoCount ?? null }
@@ -51,12 +54,16 @@ export const createBeginSession =
     if (!names) return undefined
     const now = clock.now()
     const iat = inSeconds(now)
-    const sid = uuidv7(now)
+    const sid = sessionId ?? uuidv7(now)
     const { username } = names
     const claims = { userId, username, sid, gen: 0, auth_time: iat, iat, exp: life.expiryFor(iat) }
     const refreshToken = tokens.signRefresh(claims)
     // A trusted device stands for the code at the sign-in only.
-    const proven = firstProof(proof.methods, now, trustedDevice === undefined ? proof.provenAt : neverProven)
+    const provenAt = trustedDevice === undefined ? proof.provenAt : neverProven
+    const proven = proof.inherited ?? firstProof(proof.methods, now, provenAt)
+    // For applications, a sign-in by mail is one that was made now (`auth_time`), although it makes the session fresh for nothing here.
+    const isByMail = proof.inherited === undefined && proof.methods.includes('mail')
+    const proofAge = isByMail ? 0 : now.getTime() - proven.provenAt.getTime()
     const [inserted] = await store.insertRecord(sql, {
       id: sid,
       userId,
@@ -67,7 +74,7 @@ export const createBeginSession =
       clockOffset: clock.offset(),
       client,
       proof: proven,
-      proofAge: now.getTime() - proven.provenAt.getTime(),
+      proofAge,
       trustedDevice: trustedDevice ?? null,
       provider: provider ?? null,
       secondFactorRequired,

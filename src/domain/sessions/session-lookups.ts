@@ -1,5 +1,7 @@
 import type { Clock } from '../../lib/clock.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
+import { lastGeneration } from '../tokens/claims.js'
+import * as listed from './listed-sessions.store.js'
 import { createSessionLife, type SessionLimits } from './live-sessions.js'
 import { type Proof, proofOf } from './proof.js'
 import type { SessionCaller } from './request-context.js'
@@ -18,11 +20,13 @@ export type Session = {
   expiresAt: Date
   /** Whether it was used as an administrator. */
   administers: boolean
+  /** The application whose device has it; null for a browser. */
+  application: string | null
 }
 
 export type SessionProof = Proof & { begunAt: Date }
 
-const fromRow = (row: store.SessionRow): Session => ({
+const fromRow = (row: listed.SessionRow): Session => ({
   id: row.id,
   username: row.signed_in_as,
   methods: row.methods,
@@ -33,6 +37,7 @@ const fromRow = (row: store.SessionRow): Session => ({
   lastUsedAt: row.last_used_at,
   expiresAt: row.expires_at,
   administers: row.administers_since !== null,
+  application: row.application,
 })
 
 export type SessionLookups = ReturnType<typeof createSessionLookups>
@@ -61,6 +66,14 @@ export const createSessionLookups = ({ database, ...limits }: SessionLimits & { 
       const [row] = await store.lockRecord(sql, caller, liveNow())
       return row && { ...proofOf(row), begunAt: row.created_at }
     },
-    list: async (userId: string) => (await store.selectOfUser(database, userId, liveNow())).map(fromRow),
+    /** The same for whichever of its tokens. */
+    lockLive: async (
+      sql: Transaction,
+      session: Omit<SessionCaller, 'generation'>,
+    ): Promise<SessionProof | undefined> => {
+      const [row] = await store.lockRecord(sql, { ...session, generation: lastGeneration }, liveNow())
+      return row && { ...proofOf(row), begunAt: row.created_at }
+    },
+    list: async (userId: string) => (await listed.selectOfUser(database, userId, liveNow())).map(fromRow),
   }
 }

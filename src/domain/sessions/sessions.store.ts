@@ -6,32 +6,6 @@ import type { Client } from './client.js'
 import { type LiveAt, liveSession, momentsOf } from './live-sessions.js'
 import type { Proof, ProofRow } from './proof.js'
 
-export type SessionRow = {
-  id: string
-  ip: string
-  user_agent: string
-  created_at: Date
-  last_used_at: Date
-  expires_at: Date
-  methods: string[]
-  provider: string | null
-  signed_in_as: string
-  administers_since: Date | null
-}
-
-const session = selectList<SessionRow>({
-  id: true,
-  ip: true,
-  user_agent: true,
-  created_at: true,
-  last_used_at: true,
-  expires_at: true,
-  methods: true,
-  provider: true,
-  signed_in_as: true,
-  administers_since: true,
-})
-
 export type Rotation = {
   id: string
   generation: number
@@ -303,13 +277,6 @@ export const selectLive = (sql: Sql, id: string, userId: string, live: LiveAt) =
     userId,
     momentsOf(live),
   ])
-
-export const selectOfUser = (sql: Sql, userId: string, live: LiveAt) =>
-  sql.query<SessionRow>(
-    `select ${session} from refresh_token_records as r
-     where r.user_id = $1 and ${liveSession('$2')} order by last_used_at desc, id desc limit 200`,
-    [userId, momentsOf(live)],
-  )
 
 /** The event that ends a session. A session that is over by itself has none. */
 export type EndReason = EventKind | 'expired'

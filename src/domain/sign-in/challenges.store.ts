@@ -57,14 +57,15 @@ export const insert = (
     undoCount: number
     client: Pick<Client, 'ip' | 'userAgent'>
     begunAt: Date
+    mailProvenAt: Date | null
     proof: StoredProof | null
   },
 ) =>
   sql.query(
     `insert into sign_in_challenges (hash, user_id, way, provider, subject, expires_at, kind, ip, user_agent, begun_at,
-       methods, proven_at, trusted_device)
+       methods, proven_at, trusted_device, mail_proven_at)
      select $1::bytea, u.id, $3::text, $4::text, $5::text, $6::timestamptz, $8::text, $10::text, $11::text, $12::timestamptz,
-       $13::text[], $14::timestamptz, $15::uuid
+       $13::text[], $14::timestamptz, $15::uuid, $16::timestamptz
      from users as u
      where u.id = $2 and u.disabled_at is null and ($7::text is null or u.password_hash = $7) and u.undo_count = $9
      for share returning hash`,
@@ -82,6 +83,7 @@ export const insert = (
       begun.client.userAgent,
       begun.begunAt,
       ...proofColumns(begun.proof),
+      begun.mailProvenAt,
     ],
   )
 
@@ -100,8 +102,8 @@ export const reserveTry = (sql: Sql, hash: Uint8Array, now: Date) =>
 export const giveBackTry = (sql: Sql, hash: Uint8Array) =>
   sql.query('update sign_in_challenges set tries_left = tries_left + 1 where hash = $1', [hash])
 
-/** The code was right: its try is given back. */
-export const proveMail = (sql: Sql, hash: Uint8Array, now: Date) =>
+/** The code or the password was right: its try is given back. */
+export const open = (sql: Sql, hash: Uint8Array, now: Date) =>
   sql.query(
     'update sign_in_challenges set mail_proven_at = $2, tries_left = tries_left + 1 where hash = $1 returning hash',
     [hash, now],

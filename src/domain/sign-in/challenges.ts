@@ -28,6 +28,8 @@ type Begun = {
   by: WaitingBy
   passwordHash: string | undefined
   link: Identity | undefined
+  /** Whether the first proof was given with a mail to the account's address. */
+  mailProven: boolean
   client: Client
 }
 
@@ -50,8 +52,8 @@ export type Challenge = {
   /** What its session begins with, when only the last steps are missing. */
   proof: FirstProof | undefined
   link: Identity | undefined
-  /** Whether the code was entered that was mailed for this enrolment. */
-  mailProven: boolean
+  /** Whether the proof was given that opens this enrolment: a mailed code, the password, or a first proof that came with a mail. */
+  isOpened: boolean
   triesLeft: number
   expiresAt: Date
 }
@@ -96,7 +98,7 @@ const fromRow = (row: store.ChallengeRow): Challenge | undefined => {
     by,
     proof,
     link: by.way === 'provider' && row.subject !== null ? { provider: by.provider, subject: row.subject } : undefined,
-    mailProven: row.mail_proven,
+    isOpened: row.mail_proven,
     triesLeft: row.tries_left,
     expiresAt: row.expires_at,
   }
@@ -106,7 +108,7 @@ type Dependencies = { database: Database; clock: Clock }
 
 const createBeginnings = ({ clock }: Pick<Dependencies, 'clock'>) => ({
   /** The id for the browser; undefined if the password has changed since it was checked, or the user was disabled or taken back. */
-  begin: async (sql: Sql, { user, kind, by, passwordHash, link, client }: Begun) => {
+  begin: async (sql: Sql, { user, kind, by, passwordHash, link, mailProven, client }: Begun) => {
     const token = randomToken()
     const now = clock.now()
     const inserted = await store.insert(sql, {
@@ -121,6 +123,7 @@ const createBeginnings = ({ clock }: Pick<Dependencies, 'clock'>) => ({
       undoCount: user.undoCount,
       client,
       begunAt: now,
+      mailProvenAt: mailProven ? now : null,
       proof: null,
     })
     return inserted.length > 0 ? token : undefined
@@ -152,6 +155,7 @@ const createBeginnings = ({ clock }: Pick<Dependencies, 'clock'>) => ({
             undoCount,
             client,
             begunAt: now,
+            mailProvenAt: null,
           })
         : await store.moveOn(sql, fingerprint(earlier), row)
     return written.length > 0 ? token : undefined
@@ -176,9 +180,8 @@ export const createChallenges = ({ database, clock }: Dependencies) => ({
     const [row] = await store.reserveTry(database, fingerprint(token), clock.now())
     return row && fromRow(row)
   },
-  /** After a right mailed code. False if it was used or voided in the meantime. */
-  proveMail: async (sql: Sql, token: string) =>
-    (await store.proveMail(sql, fingerprint(token), clock.now())).length > 0,
+  /** After a right mailed code or password. False if it was used or voided in the meantime. */
+  open: async (sql: Sql, token: string) => (await store.open(sql, fingerprint(token), clock.now())).length > 0,
   giveBackTry: async (token: string) => {
     await store.giveBackTry(database, fingerprint(token))
   },

@@ -1,12 +1,12 @@
-import { isRefused, refuse } from '../../contract/outcome.js'
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
 import type { Database } from '../../platform/database/database.js'
 import type { Events } from '../events/events.js'
 import type { MailedCodes } from '../mailed-codes/mailed-codes.js'
 import type { Client } from '../sessions/client.js'
-import type { Users } from '../users/users.js'
-import type { Challenges } from './challenges.js'
-import { isOpenedByMail } from './ways-to-sign-in.js'
+import type { User, Users } from '../users/users.js'
+import type { Challenge, Challenges } from './challenges.js'
+import { openedBy } from './ways-to-sign-in.js'
 
 type Dependencies = {
   database: Database
@@ -18,14 +18,47 @@ type Dependencies = {
 
 const codeOf = (challengeId: string) => ({ mail: 'enrolment-code', boundTo: challengeId }) as const
 
+/** The proof that is missing before a factor can be added. A sign-in by mail needs none, if the account has no password. */
+const missingIn = ({ by, isOpened }: Challenge, { passwordHash }: Pick<User, 'passwordHash'>) => {
+  const opens = openedBy(by)
+  if (isOpened || opens === null || opens === 'its own mail') return undefined
+  return opens === 'password' && passwordHash === undefined ? undefined : opens
+}
+
+/** Compares a password with a hash. */
+type Verify = (passwordHash: string) => Promise<{ matches: boolean } | Refused<'busy'>>
+
+type Find = (token: string) => Promise<Challenge | Refused<'challenge_over' | 'not_enrolling'>>
+
+/** What opens the enrolment of a sign-in by mail. */
+const createPasswordOpening = ({ database, challenges, users, events }: Dependencies, find: Find) => ({
+  /** After a sign-in by mail. A wrong password uses up a try of the sign-in. */
+  enterPassword: async (token: string, verify: Verify, client: Client) => {
+    const found = await find(token)
+    if (isRefused(found)) return found
+    const challenge = await challenges.reserveTry(token)
+    const user = challenge && (await users.findEnabled(challenge.userId))
+    if (!user || missingIn(challenge, user) !== 'password') return refuse('challenge_over')
+    const verified = await verify(user.passwordHash ?? '')
+    if (isRefused(verified)) return verified
+    if (!verified.matches) {
+      await events.record({ kind: 'second_factor_failed', userId: user.id, reason: 'password' }, client)
+      return refuse(challenge.triesLeft > 0 ? 'wrong_current_password' : 'challenge_over')
+    }
+    return (await challenges.open(database, token)) ? challenge : refuse('challenge_over')
+  },
+})
+
 export type Enrolments = ReturnType<typeof createEnrolments>
 
 /**
  * Sign-ins that go on when their user has added a second factor. Before that the user enters a code that was mailed to the
- * account's address: a stolen password alone must not be enough to add the thief's factor.
+ * account's address, unless the sign-in came with a mail: a stolen password alone must not be enough to add the thief's factor. After a
+ * sign-in by mail it is the password, because two mails are one proof.
  */
-export const createEnrolments = ({ database, challenges, mailedCodes, users, events }: Dependencies) => {
-  const find = async (token: string) => {
+export const createEnrolments = (deps: Dependencies) => {
+  const { database, challenges, mailedCodes, users, events } = deps
+  const find: Find = async (token) => {
     const challenge = await challenges.find(token)
     if (!challenge) return refuse('challenge_over')
     return challenge.kind === 'enrolment' ? challenge : refuse('not_enrolling')
@@ -39,14 +72,22 @@ export const createEnrolments = ({ database, challenges, mailedCodes, users, eve
       const challenge = await find(token)
       if (isRefused(challenge))
         return refuse(challenge.refused === 'not_enrolling' ? 'not_authenticated' : 'challenge_over')
-      if (!challenge.mailProven) return refuse('mailed_code_required')
       const user = await users.findEnabled(challenge.userId)
-      return user ? { challenge, user } : refuse('challenge_over')
+      if (!user) return refuse('challenge_over')
+      const missing = missingIn(challenge, user)
+      if (missing === undefined) return { challenge, user }
+      return refuse(missing === 'password' ? 'current_password_required' : 'mailed_code_required')
     },
 
-    mailCode: async ({ id, userId }: { id: string; userId: string }, client: Client) => {
+    /** What the user is asked for before a factor can be added. */
+    missingOf: async (challenge: Challenge) => {
+      const user = await users.findById(challenge.userId)
+      return user && missingIn(challenge, user)
+    },
+
+    mailCode: async ({ id, userId, by }: Challenge, client: Client) => {
       const user = await users.findById(userId)
-      if (user) await mailedCodes.send(codeOf(id), user, client)
+      if (user && openedBy(by) === 'mailed code') await mailedCodes.send(codeOf(id), user, client)
     },
 
     /** A wrong code uses up a try of the sign-in, also if another mail was sent meanwhile. */
@@ -54,7 +95,7 @@ export const createEnrolments = ({ database, challenges, mailedCodes, users, eve
       const found = await find(token)
       if (isRefused(found)) return found
       const challenge = await challenges.reserveTry(token)
-      if (!challenge || !isOpenedByMail(challenge.by)) return refuse('challenge_over')
+      if (!challenge || openedBy(challenge.by) !== 'mailed code') return refuse('challenge_over')
       const checked = await mailedCodes.check(codeOf(challenge.id), challenge.userId, code)
       if (isRefused(checked)) {
         const reason = checked.refused === 'wrong_mailed_code' ? 'mailed_code' : 'mailed_code_void'
@@ -63,8 +104,9 @@ export const createEnrolments = ({ database, challenges, mailedCodes, users, eve
       }
       return commitUnlessRefused(database, async (sql) => {
         if (!(await mailedCodes.take(sql, checked.id))) return refuse('mailed_code_void')
-        return (await challenges.proveMail(sql, token)) ? challenge : refuse('challenge_over')
+        return (await challenges.open(sql, token)) ? challenge : refuse('challenge_over')
       })
     },
+    ...createPasswordOpening(deps, find),
   }
 }

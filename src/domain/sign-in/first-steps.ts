@@ -10,11 +10,20 @@ import type { Challenges } from './challenges.js'
 import type { Entry, NewSessions } from './new-sessions.js'
 import type { NextSteps } from './next-steps.js'
 import type { Visit } from './sign-ins.js'
-import { type FirstBy, freshSinceOf, labelOf, waitingOf, waysToSignIn } from './ways-to-sign-in.js'
+import {
+  type FirstBy,
+  freshSinceOf,
+  labelOf,
+  provesMail,
+  skipsOnTrustedDevice,
+  waitingOf,
+  waysToSignIn,
+} from './ways-to-sign-in.js'
 
 /**
  * A first proof. `identity` is the one at a provider that must still be linked, `link` one that is linked together with the session.
- * `provenAt` is when the user last proved it there, if the provider says so.
+ * `provenAt` is when the user last proved it there, if the provider says so. `claim` uses the proof up, in the transaction of what
+ * follows from it; false if that has happened before.
  */
 type FirstStep = {
   by: FirstBy
@@ -22,6 +31,7 @@ type FirstStep = {
   identity?: Identity
   link?: Identity
   provenAt?: Date | undefined
+  claim?: (sql: Transaction) => Promise<boolean>
 }
 
 type Dependencies = {
@@ -49,14 +59,15 @@ export type FirstSteps = ReturnType<typeof createFirstSteps>
 export const createFirstSteps = (deps: Dependencies) => {
   const { database, users, events, trustedDevices, challenges, nextSteps, newSessions } = deps
 
-  /** One transaction. Undefined, with nothing written, if `work` gives nothing or the identity was unlinked since it was found. */
+  /** One transaction. Undefined, with nothing written, if `work` gives nothing, or the first proof counts no more. */
   const whileLinked = async <Result extends Entry | string>(
     { id }: User,
-    { identity }: FirstStep,
+    { identity, claim }: FirstStep,
     work: (sql: Transaction) => Promise<Result | undefined>,
   ) => {
     const result = await commitUnlessRefused(database, async (sql) => {
       if (identity && !(await users.lockLinked(sql, id, identity))) return refuse('not_linked')
+      if (claim && !(await claim(sql))) return refuse('account_changed')
       return (await work(sql)) ?? refuse('account_changed')
     })
     return isRefused(result) ? undefined : result
@@ -66,7 +77,7 @@ export const createFirstSteps = (deps: Dependencies) => {
     const by = waitingOf(step.by)
     const { passwordHash, link } = step
     const challenge = await whileLinked(user, step, (sql) =>
-      challenges.begin(sql, { user, kind: next, by, passwordHash, link, client }),
+      challenges.begin(sql, { user, kind: next, by, passwordHash, link, mailProven: provesMail(step.by), client }),
     )
     if (challenge === undefined) return undefined
     const reason = `${labelOf(by)}${next === 'enrolment' ? ' enrolment' : ''}`
@@ -87,7 +98,8 @@ export const createFirstSteps = (deps: Dependencies) => {
     const needed = await nextSteps.nextFor(user.id)
     if (!needed) return undefined
     const { allowsTrustedDevice, next, methods } = needed
-    const trustedDevice = allowsTrustedDevice ? await trustedDevices.find(user.id, visit.trustedDevices) : undefined
+    const asksForDevice = allowsTrustedDevice && skipsOnTrustedDevice(by)
+    const trustedDevice = asksForDevice ? await trustedDevices.find(user.id, visit.trustedDevices) : undefined
     if (trustedDevice !== undefined) {
       return whileLinked(user, step, (sql) =>
         beginWithLink(sql, user, { by, proof: { ...proof, trustedDevice } }, link, visit),

@@ -35,13 +35,18 @@ export const createLeaving = (deps: Dependencies) => {
   const isFresh = ({ hasSignedIn }: User, { trustedDevice, provenAt = clock.now() }: FirstProof) =>
     !hasSignedIn || (trustedDevice === undefined && clock.now().getTime() - provenAt.getTime() <= freshFor)
 
+  /** The mail that was answered a moment ago is all that a session of an account without other proofs would be asked for. */
+  const isOnlyMail = (methods: readonly string[]) => methods.length > 0 && methods.every((method) => method === 'mail')
+
   const find = async (token: string) => {
     const challenge = await challenges.find(token)
     if (challenge && !challenge.proof) return refuse('other_step')
     const user = challenge && (await users.findEnabled(challenge.userId))
     if (!user || !challenge.proof) return refuse('challenge_over')
     if (isFresh(user, challenge.proof)) return { challenge, user }
-    return refuse('fresh_sign_in_required', { methods: await proofs.methodsFor(user) })
+    const methods = await proofs.methodsFor(user)
+    if (isOnlyMail(challenge.proof.methods) && isOnlyMail(methods)) return { challenge, user }
+    return refuse('fresh_sign_in_required', { methods })
   }
 
   return {
@@ -59,13 +64,13 @@ export const createLeaving = (deps: Dependencies) => {
         const user = await users.lockForDeletion(sql, challenge.userId)
         if (!user || user.disabled || !(await challenges.lock(sql, token))) return refuse('challenge_over')
         if (usernameKey(username) !== usernameKey(user.username)) return refuse('other_username')
-        const { to } = await deleteAccount(sql, user, 'account_deleted')
+        const told = await deleteAccount(sql, user, 'account_deleted')
         // As by a session of the user: then the event keeps no address.
         const caller = { userId: user.id, sessionId: challenge.id, generation: 0 }
         await accountChanges.bySignIn(
           sql,
           { user, client, caller },
-          { account_deleted: { mail: { byOperator: false, to } } },
+          { account_deleted: { mail: { byOperator: false, ...told } } },
         )
         return undefined
       })

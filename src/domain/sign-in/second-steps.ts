@@ -15,7 +15,7 @@ import type { Enrolments } from './enrolments.js'
 import { callerOf, type Entry, type NewSessions } from './new-sessions.js'
 import type { NextSteps } from './next-steps.js'
 import type { Visit } from './sign-ins.js'
-import { waysToSignIn } from './ways-to-sign-in.js'
+import { openedBy, waysToSignIn } from './ways-to-sign-in.js'
 
 type SecondProof = { token: string; code: string; trustDevice: boolean }
 
@@ -24,6 +24,9 @@ const bothProofs = ({ by }: Challenge, second: Method): FirstProof => ({
   methods: [waysToSignIn[by.way].method, second],
   provider: by.provider,
 })
+
+/** An enrolment for which the mailed code is missing. */
+const isOpenedByCode = ({ by, isOpened }: Challenge) => !isOpened && openedBy(by) === 'mailed code'
 
 /** The browser needs no code from now on, and the owner is told. */
 type TrustDependencies = { trustedDevices: TrustedDevices; accountChanges: Pick<AccountChanges, 'bySignIn'> }
@@ -73,7 +76,7 @@ export const createByCode = (deps: CodeDependencies) => {
     if (challenge.kind !== 'second_factor') {
       await challenges.giveBackTry(second.token)
       if (challenge.kind !== 'enrolment') return refuse('other_step')
-      return refuse(challenge.mailProven ? 'no_totp_begun' : 'mailed_code_required')
+      return refuse(isOpenedByCode(challenge) ? 'mailed_code_required' : 'no_totp_begun')
     }
     const finished = await finish(challenge, second, visit)
     if (isRefused(finished)) {

@@ -31,6 +31,9 @@ type Dependencies = {
   byEnrolment: ByEnrolment
 }
 
+/** `claim` uses the mail up, once, in the transaction of the session. */
+type ByMail = { claim?: (sql: Transaction) => Promise<boolean>; isNew: boolean }
+
 /** `provenAt` is when the user last proved it there, if the provider says so. */
 type ByProvider = {
   identity: Identity
@@ -39,6 +42,32 @@ type ByProvider = {
   isNew: boolean
   isLinkWaiting: boolean
 }
+
+/** A link that waits is written together with the session. */
+const createByProvider =
+  ({ events, newSessions, firstSteps }: Dependencies) =>
+  async (user: User, { identity, provenAt, isNew, isLinkWaiting }: ByProvider, visit: Visit) => {
+    const { provider } = identity
+    const by = { way: 'provider', provider } as const
+    const linked = isLinkWaiting ? { link: identity } : { identity }
+    const entry = await firstSteps.enter(user, { by, provenAt, ...linked }, visit)
+    if (!entry) throw new Error('The account changed while signing in')
+    if ('issued' in entry) await newSessions.record(entry, by, visit, isNew ? provider : undefined)
+    // The account is there already.
+    else if (isNew) await events.record({ kind: 'registered', userId: user.id, provider }, visit.client)
+    return entry
+  }
+
+/** Undefined if the mail was used or voided in the meantime, or the user was disabled. */
+const createByMail =
+  ({ events, newSessions, firstSteps }: Dependencies) =>
+  async (user: User, { claim, isNew }: ByMail, visit: Visit) => {
+    const by = { way: 'mail' } as const
+    const entry = await firstSteps.enter(user, { by, ...(claim && { claim }) }, visit)
+    if (entry && isNew) await events.record({ kind: 'registered', userId: user.id, reason: by.way }, visit.client)
+    if (entry) await newSessions.record(entry, by, visit)
+    return entry
+  }
 
 export type SignIns = ReturnType<typeof createSignIns>
 
@@ -72,18 +101,19 @@ export const createSignIns = (deps: Dependencies) => {
       return entry
     },
 
-    /** A link that waits is written together with the session. */
-    byProvider: async (user: User, { identity, provenAt, isNew, isLinkWaiting }: ByProvider, visit: Visit) => {
-      const { provider } = identity
-      const by = { way: 'provider', provider } as const
-      const entry = await enter(user, { by, provenAt, ...(isLinkWaiting ? { link: identity } : { identity }) }, visit)
-      if (!entry) throw new Error('The account changed while signing in')
-      if ('issued' in entry) await newSessions.record(entry, by, visit, isNew ? provider : undefined)
-      // The account is there already.
-      else if (isNew) await events.record({ kind: 'registered', userId: user.id, provider }, visit.client)
+    /**
+     * The user has just chosen this password with a mailed link. No second step is left out. Undefined if the password was changed
+     * again, or the account was disabled, in the meantime.
+     */
+    byReset: async (user: User, passwordHash: string, visit: Visit) => {
+      const by = { way: 'reset' } as const
+      const entry = await enter(user, { by, passwordHash }, visit)
+      if (entry) await newSessions.record(entry, by, visit)
       return entry
     },
 
+    byProvider: createByProvider(deps),
+    byMail: createByMail(deps),
     bySecondFactor,
     byPasskey,
     byEnrolment,

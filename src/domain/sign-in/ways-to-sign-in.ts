@@ -6,7 +6,7 @@ import { neverProven } from '../sessions/proof.js'
 /** What an account can sign in with, as this service is configured. */
 type Means = { hasPassword: boolean; hasProvider: boolean; hasPasskey: boolean }
 
-/** The methods that count so. One that counts as none begins no session. */
+/** The methods that count so. */
 type Counting<As extends 'first' | 'both'> = {
   [Name in Method]: (typeof methods)[Name] extends As ? Name : never
 }[Method]
@@ -16,21 +16,24 @@ type Counted = { method: Counting<'first'> } | { method: Counting<'both'>; befor
 
 /**
  * `freshSince`: since when the session is fresh. A provider may send the browser back without having asked the user. `beforeEnrolment`:
- * what is asked for before the first second factor is added. Who can read the mails must not get around a password, and one mailbox
- * must not be both proofs: a way by mail is never fresh, and no code by mail opens its enrolment.
+ * what is asked for before the first second factor is added; `its own mail`: the way has just proven the mailbox, together with a
+ * password. `trustedDevice`: whether a browser that the user trusts needs no second step. Who can read the mails must not get around a
+ * password or an app, and one mailbox must not be both proofs: a way by mail is never fresh, no trusted device finishes it, and before
+ * an enrolment it asks for the password, if the account has one.
  */
 type Trusted =
-  | { method: 'mail'; freshSince: 'never'; beforeEnrolment: null }
+  | { method: 'mail'; freshSince: 'never'; beforeEnrolment: 'password'; trustedDevice: 'asks too' }
   | {
       method: Exclude<Method, 'mail'>
       freshSince: 'the sign-in' | 'what the provider says'
-      beforeEnrolment: 'mailed code' | null
+      beforeEnrolment: 'mailed code' | 'its own mail' | null
+      trustedDevice: 'skips the second step' | null
     }
 
 type Way = Counted &
   Trusted & {
     /** Counts the requests of a network, before anything is compared. */
-    limiter: Extract<LimiterName, 'login' | 'general'>
+    limiter: Extract<LimiterName, 'login' | 'general' | 'confirm'>
     /** What the user reads in the list of events. */
     event: 'signed_in' | 'registered'
     /** Whether the owner gets a mail if the second step never comes: another person may know the first proof. */
@@ -48,6 +51,7 @@ export const waysToSignIn = {
     method: 'pwd',
     freshSince: 'the sign-in',
     beforeEnrolment: 'mailed code',
+    trustedDevice: 'skips the second step',
     limiter: 'login',
     event: 'signed_in',
     tellsOfUnfinished: true,
@@ -57,9 +61,21 @@ export const waysToSignIn = {
   registration: {
     method: 'pwd',
     freshSince: 'the sign-in',
-    beforeEnrolment: 'mailed code',
+    beforeEnrolment: 'its own mail',
+    trustedDevice: 'skips the second step',
     limiter: 'general',
     event: 'registered',
+    tellsOfUnfinished: true,
+    isOpenTo: () => false,
+  },
+  // The same as signing in with the password that was chosen a moment ago.
+  reset: {
+    method: 'pwd',
+    freshSince: 'the sign-in',
+    beforeEnrolment: 'its own mail',
+    trustedDevice: 'skips the second step',
+    limiter: 'confirm',
+    event: 'signed_in',
     tellsOfUnfinished: true,
     isOpenTo: () => false,
   },
@@ -67,15 +83,28 @@ export const waysToSignIn = {
     method: 'provider',
     freshSince: 'what the provider says',
     beforeEnrolment: 'mailed code',
+    trustedDevice: 'skips the second step',
     limiter: 'general',
     event: 'signed_in',
     tellsOfUnfinished: false,
     isOpenTo: ({ hasProvider }) => hasProvider,
   },
+  // MAIL_SIGN_IN can be switched off at any time, so it is never the only way that a user has left.
+  mail: {
+    method: 'mail',
+    freshSince: 'never',
+    beforeEnrolment: 'password',
+    trustedDevice: 'asks too',
+    limiter: 'confirm',
+    event: 'signed_in',
+    tellsOfUnfinished: false,
+    isOpenTo: () => false,
+  },
   passkey: {
     method: 'passkey',
     freshSince: 'the sign-in',
     beforeEnrolment: null,
+    trustedDevice: null,
     limiter: 'general',
     event: 'signed_in',
     tellsOfUnfinished: false,
@@ -95,6 +124,7 @@ type WayBy<Method> = {
 export const waitsAs = {
   pwd: 'password',
   provider: 'provider',
+  mail: 'mail',
   passkey: null,
 } as const satisfies { [Method in Counting<'first'>]: WayBy<Method> } & Record<Counting<'both'>, null>
 type WaitingWay = NonNullable<(typeof waitsAs)[keyof typeof waitsAs]>
@@ -123,16 +153,24 @@ const freshness: Record<Trusted['freshSince'], (provenAt?: Date) => Date | undef
 /** Since when the session of a first proof is fresh; undefined: since now. */
 export const freshSinceOf = (way: WayToSignIn, provenAt?: Date) => freshness[waysToSignIn[way].freshSince](provenAt)
 
-/** Whether a code by mail opens the enrolment of a sign-in that waits as this. */
-export const isOpenedByMail = ({ way }: SignedInBy) => waysToSignIn[way].beforeEnrolment === 'mailed code'
+/** What opens the enrolment of a sign-in that waits as this. */
+export const openedBy = ({ way }: SignedInBy) => waysToSignIn[way].beforeEnrolment
+
+export const skipsOnTrustedDevice = ({ way }: FirstBy) => waysToSignIn[way].trustedDevice === 'skips the second step'
+
+/** Whether the way has proven the mailbox itself: its enrolment is open from the beginning. */
+export const provesMail = ({ way }: SignedInBy) => waysToSignIn[way].beforeEnrolment === 'its own mail'
 
 export const canSignIn = (account: Means) => names.some((name) => waysToSignIn[name].isOpenTo(account))
 
 /** How metrics and events name a way. */
-export type SignInLabel = Exclude<WayToSignIn, 'provider'> | ProviderId
+export type SignInLabel = Exclude<WayToSignIn, 'provider'> | ProviderId | 'device'
 export const labelOf = (by: SignedInBy): SignInLabel => (by.way === 'provider' ? by.provider : by.way)
-export const signInLabels = (providers: readonly ProviderId[] = builtInProviderIds): SignInLabel[] =>
-  names.flatMap((name): readonly SignInLabel[] => (name === 'provider' ? providers : [name]))
+export const signInLabels = (providers: readonly ProviderId[] = builtInProviderIds): SignInLabel[] => [
+  ...names.flatMap((name): readonly SignInLabel[] => (name === 'provider' ? providers : [name])),
+  // Begins from a session, so it is no way to sign in (`device-sessions`).
+  'device',
+]
 
 /** The event of a session that began. */
 export const eventOf = (by: SignedInBy) => {

@@ -32,10 +32,14 @@ export const createIdentityLinks = ({ database, clock }: { database: Database; c
     return undefined
   },
   identitiesOf: createOptionalTransaction(database)(async (sql, userId: string) =>
-    (await store.selectIdentities(sql, userId)).flatMap(({ provider, subject, linked_at: linkedAt }) =>
-      isProviderId(provider) ? [{ provider, subject, linkedAt }] : [],
+    (await store.selectIdentities(sql, userId)).flatMap(({ provider, subject, email, linked_at: linkedAt }) =>
+      isProviderId(provider) ? [{ provider, subject, email, linkedAt }] : [],
     ),
   ),
+  /** The address of the account at the provider: users see which one is linked. Nothing if the identity is not linked. */
+  noteEmail: async (identity: store.Identity, email: string) => {
+    await store.updateIdentityEmail(database, identity, email)
+  },
   /**
    * An address does not link them again: only a session of the user does. Also if they were unlinked in the meantime. One may be
    * the last way in: the caller gives the user another one.

@@ -11,7 +11,7 @@ import { type HashForms, hashToStore } from '../passwords/hash-to-store.js'
 import type { ProfileFields } from '../profile-fields/profile-fields.js'
 import { type Email, readEmail } from './email.js'
 import { profileReaders, type Reader, type StoredProfile } from './profile-fields.js'
-import { readUsername, type Username, usernameFrom } from './username.js'
+import { readUsername, type Username, usernameFromEmail } from './username.js'
 import type { Identity } from './users.js'
 
 /** A user from another system, ready for the table. */
@@ -101,7 +101,7 @@ const emailOf = (row: ImportRow) => {
 /** Without a username, it is made from the part of the email before the at-sign. */
 const usernameOf = (row: ImportRow, email: Email) => {
   const given = textOf(row, 'username')
-  if (given === undefined) return usernameFrom(email.email.slice(0, email.email.lastIndexOf('@')))
+  if (given === undefined) return usernameFromEmail(email)
   const read = readUsername(given)
   return isRefused(read) ? broken(refusals[read.refused].message) : read
 }

@@ -5,7 +5,7 @@ import type { Clock } from '../../lib/clock.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import { type Database, isUniqueViolation, type Sql, type Transaction } from '../../platform/database/database.js'
 import type { Email } from './email.js'
-import { type Username, usernameFrom, withSuffix } from './username.js'
+import { type Username, usernameFrom, usernameFromEmail, withSuffix } from './username.js'
 import type { Usernames } from './usernames.js'
 import { firstUser, ownerOfReserved, type User } from './users.js'
 import * as store from './users.store.js'
@@ -20,6 +20,9 @@ export type NewUser = {
   language?: Language | undefined
   fields?: FieldValues
 }
+
+/** One that signs in by mail has no password. */
+type CreatedUser = Omit<NewUser, 'passwordHash'> & { passwordHash: string | null }
 
 /** Whether an account may be created, decided in the transaction that inserts it. */
 type Admission<Refusal extends string> = (
@@ -46,10 +49,39 @@ type Dependencies = {
   usernames: Pick<Usernames, 'reservedNamesWith' | 'isTaken' | 'release'>
 }
 
+/** The first free username that is made from a name or an address: with a number, if it is taken. */
+const createFreeUsername =
+  ({ database, clock, usernames }: Dependencies) =>
+  async (from: string, id = uuidv7(clock.now())) => {
+    const wanted = usernameFrom(from)
+    const reserved = usernames.reservedNamesWith(wanted.key)
+    const [free] = await store.selectFreeSuffix(database, wanted.key, reserved, clock.now())
+    return withSuffix(wanted, free?.suffix ?? id.slice(-6))
+  }
+
+const mostTries = 20
+
+/** For a new user who has chosen no name. Another user can be faster, with the same name: then the next one is tried. */
+const createWithFreeUsername =
+  (freeUsername: ReturnType<typeof createFreeUsername>) =>
+  async <Outcome>(
+    email: Email,
+    attempt: (username: Username) => Promise<Outcome>,
+    isTaken: (outcome: Outcome) => boolean,
+  ): Promise<Outcome> => {
+    const next = async () => attempt(await freeUsername(usernameFromEmail(email).username))
+    let outcome = await next()
+    for (let tries = 1; tries < mostTries && isTaken(outcome); tries++) outcome = await next()
+    return outcome
+  }
+
 export type NewUsers = ReturnType<typeof createNewUsers>
 
 /** How accounts come into being. */
-export const createNewUsers = ({ database, clock, usernames }: Dependencies) => {
+export const createNewUsers = (deps: Dependencies) => {
+  const { database, clock, usernames } = deps
+  const freeUsername = createFreeUsername(deps)
+
   /** Which unique value is taken; undefined if it is free again. */
   const obstacle = async (sql: Sql, user: { email: Email; username: Username }) => {
     if (await firstUser(store.selectByEmail(sql, user.email.key))) return refuse('email_taken')
@@ -58,13 +90,13 @@ export const createNewUsers = ({ database, clock, usernames }: Dependencies) => 
   }
 
   /** A name that gets reserved for its former owner at this moment is a unique violation. */
-  const createWithPassword = async (sql: Sql, user: NewUser) => {
+  const create = async (sql: Sql, user: CreatedUser) => {
     const taken = await obstacle(sql, user)
     if (taken) return taken
     const now = clock.now()
     await usernames.release(sql, [user.username.key])
     await store.releaseEmail(sql, user.email.key, clock.offset())
-    const insert = () => firstUser(store.insertWithPassword(sql, { emailProven: false, ...user, id: uuidv7(now), now }))
+    const insert = () => firstUser(store.insert(sql, { emailProven: false, ...user, id: uuidv7(now), now }))
     const created = (await insert()) ?? (await obstacle(sql, user)) ?? (await insert())
     // Another transaction is deleting the expired reservation of the address: a later attempt succeeds.
     return created ?? refuse('email_taken')
@@ -78,12 +110,10 @@ export const createNewUsers = ({ database, clock, usernames }: Dependencies) => 
     user: ProviderUser,
     admit: Admission<Refusal> = (_sql, insert) => insert(),
   ): Promise<User | Refused<'provider_taken' | 'email_taken' | Refusal>> => {
-    const wanted = usernameFrom(user.username)
-    for (let tries = 0; tries < 20; tries++) {
+    for (let tries = 0; tries < mostTries; tries++) {
       const now = clock.now()
       const id = uuidv7(now)
-      const [free] = await store.selectFreeSuffix(database, wanted.key, usernames.reservedNamesWith(wanted.key), now)
-      const username = withSuffix(wanted, free?.suffix ?? id.slice(-6))
+      const username = await freeUsername(user.username, id)
       await usernames.release(database, [username.key])
       await store.releaseEmail(database, user.email.key, clock.offset())
       const inserting = database.transaction((sql) =>
@@ -102,5 +132,5 @@ export const createNewUsers = ({ database, clock, usernames }: Dependencies) => 
     throw new Error('No free username was found')
   }
 
-  return { createWithPassword, createFromProvider }
+  return { create, freeUsername, withFreeUsername: createWithFreeUsername(freeUsername), createFromProvider }
 }

@@ -7,6 +7,7 @@ import {
   usableInUsername,
   usernameRefusal,
 } from '../../contract/username-rules.js'
+import type { Email } from './email.js'
 
 /**
  * Letters that look like a Latin one. Folding them makes a look-alike name equal. A capital i, a small L and the digit one are one
@@ -67,6 +68,9 @@ export const usernameFrom = (text: string): Username => {
   const chosen = chooseUsername(usableInUsername(text, longestUsername - 8))
   return isRefused(chosen) ? { username: 'user', key: 'user' } : chosen
 }
+
+/** The same of the part of an address before the at-sign. */
+export const usernameFromEmail = ({ email }: Email) => usernameFrom(email.slice(0, email.lastIndexOf('@')))
 
 export const withSuffix = ({ username, key }: Username, suffix: number | string): Username =>
   suffix === 1 ? { username, key } : { username: `${username}-${suffix}`, key: `${key}-${suffix}` }

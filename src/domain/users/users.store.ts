@@ -127,9 +127,9 @@ type Inserted = {
   now: Date
 }
 
-export const insertWithPassword = (
+export const insert = (
   sql: Sql,
-  { id, email, username, ...rest }: Inserted & { passwordHash: string; emailProven: boolean },
+  { id, email, username, ...rest }: Inserted & { passwordHash: string | null; emailProven: boolean },
 ) =>
   sql.query<UserRow>(
     `insert into users (id, email, email_key, username, username_key, name, password_hash, created_at, language, email_proven, fields)
@@ -180,6 +180,14 @@ export const insertIdentity = (sql: Sql, userId: string, { provider, subject }: 
      on conflict do nothing returning user_id`,
     [userId, provider, subject, clockOffset],
   )
+
+/** What the provider calls the account now. */
+export const updateIdentityEmail = (sql: Sql, { provider, subject }: Identity, email: string) =>
+  sql.query('update identities set email = $3 where provider = $1 and subject = $2 and email is distinct from $3', [
+    provider,
+    subject,
+    email,
+  ])
 
 export const deleteIdentity = (sql: Sql, userId: string, provider: ProviderId) =>
   sql.query('delete from identities where user_id = $1 and provider = $2', [userId, provider])
@@ -284,11 +292,11 @@ export const updateProfileField = (sql: Sql, userId: string, field: ProfileField
 export const deleteUser = (sql: Sql, userId: string) =>
   sql.query('delete from users where id = $1 returning id', [userId])
 
-type IdentityRow = { provider: string; subject: string; linked_at: Date }
+type IdentityRow = { provider: string; subject: string; email: string | null; linked_at: Date }
 
 export const selectIdentities = (sql: Sql, userId: string) =>
   sql.query<IdentityRow>(
-    `select ${selectList<IdentityRow>({ provider: true, subject: true, linked_at: true })} from identities
+    `select ${selectList<IdentityRow>({ provider: true, subject: true, email: true, linked_at: true })} from identities
      where user_id = $1 order by provider`,
     [userId],
   )

@@ -1,9 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { LinkedAccount } from '../../contract/linked-accounts.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { ProfileFieldDefinition } from '../../contract/profile-fields.js'
 import { Account, AccountPatch, SignedIn } from '../../contract/schemas.js'
 import type { ProfileFields } from '../../domain/profile-fields/profile-fields.js'
+import type { IdentityLinks } from '../../domain/users/identity-links.js'
 import type { Users } from '../../domain/users/users.js'
 import type { Callers } from '../../http/caller.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
@@ -38,6 +40,7 @@ const schema = {
     200: Type.Object({
       user: Account,
       fields: Type.Array(ProfileFieldDefinition, { description: 'What `user.fields` can have' }),
+      linkedAccounts: Type.Array(LinkedAccount, { description: 'The accounts at `user.providers`' }),
     }),
     ...responses,
   },
@@ -59,13 +62,14 @@ type Dependencies = {
   profile: ReturnType<typeof createProfile>
   callers: Callers
   users: Users
+  identityLinks: Pick<IdentityLinks, 'identitiesOf'>
   profileFields: ProfileFields
   freshness: Freshness
   cookies: Cookies
 }
 
 export const accountRoutes = (server: Server, deps: Dependencies) => {
-  const { guards, profile, callers, users, profileFields, freshness, cookies } = deps
+  const { guards, profile, callers, users, identityLinks, profileFields, freshness, cookies } = deps
   const path = '/api/auth/account'
 
   server.get(path, { schema, onRequest: guards.read }, async (request, reply) => {
@@ -74,6 +78,7 @@ export const accountRoutes = (server: Server, deps: Dependencies) => {
     return reply.send({
       user: accountBody(user, profileFields.known(user.fields)),
       fields: [...profileFields.definitions],
+      linkedAccounts: (await identityLinks.identitiesOf(user.id)).map(({ provider, email }) => ({ provider, email })),
     })
   })
 

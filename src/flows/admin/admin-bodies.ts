@@ -60,6 +60,7 @@ export const sessionBody = (session: Session): AdminSession => ({
   methods: session.methods,
   provider: session.provider,
   administers: session.administers,
+  application: session.application,
 })
 
 /** Support does not see why an administrator did something. */

@@ -2,6 +2,7 @@ import { fastify, type RouteOptions } from 'fastify'
 import type { Guards, RouteFacts } from '../../http/guards.js'
 import { compileSchemasWhenNeeded } from '../../http/schema-compilers.js'
 import type { Server } from '../../http/server.js'
+import type { Design } from '../../lib/design.js'
 import { completeDocument } from './complete-document.js'
 import { withNamedSchemas } from './named-schemas.js'
 import { needsOf, operationId, type Security, securityOf } from './operations.js'
@@ -126,13 +127,13 @@ const listRoutes = (routes: readonly RouteOptions[], guards: Guards) =>
 export type ListedRoute = ReturnType<typeof listRoutes>[number]
 
 /** Without a file of service keys, the requests of other programs are not in the document: no one could send them. */
-type Options = { guards: Guards; accent: string; hasServiceKeys: boolean }
+type Options = { guards: Guards; design: Design; hasServiceKeys: boolean }
 
 /**
  * Must come before the other routes: the document is made of those that are registered after it. The page is the same document
  * for people.
  */
-export const apiDocumentRoutes = (server: Server, { guards, accent, hasServiceKeys }: Options) => {
+export const apiDocumentRoutes = (server: Server, { guards, design, hasServiceKeys }: Options) => {
   const routes: RouteOptions[] = []
   server.addHook('onRoute', (route) => {
     if (route.method !== 'HEAD') routes.push(route)
@@ -146,7 +147,7 @@ export const apiDocumentRoutes = (server: Server, { guards, accent, hasServiceKe
   let page: Promise<string> | undefined
   const thePage = async () => {
     const { renderReference } = await import('./reference-page.js')
-    return renderReference((await theDocument()) as unknown as ReferenceDocument, accent)
+    return renderReference((await theDocument()) as unknown as ReferenceDocument, design)
   }
   const options = { schema: { hide: true }, config: { unlimited: 'Made once, and sent from memory' } }
   server.get('/api/openapi.json', options, theDocument)

@@ -1,5 +1,6 @@
 import { refusals } from '../../contract/refusals.js'
 import { pageHead } from '../../http/page-head.js'
+import type { Design } from '../../lib/design.js'
 import { designStyle } from '../../lib/design-style.js'
 import { escapeHtml } from '../../lib/escape-html.js'
 import { referenceStyle } from './reference-style.js'
@@ -141,7 +142,7 @@ const schemaOf = ([name, schema]: [string, Schema]) =>
   `<article id="schema-${anchor(name)}"><h3>${escapeHtml(name)}</h3>${schema.properties ? fields(schema, name) : `<div class="values">${typeOf(schema)}</div>`}</article>`
 
 /** The whole API on one page: plain HTML, no script, nothing from elsewhere. */
-export const renderReference = (document: ReferenceDocument, accent: string) => {
+export const renderReference = (document: ReferenceDocument, design: Design) => {
   const { info, tags, paths, components } = document
   const all: Listed[] = Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => ({ method, path, operation })),
@@ -170,7 +171,7 @@ ${listed.map((each) => operationOf(each, document)).join('\n')}</section>`,
   )
   return `<!doctype html>
 <html lang="en">
-${pageHead(`${info.title}: API reference`, designStyle(accent) + referenceStyle)}
+${pageHead(`${info.title}: API reference`, designStyle(design) + referenceStyle)}
 <body>
 <a class="skip" href="#content">To the content</a>
 <header><h1>${escapeHtml(info.title)}: API reference</h1><p>For programs: <a href="/api/openapi.json">openapi.json</a></p></header>

@@ -21,16 +21,22 @@ export const createChangeEmail = ({ accountChanges, emailChanges }: Dependencies
     if (isRefused(email)) return email
     const change = await accountChanges.byCaller(context, 'email_change_asked', async (sql, user) => {
       if (emailKey(user.email) === email.key) return { changes: {} }
-      await emailChanges.ask(sql, user, email, { client: context.client, withheld })
+      await emailChanges.ask(sql, user, email, {
+        client: context.client,
+        withheld,
+        sessionId: context.caller.sessionId,
+      })
       return { changes: { email_change_asked: { mail: { newEmail: email.email } } } }
     })
     return isRefused(change) ? change : undefined
   }
 
   /** The address that waits for its confirmation. */
-  const waitingFor = async ({ userId }: SessionCaller) => {
+  const waitingFor = async ({ userId, sessionId }: SessionCaller) => {
     const waiting = await emailChanges.waitingOf(userId)
-    return waiting ? { email: waiting.email, expiresAt: waiting.expiresAt.toISOString() } : null
+    if (!waiting) return null
+    const { email, expiresAt, codeFor } = waiting
+    return { email, expiresAt: expiresAt.toISOString(), codeUsable: codeFor === sessionId }
   }
 
   /** The mailed link does not work any more. The undo link in the other mail still does. */

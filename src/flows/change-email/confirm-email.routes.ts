@@ -1,16 +1,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { EmailLink } from '../../contract/mailed-links.js'
 import { isRefused } from '../../contract/outcome.js'
 import { LinkToken, TypedPassword } from '../../contract/request-fields.js'
-import { EmailLink, NoContent } from '../../contract/schemas.js'
+import { NoContent } from '../../contract/schemas.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
+import type { Guards } from '../../http/guards.js'
 import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { Limits } from '../../http/limits/limits.js'
 import type { PasswordGuesses } from '../../http/limits/password-guesses.js'
 import { withHeaders } from '../../http/responses.js'
-import { routeRefusals } from '../../http/route-refusals.js'
+import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createConfirmEmail } from './confirm-email.js'
 
@@ -29,6 +31,16 @@ const confirmRefusals = routeRefusals(
   'too_many_logins',
   'busy',
   'unavailable',
+)
+const codeRefusals = routeRefusals(
+  ...guardRefusals,
+  'bad_request',
+  'invalid_link',
+  'wrong_mailed_code',
+  'mailed_code_void',
+  'email_domain_not_allowed',
+  'email_taken',
+  'too_many_groups',
 )
 
 const tags = ['account']
@@ -53,7 +65,18 @@ const confirmSchema = {
   },
 }
 
+const codeSchema = {
+  tags,
+  summary: 'Confirm a new email address by the code of the mail, in the session that asked for it; as by the link',
+  body: Type.Object({ code: Type.String({ minLength: 1, maxLength: 32 }) }),
+  response: {
+    204: withHeaders(NoContent, { 'Set-Cookie': 'New access_token and refresh_token' }),
+    ...codeRefusals.responses,
+  },
+}
+
 type Dependencies = {
+  guards: Guards
   confirmEmail: ReturnType<typeof createConfirmEmail>
   callers: Callers
   cookies: Cookies
@@ -63,11 +86,18 @@ type Dependencies = {
 }
 
 export const confirmEmailRoutes = (server: Server, deps: Dependencies) => {
-  const { confirmEmail, callers, cookies, limits, passwordGuesses, countedRequests } = deps
+  const { guards, confirmEmail, callers, cookies, limits, passwordGuesses, countedRequests } = deps
 
   const checking = { schema: checkSchema, onRequest: limits.byNetwork }
   server.post('/api/auth/email/check', checking, async (request, reply) => {
     return checkRefusals.answer(reply, await confirmEmail.look(request.body.token, callers.peek(request)))
+  })
+
+  server.post('/api/auth/email/code', { schema: codeSchema, onRequest: guards.change }, async (request, reply) => {
+    const confirmed = await confirmEmail.confirmByCode(callers.contextOf(request), request.body.code)
+    if (isRefused(confirmed)) return codeRefusals.sendRefusal(reply, confirmed)
+    if (confirmed.issued) cookies.renewSession(reply, confirmed.issued)
+    return reply.status(204).send()
   })
 
   /** Guesses of a password count as sign-ins do, also those from many networks. */

@@ -6,9 +6,11 @@ import type { Factors } from '../../domain/factors/factors.js'
 import type { Invitations } from '../../domain/invitations/invitations.js'
 import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { Client } from '../../domain/sessions/client.js'
+import type { CallerContext } from '../../domain/sessions/request-context.js'
 import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
 import type { SessionCaller } from '../../domain/sessions/sessions.js'
 import type { User, Users } from '../../domain/users/users.js'
+import { fingerprint } from '../../lib/random.js'
 import type { Transaction } from '../../platform/database/database.js'
 
 type ProofDependencies = {
@@ -58,6 +60,8 @@ export const createConfirmationProofs = (deps: ProofDependencies) => {
   return { neededProof, proofFor, stillValid }
 }
 
+type LinkContext = { userId: string; client: Client; caller: SessionCaller | undefined }
+
 type Dependencies = {
   accountChanges: AccountChanges
   users: Users
@@ -86,8 +90,18 @@ export const createConfirmEmail = (deps: Dependencies) => {
     const proof = await proofFor(waiting, request, client)
     if (isRefused(proof)) return proof
     const context = { userId: waiting.userId, client, caller: 'caller' in proof ? proof.caller : undefined }
+    return change(context, fingerprint(request.token), proof)
+  }
+
+  /** By the code of the mail, in the session that asked for the change. */
+  const confirmByCode = async ({ caller, client }: CallerContext, code: string) => {
+    const checked = await emailChanges.checkCode(caller, code)
+    return isRefused(checked) ? checked : change({ userId: caller.userId, client, caller }, checked.hash, { caller })
+  }
+
+  const change = (context: LinkContext, hash: Uint8Array, proof: Proof) => {
     const confirming = accountChanges.byLink(context, 'email_changed', async (sql, user) => {
-      const confirmed = await emailChanges.find(sql, request.token)
+      const confirmed = await emailChanges.findByHash(sql, hash)
       if (!confirmed) return refuse('invalid_link')
       const { email, askedAt } = confirmed
       const refused = await invitations.refusalForAddress(sql, email, askedAt)
@@ -106,5 +120,5 @@ export const createConfirmEmail = (deps: Dependencies) => {
     return waiting && users.findById(waiting.userId)
   }
 
-  return { look, confirm, userOf }
+  return { look, confirm, confirmByCode, userOf }
 }

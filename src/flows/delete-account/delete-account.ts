@@ -12,8 +12,8 @@ export const createDeleteOwnAccount =
   async (context: CallerContext, username: string) => {
     const deleted = await accountChanges.byCaller(context, 'account_deleted', async (sql, user) => {
       if (usernameKey(username) !== usernameKey(user.username)) return refuse('other_username')
-      const { to } = await deleteAccount(sql, user, 'account_deleted')
-      return { changes: { account_deleted: { mail: { byOperator: false, to } } } }
+      const told = await deleteAccount(sql, user, 'account_deleted')
+      return { changes: { account_deleted: { mail: { byOperator: false, ...told } } } }
     })
     return isRefused(deleted) ? deleted : undefined
   }

@@ -1,9 +1,15 @@
 import { pino } from 'pino'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { languages } from '../../contract/languages.js'
+import { pageNames } from '../../contract/pages.js'
+import { mailKinds } from '../../domain/mails/mail-examples.js'
+import { createMailPreview } from '../../domain/mails/mail-preview.js'
 import { createServer, type Server } from '../../http/server.js'
 import { systemClock } from '../../lib/clock.js'
+import { designOf } from '../../lib/design.js'
 import { createDevelopmentMailbox, type DevelopmentMailbox } from '../../platform/mail/development.js'
 import { devMailboxRoutes } from './dev-mailbox.routes.js'
+import { previewRoutes } from './preview.routes.js'
 
 const publicUrl = 'http://localhost:3000'
 const mail = {
@@ -24,7 +30,7 @@ describe('the development mailbox page', () => {
     const mailboxUrl = `${publicUrl}/dev/mailbox`
     mailbox = createDevelopmentMailbox({ environment: 'development', mailboxUrl, clock: systemClock, log })
     server = createServer({ log, production: false, publicUrl, trustProxy: undefined }).server
-    devMailboxRoutes(server, { mailbox, accent: '#1f6f5c' })
+    devMailboxRoutes(server, { mailbox, design: designOf('#1f6f5c') })
   })
 
   const get = (url: string) => server.inject({ method: 'GET', url })
@@ -81,5 +87,44 @@ describe('the development mailbox page', () => {
     const [only, ...none] = (await get('/dev/mailbox.json?to=ADA@example.com')).json().mails
     expect(none).toEqual([])
     expect(only).toMatchObject({ subject: mail.subject, links: [`${publicUrl}/verify-email#token=abc&x='y'`] })
+  })
+})
+
+describe('the preview', () => {
+  const log = pino({ level: 'silent' })
+  const { server } = createServer({ log, production: false, publicUrl, trustProxy: undefined })
+  const design = designOf('#1f6f5c')
+  const letterhead = {
+    publicUrl,
+    brand: { name: 'Acme', design },
+    from: 'Acme <no-reply@localhost>',
+    ownTexts: { en: { 'new-device.subject': 'Who is this at {productName}?' } },
+  }
+  previewRoutes(server, { design, mailPreview: createMailPreview(letterhead), hasAdminPage: true })
+  const get = (url: string) => server.inject({ method: 'GET', url })
+
+  it('leads to every page and every mail, in every language', async () => {
+    const { body } = await get('/dev/preview')
+    for (const name of [...pageNames, 'api/auth/admin']) expect(body).toContain(`href="/${name}?ui_locales=de"`)
+    const mails = [...body.matchAll(/href="(\/dev\/preview\/mails\/[^"]+)"/g)].map(([, address = '']) => address)
+    expect(mails).toHaveLength(mailKinds.length * languages.length)
+    for (const address of mails) {
+      const { statusCode, body } = await get(`${address}/html`)
+      expect([address, statusCode]).toEqual([address, 200])
+      expect(body).toContain(`<html lang="${address.split('/').at(-1)}">`)
+    }
+  })
+
+  it('shows a mail with the words of the operator, in a frame where no script runs', async () => {
+    const page = await get('/dev/preview/mails/new-device/en')
+    expect(page.body).toContain('<h1>Who is this at Acme?</h1>')
+    expect(page.body).toMatch(/<iframe [^>]*sandbox="[^"]*" src="\/dev\/preview\/mails\/new-device\/en\/html"/)
+    const picture = await get('/dev/preview/mails/new-device/en/html')
+    expect(picture.headers['content-security-policy']).toMatch(/^sandbox .*default-src 'none'/)
+  })
+
+  it('knows nothing of other mails and languages', async () => {
+    for (const path of ['none/en', 'new-device/xx', '__proto__/en', 'toString/en'])
+      expect((await get(`/dev/preview/mails/${path}`)).statusCode).toBe(404)
   })
 })

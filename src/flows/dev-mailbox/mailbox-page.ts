@@ -1,21 +1,30 @@
 import { pageHead } from '../../http/page-head.js'
 import { markSvg } from '../../lib/brand-mark.js'
+import type { Design } from '../../lib/design.js'
 import { designStyle } from '../../lib/design-style.js'
 import { escapeHtml } from '../../lib/escape-html.js'
 import type { DeliveredMail } from '../../platform/mail/development.js'
+import { frameSandbox } from './dev-answers.js'
 import { mailboxStyle } from './mailbox-style.js'
 
-const shell = (title: string, main: string, accent: string) => `<!doctype html>
+type DevPage = { title: string; heading?: string; main: string; footer: string; design: Design }
+
+export const devPage = ({ title, heading = title, main, footer, design }: DevPage) => `<!doctype html>
 <html lang="en">
-${pageHead(title, designStyle(accent) + mailboxStyle)}
+${pageHead(title, designStyle(design) + mailboxStyle)}
 <body>
-<header class="brand">${markSvg}<span>Development mailbox</span></header>
+<header class="brand">${markSvg}<span>${heading}</span></header>
 <main>${main}</main>
-<footer class="below">No mail is sent while <code>SMTP_URL</code> is not set. This page shows the newest 100 mails until the service stops.
-It does not exist in production. For scripts: <a href="/dev/mailbox.json">mailbox.json</a></footer>
+<footer class="below">${footer}</footer>
 </body>
 </html>
 `
+
+const footer = `No mail is sent while <code>SMTP_URL</code> is not set. This page shows the newest 100 mails until the service stops.
+It does not exist in production. For scripts: <a href="/dev/mailbox.json">mailbox.json</a>. <a href="/dev/preview">All pages and mails</a>`
+
+const shell = (title: string, main: string, design: Design) =>
+  devPage({ title, heading: 'Development mailbox', main, footer, design })
 
 const moment = (date: Date) => {
   const iso = date.toISOString()
@@ -31,11 +40,11 @@ const empty = `<section class="card empty"><h1>No mail yet</h1>
 <p>Register or reset a password, and the mail appears here.</p>
 <p><a class="button" href="/register">Register</a></p></section>`
 
-export const renderMailbox = (mails: readonly DeliveredMail[], accent: string) => {
+export const renderMailbox = (mails: readonly DeliveredMail[], design: Design) => {
   const count = mails.length === 1 ? '1 mail' : `${mails.length} mails`
   const list = `<section class="card"><div class="line"><h1>${count}</h1><a class="button" href="/dev/mailbox">Reload</a></div>
 <ul>${mails.map(item).join('\n')}</ul></section>`
-  return shell('Development mailbox', mails.length > 0 ? list : empty, accent)
+  return shell('Development mailbox', mails.length > 0 ? list : empty, design)
 }
 
 const aloneOnItsLine = /^https?:\/\/[^\s<>"]+$/
@@ -48,14 +57,11 @@ const lineOf = (line: string) => {
   return aloneOnItsLine.test(line) ? `<a href="${text}">${text}</a>` : text
 }
 
-/** What the frame around the HTML part allows: opening a link that was clicked, but no scripts. */
-export const frameSandbox = 'allow-popups allow-top-navigation-by-user-activation'
-
 /** The HTML part as a mail program shows it. Its links open in the whole window, not inside the frame. */
-export const renderPicture = (mail: DeliveredMail) => mail.html.replace(/<head[^>]*>/i, '$&<base target="_top">')
+export const inWholeWindow = (html: string) => html.replace(/<head[^>]*>/i, '$&<base target="_top">')
 
 /** The HTML part in a frame, the text part with working links, and the source of the HTML part. */
-export const renderMail = (mail: DeliveredMail, accent: string) =>
+export const renderMail = (mail: DeliveredMail, design: Design) =>
   shell(
     mail.subject,
     `<p class="back"><a href="/dev/mailbox">All mails</a></p>
@@ -70,5 +76,5 @@ export const renderMail = (mail: DeliveredMail, accent: string) =>
 <pre class="text">${mail.text.split('\n').map(lineOf).join('\n')}</pre>
 <details><summary>Source of the HTML part</summary><pre class="source">${escapeHtml(mail.html)}</pre></details>
 </article>`,
-    accent,
+    design,
   )

@@ -1,5 +1,3 @@
-import { colours } from '../../lib/design-tokens.js'
-
 /** How the mailbox looks. Its colours, radii, fonts and sizes are the custom properties of lib/design-style.ts. */
 export const mailboxStyle = `
 *,*::before,*::after{box-sizing:border-box}
@@ -26,6 +24,8 @@ li+li{border-top:1px solid var(--line)}
 li:last-child .mail{border-radius:0 0 var(--radius-card) var(--radius-card)}
 .mail{display:block;padding:.875rem 1.75rem;color:inherit;text-decoration:none}
 .mail:focus-visible{outline-offset:-3px}
+main>.card+.card{margin-top:1.5rem}
+.choice{display:flex;flex-wrap:wrap;justify-content:space-between;gap:.25rem 1rem;padding:.625rem 1.75rem}
 .subject{display:block;font-weight:550}
 .about,.back,dt,summary{color:var(--muted);font-size:var(--size-small)}
 .back{margin-bottom:.75rem}
@@ -36,7 +36,7 @@ pre{white-space:pre-wrap;font-size:var(--size-medium)}
 .source{margin-top:.75rem;padding:1rem;background:var(--raised);border-radius:var(--radius-control);font-size:var(--size-tiny);
 font-family:var(--font-code)}
 summary{cursor:pointer}
-.picture{display:block;width:100%;height:34rem;border:1px solid var(--line);border-radius:var(--radius-control);background:${colours.light.background}}
+.picture{display:block;width:100%;height:34rem;border:1px solid var(--line);border-radius:var(--radius-control)}
 h2{margin:0;font-size:var(--size-medium);font-weight:600}
 .below{max-width:44rem;margin:1.5rem auto 0;text-align:center;color:var(--muted);font-size:var(--size-tiny)}
 `

@@ -101,9 +101,10 @@ export const createWaysInData =
   async (id: string) => {
     const { totpCreatedAt: totp, recoveryCodesLeft } = await factors.describe(id)
     return {
-      identities: (await identityLinks.identitiesOf(id)).map(({ provider, subject, linkedAt }) => ({
+      identities: (await identityLinks.identitiesOf(id)).map(({ provider, subject, email, linkedAt }) => ({
         provider,
         subject,
+        email,
         linkedAt: linkedAt.toISOString(),
       })),
       undoneIdentities: (await identityLinks.undoneIdentitiesOf(id)).map(({ provider, subject, undoneAt }) => ({

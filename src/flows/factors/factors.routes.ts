@@ -17,7 +17,13 @@ import type { createOwnFactors, createTotpEnrolment } from './factors.js'
 const fresh = [...guardRefusals, 'fresh_sign_in_required'] as const
 
 const listRefusals = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
-const enrolling = [...fresh, 'challenge_over', 'mailed_code_required', 'totp_is_on'] as const
+const enrolling = [
+  ...fresh,
+  'challenge_over',
+  'mailed_code_required',
+  'current_password_required',
+  'totp_is_on',
+] as const
 const beginRefusals = routeRefusals(...enrolling)
 const confirmRefusals = routeRefusals(...enrolling, 'bad_request', 'wrong_second_factor', 'no_totp_begun')
 const removeRefusals = routeRefusals(...fresh, 'totp_is_off', 'last_factor')

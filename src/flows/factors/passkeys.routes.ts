@@ -19,7 +19,7 @@ import type { createEnrolmentPasskeys, createOwnPasskeys } from './passkeys.js'
 
 const fresh = [...guardRefusals, 'fresh_sign_in_required'] as const
 
-const enrolling = [...fresh, 'challenge_over', 'mailed_code_required'] as const
+const enrolling = [...fresh, 'challenge_over', 'mailed_code_required', 'current_password_required'] as const
 const beginRefusals = routeRefusals(...enrolling)
 const addRefusals = routeRefusals(...enrolling, 'bad_request', 'passkey_rejected', 'too_many_passkeys')
 const renameRefusals = routeRefusals(...guardRefusals, 'bad_request', 'not_found')

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { InvitationState } from '../../contract/mailed-links.js'
 import { refuse } from '../../contract/outcome.js'
 import type { Invitations } from '../../domain/invitations/invitations.js'
 import type { Limits } from '../../http/limits/limits.js'
@@ -17,12 +18,13 @@ const schema = {
   tags: ['registration'],
   summary: 'The address that an invitation is for; changes nothing',
   body: Type.Object({ token: Type.String({ maxLength: 1024 }) }),
-  response: { 200: Type.Object({ email: Type.String() }), ...responses },
+  response: { 200: InvitationState, ...responses },
 }
 
 export const inviteRoutes = (server: Server, { invitations, limits }: { invitations: Invitations; limits: Limits }) => {
   server.post('/api/auth/invite/check', { schema, onRequest: limits.byNetwork }, async (request, reply) => {
     const invitation = await invitations.find(request.body.token)
-    return invitation ? { email: invitation.email } : sendRefusal(reply, refuse('invalid_invitation'))
+    if (!invitation) return sendRefusal(reply, refuse('invalid_invitation'))
+    return { email: invitation.email, provesAddress: invitation.provesAddress }
   })
 }

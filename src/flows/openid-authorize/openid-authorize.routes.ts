@@ -60,16 +60,11 @@ type Dependencies = {
 const textOf = ({ values, repeated }: Form) =>
   new URLSearchParams([...values, ...repeated.map((name) => [name, values.get(name) ?? ''])]).toString()
 
-/** What an application gets lasts as long as the session, so an access token alone, which lasts for minutes, is not enough. */
 const createVisitorOf =
   (callers: Callers) =>
   (request: FastifyRequest, browser: string): Visitor => {
-    const caller = callers.peek(request)
-    const refreshToken = callers.refreshableTokenOf(request)
-    const isWhole = caller !== undefined && caller.sessionId === refreshToken?.claims.sid
-    const couldNotRenew = caller === undefined && refreshToken !== undefined
-    const holder = isWhole ? { ...caller, refreshToken } : undefined
-    return { browser, caller: holder, couldNotRenew, client: clientOf(request) }
+    const couldNotRenew = callers.peek(request) === undefined && callers.refreshableTokenOf(request) !== undefined
+    return { browser, caller: callers.holderOf(request), couldNotRenew, client: clientOf(request) }
   }
 
 const createBrowserOf = (cookies: Cookies) => (request: FastifyRequest) => {

@@ -13,6 +13,7 @@ import {
   type SignedInUser,
   silentError,
 } from '../../domain/authorization-requests/next-question.js'
+import type { SignedInUsers } from '../../domain/authorization-requests/signed-in-users.js'
 import { sharedScopes } from '../../domain/id-tokens/user-claims.js'
 import type { Database } from '../../platform/database/database.js'
 import { type Answers, accessDenied, type RequestEnd } from './answers.js'
@@ -20,7 +21,7 @@ import { type Asking, createTake, keyOf } from './asking.js'
 import type { createBeginRequest } from './begin-request.js'
 import type { MakeCode } from './make-code.js'
 import type { ReportNoAccess } from './report-no-access.js'
-import type { SignedInUsers, Visitor } from './visitor.js'
+import type { Visitor } from './visitor.js'
 
 type Dependencies = {
   database: Database

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { openidPrompts } from '../../contract/authorization.js'
+import { grantTypes, openidPrompts } from '../../contract/authorization.js'
 import { languages } from '../../contract/languages.js'
 import { applicationAlgorithms } from '../../domain/application-keys/signed-token.js'
 import { acrLevels } from '../../domain/authorization-requests/requested-claims.js'
@@ -15,6 +15,7 @@ export const DiscoveryDocument = Type.Object(
     userinfo_endpoint: Type.String(),
     jwks_uri: Type.String(),
     revocation_endpoint: Type.String(),
+    device_authorization_endpoint: Type.String(),
     end_session_endpoint: Type.String(),
     scopes_supported: Texts,
     response_types_supported: Texts,
@@ -57,11 +58,12 @@ export const discoveryDocument = (issuer: string, hasFields: boolean): Static<ty
   userinfo_endpoint: `${issuer}/userinfo`,
   jwks_uri: `${issuer}/keys`,
   revocation_endpoint: `${issuer}/revoke`,
+  device_authorization_endpoint: `${issuer}/device`,
   end_session_endpoint: `${issuer}/end-session`,
   scopes_supported: supportedScopes.filter(isOffered(hasFields)),
   response_types_supported: ['code'],
   response_modes_supported: ['query'],
-  grant_types_supported: ['authorization_code', 'refresh_token'],
+  grant_types_supported: [...grantTypes],
   subject_types_supported: ['public'],
   // One factor or two.
   acr_values_supported: [...acrLevels],

@@ -1,4 +1,5 @@
 import type { Authorizations } from '../../domain/authorizations/authorizations.js'
+import { clientOf } from '../../http/client.js'
 import type { ClientNouns } from '../../http/protocol/client-authentication.js'
 import { addClientRoute, type ClientRouteParts } from '../../http/protocol/client-routes.js'
 import { sendProtocolError } from '../../http/protocol/protocol-errors.js'
@@ -8,10 +9,10 @@ type Dependencies = ClientRouteParts<ClientNouns & { authorizations: Pick<Author
 
 /** RFC 7009. A token that is not known, or of another client, is answered like one that was: 200. */
 export const openidRevokeRoutes = (server: Server, dependencies: Dependencies) =>
-  addClientRoute(server, '/api/auth/revoke', dependencies, async (nouns, { application, form, reply }) => {
+  addClientRoute(server, '/api/auth/revoke', dependencies, async (nouns, { application, form, request, reply }) => {
     const token = form.values.get('token')
     if (token === undefined)
       return sendProtocolError(reply, { error: 'invalid_request', description: 'token is missing' })
-    await nouns.authorizations.revoke(application, token)
+    await nouns.authorizations.revoke(application, token, clientOf(request))
     return reply.status(200).send()
   })

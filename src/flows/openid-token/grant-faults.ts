@@ -1,10 +1,11 @@
 import type { CodeFault, RefreshFault } from '../../domain/authorizations/authorizations.js'
+import type { DeviceFault } from '../../domain/device-requests/device-requests.js'
 import type { ProtocolErrorCode } from '../../http/protocol/protocol-errors.js'
 
 type Words = { error: ProtocolErrorCode; description: string }
 
 /** What the application is told (RFC 6749, 5.2). Its operators read the same words in its list of errors. */
-export const grantFaults: Readonly<Record<CodeFault | RefreshFault, Words>> = {
+export const grantFaults: Readonly<Record<CodeFault | RefreshFault | DeviceFault, Words>> = {
   unknown_code: {
     error: 'invalid_grant',
     description: 'The code is not known, was not given to this client, or its session has ended',
@@ -36,6 +37,16 @@ export const grantFaults: Readonly<Record<CodeFault | RefreshFault, Words>> = {
     description: 'The refresh token is not known, or was not given to this client',
   },
   reused_token: { error: 'invalid_grant', description: 'The refresh token was used before, so its tokens have ended' },
+  unknown_device: {
+    error: 'invalid_grant',
+    description: 'The device code is not known, or was not given to this client',
+  },
+  device_pending: { error: 'authorization_pending', description: 'The user has not answered yet' },
+  device_too_early: { error: 'slow_down', description: 'Wait five seconds longer between two requests from now on' },
+  device_denied: { error: 'access_denied', description: 'The user has declined' },
+  device_expired: { error: 'expired_token', description: 'The device code has expired: ask for a new one' },
+  retried_device: { error: 'invalid_grant', description: 'The device code was used a moment ago' },
+  reused_device: { error: 'invalid_grant', description: 'The device code was used before, so its tokens have ended' },
   more_scopes: { error: 'invalid_scope', description: 'scope asks for more than the user was asked for' },
   ended: {
     error: 'invalid_grant',

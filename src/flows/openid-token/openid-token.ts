@@ -1,10 +1,12 @@
-import { openidScopes } from '../../contract/authorization.js'
+import { type GrantType, grantTypes, openidScopes } from '../../contract/authorization.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
-import type { Application } from '../../domain/applications/application.js'
+import { type Application, mayUseDevices } from '../../domain/applications/application.js'
 import type { ApplicationErrors } from '../../domain/applications/application-errors.js'
 import { quoted } from '../../domain/applications/quoted.js'
 import type { Authorizations, CodeFault, RefreshFault } from '../../domain/authorizations/authorizations.js'
+import type { DeviceAuthorizations } from '../../domain/authorizations/device-authorizations.js'
 import { accessTokenLifetime, type Grant } from '../../domain/authorizations/grant.js'
+import type { DeviceFault } from '../../domain/device-requests/device-requests.js'
 import type { IdTokens } from '../../domain/id-tokens/id-tokens.js'
 import type { Client } from '../../domain/sessions/client.js'
 import type { Form } from '../../http/protocol/forms.js'
@@ -15,12 +17,13 @@ import { grantFaults } from './grant-faults.js'
 /** What the flow needs of the provider. */
 export type TokenNouns = {
   authorizations: Pick<Authorizations, 'redeem' | 'refresh'>
+  deviceAuthorizations: Pick<DeviceAuthorizations, 'redeem'>
   applicationErrors: Pick<ApplicationErrors, 'note'>
   idTokens: Pick<IdTokens, 'issue'>
 }
 
-export type GrantType = 'authorization_code' | 'refresh_token'
-type TokenOutcome = 'issued' | 'refused' | CodeFault | RefreshFault
+type GrantFault = CodeFault | RefreshFault | DeviceFault
+type TokenOutcome = 'issued' | 'refused' | GrantFault
 
 type Asked = { application: Application; form: Form; client: Client }
 type Faulty = Refused<'faulty'> & { fault: ProtocolError; outcome: TokenOutcome }
@@ -54,8 +57,9 @@ const issueIdToken = async (application: Application, grant: Grant, idTokens: To
     : undefined
 }
 
-/** Sessions end: an application that learns it here did nothing wrong. */
-const kindOf = (fault: CodeFault | RefreshFault) => (fault === 'ended' ? 'normal_end' : 'grant')
+/** As they may end: an application that learns it here did nothing wrong. */
+const normalEnds: readonly GrantFault[] = ['ended', 'device_denied', 'device_expired']
+const kindOf = (fault: GrantFault) => (normalEnds.includes(fault) ? 'normal_end' : 'grant')
 
 /** OpenID Connect Core 3.1.3. */
 const redeemCode = async ({ application, form, client }: Asked, nouns: TokenNouns) => {
@@ -100,12 +104,28 @@ const refresh = async ({ application, form, client }: Asked, nouns: TokenNouns) 
   return faulty({ error, description }, refreshed.refused)
 }
 
-const grantTypes: Readonly<Record<GrantType, typeof refresh>> = {
+/** RFC 8628, 3.4. A device that waits is no error of its application. */
+const redeemDevice = async ({ application, form, client }: Asked, nouns: TokenNouns) => {
+  if (!mayUseDevices(application))
+    return faulty({ error: 'unauthorized_client', description: 'This client may not use the device flow' })
+  const deviceCode = form.values.get('device_code')
+  if (deviceCode === undefined) return missing('device_code')
+  const sign = (grant: Grant) => issueIdToken(application, grant, nouns.idTokens)
+  const redeemed = await nouns.deviceAuthorizations.redeem({ application, deviceCode, client, sign })
+  if (!isRefused(redeemed)) return answerOf(redeemed.grant, redeemed.refreshToken, redeemed.signed)
+  const { error, description } = grantFaults[redeemed.refused]
+  if (redeemed.refused !== 'device_pending')
+    nouns.applicationErrors.note(application, kindOf(redeemed.refused), description, client)
+  return faulty({ error, description }, redeemed.refused)
+}
+
+const grants: Readonly<Record<GrantType, typeof refresh>> = {
   authorization_code: redeemCode,
   refresh_token: refresh,
+  'urn:ietf:params:oauth:grant-type:device_code': redeemDevice,
 }
 export const isGrantType = (name: string | undefined): name is GrantType =>
-  name !== undefined && Object.hasOwn(grantTypes, name)
+  name !== undefined && Object.hasOwn(grants, name)
 
 /** The token endpoint, for a client that has authenticated. */
 export const grantTokens = async (asked: Asked, nouns: TokenNouns): Promise<TokenAnswer | Faulty> => {
@@ -114,7 +134,7 @@ export const grantTokens = async (asked: Asked, nouns: TokenNouns): Promise<Toke
   if (!isGrantType(type))
     return faulty({
       error: 'unsupported_grant_type',
-      description: 'grant_type must be authorization_code or refresh_token',
+      description: `grant_type must be one of ${grantTypes.join(', ')}`,
     })
-  return grantTypes[type](asked, nouns)
+  return grants[type](asked, nouns)
 }

@@ -1,46 +1,64 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Language } from '../../contract/languages.js'
-import type { PageName } from '../../contract/pages.js'
+import type { DrawFirstCard, PageName } from '../../contract/pages.js'
+import type { SiteLink } from '../../contract/site-links.js'
 import { builtFile } from '../../lib/home.js'
 import type { Body } from './compressed.js'
 
+/** The words below every page. */
+export type FooterWords = Record<SiteLink | 'language', string>
+
 /** What web/build.mjs writes about a page: its files, and in each language its title and the texts for its script. */
-export type Page = {
+type BuiltPage = {
   script: string
   styles: string[]
-  words: Record<Language, { title: string; noscript: string; sections: Record<string, unknown> }>
+  words: Record<Language, { title: string; noscript: string; footer: FooterWords; sections: Record<string, unknown> }>
 }
+
+export type Page = BuiltPage & { drawFirstCard: (settings: Parameters<DrawFirstCard>[1]) => string }
 
 /** The only page that the server renders completely, because the browser may have no script. */
 export type NotFoundPage = {
   styles: string[]
-  words: Record<Language, { title: string; heading: string; text: string; action: string }>
+  words: Record<Language, { title: string; heading: string; text: string; action: string; footer: FooterWords }>
 }
 
-type Manifest = { pages: Record<PageName, Page>; notFound: NotFoundPage }
+type Manifest<P> = { pages: Record<PageName, P>; notFound: NotFoundPage }
+export type BuiltManifest = Manifest<BuiltPage>
 
 type Asset = Body & { type: string }
 /** The client for pages that have no build. Its name never changes, so browsers ask by its tag whether the file has changed. */
 type ClientScript = Asset & { tag: string }
-export type Assets = Manifest & { files: ReadonlyMap<string, Asset>; client: ClientScript }
+export type Assets = Manifest<Page> & { files: ReadonlyMap<string, Asset>; client: ClientScript }
 
 const types: Record<string, string> = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
 }
 
+/** The pages with their words, without their files. */
+export const readManifest = (folder = builtFile('web/')) =>
+  JSON.parse(readFileSync(new URL('manifest.json', folder), 'utf8')) as BuiltManifest
+
 /**
  * Reads all built files into memory, with their compressed forms: they are small and never change. One after the other, because
  * that takes a fraction of the time at the start, when nothing else waits.
  */
-export const loadAssets = (folder = builtFile('web/')): Assets => {
-  const manifest = JSON.parse(readFileSync(new URL('manifest.json', folder), 'utf8')) as Manifest
+export const loadAssets = async (folder = builtFile('web/')): Promise<Assets> => {
+  const manifest = readManifest(folder)
+  const { drawFirstCard }: { drawFirstCard: DrawFirstCard } = await import(new URL('first-cards.js', folder).href)
+  const pages = Object.fromEntries(
+    Object.entries(manifest.pages).map(([name, page]) => [
+      name,
+      { ...page, drawFirstCard: (settings) => drawFirstCard(name as PageName, settings) } satisfies Page,
+    ]),
+  ) as Assets['pages']
   const files = readdirSync(new URL('assets/', folder)).flatMap((name) => {
     const type = types[name.slice(name.lastIndexOf('.') + 1)]
     return type ? [[name, readAsset(new URL(`assets/${name}`, folder), type)] as const] : []
   })
-  return { ...manifest, files: new Map(files), client: readClient(new URL('client.js', folder)) }
+  return { ...manifest, pages, files: new Map(files), client: readClient(new URL('client.js', folder)) }
 }
 
 const readClient = (file: URL): ClientScript => {

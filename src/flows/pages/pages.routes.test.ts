@@ -1,10 +1,12 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { fastify } from 'fastify'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { expectCookieLines } from '../../../test/support/cookie-lines.js'
 import { languages } from '../../contract/languages.js'
 import { pageNames } from '../../contract/pages.js'
 import { createCookies } from '../../http/cookies/cookies.js'
 import type { Server } from '../../http/server.js'
+import { designOf } from '../../lib/design.js'
 import { type Assets, loadAssets } from './assets.js'
 import { pagesRoutes } from './pages.routes.js'
 
@@ -19,10 +21,12 @@ const serverWith = (afterSignIn: string, hasAdminPage = false) => {
   const pages = pagesRoutes(made, {
     assets,
     cookies: createCookies({ secure: true, host: 'auth.example.com' }),
-    theme: { name: 'Latchkey', accent: '#1f6f5c' },
+    theme: { name: 'Latchkey', design: designOf('#1f6f5c') },
     providers: [],
     registration: 'open',
+    usernames: 'chosen',
     secondFactor: 'optional',
+    mailSignIn: false,
     afterSignIn,
     allowedOrigins: [],
     noteReturnTo: ({ query }) => void noted.push(query),
@@ -35,7 +39,7 @@ const serverWith = (afterSignIn: string, hasAdminPage = false) => {
 }
 
 beforeAll(async () => {
-  assets = loadAssets()
+  assets = await loadAssets()
   server = serverWith('/dashboard')
 })
 
@@ -55,10 +59,20 @@ describe('a page', () => {
       expect(page.statusCode).toBe(200)
       expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
       expect(page.headers['cache-control']).toBe('no-store')
-      expect(page.headers.vary).toBe('accept-encoding, accept-language')
+      expect(page.headers.vary).toBe('accept-encoding, accept-language, cookie')
       expect(page.headers['set-cookie']).toBeUndefined()
       expect(page.body).toContain(`<html lang="${language}">`)
     }
+  })
+
+  it('has its form in the HTML, unless the browser may be signed in already', async () => {
+    const own = await get('/login')
+    expect(own.body).toMatch(/<form method="post".*<input[^>]* name="password".*<button disabled type="submit"/)
+    // A link would lose the page to return to, which the script knows.
+    expect(own.body).not.toMatch(/<main>.*<a [^>]*href=/)
+    const returning = await get('/login', { cookie: 'refresh_token=anything' })
+    expect(returning.body).toMatch(/<main><section class="card"><h1>Sign in<\/h1>/)
+    expect(returning.body).not.toContain('name="password"')
   })
 
   it('looks at the place to return to', async () => {
@@ -117,6 +131,68 @@ describe('a page', () => {
 
   it('loads nothing from another host', async () => {
     for (const name of pageNames) expect((await get(`/${name}`)).body).not.toMatch(/(?:src|href)="(?:https?:)?\/\//)
+  })
+})
+
+describe('the language of a page', () => {
+  const chosen = (value: string) => ({ cookie: `__Host-latchkey_language=${value}`, 'accept-language': 'de' })
+  const languageOf = async (url: string, headers: Record<string, string>) =>
+    /<html lang="(..)">/.exec((await get(url, headers)).body)?.[1]
+
+  it('is what the visitor chose, before what an application asks for and the browser is set to', async () => {
+    expect(await languageOf('/login?ui_locales=fr', chosen('es'))).toBe('es')
+    expect(await languageOf('/nowhere', chosen('es'))).toBe('es')
+    expect(await languageOf('/login?ui_locales=fr', chosen('ja'))).toBe('fr')
+    for (const invalid of ['', 'xx', 'es-MX', '%65s', 'toString', 'es; __Host-latchkey_language=fr'])
+      expect(await languageOf('/login', chosen(invalid)), invalid).toBe('de')
+    // A sibling host can set this name for the whole domain.
+    expect(await languageOf('/login', { cookie: 'latchkey_language=es', 'accept-language': 'de' })).toBe('de')
+  })
+
+  it.each([
+    ['https://auth.example.com/api/auth/authorize?a=1&b=%2F', '/api/auth/authorize?a=1&b=%2F'],
+    ['https://auth.example.com//other.example/x', '/other.example/x'],
+    ['https://auth.example.com/\\\\other.example/x', '/other.example/x'],
+    ['', '/'],
+  ])('is chosen by a form, which leads back to the page %s', async (referer, location) => {
+    const answer = await get('/api/auth/language?to=es', { referer, 'sec-fetch-site': 'same-origin' })
+
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, location])
+    expect(answer.headers['cache-control']).toBe('no-store')
+    expectCookieLines([String(answer.headers['set-cookie'])], { isSecure: true })
+    expect(answer.headers['set-cookie']).toContain('__Host-latchkey_language=es; Max-Age=31536000;')
+  })
+
+  it('is not chosen by a page of another site', async () => {
+    const ofOthers: Record<string, string>[] = [
+      { referer: 'https://other.example/', 'sec-fetch-site': 'cross-site' },
+      { referer: 'https://auth.example.com/', 'sec-fetch-site': 'same-site' },
+      { referer: 'https://other.example/', host: 'auth.example.com' },
+      { host: 'auth.example.com' },
+    ]
+    for (const headers of ofOthers) {
+      const answer = await get('/api/auth/language?to=es', headers)
+      expect([answer.statusCode, answer.headers.location]).toEqual([303, '/'])
+      expect(answer.headers['set-cookie']).toBeUndefined()
+    }
+    const older = await get('/api/auth/language?to=es', {
+      referer: 'https://auth.example.com/a',
+      host: 'auth.example.com',
+    })
+    expect([older.headers.location, older.headers['set-cookie']]).toEqual(['/a', expect.any(String)])
+  })
+
+  it('comes as words for a page that goes on with what is typed in it', async () => {
+    const words = (await get('/api/auth/language?to=es&page=login', { 'sec-fetch-site': 'same-origin' })).json()
+    expect(words).toMatchObject({
+      language: 'es',
+      footer: { language: 'Idioma' },
+      words: { login: { title: 'Iniciar sesión' } },
+    })
+    for (const wrong of ['to=xx', 'to=es&page=nothing', 'to=es&page=toString']) {
+      const answer = await get(`/api/auth/language?${wrong}`, { 'sec-fetch-site': 'same-origin' })
+      expect([answer.statusCode, answer.headers['set-cookie']], wrong).toEqual([404, undefined])
+    }
   })
 })
 

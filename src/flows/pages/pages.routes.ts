@@ -4,13 +4,16 @@ import type { Language } from '../../contract/languages.js'
 import { refuse } from '../../contract/outcome.js'
 import { type PageName, type PageSettings, pageNames, type protocolPageNames } from '../../contract/pages.js'
 import { languageOf } from '../../http/client.js'
+import { sessionCookies } from '../../http/cookies/cookie-table.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
+import { chosenLanguage } from '../../http/cookies/language-cookie.js'
 import type { ReturnToNotes } from '../../http/return-to-notes.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { askedLanguage } from './asked-language.js'
 import type { Assets } from './assets.js'
 import { type Body, compressed, sendCompressed } from './compressed.js'
+import { languageRoutes } from './language-routes.js'
 import { renderNotFound, renderPage, type Theme } from './shell.js'
 
 const { sendRefusal } = routeRefusals('not_found')
@@ -18,7 +21,7 @@ const { sendRefusal } = routeRefusals('not_found')
 /** Pages and their files are no part of the API. */
 const page = { schema: { hide: true }, config: { unlimited: 'Sent from memory' } }
 
-type Dependencies = Omit<PageSettings, 'language' | 'productName'> & {
+type Dependencies = Omit<PageSettings, 'language' | 'productName' | 'supportUrl'> & {
   assets: Assets
   theme: Theme
   cookies: Cookies
@@ -55,6 +58,13 @@ const clearPlanted = (cookies: Cookies, request: FastifyRequest, reply: FastifyR
   if (cookies.isDoubled(request)) cookies.clearSession(reply)
 }
 
+/** Good or not: nobody has checked it. */
+const hasSessionCookie = (cookies: Cookies, request: FastifyRequest) =>
+  sessionCookies.some((name) => cookies.read(request, name) !== undefined)
+
+/** Pages that a signed-in user does not need. They show no form to a browser with a session before it was checked. */
+const leavesSignedIn: readonly PageName[] = ['login', 'register']
+
 /**
  * The pages contain no user data: they are the same for every visitor of a language, need no cookie to load, and call the
  * API of the same site. `notFound` is the page for unknown addresses.
@@ -63,9 +73,13 @@ export const pagesRoutes = (
   server: Server,
   { assets, theme, cookies, noteReturnTo, hasAdminPage, ...installation }: Dependencies,
 ) => {
-  const render = (name: PageName, language: Language, more?: { parameters: string }) =>
-    renderPage(name, assets.pages[name], theme, { ...installation, language, productName: theme.name, ...more })
+  const told = { productName: theme.name, supportUrl: theme.links?.support }
+  const render = (name: PageName, language: Language, more?: Pick<PageSettings, 'parameters' | 'maybeSignedIn'>) =>
+    renderPage(name, assets.pages[name], theme, { ...installation, ...told, language, ...more })
   const rendered = onceEach((name: PageName, language: Language) => render(name, language))
+  const renderedForSession = onceEach((name: PageName, language: Language) =>
+    render(name, language, { maybeSignedIn: true }),
+  )
   const renderedNotFound = onceEach((_: 'not-found', language: Language) =>
     renderNotFound(assets.notFound, theme, language),
   )
@@ -74,7 +88,8 @@ export const pagesRoutes = (
     server.get(path, page, (request, reply) => {
       noteReturnTo(request)
       if (name === 'login') clearPlanted(cookies, request, reply)
-      return sendPage(request, reply, rendered(name, pageLanguage(request)))
+      const known = leavesSignedIn.includes(name) && hasSessionCookie(cookies, request) ? renderedForSession : rendered
+      return sendPage(request, reply, known(name, pageLanguage(cookies, request)))
     })
     server.get(`${path}/`, page, (request, reply) => {
       const query = request.url.indexOf('?')
@@ -97,14 +112,15 @@ export const pagesRoutes = (
   )
 
   assetRoutes(server, assets)
+  languageRoutes(server, { assets, cookies })
 
   const notFound = (request: FastifyRequest, reply: FastifyReply) =>
-    sendPage(request, reply.status(404), renderedNotFound('not-found', languageOf(request)))
+    sendPage(request, reply.status(404), renderedNotFound('not-found', pageLanguage(cookies, request)))
 
   /** A page at an address of the protocol. `posted`: what an application has sent as a form. */
   const protocolPage =
     (name: (typeof protocolPageNames)[number]) => (request: FastifyRequest, reply: FastifyReply, posted?: string) => {
-      const language = pageLanguage(request)
+      const language = pageLanguage(cookies, request)
       const body =
         posted === undefined ? rendered(name, language) : compressed(render(name, language, { parameters: posted }))
       return sendPage(request, reply, body)
@@ -112,7 +128,9 @@ export const pagesRoutes = (
   return { notFound, protocolPage }
 }
 
-const pageLanguage = (request: FastifyRequest) => askedLanguage(request) ?? languageOf(request)
+/** What the visitor chose on one of our pages, then what an application asks for, then what the browser is set to. */
+const pageLanguage = (cookies: Cookies, request: FastifyRequest) =>
+  chosenLanguage(cookies, request) ?? askedLanguage(request) ?? languageOf(request)
 
 /** A proxy that compresses may have made a strong tag of ours weak, or the other way round. */
 const isNamedIn = (tags = '', tag: string) => {
@@ -126,7 +144,7 @@ const vary = (reply: FastifyReply, headers: string) =>
 
 const sendPage = (request: FastifyRequest, reply: FastifyReply, body: Body) => {
   reply.header('content-type', 'text/html; charset=utf-8').header('cache-control', 'no-store')
-  return sendCompressed(request, vary(reply, 'accept-encoding, accept-language'), body)
+  return sendCompressed(request, vary(reply, 'accept-encoding, accept-language, cookie'), body)
 }
 
 /** Keeps the rendered documents: one for each page and language. */

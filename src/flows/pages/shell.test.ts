@@ -1,30 +1,40 @@
 import { describe, expect, it } from 'vitest'
 import { type Language, languages } from '../../contract/languages.js'
 import type { PageSettings } from '../../contract/pages.js'
+import { designOf } from '../../lib/design.js'
 import type { Page } from './assets.js'
 import { renderNotFound, renderPage } from './shell.js'
 
 const inEachLanguage = <Words>(words: Words) =>
   Object.fromEntries(languages.map((language) => [language, words])) as Record<Language, Words>
 
-const words = { title: 'Sign in', noscript: 'Switch <it> on', sections: { login: { heading: '</script><b>&' } } }
+const footer = { language: 'Language', terms: 'Terms', privacy: 'Privacy', imprint: 'Legal notice', support: 'Help' }
+const words = {
+  title: 'Sign in',
+  noscript: 'Switch <it> on',
+  footer,
+  sections: { login: { heading: '</script><b>&' } },
+}
 const page: Page = {
   script: '/api/auth/assets/login-X.js',
   styles: ['/api/auth/assets/base-Z.css'],
   words: { ...inEachLanguage(words), de: { ...words, title: 'Anmelden' } },
+  drawFirstCard: ({ productName }) => `<section class="card">${productName}</section>`,
 }
 const settings: PageSettings = {
   language: 'en',
   productName: 'Latchkey',
   providers: [{ id: 'provider_a', name: 'Google', path: '/api/auth/provider-a' }],
   registration: 'open',
+  usernames: 'chosen',
   secondFactor: 'optional',
+  mailSignIn: false,
   allowedOrigins: [],
   afterSignIn: '/dashboard',
   hasMailbox: false,
   registrationFields: [],
 }
-const theme = { name: 'Latchkey', accent: '#1f6f5c' }
+const theme = { name: 'Latchkey', design: designOf('#1f6f5c') }
 
 describe('the shell of a page', () => {
   it('names its language, its title and its files', () => {
@@ -44,10 +54,12 @@ describe('the shell of a page', () => {
     expect(JSON.parse(handedOver)).toEqual({ ...settings, words: words.sections })
   })
 
-  it('has a heading for a browser without scripts', () => {
-    expect(renderPage('login', page, theme, settings)).toMatch(
-      /<noscript>.*<h1>Sign in<\/h1><p>Switch &lt;it&gt; on<\/p>.*<\/noscript>/,
-    )
+  it('has its first card, and a heading instead of it for a browser without scripts', () => {
+    const html = renderPage('login', page, theme, settings)
+
+    expect(html).toContain('<div id="page"><main><section class="card">Latchkey</section></main></div>')
+    expect(html).toMatch(/<noscript>.*<h1>Sign in<\/h1><p>Switch &lt;it&gt; on<\/p>.*<\/noscript>/)
+    expect(html).toContain('<noscript><style>#page{display:none}</style></noscript>')
   })
 
   it('has no script of its own inside', () => {
@@ -73,7 +85,7 @@ describe('the shell of a page', () => {
     const html = renderPage(
       'login',
       page,
-      { ...theme, name: '<b>"Acme"', logoUrl: 'https://x.test/?a=1&b="' },
+      { ...theme, name: '<b>"Acme"', logo: { address: 'https://x.test/?a=1&b="' } },
       settings,
     )
 
@@ -82,16 +94,57 @@ describe('the shell of a page', () => {
     expect(html).toContain('src="https://x.test/?a=1&amp;b=&quot;"')
   })
 
+  it('leads from its brand to the application, if one is known', () => {
+    const brandOf = (home?: string) =>
+      /<header class="brand">(.*)<\/header>/.exec(renderPage('login', page, { ...theme, home }, settings))?.[1]
+
+    expect(brandOf()).not.toContain('<a')
+    expect(brandOf('https://x.test/?a=1&b="')).toMatch(
+      /^<a href="https:\/\/x\.test\/\?a=1&amp;b=&quot;">.*<span>Latchkey<\/span><\/a>$/,
+    )
+  })
+
+  it('has a mark beside the name, and a word mark in its place', () => {
+    const logo = { address: '/logo.png', darkAddress: '/a, b.png' }
+    const brandIn = (own: object) => {
+      const html = renderPage('login', page, { ...theme, ...own }, settings)
+      return [/<header class="brand">(.*)<\/header>/, /<link rel="icon" href="([^"]*)">/].map(
+        (part) => part.exec(html)?.[1],
+      )
+    }
+    const dark = '<source srcset="/a%2C%20b.png" media="(prefers-color-scheme: dark)">'
+    expect(brandIn({ logo })).toEqual([
+      `<picture>${dark}<img class="brand-mark" src="/logo.png" alt="" width="32" height="32"></picture><span>Latchkey</span>`,
+      '/logo.png',
+    ])
+    const [word, icon] = brandIn({ logo: { ...logo, size: { width: 500, height: 100 } } })
+    expect(word).toBe(
+      `<picture>${dark}<img class="brand-word" src="/logo.png" alt="Latchkey" width="160" height="32" style="width:10rem"></picture>`,
+    )
+    expect(decodeURIComponent(icon ?? '')).toMatch(/>L<\/text>/)
+    expect(brandIn({ logo, iconUrl: '/icon.png' })[1]).toBe('/icon.png')
+  })
+
   it('carries the shades of both schemes', () => {
     expect(renderPage('login', page, theme, settings)).toMatch(
-      /:root\{--accent:#1f6f5c;--on-accent:#ffffff;--accent-edge:#\w{6};--accent-text:#\w{6}\}@media \(prefers-color-scheme:dark\)/,
+      /--accent:#1f6f5c;--on-accent:#ffffff;--accent-edge:#1f6f5c;--accent-text:#1f6f5c;.*@media \(prefers-color-scheme:dark\)\{:root\{.*--accent:#1f6f5c;/,
     )
+  })
+})
+
+describe('the switch of languages', () => {
+  it('names each language in itself, and the one of the page', () => {
+    const html = renderPage('login', page, theme, { ...settings, language: 'de' })
+    const buttons = [...html.matchAll(/<button name="to" value="(..)" lang="\1" aria-pressed="(\w+)">(\S+)<\/button>/g)]
+
+    expect(buttons.map(([, , , name]) => name)).toEqual(['English', 'Deutsch', 'Español', 'Français'])
+    expect(buttons.filter(([, , isPressed]) => isPressed === 'true').map(([, code]) => code)).toEqual(['de'])
   })
 })
 
 describe('the page for lost visitors', () => {
   it('needs no script', () => {
-    const text = { title: 'Lost', heading: 'No door', text: 'Here is nothing.', action: 'Home' }
+    const text = { title: 'Lost', heading: 'No door', text: 'Here is nothing.', action: 'Home', footer }
     const html = renderNotFound({ styles: ['/api/auth/assets/base-Z.css'], words: inEachLanguage(text) }, theme, 'fr')
 
     expect(html).toContain('<h1>No door</h1>')

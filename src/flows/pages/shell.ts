@@ -1,15 +1,17 @@
-import type { Language } from '../../contract/languages.js'
-import { type PageSettings, settingsElement } from '../../contract/pages.js'
+import { type Language, languages, ownNameOf } from '../../contract/languages.js'
+import { languageSwitch, type PageSettings, settingsElement } from '../../contract/pages.js'
 import { labelledLinks, type SiteLinks } from '../../contract/site-links.js'
 import { pagePolicy } from '../../http/headers.js'
-import { shadesOf } from '../../lib/accent.js'
-import { markIcon, markSvg } from '../../lib/brand-mark.js'
 import { designStyle } from '../../lib/design-style.js'
-import { colours } from '../../lib/design-tokens.js'
 import { escapeHtml } from '../../lib/escape-html.js'
-import type { NotFoundPage, Page } from './assets.js'
+import type { FooterWords, NotFoundPage, Page } from './assets.js'
+import { type Brand, brandMark, tabIcon } from './brand.js'
 
-export type Theme = { name: string; logoUrl?: string | undefined; accent: string; links?: SiteLinks }
+export type Theme = Brand & {
+  links?: SiteLinks
+  /** The application, to which the brand leads. */
+  home?: string | undefined
+}
 type Shell = {
   language: Language
   title: string
@@ -18,72 +20,83 @@ type Shell = {
   scripts: "'self'" | "'none'"
   styles: string[]
   head: string
-  main: string
+  body: string
+  footerWords: FooterWords
 }
 
 export const renderPage = (name: string, page: Page, theme: Theme, settings: PageSettings) => {
   const words = page.words[settings.language]
-  const handedOver = JSON.stringify({ ...settings, words: words.sections })
+  const handedOver = { ...settings, words: words.sections }
   const head = [
-    `<script type="application/json" id="${settingsElement}">${escapeJson(handedOver)}</script>`,
+    // Without scripts the form would never work.
+    '<noscript><style>#page{display:none}</style></noscript>',
+    `<script type="application/json" id="${settingsElement}">${escapeJson(JSON.stringify(handedOver))}</script>`,
     `<script type="module" src="${escapeHtml(page.script)}"></script>`,
   ].join('\n')
-  const main = `<noscript><section class="card"><h1>${escapeHtml(words.title)}</h1><p>${escapeHtml(words.noscript)}</p></section></noscript>`
+  const body = `<noscript><main><section class="card"><h1>${escapeHtml(words.title)}</h1><p>${escapeHtml(words.noscript)}</p></section></main></noscript>
+<div id="page"><main>${page.drawFirstCard(handedOver)}</main></div>`
   const { language } = settings
-  const { title } = words
-  return shell({ language, title, theme, kind: name, scripts: "'self'", styles: page.styles, head, main })
+  const { title, footer: footerWords } = words
+  return shell({ language, title, theme, kind: name, scripts: "'self'", styles: page.styles, head, body, footerWords })
 }
 
 export const renderNotFound = (page: NotFoundPage, theme: Theme, language: Language) => {
   const words = page.words[language]
-  const main = `<section class="card">
+  const body = `<main><section class="card">
 <p class="status-code" aria-hidden="true">404</p>
 <h1>${escapeHtml(words.heading)}</h1>
 <p class="lead">${escapeHtml(words.text)}</p>
 <a class="button primary" href="/">${escapeHtml(words.action)}</a>
-</section>`
-  const { title } = words
-  return shell({ language, title, theme, kind: 'not-found', scripts: "'none'", styles: page.styles, head: '', main })
+</section></main>`
+  const { title, footer: footerWords } = words
+  const files = { scripts: "'none'", styles: page.styles, head: '' } as const
+  return shell({ language, title, theme, kind: 'not-found', ...files, body, footerWords })
 }
 
-const shell = ({ language, title, theme, kind, scripts, styles, head, main }: Shell) => {
-  const { light } = shadesOf(theme.accent)
-  return `<!doctype html>
+const shell = ({ language, title, theme, kind, scripts, styles, head, body, footerWords }: Shell) => `<!doctype html>
 <html lang="${escapeHtml(language)}">
 <head>
 <meta charset="utf-8">
 ${pagePolicy(scripts)}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="theme-color" content="${colours.light.background}" media="(prefers-color-scheme: light)">
-<meta name="theme-color" content="${colours.dark.background}" media="(prefers-color-scheme: dark)">
+<meta name="theme-color" content="${theme.design.colours.light.background}" media="(prefers-color-scheme: light)">
+<meta name="theme-color" content="${theme.design.colours.dark.background}" media="(prefers-color-scheme: dark)">
 <meta name="robots" content="noindex">
 <title>${escapeHtml(title)} · ${escapeHtml(theme.name)}</title>
-<link rel="icon" href="${escapeHtml(theme.logoUrl ?? markIcon(light.fill, light.onFill))}">
-<style>${designStyle(theme.accent)}</style>
+<link rel="icon" href="${escapeHtml(tabIcon(theme))}">
+<style>${designStyle(theme.design)}</style>
 ${styles.map((address) => `<link rel="stylesheet" href="${escapeHtml(address)}">`).join('\n')}
 ${head}
 </head>
 <body class="${kind}">
-<header class="brand">${logo(theme)}<span>${escapeHtml(theme.name)}</span></header>
-<main id="page">${main}</main>
-${footer(theme, language)}</body>
+<header class="brand">${brand(theme)}</header>
+${body}
+${footer({ language, theme, kind, footerWords })}</body>
 </html>
+`
+
+/** Pages of the operator, if there are any, and the switch of languages. A script finds the words to replace by their names. */
+const footer = ({ language, theme, kind, footerWords }: Pick<Shell, 'language' | 'theme' | 'kind' | 'footerWords'>) => {
+  const links = labelledLinks(theme.links ?? {}, footerWords).map(
+    ({ name, label, address }) => `<a href="${escapeHtml(address)}" data-word="${name}">${escapeHtml(label)}</a>`,
+  )
+  const buttons = languages.map(
+    (each) =>
+      `<button name="to" value="${each}" lang="${each}" aria-pressed="${each === language}">${escapeHtml(ownNameOf(each))}</button>`,
+  )
+  return `<footer>
+${links.length === 0 ? '' : `<div class="site-links">${links.join('\n')}</div>\n`}<form class="languages" action="${languageSwitch}" data-page="${kind}" aria-label="${escapeHtml(footerWords.language)}" data-word="language">
+${buttons.join('\n')}
+</form>
+</footer>
 `
 }
 
-/** Pages of the operator. Without any there is no footer. */
-const footer = ({ links = {} }: Theme, language: Language) => {
-  const shown = labelledLinks(links, language).map(
-    ({ label, address }) => `<a href="${escapeHtml(address)}">${escapeHtml(label)}</a>`,
-  )
-  return shown.length === 0 ? '' : `<footer class="site-links">${shown.join('\n')}</footer>\n`
+const brand = (theme: Theme) => {
+  const shown = brandMark(theme)
+  return theme.home === undefined ? shown : `<a href="${escapeHtml(theme.home)}">${shown}</a>`
 }
-
-const logo = ({ logoUrl }: Theme) =>
-  logoUrl === undefined
-    ? markSvg
-    : `<img class="brand-mark" src="${escapeHtml(logoUrl)}" alt="" width="32" height="32">`
 
 // Inside a script element only its end tag is special, so angle brackets are escaped.
 const escapeJson = (json: string) =>

@@ -1,14 +1,15 @@
 import { Type } from 'typebox'
 import { longestName } from '../../contract/name-lengths.js'
 import { isRefused } from '../../contract/outcome.js'
+import type { UsernameSource } from '../../contract/pages.js'
 import { ProfileFieldChanges } from '../../contract/profile-fields.js'
-import { SendingApplication, TypedPassword } from '../../contract/request-fields.js'
-import { Accepted } from '../../contract/schemas.js'
-import { clientOf } from '../../http/client.js'
+import { askingUsername, SendingApplication, TypedPassword, TypedUsername } from '../../contract/request-fields.js'
+import { Accepted, SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
+import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { Limits } from '../../http/limits/limits.js'
 import type { MailLimits } from '../../http/limits/mail-limits.js'
-import { withHeaders } from '../../http/responses.js'
+import { sendEntry, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createRegister } from './register.js'
@@ -30,6 +31,7 @@ const { responses, sendRefusal } = routeRefusals(
   'email_domain_not_allowed',
   'cross_site',
   'username_taken',
+  'already_registered',
   'password_rejected',
   'invalid_fields',
   'terms_changed',
@@ -42,8 +44,8 @@ const schema = {
   tags: ['registration'],
   summary: 'Register; the account is created when the email is confirmed',
   body: Type.Object({
-    // Longer than a name or an email may be: their own rules say what is wrong, each with its code.
-    username: Type.String({ maxLength: 1024 }),
+    username: Type.Optional(TypedUsername),
+    // Longer than an email may be: its own rule says what is wrong.
     email: Type.String({ maxLength: 1024 }),
     password: TypedPassword,
     name: Type.Optional(Type.String({ maxLength: longestName })),
@@ -51,27 +53,48 @@ const schema = {
     terms: Type.Optional(Type.String({ maxLength: 64, description: 'The version that the user agrees to' })),
     invite: Type.Optional(Type.String({ maxLength: 1024, description: 'The token of an invitation for this address' })),
     application: Type.Optional(SendingApplication),
+    signIn: Type.Optional(
+      Type.Boolean({
+        description:
+          'With the mailed link of an invitation for exactly this address: the account is created at once, and its user is signed in',
+      }),
+    ),
   }),
   response: {
-    202: withHeaders(Accepted, { 'Set-Cookie': 'What ties this browser to the registration' }),
+    200: withHeaders(SignedIn, { 'Set-Cookie': 'access_token, refresh_token and known_device' }),
+    202: withHeaders(Type.Union([Accepted, SecondFactorNeeded]), {
+      'Set-Cookie':
+        'What ties this browser to the registration; challenge, if its account is there and a step is missing',
+    }),
     ...responses,
   },
 }
 
 type Dependencies = {
   register: ReturnType<typeof createRegister>
+  usernameSource: UsernameSource
   limits: Limits
   mailLimits: MailLimits
   cookies: Cookies
+  signInCookies: SignInCookies
 }
 
-export const registerRoutes = (server: Server, { register, limits, mailLimits, cookies }: Dependencies) => {
-  const options = { schema, onRequest: limits.byNetwork, config: { countsIn: ['network_mails'] as const } }
+export const registerRoutes = (server: Server, deps: Dependencies) => {
+  const { register, usernameSource, limits, mailLimits, cookies, signInCookies } = deps
+  const options = {
+    schema: { ...schema, body: askingUsername(schema.body, usernameSource) },
+    onRequest: limits.beforeSignIn.registration,
+    config: { countsIn: ['network_mails'] as const },
+  }
   server.post('/api/auth/register', options, async (request, reply) => {
     const mayMail = () => mailLimits.mayMailStranger(request)
     const earlier = cookies.read(request, 'registration')
-    const result = await register({ ...request.body, earlier }, clientOf(request), mayMail)
+    const result = await register({ ...request.body, earlier }, signInCookies.visitOf(request), mayMail)
     if (isRefused(result)) return sendRefusal(reply, result)
+    if ('entry' in result) {
+      if (earlier !== undefined) cookies.clear(reply, 'registration')
+      return sendEntry(reply, { cookies, signInCookies }, result.entry)
+    }
     cookies.set(reply, 'registration', result.browserToken)
     return reply.status(202).send(accepted)
   })

@@ -5,16 +5,18 @@ import type { Passwords } from '../../domain/passwords/passwords.js'
 import type { ProfileFields } from '../../domain/profile-fields/profile-fields.js'
 import type { RegistrationGate } from '../../domain/registrations/registration-gate.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
-import type { Client } from '../../domain/sessions/client.js'
+import type { Visit } from '../../domain/sign-in/sign-ins.js'
 import type { Terms } from '../../domain/terms/terms.js'
 import { displayName } from '../../domain/users/display-name.js'
 import { type Email, readEmail } from '../../domain/users/email.js'
-import { chooseUsername } from '../../domain/users/username.js'
+import { chooseUsername, usernameFromEmail } from '../../domain/users/username.js'
 import type { Usernames } from '../../domain/users/usernames.js'
 import { atLeast, minResponseTime } from '../../http/at-least.js'
+import type { EnterInvited } from './enter-invited.js'
 
 type NewRegistration = {
-  username: string
+  /** Missing only if it is made from the address (USERNAMES). */
+  username?: string | undefined
   email: string
   password: string
   name?: string | undefined
@@ -26,65 +28,80 @@ type NewRegistration = {
   earlier?: string | undefined
   /** The id of the application that has sent the user here. */
   application?: string | undefined
+  /** Whether the user is signed in at once, if the invitation proves the address. */
+  signIn?: boolean | undefined
 }
 
 type Dependencies = {
   usernames: Usernames
   passwords: Passwords
-  registrations: Registrations
+  registrations: Pick<Registrations, 'begin'>
   registrationGate: RegistrationGate
   invitations: Invitations
   profileFields: Pick<ProfileFields, 'begin'>
   terms: Pick<Terms, 'version'>
+  enterInvited: EnterInvited
 }
 
 /**
  * Begins a registration and returns the secret for this browser. An email that has an account is handled in the same way
- * and time; only its owner sees the difference, in the mail.
+ * and time; only its owner sees the difference, in the mail. With the mailed link of an invitation the registration is finished at
+ * once, if the request says so.
  */
 export const createRegister = (deps: Dependencies) => {
-  const { usernames, passwords, registrations, registrationGate: gate, invitations, profileFields, terms } = deps
+  const {
+    usernames,
+    passwords,
+    registrations,
+    registrationGate: gate,
+    invitations,
+    profileFields,
+    terms,
+    enterInvited,
+  } = deps
 
   /** One refusal for every invitation that does not work, whatever is wrong with it, and also if the address has an account. */
-  const refusalOfInvitation = async (token: string, email: Email) => {
+  const findInvitation = async (token: string, email: Email) => {
     const invitation = await invitations.find(token)
-    return invitation?.key === email.key ? undefined : refuse('invalid_invitation')
+    if (invitation?.key !== email.key) return refuse('invalid_invitation')
+    // Another spelling may be another mailbox.
+    return { provesAddress: invitation.provesAddress && invitation.email === email.email }
   }
 
   /** `mayMail` is asked when everything else is right: only what would send a mail counts. */
-  return async (request: NewRegistration, client: Client, mayMail: () => Promise<boolean>) => {
-    const { invite, earlier, application: applicationId } = request
+  return async (request: NewRegistration, visit: Visit, mayMail: () => Promise<boolean>) => {
+    const { client } = visit
+    const { invite, earlier, application: applicationId, terms: agreedTerms } = request
     const closed = invite === undefined ? gate.refusalForAll() : undefined
     if (closed) return closed
     const email = readEmail(request.email)
     if (isRefused(email)) return email
     // Before everything that looks at accounts, so that a refusal says nothing about them.
-    const refused = invite === undefined ? gate.refusalForAddress(email) : await refusalOfInvitation(invite, email)
-    if (refused) return refused
-    const username = chooseUsername(request.username)
+    const found = invite === undefined ? gate.refusalForAddress(email) : await findInvitation(invite, email)
+    if (isRefused(found)) return found
+    const username = request.username === undefined ? usernameFromEmail(email) : chooseUsername(request.username)
     const name = displayName(request.name)
     if (isRefused(username)) return username
     const person = { username: username.username, email: email.email, name }
-    if (request.terms !== undefined && request.terms !== terms.version) return refuse('terms_changed')
+    if (agreedTerms !== undefined && agreedTerms !== terms.version) return refuse('terms_changed')
     const fields = profileFields.begin(request.fields)
     if (isRefused(fields)) return fields
     // Before the password, whose faults the page can ask for itself: so it can show everything at once.
-    if (!(await usernames.mayBeChosen(username))) return refuse('username_taken')
+    // One that is made from the address says nothing about others here: a free one is found when the account is created.
+    if (request.username !== undefined && !(await usernames.mayBeChosen(username))) return refuse('username_taken')
     const rejected = await passwords.refusalFor(request.password, person, client)
     if (rejected) return rejected
     const passwordHash = await passwords.hash(request.password, client)
     if (isRefused(passwordHash)) return passwordHash
 
+    const user = { email, username, name, passwordHash, fields }
+    if (invite !== undefined && found?.provesAddress && request.signIn)
+      return enterInvited(user, visit, { invite, agreedTerms })
+
     // The same rows are written for an email that has an account, but writing its mail may take a different time.
     const withheld = !(await mayMail())
-    const mailing = {
-      ...(invite !== undefined && { invite }),
-      earlier,
-      withheld,
-      applicationId,
-      agreedTerms: request.terms,
-    }
-    const registering = registrations.begin({ email, username, name, passwordHash, fields }, client, mailing)
+    const mailing = { ...(invite !== undefined && { invite }), earlier, withheld, applicationId, agreedTerms }
+    const registering = registrations.begin(user, client, mailing)
     return { browserToken: await atLeast(minResponseTime, registering) }
   }
 }

@@ -1,16 +1,20 @@
 import { Type } from 'typebox'
+import { ResetLink } from '../../contract/mailed-links.js'
 import { isRefused } from '../../contract/outcome.js'
-import { LinkToken, SendingApplication, TypedEmail, TypedPassword } from '../../contract/request-fields.js'
-import { Accepted, NoContent, ResetLink } from '../../contract/schemas.js'
+import { LinkToken, SendingApplication, TypedLogin, TypedPassword } from '../../contract/request-fields.js'
+import { Accepted, NoContent, SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
 import { named } from '../../domain/applications/application.js'
 import type { Applications } from '../../domain/applications/applications.js'
+import type { SignIns } from '../../domain/sign-in/sign-ins.js'
 import { atLeast, minResponseTime } from '../../http/at-least.js'
 import { clientOf } from '../../http/client.js'
+import type { Cookies } from '../../http/cookies/cookies.js'
+import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { Limits } from '../../http/limits/limits.js'
 import type { MailLimits } from '../../http/limits/mail-limits.js'
 import type { RecoveredAccounts } from '../../http/recovered-accounts.js'
-import { withHeaders } from '../../http/responses.js'
+import { sendEntry, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createResetPassword } from './reset-password.js'
@@ -33,7 +37,8 @@ const confirmRefusals = routeRefusals(
 const requestSchema = {
   tags: ['reset password'],
   summary: 'Request a password reset mail',
-  body: Type.Object({ email: TypedEmail, application: Type.Optional(SendingApplication) }),
+  description: 'Takes the email or the username of the account. The mail goes to the address of the account.',
+  body: Type.Object({ email: TypedLogin, application: Type.Optional(SendingApplication) }),
   response: { 202: Accepted, ...requestRefusals.responses },
 }
 const checkSchema = {
@@ -45,11 +50,16 @@ const checkSchema = {
 const confirmSchema = {
   tags: ['reset password'],
   summary: 'Choose a new password with the token from the mail; ends every session of the user',
+  description:
+    'With `signIn` the user is signed in, or goes on with what the sign-in still needs, as after a password. Otherwise, and if the account has changed meanwhile, the answer is 204.',
   body: Type.Object({
     token: LinkToken,
     password: TypedPassword,
+    signIn: Type.Optional(Type.Boolean()),
   }),
   response: {
+    200: withHeaders(SignedIn, { 'Set-Cookie': 'access_token, refresh_token and known_device' }),
+    202: withHeaders(SecondFactorNeeded, { 'Set-Cookie': 'challenge and known_device' }),
     204: withHeaders(NoContent, { 'Set-Cookie': 'known_device' }),
     ...confirmRefusals.responses,
   },
@@ -62,6 +72,9 @@ type Dependencies = {
   mailLimits: MailLimits
   countedRequests: CountedRequests
   applications: Pick<Applications, 'find'>
+  signIns: Pick<SignIns, 'byReset'>
+  cookies: Cookies
+  signInCookies: SignInCookies
 }
 
 export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
@@ -88,13 +101,19 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
     return { username: user.username, ...(application && { application: named(application) }) }
   })
 
-  const confirming = { schema: confirmSchema, onRequest: limits.confirm, onSend: countedRequests.refundSuccess }
+  const { signIns, cookies, signInCookies } = deps
+  const onRequest = limits.beforeSignIn.reset
+  const confirming = { schema: confirmSchema, onRequest, onSend: countedRequests.refundSuccess }
   server.post('/api/auth/reset-password/confirm', confirming, async (request, reply) => {
-    const { token, password } = request.body
+    const { token, password, signIn = false } = request.body
     const result = await resetPassword.confirm(token, password, clientOf(request))
     if (isRefused(result)) return confirmRefusals.sendRefusal(reply, result)
-    await recoveredAccounts.forgetLimits(result, request)
-    recoveredAccounts.rememberBrowser(result, request, reply)
-    return reply.status(204).send()
+    const { user, passwordHash } = result
+    await recoveredAccounts.forgetLimits(user, request)
+    const visit = recoveredAccounts.visitOf(user, request)
+    const entry = signIn ? await signIns.byReset(user, passwordHash, visit) : undefined
+    // A new session makes its browser known itself.
+    if (!entry || !('issued' in entry)) recoveredAccounts.rememberBrowser(user, request, reply)
+    return entry ? sendEntry(reply, { cookies, signInCookies }, entry) : reply.status(204).send()
   })
 }

@@ -26,11 +26,11 @@ export const createResetPassword = (deps: Dependencies) => {
   const { accountChanges, users, userChanges, passwords, oneTimeTokens, resetLinks, registrations, events } = deps
 
   /**
-   * Queues the mail if the email has an account or a registration that is not confirmed yet. The answer must not show
-   * which. `withheld`: no mail is sent. `application`: the id of the one that has sent the user here.
+   * Queues the mail if the email or the username has an account, or the email a registration that is not confirmed yet: a name
+   * belongs to a user only with the account. The answer must not show which. `withheld`: no mail is sent. `application`: the id of the one that has sent the user here.
    */
   const request = async ({ email, application }: Asked, client: Client, withheld: boolean) => {
-    const user = await users.findByEmail(email)
+    const user = await users.findByLogin(email)
     if (!user) return registrations.sendAgainToEmail(email, client, withheld)
     if (!(await resetLinks.send(user.id, client, { withheld, applicationId: application }))) return
     await events.record({ kind: 'reset_requested', userId: user.id }, client)
@@ -58,7 +58,7 @@ export const createResetPassword = (deps: Dependencies) => {
       await userChanges.proveEmail(sql, owner.id)
       return { changes: { password_reset: {} } }
     })
-    return isRefused(reset) ? refuse('invalid_link') : reset.user
+    return isRefused(reset) ? refuse('invalid_link') : { user: reset.user, passwordHash }
   }
 
   return { request, look, confirm }

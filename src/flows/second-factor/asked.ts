@@ -2,28 +2,43 @@ import { enrolmentMethods, type NextStep } from '../../contract/factors.js'
 import type { SecondFactorWaiting, TermsOfUse } from '../../contract/schemas.js'
 import type { TrustedDevices } from '../../domain/factors/trusted-devices.js'
 import type { Challenge } from '../../domain/sign-in/challenges.js'
+import type { Enrolments } from '../../domain/sign-in/enrolments.js'
 import type { LastAnswers } from '../../domain/sign-in/last-answers.js'
 import type { SignIns } from '../../domain/sign-in/sign-ins.js'
 
 type Dependencies = {
   signIns: Pick<SignIns, 'methodsOf'>
+  enrolments: Pick<Enrolments, 'missingOf'>
   lastAnswers: Pick<LastAnswers, 'fieldsOf'>
   termsOfUse: TermsOfUse | undefined
   trustedDevices: Pick<TrustedDevices, 'areOffered' | 'trustedFor'>
 }
 
 type Asked = Partial<Omit<SecondFactorWaiting, 'next' | 'expiresAt'>>
-const nothing = { methods: [], mailedCodeRequired: false, trustDevice: false, trustedFor: null }
+const nothing = {
+  methods: [],
+  mailedCodeRequired: false,
+  passwordRequired: false,
+  trustDevice: false,
+  trustedFor: null,
+}
 
 /** What the browser is told of a sign-in that waits. */
-export const createAsked = ({ signIns, lastAnswers, termsOfUse, trustedDevices }: Dependencies) => {
+export const createAsked = ({ signIns, enrolments, lastAnswers, termsOfUse, trustedDevices }: Dependencies) => {
   const steps: Record<NextStep, (challenge: Challenge) => Promise<Asked>> = {
     second_factor: async ({ userId }) => {
       const methods = await signIns.methodsOf(userId)
       const trustDevice = methods.includes('totp') && trustedDevices.areOffered
       return { methods, trustDevice, trustedFor: trustDevice ? trustedDevices.trustedFor : null }
     },
-    enrolment: async ({ mailProven }) => ({ methods: [...enrolmentMethods], mailedCodeRequired: !mailProven }),
+    enrolment: async (challenge) => {
+      const missing = await enrolments.missingOf(challenge)
+      return {
+        methods: [...enrolmentMethods],
+        mailedCodeRequired: missing === 'mailed code',
+        passwordRequired: missing === 'password',
+      }
+    },
     profile: async ({ userId }) => ({ fields: [...(await lastAnswers.fieldsOf(userId))] }),
     terms: async () => (termsOfUse ? { terms: termsOfUse } : {}),
   }

@@ -17,7 +17,7 @@ export const createOwnSessions = ({ accountChanges, sessions, sessionLookups }: 
   return {
     list: async ({ userId, sessionId }: SessionCaller): Promise<Session[]> => {
       const own = await sessionLookups.list(userId)
-      return own.map(({ id, ip, userAgent, createdAt, lastUsedAt, methods, provider, administers }) => ({
+      return own.map(({ id, ip, userAgent, createdAt, lastUsedAt, methods, provider, administers, application }) => ({
         id,
         ip,
         userAgent,
@@ -28,6 +28,7 @@ export const createOwnSessions = ({ accountChanges, sessions, sessionLookups }: 
         methods,
         provider,
         administers,
+        application,
       }))
     },
     /** A session that ended at another instance a moment ago ends no other one. */

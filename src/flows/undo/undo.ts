@@ -1,6 +1,6 @@
+import type { UndoState } from '../../contract/mailed-links.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { type ProviderId, providerLabel } from '../../contract/providers.js'
-import type { UndoState } from '../../contract/schemas.js'
 import type { UndoOf } from '../../contract/undo-tokens.js'
 import type { TakeBack } from '../../domain/accounts/take-back.js'
 import type { UndoPreview } from '../../domain/accounts/undo-preview.js'
@@ -37,6 +37,7 @@ export const createUndo = ({ undoPreview, takeBackAccount, passwords, providers 
         language: language === undefined || language === user.language ? null : language,
       },
       removes: { totp, recoveryCodes, passkeys, providers: found.providers.map(nameOf) },
+      keeps: { ...found.keeps, providers: found.keeps.providers.map(nameOf), name: user.name },
     }
     return state
   }

@@ -1,5 +1,7 @@
+import { languages } from '../../contract/languages.js'
 import { authorizationRequestLifetime } from '../../domain/authorization-requests/lifetime.js'
 import { knownDeviceLifetime, mostAccounts } from '../../domain/known-devices/known-devices.js'
+import { mailSignInLifetime } from '../../domain/mail-sign-ins/mail-sign-ins.js'
 import { ceremonyLifetime } from '../../domain/passkeys/ceremonies.js'
 import { attemptLifetime } from '../../domain/providers/attempt.js'
 import { pendingLinkLifetime } from '../../domain/providers/pending-link.js'
@@ -46,7 +48,11 @@ const table = {
   attempt_: { sameSite: 'Lax', lifetime: attemptLifetime, value: sealed, setBy: 'service' },
   // Ties the request of an application to the browser that began it. Every proxy removes what begins with `attempt_`.
   attempt_browser: { sameSite: 'Strict', lifetime: authorizationRequestLifetime, value: token, setBy: 'service' },
+  // Ties a sign-in by mail to the browser that asked for it. Every proxy removes it, as above.
+  attempt_mail: { sameSite: 'Strict', lifetime: mailSignInLifetime, value: token, setBy: 'service' },
   pending_link: { sameSite: 'Strict', lifetime: pendingLinkLifetime, value: sealed, setBy: 'service' },
+  // Lax, so that a link in a mail or of another site opens a page in it. It says nothing about the user.
+  latchkey_language: { sameSite: 'Lax', lifetime: 365 * days, value: new RegExp(`^(?:${languages.join('|')})$`), setBy: 'service' },
   latchkey_bounced: { sameSite: 'Lax', lifetime: 10 * seconds, value: /^1$/, setBy: 'proxy' },
   latchkey_redirects: { sameSite: 'Lax', lifetime: 10 * seconds, value: /^[1-3]$/, setBy: 'guard' },
 } as const satisfies Record<string, CookieRow>

@@ -4,8 +4,9 @@ import { mostAccounts } from '../../domain/known-devices/known-devices.js'
 import type { Visit } from '../../domain/sign-in/sign-ins.js'
 import { seconds } from '../../lib/durations.js'
 import type { Callers } from '../caller.js'
-import { clientOf } from '../client.js'
+import { clientOf, languageOf } from '../client.js'
 import type { Cookies } from './cookies.js'
+import { chosenLanguage } from './language-cookie.js'
 
 const tokenShape = /^[\w-]{43}$/
 
@@ -67,7 +68,8 @@ export const createSignInCookies = ({ cookies, callers, trustedFor = 0 }: Depend
       }
     },
     visitOf: (request: FastifyRequest): Visit => ({
-      client: clientOf(request),
+      // A provider sends the browser back by a navigation, whose header is the browser's and not the page's.
+      client: { ...clientOf(request), language: chosenLanguage(cookies, request) ?? languageOf(request) },
       trustedDevices: trustedIn(request),
       knownDevices: comesFromAnotherSite(request) ? undefined : knownIn(request),
       earlierSession: callers.refreshedSessionOf(request),

@@ -24,7 +24,7 @@ export const sessionOrClientNetwork = (callers: Callers, request: FastifyRequest
 }
 
 /** In front of each way to sign in: the hook of its limiter. */
-const hooksOfWays = (hooks: { login: LimitHook; general: LimitHook }) =>
+const hooksOfWays = (hooks: Record<(typeof waysToSignIn)[keyof HookOfWay]['limiter'], LimitHook>) =>
   Object.fromEntries(Object.entries(waysToSignIn).map(([way, { limiter }]) => [way, hooks[limiter]])) as HookOfWay
 
 export type Limits = ReturnType<typeof createLimits>
@@ -45,10 +45,11 @@ export const createLimits = (deps: Dependencies) => {
   const callerOrNetwork: Subject = (request) =>
     callers.peek(request) === undefined ? clientNetwork(request) : callersSession(request)
   const byNetwork = hook(limiters.general, clientNetwork)
+  const confirm = hook(limiters.confirm, clientNetwork)
 
   return {
     login: hook(limiters.login, clientNetwork),
-    confirm: hook(limiters.confirm, clientNetwork),
+    confirm,
     sensitive: hook(limiters.sensitive, clientNetwork),
     /** For routes without sign-in, by network: a token does not change what is counted. */
     byNetwork,
@@ -63,6 +64,6 @@ export const createLimits = (deps: Dependencies) => {
     logout: hook(limiters.logout, anySessionOrNetwork),
     /** For other programs: each key has its own count. */
     service: hook(limiters.service, (request) => `key:${request.serviceKey?.id}`),
-    beforeSignIn: hooksOfWays({ login: passwordGuesses.beforeName, general: byNetwork }),
+    beforeSignIn: hooksOfWays({ login: passwordGuesses.beforeName, general: byNetwork, confirm }),
   }
 }

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Application } from '../../domain/applications/application.js'
+import type { LimiterName } from '../../domain/limiters/limiters.js'
 import type { CountedRequests } from '../limits/counted-requests.js'
 import type { Server } from '../server.js'
 import type { ClientAuthentication, ClientNouns } from './client-authentication.js'
@@ -12,6 +13,8 @@ export type ClientRouteParts<Nouns extends ClientNouns> = {
   countedRequests: Pick<CountedRequests, 'refundSuccess'>
   /** Told of a request whose client was refused, with the status of the answer. */
   onClientRefused?: (form: Form, status: number) => void
+  /** What its handler counts in besides. */
+  countsIn?: readonly LimiterName[]
 }
 
 /** What a client sends that has authenticated. */
@@ -21,7 +24,7 @@ export type ClientRequest = { application: Application; form: Form; request: Fas
 export const addClientRoute = <Nouns extends ClientNouns>(
   server: Server,
   url: string,
-  { protocolDoor, clientAuthentication, countedRequests, onClientRefused }: ClientRouteParts<Nouns>,
+  { protocolDoor, clientAuthentication, countedRequests, onClientRefused, countsIn = [] }: ClientRouteParts<Nouns>,
   answer: (nouns: Nouns, sent: ClientRequest) => Promise<FastifyReply>,
 ) => {
   protocolDoor.answerPreflights(server, url)
@@ -36,7 +39,7 @@ export const addClientRoute = <Nouns extends ClientNouns>(
     method: 'POST',
     url,
     schema: { hide: true },
-    config: { countsIn: ['login', 'application'] },
+    config: { countsIn: ['login', 'application', ...countsIn] },
     onSend: [...onSend, countedRequests.refundSuccess],
     handler,
   })

@@ -2,15 +2,20 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import type { RefusalCode } from '../../contract/refusals.js'
 
-/** The words of RFC 6749 (5.2), RFC 6750 (3.1) and RFC 7009 (2.2.1). */
+/** The words of RFC 6749 (5.2), RFC 6750 (3.1), RFC 7009 (2.2.1) and RFC 8628 (3.5). */
 export type ProtocolErrorCode =
   | 'invalid_request'
   | 'invalid_client'
   | 'invalid_grant'
   | 'invalid_scope'
+  | 'unauthorized_client'
   | 'unsupported_grant_type'
   | 'invalid_token'
   | 'insufficient_scope'
+  | 'authorization_pending'
+  | 'slow_down'
+  | 'access_denied'
+  | 'expired_token'
   | 'temporarily_unavailable'
   | 'server_error'
 

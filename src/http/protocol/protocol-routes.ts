@@ -10,6 +10,8 @@ type SentBy = 'program' | 'navigation'
 export const protocolRoutes: Readonly<Record<string, SentBy>> = {
   'POST /api/auth/token': 'program',
   'OPTIONS /api/auth/token': 'program',
+  'POST /api/auth/device': 'program',
+  'OPTIONS /api/auth/device': 'program',
   'POST /api/auth/revoke': 'program',
   'OPTIONS /api/auth/revoke': 'program',
   'GET /api/auth/userinfo': 'program',

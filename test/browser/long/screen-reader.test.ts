@@ -62,7 +62,7 @@ it('tells a user who sees nothing what is missing, what was saved, and what a bu
     await press('Sign out everywhere')
   })
   await hear(['Your changes are saved.'], async (attempt) => {
-    await press('Change name, username or language')
+    await press('Change name or username')
     await fill('name', `Ada ${attempt}`)
     await page.keyboard.press('Enter')
   })

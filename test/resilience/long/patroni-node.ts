@@ -1,6 +1,6 @@
 import { chown, readFile, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { unprivilegedAccount } from '../../support/servers/postgres.js'
+import { join } from 'node:path'
+import { postgresFolder, unprivilegedAccount } from '../../support/servers/postgres.js'
 import { childrenOf, sendSignal } from '../../support/servers/processes.js'
 import { testProgram } from '../../support/servers/programs.js'
 import { freePort, ownFolder, startServer } from '../../support/servers/server.js'
@@ -37,7 +37,7 @@ const configurationOf = ({ name, etcd, folder, port, control }: Place) => ({
     listen: `127.0.0.1:${port}`,
     connect_address: `127.0.0.1:${port}`,
     data_dir: join(folder, 'data'),
-    bin_dir: dirname(testProgram('initdb')),
+    bin_dir: postgresFolder(),
     pgpass: join(folder, 'pgpass'),
     authentication: { superuser: { username: 'postgres' }, replication: { username: 'replicator' } },
     pg_hba: ['host all all 127.0.0.1/32 trust', 'host replication all 127.0.0.1/32 trust'],

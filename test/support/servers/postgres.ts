@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { realpathSync } from 'node:fs'
 import { chown, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -27,9 +28,12 @@ const testSettings = {
   listen_addresses: '127.0.0.1',
 }
 
+/** Where all programs of PostgreSQL are: a folder of the PATH may have a link to `initdb` alone. */
+export const postgresFolder = () => dirname(realpathSync(testProgram('initdb')))
+
 /** A PostgreSQL server of its own, on a free port, in a temporary folder. Every user of this machine may connect. */
 export const startPostgres = async ({ settings = {}, standby }: PostgresOptions = {}): Promise<PostgresServer> => {
-  const programs = dirname(testProgram('initdb'))
+  const programs = postgresFolder()
   const { account, folder, data, asAccount } = await prepareFolder()
   const template = process.env.TEST_POSTGRES_TEMPLATE
 

@@ -144,6 +144,8 @@ export const admin: Words['admin'] = {
         'Für „{subject}“ wurden zu viele falsche Passwörter eingegeben. Unbekannte Browser werden abgelehnt bis {until}; schon benutzte Browser funktionieren weiter.',
       wrong_passwords_in_browser:
         'In einem schon benutzten Browser wurden zu viele falsche Passwörter eingegeben. Er wird abgelehnt bis {until}. Ein neues Passwort hilft sofort.',
+      mails_to_sign_in:
+        'An {subject} wurden so viele E-Mails zum Anmelden geschickt wie möglich. Neue Browser bekommen keine bis {until}; schon benutzte Browser haben eigene.',
       network_limit:
         'Aus dem Netz {subject} kamen zu viele Versuche. Es wird abgelehnt bis {until}; andere Netze, etwa das eines Telefons, funktionieren weiter. Die Beschränkung zählt alle in diesem Netz: Aufheben kann sie nur der Betrieb (latchkey limits clear --network {subject}).',
       limits_unknown: 'Ob es zu viele Versuche gab, lässt sich gerade nicht sagen, weil die Zähler nicht lesbar sind.',

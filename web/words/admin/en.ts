@@ -156,6 +156,8 @@ export const admin = {
         'Too many wrong passwords were entered for “{subject}”. Unknown browsers are refused until {until}; browsers that were used before still work.',
       wrong_passwords_in_browser:
         'Too many wrong passwords were entered in one of the user’s own browsers. It is refused until {until}. A new password helps at once.',
+      mails_to_sign_in:
+        'As many emails to sign in as possible were sent to {subject}. New browsers get none until {until}; browsers that were used before have their own.',
       network_limit:
         'Too many attempts came from the network {subject}. It is refused until {until}; other networks, such as that of a phone, still work. The limit counts everyone in the network: only the operator can clear it (latchkey limits clear --network {subject}).',
       limits_unknown:

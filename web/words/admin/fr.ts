@@ -145,6 +145,8 @@ export const admin: Words['admin'] = {
         'Trop de mots de passe erronés ont été saisis pour « {subject} ». Les navigateurs inconnus sont refusés jusqu’au {until} ; ceux qui ont déjà servi fonctionnent toujours.',
       wrong_passwords_in_browser:
         'Trop de mots de passe erronés ont été saisis dans un navigateur de l’utilisateur. Il est refusé jusqu’au {until}. Un nouveau mot de passe aide aussitôt.',
+      mails_to_sign_in:
+        'Le nombre maximal d’e-mails de connexion a été envoyé à {subject}. Les nouveaux navigateurs n’en reçoivent pas jusqu’au {until} ; ceux qui ont déjà servi ont les leurs.',
       network_limit:
         'Trop de tentatives sont venues du réseau {subject}. Il est refusé jusqu’au {until} ; les autres réseaux, par exemple celui d’un téléphone, fonctionnent toujours. La limite compte tout le monde dans ce réseau : seul l’exploitant peut la lever (latchkey limits clear --network {subject}).',
       limits_unknown:

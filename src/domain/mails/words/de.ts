@@ -1,11 +1,9 @@
 import type { MailWords } from '../letters.js'
 
-/** "innerhalb von" asks for the dative. */
-const afterWithin = (span: string) => span.replace(/Tage$/, 'Tagen')
-
 export const de: MailWords = {
   labels: {
     login: 'Anmelden',
+    mailLogin: 'Anmelden',
     forgotPassword: 'Neues Passwort wählen',
     resetPassword: 'Neues Passwort wählen',
     setPassword: 'Passwort festlegen',
@@ -26,16 +24,19 @@ export const de: MailWords = {
     device: '{browser} unter {system}',
     onAppleDevice: '{browser} auf dem {system}',
   },
+  links: { terms: 'Nutzungsbedingungen', privacy: 'Datenschutz', imprint: 'Impressum', support: 'Hilfe' },
   byOperator: (productName, time) => `Das hat die Administration von ${productName} getan. Zeit: ${time}.`,
   byClient: (device, ip, time) => `Gerät: ${device}. IP-Adresse: ${ip}. Zeit: ${time}.`,
+  byVisitor: (device, time) => `Browser: ${device}. Zeit: ${time}.`,
   renamed: (formerUsername, username) => `${formerUsername} (jetzt ${username})`,
+  help: 'So erreichen Sie die Administration:',
   undo: (undoFor) =>
-    `Wenn Sie das nicht waren, holen Sie sich das Konto hier zurück, innerhalb von ${afterWithin(undoFor)}. Was in den letzten Tagen hinzugefügt wurde, wird entfernt, alle Geräte werden abgemeldet, und Sie wählen ein neues Passwort:`,
+    `Wenn Sie das nicht waren, holen Sie sich das Konto hier zurück (das geht ${undoFor} lang). Was in den letzten Tagen hinzugefügt wurde, wird entfernt, alle Geräte werden abgemeldet, und Sie wählen ein neues Passwort:`,
 
   letters: {
     'verify-email': ({ productName, code, validFor }) => ({
       subject: `Bestätigen Sie Ihre E-Mail-Adresse für ${productName}`,
-      opening: `Willkommen bei ${productName}. Um die Registrierung abzuschließen, öffnen Sie diesen Link und bestätigen Sie dort Ihre Adresse:`,
+      opening: `Willkommen bei ${productName}. Um die Registrierung abzuschließen, bestätigen Sie hier diese Adresse:`,
       codeLead:
         code === undefined
           ? 'Alle fünf Versuche für den Code sind aufgebraucht. Deshalb enthält diese E-Mail nur den Link.'
@@ -58,7 +59,7 @@ export const de: MailWords = {
     }),
     invitation: ({ productName, validFor }) => ({
       subject: `Einladung zu ${productName}`,
-      opening: `Sie sind eingeladen, bei ${productName} ein Konto anzulegen. Öffnen Sie dazu diesen Link:`,
+      opening: `Die Administration von ${productName} lädt Sie ein, dort ein Konto anzulegen. Das können Sie hier tun:`,
       closing: `Die Einladung gilt nur für diese Adresse. Sie kann einmal verwendet werden und ist ${validFor} gültig. Wenn Sie kein Konto möchten, können Sie diese E-Mail ignorieren.`,
     }),
     'reset-password': ({ productName, validFor, hasPassword }) => ({
@@ -96,6 +97,24 @@ export const de: MailWords = {
       subject: `Ihr Code für ${productName}`,
       opening: `Sie melden sich gerade als ${username} bei ${productName} an. Für dieses Konto muss noch ein zweiter Schritt eingerichtet werden. Geben Sie diesen Code auf der Seite ein, die danach fragt:`,
       closing: `Der Code ist ${validFor} gültig. Geben Sie ihn an niemanden weiter. Wenn Sie sich gerade nicht anmelden, kennt vielleicht jemand anderes Ihr Passwort. Wählen Sie dann sofort ein neues:`,
+    }),
+    'mail-sign-in': ({ productName, username, validFor }) => ({
+      subject: `Ihr Code zum Anmelden bei ${productName}`,
+      opening: `Geben Sie diesen Code in dem Fenster ein, in dem Sie sich als ${username} bei ${productName} anmelden:`,
+      linkLead: 'Oder öffnen Sie diesen Link, im selben Browser:',
+      closing: `Beide funktionieren einmal, ${validFor} lang, und nur in dem Browser, der sie angefordert hat. Niemand wird Sie nach diesem Code fragen, auch wir nicht: Geben Sie ihn nicht weiter. Wenn Sie sich gerade nicht anmelden, können Sie diese E-Mail ignorieren.`,
+    }),
+    'mail-sign-up': ({ productName, validFor }) => ({
+      subject: `Ihr Code für ${productName}`,
+      opening: `Mit dieser Adresse gibt es bei ${productName} noch kein Konto. Um eines anzulegen, geben Sie diesen Code in dem Fenster ein, in dem Sie begonnen haben:`,
+      linkLead: 'Oder öffnen Sie diesen Link, im selben Browser:',
+      closing: `Beide funktionieren einmal, ${validFor} lang, und nur in dem Browser, der sie angefordert hat. Niemand wird Sie nach diesem Code fragen, auch wir nicht: Geben Sie ihn nicht weiter. Wenn Sie das nicht angefordert haben, können Sie diese E-Mail ignorieren. Es wird kein Konto angelegt.`,
+    }),
+    'no-mail-sign-in': ({ productName }) => ({
+      subject: `Mit dieser Adresse können Sie sich bei ${productName} nicht anmelden`,
+      happened: `Jemand, vielleicht Sie, wollte sich mit dieser Adresse bei ${productName} anmelden. Mit ihr kann kein Konto benutzt und keines angelegt werden.`,
+      advice:
+        'Wenn Sie das waren, versuchen Sie es mit einer anderen Adresse, oder fragen Sie die Administration. Wenn nicht, brauchen Sie nichts zu tun.',
     }),
     'new-device': ({ productName, username }) => ({
       subject: `Neue Anmeldung bei ${productName}`,
@@ -201,8 +220,10 @@ export const de: MailWords = {
     }),
     'confirm-email': ({ productName, validFor }) => ({
       subject: `Bestätigen Sie Ihre neue E-Mail-Adresse für ${productName}`,
-      opening: `Diese Adresse wurde als neue E-Mail-Adresse eines Kontos bei ${productName} eingegeben. Öffnen Sie diesen Link und bestätigen Sie dort die Adresse:`,
-      closing: `Der Link ist ${validFor} gültig. Wenn Sie das nicht waren, können Sie diese E-Mail ignorieren. Es ändert sich nichts.`,
+      opening: `Diese Adresse wurde als neue E-Mail-Adresse eines Kontos bei ${productName} eingegeben. Bestätigen Sie sie hier:`,
+      codeLead:
+        'Oder geben Sie diesen Code auf der Kontoseite ein, auf der Sie die Änderung begonnen haben. Sie haben fünf Versuche:',
+      closing: `Link und Code sind ${validFor} gültig. Wenn Sie das nicht waren, können Sie diese E-Mail ignorieren. Es ändert sich nichts.`,
     }),
     'email-taken': ({ productName }) => ({
       subject: `Diese Adresse wird bei ${productName} bereits verwendet`,
@@ -213,12 +234,12 @@ export const de: MailWords = {
     'email-change-asked': ({ productName, username, newEmail, undoFor }) => ({
       subject: `Ihre E-Mail-Adresse bei ${productName} soll geändert werden`,
       happened: `Für Ihr Konto ${username} bei ${productName} wurde eine neue E-Mail-Adresse eingegeben: ${newEmail}. Sie ersetzt diese Adresse, sobald sie bestätigt ist.`,
-      advice: `Wenn Sie das waren, brauchen Sie nichts zu tun. Wenn nicht, hat jemand anderes Zugriff auf Ihr Konto. Holen Sie sich das Konto hier zurück, innerhalb von ${afterWithin(undoFor)}. Was in den letzten Tagen hinzugefügt wurde, wird entfernt, alle Geräte werden abgemeldet, und Sie wählen ein neues Passwort:`,
+      advice: `Wenn Sie das waren, brauchen Sie nichts zu tun. Wenn nicht, hat jemand anderes Zugriff auf Ihr Konto. Holen Sie sich das Konto hier zurück (das geht ${undoFor} lang). Was in den letzten Tagen hinzugefügt wurde, wird entfernt, alle Geräte werden abgemeldet, und Sie wählen ein neues Passwort:`,
     }),
     'email-changed': ({ productName, username, newEmail, undoFor }) => ({
       subject: `Ihre E-Mail-Adresse bei ${productName} wurde geändert`,
       happened: `Die E-Mail-Adresse Ihres Kontos ${username} bei ${productName} wurde gerade in ${newEmail} geändert. Die Adresse, an der Sie diese Nachricht lesen, wird dafür nicht mehr verwendet.`,
-      advice: `Wenn Sie das nicht waren, holen Sie sich das Konto hier zurück, innerhalb von ${afterWithin(undoFor)}. Dann gilt wieder diese Adresse, was in den letzten Tagen hinzugefügt wurde, wird entfernt, alle Geräte werden abgemeldet, und Sie wählen ein neues Passwort:`,
+      advice: `Wenn Sie das nicht waren, holen Sie sich das Konto hier zurück (das geht ${undoFor} lang). Dann gilt wieder diese Adresse, was in den letzten Tagen hinzugefügt wurde, wird entfernt, alle Geräte werden abgemeldet, und Sie wählen ein neues Passwort:`,
     }),
     'account-restored': ({ productName, username, byOperator, validFor = '' }) => ({
       subject: `Ihr Konto bei ${productName} gehört wieder Ihnen`,

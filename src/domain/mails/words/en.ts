@@ -4,6 +4,7 @@ import type { MailWords } from '../letters.js'
 export const en: MailWords = {
   labels: {
     login: 'Sign in',
+    mailLogin: 'Sign in',
     forgotPassword: 'Choose a new password',
     resetPassword: 'Choose a new password',
     setPassword: 'Set a password',
@@ -20,16 +21,19 @@ export const en: MailWords = {
     last: (productName) => `This is the last email about your account at ${productName}.`,
   },
   devices: englishDevices,
+  links: { terms: 'Terms', privacy: 'Privacy', imprint: 'Legal notice', support: 'Help' },
   byOperator: (productName, time) => `An administrator of ${productName} did this. Time: ${time}.`,
   byClient: (device, ip, time) => `Device: ${device}. IP address: ${ip}. Time: ${time}.`,
+  byVisitor: (device, time) => `Browser: ${device}. Time: ${time}.`,
   renamed: (formerUsername, username) => `${formerUsername} (now ${username})`,
+  help: 'This is how you reach the administrator:',
   undo: (undoFor) =>
     `If this was not you, take your account back here, within ${undoFor}. What was added to it in the last days is removed, all devices are signed out, and you choose a new password:`,
 
   letters: {
     'verify-email': ({ productName, code, validFor }) => ({
       subject: `Confirm your email for ${productName}`,
-      opening: `Welcome to ${productName}. To finish your registration, open this link and press the button there:`,
+      opening: `Welcome to ${productName}. To finish your registration, confirm this address here:`,
       codeLead:
         code === undefined
           ? 'All five attempts to enter the code are used up, so this email has only the link.'
@@ -51,7 +55,7 @@ export const en: MailWords = {
     }),
     invitation: ({ productName, validFor }) => ({
       subject: `You are invited to ${productName}`,
-      opening: `You are invited to create an account at ${productName}. Open this link to do so:`,
+      opening: `An administrator of ${productName} has invited you to create an account there. You can do that here:`,
       closing: `The invitation is for this address only. It works once, for ${validFor}. If you do not want an account, you can ignore this email.`,
     }),
     'reset-password': ({ productName, validFor, hasPassword }) => ({
@@ -86,6 +90,24 @@ export const en: MailWords = {
       subject: `Your code for ${productName}`,
       opening: `You are signing in to ${productName} as ${username}, and a second step has to be set up for this account. Enter this code on the page that asks for it:`,
       closing: `The code works for ${validFor}. Do not give it to anyone. If you are not signing in, someone else may know your password. Choose a new one now:`,
+    }),
+    'mail-sign-in': ({ productName, username, validFor }) => ({
+      subject: `Your code to sign in to ${productName}`,
+      opening: `Enter this code in the window where you are signing in to ${productName} as ${username}:`,
+      linkLead: 'Or open this link, in the same browser:',
+      closing: `Both work once, for ${validFor}, and only in the browser that asked for them. No one will ever ask you for this code, not even us: do not give it to anyone. If you are not signing in, you can ignore this email.`,
+    }),
+    'mail-sign-up': ({ productName, validFor }) => ({
+      subject: `Your code for ${productName}`,
+      opening: `This address has no account at ${productName} yet. To create one, enter this code in the window where you started:`,
+      linkLead: 'Or open this link, in the same browser:',
+      closing: `Both work once, for ${validFor}, and only in the browser that asked for them. No one will ever ask you for this code, not even us: do not give it to anyone. If you did not ask for this, you can ignore this email. No account will be created.`,
+    }),
+    'no-mail-sign-in': ({ productName }) => ({
+      subject: `You cannot sign in to ${productName} with this address`,
+      happened: `Someone, perhaps you, wanted to sign in to ${productName} with this address. No account can be used with it, and none can be created with it.`,
+      advice:
+        'If this was you, try another address of yours, or ask the administrator. If not, you do not need to do anything.',
     }),
     'new-device': ({ productName, username }) => ({
       subject: `New sign-in to ${productName}`,
@@ -188,8 +210,9 @@ export const en: MailWords = {
     }),
     'confirm-email': ({ productName, validFor }) => ({
       subject: `Confirm your new email address for ${productName}`,
-      opening: `This address was entered as the new email address of an account at ${productName}. Open this link and press the button there:`,
-      closing: `The link works for ${validFor}. If you did not ask for this, you can ignore this email. Nothing changes.`,
+      opening: `This address was entered as the new email address of an account at ${productName}. Confirm it here:`,
+      codeLead: 'Or enter this code on the account page where you asked for the change. You have five attempts:',
+      closing: `Both work for ${validFor}. If you did not ask for this, you can ignore this email. Nothing changes.`,
     }),
     'email-taken': ({ productName }) => ({
       subject: `This address is already used at ${productName}`,

@@ -3,6 +3,7 @@ import type { MailWords } from '../letters.js'
 export const fr: MailWords = {
   labels: {
     login: 'Se connecter',
+    mailLogin: 'Se connecter',
     forgotPassword: 'Choisir un nouveau mot de passe',
     resetPassword: 'Choisir un nouveau mot de passe',
     setPassword: 'Définir un mot de passe',
@@ -23,16 +24,19 @@ export const fr: MailWords = {
     device: '{browser} sur {system}',
     onAppleDevice: '{browser} sur {system}',
   },
+  links: { terms: 'Conditions', privacy: 'Confidentialité', imprint: 'Mentions légales', support: 'Aide' },
   byOperator: (productName, time) => `Un administrateur de ${productName} l’a fait. Date : ${time}.`,
   byClient: (device, ip, time) => `Appareil : ${device}. Adresse IP : ${ip}. Date : ${time}.`,
+  byVisitor: (device, time) => `Navigateur : ${device}. Date : ${time}.`,
   renamed: (formerUsername, username) => `${formerUsername} (maintenant ${username})`,
+  help: 'Pour joindre l’administrateur :',
   undo: (undoFor) =>
     `Si ce n’était pas vous, reprenez votre compte ici, dans un délai de ${undoFor}. Ce qui y a été ajouté ces derniers jours sera supprimé, tous les appareils seront déconnectés, et vous choisirez un nouveau mot de passe :`,
 
   letters: {
     'verify-email': ({ productName, code, validFor }) => ({
       subject: `Confirmez votre adresse e-mail pour ${productName}`,
-      opening: `Bienvenue sur ${productName}. Pour terminer votre inscription, ouvrez ce lien, puis confirmez-y votre adresse :`,
+      opening: `Bienvenue sur ${productName}. Pour terminer votre inscription, confirmez cette adresse ici :`,
       codeLead:
         code === undefined
           ? 'Les cinq essais pour le code sont épuisés. Cet e-mail ne contient donc que le lien.'
@@ -54,7 +58,7 @@ export const fr: MailWords = {
     }),
     invitation: ({ productName, validFor }) => ({
       subject: `Votre invitation à ${productName}`,
-      opening: `Vous avez une invitation pour créer un compte sur ${productName}. Pour l’utiliser, ouvrez ce lien :`,
+      opening: `Un administrateur de ${productName} vous invite à y créer un compte. Vous pouvez le faire ici :`,
       closing: `L’invitation est réservée à cette adresse. Elle ne sert qu’une fois et reste valable ${validFor}. Si vous ne souhaitez pas de compte, vous pouvez ignorer cet e-mail.`,
     }),
     'reset-password': ({ productName, validFor, hasPassword }) => ({
@@ -92,6 +96,24 @@ export const fr: MailWords = {
       subject: `Votre code pour ${productName}`,
       opening: `Vous êtes en train de vous connecter à ${productName} en tant que ${username}, et une deuxième étape doit être configurée pour ce compte. Saisissez ce code sur la page qui le demande :`,
       closing: `Ce code reste valable ${validFor}. Ne le donnez à personne. Si vous n’êtes pas en train de vous connecter, quelqu’un d’autre connaît peut-être votre mot de passe. Choisissez-en un nouveau dès maintenant :`,
+    }),
+    'mail-sign-in': ({ productName, username, validFor }) => ({
+      subject: `Votre code de connexion à ${productName}`,
+      opening: `Saisissez ce code dans la fenêtre où vous vous connectez à ${productName} en tant que ${username} :`,
+      linkLead: 'Ou ouvrez ce lien, dans le même navigateur :',
+      closing: `Les deux fonctionnent une seule fois, pendant ${validFor}, et seulement dans le navigateur qui les a demandés. Personne ne vous demandera jamais ce code, pas même nous : ne le donnez à personne. Si vous n’êtes pas en train de vous connecter, vous pouvez ignorer cet e-mail.`,
+    }),
+    'mail-sign-up': ({ productName, validFor }) => ({
+      subject: `Votre code pour ${productName}`,
+      opening: `Cette adresse n’a pas encore de compte sur ${productName}. Pour en créer un, saisissez ce code dans la fenêtre où vous avez commencé :`,
+      linkLead: 'Ou ouvrez ce lien, dans le même navigateur :',
+      closing: `Les deux fonctionnent une seule fois, pendant ${validFor}, et seulement dans le navigateur qui les a demandés. Personne ne vous demandera jamais ce code, pas même nous : ne le donnez à personne. Si cette demande ne vient pas de vous, vous pouvez ignorer cet e-mail. Aucun compte ne sera créé.`,
+    }),
+    'no-mail-sign-in': ({ productName }) => ({
+      subject: `Vous ne pouvez pas vous connecter à ${productName} avec cette adresse`,
+      happened: `Quelqu’un, peut-être vous, a voulu se connecter à ${productName} avec cette adresse. Aucun compte ne peut être utilisé ni créé avec elle.`,
+      advice:
+        'Si c’était vous, essayez une autre de vos adresses, ou adressez-vous à l’administrateur. Sinon, vous n’avez rien à faire.',
     }),
     'new-device': ({ productName, username }) => ({
       subject: `Nouvelle connexion à ${productName}`,
@@ -197,8 +219,10 @@ export const fr: MailWords = {
     }),
     'confirm-email': ({ productName, validFor }) => ({
       subject: `Confirmez votre nouvelle adresse e-mail pour ${productName}`,
-      opening: `Cette adresse a été saisie comme nouvelle adresse e-mail d’un compte sur ${productName}. Ouvrez ce lien, puis confirmez-y l’adresse :`,
-      closing: `Ce lien reste valable ${validFor}. Si cette demande ne vient pas de vous, vous pouvez ignorer cet e-mail. Rien ne changera.`,
+      opening: `Cette adresse a été saisie comme nouvelle adresse e-mail d’un compte sur ${productName}. Confirmez-la ici :`,
+      codeLead:
+        'Ou saisissez ce code sur la page du compte où vous avez demandé la modification. Vous avez cinq essais :',
+      closing: `Le lien et le code restent valables ${validFor}. Si cette demande ne vient pas de vous, vous pouvez ignorer cet e-mail. Rien ne changera.`,
     }),
     'email-taken': ({ productName }) => ({
       subject: `Cette adresse est déjà utilisée sur ${productName}`,

@@ -8,28 +8,28 @@ import { useSettings, useWords } from '../hooks/settings.js'
 import { fullDate } from '../words/dates.js'
 import { useProblems, usernameRefusals } from '../words/refusals.js'
 import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
-import { changesOf, editableFieldsInOrder, useFieldWords } from './editable-fields.js'
+import { changesOf, editableFields, type FieldName, useFieldWords } from './editable-fields.js'
 
-const fields = { ...usernameRefusals, too_many_usernames: 'username' }
+const refusedFields = { ...usernameRefusals, too_many_usernames: 'username' }
 
-type Props = { account: Account; onDone: () => void }
+type Props = { names: readonly FieldName[]; account: Account; onDone: () => void }
 
-const useChanges = ({ account, onDone }: Props) => {
+const useChanges = ({ names, account, onDone }: Props) => {
   const words = useWords('account-life')
   const refusals = useWords('refusals')
   const actions = useDashboardActions()
   const { locale } = useSettings()
   const dateOf = ({ freeFrom = '' }: Refusal) => ({ date: freeFrom && fullDate(freeFrom, locale) })
-  const problemsOf = useFormRefusal(useProblems(fields, dateOf))
+  const problemsOf = useFormRefusal(useProblems(refusedFields, dateOf))
 
   const check = async ({ username = '' }: Values, invalid: FieldProblems): Promise<FieldProblems> => {
-    const isUnchanged = username.trim() === account.username
+    const isUnchanged = !names.includes('username') || username.trim() === account.username
     const code = invalid.username || isUnchanged ? undefined : chosenUsernameRefusal(normalizedUsername(username))
     return code ? { ...invalid, username: [refusals[code]] } : invalid
   }
 
   const submit = async (values: Values): Promise<Problems | undefined> => {
-    const changes = changesOf(values, account)
+    const changes = changesOf(names, values, account)
     if (Object.keys(changes).length === 0) return { notice: words.nothingChanged }
     const answer = await actions.withFreshSignIn(() => client.changeAccount(changes))
     if (answer.refused) return problemsOf(answer)
@@ -42,16 +42,18 @@ const useChanges = ({ account, onDone }: Props) => {
   return { check, submit }
 }
 
-export const EditNames = (props: Props) => {
-  const { account, onDone } = props
+/** Some of what users write about themselves. */
+export const EditFields = (props: Props) => {
+  const { names, account, onDone } = props
   const words = useFieldWords()
   const { check, submit } = useChanges(props)
   return (
     <>
       <Form submitLabel={words.account.save} check={check} onSubmit={submit}>
-        {editableFieldsInOrder.map(([name, { Input }], place) => (
-          <Input key={name} account={account} words={words} focused={place === 0} />
-        ))}
+        {names.map((name, place) => {
+          const { Input } = editableFields[name]
+          return <Input key={name} account={account} words={words} focused={place === 0} />
+        })}
       </Form>
       <Button look="quiet" onPress={onDone}>
         {words.dashboard.cancel}

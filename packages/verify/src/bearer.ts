@@ -1,0 +1,39 @@
+import { type Answer, jsonAnswer } from './answers.js'
+import { type ApplicationTokenOptions, createApplicationTokens } from './application-tokens.js'
+import { headerOf } from './cookies.js'
+import type { BearerCheck, Incoming } from './guard.js'
+import type { Verification, Verifier } from './verifier.js'
+
+export type { ApplicationTokenOptions } from './application-tokens.js'
+export type { BearerCheck } from './guard.js'
+
+/** RFC 6750, 2.1. Of two headers, which a framework joins with a comma, neither counts. */
+const shape = /^Bearer +([\w.~+/-]+=*)$/i
+
+/** A header of another scheme, such as Basic, is not for us. */
+const tokenIn = (request: Incoming) => {
+  const header = headerOf(request, 'authorization')
+  if (header === undefined || !/^Bearer(?: |$)/i.test(header)) return undefined
+  return shape.exec(header)?.[1] ?? ''
+}
+
+const refused: Answer = jsonAnswer('not_authenticated', { 'www-authenticate': 'Bearer error="invalid_token"' })
+
+const checkWith =
+  (verify: (token: string, verifier: Verifier) => Promise<Verification>): BearerCheck =>
+  async (request, verifier) => {
+    const token = tokenIn(request)
+    if (token === undefined) return undefined
+    const verified = await verify(token, verifier)
+    if (verified.ok) return verified
+    return { answer: verified.code === 'unavailable' ? jsonAnswer('unavailable') : refused }
+  }
+
+/** Access tokens of Latchkey, as browsers have them in a cookie. */
+export const accessTokens = () => checkWith((token, verifier) => verifier.verifyToken(token))
+
+/** Access tokens that native applications got for their users, such as a command-line program by the device flow. */
+export const applicationTokens = (options: ApplicationTokenOptions) => {
+  const check = createApplicationTokens(options)
+  return checkWith(check)
+}

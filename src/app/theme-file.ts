@@ -1,0 +1,86 @@
+import { isColour } from '../lib/contrast.js'
+import { contrastFaults } from '../lib/contrast-rules.js'
+import { type Design, designOf, type Theme } from '../lib/design.js'
+import { colours, fonts, radii } from '../lib/design-tokens.js'
+import { faultAt, listAt, numberAt, objectAt } from '../lib/json-places.js'
+import { readOperatorFile } from './operator-file.js'
+
+const { shadow: _, ...plainColours } = colours.light
+const colourNames = ['accent', ...Object.keys(plainColours)]
+const schemes = ['light', 'dark'] as const
+
+const colourAt = (value: unknown, place: string) =>
+  typeof value === 'string' && isColour(value)
+    ? value.toLowerCase()
+    : faultAt(`${place} must be a colour such as #2f6fed`)
+
+/** Families that the browser chooses: these are words of CSS, and not names in quotation marks. */
+const generic = [
+  'system-ui',
+  'sans-serif',
+  'serif',
+  'monospace',
+  'ui-sans-serif',
+  'ui-serif',
+  'ui-monospace',
+  'ui-rounded',
+]
+
+/** A name is written in quotation marks into style sheets and attributes, so it has nothing that could end either. */
+const familyAt = (value: unknown, place: string) => {
+  if (typeof value !== 'string' || !/^[\p{L}\p{N}-][\p{L}\p{N} _-]{0,63}$/u.test(value))
+    return faultAt(`${place} must be the name of a font: 1 to 64 letters, digits, spaces, hyphens and underscores`)
+  return generic.includes(value) ? value : `'${value}'`
+}
+
+const fontAt = (value: unknown, place: string) => {
+  const families = listAt(value, place, 10).map((family, at) => familyAt(family, `${place}[${at}]`))
+  return generic.includes(families.at(-1) ?? '')
+    ? families.join(',')
+    : faultAt(`${place} must end with one of ${generic.join(', ')}, for devices that have none of the fonts`)
+}
+
+const eachAt = <Value>(
+  value: unknown,
+  place: string,
+  keys: readonly string[],
+  read: (value: unknown, place: string) => Value,
+) =>
+  Object.fromEntries(
+    Object.entries(objectAt(value, place, keys)).map(([key, each]) => [key, read(each, `${place}.${key}`)]),
+  )
+
+const themeIn = (value: unknown): Theme => {
+  const given = objectAt(value, 'the file', [...schemes, 'radii', 'fonts'])
+  return {
+    light: eachAt(given.light ?? {}, 'light', colourNames, colourAt),
+    dark: eachAt(given.dark ?? {}, 'dark', colourNames, colourAt),
+    radii: eachAt(given.radii ?? {}, 'radii', Object.keys(radii), (radius, place) => numberAt(radius, place, 0, 32)),
+    fonts: eachAt(given.fonts ?? {}, 'fonts', Object.keys(fonts), fontAt),
+  }
+}
+
+const checkContrast = (design: Design) => {
+  for (const scheme of schemes)
+    for (const { colour, surface, found, least } of contrastFaults(design.colours[scheme])) {
+      const ratio = Math.floor(found * 100) / 100
+      const { [colour]: front, [surface]: behind } = design.colours[scheme]
+      faultAt(
+        `${scheme}.${colour} (${front}) on ${scheme}.${surface} (${behind}) has a contrast of ${ratio}:1, and needs at least ${least}:1`,
+      )
+    }
+}
+
+/** The looks that the JSON of the file describes, or an exception that says what is wrong with it, and where. */
+export const designIn = (value: unknown, accent: string): Design => {
+  const design = designOf(accent, themeIn(value))
+  checkContrast(design)
+  return design
+}
+
+/** The looks of this installation: what THEME_FILE says, with ACCENT_COLOR where it names no accent. */
+export const readDesign = async (config: { themeFile?: string | undefined; accentColor: string }): Promise<Design> => {
+  const { themeFile: path, accentColor: accent } = config
+  if (path === undefined) return designOf(accent)
+  return readOperatorFile('THEME_FILE', path, (value) => designIn(value, accent))
+}

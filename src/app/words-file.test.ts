@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import { languages } from '../contract/languages.js'
+import { loadAssets } from '../flows/pages/assets.js'
+import { withOwnTexts } from '../flows/pages/own-page-words.js'
+import { ownWordsIn, replaceableTexts } from './words-file.js'
+
+const texts = replaceableTexts()
+const pages = (own: object) => ({ en: { pages: own } })
+const mails = (own: object) => ({ en: { mails: own } })
+
+describe('the words of the operator', () => {
+  it('can be every text that is listed, in every language', () => {
+    const all = Object.fromEntries(
+      languages.map((language) => [language, { pages: texts.pages[language], mails: texts.mails[language] }]),
+    )
+    expect(ownWordsIn(all, texts)).toEqual(texts)
+    for (const language of languages) {
+      expect(Object.keys(texts.pages[language]).sort()).toEqual(Object.keys(texts.pages.en).sort())
+      expect(Object.keys(texts.mails[language]).sort()).toEqual(Object.keys(texts.mails.en).sort())
+      expect(Object.values(texts.mails[language]).join()).not.toContain('undefined')
+    }
+  })
+
+  it('stand in their pages, in the title and below it, and nowhere else', async () => {
+    const assets = await loadAssets()
+    const own = {
+      en: {
+        'login.title': 'Enter',
+        'common.noscript': 'Scripts!',
+        'footer.support': 'Ask us',
+        'not-found.heading': 'Lost',
+      },
+    }
+    const changed = withOwnTexts(assets, own)
+    expect(changed.pages.login.words.en).toMatchObject({
+      title: 'Enter',
+      noscript: 'Scripts!',
+      footer: { support: 'Ask us' },
+      sections: { login: { title: 'Enter' }, common: { noscript: 'Scripts!' } },
+    })
+    expect(changed.notFound.words.en).toMatchObject({ heading: 'Lost', footer: { support: 'Ask us' } })
+    expect(changed.pages.login.words.de).toBe(assets.pages.login.words.de)
+    expect(withOwnTexts(assets, {}).pages).toEqual(assets.pages)
+  })
+
+  it.each<[string, unknown, string]>([
+    ['no object', [], 'the file is no JSON object'],
+    ['another language', { it: {} }, 'the file has the key "it", which is not known. It can have: en,'],
+    ['another part', { en: { sms: {} } }, 'en has the key "sms", which is not known. It can have: pages, mails'],
+    ['no texts', { en: { pages: 'Hello' } }, 'en.pages is no JSON object'],
+    [
+      'a key that is not known',
+      pages({ 'login.header': 'x' }),
+      'en.pages has the key "login.header", which is not known',
+    ],
+    ['a group of texts', pages({ login: 'x' }), 'en.pages has the key "login", which is not known'],
+    ['an empty text', pages({ 'login.heading': ' ' }), 'en.pages["login.heading"] must be a text of 1 to 200'],
+    ['a text that is too long', pages({ 'login.heading': 'x'.repeat(201) }), 'must be a text of 1 to 200 characters'],
+    ['a text of two lines', mails({ 'new-device.subject': 'a\nb' }), 'en.mails["new-device.subject"] must be a text'],
+    ['HTML', pages({ 'login.heading': '<b>Hello</b>' }), 'en.pages["login.heading"] must be plain text'],
+    [
+      'a missing place',
+      pages({ 'common.continueWith': 'Go on' }),
+      'en.pages["common.continueWith"] lacks the place {provider}',
+    ],
+    [
+      'a place that is not known',
+      mails({ 'new-device.subject': 'Hello {name} at {productName}' }),
+      'en.mails["new-device.subject"] has the place {name}, which is not known here. It can have: {productName}',
+    ],
+  ])('with %s are refused with their place', (_, file, sentence) => {
+    expect(() => ownWordsIn(file, texts)).toThrow(sentence)
+  })
+})

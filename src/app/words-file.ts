@@ -1,0 +1,68 @@
+import { isLanguage, type Language, languages } from '../contract/languages.js'
+import { mailTexts, type OwnTexts } from '../domain/mails/own-mail-words.js'
+import { readManifest } from '../flows/pages/assets.js'
+import { pageTexts } from '../flows/pages/own-page-words.js'
+import { faultAt, objectAt, textAt } from '../lib/json-places.js'
+import { placesIn } from '../lib/text-places.js'
+import { readOperatorFile } from './operator-file.js'
+
+const parts = ['pages', 'mails'] as const
+type Part = (typeof parts)[number]
+type Texts = Readonly<Record<string, string>>
+/** Texts of pages and mails by language and key: those of the operator, or all that can be replaced. */
+export type OwnWords = Record<Part, OwnTexts>
+
+/** Every text that can be replaced. */
+export const replaceableTexts = (): Record<Part, Record<Language, Texts>> => ({
+  pages: pageTexts(readManifest()),
+  mails: mailTexts(),
+})
+
+/** A text may be as long as twice the original, or a sentence. */
+const longestFor = (original: string) => Math.max(200, 2 * original.length)
+
+const ownTextAt = (value: unknown, place: string, original: string) => {
+  // A soft hyphen says where a long word may be divided.
+  textAt(typeof value === 'string' ? value.replaceAll('\u00ad', '') : value, place, longestFor(original))
+  const text = String(value)
+  if (/<[a-z/!]/i.test(text)) faultAt(`${place} must be plain text: HTML would be shown as it is written`)
+  const wanted = placesIn(original)
+  const given = placesIn(text)
+  for (const name of given)
+    if (!wanted.has(name))
+      faultAt(`${place} has the place {${name}}, which is not known here. It can have: ${listed(wanted)}`)
+  for (const name of wanted) if (!given.has(name)) faultAt(`${place} lacks the place {${name}}`)
+  return text
+}
+
+const listed = (names: ReadonlySet<string>) => [...names].map((name) => `{${name}}`).join(', ') || 'none'
+
+const ownTextsAt = (value: unknown, place: string, originals: Texts) => {
+  const given = Object.entries(objectAt(value, place, Object.keys(value ?? {})))
+  return Object.fromEntries(
+    given.map(([key, text]) => {
+      const original = originals[key]
+      return original === undefined
+        ? faultAt(
+            `${place} has the key ${JSON.stringify(key)}, which is not known: latchkey words list prints all keys`,
+          )
+        : [key, ownTextAt(text, `${place}[${JSON.stringify(key)}]`, original)]
+    }),
+  )
+}
+
+/** The texts in the JSON of the file, or an exception that says what is wrong with it, and where. */
+export const ownWordsIn = (value: unknown, texts = replaceableTexts()): OwnWords => {
+  const own: OwnWords = { pages: {}, mails: {} }
+  for (const [language, given] of Object.entries(objectAt(value, 'the file', languages))) {
+    if (!isLanguage(language)) continue
+    const ofLanguage = objectAt(given, language, parts)
+    for (const part of parts)
+      own[part][language] = ownTextsAt(ofLanguage[part] ?? {}, `${language}.${part}`, texts[part][language])
+  }
+  return own
+}
+
+/** The texts of the file that WORDS_FILE names. */
+export const readOwnWords = async ({ wordsFile: path }: { wordsFile?: string | undefined }): Promise<OwnWords> =>
+  path === undefined ? { pages: {}, mails: {} } : readOperatorFile('WORDS_FILE', path, (value) => ownWordsIn(value))

@@ -1,0 +1,29 @@
+import { type Static, Type } from 'typebox'
+import { nextSteps } from './factors.js'
+import { ProfileFieldDefinition } from './profile-fields.js'
+import { OneOf } from './refusal-bodies.js'
+import { nextStep, TermsOfUse } from './schemas.js'
+
+/** The address has no account yet, and was proven by the mail: `username` is proposed, `fields` and `terms` are what is asked for. */
+const registrationStep = {
+  email: Type.String(),
+  username: Type.String(),
+  fields: Type.Array(ProfileFieldDefinition),
+  terms: Type.Optional(TermsOfUse),
+}
+export const MailRegistration = Type.Object(registrationStep, { title: 'MailRegistration' })
+export type MailRegistration = Static<typeof MailRegistration>
+
+/** After a sign-in by mail: as after any other, or the registration of an address that has no account. */
+export const MailLoginNext = Type.Object(
+  { ...nextStep, next: OneOf([...nextSteps, 'registration'] as const), ...Type.Partial(MailRegistration).properties },
+  { title: 'MailLoginNext' },
+)
+export type MailLoginNext = Static<typeof MailLoginNext>
+
+/** What a mailed link is in this browser: it signs in, belongs to another browser, or does not work any more. */
+export const MailLoginLink = Type.Object(
+  { state: OneOf(['usable', 'other_browser', 'over'] as const) },
+  { title: 'MailLoginLink' },
+)
+export type MailLoginLink = Static<typeof MailLoginLink>

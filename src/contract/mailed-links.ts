@@ -1,0 +1,95 @@
+import { type Static, Type } from 'typebox'
+import { OneOf } from './refusal-bodies.js'
+import { LanguageCode, Moment, NamedApplication, Nullable } from './schemas.js'
+
+const sender = Type.Optional({ ...NamedApplication, description: 'The application that had sent the user here' })
+
+/** The state of a mailed link, or of this browser's registration. `passwordRequired`: another browser registered. */
+export const LinkState = Type.Object(
+  {
+    state: OneOf(['waiting', 'confirmed', 'replaced', 'unknown']),
+    passwordRequired: Type.Boolean(),
+    newerMail: Type.Boolean(),
+    codeUsable: Type.Boolean({ description: 'Whether this browser has attempts left for the code' }),
+    application: sender,
+  },
+  { title: 'LinkState' },
+)
+export type LinkState = Static<typeof LinkState>
+
+/** A link with which a password is chosen, before it is used. */
+export const ResetLink = Type.Object({ username: Type.String(), application: sender }, { title: 'ResetLink' })
+export type ResetLink = Static<typeof ResetLink>
+
+/** A link of an invitation. */
+export const InvitationState = Type.Object(
+  {
+    email: Type.String(),
+    provesAddress: Type.Boolean({
+      description: 'Whether the link is the one in the mail: then a registration with it needs no confirmation',
+    }),
+  },
+  { title: 'InvitationState' },
+)
+export type InvitationState = Static<typeof InvitationState>
+
+/** A link in a mail to a new email address. */
+export const EmailLink = Type.Object(
+  {
+    email: Type.String(),
+    proof: OneOf(['session', 'password', 'sign_in'], {
+      description: 'What confirms the address: the session of this browser, the password, or a sign-in first',
+    }),
+  },
+  { title: 'EmailLink' },
+)
+export type EmailLink = Static<typeof EmailLink>
+
+export const WaitingEmail = Type.Object(
+  {
+    email: Type.String(),
+    expiresAt: Moment,
+    codeUsable: Type.Boolean({ description: 'Whether this session can confirm it with the code of the mail' }),
+  },
+  { title: 'WaitingEmail' },
+)
+export type WaitingEmail = Static<typeof WaitingEmail>
+
+/** A link in a mail about a change of the account. */
+export const UndoState = Type.Object(
+  {
+    kind: OneOf(['totp', 'passkey', 'provider', 'username', 'language', 'password', 'email'], {
+      description: 'What the mail with the link was about',
+    }),
+    username: Type.String({ description: 'The present one' }),
+    email: Type.String({ description: 'The address to which the mail went, and which the account has afterwards' }),
+    disabled: Type.Boolean({
+      description: 'The account is disabled or locked down, and the link does not change that',
+    }),
+    changesBack: Type.Object({
+      email: Nullable(Type.String({ description: 'The address that is put back, if the account has another one now' })),
+      username: Nullable(Type.String({ description: 'The username that is put back, if it was changed' })),
+      language: Nullable(LanguageCode),
+    }),
+    removes: Type.Object(
+      {
+        totp: Type.Boolean({ description: 'The authenticator app with its recovery codes' }),
+        recoveryCodes: Type.Boolean({ description: 'The recovery codes of an app that stays' }),
+        passkeys: Type.Array(Type.String(), { description: 'Their names' }),
+        providers: Type.Array(Type.String(), { description: 'Their names' }),
+      },
+      { description: 'What was added in the last seven days and can still be undone, whichever link is used' },
+    ),
+    keeps: Type.Object(
+      {
+        totp: Type.Boolean(),
+        passkeys: Type.Array(Type.String()),
+        providers: Type.Array(Type.String()),
+        name: Nullable(Type.String()),
+      },
+      { description: 'What stays in the account, for its owner to look at' },
+    ),
+  },
+  { title: 'UndoState' },
+)
+export type UndoState = Static<typeof UndoState>

@@ -1,0 +1,41 @@
+import { type Static, Type } from 'typebox'
+
+export const ServiceToken = Type.Object({
+  token: Type.String({
+    minLength: 1,
+    maxLength: 2_048,
+    description: 'An access token that an application has sent you',
+  }),
+})
+
+/** The claims of an access token of Latchkey: a program reads both alike. */
+const Claims = Type.Object(
+  {
+    userId: Type.String(),
+    username: Type.String(),
+    sid: Type.String(),
+    sub: Type.String(),
+    iss: Type.String(),
+    aud: Type.String(),
+    iat: Type.Integer(),
+    exp: Type.Integer(),
+    gen: Type.Integer(),
+    email: Type.String(),
+    name: Type.Optional(Type.String()),
+    auth_time: Type.Integer(),
+    amr: Type.Array(Type.String()),
+    mfa_time: Type.Optional(Type.Integer()),
+    groups: Type.Array(Type.String()),
+  },
+  { description: 'What an access token of a browser would say' },
+)
+
+export const ServiceTokenState = Type.Object(
+  {
+    active: Type.Boolean({ description: 'False: it is not known, has expired, or what it stands for has ended' }),
+    application: Type.Optional(Type.String({ description: 'The id of the application that the token was given to' })),
+    claims: Type.Optional(Claims),
+  },
+  { title: 'ServiceTokenState' },
+)
+export type ServiceTokenState = Static<typeof ServiceTokenState>

@@ -1,0 +1,37 @@
+import { isRefused, refuse } from '../../contract/outcome.js'
+import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
+import { mayUse } from '../applications/application.js'
+import type { Consents } from '../consents/consents.js'
+import type { DeviceRequest, DeviceRequests } from '../device-requests/device-requests.js'
+import type { Sessions, TokenHolder } from '../sessions/sessions.js'
+import type { Users } from '../users/users.js'
+import * as store from './authorizations.store.js'
+import type { TokenExchangeParts } from './token-exchange-parts.js'
+
+export type ApproveDeviceParts = {
+  exchange: Pick<TokenExchangeParts, 'database'>
+  users: Pick<Users, 'lockEnabled'>
+  sessions: Pick<Sessions, 'lockOfHolder'>
+  consents: Pick<Consents, 'give'>
+  deviceRequests: Pick<DeviceRequests, 'answer'>
+}
+
+type Approving = { userCode: string; request: Pick<DeviceRequest, 'applicationId' | 'scopes'> }
+
+/** The user lets a device in. As for a code of an application, the refresh token must be worth a refresh; the rows come in the same order. */
+export const createApproveDevice =
+  ({ exchange: { database }, users, sessions, consents, deviceRequests }: ApproveDeviceParts) =>
+  (holder: TokenHolder, { userCode, request: { applicationId, scopes } }: Approving) =>
+    commitUnlessRefused(database, async (sql) => {
+      const { userId, sessionId } = holder
+      const user = await users.lockEnabled(sql, userId)
+      if (!user) return refuse('not_authenticated')
+      const proof = await sessions.lockOfHolder(sql, holder)
+      if (isRefused(proof)) return proof
+      const [access] = await store.holdApplication(sql, applicationId)
+      if (!access || !mayUse(access, user.groups)) return refuse('no_access')
+      if (!(await deviceRequests.answer(sql, userCode, { answer: 'approved', userId, sessionId })))
+        return refuse('over')
+      await consents.give(sql, userId, applicationId, scopes)
+      return { approved: true }
+    })

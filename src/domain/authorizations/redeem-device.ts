@@ -1,0 +1,132 @@
+import { factorsOf } from '../../contract/factors.js'
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import { fingerprint, randomToken } from '../../lib/random.js'
+import { uuidv7 } from '../../lib/uuid.js'
+import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
+import type { Application } from '../applications/application.js'
+import type { Approval, DeviceFault, DeviceRequests } from '../device-requests/device-requests.js'
+import type { Events } from '../events/events.js'
+import type { Client } from '../sessions/client.js'
+import { fromSeconds, inSeconds } from '../sessions/issue-tokens.js'
+import { proofOf } from '../sessions/proof.js'
+import type { SessionLookups, SessionProof } from '../sessions/session-lookups.js'
+import type { DeviceSessions } from '../sign-in/device-sessions.js'
+import type { Users } from '../users/users.js'
+import * as store from './authorizations.store.js'
+import { accessTokenLifetime, type Grant } from './grant.js'
+import { authTimeOf } from './issue-code.js'
+import type { Redeemed } from './redeem-code.js'
+import type { TokenExchangeParts } from './token-exchange-parts.js'
+import * as tokenStore from './tokens.store.js'
+
+export type RedeemDeviceParts = {
+  exchange: TokenExchangeParts
+  deviceRequests: Pick<DeviceRequests, 'poll' | 'take'>
+  deviceSessions: DeviceSessions
+  users: Pick<Users, 'lockEnabled'>
+  sessionLookups: Pick<SessionLookups, 'lockLive'>
+  events: Pick<Events, 'recordInside'>
+}
+
+type DeviceRedemption<Signed> = {
+  application: Pick<Application, 'id' | 'name'>
+  deviceCode: string
+  client: Client
+  /** As for a code: if it cannot be made, the approval is still good. */
+  sign: (grant: Grant) => Promise<Signed>
+}
+
+/** What becomes of an approval: ids and tokens that are written together. */
+type Issuing = { approval: Approval; grant: Grant; refreshHash: Uint8Array; tokensId: string; issuedAt: Date }
+
+/** The grant of an approval as it will be, if nothing changes before the transaction. */
+const createPrepare =
+  ({ database, clock, moments, grantOf }: TokenExchangeParts) =>
+  async ({ userId, sid, scopes }: Approval): Promise<Grant | undefined> => {
+    const [row] = await store.selectApprover(database, { userId, sid }, moments().live)
+    if (!row) return undefined
+    const now = clock.now()
+    const { begun_at: begunAt, methods } = row
+    const proof: SessionProof = { ...proofOf(row), begunAt }
+    const token_content = {
+      scopes: [...scopes],
+      authTime: Math.min(authTimeOf(proof), inSeconds(now)),
+      methods,
+      secondFactor: factorsOf(methods) === 2,
+    }
+    return grantOf({ ...row, authorization_id: uuidv7(now), sid: uuidv7(now), token_content }, randomToken())
+  }
+
+/**
+ * The device gets a session of its own, which the user can end by itself. Rows are taken in the order of every ending: user, session,
+ * application. What the application demands is asked of the finished rows, in the same words as at every later use.
+ */
+const createIssue =
+  ({ exchange: { database, clock, moments }, deviceRequests, ...parts }: RedeemDeviceParts) =>
+  (
+    { application, client }: Pick<DeviceRedemption<unknown>, 'application' | 'client'>,
+    { approval, grant, refreshHash, tokensId, issuedAt }: Issuing,
+  ) =>
+    commitUnlessRefused(database, async (sql) => {
+      const { id: applicationId, name: reason } = application
+      const { userId } = approval
+      const { authorizationId, sid, content, accessToken } = grant
+      const user = await parts.users.lockEnabled(sql, userId)
+      const proof = user && (await parts.sessionLookups.lockLive(sql, { sessionId: approval.sid, userId }))
+      if (!user || !proof) return refuse('ended')
+      await store.holdApplication(sql, applicationId)
+      if (!(await deviceRequests.take(sql, approval, sid))) return refuse('taken')
+      if (!(await parts.deviceSessions.begin(sql, { user, sid, applicationId, proof, client }))) return refuse('ended')
+      const { scopes } = content
+      await store.upsertAuthorization(sql, {
+        id: authorizationId,
+        sid,
+        applicationId,
+        userId,
+        scopes,
+        now: clock.now(),
+      })
+      const tokens = { id: tokensId, authorizationId, refreshHash, content, issuedAt }
+      const issued = { hash: fingerprint(accessToken), lifetime: accessTokenLifetime }
+      await tokenStore.insertDeviceTokens(sql, { ...tokens, accessToken: issued }, moments())
+      const [authorized] = await store.selectStillAuthorized(sql, authorizationId, moments().live)
+      if (!authorized) return refuse('ended')
+      await parts.events.recordInside(sql, { kind: 'application_used', userId, sessionId: sid, reason }, client)
+      return { done: true }
+    })
+
+/** Exchanges the code of a device for tokens, once, after its user has approved it. */
+export const createRedeemDevice = (parts: RedeemDeviceParts) => {
+  const { exchange, deviceRequests } = parts
+  const { database, clock, refreshTokens, endReused } = exchange
+  const prepare = createPrepare(exchange)
+  const issue = createIssue(parts)
+
+  const find = async ({ application, deviceCode, client }: Omit<DeviceRedemption<unknown>, 'sign'>) => {
+    const polled = await deviceRequests.poll(application, deviceCode)
+    if (!isRefused(polled) || polled.refused !== 'reused_device' || polled.deviceSid === undefined) return polled
+    const [used] = await store.selectOfDevice(database, polled.deviceSid)
+    if (used) await endReused(used.id, client)
+    return polled
+  }
+
+  return async <Signed>(
+    redemption: DeviceRedemption<Signed>,
+  ): Promise<Redeemed<Signed> | Refused<DeviceFault | 'ended'>> => {
+    const approval = await find(redemption)
+    if (isRefused(approval)) return refuse(approval.refused)
+    const grant = await prepare(approval)
+    if (!grant) return refuse('ended')
+    const signed = await redemption.sign(grant)
+    const now = clock.now()
+    const claims = { tid: uuidv7(now), gen: 0, iat: inSeconds(now) }
+    const refreshToken = refreshTokens.sign(claims)
+    const refreshHash = fingerprint(refreshToken)
+    const issuing = { approval, grant, refreshHash, tokensId: claims.tid, issuedAt: fromSeconds(claims.iat) }
+    const issued = await issue(redemption, issuing)
+    if (!isRefused(issued)) return { grant, refreshToken, signed }
+    if (issued.refused === 'ended') return refuse('ended')
+    const since = await find(redemption)
+    return refuse(isRefused(since) ? since.refused : 'ended')
+  }
+}

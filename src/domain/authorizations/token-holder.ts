@@ -1,0 +1,31 @@
+import { fingerprint } from '../../lib/random.js'
+import { inSeconds } from '../sessions/issue-tokens.js'
+import type { TokenExchangeParts } from './token-exchange-parts.js'
+import * as store from './tokens.store.js'
+
+/**
+ * Whose access token it is, as claims of an access token of Latchkey. `gen` is the oldest that is good: a change of groups or a
+ * sign-out, which a program learns from the list of ended sessions, makes an answer from before it old.
+ */
+export const createHolderOf =
+  ({ database, clock, moments }: Pick<TokenExchangeParts, 'database' | 'clock' | 'moments'>) =>
+  async (accessToken: string) => {
+    const [row] = await store.selectHolder(database, fingerprint(accessToken), moments())
+    if (!row) return undefined
+    const { name, second_factor_at: secondFactorAt } = row
+    return {
+      applicationId: row.application_id,
+      userId: row.user_id,
+      username: row.username,
+      sid: row.sid,
+      iat: inSeconds(clock.now()),
+      exp: inSeconds(row.expires_at),
+      gen: row.oldest_generation,
+      email: row.email,
+      ...(name !== null && { name }),
+      auth_time: inSeconds(row.authenticated_at),
+      amr: row.methods,
+      ...(secondFactorAt && { mfa_time: inSeconds(secondFactorAt) }),
+      groups: row.groups,
+    }
+  }

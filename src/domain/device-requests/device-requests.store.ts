@@ -1,0 +1,134 @@
+import type { Sql } from '../../platform/database/database.js'
+import { databaseMoment, milliseconds } from '../../platform/database/database-now.js'
+import { selectList } from '../../platform/database/select-list.js'
+
+type NewRequest = {
+  id: string
+  deviceHash: Uint8Array
+  userHash: Uint8Array
+  applicationId: string
+  scopes: readonly string[]
+  client: { ip: string; userAgent: string }
+  lifetime: number
+  interval: number
+  clockOffset: number
+}
+
+/** No row if another request has the same user code. */
+export const insertRequest = (sql: Sql, request: NewRequest) =>
+  sql.query(
+    `insert into device_requests
+       (id, device_hash, user_hash, application_id, scopes, ip, user_agent, created_at, expires_at, poll_interval)
+     values ($1, $2, $3, $4, $5, $6, $7, ${databaseMoment('$8')}, ${databaseMoment('$8')} + ${milliseconds('$9')}, $10)
+     on conflict (user_hash) do nothing returning id`,
+    [
+      request.id,
+      request.deviceHash,
+      request.userHash,
+      request.applicationId,
+      request.scopes,
+      request.client.ip,
+      request.client.userAgent,
+      request.clockOffset,
+      request.lifetime,
+      request.interval,
+    ],
+  )
+
+type OpenRow = {
+  id: string
+  application_id: string
+  scopes: string[]
+  ip: string
+  user_agent: string
+  created_at: Date
+}
+const open = selectList<OpenRow>({
+  id: true,
+  application_id: true,
+  scopes: true,
+  ip: true,
+  user_agent: true,
+  created_at: true,
+})
+
+/** One that waits for its user. Parameters 1 and 2. */
+const isOpen = `user_hash = $1 and answer is null and expires_at > ${databaseMoment('$2')}`
+
+export const selectOpen = (sql: Sql, userHash: Uint8Array, clockOffset: number) =>
+  sql.query<OpenRow>(`select ${open} from device_requests where ${isOpen}`, [userHash, clockOffset])
+
+type Answer = { answer: 'approved' | 'denied'; userId: string; sessionId: string }
+
+/** Of many answers at once, one gets a row. */
+export const setAnswer = (sql: Sql, userHash: Uint8Array, { answer, userId, sessionId }: Answer, clockOffset: number) =>
+  sql.query(`update device_requests set answer = $3, user_id = $4, sid = $5 where ${isOpen} returning id`, [
+    userHash,
+    clockOffset,
+    answer,
+    userId,
+    sessionId,
+  ])
+
+export type PolledRow = {
+  id: string
+  scopes: string[]
+  answer: 'approved' | 'denied' | null
+  user_id: string | null
+  sid: string | null
+  device_sid: string | null
+  has_expired: boolean
+  is_used: boolean
+  is_just_used: boolean
+  is_too_early: boolean
+}
+const polled = selectList<PolledRow>({
+  id: 'd.id',
+  scopes: 'd.scopes',
+  answer: 'd.answer',
+  user_id: 'd.user_id',
+  sid: 'd.sid',
+  device_sid: 'd.device_sid',
+  has_expired: 'held.has_expired',
+  is_used: 'd.used_at is not null',
+  is_just_used: `coalesce(d.used_at > ${databaseMoment('$3')} - ${milliseconds('$4')}, false)`,
+  is_too_early: 'held.is_too_early',
+})
+
+type Poll = {
+  deviceHash: Uint8Array
+  applicationId: string
+  clockOffset: number
+  /** For how long a second use counts as a retry of the first. */
+  retry: number
+  /** How much earlier than its interval a device may ask: the way here takes longer at times. */
+  tolerance: number
+  /** In seconds. */
+  slower: number
+}
+
+/**
+ * A device asks. The row is held while it is judged, so that two instances see one order of the questions. Only a device that waits is
+ * slowed down.
+ */
+export const pollRequest = (sql: Sql, poll: Poll) =>
+  sql.query<PolledRow>(
+    `with held as (
+       select id, expires_at <= ${databaseMoment('$3')} as has_expired,
+         answer is null and expires_at > ${databaseMoment('$3')} and coalesce(polled_at > ${databaseMoment('$3')}
+           - poll_interval * interval '1 second' + ${milliseconds('$5')}, false) as is_too_early
+       from device_requests where device_hash = $1 and application_id = $2 for update
+     )
+     update device_requests as d set polled_at = ${databaseMoment('$3')},
+       poll_interval = d.poll_interval + case when held.is_too_early then $6::int else 0 end
+     from held where d.id = held.id returning ${polled}`,
+    [poll.deviceHash, poll.applicationId, poll.clockOffset, poll.retry, poll.tolerance, poll.slower],
+  )
+
+/** Uses an approval up: of many at once, one gets a row. */
+export const setUsed = (sql: Sql, id: string, deviceSid: string, clockOffset: number) =>
+  sql.query(
+    `update device_requests set used_at = ${databaseMoment('$3')}, device_sid = $2
+     where id = $1 and answer = 'approved' and used_at is null and expires_at > ${databaseMoment('$3')} returning id`,
+    [id, deviceSid, clockOffset],
+  )

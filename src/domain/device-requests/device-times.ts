@@ -1,0 +1,6 @@
+import { minutes } from '../../lib/durations.js'
+
+export const deviceRequestLifetime = 10 * minutes
+
+/** Between two questions of a device, in seconds. */
+export const pollInterval = 5

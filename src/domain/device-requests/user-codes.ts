@@ -1,0 +1,18 @@
+import { randomInt } from 'node:crypto'
+
+/** Without vowels, so that no word comes about, and without digits, which look like letters (RFC 8628, 6.1). */
+const alphabet = 'BCDFGHJKLMNPQRSTVWXZ'
+const length = 8
+const shape = new RegExp(`^[${alphabet}]{${length}}$`)
+
+/** 20^8 are 2.56 * 10^10. How long a guess takes is in docs/decisions.md. */
+export const newUserCode = () => Array.from({ length }, () => alphabet[randomInt(alphabet.length)] ?? '').join('')
+
+/** As it is compared: without the dash, spaces and small letters of the person who typed it. Undefined if it is no code. */
+export const readUserCode = (text: string) => {
+  const code = text.replaceAll(/[\s.·_\p{Pd}]/gu, '').toUpperCase()
+  return shape.test(code) ? code : undefined
+}
+
+/** As devices and pages show it: `WDJB-MJHT`. */
+export const shownUserCode = (code: string) => `${code.slice(0, length / 2)}-${code.slice(length / 2)}`

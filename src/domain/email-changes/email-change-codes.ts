@@ -1,0 +1,24 @@
+import { refuse } from '../../contract/outcome.js'
+import type { Clock } from '../../lib/clock.js'
+import type { Database } from '../../platform/database/database.js'
+import type { MailedCodes } from '../mailed-codes/mailed-codes.js'
+import type { SessionCaller } from '../sessions/request-context.js'
+import * as store from './email-changes.store.js'
+
+/** Also those of a registration. */
+export const codeTries = 5
+
+/** Each change has its own code: that of an earlier mail confirms no later address. */
+export const codeIdOf = (hash: Uint8Array) => `email change ${Buffer.from(hash).toString('hex')}`
+
+type Dependencies = { database: Database; clock: Clock; mailedCodes: Pick<MailedCodes, 'isCodeOf'> }
+
+/** The hash of the change that the session has asked for, if the code of its mail is right. A try is counted before it is compared. */
+export const createCheckEmailCode =
+  ({ database, clock, mailedCodes }: Dependencies) =>
+  async (caller: SessionCaller, code: string) => {
+    const [row] = await store.spendTry(database, caller, clock.now())
+    if (!row) return refuse('mailed_code_void')
+    if (mailedCodes.isCodeOf(codeIdOf(row.hash), code)) return { hash: row.hash }
+    return refuse(row.code_tries_left > 0 ? 'wrong_mailed_code' : 'mailed_code_void')
+  }

@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { Clock } from '../../lib/clock.js'
+import { minutes } from '../../lib/durations.js'
+import { fingerprint, randomToken } from '../../lib/random.js'
+import type { Database, Sql, Transaction } from '../../platform/database/database.js'
+import type { Invitations } from '../invitations/invitations.js'
+import type { MailedCodes } from '../mailed-codes/mailed-codes.js'
+import type { Mails } from '../mails/mails.js'
+import type { Client } from '../sessions/client.js'
+import { type Email, readEmail } from '../users/email.js'
+import type { Users } from '../users/users.js'
+import * as store from './mail-sign-ins.store.js'
+
+export const mailSignInLifetime = 10 * minutes
+const tries = 5
+
+/** No code and no link that was mailed to sign in works any more. */
+export const forgetMailSignIns = async (sql: Sql, userId: string) => {
+  await store.deleteOfUser(sql, userId)
+}
+
+type Dependencies = {
+  database: Database
+  clock: Clock
+  users: Pick<Users, 'holdByEmail' | 'reservedFor' | 'lockUsersOfAddress'>
+  invitations: Pick<Invitations, 'refusalForNew'>
+  mails: Pick<Mails, 'queue'>
+  mailedCodes: Pick<MailedCodes, 'codeOf' | 'isCodeOf'>
+}
+
+/** `earlier`: the value that this browser had. `withheld`: a limit is reached, and no mail is sent. */
+type Asked = { email: Email; earlier: string | undefined; withheld: boolean }
+
+/** What the mail of a sign-in opens: an account, a registration, or nothing. */
+type Opens = { userId: string | null; email: Email | null }
+const nothing: Opens = { userId: null, email: null }
+
+/** The code or the link was right, in the browser that asked. */
+export type ProvenMail = { id: string; userId: string } | { id: string; email: string }
+
+const provenIn = ({ id, user_id: userId, email }: store.MailSignInRow): ProvenMail | undefined => {
+  if (userId !== null) return { id, userId }
+  return email === null ? undefined : { id, email }
+}
+
+/** The mail to an address, and what it opens. Only who reads it sees the difference. */
+const createMailFor = ({ users, invitations }: Dependencies) => {
+  type Secrets = { token: string; code: string; validFor: number }
+  return async (sql: Transaction, email: Email, secrets: Secrets) => {
+    const owner = await users.holdByEmail(sql, email.email)
+    const formerOwner = await users.reservedFor(sql, email.email)
+    const refused = await invitations.refusalForNew(sql, email)
+    if (owner && !owner.disabled) {
+      const values = { ...secrets, username: owner.username }
+      const letter = { to: owner.email, userId: owner.id, template: 'mail-sign-in', values } as const
+      return { letter, opens: { ...nothing, userId: owner.id } }
+    }
+    if (!owner && formerOwner === undefined && !refused)
+      return {
+        letter: { to: email.email, userId: null, template: 'mail-sign-up', values: secrets } as const,
+        opens: { ...nothing, email },
+      }
+    const userId = owner?.id ?? formerOwner ?? null
+    const letter = { to: owner?.email ?? email.email, userId, template: 'no-mail-sign-in', values: {} } as const
+    return { letter, opens: nothing }
+  }
+}
+
+/** What a row is found by: the browser, and the address that it has asked for. */
+const hashesOf = (browserToken: string, { key }: Email) => ({
+  browserHash: fingerprint(browserToken),
+  addressHash: fingerprint(`${browserToken} ${key}`),
+})
+
+/**
+ * Mails a code and a link, both bound to the browser that asks, and returns the value of its cookie. It replaces what the same browser
+ * had asked for. At a limit the code from before stays good, if it was asked for with the same address. Nothing that the browser can
+ * try afterwards shows whether the address has an account, or whether a mail was sent: a row that opens nothing counts like the others.
+ */
+const createBegin = (deps: Dependencies) => {
+  const { database, clock, users, mails, mailedCodes } = deps
+  const mailFor = createMailFor(deps)
+
+  return ({ email, earlier, withheld }: Asked, client: Client) =>
+    database.transaction(async (sql) => {
+      const browserToken = randomToken()
+      const hashes = hashesOf(browserToken, email)
+      const token = randomToken()
+      const id = randomUUID()
+      // Before rows that refer to them, as a deletion does.
+      await users.lockUsersOfAddress(sql, email.email)
+      const secrets = { token, code: mailedCodes.codeOf(id), validFor: mailSignInLifetime }
+      const { letter, opens } = await mailFor(sql, email, secrets)
+      const isSent = !isRefused(await mails.queue(sql, { ...letter, client, withheld }))
+      const before = hashesOf(earlier ?? browserToken, email)
+      const begun = { tries, lifetime: mailSignInLifetime, clockOffset: clock.offset() }
+      // Not if a ceiling was reached: which kind of mail has one depends on the account.
+      if (withheld && (await store.keep(sql, { from: before, to: hashes, ...begun })).length > 0) return browserToken
+      await store.removeOfBrowser(sql, before.browserHash)
+      const opened = isSent ? opens : nothing
+      await store.insert(sql, {
+        ...hashes,
+        ...begun,
+        id,
+        tokenHash: fingerprint(token),
+        userId: opened.userId,
+        email: opened.email?.email ?? null,
+        emailKey: opened.email?.key ?? null,
+      })
+      return browserToken
+    })
+}
+
+/** The registration that waits in a browser, after its address was proven. */
+const createProvenRegistrations = ({ database, clock }: Dependencies) => ({
+  /** The value for the browser; undefined if it was used or has expired in the meantime. */
+  prove: async (id: string) => {
+    const token = randomToken()
+    const next = { browserHash: fingerprint(token), lifetime: mailSignInLifetime, clockOffset: clock.offset() }
+    return (await store.prove(database, id, next)).length > 0 ? token : undefined
+  },
+  findProven: async (browserToken: string) => {
+    const [row] = await store.selectProven(database, fingerprint(browserToken), clock.offset())
+    const email = row && readEmail(row.email)
+    return email && !isRefused(email) ? email : undefined
+  },
+  /** False if it was used or has expired in the meantime. */
+  takeProven: async (sql: Sql, browserToken: string) =>
+    (await store.takeProven(sql, fingerprint(browserToken), clock.offset())).length > 0,
+})
+
+export type MailSignIns = ReturnType<typeof createMailSignIns>
+
+/** Sign-ins with a code or a link that was mailed (MAIL_SIGN_IN). */
+export const createMailSignIns = (deps: Dependencies) => {
+  const { database, clock, mailedCodes } = deps
+
+  /** What a link opens in this browser. One that another browser asked for is not used up. */
+  const findByToken = async (token: string, browserToken: string | undefined) => {
+    const browserHash = browserToken === undefined ? null : fingerprint(browserToken)
+    const [row] = await store.selectByToken(database, fingerprint(token), browserHash, clock.offset())
+    const found = row && provenIn(row)
+    if (!found) return refuse('invalid_link')
+    return row.bound ? found : refuse('other_browser')
+  }
+
+  /** The try is counted before the code is compared. `userId`: whose sign-in has failed. */
+  const findByCode = async (code: string, browserToken: string | undefined) => {
+    const browserHash = fingerprint(browserToken ?? '')
+    const [row] = await store.spendTry(database, browserHash, clock.offset())
+    if (!row) return refuse('mailed_code_void', { userId: undefined })
+    const found = provenIn(row)
+    if (mailedCodes.isCodeOf(row.id, code) && row.is_good && found) return found
+    return refuse(row.tries_left > 0 ? 'wrong_mailed_code' : 'mailed_code_void', { userId: row.user_id ?? undefined })
+  }
+
+  return {
+    begin: createBegin(deps),
+    findByToken,
+    findByCode,
+    /** In a transaction that holds the user's row: every change that voids the sign-in holds it too. */
+    take: async (sql: Sql, { id, userId }: { id: string; userId: string }) =>
+      (await store.take(sql, id, userId, clock.offset())).length > 0,
+    ...createProvenRegistrations(deps),
+  }
+}

@@ -1,0 +1,19 @@
+import type { SiteLinks } from '../../contract/site-links.js'
+import { type Brand, brandForMails } from './layout.js'
+import { mailWordsWith, type OwnTexts } from './own-mail-words.js'
+import { addressesOf } from './write-letter.js'
+
+/** What every mail says of the service. */
+export type Letterhead = { publicUrl: string; brand: Brand; from: string; ownTexts?: OwnTexts }
+
+/** A mail has no site: its links are full addresses. */
+const fullLinks = ({ links = {} }: Brand, publicUrl: string): SiteLinks =>
+  Object.fromEntries(Object.entries(links).map(([name, address]) => [name, new URL(address, publicUrl).href]))
+
+/** The letterhead as letters are written with it. */
+export const letterSite = ({ brand: given, publicUrl, ownTexts = {} }: Letterhead) => {
+  const brand = brandForMails(given, publicUrl)
+  const links = fullLinks(brand, publicUrl)
+  const words = mailWordsWith(ownTexts)
+  return { brand, site: { productName: brand.name, addresses: addressesOf(publicUrl), links, words } }
+}

@@ -1,0 +1,103 @@
+import { type Language, languages } from '../../contract/languages.js'
+import { fillPlaces } from '../../lib/text-places.js'
+import { forms, type MailKind, type MailWords, type PageInMails } from './letters.js'
+import { wordsIn } from './words/words-in.js'
+
+/** Texts of the operator by their keys, such as `verify-email.subject`, for each language. */
+export type OwnTexts = Partial<Record<Language, Readonly<Record<string, string>>>>
+
+type AnyValues = Readonly<Record<string, unknown>>
+type Sentences = Readonly<Record<string, string>>
+const kinds = Object.keys(forms) as MailKind[]
+
+/** Where a mail says something else, and what its values are then. The name is the last part of the key. */
+const variants: Readonly<Record<string, { values: AnyValues; isThis: (values: AnyValues) => boolean }>> = {
+  withoutCode: { values: { code: undefined }, isThis: (values) => 'code' in values && values.code === undefined },
+  withoutPassword: { values: { hasPassword: false }, isThis: ({ hasPassword }) => hasPassword === false },
+  byOperator: { values: { byOperator: true }, isThis: ({ byOperator }) => byOperator === true },
+}
+
+/** Values that are their own places: what a letter is written with them is the text with its places. */
+const places = (different: AnyValues): AnyValues =>
+  new Proxy(different, {
+    get: (target, name) => {
+      if (name in target) return target[String(name)]
+      if (name === 'hasPassword') return true
+      return name === 'byOperator' ? false : `{${String(name)}}`
+    },
+  })
+
+const sentencesOf = (words: MailWords, kind: MailKind, values: AnyValues): Sentences =>
+  (words.letters[kind] as (values: never) => Sentences)(values as never)
+
+const lettersOf = (words: MailWords) =>
+  kinds.flatMap((kind) => {
+    const usual = sentencesOf(words, kind, places({}))
+    const different = Object.entries(variants).flatMap(([name, { values }]) =>
+      Object.entries(sentencesOf(words, kind, places(values)))
+        .filter(([part, text]) => text !== usual[part])
+        .map(([part, text]) => [`${kind}.${part}.${name}`, text] as const),
+    )
+    return [...Object.entries(usual).map(([part, text]) => [`${kind}.${part}`, text] as const), ...different]
+  })
+
+const textsIn = (words: MailWords): Record<string, string> => ({
+  ...Object.fromEntries(lettersOf(words)),
+  ...Object.fromEntries(Object.entries(words.labels).map(([page, label]) => [`labels.${page}`, label])),
+  ...Object.fromEntries(
+    Object.entries(words.footers).map(([name, text]) => [`footers.${name}`, text('{productName}')]),
+  ),
+  undo: words.undo('{undoFor}'),
+  help: words.help,
+})
+
+/** Every text of mails that can be replaced, with its places: `{productName}`. */
+export const mailTexts = (): Record<Language, Record<string, string>> =>
+  Object.fromEntries(languages.map((language) => [language, textsIn(wordsIn[language])])) as Record<
+    Language,
+    Record<string, string>
+  >
+
+const withTexts = (words: MailWords, own: Readonly<Record<string, string>>): MailWords => {
+  const written = (key: string, values: AnyValues, usual: string) => {
+    const text = own[key]
+    return text === undefined ? usual : fillPlaces(text, values)
+  }
+  const known = textsIn(words)
+  const keyOf = (key: string, values: AnyValues) => {
+    const found = Object.entries(variants).find(([name, { isThis }]) => isThis(values) && `${key}.${name}` in known)
+    return found ? `${key}.${found[0]}` : key
+  }
+  const letters = kinds.map((kind) => {
+    const write = (values: AnyValues) =>
+      Object.fromEntries(
+        Object.entries(sentencesOf(words, kind, values)).map(([part, usual]) => [
+          part,
+          written(keyOf(`${kind}.${part}`, values), values, usual),
+        ]),
+      )
+    return [kind, write]
+  })
+  const labels = Object.entries(words.labels).map(([page, label]) => [page, own[`labels.${page}`] ?? label])
+  const footers = Object.entries(words.footers).map(([name, text]) => [
+    name,
+    (productName: string) => written(`footers.${name}`, { productName }, text(productName)),
+  ])
+  return {
+    ...words,
+    labels: Object.fromEntries(labels) as Record<PageInMails, string>,
+    footers: Object.fromEntries(footers) as MailWords['footers'],
+    help: own.help ?? words.help,
+    undo: (undoFor) => written('undo', { undoFor }, words.undo(undoFor)),
+    letters: Object.fromEntries(letters) as MailWords['letters'],
+  }
+}
+
+/** The words of mails in each language, with those of the operator in their places. */
+export const mailWordsWith = (own: OwnTexts): Record<Language, MailWords> =>
+  Object.fromEntries(
+    languages.map((language) => {
+      const texts = own[language]
+      return [language, texts ? withTexts(wordsIn[language], texts) : wordsIn[language]]
+    }),
+  ) as Record<Language, MailWords>

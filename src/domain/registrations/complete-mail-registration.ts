@@ -1,0 +1,50 @@
+import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
+import { commitUnlessRefused } from '../../platform/database/commit-unless-refused.js'
+import { type Database, isUniqueViolation } from '../../platform/database/database.js'
+import type { Invitations } from '../invitations/invitations.js'
+import type { MailSignIns } from '../mail-sign-ins/mail-sign-ins.js'
+import type { Terms } from '../terms/terms.js'
+import type { NewUser, NewUsers } from '../users/new-users.js'
+import type { User, Users } from '../users/users.js'
+import type { GateRefusal } from './registration-gate.js'
+
+type Chosen = Omit<NewUser, 'passwordHash' | 'emailProven'>
+type Completed =
+  | { user: User; invited: boolean }
+  | Refused<'challenge_over' | 'already_registered' | 'username_taken' | GateRefusal>
+
+type Dependencies = {
+  database: Database
+  users: Pick<Users, 'lockUsersOfAddress'>
+  newUsers: Pick<NewUsers, 'create'>
+  invitations: Pick<Invitations, 'admit'>
+  terms: Pick<Terms, 'agree'>
+  mailSignIns: Pick<MailSignIns, 'takeProven'>
+}
+
+export type CompleteMailRegistration = ReturnType<typeof createCompleteMailRegistration>
+
+/**
+ * The account of an address that was proven by a mailed code, without a password: once, because the proof is used up with it. The
+ * gate is asked again: registration may have been closed since.
+ */
+export const createCompleteMailRegistration =
+  ({ database, users, newUsers, invitations, terms, mailSignIns }: Dependencies) =>
+  async (browserToken: string, chosen: Chosen, agreedTerms: string | undefined): Promise<Completed> => {
+    const completing = commitUnlessRefused(database, async (sql): Promise<Completed> => {
+      // Before the row of the proof, as a deletion does.
+      await users.lockUsersOfAddress(sql, chosen.email.email)
+      if (!(await mailSignIns.takeProven(sql, browserToken))) return refuse('challenge_over')
+      const account = { ...chosen, passwordHash: null, emailProven: true }
+      const admitted = await invitations.admit(sql, { email: chosen.email }, () => newUsers.create(sql, account))
+      if (isRefused(admitted)) return admitted
+      const { created, invited } = admitted
+      if (isRefused(created)) return refuse(created.refused === 'email_taken' ? 'already_registered' : 'username_taken')
+      if (agreedTerms !== undefined) await terms.agree(sql, created.id, agreedTerms)
+      return { user: created, invited }
+    })
+    return completing.catch((error: unknown) => {
+      if (isUniqueViolation(error)) return refuse('username_taken')
+      throw error
+    })
+  }

@@ -1,0 +1,38 @@
+import type { Method } from '../../contract/factors.js'
+import type { Transaction } from '../../platform/database/database.js'
+import type { AccountChanges } from '../accounts/account-changes.js'
+import type { Events } from '../events/events.js'
+import type { Client } from '../sessions/client.js'
+import { assignToApplication } from '../sessions/device-sessions.js'
+import type { Proof } from '../sessions/proof.js'
+import type { Sessions } from '../sessions/sessions.js'
+import type { User } from '../users/users.js'
+
+type Dependencies = {
+  sessions: Pick<Sessions, 'beginSession'>
+  accountChanges: Pick<AccountChanges, 'bySignIn'>
+  events: Pick<Events, 'recordInside'>
+}
+
+type Beginning = { user: User; sid: string; applicationId: string; proof: Proof; client: Client }
+
+export type DeviceSessions = ReturnType<typeof createDeviceSessions>
+
+/**
+ * The session of a device that a signed-in user has approved. It is no further way to sign in: it has the proofs of the session in which
+ * that was done, with their times, and the trigger for second factors judges it like every other. Nobody gets its tokens, so it is of
+ * no use but for the application. The owner is told by mail: an approval may have been talked out of them.
+ */
+export const createDeviceSessions = ({ sessions, accountChanges, events }: Dependencies) => ({
+  /** False if the user is disabled, or needs another factor by now. */
+  begin: async (sql: Transaction, { user, sid, applicationId, proof, client }: Beginning) => {
+    const first = { methods: proof.methods as readonly Method[], inherited: proof }
+    const issued = await sessions.beginSession(sql, user, first, client, sid)
+    if (!issued) return false
+    await assignToApplication(sql, sid, applicationId)
+    await accountChanges.bySignIn(sql, { user: issued.user, client }, { new_device: {} })
+    const about = { userId: user.id, sessionId: sid, sessionBegan: 'device' } as const
+    await events.recordInside(sql, { kind: 'signed_in', reason: 'device', ...about }, client)
+    return true
+  },
+})

@@ -1,0 +1,131 @@
+import type { FastifyReply } from 'fastify'
+import { Type } from 'typebox'
+import { MailLoginLink, MailLoginNext } from '../../contract/mail-login.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import { LinkToken } from '../../contract/request-fields.js'
+import { Accepted, SignedIn } from '../../contract/schemas.js'
+import type { MailSignIns } from '../../domain/mail-sign-ins/mail-sign-ins.js'
+import { readEmail } from '../../domain/users/email.js'
+import { atLeast, minResponseTime } from '../../http/at-least.js'
+import { clientOf } from '../../http/client.js'
+import type { Cookies } from '../../http/cookies/cookies.js'
+import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
+import type { CountedRequests } from '../../http/limits/counted-requests.js'
+import type { Limits } from '../../http/limits/limits.js'
+import type { MailSignInLimits } from '../../http/limits/mail-sign-in-limits.js'
+import { sendEntry, withHeaders } from '../../http/responses.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import type { createMailLogin } from './mail-login.js'
+import type { createMailRegistration } from './mail-registration.js'
+
+/** The same body in every case: it does not show whether the address has an account, may have one, or has got too many mails. */
+const accepted = { message: 'Check your mail to sign in' }
+
+const askRefusals = routeRefusals('bad_request', 'email_shape', 'cross_site', 'too_many_requests', 'unavailable')
+const confirmRefusals = routeRefusals(
+  'bad_request',
+  'invalid_link',
+  'wrong_mailed_code',
+  'mailed_code_void',
+  'other_browser',
+  'cross_site',
+  'too_many_requests',
+  'unavailable',
+)
+const checkRefusals = routeRefusals('bad_request', 'cross_site', 'too_many_requests', 'unavailable')
+
+const tags = ['sign in']
+const boundCookie = 'attempt_mail, which ties the mail to this browser'
+const schemas = {
+  ask: {
+    tags,
+    summary: 'Mail a code and a link to sign in, for this browser only',
+    body: Type.Object({ email: Type.String({ maxLength: 1024 }) }),
+    response: { 202: withHeaders(Accepted, { 'Set-Cookie': boundCookie }), ...askRefusals.responses },
+  },
+  confirm: {
+    tags,
+    summary: 'Sign in with the code or the link of the mail, in the browser that asked for it',
+    description:
+      'Takes `code` or `token`. A link that another browser asked for is not used up. `next: "registration"`: the address has no account; POST /api/auth/mail-login/registration makes it.',
+    body: Type.Object({
+      code: Type.Optional(Type.String({ minLength: 1, maxLength: 32, description: 'Spaces and hyphens are ignored' })),
+      token: Type.Optional(LinkToken),
+    }),
+    response: {
+      200: withHeaders(SignedIn, { 'Set-Cookie': 'access_token and refresh_token; clears attempt_mail' }),
+      202: withHeaders(MailLoginNext, { 'Set-Cookie': 'challenge, for POST /api/auth/second-factor, or attempt_mail' }),
+      ...confirmRefusals.responses,
+    },
+  },
+  check: {
+    tags,
+    summary: 'Whether the link of the mail signs in here; changes nothing',
+    body: Type.Object({ token: LinkToken }),
+    response: { 200: MailLoginLink, ...checkRefusals.responses },
+  },
+}
+
+type Dependencies = {
+  mailLogin: ReturnType<typeof createMailLogin>
+  mailRegistration: ReturnType<typeof createMailRegistration>
+  mailSignIns: Pick<MailSignIns, 'begin' | 'findByToken'>
+  mailSignInLimits: MailSignInLimits
+  limits: Limits
+  countedRequests: CountedRequests
+  cookies: Cookies
+  signInCookies: SignInCookies
+}
+
+const path = '/api/auth/mail-login'
+
+export const mailLoginRoutes = (server: Server, deps: Dependencies) => {
+  const { mailLogin, mailRegistration, mailSignIns, mailSignInLimits, limits, countedRequests } = deps
+  const { cookies, signInCookies } = deps
+  const asking = {
+    schema: schemas.ask,
+    onRequest: limits.byNetwork,
+    config: { countsIn: ['mail_sign_ins', 'network_mail_sign_ins'] as const },
+  }
+  server.post(path, asking, async (request, reply) => {
+    const email = readEmail(request.body.email)
+    if (isRefused(email)) return askRefusals.sendRefusal(reply, email)
+    const ask = async () => {
+      const withheld = !(await mailSignInLimits.mayMail(email.email, request))
+      const earlier = cookies.read(request, 'attempt_mail')
+      return mailSignIns.begin({ email, earlier, withheld }, clientOf(request))
+    }
+    cookies.set(reply, 'attempt_mail', await atLeast(minResponseTime, ask()))
+    return reply.status(202).send(accepted)
+  })
+
+  const sendRegistration = async (reply: FastifyReply, browserToken: string) => {
+    const asked = await mailRegistration.look(browserToken)
+    if (!asked) return confirmRefusals.sendRefusal(reply, refuse('mailed_code_void'))
+    cookies.set(reply, 'attempt_mail', browserToken)
+    return reply.status(202).send({ next: 'registration', methods: [], ...asked })
+  }
+
+  const confirming = {
+    schema: schemas.confirm,
+    onRequest: limits.beforeSignIn.mail,
+    onSend: countedRequests.refundSuccess,
+  }
+  server.post(`${path}/confirm`, confirming, async (request, reply) => {
+    const { code, token } = request.body
+    const given = code === undefined ? token !== undefined && { token } : token === undefined && { code }
+    if (!given) return confirmRefusals.sendRefusal(reply, refuse('bad_request', { message: 'Send token or code' }))
+    const entered = await mailLogin(given, cookies.read(request, 'attempt_mail'), signInCookies.visitOf(request))
+    if (isRefused(entered)) return confirmRefusals.sendRefusal(reply, entered)
+    if ('registration' in entered) return sendRegistration(reply, entered.registration)
+    cookies.clear(reply, 'attempt_mail')
+    return sendEntry(reply, { cookies, signInCookies }, entered)
+  })
+
+  server.post(`${path}/check`, { schema: schemas.check, onRequest: limits.byNetwork }, async (request) => {
+    const found = await mailSignIns.findByToken(request.body.token, cookies.read(request, 'attempt_mail'))
+    if (!isRefused(found)) return { state: 'usable' as const }
+    return { state: found.refused === 'other_browser' ? ('other_browser' as const) : ('over' as const) }
+  })
+}

@@ -1,0 +1,63 @@
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { Events } from '../../domain/events/events.js'
+import type { MailSignIns, ProvenMail } from '../../domain/mail-sign-ins/mail-sign-ins.js'
+import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
+import type { UserChanges } from '../../domain/users/user-changes.js'
+import type { Users } from '../../domain/users/users.js'
+import { atLeast, minResponseTime } from '../../http/at-least.js'
+import type { Transaction } from '../../platform/database/database.js'
+
+type Given = { code: string } | { token: string }
+
+type Dependencies = {
+  mailSignIns: MailSignIns
+  signIns: SignIns
+  users: Pick<Users, 'findEnabled' | 'lockEnabled' | 'findByEmail'>
+  userChanges: Pick<UserChanges, 'proveEmail'>
+  events: Events
+}
+
+/** Signs in with what was mailed, in the browser that asked for it. */
+export const createMailLogin = ({ mailSignIns, signIns, users, userChanges, events }: Dependencies) => {
+  /** An event of a known user takes the database longer than one without a user. The answer waits until that is hidden. */
+  const noteFailure = async ({ client }: Visit, reason: string, userId: string | undefined) => {
+    const failed = { kind: 'sign_in_failed', triedBy: 'mail', reason: `mail_${reason}` } as const
+    await atLeast(minResponseTime, events.record({ ...failed, ...(userId !== undefined && { userId }) }, client))
+  }
+
+  const byCode = async (code: string, browserToken: string | undefined, visit: Visit) => {
+    const found = await mailSignIns.findByCode(code, browserToken)
+    if (!isRefused(found)) return found
+    await noteFailure(visit, found.refused === 'wrong_mailed_code' ? 'wrong_code' : 'code_void', found.userId)
+    return refuse(found.refused)
+  }
+
+  /** The user is held: every change of the account that voids the mail holds it too. */
+  const claim = (proven: Extract<ProvenMail, { userId: string }>) => async (sql: Transaction) => {
+    const user = await users.lockEnabled(sql, proven.userId)
+    if (!user || !(await mailSignIns.take(sql, proven))) return false
+    await userChanges.proveEmail(sql, user.id)
+    return true
+  }
+
+  const enter = async (proven: Extract<ProvenMail, { userId: string }>, visit: Visit) => {
+    const user = await users.findEnabled(proven.userId)
+    return user && signIns.byMail(user, { claim: claim(proven), isNew: false }, visit)
+  }
+
+  /** Undefined if it was used in the meantime, or the address has got an account. */
+  const register = async ({ id, email }: Extract<ProvenMail, { email: string }>) => {
+    if (await users.findByEmail(email)) return undefined
+    const registration = await mailSignIns.prove(id)
+    return registration === undefined ? undefined : { registration }
+  }
+
+  return async (given: Given, browserToken: string | undefined, visit: Visit) => {
+    const proven = await ('code' in given
+      ? byCode(given.code, browserToken, visit)
+      : mailSignIns.findByToken(given.token, browserToken))
+    if (isRefused(proven)) return proven
+    const entered = await ('userId' in proven ? enter(proven, visit) : register(proven))
+    return entered ?? refuse('code' in given ? 'mailed_code_void' : 'invalid_link')
+  }
+}

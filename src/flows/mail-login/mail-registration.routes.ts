@@ -1,0 +1,89 @@
+import { Type } from 'typebox'
+import { MailRegistration } from '../../contract/mail-login.js'
+import { longestName } from '../../contract/name-lengths.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { UsernameSource } from '../../contract/pages.js'
+import { ProfileFieldChanges } from '../../contract/profile-fields.js'
+import { askingUsername, TypedUsername } from '../../contract/request-fields.js'
+import { SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
+import type { Cookies } from '../../http/cookies/cookies.js'
+import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
+import type { Limits } from '../../http/limits/limits.js'
+import { sendEntry, withHeaders } from '../../http/responses.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import type { createMailRegistration } from './mail-registration.js'
+
+const lookRefusals = routeRefusals('challenge_over', 'too_many_requests', 'unavailable')
+const registerRefusals = routeRefusals(
+  'bad_request',
+  'username_length',
+  'username_at_sign',
+  'username_characters',
+  'username_edges',
+  'username_alphabets',
+  'challenge_over',
+  'registration_closed',
+  'invitation_required',
+  'email_domain_not_allowed',
+  'cross_site',
+  'already_registered',
+  'username_taken',
+  'invalid_fields',
+  'terms_changed',
+  'too_many_requests',
+  'unavailable',
+)
+
+const tags = ['sign in']
+const schemas = {
+  look: {
+    tags,
+    summary: 'What the registration of this browser asks for, after its address was proven by the mail',
+    response: { 200: MailRegistration, ...lookRefusals.responses },
+  },
+  register: {
+    tags,
+    summary: 'Make the account of an address that was proven by the mail, and sign in',
+    body: Type.Object({
+      username: Type.Optional(TypedUsername),
+      name: Type.Optional(Type.String({ maxLength: longestName })),
+      fields: Type.Optional(ProfileFieldChanges),
+      terms: Type.Optional(Type.String({ maxLength: 64, description: 'The version that the user agrees to' })),
+    }),
+    response: {
+      200: withHeaders(SignedIn, { 'Set-Cookie': 'access_token and refresh_token; clears attempt_mail' }),
+      202: withHeaders(SecondFactorNeeded, { 'Set-Cookie': 'challenge, for POST /api/auth/second-factor' }),
+      ...registerRefusals.responses,
+    },
+  },
+}
+
+type Dependencies = {
+  mailRegistration: ReturnType<typeof createMailRegistration>
+  usernameSource: UsernameSource
+  limits: Limits
+  cookies: Cookies
+  signInCookies: SignInCookies
+}
+
+const path = '/api/auth/mail-login'
+
+/** The registration of an address that has no account yet. */
+export const mailRegistrationRoutes = (server: Server, deps: Dependencies) => {
+  const { mailRegistration, usernameSource, cookies, signInCookies, limits } = deps
+  const register = { ...schemas.register, body: askingUsername(schemas.register.body, usernameSource) }
+  const onRequest = limits.byNetwork
+  server.get(`${path}/registration`, { schema: schemas.look, onRequest }, async (request, reply) => {
+    const asked = await mailRegistration.look(cookies.read(request, 'attempt_mail') ?? '')
+    return asked ? reply.send(asked) : lookRefusals.sendRefusal(reply, refuse('challenge_over'))
+  })
+
+  server.post(`${path}/registration`, { schema: register, onRequest }, async (request, reply) => {
+    const browserToken = cookies.read(request, 'attempt_mail') ?? ''
+    const entry = await mailRegistration.complete(browserToken, request.body, signInCookies.visitOf(request))
+    if (isRefused(entry)) return registerRefusals.sendRefusal(reply, entry)
+    cookies.clear(reply, 'attempt_mail')
+    return sendEntry(reply, { cookies, signInCookies }, entry)
+  })
+}

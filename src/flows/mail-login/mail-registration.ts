@@ -1,0 +1,75 @@
+import type { MailRegistration } from '../../contract/mail-login.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { ProfileFieldChanges } from '../../contract/profile-fields.js'
+import type { TermsOfUse } from '../../contract/schemas.js'
+import type { Events } from '../../domain/events/events.js'
+import type { MailSignIns } from '../../domain/mail-sign-ins/mail-sign-ins.js'
+import type { ProfileFields } from '../../domain/profile-fields/profile-fields.js'
+import type { CompleteMailRegistration } from '../../domain/registrations/complete-mail-registration.js'
+import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
+import { displayName } from '../../domain/users/display-name.js'
+import type { NewUsers } from '../../domain/users/new-users.js'
+import { chooseUsername, type Username, usernameFromEmail } from '../../domain/users/username.js'
+import type { Usernames } from '../../domain/users/usernames.js'
+
+type Chosen = {
+  /** Missing only if it is made from the address (USERNAMES). */
+  username?: string | undefined
+  name?: string | undefined
+  fields?: ProfileFieldChanges | undefined
+  /** The version that the user has seen and agreed to. */
+  terms?: string | undefined
+}
+
+type Dependencies = {
+  mailSignIns: Pick<MailSignIns, 'findProven'>
+  completeMailRegistration: CompleteMailRegistration
+  newUsers: Pick<NewUsers, 'freeUsername' | 'withFreeUsername'>
+  usernames: Pick<Usernames, 'mayBeChosen'>
+  profileFields: Pick<ProfileFields, 'begin' | 'definitions'>
+  termsOfUse: TermsOfUse | undefined
+  signIns: Pick<SignIns, 'byMail'>
+  events: Pick<Events, 'record'>
+}
+
+/** The account of an address that was proven by a mail. It has no password. */
+export const createMailRegistration = (deps: Dependencies) => {
+  const { mailSignIns, completeMailRegistration, newUsers, usernames, profileFields, termsOfUse, signIns, events } =
+    deps
+
+  return {
+    /** What is asked for, in the browser that has proven the address. */
+    look: async (browserToken: string): Promise<MailRegistration | undefined> => {
+      const email = await mailSignIns.findProven(browserToken)
+      if (!email) return undefined
+      const { username } = await newUsers.freeUsername(usernameFromEmail(email).username)
+      const fields = profileFields.definitions.filter(({ registration }) => registration)
+      return { email: email.email, username, fields, ...(termsOfUse && { terms: termsOfUse }) }
+    },
+
+    complete: async (browserToken: string, chosen: Chosen, visit: Visit) => {
+      const email = await mailSignIns.findProven(browserToken)
+      if (!email) return refuse('challenge_over')
+      const username = chosen.username === undefined ? undefined : chooseUsername(chosen.username)
+      if (isRefused(username)) return username
+      if (chosen.terms !== undefined && chosen.terms !== termsOfUse?.version) return refuse('terms_changed')
+      const fields = profileFields.begin(chosen.fields)
+      if (isRefused(fields)) return fields
+      if (username && !(await usernames.mayBeChosen(username))) return refuse('username_taken')
+      const account = { email, name: displayName(chosen.name), language: visit.client.language, fields }
+      const completeAs = (name: Username) =>
+        completeMailRegistration(browserToken, { ...account, username: name }, chosen.terms)
+      const completed = username
+        ? await completeAs(username)
+        : await newUsers.withFreeUsername(
+            email,
+            completeAs,
+            (outcome) => isRefused(outcome) && outcome.refused === 'username_taken',
+          )
+      if (isRefused(completed)) return completed
+      const { user, invited } = completed
+      if (invited) await events.record({ kind: 'invitation_used', userId: user.id }, visit.client)
+      return (await signIns.byMail(user, { isNew: true }, visit)) ?? refuse('challenge_over')
+    },
+  }
+}

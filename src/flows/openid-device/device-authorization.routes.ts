@@ -1,0 +1,55 @@
+import { openidScopes } from '../../contract/authorization.js'
+import { mayUseDevices } from '../../domain/applications/application.js'
+import type { DeviceRequests } from '../../domain/device-requests/device-requests.js'
+import { deviceRequestLifetime, pollInterval } from '../../domain/device-requests/device-times.js'
+import { shownUserCode } from '../../domain/device-requests/user-codes.js'
+import { limiters } from '../../domain/limiters/limiters.js'
+import { clientNetwork, clientOf } from '../../http/client.js'
+import type { CountedRequests } from '../../http/limits/counted-requests.js'
+import type { Limiter } from '../../http/limits/limiter.js'
+import type { ClientNouns } from '../../http/protocol/client-authentication.js'
+import { addClientRoute, type ClientRouteParts } from '../../http/protocol/client-routes.js'
+import { sendProtocolError } from '../../http/protocol/protocol-errors.js'
+import type { Server } from '../../http/server.js'
+import { seconds } from '../../lib/durations.js'
+
+const byNetwork: Limiter = {
+  name: 'device_requests',
+  limit: limiters.device_requests.limit,
+  code: 'too_many_requests',
+}
+
+type Dependencies = ClientRouteParts<ClientNouns & { deviceRequests: Pick<DeviceRequests, 'begin'> }> & {
+  countedRequests: Pick<CountedRequests, 'count' | 'refundSuccess'>
+  publicUrl: string
+}
+
+/** A device without a browser asks for a code that its user can enter elsewhere (RFC 8628, 3.1). */
+export const deviceAuthorizationRoutes = (server: Server, dependencies: Dependencies) => {
+  const { countedRequests, publicUrl } = dependencies
+  const verificationUri = `${publicUrl}/login#device`
+  const parts: typeof dependencies = { ...dependencies, countsIn: ['device_requests'] }
+  addClientRoute(server, '/api/auth/device', parts, async (nouns, { application, form, request, reply }) => {
+    if (!mayUseDevices(application)) {
+      nouns.applicationErrors.note(application, 'grant', 'Its devices may not sign in with a code', clientOf(request))
+      const description = 'This client may not use the device flow'
+      return sendProtocolError(reply, { error: 'unauthorized_client', description })
+    }
+    // One who asks for nothing gets the least (RFC 6749, 3.3).
+    const asked = (form.values.get('scope') ?? 'openid').split(' ')
+    const scopes = openidScopes.filter((scope) => asked.includes(scope))
+    if (!scopes.includes('openid'))
+      return sendProtocolError(reply, { error: 'invalid_scope', description: 'scope must contain openid' })
+    if (await countedRequests.count(byNetwork, clientNetwork(request), request, reply)) return reply
+    const { deviceCode, userCode } = await nouns.deviceRequests.begin(application, scopes, clientOf(request))
+    const shown = shownUserCode(userCode)
+    return reply.send({
+      device_code: deviceCode,
+      user_code: shown,
+      verification_uri: verificationUri,
+      verification_uri_complete: `${verificationUri}=${shown}`,
+      expires_in: deviceRequestLifetime / seconds,
+      interval: pollInterval,
+    })
+  })
+}

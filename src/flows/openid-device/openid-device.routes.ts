@@ -1,0 +1,80 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { DeviceAnswer, DeviceQuestion, DeviceState } from '../../contract/device-request.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { Callers } from '../../http/caller.js'
+import { clientOf } from '../../http/client.js'
+import type { Freshness } from '../../http/freshness.js'
+import type { Guards } from '../../http/guards.js'
+import type { CountedRequests } from '../../http/limits/counted-requests.js'
+import type { UserCodeLimit } from '../../http/limits/user-code-limit.js'
+import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import type { Approver, createDeviceApproval } from './openid-device.js'
+
+const { responses, sendRefusal } = routeRefusals(
+  ...guardRefusals,
+  'not_found',
+  'unknown_device_code',
+  'fresh_sign_in_required',
+)
+
+/** Hidden: an API of our own page is no part of the public one. */
+const schemaOf = <Body>(body: Body) => ({ hide: true, body, response: { 200: DeviceState, ...responses } })
+
+type DeviceApproval = ReturnType<typeof createDeviceApproval>
+
+type Dependencies = {
+  guards: Guards
+  callers: Callers
+  freshness: Freshness
+  userCodeLimit: UserCodeLimit
+  countedRequests: Pick<CountedRequests, 'refundSuccess' | 'refundDespiteRefusal'>
+  /** Undefined while there is no application. */
+  openDeviceApproval: () => Promise<DeviceApproval | undefined>
+  sendPage: (request: FastifyRequest, reply: FastifyReply) => FastifyReply
+  sendNotFound: (request: FastifyRequest, reply: FastifyReply) => FastifyReply
+}
+
+/** The page on which users let a device in, and its own API. */
+export const openidDeviceRoutes = (server: Server, deps: Dependencies) => {
+  const { guards, callers, freshness, countedRequests, openDeviceApproval, sendPage, sendNotFound } = deps
+
+  const page = { schema: { hide: true }, config: { unlimited: 'Sent from memory' } }
+  server.get('/api/auth/device', page, async (request, reply) =>
+    (await openDeviceApproval()) ? sendPage(request, reply) : sendNotFound(request, reply),
+  )
+
+  const hooks = {
+    onRequest: guards.change,
+    preHandler: deps.userCodeLimit,
+    onSend: countedRequests.refundSuccess,
+    config: { ownOriginOnly: true, countsIn: ['user_codes', 'network_user_codes', 'general'] as const },
+  }
+  /** Runs with what the user may decide by, or answers why not. */
+  const decide = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    work: (approval: DeviceApproval, approver: Approver) => ReturnType<DeviceApproval['ask']>,
+  ) => {
+    const approval = await openDeviceApproval()
+    if (!approval) return sendRefusal(reply, refuse('not_found'))
+    const holder = callers.holderOf(request)
+    if (!holder) return sendRefusal(reply, refuse('not_authenticated'))
+    const decided = await work(approval, { holder, client: clientOf(request) })
+    return isRefused(decided) ? sendRefusal(reply, decided) : reply.send(decided)
+  }
+
+  const asking = { ...hooks, schema: schemaOf(DeviceQuestion) }
+  server.post('/api/auth/device/question', asking, async (request, reply) =>
+    decide(request, reply, (approval, approver) => approval.ask(request.body.code, approver)),
+  )
+
+  const answering = { ...hooks, schema: schemaOf(DeviceAnswer) }
+  server.post('/api/auth/device/answer', answering, async (request, reply) => {
+    const stale = request.body.answer === 'approve' ? await freshness.refusalFor(request) : undefined
+    if (!stale) return decide(request, reply, (approval, approver) => approval.answer(request.body, approver))
+    // No code was compared.
+    countedRequests.refundDespiteRefusal(request)
+    return sendRefusal(reply, stale)
+  })
+}

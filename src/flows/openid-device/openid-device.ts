@@ -1,0 +1,146 @@
+import { describeDevice } from '../../contract/device-names.js'
+import type { DeviceAnswer, DeviceState, DeviceStep } from '../../contract/device-request.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import { type Application, mayUseDevices, named } from '../../domain/applications/application.js'
+import type { ApplicationErrors } from '../../domain/applications/application-errors.js'
+import type { Applications } from '../../domain/applications/applications.js'
+import {
+  enoughToProve,
+  nextQuestion,
+  type Questioned,
+  type SignedInUser,
+} from '../../domain/authorization-requests/next-question.js'
+import type { SignedInUsers } from '../../domain/authorization-requests/signed-in-users.js'
+import type { DeviceAuthorizations } from '../../domain/authorizations/device-authorizations.js'
+import type { DeviceRequest, DeviceRequests } from '../../domain/device-requests/device-requests.js'
+import { readUserCode, shownUserCode } from '../../domain/device-requests/user-codes.js'
+import type { Client } from '../../domain/sessions/client.js'
+import type { EndStolen } from '../../domain/sessions/rotations.js'
+import type { TokenHolder } from '../../domain/sessions/sessions.js'
+import { connectionOf } from '../../lib/client-networks.js'
+import type { Database } from '../../platform/database/database.js'
+
+type Dependencies = {
+  database: Database
+  applications: Pick<Applications, 'find'>
+  applicationErrors: Pick<ApplicationErrors, 'note'>
+  deviceRequests: Pick<DeviceRequests, 'find' | 'answer'>
+  deviceAuthorizations: Pick<DeviceAuthorizations, 'approve'>
+  signedInUsers: SignedInUsers
+  endStolen: EndStolen
+  /** Whether every session needs a second factor. */
+  secondFactorRequired: boolean
+}
+
+/** A signed-in user who has entered the code of a device, or was led here by it. */
+export type Approver = { holder: TokenHolder; client: Client }
+
+type Waiting = { userCode: string; request: DeviceRequest; application: Application; user: SignedInUser }
+
+/** What is asked is what the application asks for in a browser; native ones always ask whether to continue. */
+const steps: Readonly<Record<ReturnType<typeof nextQuestion>, DeviceStep>> = {
+  sign_in: 'sign_in',
+  choose: 'sign_in',
+  start_again: 'sign_in',
+  no_access: 'no_access',
+  enrol: 'enrol',
+  prove: 'prove',
+  consent: 'approve',
+  done: 'approve',
+}
+
+/** What is open, and what the user is shown. */
+const createStateOf = (secondFactorRequired: boolean) => {
+  /**
+   * The device gets a session of its own, so an account with a second factor approves it with that: a trusted browser does not stand
+   * for it.
+   */
+  const questionedOf = ({ createdAt, scopes }: DeviceRequest): Questioned => ({
+    createdAt,
+    scopes,
+    maxAge: undefined,
+    prompts: [],
+    acr: secondFactorRequired ? '2' : undefined,
+    prefersTwoFactors: true,
+    user: undefined,
+    userId: undefined,
+    claims: undefined,
+  })
+
+  return (
+    { userCode, request, application, user }: Waiting,
+    { client }: Approver,
+    answered?: 'approved' | 'denied',
+  ): DeviceState => {
+    const asking = { application, request: questionedOf(request) }
+    const next = answered ?? steps[nextQuestion(asking, user)]
+    const { ip, userAgent } = request.client
+    return {
+      next,
+      code: shownUserCode(userCode),
+      application: named(application),
+      user: { id: user.id, username: user.username },
+      scopes: request.scopes,
+      ...(next === 'prove' && { methods: [...enoughToProve({ ...asking, user })] }),
+      from: {
+        ip,
+        userAgent,
+        ...describeDevice(userAgent),
+        askedAt: request.createdAt.toISOString(),
+        sameNetwork: connectionOf(ip) === connectionOf(client.ip),
+      },
+    }
+  }
+}
+
+/** What the user decides about a device that waits. */
+export const createDeviceApproval = (deps: Dependencies) => {
+  const { database, applications, applicationErrors, deviceRequests, deviceAuthorizations, signedInUsers, endStolen } =
+    deps
+  const stateOf = createStateOf(deps.secondFactorRequired)
+  const unknown = () => refuse('unknown_device_code')
+
+  const find = async (text: string, { holder }: Approver) => {
+    const userCode = readUserCode(text)
+    const request = userCode === undefined ? undefined : await deviceRequests.find(userCode)
+    const application = request && (await applications.find(request.applicationId))
+    if (userCode === undefined || !application || !mayUseDevices(application)) return unknown()
+    const user = await signedInUsers.of(holder, application.id)
+    return user ? { userCode, request, application, user } : refuse('not_authenticated')
+  }
+
+  const deny = async (waiting: Waiting, approver: Approver) => {
+    const { userId, sessionId } = approver.holder
+    if (!(await deviceRequests.answer(database, waiting.userCode, { answer: 'denied', userId, sessionId })))
+      return unknown()
+    applicationErrors.note(waiting.application, 'normal_end', 'access_denied: The user has declined a device')
+    return stateOf(waiting, approver, 'denied')
+  }
+
+  const approve = async (waiting: Waiting, approver: Approver) => {
+    const { holder, client } = approver
+    const approved = await deviceAuthorizations.approve(holder, waiting)
+    if (!isRefused(approved)) return stateOf(waiting, approver, 'approved')
+    // Copied cookies must not become the tokens of a device unnoticed.
+    if (approved.refused === 'theft') await endStolen(holder.refreshToken, client)
+    if (approved.refused === 'over') return unknown()
+    return approved.refused === 'no_access' ? stateOf(waiting, approver) : refuse('not_authenticated')
+  }
+
+  return {
+    ask: async (code: string, approver: Approver) => {
+      const waiting = await find(code, approver)
+      return isRefused(waiting) ? waiting : stateOf(waiting, approver)
+    },
+
+    /** It counts only for the user whom the page has shown, and an approval only if nothing else is open. */
+    answer: async ({ code, user: shown, answer }: DeviceAnswer, approver: Approver) => {
+      const waiting = await find(code, approver)
+      if (isRefused(waiting)) return waiting
+      const state = stateOf(waiting, approver)
+      if (waiting.user.id !== shown) return state
+      if (answer === 'deny') return deny(waiting, approver)
+      return state.next === 'approve' ? approve(waiting, approver) : state
+    },
+  }
+}

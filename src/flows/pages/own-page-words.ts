@@ -1,0 +1,65 @@
+import { type Language, languages } from '../../contract/languages.js'
+import type { PageName } from '../../contract/pages.js'
+import type { OwnTexts } from '../../domain/mails/own-mail-words.js'
+import type { Assets, BuiltManifest } from './assets.js'
+
+type Texts = Readonly<Record<string, string>>
+
+const flattened = (value: unknown, key: string): (readonly [string, string])[] => {
+  if (typeof value === 'string') return [[key, value]]
+  return typeof value === 'object' && value !== null
+    ? Object.entries(value).flatMap(([name, inner]) => flattened(inner, key === '' ? name : `${key}.${name}`))
+    : []
+}
+
+/** What stands beside the sections of pages is a section like the others. */
+const sectionsOf = ({ pages, notFound }: BuiltManifest, language: Language) => {
+  const { footer, ...words } = notFound.words[language]
+  const ofPages = Object.values(pages).map((page) => page.words[language].sections)
+  return Object.assign({ footer, 'not-found': words }, ...ofPages) as Record<string, unknown>
+}
+
+/** Every text of pages that can be replaced, with its places: `{provider}`. */
+export const pageTexts = (manifest: BuiltManifest): Record<Language, Texts> =>
+  Object.fromEntries(
+    languages.map((language) => [language, Object.fromEntries(flattened(sectionsOf(manifest, language), ''))]),
+  ) as Record<Language, Texts>
+
+const replacedIn = <Value>(value: Value, key: string, own: Texts): Value => {
+  if (typeof value === 'string') return (own[key] ?? value) as Value
+  if (typeof value !== 'object' || value === null) return value
+  const replaced = Object.entries(value).map(([name, inner]) => [
+    name,
+    replacedIn(inner, key === '' ? name : `${key}.${name}`, own),
+  ])
+  return (Array.isArray(value) ? replaced.map(([, inner]) => inner) : Object.fromEntries(replaced)) as Value
+}
+
+/** The pages with the texts of the operator in their places. Pages without any stay as they are. */
+export const withOwnTexts = (assets: Assets, own: OwnTexts): Assets => {
+  const inEach = <Words>(words: Record<Language, Words>, replace: (words: Words, own: Texts) => Words) =>
+    Object.fromEntries(
+      languages.map((language) => {
+        const texts = own[language]
+        return [language, texts ? replace(words[language], texts) : words[language]]
+      }),
+    ) as Record<Language, Words>
+  const pages = Object.entries(assets.pages).map(([name, page]) => {
+    const words = inEach(page.words, ({ title, noscript, footer, sections }, texts) => ({
+      title: texts[`${name}.title`] ?? title,
+      noscript: texts['common.noscript'] ?? noscript,
+      footer: replacedIn(footer, 'footer', texts),
+      sections: replacedIn(sections, '', texts),
+    }))
+    return [name, { ...page, words }]
+  })
+  const words = inEach(assets.notFound.words, ({ footer, ...own }, texts) => ({
+    ...replacedIn(own, 'not-found', texts),
+    footer: replacedIn(footer, 'footer', texts),
+  }))
+  return {
+    ...assets,
+    pages: Object.fromEntries(pages) as Record<PageName, Assets['pages'][PageName]>,
+    notFound: { ...assets.notFound, words },
+  }
+}

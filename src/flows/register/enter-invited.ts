@@ -1,0 +1,32 @@
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { Events } from '../../domain/events/events.js'
+import type { CompleteRegistration } from '../../domain/registrations/complete-registration.js'
+import type { Registrations } from '../../domain/registrations/registrations.js'
+import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
+import type { NewUser } from '../../domain/users/new-users.js'
+
+type Dependencies = {
+  registrations: Pick<Registrations, 'beginProven'>
+  completeRegistration: CompleteRegistration
+  signIns: Pick<SignIns, 'byRegistration'>
+  events: Pick<Events, 'record'>
+}
+
+export type EnterInvited = ReturnType<typeof createEnterInvited>
+
+/** The link of the mail has proven the address: the account is made now, once, and its user is signed in. */
+export const createEnterInvited =
+  ({ registrations, completeRegistration, signIns, events }: Dependencies) =>
+  async (user: NewUser, visit: Visit, begun: { invite: string; agreedTerms: string | undefined }) => {
+    const pending = await registrations.beginProven(user, visit.client, begun)
+    const completed = await completeRegistration(pending, { provenBy: 'invitation' })
+    if (isRefused(completed)) {
+      const { refused } = completed
+      if (refused === 'username_taken_since') return refuse('username_taken')
+      // Who has the mail of an address may know that it has an account.
+      return refuse(refused === 'already_registered' ? 'already_registered' : 'invalid_invitation')
+    }
+    await events.record({ kind: 'invitation_used', userId: completed.user.id }, visit.client)
+    const entry = await signIns.byRegistration(completed.user, visit)
+    return entry ? { entry } : refuse('already_registered')
+  }

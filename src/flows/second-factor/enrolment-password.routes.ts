@@ -1,0 +1,75 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { enrolmentMethods } from '../../contract/factors.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import { TypedPassword } from '../../contract/request-fields.js'
+import { SecondFactorNeeded } from '../../contract/schemas.js'
+import type { Passwords } from '../../domain/passwords/passwords.js'
+import type { Enrolments } from '../../domain/sign-in/enrolments.js'
+import type { Users } from '../../domain/users/users.js'
+import { clientOf } from '../../http/client.js'
+import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
+import type { CountedRequests } from '../../http/limits/counted-requests.js'
+import type { Limits } from '../../http/limits/limits.js'
+import type { PasswordGuesses } from '../../http/limits/password-guesses.js'
+import { withCookies } from '../../http/responses.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import { clearsChallenge, needsChallenge } from './challenge-document.js'
+
+const refusals = routeRefusals(
+  'bad_request',
+  'wrong_current_password',
+  'challenge_over',
+  'not_enrolling',
+  'cross_site',
+  'too_many_logins',
+  'busy',
+  'unavailable',
+)
+
+const schema = {
+  tags: ['sign in'],
+  summary: 'Open the enrolment of a sign-in by mail with the password of the account',
+  ...needsChallenge,
+  body: Type.Object({ password: TypedPassword }),
+  response: { 202: SecondFactorNeeded, ...withCookies(refusals.responses, clearsChallenge) },
+}
+
+type Dependencies = {
+  enrolments: Enrolments
+  users: Pick<Users, 'findById'>
+  passwords: Pick<Passwords, 'verify'>
+  signInCookies: SignInCookies
+  limits: Limits
+  passwordGuesses: PasswordGuesses
+  countedRequests: CountedRequests
+}
+
+export const enrolmentPasswordRoutes = (server: Server, deps: Dependencies) => {
+  const { enrolments, users, passwords, signInCookies, limits, passwordGuesses, countedRequests } = deps
+
+  /** Guesses of a password count as sign-ins do, also those from many networks. */
+  const countPassword = async (request: FastifyRequest, reply: FastifyReply) => {
+    const token = signInCookies.challengeOf(request)
+    const challenge = token === undefined ? undefined : await enrolments.find(token)
+    const user = challenge && !isRefused(challenge) ? await users.findById(challenge.userId) : undefined
+    return user ? passwordGuesses.byUser(user, user.username, request, reply) : limits.login(request, reply)
+  }
+
+  const proving = {
+    schema,
+    preHandler: countPassword,
+    onSend: countedRequests.refundSuccess,
+    config: { countsIn: ['login', 'account'] as const },
+  }
+  server.post('/api/auth/second-factor/password', proving, async (request, reply) => {
+    const token = signInCookies.challengeOf(request)
+    const client = clientOf(request)
+    const verify = (hash: string) => passwords.verify(request.body.password, hash, client)
+    const opened =
+      token === undefined ? refuse('challenge_over') : await enrolments.enterPassword(token, verify, client)
+    if (isRefused(opened)) return refusals.sendRefusal(signInCookies.clearedIfOver(reply, opened), opened)
+    return reply.status(202).send({ next: 'enrolment', methods: [...enrolmentMethods] })
+  })
+}

@@ -1,0 +1,35 @@
+import { ServiceToken, ServiceTokenState } from '../../contract/service-token.js'
+import type { Authorizations } from '../../domain/authorizations/authorizations.js'
+import type { Guards } from '../../http/guards.js'
+import { routeRefusals } from '../../http/route-refusals.js'
+import type { Server } from '../../http/server.js'
+import { serviceRefusals } from '../../http/service-callers.js'
+
+const { responses } = routeRefusals('bad_request', ...serviceRefusals)
+
+const schema = {
+  tags: ['for other programs'],
+  summary: 'Whose access token an application has sent you, for programs that native applications call',
+  body: ServiceToken,
+  response: { 200: ServiceTokenState, ...responses },
+}
+
+type Nouns = { authorizations: Pick<Authorizations, 'holderOf'> }
+
+type Dependencies = {
+  guards: Guards
+  openidProvider: { open(): Promise<Nouns | undefined> }
+  publicUrl: string
+}
+
+/** As RFC 7662 asks for it. Nothing is said of a token that is not good. */
+export const tokensRoutes = (server: Server, { guards, openidProvider, publicUrl }: Dependencies) => {
+  const onRequest = guards.service('tokens:read')
+  server.post('/api/service/token', { schema, onRequest }, async (request): Promise<ServiceTokenState> => {
+    const nouns = await openidProvider.open()
+    const holder = await nouns?.authorizations.holderOf(request.body.token)
+    if (!holder) return { active: false }
+    const { applicationId: application, ...claims } = holder
+    return { active: true, application, claims: { ...claims, sub: claims.userId, iss: publicUrl, aud: publicUrl } }
+  })
+}

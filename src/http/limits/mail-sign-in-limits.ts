@@ -1,0 +1,51 @@
+import type { FastifyRequest } from 'fastify'
+import { deviceSubject, type LimiterName, limiterKey, limiters } from '../../domain/limiters/limiters.js'
+import { recipientKey } from '../../domain/mails/mail-limits.js'
+import type { NameMarks } from '../../domain/users/name-marks.js'
+import type { Users } from '../../domain/users/users.js'
+import type { Cache } from '../../platform/cache/cache.js'
+import { clientConnection } from '../client.js'
+import type { KnownBrowsers } from './known-browsers.js'
+import type { OnRejection, Whom } from './limited-events.js'
+
+type Counting = Extract<LimiterName, 'mail_sign_ins' | 'network_mail_sign_ins'>
+
+type Dependencies = {
+  cache: Cache
+  users: Pick<Users, 'findByEmail'>
+  nameMarks: Pick<NameMarks, 'of'>
+  knownBrowsers: Pick<KnownBrowsers, 'claimsAny' | 'browserOf'>
+  onRejection: OnRejection
+}
+
+export type MailSignInLimits = ReturnType<typeof createMailSignInLimits>
+
+/**
+ * How many mails to sign in a network can cause, and a mailbox gets, however its address is spelled. A browser in which the account was
+ * signed in before has as many of its own, so that others cannot use up those of the owner. The answer must not show it.
+ */
+export const createMailSignInLimits = ({ cache, users, nameMarks, knownBrowsers, onRejection }: Dependencies) => {
+  const reserve = async (limiter: Counting, subject: string, request: FastifyRequest, whom?: Whom) => {
+    const key = limiterKey(limiter, subject)
+    const { granted, resetsIn } = await cache.reserve(key, limiters[limiter].limit)
+    if (!granted) await onRejection({ limiter, key, resetsIn, whom }, request)
+    return granted
+  }
+
+  const subjectOf = async (email: string, request: FastifyRequest) => {
+    const user = knownBrowsers.claimsAny(request) ? await users.findByEmail(email) : undefined
+    const browser = user && knownBrowsers.browserOf(user, request)
+    if (user && browser !== undefined) return deviceSubject(user.id, browser)
+    return nameMarks.of(recipientKey(email)) ?? ''
+  }
+
+  return {
+    /** Whether one more may be sent. A network that is over its limit uses up none of a mailbox. */
+    mayMail: async (email: string, request: FastifyRequest) => {
+      if (!(await reserve('network_mail_sign_ins', clientConnection(request), request))) return false
+      // Looked up in every case, so that the time does not show whether there is an account.
+      const whom = async () => ({ userId: (await users.findByEmail(email))?.id, typedName: email })
+      return reserve('mail_sign_ins', await subjectOf(email, request), request, whom)
+    },
+  }
+}

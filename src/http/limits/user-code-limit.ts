@@ -1,0 +1,32 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { limiters, userSubject } from '../../domain/limiters/limiters.js'
+import type { Callers } from '../caller.js'
+import { clientNetwork } from '../client.js'
+import type { CountedRequests } from './counted-requests.js'
+import type { Limiter } from './limiter.js'
+
+const byNetwork: Limiter = {
+  name: 'network_user_codes',
+  limit: limiters.network_user_codes.limit,
+  code: 'too_many_requests',
+  refundsSuccess: true,
+}
+const byUser: Limiter = {
+  name: 'user_codes',
+  limit: limiters.user_codes.limit,
+  code: 'too_many_requests',
+  refundsSuccess: true,
+}
+
+type Dependencies = { countedRequests: Pick<CountedRequests, 'count'>; callers: Pick<Callers, 'of'> }
+
+export type UserCodeLimit = ReturnType<typeof createUserCodeLimit>
+
+/** Counts codes of devices that are entered, before they are compared. A right one is given back. */
+export const createUserCodeLimit =
+  ({ countedRequests, callers }: Dependencies) =>
+  async (request: FastifyRequest, reply: FastifyReply) => {
+    if (await countedRequests.count(byNetwork, clientNetwork(request), request, reply)) return reply
+    const subject = userSubject(callers.of(request).userId)
+    return (await countedRequests.count(byUser, subject, request, reply)) ? reply : undefined
+  }

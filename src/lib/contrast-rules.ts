@@ -1,0 +1,30 @@
+import { contrast } from './contrast.js'
+import type { ColourName, Colours } from './design-tokens.js'
+
+/** WCAG 2.2: 1.4.3 asks 4.5 of text, 1.4.11 asks 3 of the parts of a control. */
+export const leastContrast = { text: 4.5, control: 3 }
+
+type ContrastRule = { colour: ColourName; on: readonly ColourName[]; least: number }
+
+/** What is written or drawn on what. */
+const contrastRules: readonly ContrastRule[] = [
+  {
+    colour: 'text',
+    on: ['background', 'surface', 'raised', 'info-background', 'danger-background', 'success-background'],
+    least: leastContrast.text,
+  },
+  { colour: 'muted', on: ['background', 'surface', 'raised', 'info-background'], least: leastContrast.text },
+  { colour: 'edge', on: ['background', 'surface', 'raised'], least: leastContrast.control },
+  { colour: 'danger', on: ['surface', 'danger-background'], least: leastContrast.text },
+  { colour: 'success', on: ['surface', 'success-background'], least: leastContrast.text },
+  { colour: 'warning', on: ['surface'], least: leastContrast.text },
+]
+
+/** The pairs of a scheme that cannot be read or seen. */
+export const contrastFaults = (scheme: Colours) =>
+  contrastRules.flatMap(({ colour, on, least }) =>
+    on.flatMap((surface) => {
+      const found = contrast(scheme[colour], scheme[surface])
+      return found < least ? [{ colour, surface, found, least }] : []
+    }),
+  )

@@ -1,0 +1,34 @@
+import { type Shades, shadesOf } from './accent.js'
+import { type Colours, colours, fonts, radii } from './design-tokens.js'
+
+/** What an operator says of the looks; the rest stays as it is. */
+export type Theme = {
+  light?: Partial<Colours> & { accent?: string }
+  dark?: Partial<Colours> & { accent?: string }
+  radii?: Partial<typeof radii>
+  fonts?: Partial<typeof fonts>
+}
+
+/** The design tokens of this installation, for pages, mails and development pages alike. */
+export type Design = {
+  colours: { light: Colours; dark: Colours }
+  accent: { light: Shades; dark: Shades }
+  radii: typeof radii
+  fonts: typeof fonts
+}
+
+export const designOf = (accent: string, theme: Theme = {}): Design => {
+  const scheme = (name: 'light' | 'dark') => {
+    const { accent: own = accent, ...given } = theme[name] ?? {}
+    const scheme = { ...colours[name], ...given }
+    return { colours: scheme, accent: shadesOf(own, scheme) }
+  }
+  const light = scheme('light')
+  const dark = scheme('dark')
+  return {
+    colours: { light: light.colours, dark: dark.colours },
+    accent: { light: light.accent, dark: dark.accent },
+    radii: { ...radii, ...theme.radii },
+    fonts: { ...fonts, ...theme.fonts },
+  }
+}

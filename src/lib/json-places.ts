@@ -1,0 +1,33 @@
+/** What is wrong with a file that the operator wrote, as a sentence that names the place. */
+export class FaultAtPlace extends Error {
+  override name = 'FaultAtPlace'
+}
+
+export const faultAt = (sentence: string): never => {
+  throw new FaultAtPlace(sentence)
+}
+
+export type GivenObject = Readonly<Record<string, unknown>>
+
+export const objectAt = (value: unknown, place: string, keys: readonly string[]): GivenObject => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return faultAt(`${place} is no JSON object`)
+  const unknown = Object.keys(value).find((key) => !keys.includes(key))
+  if (unknown !== undefined)
+    faultAt(`${place} has the key ${JSON.stringify(unknown)}, which is not known. It can have: ${keys.join(', ')}`)
+  return value as GivenObject
+}
+
+export const listAt = (value: unknown, place: string, most: number): readonly unknown[] => {
+  if (!Array.isArray(value) || value.length === 0) return faultAt(`${place} must be a list with at least one entry`)
+  return value.length > most ? faultAt(`${place} can have ${most} entries at most`) : value
+}
+
+export const textAt = (value: unknown, place: string, longest: number) =>
+  typeof value === 'string' && value.trim() !== '' && value.length <= longest && !/\p{C}/u.test(value)
+    ? value
+    : faultAt(`${place} must be a text of 1 to ${longest} characters, without control characters`)
+
+export const numberAt = (value: unknown, place: string, least: number, most: number) =>
+  typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
+    ? value
+    : faultAt(`${place} must be a whole number from ${least} to ${most}`)

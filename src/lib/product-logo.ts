@@ -1,0 +1,28 @@
+import { escapeHtml } from './escape-html.js'
+
+type Size = { width: number; height: number }
+
+/** The operator's logo. With a size it is a word mark, which takes the place of the product's name. */
+export type Logo = { address: string; darkAddress?: string; size?: Size }
+
+const usualHeight = 32
+const greatest = { width: 224, height: 48 }
+/** A word mark that is narrower than this may be higher than usual: it has two lines, or is a sign. */
+const narrow = 96
+
+/** The pixels in which a word mark is shown. Pages and mails reserve them before the picture has arrived. */
+export const wordMarkSize = ({ width, height }: Size): Size => {
+  const ratio = width / height
+  const wanted = Math.max(usualHeight, narrow / ratio)
+  const shown = Math.min(wanted, greatest.height, greatest.width / ratio)
+  return { width: Math.round(shown * ratio), height: Math.round(shown) }
+}
+
+/** The picture of the light scheme, and the other one where the scheme is dark. */
+export const inBothSchemes = ({ darkAddress }: Logo, image: string) =>
+  darkAddress === undefined
+    ? image
+    : `<picture><source srcset="${escapeHtml(srcset(darkAddress))}" media="(prefers-color-scheme: dark)">${image}</picture>`
+
+/** A space or a comma would end the address. */
+const srcset = (address: string) => address.replaceAll(' ', '%20').replaceAll(',', '%2C')

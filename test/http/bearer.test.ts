@@ -1,0 +1,195 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { accessTokens, applicationTokens } from '#verify/bearer.js'
+import { nodeGuard } from '#verify/node.js'
+import { createVerifier, type GuardOptions, type Verifier } from '#verify/verify.js'
+import { newServiceKey } from '../../src/domain/service-keys/service-keys.js'
+import { operatorClient } from '../../src/domain/sessions/client.js'
+import { seconds } from '../../src/lib/durations.js'
+import { addApplication } from '../support/applications.js'
+import { createProtocolClient, postForm } from '../support/authorizations.js'
+import type { Browser } from '../support/client.js'
+import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+const JWT_SECRET = 'c6M0xkq2Vw9nYb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxO'
+const api = newServiceKey('api', { scopes: ['revocations:read', 'tokens:read'] })
+const narrow = newServiceKey('narrow', { scopes: ['revocations:read'] })
+
+let folder: string
+let latchkey: Latchkey
+let verifier: Verifier
+let cli: Awaited<ReturnType<typeof addApplication>>
+let tab: Browser
+const asked: string[] = []
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'latchkey-bearer-'))
+  const SERVICE_KEYS_FILE = join(folder, 'keys')
+  await writeFile(SERVICE_KEYS_FILE, `${api.line}\n${narrow.line}\n`)
+  latchkey = await startLatchkey({ settings: { JWT_SECRET, SERVICE_KEYS_FILE } })
+  const fetching: typeof fetch = (input, init) => {
+    asked.push(String(input))
+    return fetch(input, init)
+  }
+  verifier = createVerifier({
+    publicUrl: latchkey.url,
+    secret: JWT_SECRET,
+    revocations: { serviceKey: api.key },
+    now: () => latchkey.clock.now().getTime(),
+    fetch: fetching,
+    onProblem: () => {},
+  })
+  await verifier.ready()
+  await latchkey.app.nouns.groups.add('staff', operatorClient('root'))
+  const native = { kind: 'native', home: 'http://127.0.0.1/', redirectAddresses: ['http://127.0.0.1/cb'] } as const
+  cli = await addApplication(latchkey, { ...native, name: 'Command line' })
+  tab = await latchkey.signedUp('ada')
+})
+afterAll(async () => {
+  verifier?.close()
+  await latchkey?.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const guarded = async (options: GuardOptions) => {
+  const guard = nodeGuard(verifier, options)
+  const server = createServer(async (request, response) => {
+    const decision = await guard(request, response)
+    if (decision.goOn) response.end(decision.auth?.user.username ?? 'nobody')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const ask = async (headers: Record<string, string> = {}) => {
+    const answer = await fetch(url, { headers, redirect: 'manual' })
+    return [answer.status, answer.headers.get('www-authenticate'), await answer.text()] as const
+  }
+  return { url, ask, stop: () => server.close() }
+}
+
+const approve = async (code: string) => {
+  const { user } = (await tab.post('/api/auth/device/question', { code }, { csrf: true })).body as {
+    user: { id: string }
+  }
+  const answered = await tab.post('/api/auth/device/answer', { code, user: user.id, answer: 'approve' }, { csrf: true })
+  expect(answered.body.next).toBe('approved')
+}
+const deviceTokens = async () => {
+  const { body } = await postForm(latchkey.url, '/api/auth/device', { client_id: cli.id, scope: 'openid' })
+  await approve(body.user_code ?? '')
+  const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
+  const form = { grant_type, device_code: body.device_code ?? '', client_id: cli.id }
+  return (await postForm(latchkey.url, '/api/auth/token', form)).body
+}
+const bearer = (token = '') => ({ authorization: `Bearer ${token}` })
+const refusal = expect.stringContaining('not_authenticated')
+const invalid = [401, 'Bearer error="invalid_token"', refusal]
+
+it('without the option, a header is no session', async () => {
+  const { ask, stop } = await guarded({})
+  expect(await ask(bearer(tab.jar.get('access_token')))).toEqual([401, null, refusal])
+  expect(await ask({ ...bearer('x'), cookie: tab.jar.header() })).toEqual([200, null, 'ada'])
+  stop()
+})
+
+it('a token of Latchkey in the header stands in for the cookie, and never beside it', async () => {
+  const { ask, stop } = await guarded({ bearer: accessTokens() })
+  const token = tab.jar.get('access_token') ?? ''
+  expect(await ask(bearer(token))).toEqual([200, null, 'ada'])
+  expect(await ask({ authorization: `bearer   ${token}` })).toEqual([200, null, 'ada'])
+  expect(await ask()).toEqual([401, 'Bearer', refusal])
+  for (const header of ['Bearer', 'Bearer x', `Bearer ${token}x`, `Bearer ${token}, Bearer ${token}`])
+    expect(await ask({ authorization: header, cookie: tab.jar.header() })).toEqual(invalid)
+  expect(await ask({ ...bearer(tab.jar.get('refresh_token')), cookie: tab.jar.header() })).toEqual(invalid)
+  // Another scheme is not for us. A program is never sent to a page.
+  expect(await ask({ authorization: 'Basic x', cookie: tab.jar.header() })).toEqual([200, null, 'ada'])
+  expect(await ask({ ...bearer('x'), 'sec-fetch-mode': 'navigate' })).toEqual(invalid)
+  stop()
+})
+
+it('an optional guard refuses a bad token too, and a condition is a 403 for programs', async () => {
+  const open = await guarded({ bearer: accessTokens(), optional: true })
+  expect(await open.ask()).toEqual([200, null, 'nobody'])
+  expect(await open.ask(bearer('x'))).toEqual(invalid)
+  open.stop()
+  const staff = await guarded({ bearer: accessTokens(), group: 'staff' })
+  const headers = { ...bearer(tab.jar.get('access_token')), accept: 'text/html' }
+  expect(await staff.ask(headers)).toEqual([403, null, expect.stringContaining('group_required')])
+  staff.stop()
+})
+
+it('a token of a named application is asked for once in ten seconds, and ends with the session of its device', async () => {
+  const check = applicationTokens({ serviceKey: api.key, applications: [cli.id] })
+  const { ask, stop } = await guarded({ bearer: check })
+  const staff = await guarded({ bearer: check, group: 'staff' })
+  const { access_token, refresh_token } = await deviceTokens()
+  asked.length = 0
+  for (let times = 0; times < 5; times += 1) expect(await ask(bearer(access_token))).toEqual([200, null, 'ada'])
+  const questions = () => asked.filter((url) => url.endsWith('/api/service/token')).length
+  expect(questions()).toBe(1)
+  expect((await staff.ask(bearer(access_token)))[0]).toBe(403)
+  await latchkey.sql.query("update users set groups = '{staff}' where username = 'ada'")
+  await latchkey.advance(11 * seconds)
+  expect((await staff.ask(bearer(access_token)))[0]).toBe(200)
+  expect(await ask(bearer(tab.jar.get('access_token')))).toEqual(invalid)
+  expect(await ask(bearer(refresh_token))).toEqual(invalid)
+  expect(await ask(bearer('x'.repeat(43)))).toEqual(invalid)
+  // Within the ten seconds: the list of ended sessions says so.
+  await postForm(latchkey.url, '/api/auth/revoke', { token: refresh_token ?? '', client_id: cli.id })
+  await expect.poll(async () => (await ask(bearer(access_token)))[0]).toBe(401)
+  stop()
+  staff.stop()
+})
+
+it('a token that another application got for the same user is refused', async () => {
+  const web = await addApplication(latchkey, { name: 'Web' })
+  const { readyCode, token } = createProtocolClient(() => ({ latchkey, application: web }))
+  const { access_token } = (await token(await readyCode())).body
+  const own = await guarded({ bearer: applicationTokens({ serviceKey: api.key, applications: [cli.id] }) })
+  expect(await own.ask(bearer(access_token))).toEqual(invalid)
+  own.stop()
+  const both = await guarded({ bearer: applicationTokens({ serviceKey: api.key, applications: [cli.id, web.id] }) })
+  expect(await both.ask(bearer(access_token))).toEqual([200, null, 'ada'])
+  both.stop()
+})
+
+it('a key without the scope, and a service that is away, are a 503 and no refusal', async () => {
+  const { access_token } = await deviceTokens()
+  const { ask, stop } = await guarded({ bearer: applicationTokens({ serviceKey: narrow.key, applications: [cli.id] }) })
+  expect(await ask(bearer(access_token))).toEqual([503, null, expect.stringContaining('unavailable')])
+  stop()
+  expect(() => applicationTokens({ serviceKey: api.key, applications: [] })).toThrow('applications')
+  expect(() => applicationTokens({ serviceKey: 'short', applications: [cli.id] })).toThrow('serviceKey')
+})
+
+it('the command-line example signs in with a code, calls the API, comes again without one, and signs out', async () => {
+  const { url, stop } = await guarded({ bearer: applicationTokens({ serviceKey: api.key, applications: [cli.id] }) })
+  const run = (...args: string[]) => {
+    const env = { PATH: process.env.PATH, ISSUER: `${latchkey.url}/api/auth`, CLIENT_ID: cli.id, API_URL: url }
+    const program = spawn(
+      process.execPath,
+      [fileURLToPath(new URL('../../examples/cli/cli.mjs', import.meta.url)), ...args],
+      {
+        env: { ...env, TOKEN_FILE: join(folder, 'token') },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    )
+    return createInterface(program.stdout)[Symbol.asyncIterator]()
+  }
+  const first = run()
+  const [, code = ''] = /enter (\S+)$/.exec(String((await first.next()).value)) ?? []
+  await approve(code)
+  expect((await first.next()).value).toBe('200 ada')
+  expect((await run().next()).value).toBe('200 ada')
+  expect((await run('sign-out').next()).value).toBe('Signed out')
+  const sessions = (await tab.get('/api/auth/sessions')).body.sessions as { application: string | null }[]
+  expect(sessions.filter(({ application }) => application !== null)).toHaveLength(1)
+  stop()
+})

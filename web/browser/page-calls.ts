@@ -1,0 +1,19 @@
+import type { Answer } from '#client/client.js'
+import { client } from './client.js'
+
+/** For requests of our own pages only, which are no calls of the package. With a body it is a POST. */
+export const askService = async <Value>(path: string, body?: object): Promise<Answer<Value>> => {
+  const init = body && {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  }
+  try {
+    const response = await client.fetch(`/api/auth/${path}`, init)
+    const { status } = response
+    const answered = status === 204 ? undefined : await response.json()
+    return response.ok ? { value: answered } : { ...answered, refused: answered.code ?? 'unknown', status }
+  } catch {
+    return { refused: 'no_answer', status: 0 }
+  }
+}

@@ -1,0 +1,61 @@
+import { useContext, useState } from 'preact/hooks'
+import { useDebounced } from '../hooks/debounced.js'
+import { useWords } from '../hooks/settings.js'
+import { fill } from '../words/format.js'
+import { meantAddress } from './address-slips.js'
+import { Announced } from './announced.js'
+import { Field, type FieldProps } from './field.js'
+import { FormContext } from './form.js'
+
+/** A slip is noticed when the typing has paused: on its way to `.com`, every address is `.co` for a moment. */
+const pause = 700
+
+type Props = Pick<FieldProps, 'maxLength'> & {
+  label: string
+  defaultValue?: string | undefined
+  onInput?: (value: string) => void
+  focused: boolean
+}
+
+/** A new email address. What looks like a slip is pointed out, and never refused. */
+export const AddressField = ({ defaultValue = '', onInput, focused, ...others }: Props) => {
+  const words = useWords('common')
+  const [typed, setTyped] = useState(defaultValue)
+  const [accepted, setAccepted] = useState<string>()
+  const settled = useDebounced(typed, pause)
+  // What is wrong with the field is said first, and in the order of the fields.
+  const hasError = useContext(FormContext).problems.fields?.email !== undefined
+  const meant = settled === typed && !hasError ? meantAddress(typed) : undefined
+  const type = (value: string) => {
+    setTyped(value)
+    onInput?.(value)
+  }
+  const accept = (email: string) => {
+    setAccepted(email)
+    type(email)
+  }
+  const suggestion = (
+    <div class="field-suggestion">
+      <Announced text={meant === undefined ? '' : fill(words.didYouMean, { email: meant })} />
+      {meant !== undefined && (
+        <button type="button" class="link" onClick={() => accept(meant)}>
+          {fill(words.useSuggested, { email: meant })}
+        </button>
+      )}
+    </div>
+  )
+  return (
+    // A new field for the suggestion: the browser keeps the value of the one before.
+    <Field
+      key={accepted}
+      name="email"
+      {...others}
+      type="email"
+      autoComplete="email"
+      defaultValue={accepted ?? defaultValue}
+      onInput={type}
+      focused={accepted === undefined ? focused && 'selected' : 'chosen'}
+      below={suggestion}
+    />
+  )
+}

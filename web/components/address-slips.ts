@@ -1,0 +1,81 @@
+/** Providers of mailboxes that many people use, by the name before the dot, with the endings that they have. */
+const mailboxes: Readonly<Record<string, readonly string[]>> = {
+  gmail: ['com'],
+  googlemail: ['com'],
+  hotmail: ['com', 'de', 'fr', 'es', 'it', 'co.uk'],
+  outlook: ['com', 'de', 'fr', 'es', 'it'],
+  yahoo: ['com', 'de', 'fr', 'es', 'it', 'co.uk'],
+  icloud: ['com'],
+  posteo: ['de', 'net', 'org'],
+  mailbox: ['org'],
+  freenet: ['de'],
+  't-online': ['de'],
+  orange: ['fr', 'es'],
+  laposte: ['net'],
+  telefonica: ['net'],
+  protonmail: ['com'],
+}
+
+/** Domains that look like a slip and are none: other people have their mailboxes there. */
+const others = new Set(['mail.com', 'email.com', 'ymail.com', 'rocketmail.com'])
+
+/** Endings that do not exist, and what was meant. */
+const endings: Readonly<Record<string, string>> = {
+  con: 'com',
+  cmo: 'com',
+  ocm: 'com',
+  vom: 'com',
+  xom: 'com',
+  cpm: 'com',
+  cim: 'com',
+  comm: 'com',
+  coom: 'com',
+  nte: 'net',
+  nett: 'net',
+  ogr: 'org',
+  orgg: 'org',
+}
+
+/** Whether one letter too many, too few, another, or two in the wrong order make the one of the other. */
+const isOneSlipAway = (typed: string, meant: string) => {
+  if (typed === meant || Math.abs(typed.length - meant.length) > 1) return false
+  let at = 0
+  while (typed[at] === meant[at]) at += 1
+  const rest = { typed: typed.slice(at), meant: meant.slice(at) }
+  return (
+    rest.typed.slice(1) === rest.meant ||
+    rest.typed === rest.meant.slice(1) ||
+    rest.typed.slice(1) === rest.meant.slice(1) ||
+    (rest.typed[0] === rest.meant[1] && rest.typed[1] === rest.meant[0] && rest.typed.slice(2) === rest.meant.slice(2))
+  )
+}
+
+/** The domain that was meant; undefined if nothing is wrong with it, as far as this can be known. */
+const meantDomain = (domain: string) => {
+  const dot = domain.indexOf('.')
+  if (dot < 1 || others.has(domain)) return undefined
+  const name = domain.slice(0, dot)
+  const ending = domain.slice(dot + 1)
+  const lastDot = domain.lastIndexOf('.')
+  const lastEnding = domain.slice(lastDot + 1)
+  const repaired = Object.hasOwn(endings, lastEnding) ? `${domain.slice(0, lastDot)}.${endings[lastEnding]}` : undefined
+  const known = Object.hasOwn(mailboxes, name) ? mailboxes[name] : undefined
+  if (known?.includes(ending)) return undefined
+  const meantEnding = known?.find((each) => isOneSlipAway(ending, each))
+  if (meantEnding !== undefined) return `${name}.${meantEnding}`
+  const similar = Object.entries(mailboxes).find(
+    ([each, its]) => isOneSlipAway(name, each) && its.some((one) => one === ending || endings[ending] === one),
+  )
+  return similar ? `${similar[0]}.${endings[ending] ?? ending}` : repaired
+}
+
+/**
+ * The address that was probably meant, for a typical slip such as `gmial.com` or `.con`. It is only ever offered: whoever has an
+ * address at such a domain keeps it.
+ */
+export const meantAddress = (typed: string): string | undefined => {
+  const address = typed.trim()
+  const at = address.lastIndexOf('@')
+  const domain = meantDomain(address.slice(at + 1).toLowerCase())
+  return at < 1 || domain === undefined ? undefined : `${address.slice(0, at)}@${domain}`
+}

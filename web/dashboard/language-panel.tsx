@@ -1,0 +1,28 @@
+import type { Account } from '#contract/schemas.js'
+import { Button } from '../components/button.js'
+import { useDisclosure } from '../hooks/focus.js'
+import { EditFields } from './edit-fields.js'
+import { editableFields, useFieldWords } from './editable-fields.js'
+import { AccountPanel } from './section.js'
+
+export const LanguagePanel = ({ account }: { account: Account }) => {
+  const words = useFieldWords()
+  const { changeLanguage, languageTitle } = words.account
+  const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-label': changeLanguage })
+  return (
+    <AccountPanel
+      place="language"
+      title={languageTitle}
+      // The form shows it.
+      state={isOpen ? undefined : editableFields.language.shown(account, words)}
+    >
+      <div {...containerProps}>
+        {isOpen ? (
+          <EditFields names={['language']} account={account} onDone={() => setOpen(false)} />
+        ) : (
+          <Button onPress={() => setOpen(true)}>{changeLanguage}</Button>
+        )}
+      </div>
+    </AccountPanel>
+  )
+}

@@ -1,0 +1,41 @@
+import type { Account, Factors } from '#contract/schemas.js'
+import { InfoIcon } from '../components/icons.js'
+import { SignOutButton } from '../components/sign-out-button.js'
+import { useSettings, useWords } from '../hooks/settings.js'
+import { passkeySupport } from '../passkeys/ceremonies.js'
+import { counted, fill } from '../words/format.js'
+import { useDashboardActions } from './dashboard-actions.js'
+import { firstToDo } from './to-do.js'
+
+export const PageTitle = ({ account }: { account: Account }) => {
+  const words = useWords('dashboard')
+  const { showRefusal } = useDashboardActions()
+  return (
+    <div class="page-title">
+      <div>
+        <h1>{words.title}</h1>
+        <p class="greeting">{fill(words.greeting, { name: account.name ?? account.username })}</p>
+      </div>
+      <SignOutButton onRefused={showRefusal} />
+    </div>
+  )
+}
+
+/** The most urgent thing, with a link to where it is done. Nothing if there is none. */
+export const ToDoLine = ({ account, factors }: { account: Account; factors: Factors | undefined }) => {
+  const { toDo } = useWords('dashboard')
+  const { locale, providers, secondFactor } = useSettings()
+  const canAddPasskey = passkeySupport() === 'yes'
+  const found = firstToDo({ account, factors, secondFactor, canAddPasskey, providers: providers.map(({ id }) => id) })
+  if (!found) return null
+  const { text, action } = toDo[found.name]
+  return (
+    <div class="notice to-do">
+      <InfoIcon />
+      <p>
+        {typeof text === 'string' ? text : counted(text, factors?.recoveryCodes.left ?? 0, locale)}{' '}
+        <a href={`#${found.place}`}>{action}</a>
+      </p>
+    </div>
+  )
+}

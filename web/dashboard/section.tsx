@@ -1,0 +1,61 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { Panel, type PanelProps } from '../components/panel.js'
+import { useWords } from '../hooks/settings.js'
+import { goToPlace } from './place-in-address.js'
+import { type PanelName, type SectionName, sectionNames } from './places.js'
+
+/** A panel of the account page. It has an address. */
+export const AccountPanel = ({ place, ...panel }: Omit<PanelProps, 'level' | 'anchor'> & { place: PanelName }) => (
+  <Panel {...panel} level={3} anchor={place} />
+)
+
+/** Panels of one subject. */
+export const Section = ({ name, children }: { name: SectionName; children: ComponentChildren }) => (
+  <section id={name}>
+    <h2>{useWords('dashboard').sections[name]}</h2>
+    {children}
+  </section>
+)
+
+/** The way to each section. */
+export const SectionLinks = () => {
+  const { title, sectionLinks } = useWords('dashboard')
+  const shown = useSectionOnScreen()
+  return (
+    <nav class="section-links" aria-label={title}>
+      <ul>
+        {sectionNames.map((name) => (
+          <li key={name}>
+            <a
+              href={`#${name}`}
+              aria-current={name === shown ? 'location' : undefined}
+              // The browser tells nothing of a second press.
+              onClick={() => location.hash === `#${name}` && goToPlace(location.hash)}
+            >
+              {sectionLinks[name]}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+/** The one that fills the screen below its upper third; at the end of the page the last one. */
+const useSectionOnScreen = () => {
+  const [shown, setShown] = useState<SectionName>()
+  useEffect(() => {
+    const look = () => {
+      const { scrollHeight } = document.documentElement
+      const isAtEnd = scrollHeight > innerHeight && scrollY + innerHeight >= scrollHeight - 2
+      const isReached = (name: SectionName) =>
+        (document.getElementById(name)?.getBoundingClientRect().top ?? Number.POSITIVE_INFINITY) < innerHeight / 3
+      setShown(isAtEnd ? sectionNames.at(-1) : (sectionNames.findLast(isReached) ?? sectionNames[0]))
+    }
+    look()
+    addEventListener('scroll', look, { passive: true })
+    return () => removeEventListener('scroll', look)
+  }, [])
+  return shown
+}

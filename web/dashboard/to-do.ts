@@ -1,0 +1,48 @@
+import type { Account, Factors } from '#contract/schemas.js'
+import type { PanelName } from './places.js'
+
+export type Known = {
+  account: Pick<Account, 'hasPassword' | 'providers' | 'emailProven'>
+  /** Missing if they could not be loaded. */
+  factors: Pick<Factors, 'totp' | 'recoveryCodes' | 'passkeys'> | undefined
+  secondFactor: 'optional' | 'required'
+  /** Providers that can still be used here. */
+  providers: readonly string[]
+  canAddPasskey: boolean
+}
+
+type Facts = Known & { factors: NonNullable<Known['factors']> }
+type Rule = { place: PanelName; applies: (facts: Facts) => boolean }
+
+const waysToSignIn = ({ account, factors, providers }: Facts) =>
+  Number(account.hasPassword) +
+  factors.passkeys.length +
+  account.providers.filter((id) => providers.includes(id)).length
+
+const fewCodes = 3
+
+/** What the user should do, the most urgent first, and the panel in which it is done. The words of the page have a sentence for each. */
+const rules = {
+  secondStepMissing: {
+    place: 'two-step',
+    applies: ({ secondFactor, factors }) =>
+      secondFactor === 'required' && factors.totp === null && factors.passkeys.length === 0,
+  },
+  noCodes: { place: 'two-step', applies: ({ factors }) => factors.totp !== null && factors.recoveryCodes.left === 0 },
+  fewCodes: {
+    place: 'two-step',
+    applies: ({ factors }) => factors.totp !== null && factors.recoveryCodes.left <= fewCodes,
+  },
+  emailNotProven: { place: 'email', applies: ({ account }) => !account.emailProven },
+  oneWay: { place: 'passkeys', applies: (facts) => facts.canAddPasskey && waysToSignIn(facts) === 1 },
+} as const satisfies Record<string, Rule>
+
+export type ToDo = keyof typeof rules
+
+/** One thing at a time; undefined if there is nothing to do. */
+export const firstToDo = ({ factors, ...known }: Known): { name: ToDo; place: PanelName } | undefined => {
+  if (!factors) return undefined
+  const facts = { ...known, factors }
+  const found = (Object.entries(rules) as [ToDo, Rule][]).find(([, { applies }]) => applies(facts))
+  return found && { name: found[0], place: found[1].place }
+}

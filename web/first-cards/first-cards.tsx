@@ -1,0 +1,38 @@
+import type { ComponentType } from 'preact'
+import { renderToString } from 'preact-render-to-string'
+import type { DrawFirstCard, PageName } from '#contract/pages.js'
+import type { Settings } from '../browser/settings.js'
+import { Loading } from '../components/loading.js'
+import { LoadingCard } from '../components/loading-card.js'
+import { SettingsContext } from '../hooks/settings.js'
+import { ForgotPassword } from '../pages/forgot-password.js'
+import { Login } from '../pages/login.js'
+import { Register } from '../pages/register.js'
+import { drawWith } from './stand-ins.js'
+
+/** Pages whose form is known before anything was asked. The others begin with a card that waits. */
+const forms: Partial<Record<PageName, ComponentType>> = {
+  login: Login,
+  register: Register,
+  'forgot-password': ForgotPassword,
+}
+const wide: readonly PageName[] = ['dashboard', 'admin']
+
+const Waiting = ({ page }: { page: PageName }) => (wide.includes(page) ? <Loading text="" /> : <LoadingCard />)
+
+/**
+ * What a page shows before its script has come. Its buttons do nothing yet, so they are disabled: a form cannot be sent, also not with
+ * the Enter key. Its links lead nowhere yet: the page to return to is in the address, and would be lost. The script finds these
+ * elements and goes on with them, with what was typed into them (web/browser/mount).
+ */
+export const drawFirstCard: DrawFirstCard = (page, known) => {
+  // Times are not drawn here, so the region does not matter.
+  const settings = { ...known, locale: known.language } as Settings
+  const Form = known.maybeSignedIn ? undefined : forms[page]
+  const card = drawWith(settings, () =>
+    renderToString(
+      <SettingsContext.Provider value={settings}>{Form ? <Form /> : <Waiting page={page} />}</SettingsContext.Provider>,
+    ),
+  )
+  return card.replaceAll('<button ', '<button disabled ').replaceAll(/(<a [^>]*?)\s?href="[^"]*"/g, '$1')
+}

@@ -1,0 +1,27 @@
+import type { MailRegistration } from '#contract/mail-login.js'
+import { tabStorage } from '../browser/storage.js'
+
+/** Where a sign-in by mail is in this tab. */
+export type MailStage =
+  | { at: 'ask' }
+  | { at: 'code'; email: string }
+  | { at: 'registration'; registration: Pick<MailRegistration, 'email' | 'username'> }
+
+const key = 'latchkey.mail-login'
+const lifetime = 10 * 60 * 1_000
+
+/** A phone may load the page again when the user comes back from the mail: what was asked for is not forgotten. */
+export const keepMailStage = (stage: MailStage | undefined) =>
+  tabStorage.write(
+    key,
+    stage && stage.at !== 'ask' ? JSON.stringify({ stage, until: Date.now() + lifetime }) : undefined,
+  )
+
+export const keptMailStage = (): MailStage | undefined => {
+  try {
+    const { stage, until } = JSON.parse(tabStorage.read(key) ?? '{}') as { stage?: MailStage; until?: number }
+    return until !== undefined && until > Date.now() ? stage : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,88 @@
+import type { MailLoginLink } from '#contract/mail-login.js'
+import { client } from '../browser/client.js'
+import { forgetToken } from '../browser/navigation.js'
+import { Card } from '../components/card.js'
+import { ContinuesTo } from '../components/continues-to.js'
+import { Form } from '../components/form.js'
+import { Heading } from '../components/heading.js'
+import { LoadingCard } from '../components/loading-card.js'
+import { Notice } from '../components/notice.js'
+import { useMailedLink } from '../hooks/mailed-link.js'
+import { useWords } from '../hooks/settings.js'
+import { useProblems } from '../words/refusals.js'
+import { checkMailLink } from './calls.js'
+import { enterByMail, type MailLoginProps } from './mail-login.js'
+
+type Props = Omit<MailLoginProps, 'stage'> & { token: string }
+
+/**
+ * The link of the mail. It signs in only where it was asked for, and after a press. Elsewhere it is not used up, and the page says where
+ * to go on.
+ */
+export const MailedSignInLink = ({ token, ...props }: Props) => {
+  const { found, unasked, ending, endWith } = useMailedLink<MailLoginLink, 'other_browser'>(async (end) => {
+    const answer = await checkMailLink(token)
+    if (!answer.refused && answer.value.state === 'other_browser') end('other_browser')
+    if (!answer.refused && answer.value.state === 'over') return { refused: 'invalid_link', status: 400 }
+    return answer
+  })
+  if (ending === 'other_browser') return <Elsewhere />
+  if (ending !== undefined) return <Over {...props} />
+  if (!found && !unasked) return <LoadingCard />
+  return <Press {...props} token={token} onEnd={endWith} />
+}
+
+const Press = ({ token, onEnd, ...props }: Props & { onEnd: (ending: 'other_browser' | 'dead') => void }) => {
+  const words = useWords('mail-login')
+  const problemsOf = useProblems()
+  const submit = async () => {
+    const answer = await client.confirmMailLogin({ token })
+    if (answer.refused === 'other_browser') onEnd('other_browser')
+    else if (answer.refused === 'invalid_link') onEnd('dead')
+    else if (answer.refused) return problemsOf(answer)
+    else {
+      forgetToken()
+      return enterByMail(answer.value, { ...props, stage: { at: 'ask' } })
+    }
+    return undefined
+  }
+  return (
+    <Card>
+      <Heading text={words.linkHeading} lead={words.linkLead} />
+      <ContinuesTo returnTo={props.returnTo} step="sign-in" />
+      <Form submitLabel={words.submit} onSubmit={submit}>
+        {null}
+      </Form>
+    </Card>
+  )
+}
+
+const Elsewhere = () => {
+  const words = useWords('mail-login')
+  const { other_browser: sentence } = useWords('refusals')
+  return (
+    <Card>
+      <Heading text={words.elsewhereHeading} />
+      <Notice kind="info">{sentence}</Notice>
+      <p class="card-note">{words.elsewhereWhy}</p>
+    </Card>
+  )
+}
+
+const Over = ({ onStage }: Pick<Props, 'onStage'>) => {
+  const words = useWords('mail-login')
+  return (
+    <Card>
+      <Heading text={words.overHeading} lead={words.over} />
+      <Form
+        submitLabel={words.askAgain}
+        onSubmit={async () => {
+          onStage({ at: 'ask' })
+          return undefined
+        }}
+      >
+        {null}
+      </Form>
+    </Card>
+  )
+}
