@@ -62,6 +62,9 @@ const standardThreads = (processes: number) => {
 /** Each of these comparisons may need 128 MiB, however many cores there are. */
 const importedAtOnce = 2
 
+/** How long an estimate may wait while the dictionaries are loaded, which takes many seconds on a busy machine. */
+const loadingDeadline = 60 * seconds
+
 /**
  * The time of an estimate depends on what the user typed, so one that takes too long is stopped with its thread. Loading
  * the dictionaries does not count: on a busy machine it takes seconds, and would be stopped again and again.
@@ -95,6 +98,7 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
   const importedQueue = createBoundedQueue({ atOnce: importedAtOnce, waiting: queueLimit })
   const estimateQueue = createBoundedQueue({ atOnce: estimators, waiting: queueLimit })
   const inTime = () => AbortSignal.timeout(deadline)
+  let hasEstimated = false
   let isClosing = false
 
   /**
@@ -105,9 +109,10 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
     queue: BoundedQueue,
     place: Place,
     task: () => Promise<Result>,
+    signal = inTime(),
   ): Promise<Result | Busy> => {
     try {
-      return await queue.run<Result | Busy>(async () => (isClosing ? busy : task()), inTime(), place)
+      return await queue.run<Result | Busy>(async () => (isClosing ? busy : task()), signal, place)
     } catch (error) {
       if (isClosing) return busy
       throw error
@@ -115,6 +120,12 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
   }
 
   const estimate = createEstimate(estimating, inTime)
+  const estimateFor = async (task: { password: string; inputs: string[] }) => {
+    const estimated = await estimate(task)
+    hasEstimated = true
+    return estimated
+  }
+  const inTimeToEstimate = () => (hasEstimated ? inTime() : AbortSignal.timeout(loadingDeadline))
 
   return {
     hash: (password, cost, asker = itself) =>
@@ -130,7 +141,7 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
       )
     },
     estimate: (password, inputs, asker = itself) =>
-      queued(estimateQueue, placeOf(asker, 'other'), () => estimate({ password, inputs })),
+      queued(estimateQueue, placeOf(asker, 'other'), () => estimateFor({ password, inputs }), inTimeToEstimate()),
     queueLength: () => hashQueue.length() + importedQueue.length() + estimateQueue.length(),
     close: async () => {
       isClosing = true
