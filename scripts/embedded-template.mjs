@@ -23,7 +23,7 @@ const installedVersion = () => {
 
 const readMaker = async () => {
   const { initdbParameters } = await import(pathToFileURL(compiled).href)
-  return { parameters: initdbParameters, maker: [installedVersion(), ...initdbParameters].join(' ') }
+  return { parameters: initdbParameters, maker: [installedVersion(), ...initdbParameters, 'reproducible'].join(' ') }
 }
 
 const isUpToDate = (/** @type {string} */ maker) =>
@@ -40,7 +40,25 @@ export const buildEmbeddedTemplate = async () => {
   return true
 }
 
+/**
+ * PostgreSQL writes the time and a few random bytes into a new database (for passwords that nobody asks of this one). They are the
+ * same in every build, so that a release can be built again and compared byte by byte. For this process only.
+ */
+const stopTimeAndChance = () => {
+  const moment = Date.UTC(2026, 0, 1)
+  const RealDate = Date
+  globalThis.Date = /** @type {DateConstructor} */ (
+    new Proxy(RealDate, {
+      construct: (_, args) => (args.length > 0 ? Reflect.construct(RealDate, args) : new RealDate(moment)),
+      get: (target, name) => (name === 'now' ? () => moment : Reflect.get(target, name)),
+    })
+  )
+  const crypto = createRequire(import.meta.url)('node:crypto')
+  crypto.randomFillSync = (/** @type {Uint8Array} */ bytes) => bytes.fill(1)
+}
+
 const pack = async () => {
+  stopTimeAndChance()
   const { parameters, maker } = await readMaker()
   const { PGlite } = await import('@electric-sql/pglite')
   const database = await PGlite.create('memory://', { initDbStartParams: parameters })
