@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { writeBuildInfo } from './build-info.mjs'
 import { writeLanguageLists } from './languages.mjs'
 import { filesBelow, publish } from './publish.mjs'
 
@@ -21,7 +22,8 @@ export const build = async () => {
     const changes = await buildProgram()
     return changes + sumOf(await Promise.all([buildEmbeddedTemplate(), buildCommonPasswords()]))
   }
-  return sumOf(await Promise.all([program(), buildPages(), buildPackages()]))
+  const changes = sumOf(await Promise.all([program(), buildPages(), buildPackages()]))
+  return changes + Number(await writeBuildInfo())
 }
 
 /** @type {(numbers: number[]) => number} */

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import project from '../../package.json' with { type: 'json' }
 import { limiterNames } from '../../src/domain/limiters/limiters.js'
 import { signInLabels } from '../../src/domain/sign-in/ways-to-sign-in.js'
 import { createMetrics } from '../../src/platform/metrics/metrics.js'
 import { startMetricsServer } from '../../src/platform/metrics/metrics-server.js'
 import { addApplication } from '../support/applications.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { builtVersion } from '../support/project.js'
 import { testProgram } from '../support/servers/programs.js'
 import { freePort } from '../support/servers/server.js'
 import { until } from '../support/until.js'
@@ -135,9 +135,10 @@ describe('the metrics', () => {
     })
   })
 
-  it('name the version, and pass the linter of Prometheus', async () => {
+  it('name the version and the commit, and pass the linter of Prometheus', async () => {
     const text = await scrape()
-    expect(seriesValue(text, 'latchkey_build_info', { version: project.version })).toBe(1)
+    const [version = '', commit = 'unknown'] = (await builtVersion()).split('+')
+    expect(seriesValue(text, 'latchkey_build_info', { version, commit })).toBe(1)
     expect(await lint(text)).toEqual({ code: 0, said: '' })
     expect((await lint('latchkey_wrong_total{} 1\n')).code).not.toBe(0)
   })

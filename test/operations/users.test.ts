@@ -1,6 +1,5 @@
 import { PassThrough, Writable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import project from '../../package.json' with { type: 'json' }
 import { commandNames, runCommand } from '../../src/commands/commands.js'
 import { loadConfig } from '../../src/config.js'
 import { createSessions } from '../../src/domain/sessions/sessions.js'
@@ -10,6 +9,7 @@ import { days } from '../../src/lib/durations.js'
 import { randomToken } from '../../src/lib/random.js'
 import { uuidv7 } from '../../src/lib/uuid.js'
 import { goodPassword } from '../support/latchkey.js'
+import { builtVersion } from '../support/project.js'
 import { type CommandStore, noStore, openCommandStore } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
 
@@ -281,7 +281,7 @@ describe('a command that is called wrongly', () => {
     for (const name of commandNames) expect(help.out).toContain(`\n  latchkey ${name} `)
     const { out } = await latchkey(noStore, ['user', '--help'])
     expect(out.trimEnd().split('\n')).toHaveLength(commandNames.filter((name) => name.startsWith('user ')).length)
-    expect((await latchkey(noStore, ['--version'])).out).toBe(`latchkey ${project.version}\n`)
+    expect((await latchkey(noStore, ['--version'])).out).toBe(`latchkey ${await builtVersion()}\n`)
     expect(await latchkey(noStore, ['--verbose'])).toMatchObject({
       code: 2,
       err: 'There is no option --verbose. Try: latchkey --help\n',

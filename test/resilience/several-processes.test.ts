@@ -72,7 +72,7 @@ it('serve one port, and their metrics are added up', async () => {
   expect(new Set(statuses)).toEqual(new Set([200]))
   const { text, count } = await answered()
   expect(count).toBe(30)
-  expect(text).toMatch(/^latchkey_build_info\{version="[^"]+"\} 1$/m)
+  expect(text).toMatch(/^latchkey_build_info\{version="[^"]+",commit="[0-9a-f]{12}(-dirty)?"\} 1$/m)
   expect(text).toMatch(/^latchkey_processes 2$/m)
 })
 

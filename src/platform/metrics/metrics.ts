@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { type CodeMethod, codeMethods } from '../../contract/factors.js'
 import type { RefusalCode } from '../../contract/refusals.js'
-import { programVersion } from '../version.js'
+import { programBuild } from '../version.js'
 import { createAttemptCounters } from './attempt-counters.js'
 import { createBoundedLabel } from './bounded-label.js'
 import { shareMetrics } from './summed-metrics.js'
@@ -37,13 +37,14 @@ const addConstantGauges = (registers: Registry[]) => {
   })
   const build = new Gauge({
     name: 'latchkey_build_info',
-    help: 'Always 1; the version of this instance is a label.',
+    help: 'Always 1; the version of this instance and the commit that it was built from are labels.',
     aggregator: 'first',
-    labelNames: ['version'] as const,
+    labelNames: ['version', 'commit'] as const,
     registers,
   })
+  const { version, commit = 'unknown' } = programBuild()
   processes.set(1)
-  build.set({ version: programVersion() }, 1)
+  build.set({ version, commit }, 1)
 }
 
 const createRequestInstruments = (registers: Registry[]) => ({
