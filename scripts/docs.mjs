@@ -7,6 +7,7 @@ import { apiGuide } from './api-guide.mjs'
 import { build } from './build.mjs'
 import { compactJson } from './compact-json.mjs'
 import { forAdministrators, forPrograms, partOf } from './document-parts.mjs'
+import { readmesWithExports } from './package-exports.mjs'
 import { withRefusals } from './troubleshooting.mjs'
 
 await build()
@@ -59,5 +60,6 @@ const files = {
   'docs/openapi.json': `${compactJson(document)}\n`,
   'docs/openapi-admin.json': `${compactJson(partOf(withAdministrators, forAdministrators))}\n`,
   'docs/openapi-service.json': `${compactJson(partOf(withPrograms, forPrograms))}\n`,
+  ...(await readmesWithExports()),
 }
 for (const [path, text] of Object.entries(files)) await writeFile(new URL(path, root), text)

@@ -2,10 +2,12 @@ type Given = { nodeEnv?: unknown; publicUrl?: unknown; cookieDomain?: unknown; a
 
 const isPlain = (origin: unknown) => typeof origin === 'string' && !origin.startsWith('https:')
 
+const isWithin = (host: string, domain: string) => host === domain || host.endsWith(`.${domain}`)
+
 /** What is wrong with the hosts that are to share a session. */
 export const siblingFaults = ({ nodeEnv, publicUrl, cookieDomain, allowedOrigins }: Given) => {
   const host = typeof publicUrl === 'string' ? new URL(publicUrl).hostname : 'localhost'
-  const isAbove = typeof cookieDomain === 'string' && (host === cookieDomain || host.endsWith(`.${cookieDomain}`))
+  const isAbove = typeof cookieDomain === 'string' && isWithin(host, cookieDomain)
   const isUnsafe = nodeEnv === 'production' && Array.isArray(allowedOrigins) && allowedOrigins.some(isPlain)
   return [
     ...(cookieDomain === undefined || isAbove
@@ -13,4 +15,18 @@ export const siblingFaults = ({ nodeEnv, publicUrl, cookieDomain, allowedOrigins
       : ['COOKIE_DOMAIN: must be the host of PUBLIC_URL, or a domain above it']),
     ...(isUnsafe ? ['ALLOWED_ORIGINS: must begin with https:// in production'] : []),
   ]
+}
+
+type Hosts = { publicUrl: string; cookieDomain?: string | undefined; allowedOrigins: readonly string[] }
+
+/** A sign-in may lead back to such a site, so it is no fault. But its pages never see who is signed in. */
+export const originsWithoutCookies = ({ publicUrl, cookieDomain, allowedOrigins }: Hosts) => {
+  const getsCookies = (host: string) =>
+    cookieDomain === undefined ? host === new URL(publicUrl).hostname : isWithin(host, cookieDomain)
+  const outside = allowedOrigins.filter((origin) => !getsCookies(new URL(origin).hostname))
+  const where = cookieDomain === undefined ? 'another host, and COOKIE_DOMAIN is not set' : `outside of ${cookieDomain}`
+  return outside.map(
+    (origin) =>
+      `ALLOWED_ORIGINS: ${origin} is ${where}, so browsers send it no session cookies: nobody is signed in there`,
+  )
 }

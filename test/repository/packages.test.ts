@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { typeOf } from '../../scripts/contract-types.mjs'
+import { readmesWithExports } from '../../scripts/package-exports.mjs'
 import { readPackages } from '../../scripts/packages.mjs'
 import { profileFieldsFile } from '../support/profile-fields.js'
 import { read } from '../support/project.js'
@@ -141,6 +142,10 @@ const examplesIn = async (guide: string) =>
   [...(await read(guide)).matchAll(/```ts\n(.*?)```/gs)].map(([, text]) => text)
 
 describe('the types of the packages', () => {
+  it('are listed in each README with everything that the package exports: npm run docs', async () => {
+    for (const [path, text] of Object.entries(await readmesWithExports())) expect(await read(path), path).toBe(text)
+  })
+
   it('fit to every example in the READMEs of the client and of the service API, and need no other types', async () => {
     const examples = await examplesIn('packages/client/README.md')
     expect(examples.length).toBeGreaterThan(3)

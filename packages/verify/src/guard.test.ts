@@ -150,7 +150,7 @@ describe('a renewal', () => {
     expect(await ask({ headers })).toMatchObject({ status: 503, setCookies: setCookies(foreignToken).slice(0, 3) })
     expect(await ask({ headers })).toMatchObject({ status: 503, setCookies: [] })
     expect(asked).toHaveLength(1)
-    expect(problems).toEqual([expect.stringContaining('compare publicUrl, keys and clocks')])
+    expect(problems).toEqual([expect.stringContaining('(wrong_issuer): compare publicUrl, keys and clocks')])
   })
 
   it('of a session at its absolute end is a sign-out of that session, and stops no other', async () => {

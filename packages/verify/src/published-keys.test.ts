@@ -90,6 +90,20 @@ describe('published keys', () => {
     expect([published.holds(withdrawn), published.holds(kept)]).toEqual([false, true])
   })
 
+  it('that are none name the setting of the service, once, and at the start', async () => {
+    const { service, published, check, pass } = publish([])
+    expect(published.lastingProblem()).toBeUndefined()
+    for (let tries = 0; tries < 3; tries += 1) {
+      expect(await check(first)).toBe('unknown_key')
+      pass(400)
+    }
+    expect(service.problems).toEqual([expect.stringContaining('ACCESS_TOKEN_ALGORITHM=ES256')])
+    expect(published.lastingProblem()).toBe(service.problems[0])
+    service.keys = [first.jwk]
+    expect(await check(first)).toBe('good')
+    expect(published.lastingProblem()).toBeUndefined()
+  })
+
   it('are read once by requests that wait for the first ones, however long that takes', async () => {
     const { service, published, check, pass } = publish([first.jwk])
     service.answer = async () => {

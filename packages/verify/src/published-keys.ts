@@ -76,7 +76,9 @@ export const createPublishedKeys = ({ url, fetch, now, onProblem }: Options): Ke
   const load = async () => {
     const { status, headers, text } = await ask(url, { accept: 'application/json' })
     if (status !== 200) throw new Error(`The service answered with ${status}`)
+    const hadKeys = known?.keys.size !== 0
     known = { keys: await readKeys(text, known?.keys), until: now() + maxAgeIn(headers) }
+    if (hadKeys && known.keys.size === 0) onProblem(noKeys(url))
   }
 
   /** All callers share one request, and failures wait for the next one too. */
@@ -116,8 +118,12 @@ export const createPublishedKeys = ({ url, fetch, now, onProblem }: Options): Ke
     holds: (key) => known?.keys.get(key.id) === key,
     refresh,
     areLoaded: () => known !== undefined,
+    lastingProblem: () => (known?.keys.size === 0 ? noKeys(url) : undefined),
   }
 }
+
+const noKeys = (url: string) =>
+  `no keys at ${url}: the service needs ACCESS_TOKEN_ALGORITHM=ES256 (its default is HS256), or the verifier \`secret\` instead of \`jwks\``
 
 const atMost = async (milliseconds: number, work: Promise<void> | undefined) => {
   let timer: ReturnType<typeof setTimeout> | undefined

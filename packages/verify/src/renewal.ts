@@ -14,6 +14,11 @@ const pause = 10_000
  */
 const concernsAll: ReadonlySet<VerifyRefusal> = new Set(['unknown_key', 'bad_signature', 'wrong_issuer'])
 
+const whatToCompare = (code: VerifyRefusal) =>
+  code === 'unknown_key'
+    ? '`jwks` needs ACCESS_TOKEN_ALGORITHM=ES256 in the service, `secret` needs HS256 and the same JWT_SECRET'
+    : 'compare publicUrl, keys and clocks'
+
 const tokenShape = /^[\w.-]{1,2048}$/
 const addressShape = /^[\da-f.:]{2,45}$/i
 /** With a value: the service also clears cookies of these names in other places. */
@@ -61,9 +66,7 @@ export const createRenewal = ({ service, verifyToken }: Verifier) => {
     if (checked.ok) return { outcome: 'renewed', verified: checked, setCookies }
     if (checked.code === 'ended') return { outcome: 'signed_out', setCookies }
     if (concernsAll.has(checked.code)) pausedUntil = now() + pause
-    onProblem(
-      `the service has issued a token that is refused here (${checked.code}): compare publicUrl, keys and clocks`,
-    )
+    onProblem(`the service has issued a token that is refused here (${checked.code}): ${whatToCompare(checked.code)}`)
     // At its absolute end a session gets a token with the seconds that are left, and they are over by the clock of this program.
     return { outcome: checked.code === 'expired' ? 'signed_out' : 'unavailable', setCookies }
   }

@@ -53,5 +53,6 @@ export const createSecretKeys = (given: string | readonly string[]): Keys => {
     holds: () => true,
     refresh: async () => {},
     areLoaded: () => true,
+    lastingProblem: () => undefined,
   }
 }

@@ -118,16 +118,16 @@ export const createVerifier = (options: VerifierOptions) => {
     },
     /**
      * Resolves when keys and ended sessions have been read, and tries until then. Call it before you listen. It rejects if the
-     * service does not know the service key: waiting would not help.
+     * service publishes no keys or does not know the service key: waiting would not help.
      */
     ready: async () => {
       for (;;) {
         if (isClosed) throw new Error('The verifier was closed')
         await keys.refresh()
         const isListRead = list?.state().loaded ?? true
-        if (keys.areLoaded() && isListRead) return
-        const problem = isListRead ? undefined : list?.lastingProblem()
+        const problem = keys.lastingProblem() ?? (isListRead ? undefined : list?.lastingProblem())
         if (problem !== undefined) throw new Error(problem)
+        if (keys.areLoaded() && isListRead) return
         await new Promise((resolve) => setTimeout(resolve, lookAgain))
       }
     },

@@ -1,3 +1,4 @@
+import { originsWithoutCookies } from '../../config/sibling-hosts.js'
 import { type Config, ConfigurationFaults, type Environment, likelyTypos, loadConfig, secretsIn } from '../../config.js'
 import { type Command, OutputFailure, print, readArguments } from '../command.js'
 import { counted } from '../terminal/counted.js'
@@ -26,7 +27,8 @@ const load = (env: Environment): Config | readonly string[] => {
 }
 
 const settingsLines = (env: Environment, faults: readonly string[], config: Config | undefined): Line[] => {
-  const findings = [...faults.map(failure), ...likelyTypos(env).map(warning)]
+  const remarks = [...likelyTypos(env), ...(config ? originsWithoutCookies(config) : [])]
+  const findings = [...faults.map(failure), ...remarks.map(warning)]
   if (config && findings.length === 0) findings.push(ok(`complete, for ${config.nodeEnv}`))
   return findings.map((finding) => ({ name: 'settings', ...finding }))
 }

@@ -2,6 +2,7 @@ import cluster from 'node:cluster'
 import { inSeconds, shutdownBudget } from '../../app/serving.js'
 import { type App, startApp } from '../../app.js'
 import { protections } from '../../config/connections.js'
+import { originsWithoutCookies } from '../../config/sibling-hosts.js'
 import { type Config, type Environment, likelyTypos } from '../../config.js'
 import { createLog, type Log } from '../../platform/log.js'
 import { programVersion } from '../../platform/version.js'
@@ -129,7 +130,7 @@ export const serveUntilSignal = async (config: Config, texts: Environment, env: 
   if (!cluster.isWorker) {
     log.info({ version: programVersion(), node: process.versions.node, environment: config.nodeEnv }, 'starting')
     sayProtections(config, log)
-    for (const typo of likelyTypos(env)) log.warn(typo)
+    for (const remark of [...likelyTypos(env), ...originsWithoutCookies(config)]) log.warn(remark)
   }
   await start()
 }
