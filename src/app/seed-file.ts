@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { type Static, type TObject, Type } from 'typebox'
 import { Check } from 'typebox/schema'
 import { groupPattern } from '../contract/groups.js'
@@ -13,10 +12,9 @@ import { createApplicationSecrets } from '../domain/applications/application-sec
 import { operatorClient } from '../domain/sessions/client.js'
 import { readEmail } from '../domain/users/email.js'
 import { readUsername } from '../domain/users/username.js'
-import { whyUnreadable } from '../lib/file-faults.js'
 import { OperatorError } from '../lib/operator-error.js'
-import { parseStrictJson } from '../lib/strict-json.js'
 import type { NounPlatform, Nouns } from './nouns.js'
+import { readOperatorFile } from './operator-file.js'
 
 const Text = Type.String({ description: 'a text' })
 const Addresses = Type.Array(Type.String(), { description: 'a list of addresses' })
@@ -87,12 +85,7 @@ const read = <Schema extends TObject>(schema: Schema, value: unknown, place: str
   return given as Static<Schema>
 }
 
-const readSeedFile = async (path: string) => {
-  const bytes = await readFile(path).catch((error: unknown) => {
-    throw fault(`the file cannot be read: ${path} (${whyUnreadable(error)})`)
-  })
-  return read(SeedFile, parseStrictJson(bytes)?.value, path)
-}
+const readSeedFile = (path: string) => readOperatorFile('SEED_FILE', path, (value) => read(SeedFile, value, path))
 
 const applicationFrom = (given: Static<typeof SeededApplication>): NewApplication => {
   const { name, kind = 'web', redirectAddresses, logoutAddresses = [], backchannelLogout, groups, pkce = true } = given

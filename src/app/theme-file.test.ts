@@ -38,6 +38,7 @@ describe('a theme', () => {
 
   it.each<[string, unknown, string | RegExp]>([
     ['no object', [], 'the file is no JSON object'],
+    ['no scheme', { light: null }, 'light is no JSON object'],
     ['a key that is not known', { colors: {} }, 'the file has the key "colors", which is not known'],
     ['a colour that is not known', { light: { acent: '#fff' } }, 'light has the key "acent", which is not known'],
     ['the shadow', { light: { shadow: 'none' } }, 'light has the key "shadow", which is not known'],

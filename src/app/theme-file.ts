@@ -41,22 +41,25 @@ const fontAt = (value: unknown, place: string) => {
 }
 
 const eachAt = <Value>(
-  value: unknown,
+  given: unknown,
   place: string,
   keys: readonly string[],
   read: (value: unknown, place: string) => Value,
 ) =>
   Object.fromEntries(
-    Object.entries(objectAt(value, place, keys)).map(([key, each]) => [key, read(each, `${place}.${key}`)]),
+    Object.entries(objectAt(given === undefined ? {} : given, place, keys)).map(([key, each]) => [
+      key,
+      read(each, `${place}.${key}`),
+    ]),
   )
 
 const themeIn = (value: unknown): Theme => {
   const given = objectAt(value, 'the file', [...schemes, 'radii', 'fonts'])
   return {
-    light: eachAt(given.light ?? {}, 'light', colourNames, colourAt),
-    dark: eachAt(given.dark ?? {}, 'dark', colourNames, colourAt),
-    radii: eachAt(given.radii ?? {}, 'radii', Object.keys(radii), (radius, place) => numberAt(radius, place, 0, 32)),
-    fonts: eachAt(given.fonts ?? {}, 'fonts', Object.keys(fonts), fontAt),
+    light: eachAt(given.light, 'light', colourNames, colourAt),
+    dark: eachAt(given.dark, 'dark', colourNames, colourAt),
+    radii: eachAt(given.radii, 'radii', Object.keys(radii), (radius, place) => numberAt(radius, place, 0, 32)),
+    fonts: eachAt(given.fonts, 'fonts', Object.keys(fonts), fontAt),
   }
 }
 

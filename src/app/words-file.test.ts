@@ -45,6 +45,7 @@ describe('the words of the operator', () => {
 
   it.each<[string, unknown, string]>([
     ['no object', [], 'the file is no JSON object'],
+    ['a part without texts', { en: { pages: null } }, 'en.pages is no JSON object'],
     ['another language', { it: {} }, 'the file has the key "it", which is not known. It can have: en,'],
     ['another part', { en: { sms: {} } }, 'en has the key "sms", which is not known. It can have: pages, mails'],
     ['no texts', { en: { pages: 'Hello' } }, 'en.pages is no JSON object'],
@@ -53,10 +54,20 @@ describe('the words of the operator', () => {
       pages({ 'login.header': 'x' }),
       'en.pages has the key "login.header", which is not known',
     ],
+    ['a key of every object', pages({ toString: 'x' }), 'en.pages has the key "toString", which is not known'],
     ['a group of texts', pages({ login: 'x' }), 'en.pages has the key "login", which is not known'],
     ['an empty text', pages({ 'login.heading': ' ' }), 'en.pages["login.heading"] must be a text of 1 to 200'],
     ['a text that is too long', pages({ 'login.heading': 'x'.repeat(201) }), 'must be a text of 1 to 200 characters'],
-    ['a text of two lines', mails({ 'new-device.subject': 'a\nb' }), 'en.mails["new-device.subject"] must be a text'],
+    ['a text of two lines', mails({ 'new-device.subject': 'a\nb' }), 'en.mails["new-device.subject"] must be one line'],
+    ['a line separator', pages({ 'login.heading': 'ab\u2028c' }), 'can be seen, and its character 3 is U+2028'],
+    ['a paragraph separator', pages({ 'login.heading': '\u2029a' }), 'and its character 1 is U+2029'],
+    ['a change of direction', pages({ 'login.heading': 'a\u202eb' }), 'and its character 2 is U+202E'],
+    [
+      'a character of HTML by name',
+      pages({ 'login.heading': 'You &amp; us' }),
+      'has &amp;, which would be shown as it',
+    ],
+    ['a character of HTML by number', pages({ 'login.heading': 'A&#xa0;b' }), 'has &#xa0;, which would be shown as it'],
     ['HTML', pages({ 'login.heading': '<b>Hello</b>' }), 'en.pages["login.heading"] must be plain text'],
     [
       'a missing place',

@@ -25,6 +25,9 @@ const ownTextAt = (value: unknown, place: string, original: string) => {
   // A soft hyphen says where a long word may be divided.
   textAt(typeof value === 'string' ? value.replaceAll('\u00ad', '') : value, place, longestFor(original))
   const text = String(value)
+  const [entity] = /&(?:[a-z][a-z\d]*|#\d+|#x[\da-f]+);/i.exec(text) ?? []
+  if (entity !== undefined)
+    faultAt(`${place} has ${entity}, which would be shown as it is written: write the character itself`)
   if (/<[a-z/!]/i.test(text)) faultAt(`${place} must be plain text: HTML would be shown as it is written`)
   const wanted = placesIn(original)
   const given = placesIn(text)
@@ -38,10 +41,11 @@ const ownTextAt = (value: unknown, place: string, original: string) => {
 const listed = (names: ReadonlySet<string>) => [...names].map((name) => `{${name}}`).join(', ') || 'none'
 
 const ownTextsAt = (value: unknown, place: string, originals: Texts) => {
-  const given = Object.entries(objectAt(value, place, Object.keys(value ?? {})))
+  if (value === undefined) return {}
+  const given = objectAt(value, place, Object.keys(value ?? {}))
   return Object.fromEntries(
-    given.map(([key, text]) => {
-      const original = originals[key]
+    Object.entries(given).map(([key, text]) => {
+      const original = Object.hasOwn(originals, key) ? originals[key] : undefined
       return original === undefined
         ? faultAt(
             `${place} has the key ${JSON.stringify(key)}, which is not known: latchkey words list prints all keys`,
@@ -58,7 +62,7 @@ export const ownWordsIn = (value: unknown, texts = replaceableTexts()): OwnWords
     if (!isLanguage(language)) continue
     const ofLanguage = objectAt(given, language, parts)
     for (const part of parts)
-      own[part][language] = ownTextsAt(ofLanguage[part] ?? {}, `${language}.${part}`, texts[part][language])
+      own[part][language] = ownTextsAt(ofLanguage[part], `${language}.${part}`, texts[part][language])
   }
   return own
 }

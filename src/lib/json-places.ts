@@ -22,10 +22,19 @@ export const listAt = (value: unknown, place: string, most: number): readonly un
   return value.length > most ? faultAt(`${place} can have ${most} entries at most`) : value
 }
 
-export const textAt = (value: unknown, place: string, longest: number) =>
-  typeof value === 'string' && value.trim() !== '' && value.length <= longest && !/\p{C}/u.test(value)
+const codeOf = (character: string) => `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`
+
+/** A text of one line, without characters that cannot be seen: some of them change what is read around them. */
+export const textAt = (value: unknown, place: string, longest: number) => {
+  if (typeof value !== 'string' || value.trim() === '' || value.length > longest)
+    return faultAt(`${place} must be a text of 1 to ${longest} characters`)
+  const { 0: invisible, index = 0 } = /[\p{C}\p{Zl}\p{Zp}]/u.exec(value) ?? {}
+  return invisible === undefined
     ? value
-    : faultAt(`${place} must be a text of 1 to ${longest} characters, without control characters`)
+    : faultAt(
+        `${place} must be one line of characters that can be seen, and its character ${index + 1} is ${codeOf(invisible)}`,
+      )
+}
 
 export const numberAt = (value: unknown, place: string, least: number, most: number) =>
   typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most

@@ -37,7 +37,8 @@ it('SEED_FILE makes groups, applications and an administrator, once', async () =
     const applied = (changed: object) => JSON.stringify({ applications: [{ ...application, ...changed }] })
     const administered = (changed: object) => JSON.stringify({ administrator: { ...administrator, ...changed } })
     for (const [text, sentence] of [
-      ['{', 'is no JSON object'],
+      ['{', "is no JSON: Expected property name or '}' in line 1"],
+      ['[]', 'is no JSON object'],
       ['{"users": []}', 'has the key users, which is not known. It can have: groups, applications, administrator'],
       ['{"groups": ["Big"]}', 'must be a list of names with 1 to 32 small letters'],
       ['{"applications": [{"id": "x"}]}', 'applications[0] has no name'],

@@ -100,7 +100,10 @@ const definitionAt = (value: unknown, at: number): ProfileFieldDefinition => {
   const here = `${place} (${key})`
   const type = oneOfAt(given.type, `${here}.type`, fieldTypes)
   objectAt(value, `${here}, a field of the type ${type},`, [...shared, ...types[type].keys])
-  const editedBy = oneOfAt(given.editedBy ?? 'user', `${here}.editedBy`, ['user', 'administrators'])
+  const editedBy = oneOfAt(given.editedBy === undefined ? 'user' : given.editedBy, `${here}.editedBy`, [
+    'user',
+    'administrators',
+  ])
   const required = isTrueAt(given.required, `${here}.required`)
   const registration = isTrueAt(given.registration, `${here}.registration`)
   if (editedBy === 'administrators' && (required || registration))

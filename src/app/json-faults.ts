@@ -1,0 +1,74 @@
+import { isCleanText } from '../lib/strict-json.js'
+
+/** Where a character stands, counted from 1 as editors do. */
+const placeOf = (text: string, at: number) => {
+  const lines = text.slice(0, at).split('\n')
+  return `line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`
+}
+
+const encodingFault = (bytes: Uint8Array) => {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let text = ''
+  try {
+    for (let at = 0; at < bytes.length; at++) text += decoder.decode(bytes.subarray(at, at + 1), { stream: true })
+    decoder.decode()
+    return undefined
+  } catch {
+    return `is not UTF-8 at ${placeOf(text, text.length)}: save it as UTF-8`
+  }
+}
+
+const parserFault = (text: string) => {
+  try {
+    JSON.parse(text)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : ''
+  }
+}
+
+/** The parser counts characters, and of a wrong one it only repeats the text around it: an operator needs the line. */
+const namedLine = (text: string, message: string) => {
+  const [, what, position] = /^(.+?)(?: in JSON at position (\d+).*|, (?:\.{3})?".*)$/s.exec(message) ?? []
+  if (what === undefined) return message
+  const lines = text.split('\n')
+  // What only ends too early has another fault, so the first lines that have this one end with it.
+  const line = position
+    ? text.slice(0, Number(position)).split('\n').length
+    : 1 + lines.findIndex((_, at) => parserFault(lines.slice(0, at + 1).join('\n'))?.startsWith(what))
+  return `${what} in line ${line}`
+}
+
+const syntaxFault = (text: string) => {
+  const message = parserFault(text)
+  return message === undefined ? undefined : `is no JSON: ${namedLine(text, message)}`
+}
+
+const unclean = (text: string) =>
+  text.includes('\0') ? 'the character \\u0000' : 'half of a character that needs two \\u escapes'
+
+/** What `parseStrictJson` refuses though it is JSON: keys that stand twice or that every object has, and texts that cannot be stored. */
+const trapIn = (json: string) => {
+  const keysOfOpenObjects: Set<string>[] = []
+  for (const { 0: token, 1: colon, index } of json.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?|[{}]/g)) {
+    if (token === '{') keysOfOpenObjects.push(new Set())
+    else if (token === '}') keysOfOpenObjects.pop()
+    else {
+      const text: string = JSON.parse(token.slice(0, token.lastIndexOf('"') + 1))
+      if (!isCleanText(text)) return `has ${unclean(text)} in the text at ${placeOf(json, index)}`
+      if (colon === undefined) continue
+      const keys = keysOfOpenObjects.at(-1)
+      if (keys?.has(text)) return `has the key ${JSON.stringify(text)} a second time at ${placeOf(json, index)}`
+      if (text === '__proto__' || text === 'constructor')
+        return `has the key "${text}", which is not known, at ${placeOf(json, index)}`
+      keys?.add(text)
+    }
+  }
+  return undefined
+}
+
+/** What is wrong with bytes that `parseStrictJson` refuses, and where. */
+export const jsonFault = (bytes: Uint8Array) => {
+  const text = new TextDecoder().decode(bytes)
+  return encodingFault(bytes) ?? syntaxFault(text) ?? trapIn(text) ?? 'cannot be read as JSON'
+}
