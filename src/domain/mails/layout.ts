@@ -16,7 +16,11 @@ const blockAsText = (block: Block) => {
 export const asText = (letter: Letter) =>
   [
     ...letter.blocks.map(blockAsText),
-    ['-- ', letter.footer, ...letter.links.map(({ label, address }) => `${label}: ${address}`)].join('\n'),
+    [
+      '-- ',
+      letter.footer,
+      ...letter.links.map(({ label, address }) => `${label}: ${mailAddressIn(address) ?? address}`),
+    ].join('\n'),
   ].join('\n\n')
 
 // In the tags are the light colours, for mail programs that drop style sheets: these make a dark form by themselves, if they have one.

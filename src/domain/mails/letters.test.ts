@@ -170,6 +170,8 @@ describe('a mail with words of the operator', () => {
   const others = {
     'reset-password.subject.withoutPassword': 'Your first password at {productName}',
     'labels.login': 'In',
+    'links.support': 'Ask us',
+    byClient: 'From {ip} with {device} ({time})',
   }
   const words = mailWordsWith({ en: { ...own, ...others } })
   const written = <Kind extends MailKind>(kind: Kind, given = values[kind], language: Language = 'en') =>
@@ -177,13 +179,23 @@ describe('a mail with words of the operator', () => {
 
   it('has them in their places, and those of the service everywhere else', () => {
     expect(written('new-device').blocks[0]).toEqual({ text: `Hello ada, a new device at ${site.productName}` })
-    expect(written('new-device').blocks.slice(1)).toEqual(write('new-device', 'en').blocks.slice(1))
+    const origin = /^From 192\.0\.2\.1 with Firefox on Windows \(1 January 1970 at /
+    expect(written('new-device').blocks[1]).toEqual({ text: expect.stringMatching(origin) })
+    expect(written('new-device').blocks.slice(2)).toEqual(write('new-device', 'en').blocks.slice(2))
     expect(written('new-device', values['new-device'], 'de')).toEqual(write('new-device', 'de'))
     expect(asText(written('totp-added'))).toContain('\nUndo within 7 days:\n')
     expect(written('email-taken').blocks).toContainEqual({ link: 'https://auth.example.com/login', label: 'In' })
     const reset = values['reset-password']
     expect(written('reset-password', reset).subject).toBe(write('reset-password', 'en').subject)
     expect(written('reset-password', { ...reset, hasPassword: false }).subject).toMatch(/^Your first password at /)
+  })
+
+  it('has them below the mail, where the text part shows an address without its scheme', () => {
+    const links = { terms: 'https://example.com/terms', support: 'mailto:help@example.com?subject=Account' }
+    const order = { kind: 'new-device', values: values['new-device'], language: 'en', origin } as const
+    const letter = writeLetter(order, { ...site, links, words })
+    expect(asText(letter)).toMatch(/\nTerms: https:\/\/example\.com\/terms\nAsk us: help@example\.com$/)
+    expect(asHtml(letter, brand, 'en')).toMatch(/<a href="mailto:help@example\.com\?subject=Account"[^>]*>Ask us<\/a>/)
   })
 
   it('takes a name for a name, and not for a place', () => {

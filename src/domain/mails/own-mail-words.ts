@@ -41,13 +41,27 @@ const lettersOf = (words: MailWords) =>
     return [...Object.entries(usual).map(([part, text]) => [`${kind}.${part}`, text] as const), ...different]
   })
 
+/** Sentences of every mail, with the names of their values in the order of the function. */
+const sentences = {
+  undo: ['undoFor'],
+  byOperator: ['productName', 'time'],
+  byClient: ['device', 'ip', 'time'],
+  byVisitor: ['device', 'time'],
+  renamed: ['formerUsername', 'username'],
+} as const satisfies Partial<Record<keyof MailWords, readonly string[]>>
+const sentenceNames = Object.keys(sentences) as (keyof typeof sentences)[]
+type Write = (...values: readonly string[]) => string
+
 const textsIn = (words: MailWords): Record<string, string> => ({
   ...Object.fromEntries(lettersOf(words)),
   ...Object.fromEntries(Object.entries(words.labels).map(([page, label]) => [`labels.${page}`, label])),
   ...Object.fromEntries(
     Object.entries(words.footers).map(([name, text]) => [`footers.${name}`, text('{productName}')]),
   ),
-  undo: words.undo('{undoFor}'),
+  ...Object.fromEntries(Object.entries(words.links).map(([name, label]) => [`links.${name}`, label])),
+  ...Object.fromEntries(
+    sentenceNames.map((name) => [name, (words[name] as Write)(...sentences[name].map((value) => `{${value}}`))]),
+  ),
   help: words.help,
 })
 
@@ -83,12 +97,21 @@ const withTexts = (words: MailWords, own: Readonly<Record<string, string>>): Mai
     name,
     (productName: string) => written(`footers.${name}`, { productName }, text(productName)),
   ])
+  const links = Object.entries(words.links).map(([name, label]) => [name, own[`links.${name}`] ?? label])
+  const ownSentences = sentenceNames.map((name) => {
+    const write: Write = (...given) => {
+      const values = Object.fromEntries(sentences[name].map((value, at) => [value, given[at]]))
+      return written(name, values, (words[name] as Write)(...given))
+    }
+    return [name, write]
+  })
   return {
     ...words,
+    ...(Object.fromEntries(ownSentences) as Pick<MailWords, keyof typeof sentences>),
+    links: Object.fromEntries(links) as MailWords['links'],
     labels: Object.fromEntries(labels) as Record<PageInMails, string>,
     footers: Object.fromEntries(footers) as MailWords['footers'],
     help: own.help ?? words.help,
-    undo: (undoFor) => written('undo', { undoFor }, words.undo(undoFor)),
     letters: Object.fromEntries(letters) as MailWords['letters'],
   }
 }
