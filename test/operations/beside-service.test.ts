@@ -111,6 +111,8 @@ it('an import reads files and standard input, one that is killed changes nothing
   const many = Array.from({ length: 1_200 }, (_, number) => `u${number}@example.com`)
   const imported = await command(['user', 'import', '-', '--json'], `email\n${many.join('\n')}\n`)
   expect(JSON.parse(imported.out)).toMatchObject({ added: many.length, refused: 0 })
+  const checked = await command(['doctor'])
+  expect(checked.out).toMatch(/warning +registration +users without a password, a provider and a passkey: 1201\. While/)
   const child = startCommand('user', 'import', '-')
   const gone = new Promise((resolve) => child.once('close', resolve))
   child.stdin.write('email\nkilled@example.com\n')

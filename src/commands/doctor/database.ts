@@ -1,9 +1,10 @@
-import { join } from 'node:path'
+import { embeddedDirectory } from '../../app/open-platform.js'
 import { migrationsDirectory as directory } from '../../app/prepare-database.js'
 import type { Config } from '../../config.js'
 import { readableTables, writableTables } from '../../domain/tables.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import { schemaStatus } from '../../platform/database/migrate.js'
+import { createPgliteClient, settingsOfService } from '../../platform/database/pglite-client.js'
 import { counted } from '../terminal/counted.js'
 import { checkApplications } from './applications.js'
 import { type CheckGroup, errorInProduction, type Finding, failure, judgeClock, ok, warning, worstOf } from './check.js'
@@ -150,22 +151,36 @@ const checkClock = async (sql: Sql): Promise<Finding> => {
 }
 
 const embeddedChecks = (config: Config): CheckGroup => {
-  const { dataDir, production, databaseOwnerUrl } = config
-  const place = `embedded in ${join(dataDir, 'database')}: one instance only, not safe against power loss`
-  // Not opened: that would need the lock of a running service, and would create a database that does not exist yet.
+  const { production, databaseOwnerUrl } = config
+  const folder = embeddedDirectory(config)
+  const place = `embedded in ${folder}: one instance only, not safe against power loss. What is in it is checked while the service runs`
+  // Only through a running service: to open it here would create one that does not exist yet, or files of another user in it.
+  let opened: Promise<Database | undefined> | undefined
+  const ofService = () => {
+    opened ??= settingsOfService(folder).then((settings) => settings && createPgliteClient(folder))
+    return opened
+  }
+  const ifOpen = () => ofService().catch(() => undefined)
+  const whyNotOpen = () =>
+    ofService().then(
+      () => ok(''),
+      (error: unknown) =>
+        warning(`${place}. Not now: ${error instanceof Error ? error.message : 'it does not answer'}`),
+    )
   const unused = warning('DATABASE_OWNER_URL is not used by the service, because DATABASE_URL is not set')
   return {
     checks: [
-      { name: 'database', run: () => (production ? failure(place) : ok(place)) },
+      { name: 'database', run: async () => (production ? failure(place) : worstOf(place, [await whyNotOpen()])) },
       ...(databaseOwnerUrl === undefined ? [] : [{ name: 'database owner', run: () => unused }]),
-      { name: 'webhooks', run: () => checkWebhooks(config) },
-      { name: 'registration', run: () => checkRegistration(config) },
-      { name: 'profile fields', run: () => checkProfileFields(config) },
+      { name: 'webhooks', run: async () => checkWebhooks(config, await ifOpen()) },
+      { name: 'registration', run: async () => checkRegistration(config, await ifOpen()) },
+      { name: 'profile fields', run: async () => checkProfileFields(config, await ifOpen()) },
     ],
+    close: async () => (await ifOpen())?.close(),
   }
 }
 
-/** Reads settings and rights of PostgreSQL as the service's own role. The embedded database is not opened. */
+/** Reads settings and rights of PostgreSQL as the service's own role. */
 export const databaseChecks = (config: Config): CheckGroup => {
   const { databaseUrl, databaseOwnerUrl } = config
   if (databaseUrl === undefined) return embeddedChecks(config)
