@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { isGroupName } from '../contract/groups.js'
 import { safeReturnTo } from '../contract/return-to.js'
+import { defaultScopes, serviceScopes } from '../domain/service-keys/service-keys.js'
 import { longestIssuer } from '../domain/tokens/tokens.js'
 import { days, hours, minutes, readDuration } from '../lib/durations.js'
 import { readRedisAddress } from '../platform/cache/redis-address.js'
@@ -88,6 +89,7 @@ const pictureSize: Read<{ width: number; height: number }> = (value) => {
   if (!width) throw new InvalidValue('must be a width and a height in pixels, such as 560x120')
   return { width: Number(width), height: Number(height) }
 }
+const inCode = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ')
 const linkAddress = addressOrPath('/terms')
 const supportAddress: Read<string> = (value) => (/^mailto:[^\s@]+@[^\s@]+$/i.test(value) ? value : linkAddress(value))
 const termsVersion: Read<string> = (value) => {
@@ -176,7 +178,7 @@ export const settings = {
   IMPRINT_URL: { read: linkAddress, otherwise: 'none', meaning: 'Your legal notice, linked like `TERMS_URL`.' },
   SUPPORT_URL: { read: supportAddress, otherwise: 'none', meaning: 'Where users find help, linked like `TERMS_URL`, and where pages and mails tell users to ask the administrator; it may also be `mailto:help@example.com`.' },
   HOME_URL: { read: linkAddress, otherwise: '`AFTER_SIGN_IN`, unless that is the account page', meaning: 'Your application, to which the name at the top of every page leads: an `https` address, or a path below `PUBLIC_URL`.' },
-  SERVICE_KEYS_FILE: { read: filePath, otherwise: 'none', meaning: 'File with the keys of other programs that may ask `/api/service/`: a name and the SHA-256 of a key on each line, and if they are not the usual ones, its scopes, and `until=DATE`. `latchkey service-key add NAME` adds one. Read again on SIGHUP.' },
+  SERVICE_KEYS_FILE: { read: filePath, otherwise: 'none', meaning: `File with the keys of other programs that may ask \`/api/service/\`, a line for each: \`NAME SHA256 [SCOPES] [until=DATE]\`. Scopes, with commas between them, are ${inCode(serviceScopes)}; a key without any has ${inCode(defaultScopes)}. docs/programs.md says what they open. \`latchkey service-key add NAME\` adds a key. Read again on SIGHUP.` },
   WEBHOOK_URL: { read: webhookAddress, otherwise: 'off', secret: true, meaning: 'Address to which events are sent: see docs/webhooks.md. Production needs `https`, unless private addresses are allowed.' },
   WEBHOOK_SECRET: { read: webhookSecrets, otherwise: 'none', secret: true, meaning: 'Signs webhooks: `whsec_` and 24 to 64 random bytes in base64. Several, separated by commas, sign at the same time while you replace a secret. Required with `WEBHOOK_URL`.' },
   WEBHOOK_ALLOW_PRIVATE: { read: oneOf('true', 'false'), fallback: 'false', meaning: '`true` allows a receiver in a private network or on this machine, and plain `http` to it.' },

@@ -16,7 +16,8 @@ export const optionsHelp = `  --redirect URL       to which users come back afte
                        is told of every session that ends, by whatever way
   --consent ask        asks each user once before the application gets name, email and groups (none: does not ask)
   --factors 2          lets users in only with two factors (1: with any sign-in)
-  --max-age 10m        lets users in only with a proof that is not older (none: of any age)
+  --max-age 10m        lets users in only if they have signed in, by whatever way, or proven once more who they are in this time
+                       (none: at any time). A sign-in by mail counts too, although it lets no user make a sensitive change
   --no-pkce            for programs that send no PKCE challenge, as some older ones with a secret do
   --algorithm ES256    signs ID tokens with it instead of RS256
   --no-device          a native program only: its devices without a browser cannot sign in with a code (RFC 8628)`
