@@ -6,6 +6,7 @@ import { bundlePackage, readPackages } from './packages.mjs'
 const budgets = {
   '@latchkey/client': { client: 3_000, 'return-to': 500 },
   '@latchkey/service': { service: 2_500 },
+  '@latchkey/testing': { testing: 3_000, keys: 1_500 },
   '@latchkey/verify': {
     verify: 6_200,
     node: 5_200,

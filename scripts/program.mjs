@@ -8,6 +8,9 @@ import { filesBelow } from './publish.mjs'
 // These stay packages: they load other files of their own (machine code, WebAssembly, the code of a thread, word lists).
 const external = ['bcrypt', 'piscina', '@electric-sql/pglite', '@zxcvbn-ts/language-common', '@zxcvbn-ts/language-en']
 
+/** The program, and what `@latchkey/testing` starts it by. */
+const entries = ['src/main.ts', 'src/testing.ts']
+
 /** @type {(place: Place) => import('esbuild').BuildOptions & { write: false }} */
 const shared = ({ home, dist }) => ({
   absWorkingDir: home,
@@ -29,7 +32,7 @@ export const bundleProgram = async (place) => {
   const sources = await sourceFiles(place)
   const { outputFiles } = await build({
     ...shared(place),
-    entryPoints: sources.filter((path) => path === 'src/main.ts' || path.endsWith('.worker.ts')),
+    entryPoints: sources.filter((path) => entries.includes(path) || path.endsWith('.worker.ts')),
     chunkNames: 'parts/[name]-[hash]',
     bundle: true,
     splitting: true,

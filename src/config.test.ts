@@ -92,6 +92,15 @@ describe('configuration', () => {
     })
   })
 
+  it('takes shorter lifetimes of tokens for tests, and none in production', () => {
+    const given = { ACCESS_TOKEN_LIFETIME: '2s', REFRESH_TOKEN_LIFETIME: '1m' }
+    expect(loadConfig(given)).toMatchObject({ accessTokenLifetime: 2_000, refreshTokenLifetime: 60_000 })
+    for (const lifetime of ['16m', '0s', '1500ms'])
+      expect(() => loadConfig({ ACCESS_TOKEN_LIFETIME: lifetime })).toThrow('whole seconds, from 1s to 15m')
+    for (const name of Object.keys(given))
+      expect(() => loadConfig({ ...given, NODE_ENV: 'production' })).toThrow(`${name}: is for tests`)
+  })
+
   it('takes words of the operator that are easy to guess', () => {
     expect(loadConfig({ PASSWORD_WORDS: 'acme, Widget Works,' }).passwordWords).toEqual(['acme', 'Widget Works'])
     expect(loadConfig({}).passwordWords).toEqual([])

@@ -120,6 +120,8 @@ const productionFaults = (absent: ReadonlySet<string>, values: Readonly<Record<s
     faults.push(
       'SEED_FILE: is for development, and must not be set in production: its secrets and its password are in a file',
     )
+  for (const name of ['ACCESS_TOKEN_LIFETIME', 'REFRESH_TOKEN_LIFETIME'])
+    if (!absent.has(name)) faults.push(`${name}: is for tests, and must not be set in production`)
   // The client secret and the profiles of users go there.
   const plain = providerAddresses(furtherProviders(values.PROVIDERS)).filter((name) => isPlainElsewhere(values[name]))
   return [...faults, ...plain.map((name) => `${name}: must begin with https:// in production`)]

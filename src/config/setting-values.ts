@@ -53,6 +53,16 @@ export const someDuration: Read<number> = (value) => {
   return milliseconds
 }
 
+/** In whole seconds, because tokens name those. */
+export const durationUpTo =
+  (longest: string): Read<number> =>
+  (value) => {
+    const milliseconds = duration(value)
+    if (milliseconds < 1_000 || milliseconds % 1_000 > 0 || milliseconds > duration(longest))
+      throw must(`whole seconds, from 1s to ${longest}`)
+    return milliseconds
+  }
+
 export const limit: Read<{ maximum: number; window: number }> = (value) => {
   const [maximum = '', window = ''] = value.split('/')
   const count = /^\d{1,9}$/.test(maximum) ? Number(maximum) : 0

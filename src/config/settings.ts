@@ -16,6 +16,7 @@ import { commonlyReserved, reservedUsernames } from './reserved-usernames.js'
 import { weaknessOfSecret } from './secret-strength.js'
 import {
   duration,
+  durationUpTo,
   filePath,
   InvalidValue,
   integer,
@@ -185,6 +186,8 @@ export const settings = {
   BACKCHANNEL_ALLOW_PRIVATE: { read: oneOf('true', 'false'), fallback: 'false', meaning: '`true` allows that applications are told of ended sessions (back-channel logout) at addresses in a private network or on this machine. Link-local addresses, where clouds answer their machines, are never allowed.' },
   REFRESH_GRACE: { read: duration, fallback: '30s', meaning: 'How long a refresh token that was just replaced still gets the same new token again.' },
   RENEW_GRACE: { read: duration, fallback: '2m', meaning: 'The same for a refresh token that was replaced by an access check with `renew=1`. The new token travels with the answer of the application, so this is longer than the slowest of its answers.' },
+  ACCESS_TOKEN_LIFETIME: { read: durationUpTo('15m'), fallback: '15m', meaning: 'How long an access token is valid. Only for tests of your application: production always has 15 minutes.' },
+  REFRESH_TOKEN_LIFETIME: { read: durationUpTo('30d'), fallback: '30d', meaning: 'How long a session lasts without a refresh. Only for tests of your application: production always has 30 days.' },
   SESSION_MAX_AGE: { read: someDuration, fallback: '365d', meaning: "Longest duration of a session. A refresh does not extend it. A lower value also ends the sessions that are older." },
   FRESH_FOR: { read: freshness, fallback: '10m', meaning: 'How long after a sign-in a session may make sensitive changes, such as linking a provider or ending another session. After that the user must prove again who they are. At least 1m.' },
   MAIL_SIGN_IN: { read: oneOf('on', 'off'), fallback: 'off', meaning: '`on`: users can sign in with a code or a link that is mailed to them, and addresses that may register get their account so, without a password. docs/mail-sign-in.md explains it. Switched off again, accounts without another way need “Forgot password?”; `latchkey doctor` says how many there are.' },

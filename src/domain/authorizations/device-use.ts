@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.js'
 import { hours } from '../../lib/durations.js'
 import type { Database } from '../../platform/database/database.js'
 import { fromSeconds, inSeconds } from '../sessions/issue-tokens.js'
-import { refreshTokenLifetime, type SessionLimits } from '../sessions/live-sessions.js'
+import type { SessionLimits } from '../sessions/live-sessions.js'
 import * as store from './tokens.store.js'
 
 /** A use is written at most this often. A session lasts for weeks without one. */
@@ -12,7 +12,7 @@ type Options = SessionLimits & { database: Database; clock: Clock }
 
 /** The session of a device has no browser that refreshes it. It goes on while the application refreshes its own tokens. */
 export const createNoteDeviceUse =
-  ({ database, clock, sessionMaxAge }: Options) =>
+  ({ database, clock, sessionMaxAge, refreshTokenLifetime }: Options) =>
   async (sid: string) => {
     const now = fromSeconds(inSeconds(clock.now()))
     await store.noteDeviceUse(database, {

@@ -1,4 +1,4 @@
-import { accessTokenLifetime, type RefreshClaims, type Tokens } from '../tokens/tokens.js'
+import type { RefreshClaims, Tokens } from '../tokens/tokens.js'
 import { refreshTokenLifetime, type SessionLife } from './live-sessions.js'
 import type { Proof } from './proof.js'
 
@@ -27,13 +27,17 @@ export type Issued = {
 export const inSeconds = (moment: Date) => Math.floor(moment.getTime() / 1000)
 export const fromSeconds = (value: number) => new Date(value * 1000)
 
-type Dependencies = { tokens: Pick<Tokens, 'signAccess'>; life: Pick<SessionLife, 'endOf'> }
+type Dependencies = {
+  tokens: Pick<Tokens, 'signAccess'>
+  life: Pick<SessionLife, 'endOf'>
+  accessTokenLifetime: number
+}
 
 export type IssueTokens = ReturnType<typeof createIssueTokens>
 
 /** An access token beside a refresh token, and how long both are valid. */
 export const createIssueTokens =
-  ({ tokens, life }: Dependencies) =>
+  ({ tokens, life, accessTokenLifetime }: Dependencies) =>
   (
     { id, username, email, name, groups }: SignedInUser,
     { methods, provenAt, secondFactorAt }: Proof,

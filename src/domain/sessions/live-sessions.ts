@@ -4,12 +4,13 @@ import { days } from '../../lib/durations.js'
 /** A session that is not used for this long is over: every refresh begins it anew. */
 export const refreshTokenLifetime = 30 * days
 
-export type SessionLimits = { sessionMaxAge: number }
+/** `refreshTokenLifetime` is shorter than the constant only in tests of applications. */
+export type SessionLimits = { sessionMaxAge: number; refreshTokenLifetime: number }
 
 /** How long a session lasts from a moment that its row has, also one that began while a setting was longer. */
 const limits = {
   begun: { column: 'created_at', longest: ({ sessionMaxAge }) => sessionMaxAge },
-  refreshed: { column: 'issued_at', longest: () => refreshTokenLifetime },
+  refreshed: { column: 'issued_at', longest: (settings) => settings.refreshTokenLifetime },
 } as const satisfies Record<string, { column: string; longest: (settings: SessionLimits) => number }>
 
 type Limit = keyof typeof limits

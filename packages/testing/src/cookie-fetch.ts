@@ -1,0 +1,58 @@
+export type Fetch = (input: string | URL, init?: RequestInit) => Promise<Response>
+
+/** As Playwright's `context.addCookies` takes them. */
+export type TestCookie = {
+  readonly name: string
+  readonly value: string
+  readonly domain: string
+  readonly path: string
+  readonly httpOnly: boolean
+  readonly secure: boolean
+  readonly sameSite: 'Strict' | 'Lax' | 'None'
+}
+
+const sameSites = { strict: 'Strict', lax: 'Lax', none: 'None' } as const
+const sameSiteOf = (text: string | undefined) =>
+  Object.entries(sameSites).find(([name]) => name === text?.toLowerCase())?.[1] ?? 'Lax'
+
+const readCookie = (line: string, host: string): TestCookie & { isOver: boolean } => {
+  const [pair = '', ...rest] = line.split(/;\s*/)
+  const attributes = new Map(
+    rest.map((text) => {
+      const [name = '', value = ''] = text.split('=')
+      return [name.toLowerCase(), value] as const
+    }),
+  )
+  const at = pair.indexOf('=')
+  return {
+    name: pair.slice(0, at),
+    value: pair.slice(at + 1),
+    domain: host,
+    path: attributes.get('path') || '/',
+    httpOnly: attributes.has('httponly'),
+    secure: attributes.has('secure'),
+    sameSite: sameSiteOf(attributes.get('samesite')),
+    isOver: attributes.get('max-age') === '0' || Date.parse(attributes.get('expires') ?? '') <= Date.now(),
+  }
+}
+
+/** A browser as far as cookies go: `fetch` with a jar of its own. Redirects are not followed, so that a test sees them. */
+export const createCookieFetch = (origin: string) => {
+  const jar = new Map<string, TestCookie>()
+  const host = new URL(origin).hostname
+  const header = () => [...jar.values()].map(({ name, value }) => `${name}=${value}`).join('; ')
+
+  const send: Fetch = async (input, init = {}) => {
+    const headers = new Headers(init.headers)
+    if (jar.size > 0) headers.set('cookie', header())
+    if (!headers.has('origin')) headers.set('origin', origin)
+    const response = await fetch(new URL(input, origin), { ...init, headers, redirect: 'manual' })
+    for (const line of response.headers.getSetCookie()) {
+      const { isOver, ...cookie } = readCookie(line, host)
+      if (isOver) jar.delete(cookie.name)
+      else jar.set(cookie.name, cookie)
+    }
+    return response
+  }
+  return { fetch: send, header, cookies: () => [...jar.values()] }
+}

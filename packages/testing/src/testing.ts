@@ -1,0 +1,179 @@
+import { codeAt, stepSeconds } from './authenticator.js'
+import { createCookieFetch, type Fetch, type TestCookie } from './cookie-fetch.js'
+
+export type { Fetch, TestCookie } from './cookie-fetch.js'
+
+export type TestOptions = {
+  /** Settings of the service, such as `{ ALLOWED_ORIGINS: 'http://localhost:4000' }`. It reads no others, also not your environment. */
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+export type NewTestUser = {
+  readonly username?: string
+  /** By default the username at example.com. It counts as proven. */
+  readonly email?: string
+  readonly password?: string
+  readonly name?: string
+  /** They are added if they are not there. */
+  readonly groups?: readonly string[]
+  /** With an authenticator app, whose codes `signIn` types. */
+  readonly twoStep?: boolean
+}
+
+export type TestUser = {
+  readonly id: string
+  readonly username: string
+  readonly email: string
+  readonly password: string
+  /** Of the authenticator app, if there is one. */
+  readonly totpSecret: string | undefined
+}
+
+export type TestSession = {
+  /** The header of a request to your application: `access_token=…; refresh_token=…`. */
+  readonly cookie: string
+  /** For a browser: `context.addCookies(session.cookies)` in Playwright. */
+  readonly cookies: readonly TestCookie[]
+  /** Sends these cookies, and keeps those of the answers. Also for `createClient({ baseUrl, fetch })`. */
+  readonly fetch: Fetch
+}
+
+export type TestMail = {
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+  readonly html: string
+  /** The first link in the text. */
+  readonly link: string | undefined
+}
+
+type Program = {
+  startTestService(settings: Readonly<Record<string, string>>): Promise<{
+    url: string
+    serviceKey: string
+    addUser(user: Required<Pick<NewTestUser, 'username' | 'email' | 'password'>> & NewTestUser): Promise<{ id: string }>
+    mails(): readonly Omit<TestMail, 'link'>[]
+    now(): Date
+    advance(milliseconds: number): Promise<void>
+    close(): Promise<void>
+  }>
+}
+
+const loadProgram = async () => {
+  // A word for the compiler: the program has no types of its own.
+  const name: string = 'latchkey/testing'
+  try {
+    return (await import(name)) as Program
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')
+      throw new Error('@latchkey/testing starts the program itself: install latchkey beside it', { cause: error })
+    throw error
+  }
+}
+
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const durationOf = (text: string) => {
+  const [, amount, unit = ''] = /^(\d+)(ms|s|m|h|d)$/.exec(text) ?? []
+  if (amount === undefined) throw new TypeError(`${text}: must be a time such as 30s, 16m, 2h or 31d`)
+  return Number(amount) * (units[unit] ?? 0)
+}
+
+const usualPassword = 'violet-Harbor-91-lantern'
+const mailDeadline = 5_000
+
+const withLink = (mail: Omit<TestMail, 'link'>): TestMail => ({
+  to: mail.to,
+  subject: mail.subject,
+  text: mail.text,
+  html: mail.html,
+  link: /https?:\/\/[^\s<>"]+/.exec(mail.text)?.[0],
+})
+
+/** Requests of one browser, each of which has to succeed. */
+const createVisit = (url: string) => {
+  const { fetch, header, cookies } = createCookieFetch(url)
+  const post = async (path: string, body: object, headers: Record<string, string> = {}) => {
+    const answer = await fetch(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}: ${text}`)
+    return JSON.parse(text)
+  }
+  /** As a signed-in user: with a CSRF token. */
+  const act = async (path: string, body: object = {}) => {
+    const { csrfToken } = await (await fetch('/api/auth/csrf-token')).json()
+    return post(path, body, { 'x-csrf-token': csrfToken })
+  }
+  return { post, act, session: (): TestSession => ({ cookie: header(), cookies: cookies(), fetch }) }
+}
+
+export type TestLatchkey = Awaited<ReturnType<typeof startLatchkey>>
+
+/** A real service on a free port, with an embedded database of its own. Close it at the end of the tests. */
+export const startLatchkey = async ({ settings = {} }: TestOptions = {}) => {
+  const service = await (await loadProgram()).startTestService(settings)
+  const { url, serviceKey, now, mails, close } = service
+  let people = 0
+  const usedSteps = new Map<string, number>()
+
+  /** A code is good once. When that of this moment was used, the clock moves on to the next. */
+  const nextCode = async (secret: string) => {
+    const step = () => Math.floor(now().getTime() / 1000 / stepSeconds)
+    while (step() <= (usedSteps.get(secret) ?? 0)) await service.advance(stepSeconds * 1000)
+    usedSteps.set(secret, step())
+    return codeAt(secret, step())
+  }
+
+  const signIn = async ({ username, password, totpSecret }: Omit<TestUser, 'id' | 'email'>): Promise<TestSession> => {
+    const { post, session } = createVisit(url)
+    const { next } = await post('/api/auth/login', { username, password })
+    if (next === 'second_factor' && totpSecret !== undefined)
+      await post('/api/auth/second-factor', { code: await nextCode(totpSecret) })
+    else if (next !== undefined) throw new Error(`${username} cannot sign in without another step: ${next}`)
+    return session()
+  }
+
+  const addApp = async (user: Omit<TestUser, 'id' | 'email'>) => {
+    const visit = createVisit(url)
+    await visit.post('/api/auth/login', user)
+    const { secret } = await visit.act('/api/auth/totp')
+    await visit.act('/api/auth/totp/confirm', { code: await nextCode(secret) })
+    return String(secret)
+  }
+
+  return {
+    /** Where the service is, and its `PUBLIC_URL`. */
+    url,
+    /** Opens the whole service API: `createServiceClient({ url, key: serviceKey })`. */
+    serviceKey,
+    addUser: async (given: NewTestUser = {}): Promise<TestUser> => {
+      people += 1
+      const username = given.username ?? `person-${people}`
+      const { email = `${username}@example.com`, password = usualPassword, twoStep = false, ...rest } = given
+      const person = { username, email, password }
+      const { id } = await service.addUser({ ...rest, ...person })
+      return { id, ...person, totpSecret: twoStep ? await addApp({ ...person, totpSecret: undefined }) : undefined }
+    },
+    signIn,
+    /** All of them, newest first. */
+    mails: () => mails().map(withLink),
+    /** The newest mail to this address whose subject or text matches. Waits up to five seconds for it. */
+    mailTo: async (address: string, pattern: RegExp = /./): Promise<TestMail> => {
+      const until = Date.now() + mailDeadline
+      for (;;) {
+        const found = mails().find(({ to, subject, text }) => to === address && pattern.test(`${subject}\n${text}`))
+        if (found) return withLink(found)
+        if (Date.now() > until) throw new Error(`No mail to ${address} matches ${pattern}`)
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    },
+    /** The time of the service. */
+    now,
+    /** Moves the clock of the service on, such as `advance('16m')` until an access token has expired. Your own clock stays. */
+    advance: (time: string) => service.advance(durationOf(time)),
+    close,
+  }
+}
