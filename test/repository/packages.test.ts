@@ -124,7 +124,7 @@ const compiled = async (texts: string[], options: object) => {
   const folder = await mkdtemp(join(tmpdir(), 'latchkey-types-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   await mkdir(join(folder, 'node_modules/@latchkey'), { recursive: true })
-  for (const name of ['client', 'service'])
+  for (const name of ['client', 'service', 'testing', 'verify'])
     await symlink(join(home, 'packages', name), join(folder, 'node_modules/@latchkey', name))
   await Promise.all(texts.map((text, at) => writeFile(join(folder, `file-${at}.ts`), text)))
   const compilerOptions = {
@@ -146,7 +146,7 @@ describe('the types of the packages', () => {
     for (const [path, text] of Object.entries(await readmesWithExports())) expect(await read(path), path).toBe(text)
   })
 
-  it('fit to every example in the READMEs of the client and of the service API, and need no other types', async () => {
+  it('fit to every example in the READMEs of the client, of the service API and of the tests, and need no other types', async () => {
     const examples = await examplesIn('packages/client/README.md')
     expect(examples.length).toBeGreaterThan(3)
     const prelude = `import { createClient } from '@latchkey/client'\nconst client = createClient()\n`
@@ -158,6 +158,7 @@ describe('the types of the packages', () => {
     expect(ofPrograms.length).toBeGreaterThan(2)
     const program = 'declare const process: { env: Record<string, string | undefined> }\n'
     texts.push(...ofPrograms.map((text = '') => program + text))
+    texts.push(...(await examplesIn('packages/testing/README.md')).map((text = '') => text))
     expect(await compiled(texts, { skipDefaultLibCheck: true })).toBe('')
   })
 
