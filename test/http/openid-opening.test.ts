@@ -30,6 +30,9 @@ const addresses: Record<string, { headers?: Record<string, string>; payload?: st
   'GET /api/auth/userinfo': {},
   'POST /api/auth/userinfo': { headers: form, payload: 'a=b' },
   'OPTIONS /api/auth/userinfo': {},
+  'GET /api/auth/device': {},
+  'POST /api/auth/device': { headers: form, payload: 'a=b' },
+  'OPTIONS /api/auth/device': {},
   'GET /api/auth/end-session': {},
   'POST /api/auth/end-session': { headers: form, payload: 'a=b' },
 }
@@ -74,7 +77,7 @@ it('without an application every address of the provider is unknown; the first o
 
 it('the walk above misses no address of the provider', () => {
   const isOfProvider =
-    /^\/api\/auth\/(?:.*\/)?(authorize|authorization|token|revoke|userinfo|end-session|keys|openid-configuration)$/
+    /^\/api\/auth\/(?:.*\/)?(authorize|authorization|token|revoke|userinfo|device|end-session|keys|openid-configuration)$/
   const registered = latchkey.app.routes
     .list()
     .filter(({ method, url }) => method !== 'HEAD' && isOfProvider.test(url))
