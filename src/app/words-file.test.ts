@@ -1,11 +1,25 @@
 import { describe, expect, it } from 'vitest'
 import { languages } from '../contract/languages.js'
+import type { PageSettings } from '../contract/pages.js'
 import { loadAssets } from '../flows/pages/assets.js'
 import { withOwnTexts } from '../flows/pages/own-page-words.js'
 import { ownWordsIn, replaceableTexts } from './words-file.js'
 
 const texts = replaceableTexts()
 const pages = (own: object) => ({ en: { pages: own } })
+const told: PageSettings = {
+  language: 'en',
+  productName: 'Acme',
+  providers: [],
+  registration: 'open',
+  usernames: 'chosen',
+  secondFactor: 'optional',
+  mailSignIn: false,
+  afterSignIn: '/dashboard',
+  allowedOrigins: [],
+  registrationFields: [],
+  hasMailbox: false,
+}
 const mails = (own: object) => ({ en: { mails: own } })
 
 describe('the words of the operator', () => {
@@ -21,11 +35,12 @@ describe('the words of the operator', () => {
     }
   })
 
-  it('stand in their pages, in the title and below it, and nowhere else', async () => {
+  it('stand in their pages, in the title, below it and in what the server draws before the script has come, and nowhere else', async () => {
     const assets = await loadAssets()
     const own = {
       en: {
         'login.title': 'Enter',
+        'login.heading': 'Hello there',
         'common.noscript': 'Scripts!',
         'footer.support': 'Ask us',
         'not-found.heading': 'Lost',
@@ -38,6 +53,10 @@ describe('the words of the operator', () => {
       footer: { support: 'Ask us' },
       sections: { login: { title: 'Enter' }, common: { noscript: 'Scripts!' } },
     })
+    const { drawFirstCard, words } = changed.pages.login
+    const card = drawFirstCard({ ...told, words: words.en.sections })
+    expect(card).toContain('<h1>Hello there</h1>')
+    expect(card).not.toContain('Welcome back')
     expect(changed.notFound.words.en).toMatchObject({ heading: 'Lost', footer: { support: 'Ask us' } })
     expect(changed.pages.login.words.de).toBe(assets.pages.login.words.de)
     expect(withOwnTexts(assets, {}).pages).toEqual(assets.pages)
