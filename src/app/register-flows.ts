@@ -50,6 +50,7 @@ import { openidRevokeRoutes } from '../flows/openid-revoke/openid-revoke.routes.
 import { openidTokenRoutes } from '../flows/openid-token/openid-token.routes.js'
 import { openidUserinfoRoutes } from '../flows/openid-userinfo/openid-userinfo.routes.js'
 import { loadAssets } from '../flows/pages/assets.js'
+import { brandMark } from '../flows/pages/brand.js'
 import { withOwnTexts } from '../flows/pages/own-page-words.js'
 import { pagesRoutes } from '../flows/pages/pages.routes.js'
 import { createPasskeyLogin } from '../flows/passkey-login/passkey-login.js'
@@ -225,13 +226,15 @@ const installationOf = (config: Config, platform: Platform, nouns: Nouns) => ({
 })
 
 /** Every page and mail with the looks and words of the settings. It is for developers, and never in production. */
-const registerPreview = async (server: Server, config: Config, { design, ownWords }: Platform) => {
+const registerPreview = async (server: Server, config: Config, { design, ownWords }: Platform, pages: Pages) => {
   const [{ previewRoutes }, { createMailPreview }] = await Promise.all([
     import('../flows/dev-mailbox/preview.routes.js'),
     import('../domain/mails/mail-preview.js'),
   ])
   const mailPreview = createMailPreview(letterheadOf(config, { design, ownWords }))
-  previewRoutes(server, { design, mailPreview, hasAdminPage: config.adminGroup !== undefined })
+  const brand = brandMark(themeOf(config, design))
+  const hasAdminPage = config.adminGroup !== undefined
+  previewRoutes(server, { look: { design, brand }, mailPreview, drawPage: pages.drawPage, hasAdminPage })
 }
 
 /** Each routes file names its addresses; docs/openapi.json lists all of them. */
@@ -281,7 +284,6 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
     const { registerAdminFlows } = await import('./admin-flows.js')
     registerAdminFlows(server, config, config.adminGroup, dependencies)
   }
-  if (!config.production) await registerPreview(server, config, platform)
   if (platform.mailbox) devMailboxRoutes(server, { mailbox: platform.mailbox, design: platform.design })
   const pages = pagesRoutes(server, {
     assets: withOwnTexts(await loadAssets(), platform.ownWords.pages),
@@ -289,6 +291,7 @@ export const registerFlows = async (server: Server, config: Config, platform: Pl
     cookies: parts.cookies,
     ...installationOf(config, platform, nouns),
   })
+  if (!config.production) await registerPreview(server, config, platform, pages)
   registerEndSession(server, dependencies, pages)
   registerAuthorizePage(server, config, dependencies, pages)
   registerDevicePage(server, dependencies, pages)

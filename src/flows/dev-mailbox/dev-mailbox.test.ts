@@ -8,7 +8,9 @@ import { createServer, type Server } from '../../http/server.js'
 import { systemClock } from '../../lib/clock.js'
 import { designOf } from '../../lib/design.js'
 import { createDevelopmentMailbox, type DevelopmentMailbox } from '../../platform/mail/development.js'
+import { readManifest } from '../pages/assets.js'
 import { devMailboxRoutes } from './dev-mailbox.routes.js'
+import { pageExamples } from './page-examples.js'
 import { previewRoutes } from './preview.routes.js'
 
 const publicUrl = 'http://localhost:3000'
@@ -100,11 +102,19 @@ describe('the preview', () => {
     from: 'Acme <no-reply@localhost>',
     ownTexts: { en: { 'new-device.subject': 'Who is this at {productName}?' } },
   }
-  previewRoutes(server, { design, mailPreview: createMailPreview(letterhead), hasAdminPage: true })
+  previewRoutes(server, {
+    look: { design, brand: '<img class="brand-word" src="/logo.png" alt="Acme">' },
+    mailPreview: createMailPreview(letterhead),
+    drawPage: (name, language, more) =>
+      `<html lang="${language}" class="${name}" data-settings='${JSON.stringify(more ?? {})}'><script type="module"></script></html>`,
+    hasAdminPage: true,
+  })
   const get = (url: string) => server.inject({ method: 'GET', url })
 
   it('leads to every page and every mail, in every language', async () => {
     const { body } = await get('/dev/preview')
+    const shown = new Set([...body.matchAll(/data-page="([^"]+)"/g)].map(([, name = '']) => name))
+    expect([...shown].sort()).toEqual(Object.keys(readManifest().pages).sort())
     for (const name of [...pageNames, 'api/auth/admin']) expect(body).toContain(`href="/${name}?ui_locales=de"`)
     const mails = [...body.matchAll(/href="(\/dev\/preview\/mails\/[^"]+)"/g)].map(([, address = '']) => address)
     expect(mails).toHaveLength(mailKinds.length * languages.length)
@@ -115,10 +125,46 @@ describe('the preview', () => {
     }
   })
 
+  it('has the logo of the operator, on its own pages too', async () => {
+    for (const path of ['/dev/preview', '/dev/preview/mails/new-device/en'])
+      expect((await get(path)).body).toContain('<header class="brand"><img class="brand-word" src="/logo.png"')
+  })
+
+  it('shows pages that need an application or a mail, with answers of an example', async () => {
+    const { body } = await get('/dev/preview')
+    const pages = new Set(
+      [...body.matchAll(/href="(\/dev\/preview\/pages\/[^"#]+)/g)].map(([, address = '']) => address),
+    )
+    expect(pages.size).toBe(Object.keys(pageExamples).length * languages.length)
+    for (const address of pages) {
+      const page = await get(address)
+      const [, script = ''] = /<script src="([^"]+)"><\/script>\n<script type="module">/.exec(page.body) ?? []
+      expect([address, page.statusCode, (await get(script)).headers['content-type']]).toEqual([
+        address,
+        200,
+        'text/javascript; charset=utf-8',
+      ])
+    }
+    expect((await get('/dev/preview/pages/mail-sign-in/de')).body).toContain(
+      `<html lang="de" class="login" data-settings='{"mailSignIn":true}'>`,
+    )
+  })
+
+  it('shows a mail as it is on a light and on a dark screen, whatever the browser has', async () => {
+    const page = await get('/dev/preview/mails/new-device/en')
+    const frames = [...page.body.matchAll(/<iframe [^>]*src="([^"]+)"/g)].map(([, address = '']) => address)
+    const [light = '', dark = ''] = await Promise.all(frames.map(async (address) => (await get(address)).body))
+    expect(light).toContain('@media not all{body{background')
+    expect(dark).toContain('@media all{body{background')
+    expect(light + dark).not.toContain('prefers-color-scheme')
+  })
+
   it('shows a mail with the words of the operator, in a frame where no script runs', async () => {
     const page = await get('/dev/preview/mails/new-device/en')
     expect(page.body).toContain('<h1>Who is this at Acme?</h1>')
-    expect(page.body).toMatch(/<iframe [^>]*sandbox="[^"]*" src="\/dev\/preview\/mails\/new-device\/en\/html"/)
+    expect(page.body).toMatch(
+      /<iframe [^>]*sandbox="[^"]*" src="\/dev\/preview\/mails\/new-device\/en\/html\?scheme=light"/,
+    )
     const picture = await get('/dev/preview/mails/new-device/en/html')
     expect(picture.headers['content-security-policy']).toMatch(/^sandbox .*default-src 'none'/)
   })
@@ -126,5 +172,7 @@ describe('the preview', () => {
   it('knows nothing of other mails and languages', async () => {
     for (const path of ['none/en', 'new-device/xx', '__proto__/en', 'toString/en'])
       expect((await get(`/dev/preview/mails/${path}`)).statusCode).toBe(404)
+    for (const path of ['pages/none/en', 'pages/consent/xx', 'pages/toString/en', 'examples/__proto__'])
+      expect((await get(`/dev/preview/${path}`)).statusCode).toBe(404)
   })
 })

@@ -7,13 +7,13 @@ import type { DeliveredMail } from '../../platform/mail/development.js'
 import { frameSandbox } from './dev-answers.js'
 import { mailboxStyle } from './mailbox-style.js'
 
-type DevPage = { title: string; heading?: string; main: string; footer: string; design: Design }
+type DevPage = { title: string; brand: string; main: string; footer: string; design: Design }
 
-export const devPage = ({ title, heading = title, main, footer, design }: DevPage) => `<!doctype html>
+export const devPage = ({ title, brand, main, footer, design }: DevPage) => `<!doctype html>
 <html lang="en">
 ${pageHead(title, designStyle(design) + mailboxStyle)}
 <body>
-<header class="brand">${markSvg}<span>${heading}</span></header>
+<header class="brand">${brand}</header>
 <main>${main}</main>
 <footer class="below">${footer}</footer>
 </body>
@@ -24,7 +24,7 @@ const footer = `No mail is sent while <code>SMTP_URL</code> is not set. This pag
 It does not exist in production. For scripts: <a href="/dev/mailbox.json">mailbox.json</a>. <a href="/dev/preview">All pages and mails</a>`
 
 const shell = (title: string, main: string, design: Design) =>
-  devPage({ title, heading: 'Development mailbox', main, footer, design })
+  devPage({ title, brand: `${markSvg}<span>Development mailbox</span>`, main, footer, design })
 
 const moment = (date: Date) => {
   const iso = date.toISOString()
@@ -60,6 +60,25 @@ const lineOf = (line: string) => {
 /** The HTML part as a mail program shows it. Its links open in the whole window, not inside the frame. */
 export const inWholeWindow = (html: string) => html.replace(/<head[^>]*>/i, '$&<base target="_top">')
 
+const lineHeight = 26
+
+/** How high a letter is in lines of so many characters: a link is a button with its address below. `around`: heading and margins. */
+const heightOf = (text: string, { characters, around }: { characters: number; around: number }) => {
+  const lines = text
+    .split('\n')
+    .map((line) => Math.ceil(line.length / characters) + (aloneOnItsLine.test(line) ? 3 : 0.7))
+  return Math.ceil(lines.reduce((sum, each) => sum + each * lineHeight, around))
+}
+const wide = { characters: 56, around: 70 }
+const narrow = { characters: 20, around: 240 }
+
+/**
+ * The HTML part in a frame that is as high as the letter: no script may measure it, because the frame lets none run. The text part has
+ * the same sentences.
+ */
+export const mailFrame = (text: string, address: string, title = 'Preview of the mail') =>
+  `<iframe class="picture" title="${title}" style="--wide:${heightOf(text, wide)}px;--narrow:${heightOf(text, narrow)}px" sandbox="${frameSandbox}" src="${address}"></iframe>`
+
 /** The HTML part in a frame, the text part with working links, and the source of the HTML part. */
 export const renderMail = (mail: DeliveredMail, design: Design) =>
   shell(
@@ -71,7 +90,7 @@ export const renderMail = (mail: DeliveredMail, design: Design) =>
 <div><dt>From</dt><dd>${escapeHtml(mail.from)}</dd></div>
 <div><dt>Sent</dt><dd>${moment(mail.arrivedAt)}</dd></div>
 </dl>
-<iframe class="picture" title="Preview of the mail" sandbox="${frameSandbox}" src="/dev/mailbox/${encodeURIComponent(mail.id)}/html"></iframe>
+${mailFrame(mail.text, `/dev/mailbox/${encodeURIComponent(mail.id)}/html`)}
 <h2>Text part</h2>
 <pre class="text">${mail.text.split('\n').map(lineOf).join('\n')}</pre>
 <details><summary>Source of the HTML part</summary><pre class="source">${escapeHtml(mail.html)}</pre></details>

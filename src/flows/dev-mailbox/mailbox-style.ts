@@ -10,6 +10,7 @@ a{color:var(--accent-text);text-underline-offset:.2em}
 :focus-visible{outline:2px solid var(--accent-text);outline-offset:2px}
 .brand{display:flex;align-items:center;justify-content:center;gap:.625rem;margin-bottom:1.75rem;font-size:var(--size-brand);font-weight:650}
 .brand-mark{display:block}
+.brand-word{display:block;height:auto;max-width:100%}
 main{max-width:44rem;margin:0 auto}
 .card{padding:1.75rem;background:var(--surface);border:1px solid var(--line);border-radius:var(--radius-card);box-shadow:var(--shadow)}
 .card>*+*{margin-top:1.25rem}
@@ -36,7 +37,8 @@ pre{white-space:pre-wrap;font-size:var(--size-medium)}
 .source{margin-top:.75rem;padding:1rem;background:var(--raised);border-radius:var(--radius-control);font-size:var(--size-tiny);
 font-family:var(--font-code)}
 summary{cursor:pointer}
-.picture{display:block;width:100%;height:34rem;border:1px solid var(--line);border-radius:var(--radius-control)}
+.picture{display:block;width:100%;height:var(--wide);border:1px solid var(--line);border-radius:var(--radius-control)}
+@media (max-width:40rem){.picture{height:var(--narrow)}}
 h2{margin:0;font-size:var(--size-medium);font-weight:600}
 .below{max-width:44rem;margin:1.5rem auto 0;text-align:center;color:var(--muted);font-size:var(--size-tiny)}
 `

@@ -1,45 +1,98 @@
 import { type Language, languages } from '../../contract/languages.js'
-import { pageNames } from '../../contract/pages.js'
+import { type PageName, pageNames, type protocolPageNames } from '../../contract/pages.js'
 import type { MailKind } from '../../domain/mails/letters.js'
 import { mailKinds } from '../../domain/mails/mail-examples.js'
 import type { PreviewedMail } from '../../domain/mails/mail-preview.js'
 import type { Design } from '../../lib/design.js'
 import { escapeHtml } from '../../lib/escape-html.js'
-import { frameSandbox } from './dev-answers.js'
-import { devPage } from './mailbox-page.js'
+import { devPage, mailFrame } from './mailbox-page.js'
+import { type ExampleName, exampleScriptPath } from './page-examples.js'
+
+/** How this page looks itself: as the pages of the operator, with their logo. */
+export type Look = { design: Design; brand: string }
 
 const footer = `Examples with the looks and the words of your settings. To see pages in the dark scheme, switch your system or browser to it.
 This page does not exist in production.`
 
+export const schemes = ['light', 'dark'] as const
+export type Scheme = (typeof schemes)[number]
+
 const mailPath = (kind: MailKind, language: Language) => `/dev/preview/mails/${kind}/${language}`
 
-const row = (name: string, addressIn: (language: Language) => string) =>
-  `<li class="choice"><span class="subject">${escapeHtml(name)}</span><span class="about">${languages
+type Row = { name: string; page?: PageName; addressIn: (language: Language) => string }
+
+const ownPage = (page: PageName, path = `/${page}`): Row => ({
+  name: path,
+  page,
+  addressIn: (language) => `${path}?ui_locales=${language}`,
+})
+const examplePage = (page: PageName, name: ExampleName, more: { name?: string; fragment?: string } = {}): Row => ({
+  name: more.name ?? name,
+  page,
+  addressIn: (language) => `/dev/preview/pages/${name}/${language}${more.fragment ?? ''}`,
+})
+
+const protocolPages: Record<(typeof protocolPageNames)[number], readonly Row[]> = {
+  authorize: [examplePage('authorize', 'consent')],
+  device: [
+    examplePage('device', 'device'),
+    examplePage('device', 'device', { name: 'device-approval', fragment: '#WDJB-MJHT' }),
+  ],
+  'end-session': [examplePage('end-session', 'end-session')],
+}
+
+const pageRows = (hasAdminPage: boolean): readonly Row[] => [
+  ...pageNames.map((name) => ownPage(name)),
+  examplePage('login', 'mail-sign-in'),
+  examplePage('login', 'mail-sign-in-code'),
+  ...Object.values(protocolPages).flat(),
+  ...(hasAdminPage ? [ownPage('admin', '/api/auth/admin')] : []),
+  { name: '/not-found', addressIn: (language) => `/not-found?ui_locales=${language}` },
+]
+
+const rendered = ({ name, page, addressIn }: Row) =>
+  `<li class="choice"${page === undefined ? '' : ` data-page="${page}"`}><span class="subject">${escapeHtml(name)}</span><span class="about">${languages
     .map(
       (language) =>
         `<a href="${escapeHtml(addressIn(language))}" aria-label="${escapeHtml(name)}, ${language}">${language}</a>`,
     )
     .join(' · ')}</span></li>`
 
+const needsAdminGroup = '<p class="about">The page of administrators is there with <code>ADMIN_GROUP</code>.</p>'
+
 /** Each page and each mail, with a link for each language. */
-export const renderPreview = (design: Design, { hasAdminPage }: { hasAdminPage: boolean }) => {
-  const paths = [...pageNames.map((name) => `/${name}`), ...(hasAdminPage ? ['/api/auth/admin'] : []), '/not-found']
-  const main = `<section class="card"><h1>Pages</h1>
-<ul>${paths.map((path) => row(path, (language) => `${path}?ui_locales=${language}`)).join('\n')}</ul></section>
+export const renderPreview = (look: Look, { hasAdminPage }: { hasAdminPage: boolean }) => {
+  const mails = mailKinds.map((kind) => ({ name: kind, addressIn: (language: Language) => mailPath(kind, language) }))
+  const main = `<section class="card"><h1>Pages</h1>${hasAdminPage ? '' : needsAdminGroup}
+<ul>${pageRows(hasAdminPage).map(rendered).join('\n')}</ul></section>
 <section class="card"><h1>Mails</h1>
-<ul>${mailKinds.map((kind) => row(kind, (language) => mailPath(kind, language))).join('\n')}</ul></section>`
-  return devPage({ title: 'Preview', main, footer, design })
+<ul>${mails.map(rendered).join('\n')}</ul></section>`
+  return devPage({ title: 'Preview', main, footer, ...look })
 }
 
 type Shown = { kind: MailKind; language: Language; mail: PreviewedMail }
 
-export const renderMailPreview = ({ kind, language, mail }: Shown, design: Design) => {
+export const renderMailPreview = ({ kind, language, mail }: Shown, look: Look) => {
+  const frames = schemes.map((scheme) => {
+    const address = `${mailPath(kind, language)}/html?scheme=${scheme}`
+    return `<h2>On a ${scheme} screen</h2>\n${mailFrame(mail.text, address, `Preview of the mail, ${scheme}`)}`
+  })
   const main = `<p class="back"><a href="/dev/preview">All pages and mails</a></p>
 <article class="card"><h1>${escapeHtml(mail.subject)}</h1>
 <p class="about">${escapeHtml(kind)}: ${languages.map((each) => (each === language ? each : `<a href="${mailPath(kind, each)}">${each}</a>`)).join(' · ')}</p>
-<iframe class="picture" title="Preview of the mail" sandbox="${frameSandbox}" src="${mailPath(kind, language)}/html"></iframe>
+${frames.join('\n')}
 <h2>Text part</h2>
 <pre class="text">${escapeHtml(mail.text)}</pre>
 </article>`
-  return devPage({ title: 'Preview', main, footer, design })
+  return devPage({ title: 'Preview', main, footer, ...look })
 }
+
+/** A mail as a program shows it whose screen has this scheme, whatever the scheme of the browser is. */
+export const inScheme = (html: string, scheme: Scheme | undefined) =>
+  scheme === undefined
+    ? html
+    : html.replaceAll(/\(prefers-color-scheme: ?dark\)/g, scheme === 'dark' ? 'all' : 'not all')
+
+/** The page, and in front of its script that of the example. */
+export const withExample = (html: string, name: ExampleName) =>
+  html.replace('<script type="module"', `<script src="${exampleScriptPath(name)}"></script>\n$&`)

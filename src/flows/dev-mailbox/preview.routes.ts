@@ -1,40 +1,67 @@
 import { Type } from 'typebox'
-import { isLanguage } from '../../contract/languages.js'
+import { isLanguage, type Language } from '../../contract/languages.js'
 import { refuse } from '../../contract/outcome.js'
+import type { PageName, PageSettings } from '../../contract/pages.js'
+import { OneOf } from '../../contract/refusal-bodies.js'
 import { isMailKind } from '../../domain/mails/mail-examples.js'
 import type { MailPreview } from '../../domain/mails/mail-preview.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
-import type { Design } from '../../lib/design.js'
 import { asFramed, asPage, withFrame } from './dev-answers.js'
 import { inWholeWindow } from './mailbox-page.js'
-import { renderMailPreview, renderPreview } from './preview-page.js'
+import { exampleScript, exampleScriptPath, isExampleName, type PageExample, pageExamples } from './page-examples.js'
+import { inScheme, type Look, renderMailPreview, renderPreview, schemes, withExample } from './preview-page.js'
 
 const { responses, sendRefusal } = routeRefusals('not_found')
 
-type Parts = { design: Design; mailPreview: MailPreview; hasAdminPage: boolean }
+type Parts = {
+  look: Look
+  mailPreview: MailPreview
+  drawPage: (name: PageName, language: Language, more?: Partial<PageSettings>) => string
+  hasAdminPage: boolean
+}
+
+const config = { unlimited: 'In development only' }
+const page = { hide: true, response: { 200: Type.String(), ...responses } }
+const name = Type.String({ maxLength: 100 })
+const language = Type.String({ maxLength: 10 })
 
 /** Every page and every mail with the operator's looks and words. In development only: src/app/register-flows.ts sees to that. */
-export const previewRoutes = (server: Server, { design, mailPreview, hasAdminPage }: Parts) => {
-  const config = { unlimited: 'In development only' }
-  const page = { hide: true, response: { 200: Type.String(), ...responses } }
-  const params = Type.Object({ kind: Type.String({ maxLength: 100 }), language: Type.String({ maxLength: 10 }) })
-  const ofMail = { config, schema: { ...page, params } }
+export const previewRoutes = (server: Server, { look, mailPreview, drawPage, hasAdminPage }: Parts) => {
+  server.get('/dev/preview', { config, schema: page }, async (_request, reply) =>
+    asPage(reply, renderPreview(look, { hasAdminPage })),
+  )
+
+  const ofPage = { config, schema: { ...page, params: Type.Object({ name, language }) } }
+  server.get('/dev/preview/pages/:name/:language', ofPage, async ({ params }, reply) => {
+    if (!isExampleName(params.name) || !isLanguage(params.language)) return sendRefusal(reply, refuse('not_found'))
+    const example: PageExample = pageExamples[params.name]
+    return asPage(reply, withExample(drawPage(example.page, params.language, example.settings), params.name))
+  })
+
+  const ofScript = { config, schema: { ...page, params: Type.Object({ name }) } }
+  server.get(exampleScriptPath(':name'), ofScript, async ({ params }, reply) =>
+    isExampleName(params.name)
+      ? reply.type('text/javascript; charset=utf-8').send(exampleScript(params.name))
+      : sendRefusal(reply, refuse('not_found')),
+  )
 
   const written = ({ kind, language }: { kind: string; language: string }) =>
     isMailKind(kind) && isLanguage(language) ? { kind, language, mail: mailPreview(kind, language) } : undefined
-
-  server.get('/dev/preview', { config, schema: page }, async (_request, reply) =>
-    asPage(reply, renderPreview(design, { hasAdminPage })),
-  )
+  const ofMail = { config, schema: { ...page, params: Type.Object({ kind: name, language }) } }
 
   server.get('/dev/preview/mails/:kind/:language', ofMail, async (request, reply) => {
     const found = written(request.params)
-    return found ? asPage(withFrame(reply), renderMailPreview(found, design)) : sendRefusal(reply, refuse('not_found'))
+    return found ? asPage(withFrame(reply), renderMailPreview(found, look)) : sendRefusal(reply, refuse('not_found'))
   })
 
-  server.get('/dev/preview/mails/:kind/:language/html', ofMail, async (request, reply) => {
+  const ofFrame = {
+    config,
+    schema: { ...ofMail.schema, querystring: Type.Object({ scheme: Type.Optional(OneOf(schemes)) }) },
+  }
+  server.get('/dev/preview/mails/:kind/:language/html', ofFrame, async (request, reply) => {
     const found = written(request.params)
-    return found ? asPage(asFramed(reply), inWholeWindow(found.mail.html)) : sendRefusal(reply, refuse('not_found'))
+    if (!found) return sendRefusal(reply, refuse('not_found'))
+    return asPage(asFramed(reply), inWholeWindow(inScheme(found.mail.html, request.query.scheme)))
   })
 }

@@ -74,7 +74,7 @@ export const pagesRoutes = (
   { assets, theme, cookies, noteReturnTo, hasAdminPage, ...installation }: Dependencies,
 ) => {
   const told = { productName: theme.name, supportUrl: theme.links?.support }
-  const render = (name: PageName, language: Language, more?: Pick<PageSettings, 'parameters' | 'maybeSignedIn'>) =>
+  const render = (name: PageName, language: Language, more?: Partial<PageSettings>) =>
     renderPage(name, assets.pages[name], theme, { ...installation, ...told, language, ...more })
   const rendered = onceEach((name: PageName, language: Language) => render(name, language))
   const renderedForSession = onceEach((name: PageName, language: Language) =>
@@ -125,7 +125,7 @@ export const pagesRoutes = (
         posted === undefined ? rendered(name, language) : compressed(render(name, language, { parameters: posted }))
       return sendPage(request, reply, body)
     }
-  return { notFound, protocolPage }
+  return { notFound, protocolPage, drawPage: render }
 }
 
 /** What the visitor chose on one of our pages, then what an application asks for, then what the browser is set to. */
