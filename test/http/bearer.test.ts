@@ -18,6 +18,8 @@ import { addApplication } from '../support/applications.js'
 import { createProtocolClient, postForm } from '../support/authorizations.js'
 import type { Browser } from '../support/client.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { freePort } from '../support/servers/server.js'
+import { frameworks } from './guarded-applications.js'
 
 const JWT_SECRET = 'c6M0xkq2Vw9nYb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxO'
 const api = newServiceKey('api', { scopes: ['revocations:read', 'tokens:read'] })
@@ -125,6 +127,21 @@ it('an optional guard refuses a bad token too, and a condition is a 403 for prog
   staff.stop()
 })
 
+it.each(Object.entries(frameworks))(
+  'a guard for %s takes a token in the header, and answers others',
+  async (_, start) => {
+    const { url, stop } = await start(verifier, { bearer: accessTokens() })
+    const ask = async (headers: Record<string, string> = {}) => {
+      const answer = await fetch(`${url}/area/x`, { headers, redirect: 'manual' })
+      return [answer.status, answer.headers.get('www-authenticate'), await answer.text()]
+    }
+    expect(await ask(bearer(tab.jar.get('access_token')))).toEqual([200, null, '{"user":"ada"}'])
+    expect(await ask({ ...bearer('x'), cookie: tab.jar.header() })).toEqual(invalid)
+    expect(await ask()).toEqual([401, 'Bearer', refusal])
+    await stop()
+  },
+)
+
 it('a token of a named application is asked for once in ten seconds, and ends with the session of its device', async () => {
   const check = applicationTokens({ serviceKey: api.key, applications: [cli.id] })
   const { ask, stop } = await guarded({ bearer: check })
@@ -169,27 +186,31 @@ it('a key without the scope, and a service that is away, are a 503 and no refusa
   expect(() => applicationTokens({ serviceKey: 'short', applications: [cli.id] })).toThrow('serviceKey')
 })
 
-it('the command-line example signs in with a code, calls the API, comes again without one, and signs out', async () => {
-  const { url, stop } = await guarded({ bearer: applicationTokens({ serviceKey: api.key, applications: [cli.id] }) })
-  const run = (...args: string[]) => {
-    const env = { PATH: process.env.PATH, ISSUER: `${latchkey.url}/api/auth`, CLIENT_ID: cli.id, API_URL: url }
-    const program = spawn(
-      process.execPath,
-      [fileURLToPath(new URL('../../examples/cli/cli.mjs', import.meta.url)), ...args],
-      {
-        env: { ...env, TOKEN_FILE: join(folder, 'token') },
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
-    )
-    return createInterface(program.stdout)[Symbol.asyncIterator]()
-  }
+const startExample = (file: 'api.mjs' | 'cli.mjs', env: Record<string, string>, ...args: string[]) => {
+  const path = fileURLToPath(new URL(`../../examples/cli/${file}`, import.meta.url))
+  const program = spawn(process.execPath, [path, ...args], {
+    env: { PATH: process.env.PATH, CLIENT_ID: cli.id, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  return { program, lines: createInterface(program.stdout)[Symbol.asyncIterator]() }
+}
+
+it('the command-line example signs in with a code, calls the API beside it, comes again without one, and signs out', async () => {
+  const PORT = String(await freePort())
+  const server = startExample('api.mjs', { PORT, LATCHKEY_URL: latchkey.url, JWT_SECRET, SERVICE_KEY: api.key })
+  expect((await server.lines.next()).value).toBe(`The API listens on port ${PORT}`)
+  const API_URL = `http://127.0.0.1:${PORT}/`
+  const env = { ISSUER: `${latchkey.url}/api/auth`, API_URL, TOKEN_FILE: join(folder, 'token') }
+  const run = (...args: string[]) => startExample('cli.mjs', env, ...args).lines
   const first = run()
   const [, code = ''] = /enter (\S+)$/.exec(String((await first.next()).value)) ?? []
   await approve(code)
-  expect((await first.next()).value).toBe('200 ada')
-  expect((await run().next()).value).toBe('200 ada')
+  expect((await first.next()).value).toBe('200 Hello ada')
+  expect((await run().next()).value).toBe('200 Hello ada')
+  expect((await fetch(API_URL)).status).toBe(401)
+  expect(await (await fetch(API_URL, { headers: { cookie: tab.jar.header() } })).text()).toBe('Hello ada\n')
   expect((await run('sign-out').next()).value).toBe('Signed out')
   const sessions = (await tab.get('/api/auth/sessions')).body.sessions as { application: string | null }[]
   expect(sessions.filter(({ application }) => application !== null)).toHaveLength(1)
-  stop()
+  server.program.kill()
 })
