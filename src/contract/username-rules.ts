@@ -46,6 +46,10 @@ const alphabets = [
 /** Spaces around a name come from pasting and are removed. */
 export const normalizedUsername = (text: string) => text.normalize('NFKC').trim()
 
+/** Typed to confirm a deletion. Capital letters do not matter, as at a sign-in. */
+export const isTypedUsername = (typed: string, username: string) =>
+  normalizedUsername(typed).toLowerCase() === normalizedUsername(username).toLowerCase()
+
 const lengthRefusal = (username: string) => {
   const length = Array.from(username).length
   return length < 1 || length > longestUsername ? 'username_length' : undefined

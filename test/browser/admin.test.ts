@@ -159,7 +159,7 @@ it('finds a user and disables the account with the keyboard alone, and comes bac
   await isFocused(page, 'Enable…')
   await expect.poll(said).toContain('ada is disabled.')
   await latchkey.mailTo('ada@example.com', /disabled/)
-  const event = rows(page).filter({ hasText: 'Account disabled' })
+  const event = rows(page).filter({ has: page.locator('strong', { hasText: 'Account disabled' }) })
   expect(await event.textContent()).toMatch(/Left the company.*grace/s)
 
   await enter(page, 'Back to the list', 'Shift+Tab')
@@ -327,6 +327,7 @@ it('filters, follows and saves events', async () => {
   await show(page, '#events')
   await page.getByLabel('What happened').selectOption({ label: 'Failures and limits' })
   await expect.poll(() => rows(page).count()).toBe(1)
+  await rows(page).getByTitle('wrong_password').getByText('Wrong password').waitFor()
   expect(await rows(page).locator('time').getAttribute('title')).toMatch(/ (UTC|GMT\S*|[A-Z]{3,4})$/)
   await page.getByLabel('User', { exact: true }).fill('barbara')
   await page.getByText('No event is found.').waitFor()

@@ -1,6 +1,6 @@
 import type { AdminEvent } from '#contract/admin/admin-bodies.js'
-import { type AccountEventKind, accountEventKinds } from '#contract/events.js'
-import type { Method } from '#contract/factors.js'
+import type { EventReason, MailName } from '#contract/event-reasons.js'
+import { type AccountEventKind, accountEventKinds, mailEventKinds } from '#contract/events.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { exactDate, zonedDate } from '../words/dates.js'
 import { isWarning, operatorsPlace, useEventTitle } from '../words/event-titles.js'
@@ -42,21 +42,39 @@ export const useAdminEventTitle = () => {
   }
 }
 
-const proofKinds: readonly string[] = [
-  'second_factor_failed',
-  'step_up_failed',
+/** Their reasons are words of the service. Those of other kinds are names, which may look like one. */
+const kindsWithWords: readonly string[] = [
+  'registered',
+  'invitation_used',
+  'signed_in',
+  'sign_in_failed',
+  'rate_limited',
+  'signed_out',
+  'refresh_theft',
+  'password_change_failed',
+  'email_change_failed',
   'stepped_up',
+  'step_up_failed',
+  'second_factor_asked',
+  'second_factor_failed',
 ] satisfies AccountEventKind[]
 
-/** A provider, or what was used as a proof. Other reasons have no words. */
+/** "Google · Wrong password": the provider comes first. Of a mail its name, then what the mail server said. */
 const useReasonInWords = () => {
-  const { sessionMethods } = useWords('dashboard')
+  const { reasons, mails } = useWords('admin')
   const { providers } = useSettings()
+  const providerOf = (part: string) => providers.find(({ id }) => id === part)?.name
+  const wordOf = (part: string) =>
+    providerOf(part) ?? (Object.hasOwn(reasons, part) ? reasons[part as EventReason] : undefined)
   return ({ kind, reason }: Pick<AdminEvent, 'kind' | 'reason'>) => {
-    const provider = providers.find(({ id }) => id === reason)?.name
-    if (provider !== undefined || reason === null) return provider
-    const isMethod = proofKinds.includes(kind) && Object.hasOwn(sessionMethods, reason)
-    return isMethod ? sessionMethods[reason as Method] : undefined
+    if (reason === null) return undefined
+    if (mailEventKinds.some((each) => each === kind)) {
+      const [name = '', ...answer] = reason.split(': ')
+      return Object.hasOwn(mails, name) ? [mails[name as MailName], ...answer].join(': ') : undefined
+    }
+    if (!kindsWithWords.includes(kind)) return providerOf(reason)
+    const words = reason.split(' ').map(wordOf)
+    return words.every((word) => word !== undefined) ? words.join(' · ') : undefined
   }
 }
 
@@ -71,7 +89,10 @@ const What = ({ event }: { event: AdminEvent }) => {
   return (
     <div class="row-text">
       <strong>{title}</strong>
-      {reason !== null && !isInTitle && (inWords ? <span>{inWords}</span> : <span lang="en">{reason}</span>)}
+      {reason !== null &&
+        !isInTitle &&
+        // The word in log files and in the guides.
+        (inWords ? <span title={reason}>{inWords}</span> : <span lang="en">{reason}</span>)}
       {actorReason !== null && (
         <span>
           {because}

@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks'
 import { type UserAction, userActions } from '#contract/admin/admin-api.js'
 import type { AdminUserDetails } from '#contract/admin/admin-bodies.js'
+import { isTypedUsername } from '#contract/username-rules.js'
 import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import type { Words } from '../words/catalogue.js'
-import { fullDate } from '../words/dates.js'
+import { dateInZone } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { useAdmin } from './admin-context.js'
 import { calls } from './calls.js'
@@ -40,7 +41,7 @@ const EnablingFacts = ({ user }: Pick<UserProps, 'user'>) => {
   const others = new Set(user.undos.filter(({ kind }) => kind !== 'email').map(({ kind }) => words.kinds[kind]))
   return (
     <>
-      {moved && until && <p>{fill(words.moved, { email: moved.email, date: fullDate(until, locale) })}</p>}
+      {moved && until && <p>{fill(words.moved, { email: moved.email, date: dateInZone(until, locale) })}</p>}
       {others.size > 0 && <p>{fill(words.recent, { changes: [...others].join(', ') })}</p>}
     </>
   )
@@ -85,6 +86,12 @@ const DeleteDialog = ({ user, onClose }: Omit<ActionProps, 'reload'>) => {
       told={words.changes.delete.told}
       submit={words.changes.delete.action}
       look="danger"
+      // Before a proof is asked for in vain.
+      check={async ({ username = '' }, invalid) =>
+        invalid.username || isTypedUsername(username, user.username)
+          ? invalid
+          : { ...invalid, username: [words.otherUsername] }
+      }
       call={({ username = '' }) => calls.deleteUser(user.id, { username: username.trim() })}
       done={() => fill(words.changes.delete.done, values)}
       onDone={() => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isNow, timeAgo } from './dates.js'
+import { dateInZone, isNow, timeAgo } from './dates.js'
 import { regional } from './format.js'
 
 const now = Date.parse('2026-11-15T12:00:00Z')
@@ -23,6 +23,15 @@ describe('how long ago', () => {
   it('is told in the language of the page', () => {
     expect(timeAgo(earlier(180), 'de', now)).toBe('vor 3 Minuten')
   })
+})
+
+it('a date in a sentence of administrators names its zone', () => {
+  const zone = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' })
+    .formatToParts(now)
+    .find(({ type }) => type === 'timeZoneName')
+  expect(dateInZone(new Date(now).toISOString(), 'en-GB')).toMatch(
+    new RegExp(`^1[456] Nov 2026, \\d\\d:\\d\\d ${zone?.value}$`),
+  )
 })
 
 describe('the region of a visitor', () => {

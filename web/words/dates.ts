@@ -24,6 +24,13 @@ export const timeAgo = (moment: string, locale: string, now = Date.now()) => {
 export const fullDate = (moment: string, locale: string) =>
   new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(moment))
 
+/** For a sentence that others may read in another zone, such as that of an administrator. */
+export const dateInZone = (moment: string, locale: string) =>
+  new Intl.DateTimeFormat(locale, {
+    ...({ year: 'numeric', month: 'short', day: 'numeric' } as const),
+    ...({ hour: 'numeric', minute: '2-digit', timeZoneName: 'short' } as const),
+  }).format(new Date(moment))
+
 /** With seconds and the zone: whoever compares it with a log has to know it. */
 export const zonedDate = (moment: string, locale: string) =>
   new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'long' }).format(new Date(moment))
