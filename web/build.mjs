@@ -144,11 +144,14 @@ const readCatalogue = async () => {
 const inEachLanguage = (catalogue, pick) =>
   Object.fromEntries(Object.entries(catalogue).map(([language, words]) => [language, pick(words)]))
 
+/** What the server says while the script of a page is missing. @param {Words['common']} common */
+const withoutScript = ({ noscript, notComplete, reload }) => ({ noscript, notComplete, reload })
+
 /** @type {(catalogue: Catalogue, page: PageName, parts: readonly (keyof Words)[]) => Record<string, unknown>} */
 const wordsOf = (catalogue, page, parts) =>
   inEachLanguage(catalogue, (words) => ({
     title: words[page].title,
-    noscript: words.common.noscript,
+    withoutScript: withoutScript(words.common),
     footer: words.footer,
     sections: Object.fromEntries(parts.map((part) => [part, words[part]])),
   }))

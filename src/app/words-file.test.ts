@@ -49,7 +49,7 @@ describe('the words of the operator', () => {
     const changed = withOwnTexts(assets, own)
     expect(changed.pages.login.words.en).toMatchObject({
       title: 'Enter',
-      noscript: 'Scripts!',
+      withoutScript: { noscript: 'Scripts!' },
       footer: { support: 'Ask us' },
       sections: { login: { title: 'Enter' }, common: { noscript: 'Scripts!' } },
     })

@@ -29,7 +29,13 @@ export type RegistrationMode = 'open' | 'invited' | 'closed'
 /** `USERNAMES`: whether new users choose their username, or it is made from their address. */
 export type UsernameSource = 'chosen' | 'from_email'
 
-export type ProviderButton = { id: ProviderId; name: string; path: string }
+export type ProviderButton = {
+  id: ProviderId
+  name: string
+  path: string
+  /** The operator's file (`PROVIDER_<NAME>_LOGO_URL`). */
+  logo?: string | undefined
+}
 
 /** What a page is told at its start. It is the same for every visitor of a language, but for `maybeSignedIn`. */
 export type PageSettings = {
@@ -68,6 +74,9 @@ export type DrawFirstCard = (page: PageName, settings: PageSettings & { words: R
 
 /** The element of the page that holds its settings, and the texts of its language, as JSON. */
 export const settingsElement = 'settings'
+
+/** The element that says that the script of the page has not come. The script removes it. */
+export const notCompleteElement = 'not-complete'
 
 /** `?notice=` at the login page: why the visitor is there. */
 export const loginNotices = [

@@ -68,6 +68,7 @@ it('changes the email on the account page, confirms it by the link, and undoes i
   await elsewhere.page.goto(link)
   await heading(elsewhere.page, 'Confirm your new email')
   await elsewhere.page.getByText('To use ada@example.org for your account').waitFor()
+  await elsewhere.page.getByText('The email also has a code.').waitFor()
   await fillIn(elsewhere.page, { Password: 'wrong' })
   await press(elsewhere.page, 'Confirm this address')
   await elsewhere.page.getByText('This is not your current password.').waitFor()

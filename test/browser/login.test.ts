@@ -2,6 +2,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { faultsOf } from '../support/axe.js'
 import {
+  descriptionOf,
   fillIn,
   focusedField,
   keepPicture,
@@ -87,11 +88,18 @@ describe('the login page', () => {
     const button = page.getByRole('button', { name: 'Sign in' })
     expect(await button.isDisabled()).toBe(true)
     const place = await button.boundingBox()
+    const incomplete = page.getByRole('alert').filter({ hasText: 'This page could not load completely.' })
+    expect(await incomplete.isVisible()).toBe(false)
+    await page.evaluate(() => document.getElementById('not-complete')?.getAnimations()[0]?.finish())
+    expect(await incomplete.getByRole('link', { name: 'Reload' }).isVisible()).toBe(true)
+    expect(await faultsOf(page)).toEqual([])
+    await keepPicture(page, 'login-not-complete')
     // A program may send a form past its button: a password is in no address, whatever happens.
     expect(await page.evaluate(() => document.querySelector('form')?.method)).toBe('post')
     expect(sent.filter((line) => !/\/assets\/|^GET [^?]*\/login\?returnTo/.test(line))).toEqual([])
     send()
     await expect.poll(() => button.isEnabled()).toBe(true)
+    expect(await incomplete.count()).toBe(0)
     expect(await button.boundingBox()).toEqual(place)
     await expect.poll(() => focusedField(page)).toBe('password')
     expect(await page.getByLabel('Username or email').inputValue()).toBe('lena')
@@ -172,6 +180,16 @@ describe('the login page', () => {
     await page.goto('/login')
     await fillIn(page, { 'Username or email': 'lena', Password: 'not the password' })
     const said = await listen(page)
+    // The focus moves to the first field that is wrong: its error is read with it, and not once more.
+    await page.getByLabel('Username or email').fill('')
+    await page.getByLabel('Password', { exact: true }).fill('')
+    await press(page, 'Sign in')
+    await expect.poll(said).toContain('Password. Please fill in this field.')
+    expect((await said()).join()).not.toMatch(/Username or email/)
+    const field = page.getByRole('textbox', { name: 'Username or email' })
+    expect(await field.evaluate((input) => input === document.activeElement)).toBe(true)
+    expect(await descriptionOf(page, 'Username or email')).toBe('Please fill in this field.')
+    await fillIn(page, { 'Username or email': 'lena', Password: 'not the password' })
     const wrong = 'Password. Username, email or password is incorrect.'
     for (const times of [1, 2]) {
       await page.locator('[name=password]').press('Enter')
@@ -224,11 +242,15 @@ describe('the login page', () => {
 
 describe('the switch of languages', () => {
   it('keeps what is typed and the way back, works with the keyboard, and is remembered', async () => {
-    const { page, leave, faults } = await visit(browser, latchkey, { viewport: { width: 390, height: 800 } })
+    const { page, context, leave, faults } = await visit(browser, latchkey, { viewport: { width: 390, height: 800 } })
     await page.goto('/login?returnTo=%2Fhealth%2Flive#part')
     await fillIn(page, { 'Username or email': 'lena', Password: 'another' })
     await press(page, 'Sign in')
     await page.getByText('Username, email or password is incorrect.').waitFor()
+    await context.setOffline(true)
+    await press(page, 'Español')
+    await page.getByRole('status').getByText('The language could not be changed. Check your connection').waitFor()
+    await context.setOffline(false)
     const spanish = page.getByRole('button', { name: 'Español' })
     await spanish.focus()
     await page.keyboard.press('Enter')
@@ -253,7 +275,8 @@ describe('the switch of languages', () => {
     await page.getByRole('button', { name: 'Deutsch' }).click()
     await page.getByRole('heading', { name: 'Seite nicht gefunden' }).waitFor()
     expect(new URL(page.url()).pathname).toBe('/nowhere')
-    expect(faults.filter((fault) => !fault.includes('404'))).toEqual([])
+    expect(await page.getByText('no se ha podido cambiar el idioma').count()).toBe(0)
+    expect(faults.filter((fault) => !/404|ERR_INTERNET_DISCONNECTED/.test(fault))).toEqual([])
     await leave()
   })
 

@@ -189,7 +189,8 @@ export const listen = async (page: Page) => {
     const timeToBeKnown = 100
     const said: string[] = []
     Object.assign(globalThis, { said })
-    const regionsIn = (node: ParentNode) => [...node.querySelectorAll('[aria-live], [role=alert], [role=status]')]
+    const live = '[aria-live]:not([aria-live=off]), [role=alert], [role=status]'
+    const regionsIn = (node: ParentNode) => [...node.querySelectorAll(live)]
     const knownFrom = new WeakMap(regionsIn(document).map((region) => [region, 0]))
     const isBehindDialog = (element: Element) => {
       const front = [...document.querySelectorAll('dialog:modal')].at(-1)
@@ -198,7 +199,7 @@ export const listen = async (page: Page) => {
     const hear = (node: Node) => {
       const element = node instanceof Element ? node : node.parentElement
       if (!element || isBehindDialog(element)) return
-      const region = element.closest('[aria-live], [role=alert], [role=status]')
+      const region = element.closest(live)
       const isKnown = region && performance.now() - (knownFrom.get(region) ?? Number.POSITIVE_INFINITY) > timeToBeKnown
       const heard = isKnown ? node : (element.closest('[role=alert]') ?? element.querySelector('[role=alert]'))
       if (heard?.textContent) said.push(heard.textContent)

@@ -25,6 +25,11 @@ const translateShell = ({ language, title, footer }: Answer) => {
     button.setAttribute('aria-pressed', `${button.value === language}`)
 }
 
+const say = (form: HTMLFormElement, text: string) => {
+  const place = form.querySelector('[role=status]')
+  if (place) place.textContent = text
+}
+
 /**
  * Without the script, the form loads the page again in the other language. With it nothing is loaded again: what is typed, a token
  * of a mailed link and codes that are shown once stay.
@@ -35,6 +40,7 @@ export const listenForLanguage = (show: (language: Language, words: Partial<Word
     event.preventDefault()
     if (!(event.submitter instanceof HTMLButtonElement)) return
     void wordsIn(event.submitter.value, form.dataset.page ?? '').then((answer) => {
+      say(form, answer ? '' : (readSettings().words.common?.languageNotChanged ?? ''))
       if (!answer) return
       translateShell(answer)
       show(answer.language, answer.words)

@@ -1,4 +1,5 @@
 import { type ComponentType, render } from 'preact'
+import { notCompleteElement } from '#contract/pages.js'
 import { SettingsContext } from '../hooks/settings.js'
 import { listenForLanguage } from './language-switch.js'
 import { changeLanguage, readSettings } from './settings.js'
@@ -25,6 +26,7 @@ export const mount = (Page: ComponentType) => {
       place,
     )
   show()
+  document.getElementById(notCompleteElement)?.remove()
   tellTyped(place)
   listenForLanguage((language, words) => {
     changeLanguage(language, words)

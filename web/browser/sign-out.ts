@@ -1,10 +1,12 @@
 import { client } from './client.js'
 import { unmount } from './mount.js'
 import { redirectToLogin } from './navigation.js'
+import { forgetUnsaved } from './typed-values.js'
 
 /** Clears the screen first, so that the browser keeps no picture of the account for its back button. */
 export const leaveSignedOut = (notice: 'signed_out' | 'signed_out_everywhere' | 'account_deleted') => {
   unmount()
+  forgetUnsaved()
   location.replace(`/login?notice=${notice}`)
 }
 

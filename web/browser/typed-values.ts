@@ -41,3 +41,35 @@ export const forgetTyped = () => {
   for (const field of fields) tabStorage.write(keyOf(field), undefined)
   keepTypedFields(undefined)
 }
+
+const unsavedKey = 'latchkey.typed.account'
+
+/** What was typed into the forms of the account page, by the place of the form. For the user who typed it, and for nobody else. */
+type Unsaved = { account: string; forms: Record<string, Record<string, string>> }
+
+const readUnsaved = (account: string): Unsaved => {
+  const nothing = { account, forms: {} }
+  try {
+    const unsaved = JSON.parse(tabStorage.read(unsavedKey) ?? 'null') as Unsaved | null
+    return unsaved?.account === account ? unsaved : nothing
+  } catch {
+    return nothing
+  }
+}
+
+export const keepUnsaved = (account: string, place: string, typed: Record<string, string>) => {
+  const { forms } = readUnsaved(account)
+  tabStorage.write(unsavedKey, JSON.stringify({ account, forms: { ...forms, [place]: typed } } satisfies Unsaved))
+}
+
+/** It is given back once. */
+export const takeUnsaved = (account: string, place: string) => {
+  const { forms } = readUnsaved(account)
+  const { [place]: typed, ...others } = forms
+  const isEmpty = Object.keys(others).length === 0
+  tabStorage.write(unsavedKey, isEmpty ? undefined : JSON.stringify({ account, forms: others } satisfies Unsaved))
+  return typed
+}
+
+/** After a sign-out that the user has chosen. */
+export const forgetUnsaved = () => tabStorage.write(unsavedKey, undefined)

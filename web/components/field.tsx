@@ -29,7 +29,7 @@ export const Field = (props: FieldProps) => {
   const { name, label, type = 'text', required = true, hint, focused = false, code = false } = props
   const id = useId()
   const input = useRef<HTMLInputElement>(null)
-  const { problems, submissions, answers, onEdit } = useContext(FormContext)
+  const { problems, submissions, onEdit } = useContext(FormContext)
   const [shown, setShown] = useState(false)
   const caps = useCapsLock(type === 'password')
   // Preact's types have no input whose type changes.
@@ -77,7 +77,7 @@ export const Field = (props: FieldProps) => {
         />
         {type === 'password' && <ShowPassword shown={shown} field={{ id, label }} onPress={() => setShown(!shown)} />}
       </div>
-      <FieldMessages id={id} label={label} errors={errors} answers={answers} hint={shownHint} />
+      <FieldMessages id={id} name={name} label={label} errors={errors} hint={shownHint} />
       {type === 'password' && <CapsLockHint on={caps.on} />}
       {props.below !== undefined && <div id={`${id}-below`}>{props.below}</div>}
     </div>
@@ -102,32 +102,37 @@ const useFirstFocus = (input: RefObject<HTMLInputElement | null>, focused: Field
   }, [focused])
 }
 
-type Messages = { id: string; label: string; errors: string[]; answers: number; hint: string | undefined }
+type Messages = { id: string; name: string; label: string; errors: string[]; hint: string | undefined }
 
 /**
  * A screen reader says an error also when the focus is in its field already, and when the same error comes again. Several
- * are said one after the other, so each names its field.
+ * are said one after the other, so each names its field. A field that gets the focus is named, and its error is read with it:
+ * once is enough.
  */
-export const FieldMessages = ({ id, label, errors, answers, hint }: Messages) => (
-  <>
-    <div id={`${id}-errors`} class="field-errors" aria-live="polite">
-      {errors.map((error) => (
-        <p key={`${answers} ${error}`}>
-          <AlertIcon size={16} />
-          <span>
-            <span class="visually-hidden">{label}. </span>
-            {error}
-          </span>
+export const FieldMessages = ({ id, name, label, errors, hint }: Messages) => {
+  const { answers, readByFocus } = useContext(FormContext)
+  const isReadByFocus = name === readByFocus
+  return (
+    <>
+      <div id={`${id}-errors`} class="field-errors" aria-live={isReadByFocus ? 'off' : 'polite'}>
+        {errors.map((error) => (
+          <p key={`${answers} ${error}`}>
+            <AlertIcon size={16} />
+            <span>
+              {!isReadByFocus && <span class="visually-hidden">{label}. </span>}
+              {error}
+            </span>
+          </p>
+        ))}
+      </div>
+      {hint !== undefined && (
+        <p id={`${id}-hint`} class="field-hint">
+          {hint}
         </p>
-      ))}
-    </div>
-    {hint !== undefined && (
-      <p id={`${id}-hint`} class="field-hint">
-        {hint}
-      </p>
-    )}
-  </>
-)
+      )}
+    </>
+  )
+}
 
 type ShowPasswordProps = { shown: boolean; field: { id: string; label: string }; onPress: () => void }
 

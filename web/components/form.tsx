@@ -39,6 +39,8 @@ type Context = {
   submissions: number
   /** How often something was found to be wrong. */
   answers: number
+  /** The field to which the focus moves now: a screen reader says its error with it. */
+  readByFocus: string | undefined
   /** Removes the messages of a field, which are about its old value. */
   onEdit: (field: string) => void
   /** As the button does. */
@@ -49,6 +51,7 @@ export const FormContext = createContext<Context>({
   problems: {},
   submissions: 0,
   answers: 0,
+  readByFocus: undefined,
   onEdit: () => undefined,
   send: () => undefined,
 })
@@ -61,6 +64,7 @@ export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit 
   const [problems, setProblems] = useState<Problems>({})
   const [submissions, setSubmissions] = useState(0)
   const [answers, setAnswers] = useState(0)
+  const [readByFocus, setReadByFocus] = useState<string>()
   const { isBusy, run } = useBusy()
   const [waitUntil, setWaitUntil] = useState<number>()
   useAfterLanguageChange(() => setProblems(retold))
@@ -82,6 +86,7 @@ export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit 
     const found = Object.keys(wrong).length > 0 ? { fields: wrong } : await onSubmit(values)
     if (!found) return leaving
     setProblems(found)
+    setReadByFocus(getsFocus(sent, found))
     setWaitUntil(found.retryAfter === undefined ? undefined : Date.now() + found.retryAfter * 1_000)
     return countAnswer()
   }
@@ -89,7 +94,7 @@ export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit 
   const send = () => form.current?.requestSubmit()
 
   return (
-    <FormContext.Provider value={{ problems, submissions, answers, onEdit, send }}>
+    <FormContext.Provider value={{ problems, submissions, answers, readByFocus, onEdit, send }}>
       <form
         ref={form}
         // Never in the address, also not if something else than this page sends the form.
@@ -152,7 +157,14 @@ const without = (field: string, problems: Problems): Problems => {
   return { ...problems, fields }
 }
 
-const valuesOf = (form: HTMLFormElement) =>
+/** The first field that is wrong, unless the focus is there already: then nothing but its live region says the error. */
+const getsFocus = (form: HTMLFormElement, { fields = {} }: Problems) => {
+  const named = [...form.elements].filter((element) => Object.hasOwn(fields, element.getAttribute('name') ?? ''))
+  return named[0] === document.activeElement ? undefined : (named[0]?.getAttribute('name') ?? undefined)
+}
+
+/** By the names of its fields. */
+export const valuesOf = (form: HTMLFormElement) =>
   Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, typeof value === 'string' ? value : '']))
 
 /** The browser knows which fields are invalid. The messages are ours, and are shown at the fields. */

@@ -16,7 +16,7 @@ type Props = {
 /** One of a few values. */
 export const SelectField = ({ name, label, hint, choices, defaultValue, onChoose }: Props) => {
   const id = useId()
-  const { problems, answers, onEdit } = useContext(FormContext)
+  const { problems, onEdit } = useContext(FormContext)
   const errors = problems.fields?.[name] ?? []
   const shownHint = errors.length === 0 ? hint : undefined
   return (
@@ -40,7 +40,7 @@ export const SelectField = ({ name, label, hint, choices, defaultValue, onChoose
           </option>
         ))}
       </select>
-      <FieldMessages id={id} label={label} errors={errors} answers={answers} hint={shownHint} />
+      <FieldMessages id={id} name={name} label={label} errors={errors} hint={shownHint} />
     </div>
   )
 }

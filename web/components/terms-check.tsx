@@ -8,7 +8,7 @@ import { FormContext } from './form.js'
 export const TermsCheck = ({ terms }: { terms: TermsOfUse }) => {
   const words = useWords('profile-fields')
   const id = useId()
-  const { problems, answers, onEdit } = useContext(FormContext)
+  const { problems, onEdit } = useContext(FormContext)
   const errors = problems.fields?.terms ?? []
   return (
     <div>
@@ -30,7 +30,7 @@ export const TermsCheck = ({ terms }: { terms: TermsOfUse }) => {
           {words.agreeAfter}
         </span>
       </label>
-      <FieldMessages id={id} label={words.terms} errors={errors} answers={answers} hint={undefined} />
+      <FieldMessages id={id} name="terms" label={words.terms} errors={errors} hint={undefined} />
     </div>
   )
 }

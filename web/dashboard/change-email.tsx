@@ -6,19 +6,20 @@ import { AddressField } from '../components/address-field.js'
 import { Button } from '../components/button.js'
 import { CodeField } from '../components/code-field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
-import { useDisclosure, useFocusAfter } from '../hooks/focus.js'
+import { useFocusAfter } from '../hooks/focus.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
 import { fullDate } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { useProblems } from '../words/refusals.js'
 import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
+import { useKeptForm } from './kept-form.js'
 
 type Props = { account: Account }
 
 export const ChangeEmail = ({ account }: Props) => {
   const words = useWords('change-email')
-  const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-label': words.change })
+  const { isOpen, setOpen, containerProps } = useKeptForm('email', account, words.change)
   const { waiting, load } = useWaitingEmail(account)
   useFocusAfter(containerProps.ref, waiting?.email)
   return (

@@ -1,5 +1,6 @@
 import { useId } from 'preact/hooks'
 import type { Account } from '#contract/schemas.js'
+import { isTypedUsername } from '#contract/username-rules.js'
 import { client } from '../browser/client.js'
 import { saveFile } from '../browser/save-file.js'
 import { leaveSignedOut } from '../browser/sign-out.js'
@@ -55,10 +56,13 @@ type DeleteProps = { account: Account; effects: string; onCancel: () => void }
 const DeleteAccount = ({ account, effects, onCancel }: DeleteProps) => {
   const words = useWords('account-life')
   const { cancel } = useWords('dashboard')
+  const refusals = useWords('refusals')
   const actions = useDashboardActions()
   const problemsOf = useFormRefusal(useProblems({ other_username: 'username' }))
 
   const submit = async ({ username = '' }: Values): Promise<Problems | undefined> => {
+    // Before a password is asked for in vain.
+    if (!isTypedUsername(username, account.username)) return { fields: { username: [refusals.other_username] } }
     const answer = await actions.withFreshSignIn(() => client.deleteAccount({ username: username.trim() }))
     if (answer.refused) return problemsOf(answer)
     leaveSignedOut('account_deleted')

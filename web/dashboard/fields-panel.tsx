@@ -10,10 +10,10 @@ import {
   useFieldProblems,
   useShownValue,
 } from '../components/profile-fields.js'
-import { useDisclosure } from '../hooks/focus.js'
 import { useWords } from '../hooks/settings.js'
 import { useProblems } from '../words/refusals.js'
 import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
+import { useKeptForm } from './kept-form.js'
 import { AccountPanel } from './section.js'
 
 type Props = { account: Account; fields: readonly ProfileFieldDefinition[] }
@@ -23,7 +23,7 @@ export const FieldsPanel = ({ account, fields }: Props) => {
   const words = useWords('profile-fields')
   const labelOf = useFieldLabel()
   const shownValue = useShownValue()
-  const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-label': words.edit })
+  const { isOpen, setOpen, containerProps } = useKeptForm('details', account, words.edit)
   const editable = fields.filter(({ editedBy }) => editedBy === 'user')
   // While they are edited, the form shows them.
   const shown = isOpen ? fields.filter((field) => !editable.includes(field)) : fields

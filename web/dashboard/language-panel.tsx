@@ -1,14 +1,14 @@
 import type { Account } from '#contract/schemas.js'
 import { Button } from '../components/button.js'
-import { useDisclosure } from '../hooks/focus.js'
 import { EditFields } from './edit-fields.js'
 import { editableFields, useFieldWords } from './editable-fields.js'
+import { useKeptForm } from './kept-form.js'
 import { AccountPanel } from './section.js'
 
 export const LanguagePanel = ({ account }: { account: Account }) => {
   const words = useFieldWords()
   const { changeLanguage, languageTitle } = words.account
-  const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-label': changeLanguage })
+  const { isOpen, setOpen, containerProps } = useKeptForm('language', account, changeLanguage)
   return (
     <AccountPanel
       place="language"

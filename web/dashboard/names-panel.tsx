@@ -1,8 +1,8 @@
 import type { Account } from '#contract/schemas.js'
 import { Button } from '../components/button.js'
-import { useDisclosure } from '../hooks/focus.js'
 import { EditFields } from './edit-fields.js'
 import { editableFields, type FieldName, useFieldWords } from './editable-fields.js'
+import { useKeptForm } from './kept-form.js'
 import { AccountPanel } from './section.js'
 
 const names = ['name', 'username'] as const satisfies FieldName[]
@@ -11,7 +11,7 @@ const names = ['name', 'username'] as const satisfies FieldName[]
 export const NamesPanel = ({ account }: { account: Account }) => {
   const words = useFieldWords()
   const { edit } = words.account
-  const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-label': edit })
+  const { isOpen, setOpen, containerProps } = useKeptForm('names', account, edit)
   return (
     <AccountPanel place="names" title={words.account.names}>
       <dl class="facts">

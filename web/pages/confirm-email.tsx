@@ -88,6 +88,7 @@ const ConfirmForm = ({ link, onSubmit }: FormProps) => {
           <Field name="password" label={common.password} type="password" autoComplete="current-password" focused />
         )}
       </Form>
+      {asksPassword && <p class="card-note">{words.codeInstead}</p>}
     </Card>
   )
 }
@@ -110,6 +111,7 @@ const SignInFirst = ({ token, link }: { token: string; link: Link }) => {
       <a class="button primary" href={withReturnTo('/login?notice=sign_in', '/confirm-email')}>
         {words.signIn}
       </a>
+      <p class="card-note">{words.codeInstead}</p>
     </Card>
   )
 }

@@ -22,7 +22,7 @@ type AddProps<Added> = {
 
 export const useAppProblems = () => useProblems({ wrong_second_factor: 'code' })
 
-/** Scan or copy the secret, then prove with a code that the app has it. */
+/** Scan, open or copy the secret, then prove with a code that the app has it. */
 export const AddApp = <Added,>({ totp, confirm, onAdded, problemsOf }: AddProps<Added>) => {
   const words = useWords('two-step')
 
@@ -35,22 +35,68 @@ export const AddApp = <Added,>({ totp, confirm, onAdded, problemsOf }: AddProps<
 
   return (
     <>
-      <p class="panel-lead">
-        {words.scan} {words.apps}
-      </p>
-      <img class="qr-code" src={`data:image/svg+xml,${encodeURIComponent(totp.qr)}`} alt={words.qrAlt} />
-      <p class="panel-lead">
-        {words.secret} <code class="secret">{totp.secret.replaceAll(/(.{4})(?=.)/g, '$1 ')}</code>
-      </p>
-      <div class="button-row panel-lead">
-        <CopyButton text={totp.secret} label={words.copySecret} copied={words.copied} />
-        <a class="button on-phones" href={totp.uri}>
-          {words.openApp}
-        </a>
-      </div>
+      {isPhone() ? <OnPhone totp={totp} /> : <OnOtherDevice totp={totp} />}
       <Form submitLabel={words.confirm} onSubmit={submit}>
         <CodeField label={words.code} inputMode="numeric" maxLength={12} />
       </Form>
+    </>
+  )
+}
+
+/** Where the app is on this device: it is opened by a link, and no camera sees the picture. */
+const isPhone = () => matchMedia('(pointer: coarse) and (max-width: 48rem)').matches
+
+type SecretProps = { totp: TotpBegun }
+
+const OnPhone = ({ totp }: SecretProps) => {
+  const words = useWords('two-step')
+  return (
+    <>
+      <p class="panel-lead">
+        {words.openFirst} {words.apps}
+      </p>
+      <p class="panel-lead">
+        <a class="button" href={totp.uri}>
+          {words.openApp}
+        </a>
+      </p>
+      <Key totp={totp} />
+      <details class="panel-lead">
+        <summary>{words.otherDevice}</summary>
+        <p>{words.scanThere}</p>
+        <Picture totp={totp} />
+      </details>
+    </>
+  )
+}
+
+const OnOtherDevice = ({ totp }: SecretProps) => {
+  const words = useWords('two-step')
+  return (
+    <>
+      <p class="panel-lead">
+        {words.scan} {words.apps}
+      </p>
+      <Picture totp={totp} />
+      <Key totp={totp} />
+    </>
+  )
+}
+
+const Picture = ({ totp }: SecretProps) => (
+  <img class="qr-code" src={`data:image/svg+xml,${encodeURIComponent(totp.qr)}`} alt={useWords('two-step').qrAlt} />
+)
+
+const Key = ({ totp }: SecretProps) => {
+  const words = useWords('two-step')
+  return (
+    <>
+      <p class="panel-lead">
+        {words.secret} <code class="secret">{totp.secret.replaceAll(/(.{4})(?=.)/g, '$1 ')}</code>
+      </p>
+      <p class="panel-lead">
+        <CopyButton text={totp.secret} label={words.copySecret} copied={words.copied} />
+      </p>
     </>
   )
 }

@@ -45,7 +45,7 @@ describe('the word E-Mail', () => {
   it('has a hyphen at which no line ends', () => {
     const texts = Object.values(catalogue).flatMap((words) => flat(words))
     for (const [path, text] of texts) expect(text, path).not.toMatch(/\be-mail/i)
-    expect(catalogue.de['account-life'].language).toBe('Sprache der E\u2011Mails')
+    expect(catalogue.de['account-life'].languageTitle).toBe('Sprache der E\u2011Mails')
   })
 })
 

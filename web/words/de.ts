@@ -4,6 +4,11 @@ import type { Words } from './en.js'
 export const de: Words = {
   common: {
     noscript: 'Diese Seite benötigt JavaScript. Bitte schalten Sie es in Ihrem Browser ein.',
+    notComplete:
+      'Diese Seite konnte nicht vollständig geladen werden. Prüfen Sie Ihre Verbindung und laden Sie die Seite neu.',
+    reload: 'Neu laden',
+    languageNotChanged:
+      'Die Sprache konnte nicht gewechselt werden. Prüfen Sie Ihre Verbindung und versuchen Sie es noch einmal.',
     email: 'E-Mail',
     username: 'Benutzername',
     identifier: 'Benutzername oder E-Mail',
@@ -663,7 +668,7 @@ export const de: Words = {
     usernameHint: 'Damit melden Sie sich an. Der alte bleibt 30 Tage lang für Sie reserviert.',
     languageTitle: 'Sprache der E-Mails',
     changeLanguage: 'Sprache ändern',
-    language: 'Sprache der E-Mails',
+    language: 'Sprache',
     languageHint: 'In dieser Sprache schreiben wir E-Mails zu Ihrem Konto.',
     noLanguage: 'Noch nicht gewählt',
     save: 'Speichern',
@@ -768,6 +773,10 @@ export const de: Words = {
       '{application} verlangt einen zweiten Faktor. Schalten Sie hier die Anmeldung in zwei Schritten ein, oder fügen Sie weiter oben einen Passkey hinzu. Danach geht es zurück zu {application}.',
     addedForApplication: 'Ihr Konto hat jetzt den zweiten Faktor, den {application} verlangt.',
     backToApplication: 'Zurück zu {application}',
+    openFirst:
+      'Öffnen Sie Ihre Authenticator-App mit diesem Knopf, oder kopieren Sie den Schlüssel in die App. Geben Sie dann den Code ein, den die App anzeigt.',
+    otherDevice: 'Die App ist auf einem anderen Gerät',
+    scanThere: 'Scannen Sie dort dieses Bild mit der App.',
     scan: 'Scannen Sie dieses Bild mit einer Authenticator-App. Geben Sie dann den Code ein, den die App anzeigt.',
     apps: 'Jede ist recht: Google Authenticator, Microsoft Authenticator, Aegis oder ein Passwort-Manager, der Codes anzeigt.',
     copySecret: 'Schlüssel kopieren',
@@ -872,6 +881,8 @@ export const de: Words = {
       'Um {email} ab jetzt für Ihr Konto zu verwenden, geben Sie das Passwort dieses Kontos ein. Alle Geräte werden dabei abgemeldet.',
     otherAccount: 'Sie sind als {username} angemeldet, dieser Link gehört aber zu einem anderen Konto.',
     confirm: 'Adresse bestätigen',
+    codeInstead:
+      'In der E-Mail steht auch ein Code. Statt den Link hier zu öffnen, können Sie ihn auf der Kontoseite eingeben, auf der Sie die Änderung begonnen haben.',
     signInFirst:
       'Melden Sie sich bei dem Konto an, für das {email} gedacht ist. Danach können Sie die Adresse hier bestätigen.',
     signIn: 'Anmelden',

@@ -14,6 +14,9 @@ import { admin } from './admin/en.js'
 export const en = {
   common: {
     noscript: 'This page needs JavaScript. Please turn it on in your browser.',
+    notComplete: 'This page could not load completely. Check your connection and reload the page.',
+    reload: 'Reload',
+    languageNotChanged: 'The language could not be changed. Check your connection and try again.',
     email: 'Email',
     username: 'Username',
     identifier: 'Username or email',
@@ -607,7 +610,7 @@ export const en = {
     usernameHint: 'You sign in with it. Your old one stays yours for 30 days.',
     languageTitle: 'Language of emails',
     changeLanguage: 'Change the language',
-    language: 'Language of emails',
+    language: 'Language',
     languageHint: 'Emails about your account are written in it.',
     noLanguage: 'Not chosen yet',
     save: 'Save',
@@ -707,6 +710,10 @@ export const en = {
       '{application} asks for a second factor. Switch on two-step sign-in here, or add a passkey above. Then you go back to {application}.',
     addedForApplication: 'Your account has the second factor that {application} asks for.',
     backToApplication: 'Back to {application}',
+    openFirst:
+      'Open your authenticator app with this button, or copy the key into it. Then enter the code that the app shows.',
+    otherDevice: 'The app is on another device',
+    scanThere: 'Scan this picture there with the app.',
     scan: 'Scan this picture with an authenticator app. Then enter the code that the app shows.',
     apps: 'Any of them will do: Google Authenticator, Microsoft Authenticator, Aegis, or a password manager that shows codes.',
     copySecret: 'Copy the key',
@@ -808,6 +815,8 @@ export const en = {
       'To use {email} for your account from now on, enter the password of the account. All devices will be signed out.',
     otherAccount: 'You are signed in as {username}, but this link is for another account.',
     confirm: 'Confirm this address',
+    codeInstead:
+      'The email also has a code. Instead of opening the link here, you can enter it on the account page where you asked for the change.',
     signInFirst: 'Sign in to the account that {email} is meant for. After that, confirm the address here.',
     signIn: 'Sign in',
     doneHeading: 'Email changed',

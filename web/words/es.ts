@@ -4,6 +4,9 @@ import type { Words } from './en.js'
 export const es: Words = {
   common: {
     noscript: 'Esta página necesita JavaScript. Actívalo en tu navegador.',
+    notComplete: 'Esta página no se ha podido cargar por completo. Comprueba tu conexión y vuelve a cargar la página.',
+    reload: 'Volver a cargar',
+    languageNotChanged: 'No se ha podido cambiar el idioma. Comprueba tu conexión e inténtalo de nuevo.',
     email: 'Correo electrónico',
     username: 'Nombre de usuario',
     usernameRule: 'Hasta 64 letras y números de un mismo alfabeto, con puntos, guiones y guiones bajos entre ellos.',
@@ -644,7 +647,7 @@ export const es: Words = {
     usernameHint: 'Con él inicias sesión. El anterior sigue siendo tuyo durante 30 días.',
     languageTitle: 'Idioma de los correos',
     changeLanguage: 'Cambiar el idioma',
-    language: 'Idioma de los correos',
+    language: 'Idioma',
     languageHint: 'Los correos sobre tu cuenta se escriben en él.',
     noLanguage: 'Aún sin elegir',
     save: 'Guardar',
@@ -746,6 +749,10 @@ export const es: Words = {
       '{application} pide un segundo factor. Activa aquí la verificación en dos pasos o añade una llave de acceso más arriba. Después volverás a {application}.',
     addedForApplication: 'Tu cuenta tiene el segundo factor que pide {application}.',
     backToApplication: 'Volver a {application}',
+    openFirst:
+      'Abre tu aplicación de autenticación con este botón o copia la clave en ella. Después escribe el código que muestra la aplicación.',
+    otherDevice: 'La aplicación está en otro dispositivo',
+    scanThere: 'Escanea allí esta imagen con la aplicación.',
     scan: 'Escanea esta imagen con una aplicación de autenticación. Después escribe el código que muestra la aplicación.',
     apps: 'Sirve cualquiera: Google Authenticator, Microsoft Authenticator, Aegis o un gestor de contraseñas que muestre códigos.',
     copySecret: 'Copiar la clave',
@@ -849,6 +856,8 @@ export const es: Words = {
       'Para usar desde ahora {email} en tu cuenta, escribe la contraseña de la cuenta. Se cerrará la sesión en todos los dispositivos.',
     otherAccount: 'Has iniciado sesión como {username}, pero este enlace es para otra cuenta.',
     confirm: 'Confirmar esta dirección',
+    codeInstead:
+      'El correo también contiene un código. En lugar de abrir el enlace aquí, puedes escribirlo en la página de la cuenta donde pediste el cambio.',
     signInFirst: 'Inicia sesión en la cuenta a la que va destinado {email}. Después, confirma la dirección aquí.',
     signIn: 'Iniciar sesión',
     doneHeading: 'Correo cambiado',

@@ -4,6 +4,9 @@ import type { Words } from './en.js'
 export const fr: Words = {
   common: {
     noscript: 'Cette page nécessite JavaScript. Veuillez l’activer dans votre navigateur.',
+    notComplete: 'Cette page n’a pas pu être chargée entièrement. Vérifiez votre connexion et rechargez la page.',
+    reload: 'Recharger',
+    languageNotChanged: 'La langue n’a pas pu être changée. Vérifiez votre connexion et réessayez.',
     email: 'Adresse e-mail',
     username: 'Nom d’utilisateur',
     identifier: 'Nom d’utilisateur ou adresse e-mail',
@@ -644,7 +647,7 @@ export const fr: Words = {
     usernameHint: 'Vous vous connectez avec ce nom. L’ancien vous reste réservé pendant 30 jours.',
     languageTitle: 'Langue des e-mails',
     changeLanguage: 'Changer la langue',
-    language: 'Langue des e-mails',
+    language: 'Langue',
     languageHint: 'Les e-mails sur votre compte sont écrits dans cette langue.',
     noLanguage: 'Pas encore choisie',
     save: 'Enregistrer',
@@ -747,6 +750,10 @@ export const fr: Words = {
       '{application} demande un second facteur. Activez ici la connexion en deux étapes, ou ajoutez une clé d’accès ci-dessus. Vous reviendrez ensuite à {application}.',
     addedForApplication: 'Votre compte a maintenant le second facteur que {application} demande.',
     backToApplication: 'Revenir à {application}',
+    openFirst:
+      'Ouvrez votre application d’authentification avec ce bouton, ou copiez-y la clé. Saisissez ensuite le code qu’elle affiche.',
+    otherDevice: 'L’application est sur un autre appareil',
+    scanThere: 'Scannez-y cette image avec l’application.',
     scan: 'Scannez cette image avec une application d’authentification. Saisissez ensuite le code qu’elle affiche.',
     apps: 'Toutes conviennent\u00a0: Google Authenticator, Microsoft Authenticator, Aegis, ou un gestionnaire de mots de passe qui affiche des codes.',
     copySecret: 'Copier la clé',
@@ -852,6 +859,8 @@ export const fr: Words = {
       'Pour utiliser désormais {email} pour votre compte, saisissez le mot de passe de ce compte. Tous les appareils seront déconnectés.',
     otherAccount: 'Session ouverte\u00a0: {username}. Ce lien concerne un autre compte.',
     confirm: 'Confirmer cette adresse',
+    codeInstead:
+      'L’e-mail contient aussi un code. Au lieu d’ouvrir le lien ici, vous pouvez le saisir sur la page du compte où vous avez demandé le changement.',
     signInFirst:
       'Connectez-vous au compte auquel l’adresse {email} est destinée. Vous pourrez ensuite la confirmer ici.',
     signIn: 'Se connecter',

@@ -9,11 +9,20 @@ import type { Body } from './compressed.js'
 /** The words below every page. */
 export type FooterWords = Record<SiteLink | 'language', string>
 
+/** What a page says whose script is switched off, or has not come. */
+export type WithoutScript = Record<'noscript' | 'notComplete' | 'reload', string>
+
 /** What web/build.mjs writes about a page: its files, and in each language its title and the texts for its script. */
 type BuiltPage = {
   script: string
   styles: string[]
-  words: Record<Language, { title: string; noscript: string; footer: FooterWords; sections: Record<string, unknown> }>
+  words: Record<Language, PageWords>
+}
+type PageWords = {
+  title: string
+  withoutScript: WithoutScript
+  footer: FooterWords
+  sections: Record<string, unknown>
 }
 
 export type Page = BuiltPage & { drawFirstCard: (settings: Parameters<DrawFirstCard>[1]) => string }

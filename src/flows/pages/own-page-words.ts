@@ -45,9 +45,9 @@ export const withOwnTexts = (assets: Assets, own: OwnTexts): Assets => {
       }),
     ) as Record<Language, Words>
   const pages = Object.entries(assets.pages).map(([name, page]) => {
-    const words = inEach(page.words, ({ title, noscript, footer, sections }, texts) => ({
+    const words = inEach(page.words, ({ title, withoutScript, footer, sections }, texts) => ({
       title: texts[`${name}.title`] ?? title,
-      noscript: texts['common.noscript'] ?? noscript,
+      withoutScript: replacedIn(withoutScript, 'common', texts),
       footer: replacedIn(footer, 'footer', texts),
       sections: replacedIn(sections, '', texts),
     }))

@@ -11,7 +11,7 @@ const inEachLanguage = <Words>(words: Words) =>
 const footer = { language: 'Language', terms: 'Terms', privacy: 'Privacy', imprint: 'Legal notice', support: 'Help' }
 const words = {
   title: 'Sign in',
-  noscript: 'Switch <it> on',
+  withoutScript: { noscript: 'Switch <it> on', notComplete: 'Not <all>.', reload: 'Again' },
   footer,
   sections: { login: { heading: '</script><b>&' } },
 }
@@ -59,7 +59,17 @@ describe('the shell of a page', () => {
 
     expect(html).toContain('<div id="page"><main><section class="card">Latchkey</section></main></div>')
     expect(html).toMatch(/<noscript>.*<h1>Sign in<\/h1><p>Switch &lt;it&gt; on<\/p>.*<\/noscript>/)
-    expect(html).toContain('<noscript><style>#page{display:none}</style></noscript>')
+    expect(html).toContain('<noscript><style>#page,#not-complete{display:none}</style></noscript>')
+  })
+
+  it('says that its script has not come, with a link where the address has everything that is needed', () => {
+    const saidOn = (name: string, own: Partial<PageSettings> = {}) =>
+      /<p id="not-complete" [^>]*>(.*)<\/p>/.exec(renderPage(name, page, theme, { ...settings, ...own }))?.[1]
+
+    expect(saidOn('login')).toBe('Not &lt;all&gt;. <a class="button" href="">Again</a>')
+    expect(saidOn('login', { mailSignIn: true })).toBe('Not &lt;all&gt;.')
+    expect(saidOn('reset-password')).toBe('Not &lt;all&gt;.')
+    expect(saidOn('authorize', { parameters: 'client_id=x' })).toBe('Not &lt;all&gt;.')
   })
 
   it('has no script of its own inside', () => {

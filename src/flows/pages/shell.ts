@@ -1,10 +1,16 @@
 import { type Language, languages, ownNameOf } from '../../contract/languages.js'
-import { languageSwitch, type PageSettings, settingsElement } from '../../contract/pages.js'
+import {
+  languageSwitch,
+  notCompleteElement,
+  type PageName,
+  type PageSettings,
+  settingsElement,
+} from '../../contract/pages.js'
 import { labelledLinks, type SiteLinks } from '../../contract/site-links.js'
 import { pagePolicy } from '../../http/headers.js'
 import { designStyle } from '../../lib/design-style.js'
 import { escapeHtml } from '../../lib/escape-html.js'
-import type { FooterWords, NotFoundPage, Page } from './assets.js'
+import type { FooterWords, NotFoundPage, Page, WithoutScript } from './assets.js'
 import { type Brand, brandMark, tabIcon } from './brand.js'
 
 export type Theme = Brand & {
@@ -12,6 +18,15 @@ export type Theme = Brand & {
   /** The application, to which the brand leads. */
   home?: string | undefined
 }
+
+const pagesOfMailedLinks: readonly string[] = [
+  'verify-email',
+  'reset-password',
+  'confirm-email',
+  'undo',
+  'invite',
+] satisfies PageName[]
+
 type Shell = {
   language: Language
   title: string
@@ -29,16 +44,28 @@ export const renderPage = (name: string, page: Page, theme: Theme, settings: Pag
   const handedOver = { ...settings, words: words.sections }
   const head = [
     // Without scripts the form would never work.
-    '<noscript><style>#page{display:none}</style></noscript>',
+    `<noscript><style>#page,#${notCompleteElement}{display:none}</style></noscript>`,
     `<script type="application/json" id="${settingsElement}">${escapeJson(JSON.stringify(handedOver))}</script>`,
     `<script type="module" src="${escapeHtml(page.script)}"></script>`,
   ].join('\n')
-  const body = `<noscript><main><section class="card"><h1>${escapeHtml(words.title)}</h1><p>${escapeHtml(words.noscript)}</p></section></main></noscript>
+  const body = `<noscript><main><section class="card"><h1>${escapeHtml(words.title)}</h1><p>${escapeHtml(words.withoutScript.noscript)}</p></section></main></noscript>
+${notComplete(words.withoutScript, canBeLoadedAgain(name, settings))}
 <div id="page"><main>${page.drawFirstCard(handedOver)}</main></div>`
   const { language } = settings
   const { title, footer: footerWords } = words
   return shell({ language, title, theme, kind: name, scripts: "'self'", styles: page.styles, head, body, footerWords })
 }
+
+/**
+ * A style shows it after ten seconds, unless the script has come and removed it: without the script nothing else would say that the
+ * form does nothing.
+ */
+const notComplete = (words: WithoutScript, hasLink: boolean) =>
+  `<p id="${notCompleteElement}" class="notice error" role="alert">${escapeHtml(words.notComplete)}${hasLink ? ` <a class="button" href="">${escapeHtml(words.reload)}</a>` : ''}</p>`
+
+/** A link cannot keep the fragment, in which a mailed link has its token, and no form that an application has sent. */
+const canBeLoadedAgain = (name: string, { mailSignIn, parameters }: PageSettings) =>
+  !pagesOfMailedLinks.includes(name) && !(name === 'login' && mailSignIn) && parameters === undefined
 
 export const renderNotFound = (page: NotFoundPage, theme: Theme, language: Language) => {
   const words = page.words[language]
@@ -88,6 +115,7 @@ const footer = ({ language, theme, kind, footerWords }: Pick<Shell, 'language' |
   return `<footer>
 ${links.length === 0 ? '' : `<div class="site-links">${links.join('\n')}</div>\n`}<form class="languages" action="${languageSwitch}" data-page="${kind}" aria-label="${escapeHtml(footerWords.language)}" data-word="language">
 ${buttons.join('\n')}
+<p role="status"></p>
 </form>
 </footer>
 `

@@ -8,7 +8,7 @@ let latchkey: Latchkey
 let orca: Awaited<ReturnType<typeof startOrca>>
 
 beforeAll(async () => {
-  latchkey = await startLatchkey()
+  latchkey = await startLatchkey({ settings: { MAIL_SIGN_IN: 'on' } })
   await latchkey.signedUp('ada')
   orca = await startOrca()
 })
@@ -46,12 +46,20 @@ it('tells a user who sees nothing what is missing, what was saved, and what a bu
   expect(arrived).not.toContain('invalid entry')
 
   await goTo('/register')
-  const empty = ['Username', 'Email', 'Choose a password'].map((label) => `${label}. Please fill in this field.`)
-  await hear(empty, () => press('Create account'))
+  const empty = ['Email', 'Choose a password'].map((label) => `${label}. Please fill in this field.`)
+  const refused = await hear(['Username entry required', ...empty], () => press('Create account'))
+  // The error of the first field is read with the field, and not a second time.
+  expect(refused).not.toContain('Username. Please fill in this field.')
+  expect(refused).toMatch(/Username entry required.*Please fill in this field/)
   await fill('username', 'grace')
   await fill('email', 'grace@example.com')
   await fill('password', 'password')
   await hear(['Still missing: an uppercase letter, a number, a special character'], () => press('Create account'))
+
+  await hear(['Sign in with an email code', 'Email entry required'], async () => {
+    await goTo('/login')
+    await press('Sign in with an email code')
+  })
 
   await goTo('/login')
   await fill('username', 'ada')
@@ -61,6 +69,13 @@ it('tells a user who sees nothing what is missing, what was saved, and what a bu
     await page.keyboard.press('Escape')
     await press('Sign out everywhere')
   })
+  await hear(['Devices and activity heading level 2'], () => press('Devices'))
+  await hear(['Change the language', 'Language combo box'], async () => {
+    await page.keyboard.press('Escape')
+    await press('Change the language')
+    await page.keyboard.press('Tab')
+  })
+  await page.keyboard.press('Escape')
   await hear(['Your changes are saved.'], async (attempt) => {
     await press('Change name or username')
     await fill('name', `Ada ${attempt}`)
