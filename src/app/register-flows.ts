@@ -212,7 +212,12 @@ const registerEndSession = (server: Server, dependencies: Dependencies, pages: P
 /** What the pages are told about this installation. */
 const installationOf = (config: Config, platform: Platform, nouns: Nouns) => ({
   theme: themeOf(config, platform.design),
-  providers: Object.values(nouns.providers).map(({ id, name }) => ({ id, name, path: signInPath(id) })),
+  providers: Object.values(nouns.providers).map(({ id, name }) => ({
+    id,
+    name,
+    path: signInPath(id),
+    logo: config.providers[id]?.logoUrl,
+  })),
   registration: config.registration,
   usernames: config.usernames,
   secondFactor: config.secondFactor,

@@ -1,5 +1,5 @@
 import type { ProviderId } from '../contract/providers.js'
-import { InvalidValue, list, oneOf, type Read, type Setting, text, webAddress } from './setting-values.js'
+import { InvalidValue, list, logoAddress, oneOf, type Read, type Setting, text, webAddress } from './setting-values.js'
 
 const most = 20
 
@@ -33,6 +33,13 @@ export const furtherProviders = (names: unknown): ProviderId[] =>
 /** What a button says without a setting: the name with a capital. */
 export const nameForButton = (id: ProviderId) => id.replace(/^provider_(.)/, (_, first: string) => first.toUpperCase())
 
+export const logoSetting: Setting = {
+  read: logoAddress,
+  otherwise: 'the first letter of the name',
+  meaning:
+    'Logo on its button, square: an address like `PRODUCT_LOGO_URL`. The provider says in its brand rules which file to use; none comes with the service.',
+}
+
 /** Each becomes `PROVIDER_<NAME>_<FIELD>`. */
 export const furtherFields: Readonly<Record<string, Setting>> = {
   ISSUER: {
@@ -47,6 +54,7 @@ export const furtherFields: Readonly<Record<string, Setting>> = {
     meaning: 'Callback address registered at the provider.',
   },
   NAME: { read: text, otherwise: 'the name with a capital', meaning: 'Name of the provider on its button.' },
+  LOGO_URL: logoSetting,
   TRUST_EMAIL: {
     read: oneOf('true', 'false'),
     fallback: 'false',

@@ -8,10 +8,22 @@ import {
   providerLabel,
   providerSetting,
 } from '../contract/providers.js'
-import { furtherFields, furtherProviders, furtherProvidersSetting, nameForButton } from './further-providers.js'
+import {
+  furtherFields,
+  furtherProviders,
+  furtherProvidersSetting,
+  logoSetting,
+  nameForButton,
+} from './further-providers.js'
 import { type Setting, text, webAddress } from './setting-values.js'
 
-type ClientAtProvider = { name: string; clientId?: string; clientSecret?: string; redirectUri?: string }
+type ClientAtProvider = {
+  name: string
+  logoUrl?: string
+  clientId?: string
+  clientSecret?: string
+  redirectUri?: string
+}
 
 /** What was set for a provider. Without a client id it is off, or a development provider stands in for it. */
 export type ProviderConfig =
@@ -65,6 +77,7 @@ const clientSettings = (id: BuiltInProviderId): Record<string, Setting> => {
       meaning: `Callback address registered at ${label}.`,
     },
     NAME: { read: text, fallback: providers[id].name, meaning: `Name of ${label} on its button.` },
+    LOGO_URL: logoSetting,
   }
 }
 
@@ -113,8 +126,10 @@ export const providerConfigs = (values: Readonly<Record<string, unknown>>): Prov
     const clientId = given(id, 'CLIENT_ID')
     const clientSecret = given(id, 'CLIENT_SECRET')
     const redirectUri = given(id, 'REDIRECT_URI')
+    const logoUrl = given(id, 'LOGO_URL')
     return {
       name: given(id, 'NAME') ?? name,
+      ...(logoUrl !== undefined && { logoUrl }),
       ...(clientId !== undefined && { clientId }),
       ...(clientSecret !== undefined && { clientSecret }),
       ...(redirectUri !== undefined && { redirectUri }),

@@ -94,3 +94,14 @@ export const list =
       .map((part) => part.trim())
       .filter((part) => part !== '')
       .map(read)
+
+/** On this site or another one. */
+export const addressOrPath =
+  (example: string): Read<string> =>
+  (value) => {
+    if (!/^(https:\/\/[^/]|\/(?![/\\]))/i.test(value) || !URL.canParse(value, 'https://app.example.com'))
+      throw new InvalidValue(`must be an address that begins with https://, or a path of this site such as ${example}`)
+    return value
+  }
+
+export const logoAddress = addressOrPath('/logo.png')

@@ -15,6 +15,7 @@ import { registrationDomains } from './registration-domains.js'
 import { commonlyReserved, reservedUsernames } from './reserved-usernames.js'
 import { weaknessOfSecret } from './secret-strength.js'
 import {
+  addressOrPath,
   duration,
   durationUpTo,
   filePath,
@@ -22,6 +23,7 @@ import {
   integer,
   limit,
   list,
+  logoAddress,
   oneOf,
   type Read,
   type Setting,
@@ -77,14 +79,6 @@ const hostName: Read<string> = (value) => {
   if (!/^[a-z\d_-]+(?:\.[a-z\d_-]+)*$/i.test(value)) throw new InvalidValue('must be names of hosts, without a port')
   return value.toLowerCase()
 }
-const addressOrPath =
-  (example: string): Read<string> =>
-  (value) => {
-    if (!/^(https:\/\/[^/]|\/(?![/\\]))/i.test(value) || !URL.canParse(value, 'https://app.example.com'))
-      throw new InvalidValue(`must be an address that begins with https://, or a path of this site such as ${example}`)
-    return value
-  }
-const logoAddress = addressOrPath('/logo.png')
 const pictureSize: Read<{ width: number; height: number }> = (value) => {
   const [, width = '', height = ''] = /^([1-9]\d{0,4})x([1-9]\d{0,4})$/.exec(value) ?? []
   if (!width) throw new InvalidValue('must be a width and a height in pixels, such as 560x120')

@@ -27,6 +27,7 @@ describe('a service with two further providers', () => {
       PROVIDER_MICROSOFT_CLIENT_ID: issuers.microsoft.clientId,
       PROVIDER_MICROSOFT_CLIENT_SECRET: issuers.microsoft.clientSecret,
       PROVIDER_MICROSOFT_TRUST_EMAIL: 'true',
+      PROVIDER_MICROSOFT_LOGO_URL: '/ms.svg',
       PROVIDER_OKTA2_ISSUER: issuers.okta2.issuer,
       PROVIDER_OKTA2_CLIENT_ID: issuers.okta2.clientId,
       PROVIDER_OKTA2_CLIENT_SECRET: issuers.okta2.clientSecret,
@@ -56,7 +57,15 @@ describe('a service with two further providers', () => {
 
   it('has a button for each, and signs in by its own address and callback', async () => {
     const page = await (await fetch(`${service.url}/login`)).text()
-    expect(page).toContain('{"id":"provider_microsoft","name":"Microsoft","path":"/api/auth/provider-microsoft"}')
+    const microsoft = {
+      id: 'provider_microsoft',
+      name: 'Microsoft',
+      path: '/api/auth/provider-microsoft',
+      logo: '/ms.svg',
+    }
+    expect(page).toContain(JSON.stringify(microsoft))
+    expect(page).toContain('<img class="provider-logo" src="/ms.svg"')
+    expect(page).toContain('<span class="provider-initial" aria-hidden="true">O</span>')
     expect(page).toContain('{"id":"provider_okta2","name":"Our own","path":"/api/auth/provider-okta2"}')
     const { headers } = await service.browser().get('/api/auth/provider-okta2')
     expect(new URL(headers.get('location') ?? '').searchParams.get('redirect_uri')).toBe(

@@ -33,7 +33,7 @@ export const ProviderButtons = ({ returnTo, isOnlyWay = false, focused }: Props)
               href={withReturnTo(provider.path, returnTo)}
               onClick={() => storeReturnTo(returnTo)}
             >
-              <ProviderLogo name={provider.name} />
+              <ProviderLogo provider={provider} />
               <span>{fill(words.continueWith, { provider: provider.name })}</span>
             </a>
           </li>

@@ -60,12 +60,13 @@ type RowProps = {
   onUnlink: () => Promise<void>
 }
 
-const ProviderRow = ({ provider: { name }, isLinked, email, onLink, onUnlink }: RowProps) => {
+const ProviderRow = ({ provider, isLinked, email, onLink, onUnlink }: RowProps) => {
   const words = useWords('dashboard')
+  const { name } = provider
   return (
     <li>
       <span class="row-icon">
-        <ProviderLogo name={name} />
+        <ProviderLogo provider={provider} />
       </span>
       <div class="row-body">
         <div class="row-text">
