@@ -60,7 +60,7 @@ export const createGuards = ({ callers, csrf, limits, freshness, enrolling, serv
     const scope = hooks.map(serviceCallers.scopeOf).find((each) => each !== undefined)
     const countings = hooks.flatMap((hook) => countingOf(hook) ?? [])
     const adminRole = adminRoleOf({ onRequest })
-    const byService: readonly LimiterName[] = scope ? ['service', 'login'] : []
+    const byService: readonly LimiterName[] = scope ? [serviceCallers.limiterFor(scope), 'login'] : []
     return {
       method: String([method].flat()[0]),
       url,

@@ -28,6 +28,13 @@ export const serviceRefusals = [
   'unavailable',
 ] as const
 
+/** What the checks of other programs rely on has counts of its own. */
+const limiterFor = (scope: ServiceScope) => limitersOfScopes[scope] ?? 'service'
+const limitersOfScopes: { readonly [Scope in ServiceScope]?: 'service_revocations' | 'service_tokens' } = {
+  'revocations:read': 'service_revocations',
+  'tokens:read': 'service_tokens',
+}
+
 type Changing = { reason?: string | undefined; spares?: readonly string[] }
 
 const bearer = /^Bearer +(\S+)$/i
@@ -87,7 +94,7 @@ export const createServiceCallers = ({ serviceKeys, limits, events, administrato
       return refuseKey(used.refused === 'expired_key' ? `expired ${used.name}` : 'wrong', request, reply)
     // A right key is let in even when the limit of failed sign-ins is reached.
     request.serviceKey = used
-    await limits.service(request, reply)
+    await limits.ofPrograms[limiterFor(scope)](request, reply)
     return reply.sent || used.scopes.includes(scope) ? undefined : sendMissingScope(reply, scope)
   }
 
@@ -106,6 +113,7 @@ export const createServiceCallers = ({ serviceKeys, limits, events, administrato
     withScope: (scope: ServiceScope) => gates[scope],
     /** Which scope a gate asks for; undefined if it is no gate of ours. */
     scopeOf: (gate: unknown) => serviceScopes.find((scope) => gates[scope] === gate),
+    limiterFor,
     /** For what a request asks beyond the scope of its gate. */
     hasScope: (request: FastifyRequest, scope: ServiceScope) => request.serviceKey?.scopes.includes(scope) ?? false,
     sendMissingScope,

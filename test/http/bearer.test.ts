@@ -165,6 +165,15 @@ it('a token of a named application is asked for once in ten seconds, and ends wi
   staff.stop()
 })
 
+it('random tokens use up neither the checks of good ones nor the list of ended sessions', async () => {
+  const headers = { ...bearer(api.key), 'content-type': 'application/json' }
+  const body = JSON.stringify({ token: 'x'.repeat(43) })
+  const check = async () => (await fetch(`${latchkey.url}/api/service/token`, { method: 'POST', headers, body })).status
+  for (let round = 0; round < 7; round += 1)
+    expect(new Set(await Promise.all(Array.from({ length: 100 }, check)))).toEqual(new Set([200]))
+  expect((await fetch(`${latchkey.url}/api/service/revocations`, { headers: bearer(api.key) })).status).toBe(200)
+})
+
 it('a token that another application got for the same user is refused', async () => {
   const web = await addApplication(latchkey, { name: 'Web' })
   const { readyCode, token } = createProtocolClient(() => ({ latchkey, application: web }))
@@ -213,4 +222,26 @@ it('the command-line example signs in with a code, calls the API beside it, come
   const sessions = (await tab.get('/api/auth/sessions')).body.sessions as { application: string | null }[]
   expect(sessions.filter(({ application }) => application !== null)).toHaveLength(1)
   server.program.kill()
+})
+
+it('every change of the groups counts at once for a device, also the second one', async () => {
+  const check = applicationTokens({ serviceKey: api.key, applications: [cli.id] })
+  const staff = await guarded({ bearer: check, group: 'staff' })
+  const { access_token } = await deviceTokens()
+  for (const [groups, status] of [
+    ['{}', 403],
+    ['{staff}', 200],
+    ['{}', 403],
+    ['{staff}', 200],
+  ] as const) {
+    await latchkey.sql.transaction(async (sql) => {
+      const [user] = await sql.query<{ id: string }>(
+        "update users set groups = $1 where username = 'ada' returning id",
+        [groups],
+      )
+      await latchkey.app.nouns.sessions.giveGroups(sql, user?.id ?? '')
+    })
+    await expect.poll(async () => (await staff.ask(bearer(access_token)))[0], { timeout: 5_000 }).toBe(status)
+  }
+  staff.stop()
 })

@@ -18,10 +18,30 @@ const limits = { milliseconds: 10_000, mostBytes: 16 * 1024 }
 /** For how long an answer counts, in milliseconds. A session that ends is known sooner to a verifier with `revocations`. */
 const rememberedFor = 10_000
 const mostRemembered = 1_000
+const mostUnderWay = 1_000
+/** After no answer, and after a key that the service refuses: each question with a wrong one counts as a failed sign-in of this network. */
+const pauses = { noAnswer: 1_000, wrongKey: 10 * 60_000 }
+const wrongKeyStatuses: Readonly<Record<number, string>> = {
+  401: 'the service does not know the service key: add it, and send the service SIGHUP',
+  403: 'the service key has no scope tokens:read',
+}
 /** Those of the service: 43 characters. */
 const tokenShape = /^[\w-]{43}$/
 
-type Remembered = { until: number; verification: Promise<Verification> }
+/** Good and bad tokens apart: random ones, which anyone can send, push out no good one. */
+const createMemory = () => ({
+  good: new Map<string, { until: number; verified: Verified }>(),
+  bad: new Map<string, number>(),
+  underWay: new Map<string, Promise<Verification>>(),
+  pausedUntil: Number.NEGATIVE_INFINITY,
+})
+type Memory = ReturnType<typeof createMemory>
+
+const keep = <Value>(kept: Map<string, Value>, token: string, value: Value) => {
+  const [oldest] = kept.keys()
+  if (kept.size >= mostRemembered && oldest !== undefined) kept.delete(oldest)
+  kept.set(token, value)
+}
 
 const refuse = (code: 'unknown_key' | 'unavailable'): Verification => ({ ok: false, code })
 
@@ -39,7 +59,14 @@ const readOptions = (options: ApplicationTokenOptions) => {
 /** Asks the service, because these tokens say nothing by themselves. An answer is remembered for some seconds. */
 export const createApplicationTokens = (options: ApplicationTokenOptions) => {
   const { serviceKey, applications } = readOptions(options)
-  const remembered = new Map<string, Remembered>()
+  const headers = { authorization: `Bearer ${serviceKey}`, 'content-type': 'application/json' }
+  /** What one service has said means nothing to the guard of another. */
+  const memories = new WeakMap<Verifier, Memory>()
+  const memoryOf = (verifier: Verifier) => {
+    const memory = memories.get(verifier) ?? createMemory()
+    memories.set(verifier, memory)
+    return memory
+  }
 
   const userIn = (text: string, publicUrl: string): Verified | undefined => {
     const answer: unknown = JSON.parse(text)
@@ -49,44 +76,48 @@ export const createApplicationTokens = (options: ApplicationTokenOptions) => {
     return isForUs && isAccessClaims(claims) && claims.iss === publicUrl ? verifiedOf(claims) : undefined
   }
 
-  const ask = async (token: string, { service }: Verifier): Promise<Verification> => {
-    const { serviceUrl, publicUrl, fetch, onProblem } = service
+  const ask = async (token: string, { service }: Verifier, memory: Memory): Promise<Verification> => {
+    const { serviceUrl, publicUrl, fetch, now, onProblem } = service
+    const pauseFor = (milliseconds: number, problem: string) => {
+      memory.pausedUntil = now() + milliseconds
+      onProblem(`tokens of applications cannot be checked: ${problem}`)
+    }
     try {
-      const headers = { authorization: `Bearer ${serviceKey}`, 'content-type': 'application/json' }
       const send = createBoundedFetch(fetch, limits)
       const body = JSON.stringify({ token })
       const { status, text } = await send(`${serviceUrl}/api/service/token`, headers, undefined, body)
       if (status === 200) return userIn(text, publicUrl) ?? refuse('unknown_key')
-      onProblem(`tokens of applications cannot be checked: the service answered with ${status}`)
+      const wrongKey = wrongKeyStatuses[status]
+      pauseFor(wrongKey ? pauses.wrongKey : 0, wrongKey ?? `the service answered with ${status}`)
     } catch (error) {
-      onProblem(`tokens of applications cannot be checked: ${reasonOf(error)}`)
+      pauseFor(pauses.noAnswer, reasonOf(error))
     }
     return refuse('unavailable')
   }
 
-  const remember = (token: string, verifier: Verifier) => {
-    const verification = ask(token, verifier)
-    const [oldest] = remembered.keys()
-    if (remembered.size >= mostRemembered && oldest !== undefined) remembered.delete(oldest)
-    remembered.set(token, { until: verifier.service.now() + rememberedFor, verification })
-    // What cannot be known now is asked again by the next request.
-    void verification.then((answer) => !answer.ok && answer.code === 'unavailable' && remembered.delete(token))
-    return verification
+  const askAndRemember = async (token: string, verifier: Verifier, memory: Memory) => {
+    const answer = await ask(token, verifier, memory)
+    const until = verifier.service.now() + rememberedFor
+    if (answer.ok) keep(memory.good, token, { until, verified: answer })
+    else if (answer.code === 'unknown_key') keep(memory.bad, token, until)
+    memory.underWay.delete(token)
+    return answer
   }
 
   return async (token: string, verifier: Verifier): Promise<Verification> => {
     if (!tokenShape.test(token)) return refuse('unknown_key')
+    const memory = memoryOf(verifier)
     const now = verifier.service.now()
-    const known = remembered.get(token)
-    if (!known || now >= known.until) {
-      remembered.delete(token)
-      return remember(token, verifier)
-    }
-    const answer = await known.verification
-    if (!answer.ok) return answer
-    const isOld = answer.expiresAt.getTime() <= now || verifier.hasEnded(answer)
-    if (!isOld) return answer
-    remembered.delete(token)
-    return remember(token, verifier)
+    const good = memory.good.get(token)
+    const isGood = good && now < Math.min(good.until, good.verified.expiresAt.getTime())
+    if (isGood && !verifier.hasEnded(good.verified)) return good.verified
+    memory.good.delete(token)
+    if (now < (memory.bad.get(token) ?? 0)) return refuse('unknown_key')
+    const asked = memory.underWay.get(token)
+    if (asked) return asked
+    if (memory.underWay.size >= mostUnderWay || now < memory.pausedUntil) return refuse('unavailable')
+    const asking = askAndRemember(token, verifier, memory)
+    memory.underWay.set(token, asking)
+    return asking
   }
 }

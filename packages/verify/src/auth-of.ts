@@ -1,20 +1,21 @@
 import type { Verified } from './claims.js'
+import type { Passed } from './guard.js'
 
-type Seen = { auth: Verified | undefined; by: object }
+type Seen = { auth: Verified | undefined; by: object; isByBearer: boolean }
 
 /** By the object of the framework that stands for the request. */
 const seen = new WeakMap<object, Seen>()
 
-export const setAuth = (request: object, verifier: object, auth: Verified | undefined) =>
-  void seen.set(request, { auth, by: verifier })
+export const setAuth = (request: object, verifier: object, { auth, isByBearer }: Passed) =>
+  void seen.set(request, { auth, by: verifier, isByBearer })
 
 /**
  * For a second guard on the same request: tokens that the first one has renewed are not renewed again. What the guard of another
- * verifier has found does not count.
+ * verifier has found does not count, and neither does a bearer token, which the second one may not take.
  */
 export const earlierAuth = (request: object, verifier: object) => {
   const found = seen.get(request)
-  return found?.by === verifier ? found.auth : undefined
+  return found?.by === verifier && !found.isByBearer ? found.auth : undefined
 }
 
 /** The user of a request that a guard has let through, or undefined if it has none and the guard is `optional`. */

@@ -7,13 +7,15 @@ import type { Verification, Verifier } from './verifier.js'
 export type { ApplicationTokenOptions } from './application-tokens.js'
 export type { BearerCheck } from './guard.js'
 
-/** RFC 6750, 2.1. Of two headers, which a framework joins with a comma, neither counts. */
+/** RFC 6750, 2.1. Of two headers Node keeps the first. Where they are joined with a comma, neither counts. */
 const shape = /^Bearer +([\w.~+/-]+=*)$/i
+/** Also with odd spaces: what could be read as a bearer token must not be left to the cookie. */
+const isMeantAsBearer = /(?:^|,)[^\w]*Bearer\b/i
 
 /** A header of another scheme, such as Basic, is not for us. */
 const tokenIn = (request: Incoming) => {
   const header = headerOf(request, 'authorization')
-  if (header === undefined || !/^Bearer(?: |$)/i.test(header)) return undefined
+  if (header === undefined || !isMeantAsBearer.test(header)) return undefined
   return shape.exec(header)?.[1] ?? ''
 }
 

@@ -15,7 +15,7 @@ export const expressGuard = (verifier: Verifier, options: GuardOptions = {}) => 
     const { method = 'GET', url = '/', originalUrl: path = url, headers, ip: address } = request
     guard({ method, path, headers, address, known: earlierAuth(request, verifier) }).then((decision) => {
       if ('answer' in decision) return sendAnswer(response, decision.answer)
-      setAuth(request, verifier, decision.passed.auth)
+      setAuth(request, verifier, decision.passed)
       carryCookies(response, decision.passed.setCookies)
       return next()
     }, next)

@@ -33,7 +33,7 @@ export const fastifyGuard = (verifier: Verifier, options: GuardOptions = {}) => 
       reply.send(body)
       return reply
     }
-    setAuth(request, verifier, decision.passed.auth)
+    setAuth(request, verifier, decision.passed)
     carryCookies(reply.raw, decision.passed.setCookies)
     return undefined
   }

@@ -30,12 +30,14 @@ export type Incoming = AnyRequest & {
   readonly method: string
   readonly path: string
   readonly address?: string | undefined
-  /** The user, if another guard has let this request through before. */
+  /** The user, if another guard has let this request through before by its cookies. */
   readonly known?: Verified | undefined
 }
 
-type Passed = {
+export type Passed = {
   readonly auth: Verified | undefined
+  /** By a bearer token. The next guard of the request may take others, or none: it looks itself. */
+  readonly isByBearer: boolean
   /** Renewed tokens. They must be sent with the answer, and no cache may keep it. */
   readonly setCookies: readonly string[]
 }
@@ -92,6 +94,8 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
   refuseUnknown(options, optionNames, 'a guard')
   const { optional = false, bearer } = options
   if (typeof optional !== 'boolean') throw new TypeError('optional: must be true or false')
+  if (bearer !== undefined && typeof bearer !== 'function')
+    throw new TypeError('bearer: must be made by a function of @latchkey/verify/bearer')
   const { publicUrl, now, onProblem } = verifier.service
   const addresses = createReturningAddresses(publicUrl, options.appUrl)
   const conditions = conditionsOf(options)
@@ -129,7 +133,7 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
   }
 
   return async (request: Incoming): Promise<Decision> => {
-    const sent = request.known ? undefined : await bearer?.(request, verifier)
+    const sent = await bearer?.(request, verifier)
     if (sent && 'answer' in sent) return sent
     const { outcome, auth, setCookies }: Identified = sent
       ? { outcome: 'known', auth: sent, setCookies: [] }
@@ -139,6 +143,6 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
     if (outcome === 'signed_out' && !optional) return answered(signedOut(request))
     const missing = auth && conditions.missing(auth, now())
     if (missing) return answered(notEnough(request, missing, sent !== undefined || !isNavigation(request)))
-    return { passed: { auth, setCookies } }
+    return { passed: { auth, setCookies, isByBearer: sent !== undefined } }
   }
 }

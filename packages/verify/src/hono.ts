@@ -18,8 +18,8 @@ export const honoGuard = (verifier: Verifier, options: GuardOptions = {}) => {
     const { pathname, search } = new URL(url)
     const decision = await guard({ method, path: pathname + search, headers, known: earlierAuth(context, verifier) })
     if ('answer' in decision) return responseOf(decision.answer)
-    const { auth, setCookies } = decision.passed
-    setAuth(context, verifier, auth)
+    const { setCookies } = decision.passed
+    setAuth(context, verifier, decision.passed)
     await next()
     // After the handler, so that it cannot replace them.
     if (setCookies.length > 0) context.header('cache-control', 'private, no-store')

@@ -31,7 +31,7 @@ export const koaGuard = (verifier: Verifier, options: GuardOptions = {}) => {
       if (setCookies.length > 0) context.set('set-cookie', [...setCookies])
       return
     }
-    setAuth(context, verifier, decision.passed.auth)
+    setAuth(context, verifier, decision.passed)
     carryCookies(context.res, decision.passed.setCookies)
     await next()
   }

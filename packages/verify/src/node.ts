@@ -30,7 +30,7 @@ export const nodeGuard = (verifier: Verifier, options: GuardOptions = {}) => {
       sendAnswer(response, decision.answer)
       return { goOn: false }
     }
-    setAuth(request, verifier, decision.passed.auth)
+    setAuth(request, verifier, decision.passed)
     carryCookies(response, decision.passed.setCookies)
     return { goOn: true, auth: decision.passed.auth }
   }

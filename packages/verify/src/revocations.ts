@@ -11,8 +11,9 @@ const pageSize = 10_000
 
 const firstDelay = 500
 const longestDelay = 10_000
-/** Wrong keys count as failed sign-ins of this network: asking often would lock it out. */
-const delayAfterRefusal = 60_000
+const longestAsked = 60_000
+/** Wrong keys count as failed sign-ins of this network: asking often would lock its users out. */
+const delays: Readonly<Record<number, number>> = { 401: 10 * 60_000, 403: 60_000 }
 
 export type RevocationState = {
   /** Whether the whole list was read once. */
@@ -50,9 +51,8 @@ class Refusal extends Error {
   readonly isLasting: boolean
   constructor(status: number, retryAfter: string | null) {
     super(reasons[status] ?? `The service answered with ${status}`)
-    const asked = Math.min(Number(retryAfter ?? 0) * 1000 || 0, delayAfterRefusal)
     this.isLasting = status in reasons
-    this.delay = this.isLasting ? delayAfterRefusal : asked
+    this.delay = delays[status] ?? Math.min(Number(retryAfter ?? 0) * 1000 || 0, longestAsked)
   }
 }
 
@@ -65,9 +65,13 @@ const delayAfter = (error: unknown, failures: number) => {
 /** Ends early when the signal is given. A waiting timer must not keep a program alive. */
 const sleep = (milliseconds: number, signal: AbortSignal) =>
   new Promise<void>((resolve) => {
-    const timer: unknown = setTimeout(resolve, milliseconds)
+    const end = () => {
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer: unknown = setTimeout(end, milliseconds)
     if (isObject(timer) && typeof timer.unref === 'function') timer.unref()
-    signal.addEventListener('abort', () => resolve(), { once: true })
+    signal.addEventListener('abort', end)
   })
 
 type Options = {

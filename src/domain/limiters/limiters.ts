@@ -179,7 +179,19 @@ export const limiters = {
     counts: ['key'],
     limit: { maximum: 600, window: 1 * minutes },
     isEvent: false,
-    about: 'requests with a service key, by key',
+    about: 'requests with a service key, by key, but for those of the next two',
+  },
+  service_revocations: {
+    counts: ['key'],
+    limit: { maximum: 600, window: 1 * minutes },
+    isEvent: false,
+    about: 'reads of the list of ended sessions, by key: nothing else that a program asks delays it',
+  },
+  service_tokens: {
+    counts: ['key'],
+    limit: { maximum: 60_000, window: 1 * minutes },
+    isEvent: false,
+    about: 'checks of the tokens of applications, by key. Anyone can make a program ask, by sending it random tokens',
   },
   application: {
     counts: ['application'],

@@ -355,10 +355,14 @@ export const purgeAfter = (sql: Sql, cursor: string, live: LiveAt, limit: number
     [cursor, momentsOf(live), limit],
   )
 
-/** Tokens from before are refused. No one is signed out: the newest refresh token still gets a successor. */
+/**
+ * Tokens from before are refused. No one is signed out: the newest refresh token still gets a successor. The session of a device has
+ * no successors, so each change counts there.
+ */
 export const updateGroups = (sql: Sql, userId: string, live: LiveAt) =>
   sql.query<{ id: string; oldest_generation: number }>(
-    `update refresh_token_records as r set groups = u.groups, oldest_generation = r.generation + 1
+    `update refresh_token_records as r set groups = u.groups,
+       oldest_generation = case when r.application_id is null then r.generation else r.oldest_generation end + 1
      from users as u where r.user_id = $1 and u.id = r.user_id and ${liveSession('$2')}
      returning r.id, r.oldest_generation`,
     [userId, momentsOf(live)],

@@ -38,4 +38,10 @@ export const routeLimitersFor = ({ login, general, sensitive }: RouteLimits) =>
       code: 'too_many_requests',
     },
     service: { name: 'service', limit: limiters.service.limit, code: 'too_many_requests' },
+    service_revocations: {
+      name: 'service_revocations',
+      limit: limiters.service_revocations.limit,
+      code: 'too_many_requests',
+    },
+    service_tokens: { name: 'service_tokens', limit: limiters.service_tokens.limit, code: 'too_many_requests' },
   }) as const satisfies Readonly<Record<string, Limiter>>

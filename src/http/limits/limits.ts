@@ -40,6 +40,7 @@ export const createLimits = (deps: Dependencies) => {
 
   /** Each signed-in caller has its own count, so that an office behind one address does not lock itself out. */
   const callersSession: Subject = (request) => sessionSubject(callers.of(request).sessionId)
+  const serviceKey: Subject = (request) => `key:${request.serviceKey?.id}`
   const callersUser: Subject = (request) => userSubject(callers.of(request).userId)
   const anySessionOrNetwork: Subject = (request) => sessionOrClientNetwork(callers, request)
   const callerOrNetwork: Subject = (request) =>
@@ -62,8 +63,12 @@ export const createLimits = (deps: Dependencies) => {
     /** Separate from the general limit and from each other: a session can always be refreshed, and always be ended. */
     session: hook(limiters.session, anySessionOrNetwork),
     logout: hook(limiters.logout, anySessionOrNetwork),
-    /** For other programs: each key has its own count. */
-    service: hook(limiters.service, (request) => `key:${request.serviceKey?.id}`),
+    /** For other programs: each key has its own counts. */
+    ofPrograms: {
+      service: hook(limiters.service, serviceKey),
+      service_revocations: hook(limiters.service_revocations, serviceKey),
+      service_tokens: hook(limiters.service_tokens, serviceKey),
+    },
     beforeSignIn: hooksOfWays({ login: passwordGuesses.beforeName, general: byNetwork, confirm }),
   }
 }
