@@ -15,7 +15,7 @@ const narrow = { viewport: { width: 390, height: 844 } }
 beforeAll(async () => {
   file = await profileFieldsFile()
   const terms = { TERMS_URL: '/terms', TERMS_VERSION: '1', PRIVACY_URL: 'https://example.com/privacy' }
-  const settings = { PROFILE_FIELDS_FILE: file.path, ...terms }
+  const settings = { PROFILE_FIELDS_FILE: file.path, USERNAMES: 'from_email', ...terms }
   ;[latchkey, browser] = await Promise.all([startLatchkey({ settings }), openChromium()])
 })
 afterAll(async () => {
@@ -23,12 +23,13 @@ afterAll(async () => {
   await file.remove()
 })
 
-it('are asked for by the registration, with the terms', async () => {
+it('are asked for by the registration, with the terms, and without a username if it is made from the address', async () => {
   const { page } = await visit(browser, latchkey, narrow)
   await page.goto('/register')
-  await fillIn(page, { Username: 'ada', Email: 'ada@example.com', 'Choose a password': goodPassword })
+  await fillIn(page, { Email: 'ada@example.com', 'Choose a password': goodPassword })
   await press(page, 'Create account')
   await page.getByText('Please fill in this field.').first().waitFor()
+  expect(await page.getByLabel('Username').count()).toBe(0)
   expect(await faultsOf(page)).toEqual([])
   expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
   await page.getByLabel('Department').selectOption('sales')
