@@ -183,8 +183,20 @@ describe('the looks and words of an operator', () => {
     await page.goto('/dev/mailbox')
     await page.locator('.mail').first().click()
     await page.frameLocator('iframe').getByRole('link', { name: 'Yes, it is me' }).waitFor()
+    // The frame is as high as the mail.
+    const mail = page.frameLocator('iframe').locator('html')
+    expect(await mail.evaluate(({ scrollHeight }) => scrollHeight <= innerHeight)).toBe(true)
     await keepPicture(page, 'own-looks-mail-dark')
     expect(await faultsOf(page, colorRules)).toEqual([])
+    for (const [example, heading] of [
+      ['consent/en', 'Continue to Wiki?'],
+      ['device/en#WDJB-MJHT', 'Let Wiki sign in?'],
+      ['end-session/en', 'Sign out?'],
+      ['mail-sign-in-code/en', 'Check your email'],
+    ]) {
+      await page.goto(`/dev/preview/pages/${example}`)
+      await page.getByRole('heading', { name: heading, exact: true }).waitFor()
+    }
     await context.close()
     await theirs.stop()
   })

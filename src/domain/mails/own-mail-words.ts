@@ -51,6 +51,7 @@ const sentences = {
 } as const satisfies Partial<Record<keyof MailWords, readonly string[]>>
 const sentenceNames = Object.keys(sentences) as (keyof typeof sentences)[]
 type Write = (...values: readonly string[]) => string
+const writerOf = (words: MailWords, name: keyof typeof sentences): Write => words[name]
 
 const textsIn = (words: MailWords): Record<string, string> => ({
   ...Object.fromEntries(lettersOf(words)),
@@ -60,7 +61,7 @@ const textsIn = (words: MailWords): Record<string, string> => ({
   ),
   ...Object.fromEntries(Object.entries(words.links).map(([name, label]) => [`links.${name}`, label])),
   ...Object.fromEntries(
-    sentenceNames.map((name) => [name, (words[name] as Write)(...sentences[name].map((value) => `{${value}}`))]),
+    sentenceNames.map((name) => [name, writerOf(words, name)(...sentences[name].map((value) => `{${value}}`))]),
   ),
   help: words.help,
 })
@@ -101,7 +102,7 @@ const withTexts = (words: MailWords, own: Readonly<Record<string, string>>): Mai
   const ownSentences = sentenceNames.map((name) => {
     const write: Write = (...given) => {
       const values = Object.fromEntries(sentences[name].map((value, at) => [value, given[at]]))
-      return written(name, values, (words[name] as Write)(...given))
+      return written(name, values, writerOf(words, name)(...given))
     }
     return [name, write]
   })
