@@ -65,7 +65,7 @@ export const createClient = (options: ClientOptions = {}): Client => {
     ...calls,
     onChange: presence.onChange,
     fetch: createRenewingFetch(send, renewal),
-    signInUrl: (returnTo = baseUrl ? location.href : location.pathname + location.search + location.hash) =>
+    signInUrl: (returnTo = baseUrl ? location.href : location.href.slice(location.origin.length)) =>
       `${baseUrl}/login?returnTo=${encodeURIComponent(returnTo)}`,
   }
 }

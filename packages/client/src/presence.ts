@@ -30,8 +30,7 @@ export const createPresence = (ask: () => unknown) => {
   let lastAsked = 0
 
   // Servers have no tabs, and there an open channel would keep the process running.
-  const channel =
-    'document' in globalThis && 'BroadcastChannel' in globalThis ? new BroadcastChannel('latchkey') : undefined
+  const channel = globalThis.document && globalThis.BroadcastChannel ? new BroadcastChannel('latchkey') : undefined
 
   const announce = (user: User | null, by: Change['by']) => {
     const before = known

@@ -3,8 +3,6 @@ import { type Answer, answerOf } from './answers.js'
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 
-const timeout = 20_000
-
 /** Requests to the service, with its cookies. Paths are below `/api/auth/`. */
 export const createRequests = (baseUrl: string, fetch: Fetch) => {
   const csrfTokens: Record<string, string | undefined> = {}
@@ -17,7 +15,7 @@ export const createRequests = (baseUrl: string, fetch: Fetch) => {
         headers: { ...(body && { 'content-type': 'application/json' }), ...(token && { 'x-csrf-token': token }) },
         // Undefined, if there is none.
         body: JSON.stringify(body),
-        signal: AbortSignal.timeout(timeout),
+        signal: AbortSignal.timeout(20_000),
       }),
     )
 
