@@ -1,24 +1,32 @@
+import { createAppReplacements } from '../domain/factors/app-replacements.js'
 import { createCodeLimit } from '../domain/factors/code-limit.js'
 import { createFactors } from '../domain/factors/factors.js'
+import { createPendingSecrets } from '../domain/factors/pending-secrets.js'
 import { createProveCode } from '../domain/factors/prove-code.js'
 import { createRecoveryCodes } from '../domain/factors/recovery-codes.js'
 import { createTotpSecrets } from '../domain/factors/totp-secrets.js'
+import type { Undos } from '../domain/undos/undos.js'
 import type { Metrics } from '../platform/metrics/metrics.js'
 
-type Dependencies = Parameters<typeof createTotpSecrets>[0] &
+type Dependencies = Parameters<typeof createPendingSecrets>[0] &
   Parameters<typeof createCodeLimit>[0] &
   Omit<Parameters<typeof createProveCode>[0], 'totpSecrets' | 'recoveryCodes' | 'codeLimit' | 'onProof'> & {
     metrics: Metrics | undefined
+    undos: Undos
   }
 
 /** Authenticator apps and recovery codes: their secrets, how a code is proven, and how many wrong ones are accepted. */
-export const createFactorsNoun = (deps: Dependencies) => {
-  const { database, metrics } = deps
-  const totpSecrets = createTotpSecrets(deps)
+export const createFactorNouns = (deps: Dependencies) => {
+  const { database, metrics, undos } = deps
+  const pendingSecrets = createPendingSecrets(deps)
+  const totpSecrets = createTotpSecrets({ ...deps, pendingSecrets })
   const recoveryCodes = createRecoveryCodes(deps)
   const codeLimit = createCodeLimit(deps)
   const onProof: Parameters<typeof createProveCode>[0]['onProof'] = (method, outcome) =>
     metrics?.countSecondFactor(method, outcome)
   const proveCode = createProveCode({ ...deps, totpSecrets, recoveryCodes, codeLimit, onProof })
-  return createFactors({ database, totpSecrets, recoveryCodes, codeLimit, proveCode })
+  return {
+    factors: createFactors({ database, totpSecrets, recoveryCodes, codeLimit, undos, proveCode }),
+    appReplacements: createAppReplacements({ ...deps, pendingSecrets, codeLimit }),
+  }
 }

@@ -25,6 +25,8 @@ import { devMailboxRoutes } from '../flows/dev-mailbox/dev-mailbox.routes.js'
 import { eventsRoutes } from '../flows/events/events.routes.js'
 import { createExportAccount } from '../flows/export-account/export-account.js'
 import { exportAccountRoutes } from '../flows/export-account/export-account.routes.js'
+import { createAppReplacement } from '../flows/factors/app-replacement.js'
+import { appReplacementRoutes } from '../flows/factors/app-replacement.routes.js'
 import { createOwnFactors, createTotpEnrolment } from '../flows/factors/factors.js'
 import { factorsRoutes } from '../flows/factors/factors.routes.js'
 import { createEnrolmentPasskeys, createOwnPasskeys } from '../flows/factors/passkeys.js'
@@ -137,6 +139,7 @@ const registerFactorFlows = (server: Server, dependencies: Dependencies) => {
   enrolmentCodeRoutes(server, dependencies)
   const totpEnrolment = createTotpEnrolment(dependencies)
   factorsRoutes(server, { ...dependencies, ownFactors: createOwnFactors(dependencies), totpEnrolment })
+  appReplacementRoutes(server, { ...dependencies, appReplacement: createAppReplacement(dependencies) })
   passkeysRoutes(server, {
     ...dependencies,
     ownPasskeys: createOwnPasskeys(dependencies),

@@ -52,7 +52,7 @@ import type { Cache } from '../platform/cache/cache.js'
 import type { Database } from '../platform/database/database.js'
 import type { Metrics, RefreshOutcome } from '../platform/metrics/metrics.js'
 import { createAccountChangesNoun } from './account-changes.js'
-import { createFactorsNoun } from './factors.js'
+import { createFactorNouns } from './factors.js'
 import { createSignInsNouns } from './sign-ins.js'
 
 type Dependencies = {
@@ -99,7 +99,7 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
   const onRotation = (outcome: RefreshOutcome) => metrics?.countRefresh(outcome)
   const endStolen = createEndStolen({ ...deps, accountChanges, onRotation })
   const rotate = createRotations({ ...deps, endStolen, onRotation })
-  const factors = createFactorsNoun({ ...deps, accountChanges, productName })
+  const { factors, appReplacements } = createFactorNouns({ ...deps, accountChanges, productName })
   const { origin, hostname } = new URL(config.publicUrl)
   const relyingParty = { id: hostname, origin, name: productName }
   const passkeys = createPasskeys({ ...deps, relyingParty })
@@ -117,11 +117,12 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
   const operatorChanges = { ...createOperatorChanges(operatorParts), ...createLockDown(operatorParts) }
   const groupChanges = createGroupChanges({ ...deps, accountChanges })
   const unfinishedSignIns = createUnfinishedSignIns({ ...deps, accountChanges, challenges })
-  const clear = createAccountClearing({ ...deps, factors, passkeys })
+  const clear = createAccountClearing({ ...deps, factors, appReplacements, passkeys })
   const takingBack = { ...deps, accountChanges, passkeys, clear, restoredMail: createRestoredMail(deps) }
   const proofs = createProofs({ database, users, factors, passkeys })
   return {
     ...nouns,
+    appReplacements,
     passkeyCeremonies,
     rotate,
     endStolen,

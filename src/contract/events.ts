@@ -31,6 +31,7 @@ export const accountEventKinds = [
   'second_factor_asked',
   'second_factor_failed',
   'totp_added',
+  'totp_replaced',
   'totp_removed',
   'recovery_code_used',
   'recovery_codes_renewed',

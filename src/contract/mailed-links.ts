@@ -58,7 +58,7 @@ export type WaitingEmail = Static<typeof WaitingEmail>
 /** A link in a mail about a change of the account. */
 export const UndoState = Type.Object(
   {
-    kind: OneOf(['totp', 'passkey', 'provider', 'username', 'language', 'password', 'email'], {
+    kind: OneOf(['totp', 'totp_replaced', 'passkey', 'provider', 'username', 'language', 'password', 'email'], {
       description: 'What the mail with the link was about',
     }),
     username: Type.String({ description: 'The present one' }),
@@ -70,6 +70,7 @@ export const UndoState = Type.Object(
       email: Nullable(Type.String({ description: 'The address that is put back, if the account has another one now' })),
       username: Nullable(Type.String({ description: 'The username that is put back, if it was changed' })),
       language: Nullable(LanguageCode),
+      totp: Type.Boolean({ description: 'The authenticator app from before it was replaced works again' }),
     }),
     removes: Type.Object(
       {

@@ -129,7 +129,11 @@ export const refusals = {
     error: 'Last factor',
     message: 'A second factor is required here. Add another one before you remove this one.',
   },
-  totp_is_on: { status: 409, error: 'Already on', message: 'Two-step sign-in is on. Switch it off first.' },
+  totp_is_on: {
+    status: 409,
+    error: 'Already on',
+    message: 'Two-step sign-in is on. Replace the app, or switch it off first.',
+  },
   totp_is_off: { status: 409, error: 'Not on', message: 'Two-step sign-in is off' },
   no_totp_begun: {
     status: 409,

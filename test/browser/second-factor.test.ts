@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers'
 import type { Browser, Page } from 'playwright-core'
 import decodeQR from 'qr/decode.js'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { createAuthenticator } from '../support/authenticator.js'
+import { addAuthenticator, createAuthenticator } from '../support/authenticator.js'
 import { faultsOf } from '../support/axe.js'
 import {
   fillIn,
@@ -167,6 +167,32 @@ it('switches two-step sign-in on, and signs in with a code and with a recovery c
   await press(page, 'Yes, switch off')
   await page.getByText('Two-step sign-in is off.').waitFor()
   await expect.poll(() => focusedName(page)).toBe('Two-step sign-in')
+  await context.close()
+})
+
+it('sets the app up again after a sign-in with a recovery code', async () => {
+  const { recoveryCodes } = await addAuthenticator(await latchkey.signedUp('vera'), latchkey)
+  const { page, context } = await visit(browser, latchkey)
+  await page.goto('/login')
+  await signIn(page, 'vera')
+  await page.getByRole('button', { name: 'Use a recovery code' }).click()
+  await fillIn(page, { 'Recovery code': recoveryCodes[0] ?? '' })
+  await press(page, 'Continue')
+  const used = page.locator('.used-recovery-code')
+  await used.getByRole('button', { name: 'Set up the app again' }).click()
+  await page.getByText('The one that you have works until you confirm the new one.').waitFor()
+  expect(await focusedName(page)).toBe('Set up the app again')
+  await keepPicture(page, 'two-step-replaced')
+  await press(page, 'Cancel')
+  await expect.poll(() => focusedName(page)).toBe('Two-step sign-in')
+  await page.locator('#two-step').getByRole('button', { name: 'Set up the app again' }).click()
+  const app = createAuthenticator((await page.locator('code.secret').innerText()).replaceAll(/\s/g, ''), latchkey)
+  await fillIn(page, { 'Code from the app': app.code() })
+  await press(page, 'Confirm')
+  await page.getByText('The app is set up. Codes of the one before do not work any more.').waitFor()
+  await page.getByText(/^On since .+ · 9 recovery codes left$/).waitFor()
+  await expect.poll(() => focusedName(page)).toBe('Two-step sign-in')
+  expect(await used.count()).toBe(0)
   await context.close()
 })
 

@@ -117,7 +117,11 @@ describe('a change of an account', () => {
     )
     expect(events.map((event) => event.kind)).toEqual(row.event === null ? [] : [row.event])
 
-    const undos = await sql.query<{ kind: string }>('select kind from undos where user_id = $1 and email = $2', ofUser)
+    const undos = await sql.query<{ kind: string }>(
+      `select kind || case when former_secret is null then '' else '_replaced' end as kind
+       from undos where user_id = $1 and email = $2`,
+      ofUser,
+    )
     expect(undos.map((undo) => undo.kind)).toEqual(row.undo === null ? [] : [row.undo])
 
     const sessions = await sql.query<{ id: string; generation: number }>(

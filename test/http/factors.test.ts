@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp } from '../../src/app.js'
-import { minutes, seconds } from '../../src/lib/durations.js'
-import { addAuthenticator, createAuthenticator } from '../support/authenticator.js'
+import { days, minutes, seconds } from '../../src/lib/durations.js'
+import { addAuthenticator, createAuthenticator, replaceAuthenticator } from '../support/authenticator.js'
 import { createBrowser } from '../support/client.js'
+import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { secretOf } from '../support/site/instance.js'
 import { overtaken } from '../support/waits-for-lock.js'
@@ -55,6 +56,87 @@ describe('the owner of an account with two-step sign-in', () => {
     )
   })
 
+  it('sets up another app in one step: the one before works until then, and the recovery codes afterwards too', async () => {
+    const { tab, app } = await enrolled('moving')
+    const signIn = async (code: string | undefined) => (await (await challenged('moving')).post(path, { code })).status
+    const begin = async (by = tab) => {
+      const { body } = await by.act('/api/auth/totp/new')
+      expect(body.qr).toMatch(/^<svg .*<\/svg>$/s)
+      return createAuthenticator(String(body.secret), latchkey)
+    }
+    const confirm = (code: string) => tab.act('/api/auth/totp/new/confirm', { code })
+    const abandoned = await begin()
+    const other = await challenged('moving')
+    expect((await other.post(path, { code: app.code() })).status).toBe(200)
+    // The newest one counts, and belongs to the session that began it.
+    const ofOther = await begin(other)
+    for (const { code } of [abandoned, ofOther]) expect((await confirm(code())).body.code).toBe('no_totp_begun')
+    const next = await begin()
+    await latchkey.advance(30 * seconds)
+    expect((await confirm(app.code())).body.code).toBe('wrong_second_factor')
+    expect(await signIn(app.code())).toBe(200)
+    const waiting = await challenged('moving')
+    const code = next.code()
+    const tries = await Promise.all([confirm(code), confirm(code)])
+    expect(tries.map(({ body }) => body.code ?? 'done').toSorted()).toEqual(['done', 'no_totp_begun'])
+
+    expect([(await other.get('/api/auth/me')).status, (await waiting.get(path)).status]).toEqual([401, 401])
+    expect((await tab.get('/api/auth/me')).status).toBe(200)
+    await latchkey.advance(30 * seconds)
+    for (const used of [code, app.code(), abandoned.code()]) expect(await signIn(used)).toBe(401)
+    expect([await signIn(next.code()), await signIn(app.recoveryCodes[0])]).toEqual([200, 200])
+    await latchkey.mailTo('moving@example.com', /New authenticator app/)
+    const { body } = await tab.get('/api/auth/events')
+    expect((body.events as { kind: string }[]).map(({ kind }) => kind)).toContain('totp_replaced')
+
+    // A secret from before is kept for the undo link, as long as two-step sign-in is on.
+    const formerSecrets = () =>
+      latchkey.sql.query(
+        `select 1 from undos join users as u on u.id = user_id where u.username = 'moving' and former_secret is not null`,
+      )
+    expect(await formerSecrets()).toHaveLength(1)
+    expect((await tab.remove('/api/auth/totp')).status).toBe(204)
+    expect(await formerSecrets()).toEqual([])
+    expect((await tab.act('/api/auth/totp/new')).body.code).toBe('totp_is_off')
+    expect((await confirm(next.code())).body.code).toBe('totp_is_off')
+  })
+
+  it('takes the account back with the app from before, instead of those that replaced it: it keeps its factor', async () => {
+    const { tab, app: ofOwner } = await enrolled('mia')
+    const changes = createEmailChanges(latchkey)
+    await latchkey.advance(7 * days + minutes)
+    await login('mia', tab)
+    await tab.post(path, { code: ofOwner.code() })
+    const stolen = [await replaceAuthenticator(tab, latchkey), await replaceAuthenticator(tab, latchkey)]
+    const codes = (await tab.act('/api/auth/recovery-codes')).body.recoveryCodes as string[]
+    // The newest mail, about the second of them.
+    const token = await changes.undoToken('mia@example.com', /New authenticator app/)
+    expect((await latchkey.browser().post('/api/auth/undo/check', { token })).body).toMatchObject({
+      kind: 'totp_replaced',
+      changesBack: { totp: true },
+      removes: { totp: false, recoveryCodes: true },
+      keeps: { totp: true },
+    })
+    expect((await changes.undoFactor(token)).status).toBe(204)
+
+    expect((await tab.get('/api/auth/me')).status).toBe(401)
+    const reset = { token: await changes.resetToken('mia@example.com'), password: 'amber-Meadow-27-kettle' }
+    expect((await latchkey.browser().post('/api/auth/reset-password/confirm', reset)).status).toBe(204)
+    await latchkey.advance(30 * seconds)
+    const signIn = async (code: string | undefined) => {
+      const browser = latchkey.browser()
+      await browser.post('/login', { username: 'mia', password: reset.password })
+      return (await browser.post(path, { code })).status
+    }
+    for (const code of [codes[0], ...stolen.map((app) => app.code())]) expect(await signIn(code)).toBe(401)
+    expect(await signIn(ofOwner.code())).toBe(200)
+    const undone = await latchkey.sql.query(
+      `select e.reason, (select count(*) from undos where user_id = u.id) as undos
+       from events as e join users as u on u.id = e.user_id where u.username = 'mia' and kind = 'factor_undone'`,
+    )
+    expect(undone).toEqual([{ reason: 'totp recovery_codes', undos: 0 }])
+  })
+
   it('changes nothing that cannot be recorded', async () => {
     const { tab, app } = await enrolled('recorded')
     const kinds = `('totp_removed', 'recovery_codes_renewed')`
@@ -98,6 +180,8 @@ describe('the owner of an account with two-step sign-in', () => {
     const { tab, app } = await enrolled('again')
     await latchkey.advance(10 * minutes + 2 * seconds)
     const refused = await tab.remove('/api/auth/totp')
+    for (const step of ['new', 'new/confirm'])
+      expect((await tab.act(`/api/auth/totp/${step}`, { code: app.code() })).body).toEqual(refused.body)
     expect([refused.status, refused.body.methods]).toEqual([403, ['totp', 'recovery_code']])
     const failedSignIn = () => latchkey.browser().post('/login', { username: 'nobody', password: 'x' })
     const triesLeft = async () => Number((await failedSignIn()).headers.get('ratelimit-remaining'))
@@ -119,10 +203,12 @@ describe('the owner of an account with two-step sign-in', () => {
   })
 
   it('goes on with its codes while the sealing key is changed, and no instance starts without the key', async () => {
-    const { app } = await enrolled('sealed')
+    const { tab } = await enrolled('sealed')
+    const app = await replaceAuthenticator(tab, latchkey)
     const { config, clock } = latchkey
     const [older = '', newer] = [latchkey.app.platform.secrets[0], secretOf('n')]
-    const sealed = () => latchkey.sql.query('select secret from totp_secrets order by user_id')
+    const sealed = () =>
+      latchkey.sql.query(`select secret from totp_secrets union all select former_secret from undos order by secret`)
     const startWith = (...sealingKey: string[]) =>
       startApp({ ...config, port: 0, sealingKey }, { clock, log: latchkey.app.log, onFatal: () => undefined })
     const signInAt = async ({ port }: { port: number }) => {

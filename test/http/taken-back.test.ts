@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
-import { addAuthenticator } from '../support/authenticator.js'
+import { addAuthenticator, replaceAuthenticator } from '../support/authenticator.js'
 import { type Browser, createBrowser } from '../support/client.js'
 import { createMovableClock, createWrongClock } from '../support/clock.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
@@ -24,6 +24,7 @@ import { until } from '../support/until.js'
 const changes = [
   'passkey',
   'passkey',
+  'totp',
   'totp',
   'provider',
   'email',
@@ -128,14 +129,17 @@ const createTheft = async () => {
   const { jar } = owner.copy()
   const passkeys: Passkey[] = []
   const addresses: string[] = []
-  const theft = { password: goodPassword, username: name, isLinked: false }
+  const theft = { password: goodPassword, username: name, isLinked: false, hasApp: false }
   const identity = { id: 1000 + number, login: `thief${number}` }
   const atProvider = () =>
     providers.github.become(identity, [{ email: `${name}@thief.example`, primary: true, verified: true }])
 
   const make: Record<Change, (tab: Browser) => Promise<unknown>> = {
     passkey: async (tab) => passkeys.push((await addPasskey(tab, slow.url)).passkey),
-    totp: (tab) => addAuthenticator(tab, { clock: rightClock }),
+    totp: async (tab) => {
+      await (theft.hasApp ? replaceAuthenticator : addAuthenticator)(tab, { clock: rightClock })
+      theft.hasApp = true
+    },
     provider: async (tab) => {
       atProvider()
       const { body } = await tab.act('/api/auth/providers/provider-b/link', {})
@@ -250,8 +254,10 @@ const play = async (order: readonly Change[], way: number, turn: number) => {
   return ofOwner.length
 }
 
-// A language is like a username.
-const paired = changes.filter((change) => change !== 'language')
+// A language is like a username. The second app replaces the first: it needs another change in between.
+const paired = changes.filter(
+  (change, at) => change !== 'language' && (change !== 'totp' || changes[at - 1] !== 'totp'),
+)
 const allPairs = paired
   .flatMap((first, at) => paired.filter((_, other) => other !== at).map((second) => [first, second] as const))
   .filter((pair, at, all) => all.findIndex((other) => other.join() === pair.join()) === at)

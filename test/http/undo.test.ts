@@ -147,7 +147,7 @@ describe('undoing a changed email', () => {
       username: 'kit',
       email: 'kit@example.com',
       disabled: false,
-      changesBack: { email: 'kit@example.com', username: null, language: null },
+      changesBack: { email: 'kit@example.com', username: null, language: null, totp: false },
       removes: { totp: false, recoveryCodes: false, passkeys: ['before', 'after'], providers: [] },
       keeps: { totp: false, passkeys: ['old'], providers: [], name: null },
     })
@@ -336,7 +336,7 @@ describe('undoing an added factor', () => {
       kind: 'totp',
       username: 'hal',
       email: 'hal@example.com',
-      changesBack: { email: null, username: null, language: null },
+      changesBack: { email: null, username: null, language: null, totp: false },
       removes: { totp: true, recoveryCodes: false, passkeys: [], providers: [] },
     })
     const tries = await Promise.all([1, 2, 3].map(() => changes.undoFactor(undo)))

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { checkSealedValues } from '../../src/commands/doctor/sealed-values.js'
 import { openStores } from '../../src/commands/open-stores.js'
-import { addAuthenticator } from '../support/authenticator.js'
+import { addAuthenticator, replaceAuthenticator } from '../support/authenticator.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { addPasskey, signInWith } from '../support/passkey.js'
 import { latchkey as run } from '../support/terminal.js'
@@ -49,6 +49,10 @@ it('of every user whose TOTP secret or recovery codes cannot be opened, when the
     `update totp_secrets set secret = 'otherkey.' || split_part(secret, '.', 2)
      where user_id = (select id from users where username = 'lost')`,
   )
+  const moved = await latchkey.signedUp('moved')
+  await addAuthenticator(moved, latchkey)
+  await replaceAuthenticator(moved, latchkey)
+  await latchkey.sql.query(`update undos set former_secret = 'otherkey.' || split_part(former_secret, '.', 2)`)
   await latchkey.sql.query(
     `update recovery_codes set sealed = 'otherkey.' || split_part(sealed, '.', 2)
      where user_id = (select id from users where username = 'half-lost')`,
@@ -57,9 +61,9 @@ it('of every user whose TOTP secret or recovery codes cannot be opened, when the
     level: 'error',
     says: expect.stringContaining('`latchkey user factors reset --unreadable --yes`'),
   })
-  expect(await reset('--unreadable')).toMatchObject({ code: 1, err: expect.stringContaining('of 2 users,') })
+  expect(await reset('--unreadable')).toMatchObject({ code: 1, err: expect.stringContaining('of 3 users,') })
   for (const wrong of [[], ['kept', '--unreadable']]) expect((await reset(...wrong)).code).toBe(2)
-  expect(await reset('--unreadable', '--yes')).toMatchObject({ code: 0, out: expect.stringContaining('of 2 users') })
+  expect(await reset('--unreadable', '--yes')).toMatchObject({ code: 0, out: expect.stringContaining('of 3 users') })
   const left = 'select username from users as u join totp_secrets as t on t.user_id = u.id'
   expect(await latchkey.sql.query(left)).toEqual([{ username: 'kept' }])
   expect(await checkSealedValues(latchkey.sql, latchkey.config)).toMatchObject({ level: 'ok' })

@@ -17,6 +17,7 @@ type KindWithDetails = {
 const neededDetails: { [Kind in KindWithDetails]: ChangeDetails<Kind> } = {
   username_changed: { mail: { formerUsername: 'before', reservedFor: 1 }, undo: { former: 'before' } },
   language_changed: { mail: { newLanguage: 'de' }, undo: { former: 'en' } },
+  totp_replaced: { undo: { former: { id: '0190f0a0-0000-7000-8000-000000000000', sealed: 'key.sealed' } } },
   passkey_added: { mail: { passkeyName: 'Key' }, undo: { id: '0190f0a0-0000-7000-8000-000000000000' } },
   passkey_removed: { mail: { passkeyName: 'Key' } },
   provider_linked: { mail: { providerName: 'A' }, undo: { identity }, event: { provider: 'provider_a' } },

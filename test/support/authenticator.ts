@@ -28,3 +28,12 @@ export const addAuthenticator = async (tab: Browser, latchkey: Pick<Latchkey, 'c
     recoveryCodes: confirmed.body.recoveryCodes as string[],
   }
 }
+
+/** Sets up another app, and uses the code of the current step up. */
+export const replaceAuthenticator = async (tab: Browser, latchkey: Pick<Latchkey, 'clock'>) => {
+  const { body } = await tab.act('/api/auth/totp/new')
+  const app = createAuthenticator(String(body.secret), latchkey)
+  const { status, text } = await tab.act('/api/auth/totp/new/confirm', { code: app.code() })
+  if (status !== 204) throw new Error(`The app could not be replaced: ${text}`)
+  return app
+}

@@ -25,6 +25,7 @@ export const eventTopics: Record<keyof Words['admin']['eventList']['topicNames']
     'email_change_undone',
     'factor_undone',
     'totp_added',
+    'totp_replaced',
     'totp_removed',
     'recovery_code_used',
     'recovery_codes_renewed',

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import type { Answer } from '#client/client.js'
 import type { Factors, RecoveryCodes as RecoveryCodesMade, TotpBegun } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
@@ -11,62 +12,73 @@ import { counted, fill } from '../words/format.js'
 import { AskFirst } from './ask-first.js'
 import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
 import { AccountPanel } from './section.js'
+import type { AppReplacement } from './use-app-replacement.js'
 import { returnToApplication, waitingApplication } from './waiting-application.js'
 
-type Props = { factors: Factors; username: string }
+type Props = { factors: Factors; username: string; replacement: AppReplacement }
 type Codes = { codes: string[]; isRenewed?: boolean }
 
-/** Two-step sign-in: on with an app, off, new recovery codes, and how many are left. */
-export const TwoStepPanel = ({ factors, username }: Props) => {
-  const words = useWords('two-step')
+/** What the panel goes through: an app that is being set up, then its recovery codes. */
+const useSteps = () => {
   const actions = useDashboardActions()
-  const state = useTwoStepState(factors)
   const [totp, setTotp] = useState<TotpBegun>()
   const [codes, setCodes] = useState<Codes>()
-
-  const changed = async (made?: Codes) => {
-    setTotp(undefined)
-    setCodes(made)
-    await actions.reload()
-  }
-
   const begin = async () => {
     const answer = await actions.withFreshSignIn(client.beginTotp)
     if (answer.refused) actions.showRefusal(answer)
     else setTotp(answer.value)
   }
+  const changed = async (made?: Codes) => {
+    setTotp(undefined)
+    setCodes(made)
+    await actions.reload()
+  }
+  return { totp, codes, begin, changed, cancel: () => setTotp(undefined), closeCodes: () => setCodes(undefined) }
+}
+
+/** Two-step sign-in: on with an app, with another one, off, new recovery codes, and how many are left. */
+export const TwoStepPanel = ({ factors, username, replacement }: Props) => {
+  const words = useWords('two-step')
+  const { showSuccess } = useDashboardActions()
+  const state = useTwoStepState(factors)
+  const { totp, codes, begin, changed, cancel, closeCodes } = useSteps()
 
   if (codes) {
     return (
       <AccountPanel place="two-step" title={words.savedHeading} step="codes">
         <ContinuesTo returnTo={waitingApplication()?.returnTo} />
-        <RecoveryCodes {...codes} username={username} onDone={() => returnToApplication() || setCodes(undefined)} />
+        <RecoveryCodes {...codes} username={username} onDone={() => returnToApplication() || closeCodes()} />
       </AccountPanel>
     )
   }
   if (totp) {
+    const added = ({ recoveryCodes }: RecoveryCodesMade) => changed({ codes: recoveryCodes })
     return (
       <AccountPanel place="two-step" title={words.title} step="app">
         <ContinuesTo returnTo={waitingApplication()?.returnTo} />
-        <AddingApp
-          totp={totp}
-          onAdded={({ recoveryCodes }) => changed({ codes: recoveryCodes })}
-          onCancel={() => setTotp(undefined)}
-        />
+        <AddingApp totp={totp} confirm={client.confirmTotp} onAdded={added} onCancel={cancel} />
       </AccountPanel>
     )
   }
+  if (factors.totp && replacement.totp) {
+    const { totp: other, end } = replacement
+    const replaced = async () => {
+      showSuccess(words.appReplaced)
+      end()
+      await changed()
+    }
+    return (
+      <AccountPanel place="two-step" title={words.replaceApp} lead={words.replaceLead} step="other app">
+        <AddingApp totp={other} confirm={client.confirmNewTotp} onAdded={replaced} onCancel={end} />
+      </AccountPanel>
+    )
+  }
+  const lead = factors.totp ? undefined : words.offLead
   return (
-    <AccountPanel
-      place="two-step"
-      title={words.title}
-      state={state}
-      lead={factors.totp ? undefined : words.offLead}
-      step={factors.totp ? 'on' : 'off'}
-    >
+    <AccountPanel place="two-step" title={words.title} state={state} lead={lead} step={factors.totp ? 'on' : 'off'}>
       <WaitingApplication factors={factors} />
       {factors.totp ? (
-        <SwitchedOn factors={factors} onChanged={changed} />
+        <SwitchedOn factors={factors} onReplace={replacement.begin} onChanged={changed} />
       ) : (
         <Button onPress={begin}>{words.switchOn}</Button>
       )}
@@ -104,9 +116,14 @@ const WaitingApplication = ({ factors }: Pick<Props, 'factors'>) => {
   )
 }
 
-type AddingProps = { totp: TotpBegun; onAdded: (added: RecoveryCodesMade) => Promise<void>; onCancel: () => void }
+type AddingProps<Added> = {
+  totp: TotpBegun
+  confirm: (proof: { code: string }) => Promise<Answer<Added>>
+  onAdded: (added: Added) => Promise<void>
+  onCancel: () => void
+}
 
-const AddingApp = ({ totp, onAdded, onCancel }: AddingProps) => {
+const AddingApp = <Added,>({ totp, confirm, onAdded, onCancel }: AddingProps<Added>) => {
   const { cancel } = useWords('dashboard')
   const { withFreshSignIn } = useDashboardActions()
   const problemsOf = useFormRefusal(useAppProblems())
@@ -114,7 +131,7 @@ const AddingApp = ({ totp, onAdded, onCancel }: AddingProps) => {
     <>
       <AddApp
         totp={totp}
-        confirm={(proof) => withFreshSignIn(() => client.confirmTotp(proof))}
+        confirm={(proof) => withFreshSignIn(() => confirm(proof))}
         onAdded={onAdded}
         problemsOf={problemsOf}
       />
@@ -125,14 +142,15 @@ const AddingApp = ({ totp, onAdded, onCancel }: AddingProps) => {
   )
 }
 
-type OnProps = Pick<Props, 'factors'> & { onChanged: (made?: Codes) => Promise<void> }
+type OnProps = Pick<Props, 'factors'> & { onReplace: () => Promise<void>; onChanged: (made?: Codes) => Promise<void> }
 
-const SwitchedOn = ({ factors, onChanged }: OnProps) => {
+const SwitchedOn = ({ factors, onReplace, onChanged }: OnProps) => {
   const words = useWords('two-step')
   const { secondFactor } = useSettings()
   const isNeeded = secondFactor === 'required' && factors.passkeys.length === 0
   return (
     <>
+      <Button onPress={onReplace}>{words.replaceApp}</Button>
       <NewCodes onChanged={onChanged} />
       {isNeeded ? <p class="panel-lead">{words.needed}</p> : <SwitchOff onChanged={onChanged} />}
     </>

@@ -21,6 +21,7 @@ import { Section, SectionLinks } from '../dashboard/section.js'
 import { SessionsPanel } from '../dashboard/sessions-panel.js'
 import { TrustedDevicesPanel } from '../dashboard/trusted-devices.js'
 import { TwoStepPanel } from '../dashboard/two-step-panel.js'
+import { type AppReplacement, useAppReplacement } from '../dashboard/use-app-replacement.js'
 import { type Loaded, useLoaded } from '../dashboard/use-loaded.js'
 import { UsedRecoveryCode } from '../dashboard/used-recovery-code.js'
 import { useSettings, useWords } from '../hooks/settings.js'
@@ -63,25 +64,28 @@ const Dashboard = () => {
   )
 }
 
-const LoadedAccount = (loaded: Loaded) => (
-  <>
-    <PageTitle account={loaded.account} />
-    <ToDoLine account={loaded.account} factors={loaded.factors} />
-    <UsedRecoveryCode {...loaded} />
-    <div class="account">
-      <SectionLinks />
-      <div class="sections">
-        <Profile {...loaded} />
-        <SigningIn {...loaded} />
-        <Devices {...loaded} />
-        <Section name="data">
-          <DataPanel />
-          <DeletePanel account={loaded.account} />
-        </Section>
+const LoadedAccount = (loaded: Loaded) => {
+  const replacement = useAppReplacement()
+  return (
+    <>
+      <PageTitle account={loaded.account} />
+      <ToDoLine account={loaded.account} factors={loaded.factors} />
+      <UsedRecoveryCode {...loaded} onReplaceApp={replacement.begin} />
+      <div class="account">
+        <SectionLinks />
+        <div class="sections">
+          <Profile {...loaded} />
+          <SigningIn {...loaded} replacement={replacement} />
+          <Devices {...loaded} />
+          <Section name="data">
+            <DataPanel />
+            <DeletePanel account={loaded.account} />
+          </Section>
+        </div>
       </div>
-    </div>
-  </>
-)
+    </>
+  )
+}
 
 const Profile = ({ account, fields }: Loaded) => (
   <Section name="profile">
@@ -92,7 +96,9 @@ const Profile = ({ account, fields }: Loaded) => (
   </Section>
 )
 
-const SigningIn = ({ account, linkedAccounts, factors }: Loaded) => {
+type SigningInProps = Loaded & { replacement: AppReplacement }
+
+const SigningIn = ({ account, linkedAccounts, factors, replacement }: SigningInProps) => {
   const twoStep = useWords('two-step')
   const passkeys = useWords('passkeys')
   const { reload } = useDashboardActions()
@@ -105,7 +111,7 @@ const SigningIn = ({ account, linkedAccounts, factors }: Loaded) => {
         <PanelNotLoaded place="passkeys" title={passkeys.title} onTryAgain={reload} />
       )}
       {factors ? (
-        <TwoStepPanel factors={factors} username={account.username} />
+        <TwoStepPanel factors={factors} username={account.username} replacement={replacement} />
       ) : (
         <PanelNotLoaded place="two-step" title={twoStep.title} onTryAgain={reload} />
       )}

@@ -28,7 +28,7 @@ const Undo = () => {
 
 /** Everything that the button does, a sentence for each. */
 const effectsOf = (
-  { changesBack: { email, username, language }, removes }: UndoState,
+  { changesBack: { email, username, language, totp }, removes }: UndoState,
   words: Words['undo']['effects'],
   ofPage: Language,
 ) => [
@@ -36,6 +36,7 @@ const effectsOf = (
   ...(username === null ? [] : [fill(words.username, { username })]),
   ...(language === null ? [] : [fill(words.language, { language: languageName(language, ofPage) })]),
   ...(removes.totp ? [words.totp] : []),
+  ...(totp ? [words.formerTotp] : []),
   ...(removes.recoveryCodes ? [words.recoveryCodes] : []),
   ...removes.passkeys.map((name) => fill(words.passkey, { name })),
   ...removes.providers.map((name) => fill(words.provider, { name })),
@@ -46,8 +47,12 @@ const effectsOf = (
 const nameOf = ({ username, changesBack: { username: former } }: UndoState, words: Words['undo']) =>
   former === null ? username : fill(words.renamed, { former, username })
 
-const removesSomething = ({ removes }: UndoState) =>
-  removes.totp || removes.recoveryCodes || removes.passkeys.length > 0 || removes.providers.length > 0
+const removesSomething = ({ changesBack, removes }: UndoState) =>
+  changesBack.totp ||
+  removes.totp ||
+  removes.recoveryCodes ||
+  removes.passkeys.length > 0 ||
+  removes.providers.length > 0
 
 /** What a thief may have added before the days that were taken back. */
 const remainsOf = ({ keeps }: UndoState, words: Words['undo']['keeps']) => [

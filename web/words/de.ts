@@ -634,6 +634,7 @@ export const de: Words = {
       second_factor_asked: 'Nach dem zweiten Schritt gefragt',
       second_factor_failed: 'Falscher Anmeldecode',
       totp_added: 'Anmeldung in zwei Schritten eingeschaltet',
+      totp_replaced: 'Authenticator-App neu eingerichtet',
       totp_removed: 'Anmeldung in zwei Schritten ausgeschaltet',
       recovery_code_used: 'Wiederherstellungscode verwendet',
       recovery_codes_renewed: 'Neue Wiederherstellungscodes',
@@ -782,8 +783,11 @@ export const de: Words = {
     copySecret: 'Schlüssel kopieren',
     download: 'Herunterladen',
     usedCode: 'Sie haben einen Wiederherstellungscode verwendet: {left}.',
-    newPhone:
-      'Neues Telefon? Schalten Sie die Anmeldung in zwei Schritten aus und wieder ein, um die App dort einzurichten. Wenn nur noch wenige Codes übrig sind, erstellen Sie neue.',
+    newPhone: 'Neues Telefon? Richten Sie die App dort ein. Wenn nur noch wenige Codes übrig sind, erstellen Sie neue.',
+    replaceApp: 'App neu einrichten',
+    replaceLead:
+      'Für ein anderes Telefon oder eine andere App. Die bisherige App funktioniert, bis Sie die neue bestätigen. Ihre Wiederherstellungscodes bleiben, wie sie sind. Ihre anderen Geräte werden abgemeldet.',
+    appReplaced: 'Die App ist eingerichtet. Codes der bisherigen App funktionieren nicht mehr.',
     qrAlt: 'QR-Code für die Authenticator-App',
     secret: 'Oder geben Sie diesen Schlüssel in der App ein:',
     openApp: 'App auf diesem Gerät öffnen',
@@ -927,6 +931,8 @@ export const de: Words = {
       username: 'Der Benutzername lautet wieder {username}.',
       language: 'E-Mails zum Konto kommen wieder auf {language}.',
       totp: 'Die Anmeldung in zwei Schritten wird ausgeschaltet.',
+      formerTotp:
+        'Die vorherige Authenticator-App funktioniert wieder, die neuere nicht mehr. Wenn Sie die vorherige nicht mehr haben, verwenden Sie einen Wiederherstellungscode.',
       recoveryCodes: 'Die Wiederherstellungscodes aus den letzten sieben Tagen funktionieren nicht mehr.',
       passkey: 'Der Passkey „{name}“ wird entfernt.',
       provider: 'Die Verbindung mit {name} wird getrennt.',

@@ -576,6 +576,7 @@ export const en = {
       second_factor_asked: 'Sign-in code asked for',
       second_factor_failed: 'Wrong sign-in code',
       totp_added: 'Two-step sign-in switched on',
+      totp_replaced: 'Authenticator app set up again',
       totp_removed: 'Two-step sign-in switched off',
       recovery_code_used: 'Recovery code used',
       recovery_codes_renewed: 'New recovery codes',
@@ -719,8 +720,11 @@ export const en = {
     copySecret: 'Copy the key',
     download: 'Download',
     usedCode: 'You have used a recovery code: {left}.',
-    newPhone:
-      'New phone? Switch two-step sign-in off and on again to set up the app there. If you have only few codes left, make new ones.',
+    newPhone: 'New phone? Set up the app there. If you have only few codes left, make new ones.',
+    replaceApp: 'Set up the app again',
+    replaceLead:
+      'For another phone or another app. The one that you have works until you confirm the new one. Your recovery codes stay as they are. Your other devices will be signed out.',
+    appReplaced: 'The app is set up. Codes of the one before do not work any more.',
     qrAlt: 'QR code for the authenticator app',
     secret: 'Or enter this key in the app:',
     openApp: 'Open an app on this device',
@@ -859,6 +863,8 @@ export const en = {
       username: 'The username becomes {username} again.',
       language: 'Emails about the account are written in {language} again.',
       totp: 'Two-step sign-in is switched off.',
+      formerTotp:
+        'The authenticator app that you had before works again, and the newer one does not. If you do not have it any more, use a recovery code.',
       recoveryCodes: 'The recovery codes that were made in the last seven days do not work any more.',
       passkey: 'The passkey “{name}” is removed.',
       provider: 'The connection to {name} is removed.',

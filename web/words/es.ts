@@ -613,6 +613,7 @@ export const es: Words = {
       second_factor_asked: 'Código de inicio de sesión pedido',
       second_factor_failed: 'Código de inicio de sesión incorrecto',
       totp_added: 'Verificación en dos pasos activada',
+      totp_replaced: 'Aplicación de autenticación configurada de nuevo',
       totp_removed: 'Verificación en dos pasos desactivada',
       recovery_code_used: 'Código de recuperación usado',
       recovery_codes_renewed: 'Nuevos códigos de recuperación',
@@ -758,8 +759,11 @@ export const es: Words = {
     copySecret: 'Copiar la clave',
     download: 'Descargar',
     usedCode: 'Has usado un código de recuperación: {left}.',
-    newPhone:
-      '¿Teléfono nuevo? Desactiva la verificación en dos pasos y vuelve a activarla para configurar la aplicación en él. Si te quedan pocos códigos, crea otros nuevos.',
+    newPhone: '¿Teléfono nuevo? Configura la aplicación en él. Si te quedan pocos códigos, crea otros nuevos.',
+    replaceApp: 'Configurar la aplicación de nuevo',
+    replaceLead:
+      'Para otro teléfono u otra aplicación. La que tienes funciona hasta que confirmes la nueva. Tus códigos de recuperación siguen siendo los mismos. Se cerrará la sesión en tus otros dispositivos.',
+    appReplaced: 'La aplicación está configurada. Los códigos de la anterior ya no funcionan.',
     qrAlt: 'Código QR para la aplicación de autenticación',
     secret: 'O escribe esta clave en la aplicación:',
     openApp: 'Abrir una aplicación en este dispositivo',
@@ -901,6 +905,8 @@ export const es: Words = {
       username: 'El nombre de usuario vuelve a ser {username}.',
       language: 'Los correos sobre la cuenta vuelven a escribirse en {language}.',
       totp: 'Se desactiva la verificación en dos pasos.',
+      formerTotp:
+        'La aplicación de autenticación anterior vuelve a funcionar, y la más reciente deja de hacerlo. Si ya no tienes la anterior, usa un código de recuperación.',
       recoveryCodes: 'Los códigos de recuperación creados en los últimos siete días dejan de funcionar.',
       passkey: 'Se quita la llave de acceso «{name}».',
       provider: 'Se desconecta {name}.',

@@ -613,6 +613,7 @@ export const fr: Words = {
       second_factor_asked: 'Code de connexion demandé',
       second_factor_failed: 'Code de connexion erroné',
       totp_added: 'Connexion en deux étapes activée',
+      totp_replaced: 'Application d’authentification reconfigurée',
       totp_removed: 'Connexion en deux étapes désactivée',
       recovery_code_used: 'Code de secours utilisé',
       recovery_codes_renewed: 'Nouveaux codes de secours',
@@ -760,7 +761,11 @@ export const fr: Words = {
     download: 'Télécharger',
     usedCode: 'Vous avez utilisé un code de secours : {left}.',
     newPhone:
-      'Un nouveau téléphone\u00a0? Désactivez puis réactivez la connexion en deux étapes pour y configurer l’application. S’il vous reste peu de codes, créez-en de nouveaux.',
+      'Un nouveau téléphone\u00a0? Configurez-y l’application. S’il vous reste peu de codes, créez-en de nouveaux.',
+    replaceApp: 'Reconfigurer l’application',
+    replaceLead:
+      'Pour un autre téléphone ou une autre application. L’application actuelle fonctionne jusqu’à ce que vous confirmiez la nouvelle. Vos codes de secours restent les mêmes. Vos autres appareils seront déconnectés.',
+    appReplaced: 'L’application est configurée. Les codes de la précédente ne fonctionnent plus.',
     qrAlt: 'Code QR pour l’application d’authentification',
     secret: 'Ou saisissez cette clé dans l’application\u00a0:',
     openApp: 'Ouvrir une application sur cet appareil',
@@ -905,6 +910,8 @@ export const fr: Words = {
       username: 'Le nom d’utilisateur redeviendra {username}.',
       language: 'Les e-mails sur le compte seront de nouveau en {language}.',
       totp: 'La connexion en deux étapes sera désactivée.',
+      formerTotp:
+        'L’application d’authentification précédente fonctionnera de nouveau, et la plus récente ne fonctionnera plus. Si vous n’avez plus la précédente, utilisez un code de secours.',
       recoveryCodes: 'Les codes de secours créés ces sept derniers jours ne fonctionneront plus.',
       passkey: 'La clé d’accès «\u00a0{name}\u00a0» sera supprimée.',
       provider: 'Le compte {name} sera dissocié.',

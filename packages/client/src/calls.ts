@@ -77,8 +77,7 @@ const createEmailCalls = (sending: Sending) => ({
   checkEmailLink: (link: { token: string }) => sending.post<EmailLink>('email/check', link),
   checkUndo: (link: UndoLink) => sending.post<UndoState>('undo/check', link),
   changeEmail: (account: { email: string }) => sending.change<Accepted>('POST', 'email', account),
-  confirmEmail: (link: EmailConfirmation) =>
-    sending.whileNoRenewal(() => sending.post<undefined>('email/confirm', link)),
+  confirmEmail: (link: EmailConfirmation) => sending.signIn<undefined>('email/confirm', link),
   /** In the session that asked for the change. */
   proveEmail: (proof: { code: string }) => sending.replaceTokens('POST', 'email/code', proof),
   undoEmail: (link: TakeBack) => sending.post<undefined>('email/undo', link),
@@ -103,6 +102,9 @@ const createSignInCalls = (sending: Sending) => ({
   factors: () => sending.read<Factors>('factors'),
   beginTotp: () => sending.change<TotpBegun>('POST', 'totp'),
   confirmTotp: (proof: { code: string }) => sending.change<RecoveryCodes>('POST', 'totp/confirm', proof),
+  /** Another app in the place of the one that the account has, which works until a code of the new one confirms it. */
+  beginNewTotp: () => sending.change<TotpBegun>('POST', 'totp/new'),
+  confirmNewTotp: (proof: { code: string }) => sending.change('POST', 'totp/new/confirm', proof),
   removeTotp: () => sending.change('DELETE', 'totp'),
   renewRecoveryCodes: () => sending.change<RecoveryCodes>('POST', 'recovery-codes'),
   removeTrustedDevice: (id: string) => sending.change('DELETE', `trusted-devices/${encodeURIComponent(id)}`),

@@ -1,5 +1,5 @@
 import { isRefused } from '../../contract/outcome.js'
-import { recoveryCodeColumn, totpColumn } from '../../domain/sealed-values/sealed-columns.js'
+import { formerTotpColumn, recoveryCodeColumn, totpColumn } from '../../domain/sealed-values/sealed-columns.js'
 import {
   type Command,
   type CommandContext,
@@ -19,7 +19,7 @@ type Wanted = { yes?: boolean | undefined; json?: boolean | undefined }
 /** After the loss of the key that sealed their TOTP secrets and recovery codes. A command that was interrupted goes on when it runs again. */
 const resetUnreadable = (context: CommandContext, { yes, json }: Wanted) =>
   withStores(context, 'service', async ({ database, sealedValues, operatorChanges }) => {
-    const ids = await sealedValues.usersOfMissing(database, [totpColumn, recoveryCodeColumn])
+    const ids = await sealedValues.usersOfMissing(database, [totpColumn, recoveryCodeColumn, formerTotpColumn])
     if (ids.length > 0 && !yes)
       throw new CommandFailure(
         `This switches off the two-step sign-in of ${counted(ids.length, 'user')}, whose TOTP secret or recovery codes cannot be opened with SEALING_KEY, signs them out everywhere and sends them a mail. Add --yes to do it.`,

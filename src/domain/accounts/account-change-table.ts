@@ -84,6 +84,18 @@ export const accountChangeTable = {
     voids: ['trusted devices', 'waiting sign-ins'],
     event: 'totp_added',
   },
+  // This session has just proven the new app. The undo lets the app from before work again: a thief's goes, and the account keeps a factor.
+  totp_replaced: {
+    by: ['caller'],
+    mail: 'totp-replaced',
+    undo: 'totp_replaced',
+    webhook: 'factor.changed totp',
+    otherSessions: 'end',
+    thisSession: 'stays',
+    withdraws: [],
+    voids: ['trusted devices', 'waiting sign-ins'],
+    event: 'totp_replaced',
+  },
   // What the app has proven in this session counts no more, and its earlier tokens say that it does.
   totp_removed: {
     by: ['caller'],

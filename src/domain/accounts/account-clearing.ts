@@ -1,8 +1,9 @@
 import type { Language } from '../../contract/languages.js'
 import type { Transaction } from '../../platform/database/database.js'
+import type { AppReplacements } from '../factors/app-replacements.js'
 import type { Factors } from '../factors/factors.js'
 import type { PasskeyRecords } from '../passkeys/passkey-records.js'
-import { undoLifetime } from '../undos/undos.js'
+import { type FormerSecret, undoLifetime } from '../undos/undos.js'
 import type { IdentityLinks } from '../users/identity-links.js'
 import type { UserChanges } from '../users/user-changes.js'
 import { usernameKey } from '../users/username.js'
@@ -15,14 +16,18 @@ type Dependencies = {
   identityLinks: Pick<IdentityLinks, 'undoLinks'>
   usernames: Pick<Usernames, 'isTaken' | 'takeBack'>
   factors: Pick<Factors, 'remove' | 'removeNewRecoveryCodes'>
+  appReplacements: Pick<AppReplacements, 'restore'>
   passkeys: Pick<PasskeyRecords, 'removeSome'>
 }
+
+/** A secret: of the app that works again, in the place of the one that replaced it. */
+export type TotpClearing = 'stays' | 'removed' | FormerSecret
 
 /** What an account loses when it is taken back, and the username and the language that it gets. */
 export type Clearing = {
   username: string
   language: Language | undefined
-  totp: boolean
+  totp: TotpClearing
   /** Their ids. */
   passkeys: readonly string[]
   identities: readonly Identity[]
@@ -38,11 +43,15 @@ export type AccountClearing = ReturnType<typeof createAccountClearing>
  * Nothing that anyone had of the account works afterwards: neither what is removed here, nor a password, nor what the table of
  * account changes ends and voids. The caller holds the user's row.
  */
-export const createAccountClearing = ({ identityLinks, userChanges, usernames, factors, passkeys }: Dependencies) => {
-  const removeCodes = async (sql: Transaction, userId: string, totp: boolean) => {
-    if (totp && (await factors.remove(sql, userId))) return ['totp'] as const
+export const createAccountClearing = (deps: Dependencies) => {
+  const { identityLinks, userChanges, usernames, factors, appReplacements, passkeys } = deps
+
+  const clearCodes = async (sql: Transaction, userId: string, totp: TotpClearing) => {
+    if (totp === 'removed' && (await factors.remove(sql, userId))) return ['totp'] as const
+    const isRestored = typeof totp === 'object' && (await appReplacements.restore(sql, userId, totp))
     // Of an app that stays: a thief may have asked for a new set.
-    return (await factors.removeNewRecoveryCodes(sql, userId, undoLifetime)) ? (['recovery_codes'] as const) : []
+    const hadNewCodes = await factors.removeNewRecoveryCodes(sql, userId, undoLifetime)
+    return [...(isRestored ? (['totp'] as const) : []), ...(hadNewCodes ? (['recovery_codes'] as const) : [])]
   }
 
   /** The name is reserved for the user. Only if that is over by now, another user may have it. */
@@ -59,7 +68,7 @@ export const createAccountClearing = ({ identityLinks, userChanges, usernames, f
     const { language, identities, passwordHash } = clearing
     const speaks = language !== undefined && language !== user.language
     if (speaks) await userChanges.setField(sql, user.id, 'language', language)
-    const codes = await removeCodes(sql, user.id, clearing.totp)
+    const codes = await clearCodes(sql, user.id, clearing.totp)
     const hasPasskeys = (await passkeys.removeSome(sql, user.id, clearing.passkeys)) > 0
     if (identities.length > 0) await identityLinks.undoLinks(sql, user.id, identities)
     await userChanges.takeBack(sql, user.id, passwordHash)

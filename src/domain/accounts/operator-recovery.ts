@@ -46,7 +46,7 @@ export const createOperatorRecovery = (deps: Dependencies) => {
           {
             username: recent.username,
             language: recent.language,
-            totp: true,
+            totp: 'removed',
             passkeys: removedPasskeys.map(({ id }) => id),
             identities: [...identities, ...recent.identities],
           },

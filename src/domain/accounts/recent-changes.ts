@@ -1,12 +1,21 @@
 import type { Undo } from '../undos/undos.js'
 import type { User } from '../users/users.js'
-import type { Clearing } from './account-clearing.js'
+import type { Clearing, TotpClearing } from './account-clearing.js'
+
+/** As it was before the oldest of these changes: off, or on with another app. */
+const totpBefore = (open: readonly Undo[]): TotpClearing => {
+  for (const undo of open) {
+    if (undo.kind === 'totp') return 'removed'
+    if (undo.kind === 'totp_replaced') return undo.former
+  }
+  return 'stays'
+}
 
 /** What was changed in the last seven days and can still be taken back, whatever the order. The oldest names come back. */
 export const clearingOf = (user: User, open: readonly Undo[]): Clearing => ({
   username: open.flatMap((undo) => (undo.kind === 'username' ? [undo.former] : []))[0] ?? user.username,
   language: open.flatMap((undo) => (undo.kind === 'language' ? [undo.former] : []))[0] ?? user.language,
-  totp: open.some(({ kind }) => kind === 'totp'),
+  totp: totpBefore(open),
   passkeys: open.flatMap((undo) => (undo.kind === 'passkey' ? [undo.id] : [])),
   identities: open.flatMap((undo) => (undo.kind === 'provider' ? [undo.identity] : [])),
 })

@@ -24,7 +24,9 @@ export const createUndoPreview =
     const user = undo && (await users.findById(undo.userId))
     if (!user) return refuse('invalid_link')
     const { username, language, ...recent } = clearingOf(user, await undos.openOf(user.id))
-    const totp = recent.totp && (await factors.hasTotp(user.id))
+    const hasTotp = await factors.hasTotp(user.id)
+    const totp = hasTotp && recent.totp === 'removed'
+    const formerTotp = hasTotp && typeof recent.totp === 'object'
     const shownPasskeys = await passkeys.list(user.id)
     const namesOf = (areRecent: boolean) =>
       shownPasskeys.filter(({ id }) => recent.passkeys.includes(id) === areRecent).map(({ name }) => name)
@@ -38,13 +40,14 @@ export const createUndoPreview =
       email: undo.email,
       username,
       language,
+      formerTotp,
       totp,
       recoveryCodes: !totp && (await factors.hasNewRecoveryCodes(user.id, undoLifetime)),
       passkeys: namesOf(true),
       providers: identities.filter(isRecent).map(({ provider }) => provider),
       /** What stays, and may have been added by a thief before these days. */
       keeps: {
-        totp: !totp && (await factors.hasTotp(user.id)),
+        totp: hasTotp && !totp,
         passkeys: namesOf(false),
         providers: identities.filter((identity) => !isRecent(identity)).map(({ provider }) => provider),
       },

@@ -27,6 +27,15 @@ export const acceptStep = (sql: Sql, userId: string, step: number) =>
     step,
   ])
 
+/** Steps are moments: one whose code was accepted stays used up, whichever secret the code was of. */
+export const replaceTotp = (sql: Sql, totp: { userId: string; secret: string; step: number; clockOffset: number }) =>
+  sql.query(
+    `update totp_secrets
+     set secret = $2, last_step = greatest(last_step, $3), created_at = ${databaseMoment('$4')}
+     where user_id = $1 returning user_id`,
+    [totp.userId, totp.secret, totp.step, totp.clockOffset],
+  )
+
 export const deleteTotp = (sql: Sql, userId: string) =>
   sql.query('delete from totp_secrets where user_id = $1 returning user_id', [userId])
 

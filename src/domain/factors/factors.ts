@@ -2,7 +2,9 @@ import type { SecondFactorMethod } from '../../contract/factors.js'
 import { isRefused } from '../../contract/outcome.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
 import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
+import type { Undos } from '../undos/undos.js'
 import type { CodeLimit } from './code-limit.js'
+import type { SecretConfirmation } from './pending-secrets.js'
 import type { createProveCode } from './prove-code.js'
 import type { RecoveryCodes } from './recovery-codes.js'
 import type { TotpSecrets } from './totp-secrets.js'
@@ -14,13 +16,15 @@ type Dependencies = {
   totpSecrets: TotpSecrets
   recoveryCodes: RecoveryCodes
   codeLimit: CodeLimit
+  undos: Pick<Undos, 'forgetFormerSecrets'>
   proveCode: ReturnType<typeof createProveCode>
 }
 
 export type Factors = ReturnType<typeof createFactors>
 
 /** TOTP and recovery codes of an account. The caller of what changes them holds a lock on the user's row. */
-export const createFactors = ({ database, totpSecrets, recoveryCodes, codeLimit, proveCode }: Dependencies) => {
+export const createFactors = (deps: Dependencies) => {
+  const { database, totpSecrets, recoveryCodes, codeLimit, undos, proveCode } = deps
   const optionalTransaction = createOptionalTransaction(database)
   const hasTotp = optionalTransaction(
     async (sql, userId: string) => (await totpSecrets.createdAt(sql, userId)) !== undefined,
@@ -40,7 +44,7 @@ export const createFactors = ({ database, totpSecrets, recoveryCodes, codeLimit,
 
     begin: totpSecrets.begin,
     /** Switches TOTP on. */
-    confirm: async (sql: Transaction, confirmation: { userId: string; sessionId: string; code: string }) => {
+    confirm: async (sql: Transaction, confirmation: SecretConfirmation) => {
       const refused = await totpSecrets.confirm(sql, confirmation)
       if (isRefused(refused)) return refused
       await codeLimit.forget(sql, confirmation.userId)
@@ -50,6 +54,7 @@ export const createFactors = ({ database, totpSecrets, recoveryCodes, codeLimit,
     remove: async (sql: Transaction, userId: string) => {
       const wasOn = await totpSecrets.remove(sql, userId)
       await recoveryCodes.removeAll(sql, userId)
+      await undos.forgetFormerSecrets(sql, userId)
       await codeLimit.forget(sql, userId)
       return wasOn
     },

@@ -1,36 +1,26 @@
-import { refuse } from '../../contract/outcome.js'
-import { type Clock, later } from '../../lib/clock.js'
-import { minutes } from '../../lib/durations.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { Clock } from '../../lib/clock.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
 import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
-import { pendingTotpColumn, totpColumn } from '../sealed-values/sealed-columns.js'
+import { totpColumn } from '../sealed-values/sealed-columns.js'
 import type { SealedValues } from '../sealed-values/sealed-values.js'
-import { readCode } from './code-format.js'
 import * as store from './factors.store.js'
-import { newSecret, otpauthUri, stepOf } from './totp.js'
+import type { PendingSecrets, SecretConfirmation, SecretRequest } from './pending-secrets.js'
+import { stepOf } from './totp.js'
 
-const pendingLifetime = 10 * minutes
-
-type Dependencies = {
-  database: Database
-  clock: Clock
-  sealedValues: SealedValues
-  /** The name that an authenticator app shows. */
-  productName: string
-}
+type Dependencies = { database: Database; clock: Clock; sealedValues: SealedValues; pendingSecrets: PendingSecrets }
 
 /** A value that does not open is a broken row, never "no factor". */
-const assertOpened = (secret: string | undefined) => {
+export const assertOpened = (secret: string | undefined) => {
   if (secret === undefined) throw new Error('A TOTP secret in the database cannot be opened')
   return secret
 }
 
 export type TotpSecrets = ReturnType<typeof createTotpSecrets>
 
-/** What an account shares with its authenticator app. A secret is pending until a code of the app confirms it. */
-export const createTotpSecrets = ({ database, clock, sealedValues, productName }: Dependencies) => {
+/** What an account shares with its authenticator app. */
+export const createTotpSecrets = ({ database, clock, sealedValues, pendingSecrets }: Dependencies) => {
   const secrets = sealedValues.of(totpColumn)
-  const pendingSecrets = sealedValues.of(pendingTotpColumn)
 
   const find = createOptionalTransaction(database)(async (sql, userId: string) => {
     const [row] = await store.selectTotp(sql, userId, clock.offset())
@@ -38,40 +28,22 @@ export const createTotpSecrets = ({ database, clock, sealedValues, productName }
   })
 
   return {
-    /** Since when it is on. */
+    /** Since when it is on with this app. */
     createdAt: createOptionalTransaction(database)(
       async (sql, userId: string) => (await find(sql, userId))?.created_at,
     ),
 
-    /** The secret for the session to confirm, and what the QR code holds. */
-    begin: async ({ userId, sessionId, account }: { userId: string; sessionId: string; account: string }) => {
-      if (await find(userId)) return refuse('totp_is_on')
-      const secret = newSecret()
-      const expiresAt = later(clock.now(), pendingLifetime)
-      await store.replacePending(database, {
-        userId,
-        sessionId,
-        secret: pendingSecrets.seal(userId, secret),
-        expiresAt,
-      })
-      return { secret, uri: otpauthUri(secret, { issuer: productName, account }) }
-    },
+    begin: async (request: SecretRequest) =>
+      (await find(request.userId)) ? refuse('totp_is_on') : pendingSecrets.show(request),
 
     /** The caller holds a lock on the user's row. The code that confirms it is used up. */
-    confirm: async (
-      sql: Transaction,
-      { userId, sessionId, code }: { userId: string; sessionId: string; code: string },
-    ) => {
+    confirm: async (sql: Transaction, confirmation: SecretConfirmation) => {
+      const { userId } = confirmation
       if (await find(sql, userId)) return refuse('totp_is_on')
-      const typed = readCode(code)
-      const clockOffset = clock.offset()
-      const [row] = await store.selectPending(sql, { userId, sessionId, now: clock.now(), clockOffset })
-      const secret = row && pendingSecrets.open(userId, row.secret)
-      if (!row || secret === undefined) return refuse('no_totp_begun')
-      const step = typed?.method === 'otp' ? stepOf(secret, typed.code, row.seconds) : undefined
-      if (step === undefined) return refuse('wrong_second_factor')
-      await store.insertTotp(sql, { userId, secret: secrets.seal(userId, secret), step, clockOffset })
-      await store.deletePending(sql, userId)
+      const confirmed = await pendingSecrets.confirm(sql, confirmation)
+      if (isRefused(confirmed)) return confirmed
+      const { secret, step } = confirmed
+      await store.insertTotp(sql, { userId, secret: secrets.seal(userId, secret), step, clockOffset: clock.offset() })
       return undefined
     },
 

@@ -38,6 +38,7 @@ export type MailValues = {
   /** The right password was entered, and the second step not finished. */
   'sign-in-unfinished': { username: string }
   'totp-added': { username: string } & UndoLink
+  'totp-replaced': { username: string } & UndoLink
   'totp-removed': { username: string }
   'recovery-codes-renewed': { username: string }
   'recovery-code-used': { username: string; left: number }
@@ -125,6 +126,7 @@ export const forms = {
   'provider-linked': mail('account', 'happened', 'origin', 'undo', 'link:undo'),
   'provider-unlinked': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
   'totp-added': mail('account', 'happened', 'origin', 'undo', 'link:undo'),
+  'totp-replaced': mail('account', 'happened', 'origin', 'undo', 'link:undo'),
   'totp-removed': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
   'recovery-codes-renewed': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword', 'help'),
   'recovery-code-used': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),

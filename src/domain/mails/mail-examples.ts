@@ -26,6 +26,7 @@ export const mailExamples: MailValues = {
   'language-changed': { username, newLanguage: 'fr', ...undo },
   'provider-linked': { username, providerName: 'GitHub', ...undo },
   'totp-added': { username, ...undo },
+  'totp-replaced': { username, ...undo },
   'totp-removed': { username },
   'recovery-codes-renewed': { username },
   'recovery-code-used': { username, left: 9 },

@@ -40,6 +40,7 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   'provider-linked': undefined,
   'provider-unlinked': undefined,
   'totp-added': undefined,
+  'totp-replaced': undefined,
   'totp-removed': undefined,
   'recovery-codes-renewed': undefined,
   'recovery-code-used': undefined,

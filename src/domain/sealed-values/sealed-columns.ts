@@ -2,7 +2,7 @@
 export type SealedColumn = {
   table: string
   column: string
-  /** The primary key of the table. */
+  /** The primary key of the table, or another column that is unique. */
   id: { column: string; type: 'uuid' | 'text' }
   /** As messages name the values: “3 signing keys”. */
   what: string
@@ -53,6 +53,15 @@ export const recoveryCodeColumn: SealedColumn = {
   what: 'recovery codes',
 }
 
+/** Of apps that were replaced: an undo link lets them work again. */
+export const formerTotpColumn: SealedColumn = {
+  ...totpColumn,
+  table: 'undos',
+  column: 'former_secret',
+  id: { column: 'former_secret_id', type: 'uuid' },
+  what: 'TOTP secrets of replaced apps',
+}
+
 /** The user begins again. */
 export const pendingTotpColumn: SealedColumn = {
   ...totpColumn,
@@ -68,5 +77,6 @@ export const sealedColumns: readonly SealedColumn[] = [
   applicationPublicKeyColumn,
   totpColumn,
   recoveryCodeColumn,
+  formerTotpColumn,
   pendingTotpColumn,
 ]

@@ -6,6 +6,8 @@ export type UndoRow = {
   user_id: string
   kind: string
   subject: string | null
+  former_secret_id: string | null
+  former_secret: string | null
   email: string
   since: Date
   expires_at: Date
@@ -16,6 +18,8 @@ const undo = selectList<UndoRow>({
   user_id: true,
   kind: true,
   subject: true,
+  former_secret_id: true,
+  former_secret: true,
   email: true,
   since: true,
   expires_at: true,
@@ -34,6 +38,7 @@ export const insert = (
     userId: string
     kind: string
     subject: string | null
+    formerSecret: { id: string; sealed: string } | undefined
     email: string
     emailKey: string
     isVoid: boolean
@@ -42,12 +47,25 @@ export const insert = (
   },
 ) =>
   sql.query(
-    `insert into undos (hash, user_id, kind, subject, email, email_key, since, made_at, expires_at, is_void)
+    `insert into undos (hash, user_id, kind, subject, email, email_key, since, made_at, expires_at, is_void,
+       former_secret_id, former_secret)
      select $1, $2::uuid, $3, $4, $5, $6::text,
        least(made_at, (select min(since) from undos where user_id = $2 and email_key = $6)), made_at,
-       made_at + ${milliseconds('$7')}, $9
+       made_at + ${milliseconds('$7')}, $9, $10, $11
      from (select ${databaseMoment('$8')} as made_at) as this`,
-    [row.hash, row.userId, row.kind, row.subject, row.email, row.emailKey, row.lifetime, row.clockOffset, row.isVoid],
+    [
+      row.hash,
+      row.userId,
+      row.kind,
+      row.subject,
+      row.email,
+      row.emailKey,
+      row.lifetime,
+      row.clockOffset,
+      row.isVoid,
+      row.formerSecret?.id ?? null,
+      row.formerSecret?.sealed ?? null,
+    ],
   )
 
 export const select = (sql: Sql, hash: Uint8Array, clockOffset: number) =>
@@ -85,6 +103,12 @@ export const deleteOfEmailAndLater = (sql: Sql, userId: string, emailKey: string
   sql.query('delete from undos where user_id = $1 and (email_key = $2 or since >= $3)', [userId, emailKey, since])
 
 export const deleteOfUser = (sql: Sql, userId: string) => sql.query('delete from undos where user_id = $1', [userId])
+
+export const forgetFormerSecrets = (sql: Sql, userId: string) =>
+  sql.query(
+    'update undos set former_secret_id = null, former_secret = null where user_id = $1 and former_secret is not null',
+    [userId],
+  )
 
 /** One that has expired stays so, also while its row is still there. */
 export const extendOfEmail = (

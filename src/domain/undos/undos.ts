@@ -12,12 +12,16 @@ import * as store from './undos.store.js'
 
 export const undoLifetime = 7 * days
 
+/** The sealed secret of an authenticator app that was replaced. */
+export type FormerSecret = { id: string; sealed: string }
+
 /**
  * A change that can be taken back: something that was added, or what the account had before. A password is never put back: the
  * owner, who takes the account back, chooses a new one.
  */
 export type Undoable =
   | { kind: 'totp' }
+  | { kind: 'totp_replaced'; former: FormerSecret }
   | { kind: 'passkey'; id: string }
   | { kind: 'provider'; identity: Identity }
   | { kind: 'username'; former: string }
@@ -33,13 +37,17 @@ export type Undo = Undoable & { userId: string; email: string; since: Date; expi
 /** Which of the two calls takes the token. */
 export const undoOf = ({ kind }: Undoable): UndoOf => (kind === 'email' ? 'email' : 'factor')
 
+/** Programs from before apps could be replaced know the kind in the row. */
+const storedKindOf = ({ kind }: Undoable) => (kind === 'totp_replaced' ? 'totp' : kind)
+
 const subjectOf = (undoable: Undoable) => {
   if (undoable.kind === 'passkey') return undoable.id
   if (undoable.kind === 'username' || undoable.kind === 'language') return undoable.former
   return undoable.kind === 'provider' ? `${undoable.identity.provider} ${undoable.identity.subject}` : null
 }
 
-const undoableOf = ({ kind, subject }: store.UndoRow): Undoable => {
+const undoableOf = ({ kind, subject, former_secret_id: id, former_secret: sealed }: store.UndoRow): Undoable => {
+  if (kind === 'totp' && id !== null && sealed !== null) return { kind: 'totp_replaced', former: { id, sealed } }
   if (kind === 'totp' || kind === 'email' || kind === 'password') return { kind }
   if (kind === 'passkey' && subject !== null) return { kind, id: subject }
   if (kind === 'username' && subject !== null) return { kind, former: subject }
@@ -70,8 +78,9 @@ const createInsert =
     await store.insert(sql, {
       hash: fingerprint(token),
       userId: user.id,
-      kind: undoable.kind,
+      kind: storedKindOf(undoable),
       subject: subjectOf(undoable),
+      formerSecret: undoable.kind === 'totp_replaced' ? undoable.former : undefined,
       email: user.email,
       emailKey: emailKey(user.email),
       isVoid,
@@ -126,6 +135,10 @@ export const createUndos = ({ database, clock }: { database: Database; clock: Cl
     /** Leaves only the links to the address that the account had first: a thief may have changed it, and have got the mails since. */
     voidOfLaterEmails: async (sql: Sql, userId: string) => {
       await store.voidOfLaterEmails(sql, userId, clock.offset())
+    },
+    /** Two-step sign-in was switched off: no app from before comes back. */
+    forgetFormerSecrets: async (sql: Sql, userId: string) => {
+      await store.forgetFormerSecrets(sql, userId)
     },
     forgetAll: async (sql: Sql, userId: string) => {
       await store.deleteOfUser(sql, userId)

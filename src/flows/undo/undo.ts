@@ -25,7 +25,7 @@ export const createUndo = ({ undoPreview, takeBackAccount, passwords, providers 
   const look = async (token: string) => {
     const found = await undoPreview(token)
     if (isRefused(found)) return found
-    const { undo, user, email, username, language, totp, recoveryCodes, passkeys } = found
+    const { undo, user, email, username, language, formerTotp, totp, recoveryCodes, passkeys } = found
     const state: UndoState = {
       kind: undo.kind,
       username: user.username,
@@ -35,6 +35,7 @@ export const createUndo = ({ undoPreview, takeBackAccount, passwords, providers 
         email: email === user.email ? null : email,
         username: username === user.username ? null : username,
         language: language === undefined || language === user.language ? null : language,
+        totp: formerTotp,
       },
       removes: { totp, recoveryCodes, passkeys, providers: found.providers.map(nameOf) },
       keeps: { ...found.keeps, providers: found.keeps.providers.map(nameOf), name: user.name },

@@ -173,6 +173,7 @@ export const admin: Words['admin'] = {
       recent: 'In den letzten sieben Tagen ebenfalls geändert, vielleicht von jemand anderem: {changes}.',
       kinds: {
         totp: 'Authenticator-App',
+        totp_replaced: 'neu eingerichtete Authenticator-App',
         passkey: 'Passkey',
         provider: 'Anbieter',
         username: 'Benutzername',

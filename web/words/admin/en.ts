@@ -185,6 +185,7 @@ export const admin = {
       recent: 'Also changed in the last seven days, and perhaps not by the user: {changes}.',
       kinds: {
         totp: 'authenticator app',
+        totp_replaced: 'another authenticator app',
         passkey: 'passkey',
         provider: 'provider',
         username: 'username',

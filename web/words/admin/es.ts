@@ -171,6 +171,7 @@ export const admin: Words['admin'] = {
       recent: 'También cambió en los últimos siete días, y quizá no lo hizo el usuario: {changes}.',
       kinds: {
         totp: 'aplicación de autenticación',
+        totp_replaced: 'aplicación de autenticación nueva',
         passkey: 'llave de acceso',
         provider: 'proveedor',
         username: 'nombre de usuario',

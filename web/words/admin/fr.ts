@@ -174,6 +174,7 @@ export const admin: Words['admin'] = {
       recent: 'Aussi modifié au cours des sept derniers jours, peut-être par quelqu’un d’autre\u00a0: {changes}.',
       kinds: {
         totp: 'application d’authentification',
+        totp_replaced: 'application d’authentification reconfigurée',
         passkey: 'clé d’accès',
         provider: 'fournisseur',
         username: 'nom d’utilisateur',

@@ -158,6 +158,10 @@ export const de: MailWords = {
       subject: `Die Anmeldung in zwei Schritten bei ${productName} ist eingeschaltet`,
       happened: `Für Ihr Konto ${username} bei ${productName} wurde gerade die Anmeldung in zwei Schritten eingeschaltet: Zum Anmelden brauchen Sie jetzt einen Code aus einer Authenticator-App. Alle anderen Geräte wurden abgemeldet.`,
     }),
+    'totp-replaced': ({ productName, username }) => ({
+      subject: `Neue Authenticator-App für ${productName}`,
+      happened: `Für Ihr Konto ${username} bei ${productName} wurde gerade die Authenticator-App neu eingerichtet: Codes der bisherigen App funktionieren nicht mehr. Ihre Wiederherstellungscodes bleiben, wie sie sind. Alle anderen Geräte wurden abgemeldet.`,
+    }),
     'totp-removed': ({ productName, username }) => ({
       subject: `Die Anmeldung in zwei Schritten bei ${productName} ist ausgeschaltet`,
       happened: `Für Ihr Konto ${username} bei ${productName} wurde gerade die Anmeldung in zwei Schritten ausgeschaltet. Alle anderen Geräte wurden abgemeldet.`,

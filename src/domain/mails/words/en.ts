@@ -150,6 +150,10 @@ export const en: MailWords = {
       subject: `Two-step sign-in for ${productName} is on`,
       happened: `Two-step sign-in was just switched on for your account ${username} at ${productName}: signing in now needs a code from an authenticator app. All other devices were signed out.`,
     }),
+    'totp-replaced': ({ productName, username }) => ({
+      subject: `New authenticator app for ${productName}`,
+      happened: `The authenticator app of your account ${username} at ${productName} was just set up again: codes of the app before do not work any more. Your recovery codes stay as they are. All other devices were signed out.`,
+    }),
     'totp-removed': ({ productName, username }) => ({
       subject: `Two-step sign-in for ${productName} is off`,
       happened: `Two-step sign-in was just switched off for your account ${username} at ${productName}. All other devices were signed out.`,

@@ -155,6 +155,10 @@ export const es: MailWords = {
       subject: `La verificación en dos pasos de ${productName} está activada`,
       happened: `Se acaba de activar la verificación en dos pasos para tu cuenta ${username} en ${productName}: ahora, para iniciar sesión hace falta un código de una aplicación de autenticación. Se cerró la sesión en todos los demás dispositivos.`,
     }),
+    'totp-replaced': ({ productName, username }) => ({
+      subject: `Nueva aplicación de autenticación para ${productName}`,
+      happened: `Se acaba de configurar de nuevo la aplicación de autenticación de tu cuenta ${username} en ${productName}: los códigos de la anterior ya no funcionan. Tus códigos de recuperación siguen siendo los mismos. Se cerró la sesión en todos los demás dispositivos.`,
+    }),
     'totp-removed': ({ productName, username }) => ({
       subject: `La verificación en dos pasos de ${productName} está desactivada`,
       happened: `Se acaba de desactivar la verificación en dos pasos de tu cuenta ${username} en ${productName}. Se cerró la sesión en todos los demás dispositivos.`,

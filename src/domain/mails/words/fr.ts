@@ -157,6 +157,10 @@ export const fr: MailWords = {
       subject: `La connexion en deux étapes à ${productName} est activée`,
       happened: `La connexion en deux étapes vient d’être activée pour votre compte ${username} sur ${productName} : pour vous connecter, il faut maintenant un code d’une application d’authentification. Tous les autres appareils ont été déconnectés.`,
     }),
+    'totp-replaced': ({ productName, username }) => ({
+      subject: `Nouvelle application d’authentification pour ${productName}`,
+      happened: `L’application d’authentification de votre compte ${username} sur ${productName} vient d’être reconfigurée : les codes de la précédente ne fonctionnent plus. Vos codes de secours restent les mêmes. Tous les autres appareils ont été déconnectés.`,
+    }),
     'totp-removed': ({ productName, username }) => ({
       subject: `La connexion en deux étapes à ${productName} est désactivée`,
       happened: `La connexion en deux étapes vient d’être désactivée pour votre compte ${username} sur ${productName}. Tous les autres appareils ont été déconnectés.`,

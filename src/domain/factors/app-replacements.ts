@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto'
+import { isRefused, refuse } from '../../contract/outcome.js'
+import type { Clock } from '../../lib/clock.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
+import { formerTotpColumn, totpColumn } from '../sealed-values/sealed-columns.js'
+import type { SealedValues } from '../sealed-values/sealed-values.js'
+import type { FormerSecret } from '../undos/undos.js'
+import type { CodeLimit } from './code-limit.js'
+import * as store from './factors.store.js'
+import type { PendingSecrets, SecretConfirmation, SecretRequest } from './pending-secrets.js'
+import { assertOpened } from './totp-secrets.js'
+
+type Dependencies = {
+  database: Database
+  clock: Clock
+  sealedValues: SealedValues
+  pendingSecrets: PendingSecrets
+  codeLimit: Pick<CodeLimit, 'forget'>
+}
+
+export type AppReplacements = ReturnType<typeof createAppReplacements>
+
+/** Another authenticator app in the place of the one that an account has. Recovery codes stay. */
+export const createAppReplacements = ({ database, clock, sealedValues, pendingSecrets, codeLimit }: Dependencies) => {
+  const secrets = sealedValues.of(totpColumn)
+  const formerSecrets = sealedValues.of(formerTotpColumn)
+
+  /** Wrong codes were guesses at the secret before. False if two-step sign-in is off. */
+  const write = async (sql: Transaction, userId: string, secret: string, step: number) => {
+    const sealed = secrets.seal(userId, secret)
+    const written = await store.replaceTotp(sql, { userId, secret: sealed, step, clockOffset: clock.offset() })
+    await codeLimit.forget(sql, userId)
+    return written.length > 0
+  }
+
+  return {
+    /** The app from before goes on working. */
+    begin: async (request: SecretRequest) => {
+      const [present] = await store.selectTotp(database, request.userId, clock.offset())
+      return present ? pendingSecrets.show(request) : refuse('totp_is_off')
+    },
+
+    /** Returns the secret before, for the undo link. The caller holds a lock on the user's row. */
+    confirm: async (sql: Transaction, confirmation: SecretConfirmation) => {
+      const { userId } = confirmation
+      const [present] = await store.selectTotp(sql, userId, clock.offset())
+      if (!present) return refuse('totp_is_off')
+      const confirmed = await pendingSecrets.confirm(sql, confirmation)
+      if (isRefused(confirmed)) return confirmed
+      await write(sql, userId, confirmed.secret, confirmed.step)
+      const id = randomUUID()
+      const sealed = formerSecrets.seal(id, assertOpened(secrets.open(userId, present.secret)))
+      return { former: { id, sealed } satisfies FormerSecret }
+    },
+
+    /** Lets the app from before a replacement work again, and no other. False if two-step sign-in is off. */
+    restore: (sql: Transaction, userId: string, { id, sealed }: FormerSecret) =>
+      write(sql, userId, assertOpened(formerSecrets.open(id, sealed)), 0),
+  }
+}

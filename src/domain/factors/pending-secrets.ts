@@ -1,0 +1,53 @@
+import { refuse } from '../../contract/outcome.js'
+import { type Clock, later } from '../../lib/clock.js'
+import { minutes } from '../../lib/durations.js'
+import type { Database, Transaction } from '../../platform/database/database.js'
+import { pendingTotpColumn } from '../sealed-values/sealed-columns.js'
+import type { SealedValues } from '../sealed-values/sealed-values.js'
+import { readCode } from './code-format.js'
+import * as store from './factors.store.js'
+import { newSecret, otpauthUri, stepOf } from './totp.js'
+
+const pendingLifetime = 10 * minutes
+
+type Dependencies = {
+  database: Database
+  clock: Clock
+  sealedValues: SealedValues
+  /** The name that an authenticator app shows. */
+  productName: string
+}
+
+/** Who asks for a secret: a session, or a challenge at an enrolment. `account` is what the app shows. */
+export type SecretRequest = { userId: string; sessionId: string; account: string }
+export type SecretConfirmation = { userId: string; sessionId: string; code: string }
+
+export type PendingSecrets = ReturnType<typeof createPendingSecrets>
+
+/** Secrets that were shown, until a code of the app confirms that it has them. The newest of an account counts. */
+export const createPendingSecrets = ({ database, clock, sealedValues, productName }: Dependencies) => {
+  const { seal, open } = sealedValues.of(pendingTotpColumn)
+
+  return {
+    /** A new secret, and what the QR code holds. */
+    show: async ({ userId, sessionId, account }: SecretRequest) => {
+      const secret = newSecret()
+      const expiresAt = later(clock.now(), pendingLifetime)
+      await store.replacePending(database, { userId, sessionId, secret: seal(userId, secret), expiresAt })
+      return { secret, uri: otpauthUri(secret, { issuer: productName, account }) }
+    },
+
+    /** The confirmed secret, and the time step of its code, which the caller uses up. The caller holds a lock on the user's row. */
+    confirm: async (sql: Transaction, { userId, sessionId, code }: SecretConfirmation) => {
+      const typed = readCode(code)
+      const request = { userId, sessionId, now: clock.now(), clockOffset: clock.offset() }
+      const [row] = await store.selectPending(sql, request)
+      const secret = row && open(userId, row.secret)
+      if (!row || secret === undefined) return refuse('no_totp_begun')
+      const step = typed?.method === 'otp' ? stepOf(secret, typed.code, row.seconds) : undefined
+      if (step === undefined) return refuse('wrong_second_factor')
+      await store.deletePending(sql, userId)
+      return { secret, step }
+    },
+  }
+}
