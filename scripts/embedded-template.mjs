@@ -47,12 +47,10 @@ export const buildEmbeddedTemplate = async () => {
 const stopTimeAndChance = () => {
   const moment = Date.UTC(2026, 0, 1)
   const RealDate = Date
-  globalThis.Date = /** @type {DateConstructor} */ (
-    new Proxy(RealDate, {
-      construct: (_, args) => (args.length > 0 ? Reflect.construct(RealDate, args) : new RealDate(moment)),
-      get: (target, name) => (name === 'now' ? () => moment : Reflect.get(target, name)),
-    })
-  )
+  globalThis.Date = new Proxy(RealDate, {
+    construct: (_, args) => (args.length > 0 ? Reflect.construct(RealDate, args) : new RealDate(moment)),
+    get: (target, name) => (name === 'now' ? () => moment : Reflect.get(target, name)),
+  })
   const crypto = createRequire(import.meta.url)('node:crypto')
   crypto.randomFillSync = (/** @type {Uint8Array} */ bytes) => bytes.fill(1)
 }

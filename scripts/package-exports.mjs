@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseSync } from 'oxc-parser'
+import { parseSync } from 'vite'
 import { readPackages } from './packages.mjs'
 
 const home = fileURLToPath(new URL('..', import.meta.url))

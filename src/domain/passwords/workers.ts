@@ -62,25 +62,31 @@ const standardThreads = (processes: number) => {
 /** Each of these comparisons may need 128 MiB, however many cores there are. */
 const importedAtOnce = 2
 
-/** How long an estimate may wait while the dictionaries are loaded, which takes many seconds on a busy machine. */
+/** How long an estimate may wait while the dictionaries are loaded. */
 const loadingDeadline = 60 * seconds
 
 /**
  * The time of an estimate depends on what the user typed, so one that takes too long is stopped with its thread. Loading
- * the dictionaries does not count: on a busy machine it takes seconds, and would be stopped again and again.
+ * the dictionaries does not count, also not for those who wait behind the first: on a busy machine it takes many seconds.
  */
-const createEstimate =
-  (estimating: ReturnType<typeof createThreads>, inTime: () => AbortSignal) =>
-  async (task: { password: string; inputs: string[] }): Promise<Estimate | Busy> => {
-    await estimating.run(undefined, { name: 'load' })
-    const signal = inTime()
-    try {
-      return await estimating.run(task, { name: 'estimate', signal })
-    } catch (error) {
-      if (signal.aborted) return busy
-      throw error
-    }
+const createEstimates = (estimating: ReturnType<typeof createThreads>, inTime: () => AbortSignal) => {
+  let isLoaded = false
+  return {
+    /** How long one may wait. */
+    inTime: () => (isLoaded ? inTime() : AbortSignal.timeout(loadingDeadline)),
+    run: async (task: { password: string; inputs: string[] }): Promise<Estimate | Busy> => {
+      await estimating.run(undefined, { name: 'load' })
+      isLoaded = true
+      const signal = inTime()
+      try {
+        return await estimating.run(task, { name: 'estimate', signal })
+      } catch (error) {
+        if (signal.aborted) return busy
+        throw error
+      }
+    },
   }
+}
 
 /**
  * Threads of our own for what takes long: in libuv's pool hashes would delay DNS and files. Hashes and estimates have a
@@ -98,7 +104,6 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
   const importedQueue = createBoundedQueue({ atOnce: importedAtOnce, waiting: queueLimit })
   const estimateQueue = createBoundedQueue({ atOnce: estimators, waiting: queueLimit })
   const inTime = () => AbortSignal.timeout(deadline)
-  let hasEstimated = false
   let isClosing = false
 
   /**
@@ -119,13 +124,7 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
     }
   }
 
-  const estimate = createEstimate(estimating, inTime)
-  const estimateFor = async (task: { password: string; inputs: string[] }) => {
-    const estimated = await estimate(task)
-    hasEstimated = true
-    return estimated
-  }
-  const inTimeToEstimate = () => (hasEstimated ? inTime() : AbortSignal.timeout(loadingDeadline))
+  const estimates = createEstimates(estimating, inTime)
 
   return {
     hash: (password, cost, asker = itself) =>
@@ -141,7 +140,7 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
       )
     },
     estimate: (password, inputs, asker = itself) =>
-      queued(estimateQueue, placeOf(asker, 'other'), () => estimateFor({ password, inputs }), inTimeToEstimate()),
+      queued(estimateQueue, placeOf(asker, 'other'), () => estimates.run({ password, inputs }), estimates.inTime()),
     queueLength: () => hashQueue.length() + importedQueue.length() + estimateQueue.length(),
     close: async () => {
       isClosing = true
