@@ -66,7 +66,7 @@ const SessionsOf = ({ user: { sessions } }: Props) => {
           <li key={session.id}>
             <DeviceIcon {...session} />
             <div class="row-body">
-              <SessionFacts session={session} />
+              <SessionFacts session={session} dateOf={dateInZone} />
             </div>
           </li>
         ))}

@@ -34,10 +34,15 @@ export const proofsOf = (
   return new Intl.ListFormat(locale, { type: 'conjunction' }).format(known)
 }
 
-type Props = { session: Omit<Session, 'current'>; isCurrent?: boolean }
+type Props = {
+  session: Omit<Session, 'current'>
+  isCurrent?: boolean
+  /** For administrators, who may be in another zone than the user. */
+  dateOf?: (moment: string, locale: string) => string
+}
 
 /** The device of a session, when and where it was used, and how its user has signed in. */
-export const SessionFacts = ({ session, isCurrent = false }: Props) => {
+export const SessionFacts = ({ session, isCurrent = false, dateOf = fullDate }: Props) => {
   const words = useWords('dashboard')
   const { locale, providers } = useSettings()
   const methods = proofsOf(session, providers, words, locale)
@@ -46,7 +51,7 @@ export const SessionFacts = ({ session, isCurrent = false }: Props) => {
       ? words.activeNow
       : fill(words.lastUsed, { when: timeAgo(session.lastUsedAt, locale) }),
     session.ip,
-    fill(words.sessionSince, { date: fullDate(session.createdAt, locale) }),
+    fill(words.sessionSince, { date: dateOf(session.createdAt, locale) }),
     ...(methods ? [fill(words.sessionProof, { methods })] : []),
     ...(session.administers ? [words.sessionAdministers] : []),
   ]

@@ -19,12 +19,14 @@ export type Theme = Brand & {
   home?: string | undefined
 }
 
-const pagesOfMailedLinks: readonly string[] = [
+/** Their address has more than the server sees. */
+const pagesWithFragment: readonly string[] = [
   'verify-email',
   'reset-password',
   'confirm-email',
   'undo',
   'invite',
+  'device',
 ] satisfies PageName[]
 
 type Shell = {
@@ -63,9 +65,9 @@ ${notComplete(words.withoutScript, canBeLoadedAgain(name, settings))}
 const notComplete = (words: WithoutScript, hasLink: boolean) =>
   `<p id="${notCompleteElement}" class="notice error" role="alert">${escapeHtml(words.notComplete)}${hasLink ? ` <a class="button" href="">${escapeHtml(words.reload)}</a>` : ''}</p>`
 
-/** A link cannot keep the fragment, in which a mailed link has its token, and no form that an application has sent. */
+/** A link keeps no fragment, in which mailed links have a token and devices a code, and no form that an application has sent. */
 const canBeLoadedAgain = (name: string, { mailSignIn, parameters }: PageSettings) =>
-  !pagesOfMailedLinks.includes(name) && !(name === 'login' && mailSignIn) && parameters === undefined
+  !pagesWithFragment.includes(name) && !(name === 'login' && mailSignIn) && parameters === undefined
 
 export const renderNotFound = (page: NotFoundPage, theme: Theme, language: Language) => {
   const words = page.words[language]

@@ -56,7 +56,7 @@ it('tells a user who sees nothing what is missing, what was saved, and what a bu
   await fill('password', 'password')
   await hear(['Still missing: an uppercase letter, a number, a special character'], () => press('Create account'))
 
-  await hear(['Sign in with an email code', 'Email entry required'], async () => {
+  await hear(['Email entry grace@example.com required'], async () => {
     await goTo('/login')
     await press('Sign in with an email code')
   })
