@@ -1,4 +1,5 @@
 import cluster from 'node:cluster'
+import { resolve } from 'node:path'
 import { inSeconds, shutdownBudget } from '../../app/serving.js'
 import { type App, startApp } from '../../app.js'
 import { protections } from '../../config/connections.js'
@@ -81,7 +82,7 @@ const readyLine = ({ config, platform }: App) => {
   const notes = [
     ...(platform.mailbox ? [`mails are shown at ${publicUrl}/dev/mailbox`] : []),
     ...(databaseUrl === undefined
-      ? [`embedded database in ${dataDir}: for development only, not safe against power loss`]
+      ? [`embedded database in ${resolve(dataDir)}: for development only, not safe against power loss`]
       : []),
   ]
   return `Latchkey is ready at ${publicUrl}${notes.length > 0 ? ` (${notes.join('; ')})` : ''}`
