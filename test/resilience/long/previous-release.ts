@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
@@ -22,20 +22,33 @@ export const previousRelease = {
 }
 const { commit } = previousRelease
 
-/** The previous release, built in a folder of its own from the history of this repository. */
-export const buildPreviousRelease = async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'latchkey-previous-'))
+/** `latchkey-VERSION.tgz` of an earlier release. None is published yet, so without it the fixed commit above is built. */
+const packedRelease = process.env.TEST_PREVIOUS_RELEASE
+
+const unpackRelease = (folder: string, file: string) =>
+  run('tar', ['-xzf', resolve(home, file), '--strip-components=1'], { cwd: folder })
+
+const buildCommit = async (folder: string) => {
   const archive = join(folder, 'source.tar')
+  await run('git', ['archive', '--output', archive, commit], { cwd: home })
+  await run('tar', ['-xf', archive], { cwd: folder })
+  await writeFile(join(folder, '.npmrc'), 'audit=false\nfund=false\n')
+  // This also builds it.
+  await run('npm', ['ci', '--silent'], { cwd: folder, maxBuffer: 64 * 1024 * 1024 })
+}
+
+/** The previous release in a folder of its own: from its packed file, or built from the history of this repository. */
+export const providePreviousRelease = async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'latchkey-previous-'))
   const remove = () => rm(folder, { recursive: true, force: true })
   try {
-    await run('git', ['archive', '--output', archive, commit], { cwd: home })
-    await run('tar', ['-xf', archive], { cwd: folder })
-    await writeFile(join(folder, '.npmrc'), 'audit=false\nfund=false\n')
-    // This also builds it.
-    await run('npm', ['ci', '--silent'], { cwd: folder, maxBuffer: 64 * 1024 * 1024 })
+    await (packedRelease ? unpackRelease(folder, packedRelease) : buildCommit(folder))
   } catch (error) {
     await remove()
-    throw new Error(`The previous release (${commit}) cannot be built. A shallow clone lacks it.`, { cause: error })
+    const fault = packedRelease
+      ? `TEST_PREVIOUS_RELEASE (${packedRelease}) cannot be unpacked.`
+      : `The previous release (${commit}) cannot be built. A shallow clone lacks it.`
+    throw new Error(fault, { cause: error })
   }
   const program = join(folder, 'dist/main.js')
   return {
@@ -47,4 +60,4 @@ export const buildPreviousRelease = async () => {
   }
 }
 
-export type PreviousRelease = Awaited<ReturnType<typeof buildPreviousRelease>>
+export type PreviousRelease = Awaited<ReturnType<typeof providePreviousRelease>>

@@ -7,7 +7,7 @@ import { type PostgresServer, startPostgres } from '../../support/servers/postgr
 import type { Visitor } from '../../support/site/https-client.js'
 import { addPeople, password, type Site, startSite } from '../../support/site/site.js'
 import { startLoad } from '../load.js'
-import { buildPreviousRelease, type PreviousRelease } from './previous-release.js'
+import { type PreviousRelease, providePreviousRelease } from './previous-release.js'
 
 const names = Array.from({ length: 8 }, (_, index) => `person-${index}`)
 /** nginx tries a failed instance again after `fail_timeout`, two seconds. It counts whole ones: up to three may pass. */
@@ -20,7 +20,7 @@ let site: Site
 beforeAll(async () => {
   server = await startPostgres()
   database = await emptyPostgres(server.url)
-  previous = await buildPreviousRelease()
+  previous = await providePreviousRelease()
   await previous.command(['migrate'], { DATABASE_URL: database.url, DATABASE_OWNER_URL: database.url })
   await addPeople(database.url, names)
   site = await startSite({ instances: 2, databaseUrl: database.url, program: previous.program })
