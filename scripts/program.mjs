@@ -1,12 +1,10 @@
 // What the build makes of src/. The program is bundled with its dependencies: Node needs a millisecond or more for each
 // module that it finds, reads and links, and a start would load a thousand of them.
 import { build } from 'esbuild'
+import { external } from './external-packages.mjs'
 import { filesBelow } from './publish.mjs'
 
 /** @typedef {{ home: string, dist: string }} Place */
-
-// These stay packages: they load other files of their own (machine code, WebAssembly, the code of a thread, word lists).
-const external = ['bcrypt', 'piscina', '@electric-sql/pglite', '@zxcvbn-ts/language-common', '@zxcvbn-ts/language-en']
 
 /** The program, and what `@latchkey/testing` starts it by. */
 const entries = ['src/main.ts', 'src/testing.ts']

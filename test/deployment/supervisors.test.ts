@@ -97,6 +97,7 @@ describe('the shipped files agree with each other', () => {
     expect(asking.map(({ name }) => name).sort()).toEqual([
       'Caddyfile',
       'Dockerfile',
+      'compose.yaml',
       'haproxy.cfg',
       'latchkey.yaml',
       'traefik.yaml',

@@ -60,8 +60,10 @@ describe('what is published', () => {
         ...migrations,
       ]),
     )
-    const others = files.filter((path) => !/^(dist|migrations)\/|^(LICENSE|README\.md|package\.json)$/.test(path))
-    expect([others, files.filter((path) => path.startsWith('dist/modules/'))]).toEqual([[], []])
+    expect(files).toEqual(expect.arrayContaining(['CHANGELOG.md', 'deploy/compose.yaml', 'docs/deployment.md']))
+    const texts = /^(LICENSE|(README|CHANGELOG|SECURITY)\.md|package\.json|\.env\.example|\.dockerignore)$/
+    const others = files.filter((path) => !/^(dist|migrations|deploy|docs)\//.test(path) && !texts.test(path))
+    expect([others, files.filter((path) => /^(dist\/modules|deploy\/secrets)\//.test(path))]).toEqual([[], []])
   })
 
   it('of each package needs nothing but itself', async () => {

@@ -34,7 +34,7 @@ export const requireWorkerPackages = async () => {
       await find()
     } catch (cause) {
       throw new OperatorError(
-        `Passwords cannot be checked: the package ${name} is missing or incomplete. Install the packages again: npm ci --omit=dev`,
+        `Passwords cannot be checked: the package ${name} is missing or incomplete. Install the program again, or in a clone its packages: npm ci --omit=dev`,
         { cause },
       )
     }

@@ -1,0 +1,8 @@
+// These stay packages: they load other files of their own (machine code, WebAssembly, the code of a thread, word lists).
+export const external = [
+  'bcrypt',
+  'piscina',
+  '@electric-sql/pglite',
+  '@zxcvbn-ts/language-common',
+  '@zxcvbn-ts/language-en',
+]

@@ -1,0 +1,44 @@
+// `npm run release`: makes the files of a release of the last commit in release/, and tries them in an empty folder.
+//   --preview      of a commit whose changes have no version yet; the notes are those under "Unreleased"
+//   --image BASE   also the image, with buildah; BASE is the base image with its digest
+import { rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { NotReleasable } from './release/changelog.mjs'
+import { makeRelease } from './release/make-release.mjs'
+import { run } from './release/run.mjs'
+import { tryRelease } from './release/try-release.mjs'
+
+const home = fileURLToPath(new URL('..', import.meta.url))
+
+/** What is not committed would be missing in the release. */
+const refuseChanges = async () => {
+  const changes = (await run('git', ['status', '--porcelain'], { cwd: home })).trimEnd()
+  if (changes !== '') throw new NotReleasable(`There are changes that are not committed:\n${changes}`)
+}
+
+const main = async () => {
+  const { values } = parseArgs({ options: { preview: { type: 'boolean' }, image: { type: 'string' } } })
+  await refuseChanges()
+  const target = join(home, 'release')
+  // Renamed at the end: a release that fails leaves the earlier one as it is.
+  const folder = join(home, 'release.new')
+  await rm(folder, { recursive: true, force: true })
+  const say = (/** @type {string} */ line) => console.log(line)
+  try {
+    const wishes = { home, folder, isPreview: values.preview ?? false, baseImage: values.image, say }
+    const { version, commit } = await makeRelease(wishes)
+    await tryRelease({ folder, version, commit, say })
+    await rm(target, { recursive: true, force: true })
+    await rename(folder, target)
+    say(`Made and tried: release/, version ${version}`)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+await main().catch((error) => {
+  console.error(error instanceof NotReleasable ? error.message : error)
+  process.exitCode = 1
+})

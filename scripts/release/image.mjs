@@ -1,0 +1,55 @@
+// Builds the image from the packed program, as an operator could, and packs it for `docker load` and `podman load`.
+import { createReadStream, createWriteStream } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import { NotReleasable } from './changelog.mjs'
+import { run } from './run.mjs'
+
+/** @typedef {{ work: string, folder: string, commit: string, committed: Date, version: string, baseImage: string, program: string, say(line: string): void }} Wanted */
+
+/** A name alone leads to other bytes next week. An image that was made on this machine has no digest. @param {string} name */
+const refuseUnpinned = (name) => {
+  if (/@sha256:[0-9a-f]{64}$/.test(name) || name.startsWith('localhost/')) return
+  throw new NotReleasable(`The base image ${name} needs its digest: NAME@sha256:… (skopeo inspect prints it).`)
+}
+
+/** @param {Wanted} wanted */
+const labels = ({ version, commit, committed, baseImage }) => {
+  const [base = '', digest] = baseImage.split('@')
+  const values = {
+    version,
+    revision: commit,
+    created: committed.toISOString(),
+    'base.name': base,
+    ...(digest && { 'base.digest': digest }),
+  }
+  return Object.entries(values).flatMap(([name, value]) => ['--label', `org.opencontainers.image.${name}=${value}`])
+}
+
+/** @param {Wanted} wanted */
+export const buildImage = async (wanted) => {
+  const { work, folder, committed, version, baseImage, program, say } = wanted
+  refuseUnpinned(baseImage)
+  const context = join(work, 'image')
+  const name = `latchkey:${version}`
+  const archive = join(work, 'image.tar')
+  await mkdir(context)
+  await run('tar', ['-xzf', join(folder, program), '--strip-components=1'], { cwd: context })
+  say(`Building the image from ${baseImage} …`)
+  const options = [
+    // The OCI format has no health check. Isolation by chroot works where the kernel allows no namespaces.
+    ...['--format', 'docker', '--isolation', 'chroot', '--no-cache', '--timestamp', String(committed.getTime() / 1000)],
+    ...['--build-arg', `BASE_IMAGE=${baseImage}`],
+    ...labels(wanted),
+  ]
+  await run('buildah', ['build', ...options, '--file', 'deploy/Dockerfile', '--tag', name, '.'], { cwd: context })
+  await run('buildah', ['push', '--quiet', name, `docker-archive:${archive}:${name}`], { cwd: work })
+  await pipeline(
+    createReadStream(archive),
+    createGzip({ level: 9 }),
+    createWriteStream(join(folder, `latchkey-${version}.image.tar.gz`)),
+  )
+  await rm(archive)
+}

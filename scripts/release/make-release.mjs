@@ -1,0 +1,159 @@
+// Builds a commit in a folder of its own and packs it: the program, the packages, the list of components, the notes and the
+// checksums. The same commit gives the same bytes, with the same versions of Node and npm.
+import { createHash } from 'node:crypto'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { lists } from '../common-passwords.mjs'
+import { external } from '../external-packages.mjs'
+import { filesBelow } from '../publish.mjs'
+import { notesFor, previewVersion } from './changelog.mjs'
+import { buildImage } from './image.mjs'
+import { packedDescription, packedDockerfile, packedDockerignore, productionOnly } from './packed-program.mjs'
+import { run } from './run.mjs'
+import { finishedSbom, importedOf } from './sbom.mjs'
+
+/** @typedef {{ home: string, folder: string, isPreview: boolean, baseImage?: string | undefined, say(line: string): void }} Wishes */
+/** @typedef {{ work: string, folder: string, commit: string, committed: Date, version: string }} Release */
+
+/** @param {string} file */
+const readJson = async (file) => JSON.parse(await readFile(file, 'utf8'))
+
+/** @type {(file: string, value: unknown) => Promise<void>} */
+const writeJson = (file, value) => writeFile(file, `${JSON.stringify(value, null, 2)}\n`)
+
+/** @param {string} home */
+const lastCommit = async (home) => {
+  const [commit = '', seconds] = (await run('git', ['log', '-1', '--format=%H %ct'], { cwd: home })).trim().split(' ')
+  return { commit, committed: new Date(Number(seconds) * 1000) }
+}
+
+/** The files of the commit, installed and built from nothing. @type {(home: string, work: string, commit: string) => Promise<void>} */
+const buildCommit = async (home, work, commit) => {
+  const archive = join(work, 'commit.tar')
+  await run('git', ['archive', '--output', archive, commit], { cwd: home })
+  await run('tar', ['--no-same-permissions', '-xf', archive], { cwd: work })
+  await rm(archive)
+  const env = { ...process.env, COMMIT: commit }
+  await run('npm', ['ci', '--no-audit', '--no-fund'], { cwd: work, env })
+}
+
+/** @type {(release: Release, path: string) => Promise<string>} */
+const pack = async ({ work, folder }, path) => {
+  const args = ['pack', path, '--ignore-scripts', '--json', '--pack-destination', folder]
+  const [packed] = JSON.parse(await run('npm', args, { cwd: work }))
+  return packed.filename
+}
+
+/** @param {Release} release */
+const packPackages = async (release) => {
+  const names = (await readdir(join(release.work, 'packages'), { withFileTypes: true }))
+    .filter((each) => each.isDirectory())
+    .map(({ name }) => name)
+    .sort()
+  for (const name of names) {
+    const file = join(release.work, 'packages', name, 'package.json')
+    // Its script would build the package once more, and is for this repository.
+    const { scripts: _, ...description } = await readJson(file)
+    await writeJson(file, { ...description, version: release.version })
+    await pack(release, `./packages/${name}`)
+  }
+}
+
+/** Native code of one platform, which only a setting would use that we do not have. */
+const unused = 'node_modules/@napi-rs'
+
+/** @param {Release} release */
+const packProgram = async (release) => {
+  const { work, version } = release
+  const place = (/** @type {string} */ name) => join(work, name)
+  const [description, lockfile] = await Promise.all(['package.json', 'package-lock.json'].map(place).map(readJson))
+  await writeJson(place('package.json'), packedDescription(description, lockfile, { version, external }))
+  await writeFile(place('deploy/Dockerfile'), packedDockerfile(await readFile(place('deploy/Dockerfile'), 'utf8')))
+  await writeFile(place('.dockerignore'), packedDockerignore)
+  await rm(place('package-lock.json'))
+  await rm(place(unused), { recursive: true, force: true })
+  // npm does this when it installs, tar does not.
+  await chmod(place('dist/main.js'), 0o755)
+  const program = await pack(release, '.')
+  return { program, description, lockfile }
+}
+
+/** Code and data of development dependencies that are in the program. @type {(work: string, names: string[]) => Promise<string[]>} */
+const bundledNames = async (work, names) => {
+  const texts = await Promise.all(
+    ['src', 'web'].map(async (folder) => {
+      const files = (await filesBelow(join(work, folder))).filter((path) => !/\.test\.tsx?$/.test(path))
+      return Promise.all(files.map((path) => readFile(join(work, folder, path), 'utf8')))
+    }),
+  )
+  return [...importedOf(texts.flat(), names), ...lists.map(({ name }) => name)]
+}
+
+/** @type {(release: Release, packed: Awaited<ReturnType<typeof packProgram>>) => Promise<void>} */
+const writeSbom = async ({ work, folder, version, committed }, { description, lockfile }) => {
+  const place = join(work, 'sbom')
+  const production = productionOnly({ ...description, version }, lockfile)
+  await mkdir(place)
+  await writeJson(join(place, 'package.json'), production.description)
+  await writeJson(join(place, 'package-lock.json'), production.lockfile)
+  const text = await run('npm', ['sbom', '--sbom-format=cyclonedx', '--package-lock-only'], { cwd: place })
+  const names = await bundledNames(work, Object.keys(description.devDependencies))
+  const { packages } = lockfile
+  const sbom = finishedSbom(JSON.parse(text), { name: 'latchkey', committed, bundledNames: names, packages })
+  await writeJson(join(folder, `latchkey-${version}.cdx.json`), sbom)
+}
+
+/** @param {Release} release @param {string} notes */
+const writeNotes = async ({ folder, version, commit }, notes) => {
+  const npm = (await run('npm', ['--version'], { cwd: folder })).trim()
+  const lines = [
+    `# Latchkey ${version}`,
+    notes,
+    `Made from commit \`${commit}\` with Node ${process.versions.node} and npm ${npm} by \`npm run release\`.`,
+  ]
+  await writeFile(join(folder, 'NOTES.md'), `${lines.join('\n\n')}\n`)
+}
+
+/** As `sha256sum --check SHA256SUMS` reads them. @param {string} folder */
+const writeChecksums = async (folder) => {
+  const names = (await readdir(folder)).filter((name) => name !== 'SHA256SUMS').sort()
+  const lines = await Promise.all(
+    names.map(async (name) => {
+      const digest = createHash('sha256').update(await readFile(join(folder, name)))
+      return `${digest.digest('hex')}  ${name}\n`
+    }),
+  )
+  await writeFile(join(folder, 'SHA256SUMS'), lines.join(''))
+}
+
+/**
+ * Makes a release of the last commit in an empty `folder`.
+ * @param {Wishes} wishes
+ * @returns {Promise<{ version: string, commit: string, program: string }>}
+ */
+export const makeRelease = async ({ home, folder, isPreview, baseImage, say }) => {
+  const { commit, committed } = await lastCommit(home)
+  const show = (/** @type {string} */ path) => run('git', ['show', `${commit}:${path}`], { cwd: home })
+  const { version: written } = JSON.parse(await show('package.json'))
+  const notes = notesFor(await show('CHANGELOG.md'), written, { isPreview })
+  const version = isPreview ? previewVersion(written, committed) : written
+  const work = await mkdtemp(join(tmpdir(), 'latchkey-release-'))
+  const release = { work, folder, commit, committed, version }
+  // Modes are a part of an archive.
+  process.umask(0o022)
+  try {
+    await mkdir(folder, { recursive: true })
+    say(`Building ${version} from ${commit.slice(0, 12)} …`)
+    await buildCommit(home, work, commit)
+    await packPackages(release)
+    const packed = await packProgram(release)
+    await writeSbom(release, packed)
+    if (baseImage !== undefined) await buildImage({ ...release, baseImage, program: packed.program, say })
+    await writeNotes(release, notes)
+    await writeChecksums(folder)
+    return { version, commit, program: packed.program }
+  } finally {
+    await rm(work, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest'
+import { read } from '../../test/support/project.js'
+import { external } from '../external-packages.mjs'
+import { notesFor, previewVersion } from './changelog.mjs'
+import { buildImage } from './image.mjs'
+import { packedDescription, packedDockerfile, productionOnly } from './packed-program.mjs'
+import { finishedSbom, importedOf } from './sbom.mjs'
+
+const changelog = (unreleased: string) => `# Changelog\n\nFor operators.\n\n## Unreleased\n\n${unreleased}
+## 0.2.0 (2026-11-17)\n\n- **New**: something\n\n## 0.1.0\n\nThe first.\n`
+
+describe('the notes of a release', () => {
+  it('are what the changelog says of its version', () => {
+    expect(notesFor(changelog(''), '0.2.0', { isPreview: false })).toBe('- **New**: something')
+  })
+
+  it('are refused for a version that the changelog does not know, and while there are entries without a version', () => {
+    expect(() => notesFor(changelog(''), '0.3.0', { isPreview: false })).toThrow('has no section "## 0.3.0"')
+    expect(() => notesFor(changelog('- more\n'), '0.2.0', { isPreview: false })).toThrow('entries under "Unreleased"')
+  })
+
+  it('of a preview are the entries without a version, and it has a version of its own', () => {
+    expect(notesFor(changelog('- more\n'), '0.2.0', { isPreview: true })).toBe('- more')
+    expect(() => notesFor(changelog(''), '0.2.0', { isPreview: true })).toThrow('nothing under "Unreleased"')
+    expect(previewVersion('0.2.0', new Date('2026-11-17T12:34:56Z'))).toBe('0.2.1-preview.20261117123456')
+  })
+})
+
+const lockfile = {
+  lockfileVersion: 3,
+  packages: {
+    '': {},
+    'packages/client': { version: '0.1.0' },
+    'node_modules/@latchkey/client': { link: true },
+    'node_modules/bcrypt': { version: '6.0.0' },
+    'node_modules/fastify': { version: '5.12.8' },
+    'node_modules/fastify/node_modules/cookie': { version: '1.1.1' },
+    'node_modules/preact': { version: '11.2.0', dev: true, integrity: 'sha512-AAAA', license: 'MIT' },
+  },
+}
+const description = {
+  ...{ name: 'latchkey', version: '0.1.0', license: 'MIT', workspaces: ['packages/*'] },
+  dependencies: { bcrypt: '^6.0.0', fastify: '^5.0.0' },
+  devDependencies: { preact: '^11.2.0' },
+  overrides: { cookie: '1.1.1' },
+  scripts: { prepare: 'node scripts/build.mjs' },
+}
+
+describe('the packed program', () => {
+  it('brings the packages that are not in its bundle, in the versions of the lockfile, and runs no script', () => {
+    const packed = packedDescription(description, lockfile, { version: '0.2.0', external: ['bcrypt'] })
+    expect(packed).toMatchObject({
+      version: '0.2.0',
+      dependencies: { bcrypt: '6.0.0' },
+      bundleDependencies: ['bcrypt'],
+    })
+    expect(Object.keys(packed.scripts)).toEqual(['start'])
+    for (const name of ['workspaces', 'devDependencies', 'overrides']) expect(packed).not.toHaveProperty(name)
+  })
+
+  it('has a version of each of them', async () => {
+    const own = JSON.parse(await read('package.json'))
+    const packed = packedDescription(own, JSON.parse(await read('package-lock.json')), { version: '1', external })
+    expect(Object.values(packed.dependencies).filter((version) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([])
+  })
+
+  it('builds its image from what is packed', async () => {
+    const text = packedDockerfile(await read('deploy/Dockerfile'))
+    expect(text.match(/^(FROM|COPY|ENTRYPOINT|ARG) .*$/gm)).toEqual([
+      'ARG BASE_IMAGE=node:24-bookworm-slim',
+      `FROM \${BASE_IMAGE}`,
+      ...['COPY node_modules node_modules', 'COPY dist dist', 'COPY migrations migrations', 'COPY package.json ./'],
+      'ENTRYPOINT ["latchkey"]',
+    ])
+  })
+
+  it('refuses a base image without its digest', async () => {
+    const wanted = {
+      work: '',
+      folder: '',
+      commit: '',
+      committed: new Date(0),
+      version: '1',
+      program: '',
+      say: () => {},
+    }
+    await expect(buildImage({ ...wanted, baseImage: 'node:24-bookworm-slim' })).rejects.toThrow('needs its digest')
+  })
+})
+
+describe('the list of components', () => {
+  const component = (name: string) => ({ name, version: '1.0.0', purl: `pkg:npm/${name}@1.0.0` })
+  const sbom = (serialNumber: string, timestamp: string) => ({
+    serialNumber,
+    metadata: { timestamp, component: { name: 'some-folder', type: 'library' } },
+    components: [component('fastify'), component('bcrypt')],
+  })
+  const of = { name: 'latchkey', committed: new Date(0), bundledNames: ['preact'], packages: lockfile.packages }
+
+  it('is the same for the same commit, and has what the build puts into the program', () => {
+    const [one, other] = [finishedSbom(sbom('a', 'x'), of), finishedSbom(sbom('b', 'y'), of)]
+    expect(one).toEqual(other)
+    expect(one.serialNumber).toMatch(/^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/)
+    expect(one.metadata.component).toEqual({ name: 'latchkey', type: 'application' })
+    expect(one.components.map(({ purl }) => purl)).toEqual([
+      'pkg:npm/bcrypt@1.0.0',
+      'pkg:npm/fastify@1.0.0',
+      'pkg:npm/preact@11.2.0',
+    ])
+  })
+
+  it('leaves out what is needed for building only, and no version that an override has chosen', () => {
+    const { packages } = productionOnly(description, lockfile).lockfile
+    const paths = ['node_modules/bcrypt', 'node_modules/fastify', 'node_modules/fastify/node_modules/cookie']
+    expect(Object.keys(packages)).toEqual(['', ...paths])
+  })
+
+  it('knows imports of a package and of its parts, and no types', () => {
+    const sources = [
+      `import { h } from 'preact/hooks'\nimport type { A } from 'yaml'\n`,
+      `import {\n  b,\n} from "jose"\n`,
+    ]
+    expect(importedOf(sources, ['preact', 'yaml', 'jose', 'jos'])).toEqual(['preact', 'jose'])
+  })
+})

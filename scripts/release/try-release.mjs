@@ -1,0 +1,126 @@
+// Tries the files of a release as an operator and a builder would: in an empty folder, with npm and nothing of this repository.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { firstSignIn } from './first-sign-in.mjs'
+import { run } from './run.mjs'
+
+/** @typedef {{ folder: string, version: string, commit: string, say(line: string): void }} Made */
+
+/** Nothing of the shell that calls: npm passes its own settings and those of this project on to what it runs. */
+const plainEnvironment = () =>
+  Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => /^(PATH|HOME|TMPDIR|LANG|.*proxy|.*_CERTS?)$/i.test(name)),
+  )
+
+/** @type {(condition: boolean, fault: string) => void} */
+const expectThat = (condition, fault) => {
+  if (!condition) throw new Error(`The release is not as it should be: ${fault}`)
+}
+
+/**
+ * Installed packages that the list of components does not have, or in another version.
+ * @type {(place: string, sbom: string) => Promise<string[]>}
+ */
+const notListed = async (place, sbom) => {
+  const read = async (/** @type {string} */ path) => JSON.parse(await readFile(path, 'utf8'))
+  const { packages } = await read(join(place, 'node_modules/.package-lock.json'))
+  const { components } = await read(sbom)
+  const listed = new Set(
+    components.map((/** @type {Record<string, string>} */ { name, version }) => `${name}@${version}`),
+  )
+  return Object.entries(packages)
+    .map(([path, { version }]) => `${path.slice(path.lastIndexOf('node_modules/') + 13)}@${version}`)
+    .filter((each) => !listed.has(each) && !/^(@latchkey\/.*|latchkey)@/.test(each))
+}
+
+/** @param {string} place @param {NodeJS.ProcessEnv} env */
+const serveOnce = async (place, env) => {
+  const folder = join(place, 'empty')
+  await mkdir(folder)
+  const start = performance.now()
+  const child = spawn(process.execPath, [join(place, 'node_modules/.bin/latchkey')], {
+    cwd: folder,
+    env: { ...env, PORT: '0' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const exited = once(child, 'exit')
+  let said = ''
+  try {
+    const address = await /** @type {Promise<string>} */ (
+      new Promise((resolve, reject) => {
+        const listen = (/** @type {Buffer} */ chunk) => {
+          said += chunk.toString()
+          const [, url] = /ready at (http:\S+)/.exec(said) ?? []
+          if (url) resolve(url)
+        }
+        child.stdout.on('data', listen)
+        child.stderr.on('data', listen)
+        exited.then(() => reject(new Error(`The program ended instead of serving:\n${said}`)), reject)
+      })
+    )
+    const seconds = ((performance.now() - start) / 1000).toFixed(1)
+    const page = await fetch(`${address}/login`)
+    expectThat(page.status === 200, `/login answers ${page.status}`)
+    expectThat((await firstSignIn(address)) === 'ada', 'another user is signed in')
+    expectThat(said.includes(join(folder, 'data')), `the start does not say where it keeps its data:\n${said}`)
+    return seconds
+  } finally {
+    child.kill('SIGTERM')
+    await exited
+  }
+}
+
+/**
+ * Doctor gives each check a few seconds, and a machine that has just built something may be busy.
+ * @type {(attempts: number, work: () => Promise<unknown>) => Promise<unknown>}
+ */
+const atMost = (attempts, work) =>
+  work().catch((error) => {
+    if (attempts === 1) throw error
+    return atMost(attempts - 1, work)
+  })
+
+/** The packages load, with everything that they export. @param {string} place @param {NodeJS.ProcessEnv} env */
+const loadPackages = async (place, env) => {
+  const names = await readdir(join(place, 'node_modules/@latchkey'))
+  for (const name of names) {
+    const text = await readFile(join(place, 'node_modules/@latchkey', name, 'package.json'), 'utf8')
+    const entries = Object.keys(JSON.parse(text).exports).filter((each) => each !== './package.json')
+    const imports = entries.map((each) => `await import('@latchkey/${name}${each.slice(1)}')`).join('\n')
+    await run(process.execPath, ['--input-type=module', '--eval', imports], { cwd: place, env })
+  }
+  return names
+}
+
+/**
+ * Installs everything with npm, compares the versions, asks doctor, and starts the service on its embedded defaults.
+ * @param {Made} made
+ */
+export const tryRelease = async ({ folder, version, commit, say }) => {
+  const place = await mkdtemp(join(tmpdir(), 'latchkey-try-'))
+  const env = plainEnvironment()
+  try {
+    await run('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: folder })
+    await writeFile(join(place, 'package.json'), '{}\n')
+    const archives = (await readdir(folder)).filter((name) => /\.tgz$/.test(name)).map((name) => join(folder, name))
+    // Without a registry: everything is in the archives, in the versions that were tested.
+    await run('npm', ['install', '--offline', '--no-audit', '--no-fund', ...archives], { cwd: place, env })
+    const others = await notListed(place, join(folder, `latchkey-${version}.cdx.json`))
+    expectThat(others.length === 0, `these are not in the list of components: ${others.join(', ')}`)
+    const npx = (/** @type {string[]} */ ...args) =>
+      run('npx', ['--no-install', 'latchkey', ...args], { cwd: place, env })
+    const said = (await npx('--version')).trim()
+    expectThat(said === `latchkey ${version}+${commit.slice(0, 12)}`, `it says that it is ${said}`)
+    await atMost(3, () => npx('doctor'))
+    const seconds = await serveOnce(place, env)
+    const names = await loadPackages(place, env)
+    say(
+      `Installed in an empty folder: ready after ${seconds} s; loaded ${names.map((name) => `@latchkey/${name}`).join(', ')}`,
+    )
+  } finally {
+    await rm(place, { recursive: true, force: true })
+  }
+}
