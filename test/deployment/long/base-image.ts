@@ -9,15 +9,30 @@ const minutes = 60_000
 const largeOutput = 64 * 1024 * 1024
 
 /** Images in a folder of their own: this machine's are not touched. */
-export const createImages = (folder: string) => {
-  const storage = ['--root', join(folder, 'images'), '--runroot', join(folder, 'run'), '--storage-driver', 'vfs']
+export const createImages = async (folder: string) => {
+  const file = join(folder, 'storage.conf')
+  const places = [`graphroot = "${join(folder, 'images')}"`, `runroot = "${join(folder, 'run')}"`]
+  await writeFile(file, ['[storage]', 'driver = "vfs"', ...places, ''].join('\n'))
+  /** For every program that works with these images. */
+  const env = { ...process.env, CONTAINERS_STORAGE_CONF: file }
   return {
+    env,
     buildah: (args: string[], timeout = 2 * minutes) =>
-      run(testProgram('buildah'), [...storage, ...args], { timeout, maxBuffer: largeOutput }),
+      run(testProgram('buildah'), args, { env, timeout, maxBuffer: largeOutput }),
   }
 }
 
-export type Images = ReturnType<typeof createImages>
+export type Images = Awaited<ReturnType<typeof createImages>>
+
+/** A container of an image, and what a command in it says. */
+export const startContainer = async ({ buildah }: Images, image: string) => {
+  const container = (await buildah(['from', '--pull-never', image])).stdout.trim()
+  return (...args: string[]) =>
+    buildah(['run', '--isolation', 'chroot', container, '--', ...args]).then(
+      ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+      ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({ code, stdout, stderr }),
+    )
+}
 
 const certificates = '/etc/ssl/certs/ca-certificates.crt'
 

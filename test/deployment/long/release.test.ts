@@ -1,0 +1,131 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { readPackages } from '../../../scripts/packages.mjs'
+import { read } from '../../support/project.js'
+import { createImages, type Images, provideBaseImage, startContainer } from './base-image.js'
+
+const home = fileURLToPath(new URL('../../..', import.meta.url))
+const run = promisify(execFile)
+const minutes = 60_000
+
+let folder: string
+let images: Images
+let base: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'latchkey-release-test-'))
+  images = await createImages(folder)
+  const [, name = ''] = /^ARG BASE_IMAGE=(\S+)$/m.exec(await read('deploy/Dockerfile')) ?? []
+  base = `docker.io/library/${name}`
+  const how = await provideBaseImage(images, base, folder)
+  console.log(`${base} was ${how === 'pulled' ? 'pulled' : `made here, with Node ${process.versions.node}`}`)
+}, 20 * minutes)
+afterAll(() => rm(folder, { recursive: true, force: true }), 5 * minutes)
+
+type Configuration = { User: string; Entrypoint: string[]; Cmd: string[]; Healthcheck?: { Test: string[] } }
+
+const expectWorkingImage = async (image: string, version: string) => {
+  const { stdout } = await images.buildah(['inspect', '--type', 'image', image])
+  const { config }: { config: Configuration } = JSON.parse(stdout).Docker
+  const { User, Entrypoint, Cmd, Healthcheck } = config
+  expect({ User, Entrypoint, Cmd }).toEqual({ User: '10001:10001', Entrypoint: ['latchkey'], Cmd: ['serve'] })
+  expect(Healthcheck?.Test[0]).toBe('CMD')
+  const inside = await startContainer(images, image)
+  expect(await inside('latchkey', '--version')).toMatchObject({ code: 0, stdout: `latchkey ${version}\n` })
+  // Without settings there is much to report; all of it comes from the program.
+  const doctor = await inside('latchkey', 'doctor')
+  expect(doctor.code).toBe(1)
+  expect(doctor.stdout).toMatch(/PUBLIC_URL: must be set in production/)
+  const writes = (path: string) => inside('touch', join(path, 'x')).then(({ code }) => code === 0)
+  expect(await Promise.all(['/app', '/app/dist', '/var/lib/latchkey'].map(writes))).toEqual([false, false, true])
+  expect((await inside('npm', '--version')).code).not.toBe(0)
+}
+
+it(
+  'the image of the sources serves by default, runs a command that is given, and can write to one folder only',
+  async () => {
+    const commit = '0123456789abcdef0123456789abcdef01234567'
+    const options = ['--isolation', 'chroot', '--format', 'docker', '--pull-never', '--file', 'deploy/Dockerfile']
+    const settings = ['--build-arg', `BASE_IMAGE=${base}`, '--build-arg', `COMMIT=${commit}`]
+    await images.buildah(['build', ...options, ...settings, '--tag', 'latchkey', home], 20 * minutes)
+    const { version } = JSON.parse(await read('package.json'))
+    await expectWorkingImage('latchkey', `${version}+0123456789ab`)
+  },
+  30 * minutes,
+)
+
+type Step = { name?: string; run?: string; if?: string }
+
+/** What a runner has and this machine has not: other rights, a registry of images, and a forge. */
+const standIns = (digest: string) => ({
+  sudo: 'exec "$@"',
+  skopeo: `echo ${digest}`,
+  gh: `printf '%s\\n' "$@" >"$RUNNER_TEMP/published"`,
+})
+
+/** A clone of the last commit, in which the steps of the workflow run one after the other, as a runner would run them. */
+const prepareRunner = async (digest: string) => {
+  const place = join(folder, 'runner')
+  const programs = join(folder, 'programs')
+  await run('git', ['clone', '--quiet', '--depth', '1', `file://${home}`, place])
+  await mkdir(programs)
+  for (const [name, text] of Object.entries(standIns(digest)))
+    await writeFile(join(programs, name), `#!/bin/bash\n${text}\n`, { mode: 0o755 })
+  const { jobs } = parse(await read('.github/workflows/release.yml'))
+  const { version } = JSON.parse(await read('package.json'))
+  const environmentFile = join(folder, 'environment')
+  await writeFile(environmentFile, '')
+  const runStep = async ({ run: script = '' }: Step) => {
+    const added = (await readFile(environmentFile, 'utf8')).trim().split('\n').filter(Boolean)
+    const env = {
+      ...images.env,
+      PATH: `${programs}:${process.env.PATH}`,
+      ...{ BASE_NAME: jobs.release.env.BASE_NAME, PREVIEW: '--preview', GITHUB_REF_NAME: `v${version}` },
+      ...{ GITHUB_ENV: environmentFile, RUNNER_TEMP: folder },
+      ...Object.fromEntries(added.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)])),
+    }
+    const { stdout } = await run('bash', ['-eo', 'pipefail', '-c', script], { cwd: place, env })
+    return stdout
+  }
+  return { place, steps: jobs.release.steps as Step[], runStep }
+}
+
+/** They install what runs this test, and run all tests. */
+const alreadyDone = ['Programs for the tests and for the image', 'Tests']
+
+describe('the workflow of a release', () => {
+  it(
+    'makes, tries and repeats a release byte by byte, step by step, and its image works',
+    async () => {
+      const { stdout } = await images.buildah(['inspect', '--type', 'image', base])
+      const { place, steps, runStep } = await prepareRunner(JSON.parse(stdout).FromImageDigest)
+      const own = steps.filter((step) => step.run !== undefined && !alreadyDone.includes(step.name ?? ''))
+      expect(own.map(({ name }) => name)).toEqual([
+        'The tag is the version',
+        'The base image by its digest',
+        'The release',
+        'The same bytes once more',
+        'Publish',
+      ])
+      for (const step of own) console.log(`${step.name}\n${await runStep(step)}`)
+      const files = await readdir(join(place, 'release'))
+      const [, version = ''] = /^latchkey-(\d.*)\.tgz$/m.exec(files.join('\n')) ?? []
+      const packages = (await readPackages()).map(({ folder: name }) => `latchkey-${name}-${version}.tgz`)
+      const ofProgram = ['tgz', 'cdx.json', 'image.tar.gz'].map((suffix) => `latchkey-${version}.${suffix}`)
+      expect(files).toEqual(expect.arrayContaining(['NOTES.md', 'SHA256SUMS', ...ofProgram, ...packages]))
+      expect(await readFile(join(folder, 'published'), 'utf8')).toContain('release/SHA256SUMS')
+
+      const commit = (await run('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: home })).stdout.trim()
+      const archive = join(folder, 'image.tar')
+      await run('bash', ['-c', `gunzip <release/latchkey-${version}.image.tar.gz >${archive}`], { cwd: place })
+      await images.buildah(['pull', '--quiet', `docker-archive:${archive}`], 5 * minutes)
+      await expectWorkingImage(`localhost/latchkey:${version}`, `${version}+${commit}`)
+    },
+    60 * minutes,
+  )
+})
