@@ -28,7 +28,6 @@ if apt-cache show chromium-headless-shell >/dev/null 2>&1; then
 else
   need chromium chromium chromium-browser google-chrome
 fi
-need firefox-esr firefox-esr firefox
 need prometheus promtool
 need haproxy haproxy
 need oathtool oathtool
@@ -39,6 +38,7 @@ if [[ "${1:-}" == --long ]]; then
   need etcd-server etcd
   need buildah buildah
   need debootstrap debootstrap
+  need firefox-esr firefox-esr firefox
   need orca orca
   need xvfb Xvfb
   need dbus-daemon dbus-run-session

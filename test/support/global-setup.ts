@@ -17,7 +17,6 @@ const needed: { program: TestProgram; name: string; debian: string; macos: strin
   { program: 'jq', name: 'jq', debian: 'jq', macos: 'jq' },
   { program: 'caddy', name: 'Caddy', debian: 'caddy', macos: 'caddy' },
   { program: 'chromium', name: 'Chromium', debian: 'chromium', macos: '--cask chromium' },
-  { program: 'firefox', name: 'Firefox', debian: 'firefox-esr', macos: '--cask firefox' },
   { program: 'promtool', name: 'promtool', debian: 'prometheus', macos: 'prometheus' },
   { program: 'haproxy', name: 'HAProxy', debian: 'haproxy', macos: 'haproxy' },
   { program: 'oathtool', name: 'oathtool', debian: 'oathtool', macos: 'oath-toolkit' },

@@ -8,6 +8,7 @@ const needed: { program: TestProgram; name: string; debian: string }[] = [
   { program: 'etcd', name: 'etcd', debian: 'etcd-server' },
   { program: 'buildah', name: 'buildah', debian: 'buildah' },
   { program: 'debootstrap', name: 'debootstrap', debian: 'debootstrap' },
+  { program: 'firefox', name: 'Firefox', debian: 'firefox-esr' },
   { program: 'orca', name: 'Orca', debian: 'orca' },
   { program: 'xvfb', name: 'Xvfb', debian: 'xvfb' },
   { program: 'dbus', name: 'dbus-run-session', debian: 'dbus-daemon' },

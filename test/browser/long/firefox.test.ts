@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { minutes } from '../../src/lib/durations.js'
-import { openBrowser, type Tab, type TestBrowser } from '../support/browsers.js'
-import { linkIn } from '../support/chromium.js'
-import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { minutes } from '../../../src/lib/durations.js'
+import { openBrowser, type Tab, type TestBrowser } from '../../support/browsers.js'
+import { linkIn } from '../../support/chromium.js'
+import { goodPassword, type Latchkey, startLatchkey } from '../../support/latchkey.js'
 
 const newPassword = 'Quiet+Orchard+48+marble'
 
