@@ -84,12 +84,12 @@ it('shows every screen in both schemes, on a desk and on a phone', async () => {
   const { page, faults } = graces
   await page.getByText('What needs attention').waitFor()
   expect(await page.locator('.plot-line').count()).toBe(3)
+  await isFineFor(page, 'overview', true)
   await page.getByText('Show the numbers').click()
   const table = page.getByRole('table', { name: 'The last 30 days' })
   expect(await table.getByRole('row').count()).toBe(31)
   // Today, of those that signed up and failed above.
   expect(await table.getByRole('row').nth(1).getByRole('cell').last().textContent()).toBe('5')
-  await isFineFor(page, 'overview')
 
   const screens: Record<string, () => Promise<unknown>> = {
     Users: () => page.getByRole('link', { name: 'ada', exact: true }).waitFor(),
@@ -107,7 +107,7 @@ it('shows every screen in both schemes, on a desk and on a phone', async () => {
   await show(page, `#users/${adaId}`)
   await heading(page, 'ada')
   await page.getByText('Newest events').waitFor()
-  await isFineFor(page, 'user')
+  await isFineFor(page, 'user', true)
   expect(faults).toEqual([])
 })
 
@@ -350,7 +350,7 @@ it('filters, follows and saves events', async () => {
 
 it('lets the support help users, and offers nothing that they may not do', async () => {
   await sam.prove()
-  const { page, context } = await openAs(sam)
+  const { page, leave } = await openAs(sam)
   await show(page, `#users/${grace.id}`)
   await page.getByText('Only administrators can change the account of an administrator.').waitFor()
   expect(
@@ -369,7 +369,7 @@ it('lets the support help users, and offers nothing that they may not do', async
   await heading(page, 'No longer an administrator')
   await page.reload()
   await heading(page, 'Page not found')
-  await context.close()
+  await leave()
 })
 
 it('leads to a proof that is older than eight hours, and back to the same screen', async () => {

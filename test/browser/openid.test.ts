@@ -11,6 +11,7 @@ import {
   arrivalWithCode,
   saysWhere,
   siteOf,
+  smallTargetsOn,
   startWithApplications,
   violationsOn,
   visitApplications,
@@ -43,7 +44,7 @@ it('signs in for one application, and for the next without a question', async ()
   await page.getByText('Sign in to continue to grafana.').waitFor()
   expect(await page.getByLabel('Username or email').inputValue()).toBe('ada')
   await keepPicture(page, 'openid-sign-in')
-  expect(await violationsOn(page)).toEqual([])
+  expect(await smallTargetsOn(page)).toEqual([])
   await signIn(page, 'ada')
   await page.waitForURL(`${siteOf('grafana')}/callback?code=**`)
   await leaveFor(page, 'wiki')
@@ -100,7 +101,7 @@ it('asks for consent, for a proof, and says that there is no access, in two tabs
   await arrivalWithCode(page, 'grafana')
   await page.goto(waiting)
   await page.getByRole('link', { name: 'Start again at grafana' }).waitFor()
-  expect(await violationsOn(page)).toEqual([])
+  expect(await smallTargetsOn(page)).toEqual([])
   await page.goto(addressFor('grafana', { redirect_uri: 'https://evil.example.com/' }))
   await page.getByText('not registered').waitFor()
   await keepPicture(page, 'openid-wrong-redirect')
@@ -123,7 +124,7 @@ it('leads to the account page for a second factor, and goes on with it', async (
   await page.goto(addressFor('safe'))
   await page.getByRole('heading', { name: 'A second factor is needed' }).waitFor()
   await keepPicture(page, 'openid-enrol')
-  expect(await violationsOn(page)).toEqual([])
+  expect(await smallTargetsOn(page)).toEqual([])
   await page.getByRole('link', { name: 'Add a second factor' }).click()
   const panel = page.locator('#two-step')
   await panel.getByText('safe asks for a second factor.').waitFor()
@@ -166,7 +167,7 @@ it('shows which applications have access, ends it, and signs out for an applicat
   const { addressFor, browser, ids, latchkey } = service
   await latchkey.signedUp('iris')
   const phone = { viewport: { width: 390, height: 844 } }
-  const { page, context, faults } = await withApplications(await visitAs(browser, latchkey, 'iris', phone))
+  const { page, faults, leave } = await withApplications(await visitAs(browser, latchkey, 'iris', phone))
   for (const name of ['grafana', 'wiki'] as const) {
     await page.goto(addressFor(name), { waitUntil: 'commit' })
     await arrivalWithCode(page, name)
@@ -201,9 +202,9 @@ it('shows which applications have access, ends it, and signs out for an applicat
   await page.keyboard.press('Enter')
   await expect.poll(() => focusedName(page)).toBe('You are signed out')
   await keepPicture(page, 'openid-signed-out')
-  expect(await violationsOn(page)).toEqual([])
+  expect(await smallTargetsOn(page)).toEqual([])
   expect(faults).toEqual([])
-  await context.close()
+  await leave()
 })
 
 it('lets a device in that shows a code: compared, proven and by name, also by hand and on a phone', async () => {
@@ -218,7 +219,7 @@ it('lets a device in that shows a code: compared, proven and by name, also by ha
     const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
     return (await postForm(latchkey.url, '/api/auth/token', { grant_type, device_code, client_id })).body
   }
-  const { page, context, faults } = await visit(browser, latchkey, { viewport: { width: 390, height: 844 } })
+  const { page, faults, leave } = await visit(browser, latchkey, { viewport: { width: 390, height: 844 } })
   const first = await begin()
   // A link leads to the sign-in and back, and decides nothing.
   await page.goto(`/login#device=${first.code}`)
@@ -237,12 +238,12 @@ it('lets a device in that shows a code: compared, proven and by name, also by ha
   await press(page, 'Yes, sign it in')
   await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor()
   await keepPicture(page, 'device-proof')
-  expect(await violationsOn(page)).toEqual([])
+  expect(await smallTargetsOn(page)).toEqual([])
   await fillIn(page, { Password: goodPassword })
   await press(page, 'Confirm')
   await expect.poll(() => focusedName(page)).toBe('The device is signed in')
   await keepPicture(page, 'device-approved')
-  expect(await violationsOn(page)).toEqual([])
+  expect(await smallTargetsOn(page)).toEqual([])
   expect((await poll(first.deviceCode)).id_token).toEqual(expect.any(String))
   // By hand, with the keyboard.
   const second = await begin()
@@ -265,5 +266,5 @@ it('lets a device in that shows a code: compared, proven and by name, also by ha
   await page.goto(`/login#device=${first.code}`)
   await page.getByText('This code is not known').waitFor()
   expect(faults).toEqual([])
-  await context.close()
+  await leave()
 })
