@@ -45,21 +45,36 @@ const enter = async (page: Page, name: string) => {
 const expectFocus = (page: Page, what: string | RegExp) => expect.poll(() => focused(page)).toMatch(what)
 
 describe('the dashboard', () => {
-  it('shows the groups of the user, and nothing about groups to one who is in none', async () => {
+  it('says when the account is there, with this device first and the groups of the user, if there are any', async () => {
     const setGroups = (groups: string) =>
       latchkey.sql.query("update users set groups = $1 where username = 'ruth'", [groups])
     const { page, context } = await open()
     const groups = page.locator('dl > div', { has: page.locator('dt', { hasText: /^Groups$/ }) })
     expect(await groups.count()).toBe(0)
     await setGroups('{admins,staff}')
+    const answers: (() => void)[] = []
+    await page.route('**/api/auth/account', async (route) => {
+      await new Promise<void>((resolve) => answers.push(resolve))
+      await route.continue()
+    })
+    // The clock of the browser is ten minutes ahead.
+    await page.clock.setFixedTime(Date.now() + 10 * 60_000)
     await page.reload()
+    await page.getByText('Loading your account…').waitFor()
+    const said = await listen(page)
+    for (const answer of answers) answer()
+    await expect.poll(said).toContain('Your account is loaded.')
     await expect.poll(() => groups.locator('dd').allTextContents()).toEqual(['admins', 'staff'])
+    const first = page.locator('.session-list li').first()
+    await first.getByText('This device').waitFor()
+    expect(await first.textContent()).toContain('Active now')
     await setGroups('{}')
     await context.close()
   })
 
   it('keeps the focus of a keyboard where the next thing is', async () => {
     const { page, leave } = await open()
+    const focusedButton = () => page.locator('button:focus').textContent()
     for (const close of ['Escape', 'Cancel']) {
       await enter(page, 'Sign out everywhere')
       await page.getByRole('button', { name: 'Yes, sign out everywhere' }).waitFor()
@@ -67,14 +82,14 @@ describe('the dashboard', () => {
       await expect.poll(() => question.and(page.locator(':focus')).count()).toBe(1)
       if (close === 'Escape') await page.keyboard.press('Escape')
       else await enter(page, close)
-      await expect.poll(() => page.locator('button:focus').textContent()).toBe('Sign out everywhere')
+      await expect.poll(focusedButton).toBe('Sign out everywhere')
 
       await enter(page, 'Change password')
       await expectFocus(page, /^currentPassword$/)
       await page.getByRole('button', { name: 'Show password (New password)' }).waitFor()
       if (close === 'Escape') await page.keyboard.press('Escape')
       else await enter(page, close)
-      await expect.poll(() => page.locator('button:focus').textContent()).toBe('Change password')
+      await expect.poll(focusedButton).toBe('Change password')
     }
 
     await enter(page, 'Show all activity')
@@ -91,12 +106,14 @@ describe('the dashboard', () => {
     await page.getByText('That device is signed out.').waitFor()
     await expectFocus(page, /^Where you are signed in$/)
 
+    const [ruth] = await latchkey.sql.query<{ hash: string }>('select password_hash as hash from users')
     await enter(page, 'Change password')
     await fillIn(page, { 'Current password': goodPassword, 'New password': 'Quiet+Orchard+48+marble' })
     await page.keyboard.press('Enter')
     await page.getByText('Your password was changed.').waitFor()
-    await expect.poll(() => page.locator('button:focus').textContent()).toBe('Change password')
-    await fillInChange(page)
+    await expect.poll(focusedButton).toBe('Change password')
+    // Back to the password that the other tests know.
+    await latchkey.sql.query('update users set password_hash = $1', [ruth?.hash])
     await leave()
   })
 })
@@ -106,7 +123,7 @@ describe('the way around the account', () => {
     page.evaluate(() => (document.activeElement?.matches('h2, h3') ? document.activeElement.textContent : undefined))
 
   it('is the navigation, the line about what is to do, and an address for each part, also over a sign-in', async () => {
-    const { page, context } = await open()
+    const { page, context, leave } = await open()
     const links = page.getByRole('navigation', { name: 'Your account' })
     const top = (id: string) => page.locator(`#${id}`).evaluate((part) => Math.abs(part.getBoundingClientRect().top))
     for (const [link, title, id] of [
@@ -122,16 +139,11 @@ describe('the way around the account', () => {
     await page.getByRole('link', { name: 'Add a passkey.' }).click()
     await expect.poll(() => heading(page)).toBe('Passkeys')
 
-    for (const [address, title, id] of [
-      ['/dashboard#two-step', 'Two-step sign-in', 'two-step'],
-      // This account trusts no browser.
-      ['/dashboard#trusted-browsers', 'Devices and activity', 'devices'],
-    ] as const) {
-      await page.goto('/health/live')
-      await page.goto(address)
-      await expect.poll(() => heading(page)).toBe(title)
-      expect(await top(id)).toBeLessThan(60)
-    }
+    // This account trusts no browser.
+    await page.goto('/health/live')
+    await page.goto('/dashboard#trusted-browsers')
+    await expect.poll(() => heading(page)).toBe('Devices and activity')
+    expect(await top('devices')).toBeLessThan(60)
     await context.clearCookies()
     await page.goto('/health/live')
     await page.goto('/dashboard#activity')
@@ -139,7 +151,7 @@ describe('the way around the account', () => {
     await signIn(page, 'ruth')
     await expect.poll(() => heading(page)).toBe('Recent activity')
     expect(new URL(page.url()).hash).toBe('#activity')
-    await context.close()
+    await leave()
   })
 
   it('shows five devices, all of them, and five again; and says what is said of them only once', async () => {
@@ -166,21 +178,6 @@ describe('the way around the account', () => {
     expect(named('group').length).toBeGreaterThan(2)
     const all = [...new Set(named('region')), ...new Set(named('group')), ...new Set(named('button'))]
     expect(all.filter((name, at) => all.indexOf(name) !== at)).toEqual([])
-    await leave()
-  })
-
-  it('is told to a screen reader when the account is there', async () => {
-    const { page, leave } = await open()
-    const answers: (() => void)[] = []
-    await page.route('**/api/auth/account', async (route) => {
-      await new Promise<void>((resolve) => answers.push(resolve))
-      await route.continue()
-    })
-    await page.reload()
-    await page.getByText('Loading your account…').waitFor()
-    const said = await listen(page)
-    for (const answer of answers) answer()
-    await expect.poll(said).toContain('Your account is loaded.')
     await leave()
   })
 })
@@ -234,33 +231,27 @@ describe('a message on a phone', () => {
 describe('an account that cannot be loaded', () => {
   it('shows what is there, offers to try again, and can be left', async () => {
     const { page, leave } = await open()
-    await page.route('**/api/auth/sessions', (route) => route.fulfill({ status: 500, json: {} }), { times: 1 })
-    await page.reload()
-    await page.getByText('This part could not be loaded.').waitFor()
-    await page.getByRole('heading', { name: 'Recent activity' }).waitFor()
-    await keepPicture(page, 'part-not-loaded')
-    await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByText('This device').waitFor()
-    await expect.poll(() => page.locator('h1:focus').count()).toBe(1)
-
-    await page.route('**/api/auth/factors', (route) => route.fulfill({ status: 503, json: {} }), { times: 1 })
-    await page.reload()
-    for (const name of ['Passkeys', 'Two-step sign-in'])
-      await page.getByRole('region', { name }).getByText('This part could not be loaded.').waitFor()
-    await keepPicture(page, 'factors-not-loaded')
-    await page.getByRole('button', { name: 'Try again' }).first().click()
-    await page.getByRole('button', { name: 'Switch on' }).waitFor()
-    expect(await page.getByText('This part could not be loaded.').count()).toBe(0)
-
-    await page.route('**/api/auth/account', (route) => route.fulfill({ status: 500, json: {} }))
+    const path = (name: string) => `**/api/auth/${name}`
+    await page.route(path('account'), (route) => route.fulfill({ status: 500, json: {} }), { times: 1 })
+    await page.route(path('sessions'), (route) => route.fulfill({ status: 500, json: {} }))
+    await page.route(path('factors'), (route) => route.fulfill({ status: 503, json: {} }))
     await page.reload()
     await page.getByRole('heading', { level: 1, name: 'Your account' }).waitFor()
     await keepPicture(page, 'not-loaded')
-    await page.unroute('**/api/auth/account')
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByText('Hello, ruth', { exact: true }).waitFor()
+    for (const name of ['Passkeys', 'Two-step sign-in', 'Where you are signed in'])
+      await page.getByRole('region', { name }).getByText('This part could not be loaded.').waitFor()
+    await page.getByRole('heading', { name: 'Recent activity' }).waitFor()
+    await keepPicture(page, 'parts-not-loaded')
+    for (const name of ['sessions', 'factors']) await page.unroute(path(name))
+    await page.getByRole('button', { name: 'Try again' }).first().click()
+    await page.getByText('This device').waitFor()
+    await page.getByRole('button', { name: 'Switch on' }).waitFor()
+    expect(await page.getByText('This part could not be loaded.').count()).toBe(0)
+    await expect.poll(() => page.locator('h1:focus').count()).toBe(1)
 
-    await page.route('**/api/auth/account', (route) => route.fulfill({ status: 500, json: {} }))
+    await page.route(path('account'), (route) => route.fulfill({ status: 500, json: {} }))
     await page.reload()
     await page.getByRole('heading', { level: 1, name: 'Your account' }).waitFor()
     await page.getByRole('button', { name: 'Sign out', exact: true }).click()
@@ -269,24 +260,11 @@ describe('an account that cannot be loaded', () => {
   })
 })
 
-describe('the list of devices', () => {
-  it('begins with this one, which is always active', async () => {
-    const { page, context } = await open()
-    await latchkey.browser().post('/api/auth/login', { username: 'ruth', password: goodPassword })
-    await page.clock.setFixedTime(Date.now() + 10 * 60_000)
-    await page.reload()
-    const first = page.locator('.session-list li').first()
-    await first.getByText('This device').waitFor()
-    expect(await first.textContent()).toContain('Active now')
-    await context.close()
-  })
-})
-
 describe('a long name', () => {
   it('stands beside the button that signs out, and no button is printed', async () => {
     const name = 'Ruth Anastasia von und zu Hohenlohe-Schillingsfürst-Waldenburg '.repeat(3).trim()
     await latchkey.sql.query("update users set name = $1 where username = 'ruth'", [name])
-    const { page, context } = await open({ viewport: { width: 1280, height: 900 } })
+    const { page, leave } = await open({ viewport: { width: 1280, height: 900 } })
     const greeting = page.getByText('Hello, Ruth Anastasia')
     await greeting.waitFor()
     const [heading, button] = await Promise.all([
@@ -299,18 +277,10 @@ describe('a long name', () => {
     await keepPicture(page, 'printed')
     expect(await page.locator('.button:visible').count()).toBe(0)
     await latchkey.sql.query("update users set name = null where username = 'ruth'")
-    await context.close()
+    await page.emulateMedia({ media: 'screen' })
+    await leave()
   })
 })
-
-/** Back to the password that the other tests know. */
-const fillInChange = async (page: Page) => {
-  await enter(page, 'Change password')
-  await fillIn(page, { 'Current password': 'Quiet+Orchard+48+marble', 'New password': goodPassword })
-  await page.keyboard.press('Enter')
-  await page.getByRole('button', { name: 'Change password', exact: true }).waitFor()
-  await expect.poll(() => page.getByLabel('Current password', { exact: true }).count()).toBe(0)
-}
 
 describe('letters twice as large on a small phone', () => {
   it.each(inLongRun(['en-GB', 'de-DE', 'fr-FR'], ['de-DE']))('fit without scrolling sideways (%s)', async (locale) => {

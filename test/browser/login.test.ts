@@ -38,8 +38,10 @@ const from = (address: string) => visit(browser, latchkey, { extraHTTPHeaders: {
 describe('the login page', () => {
   it('runs no script but its own, and turns no text into HTML', async () => {
     const { page, leave, faults } = await from('192.0.2.99')
-    await page.goto('/login')
-    await page.getByLabel('Username or email').waitFor()
+    // web/words/refusals.test.ts has the words for each way in which a sign-in with a provider can fail.
+    await page.goto('/login?error=%3Cimg%20src%3Dx%3E')
+    await page.getByRole('alert').getByText('Signing in did not work.').waitFor()
+    expect(await page.locator('main').textContent()).not.toContain('<img')
     expect(faults).toEqual([])
     const refused = await page.evaluate(async () => {
       const tried = (act: () => void) => {
@@ -83,7 +85,7 @@ describe('the login page', () => {
     await page.getByRole('heading', { name: 'Welcome back' }).waitFor()
     await page.getByRole('link', { name: 'Continue with Google' }).waitFor({ state: 'detached' })
     await page.getByLabel('Username or email').fill('lena')
-    await page.getByLabel('Password', { exact: true }).pressSequentially(goodPassword)
+    await page.getByLabel('Password', { exact: true }).fill(goodPassword)
     await page.keyboard.press('Enter')
     const button = page.getByRole('button', { name: 'Sign in' })
     expect(await button.isDisabled()).toBe(true)
@@ -112,18 +114,23 @@ describe('the login page', () => {
     await leave()
   })
 
-  it('works with the keyboard alone, shows a password when asked, and warns of Caps Lock', async () => {
+  it('works with the keyboard and password managers, shows a password when asked, and warns of Caps Lock', async () => {
     const { page, leave } = await from('192.0.2.1')
     await page.goto('/login')
     await page.getByLabel('Username or email').waitFor()
     await expect.poll(() => focusedField(page)).toBe('username')
+    await expect.poll(() => page.locator('[name=username]').getAttribute('autocomplete')).toBe('username webauthn')
+    expect(await page.locator('[name=password]').getAttribute('autocomplete')).toBe('current-password')
+    expect(await page.locator('main form').count()).toBe(1)
+    for (const [name, off] of Object.entries({ autocorrect: 'off', autocapitalize: 'none', spellcheck: 'false' }))
+      expect(await page.locator('[name=username]').getAttribute(name), name).toBe(off)
     await page.keyboard.type(' lena ')
     await page.keyboard.press('Enter')
     await page.getByText('Please fill in this field.').waitFor()
     await expect.poll(() => focusedField(page)).toBe('password')
     await page.keyboard.press('Shift+Tab')
     await page.keyboard.press('Tab')
-    await page.keyboard.type(goodPassword)
+    await page.keyboard.insertText(goodPassword)
     await expect.poll(() => page.getByText('Please fill in this field.').count()).toBe(0)
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
@@ -136,29 +143,29 @@ describe('the login page', () => {
     await leave()
   })
 
-  it('tells password managers what is what', async () => {
-    const { page, leave } = await from('192.0.2.2')
-    await page.goto('/login')
-    await page.getByLabel('Username or email').waitFor()
-    await expect.poll(() => page.locator('[name=username]').getAttribute('autocomplete')).toBe('username webauthn')
-    await expect.poll(() => page.locator('[name=password]').getAttribute('autocomplete')).toBe('current-password')
-    await expect.poll(() => page.locator('main form').count()).toBe(1)
-    for (const [name, off] of Object.entries({ autocorrect: 'off', autocapitalize: 'none', spellcheck: 'false' }))
-      expect(await page.locator('[name=username]').getAttribute(name), name).toBe(off)
-    await leave()
-  })
-
-  it('says what is wrong at the field, and counts down when there were too many tries', async () => {
+  it('says what is wrong at the field, also again, and counts down when there were too many tries', async () => {
     const { page, leave } = await from('192.0.2.3')
     await page.goto('/login')
-    await signIn(page, 'lena', 'wrong')
-    await page.getByText('Username, email or password is incorrect.').waitFor()
-    await expect.poll(() => focusedField(page)).toBe('password')
-    for (const password of ['wrong too', 'wrong again']) {
-      const answer = await page.request.post('/api/auth/login', { data: { username: 'lena', password } })
-      expect(answer.status()).toBe(401)
-    }
+    await page.getByLabel('Username or email').waitFor()
     const said = await listen(page)
+    // The focus moves to the first field that is wrong: its error is read with it, and not once more.
+    await press(page, 'Sign in')
+    await expect.poll(said).toContain('Password. Please fill in this field.')
+    expect((await said()).join()).not.toMatch(/Username or email/)
+    const field = page.getByRole('textbox', { name: 'Username or email' })
+    expect(await field.evaluate((input) => input === document.activeElement)).toBe(true)
+    expect(await descriptionOf(page, 'Username or email')).toBe('Please fill in this field.')
+    await fillIn(page, { 'Username or email': 'lena', Password: 'not the password' })
+    // A screen reader says it also when the focus stays, and again when it is the same.
+    const wrong = 'Password. Username, email or password is incorrect.'
+    for (const times of [1, 2]) {
+      await page.locator('[name=password]').press('Enter')
+      await expect.poll(async () => (await said()).filter((text) => text === wrong).length).toBe(times)
+      await expect.poll(() => page.locator('button[aria-busy]').count()).toBe(0)
+    }
+    await expect.poll(() => focusedField(page)).toBe('password')
+    const data = { username: 'lena', password: 'wrong again' }
+    expect((await page.request.post('/api/auth/login', { data })).status()).toBe(401)
     await signIn(page, 'lena', goodPassword)
     await page.getByRole('alert').getByText('Too many sign-in attempts.').waitFor()
     const others = 'You can still use a passkey, continue with Google or GitHub or choose a new password by email.'
@@ -175,47 +182,6 @@ describe('the login page', () => {
     await leave()
   })
 
-  it('says an error to a screen reader also when the focus stays, and again when it is the same', async () => {
-    const { page, leave } = await from('192.0.2.9')
-    await page.goto('/login')
-    await fillIn(page, { 'Username or email': 'lena', Password: 'not the password' })
-    const said = await listen(page)
-    // The focus moves to the first field that is wrong: its error is read with it, and not once more.
-    await page.getByLabel('Username or email').fill('')
-    await page.getByLabel('Password', { exact: true }).fill('')
-    await press(page, 'Sign in')
-    await expect.poll(said).toContain('Password. Please fill in this field.')
-    expect((await said()).join()).not.toMatch(/Username or email/)
-    const field = page.getByRole('textbox', { name: 'Username or email' })
-    expect(await field.evaluate((input) => input === document.activeElement)).toBe(true)
-    expect(await descriptionOf(page, 'Username or email')).toBe('Please fill in this field.')
-    await fillIn(page, { 'Username or email': 'lena', Password: 'not the password' })
-    const wrong = 'Password. Username, email or password is incorrect.'
-    for (const times of [1, 2]) {
-      await page.locator('[name=password]').press('Enter')
-      await expect.poll(async () => (await said()).filter((text) => text === wrong).length).toBe(times)
-      await expect.poll(() => page.locator('button[aria-busy]').count()).toBe(0)
-    }
-    await leave()
-  })
-
-  it('has words for each way in which a sign-in with a provider can fail', async () => {
-    const { page, leave } = await from('192.0.2.4')
-    for (const [query, words] of [
-      ['error=provider_a_auth_failed', 'Signing in with Google did not work.'],
-      ['error=provider_b_auth_failed', 'Signing in with GitHub did not work.'],
-      ['error=provider_b_auth_failed&reason=no_email', 'GitHub did not give us a confirmed email address'],
-      ['error=provider_a_auth_failed&reason=registration_closed', 'registration is closed'],
-      ['error=callback_failed', 'We could not finish signing you in.'],
-      ['error=%3Cimg%20src%3Dx%3E', 'Signing in did not work.'],
-    ] as const) {
-      await page.goto(`/login?${query}`)
-      await page.getByRole('alert').getByText(words).waitFor()
-      expect(await page.locator('main').textContent(), query).not.toContain('<img')
-    }
-    await leave()
-  })
-
   it('leads to the change of the password that a password manager asked for', async () => {
     const { page, leave } = await from('192.0.2.8')
     await page.goto('/.well-known/change-password')
@@ -224,18 +190,6 @@ describe('the login page', () => {
     await page.getByLabel('Current password', { exact: true }).waitFor()
     expect(new URL(page.url()).hash).toBe('#password')
     await expect.poll(() => focusedField(page)).toBe('currentPassword')
-    await leave()
-  })
-
-  it.each([
-    ['de-AT', 'Willkommen zurück'],
-    ['fr', 'Bon retour parmi nous'],
-    ['es-MX', 'Te damos la bienvenida'],
-    ['ja', 'Welcome back'],
-  ])('speaks to a visitor from %s', async (locale, heading) => {
-    const { page, leave } = await visit(browser, latchkey, { locale })
-    await page.goto('/login')
-    await page.getByRole('heading', { name: heading }).waitFor()
     await leave()
   })
 })

@@ -16,7 +16,8 @@ export const namedProviders = {
 }
 
 /** Drawing takes a good part of a test's time, so windows are small and nothing moves, unless a test is about that. */
-const cheapToDraw: BrowserContextOptions = { viewport: { width: 640, height: 400 }, reducedMotion: 'reduce' }
+const smallWindow = { width: 640, height: 400 }
+const cheapToDraw: BrowserContextOptions = { viewport: smallWindow, reducedMotion: 'reduce' }
 
 /** Playwright sets no limit to these calls. A browser that hangs in one of them would otherwise look like a slow test. */
 const bounded = (context: BrowserContext) => {
@@ -89,18 +90,19 @@ const takeOver = async (browser: Browser, baseURL: string, key: string) => {
 
 /**
  * A visitor with cookies of their own, and whatever went wrong on their pages. At the end they `leave`, or close the context
- * if it is not as it was: with scripts, a clock, devices or a size of its own.
+ * if it is not as it was: with scripts, a clock, devices or media of its own.
  */
 export const visit = async (
   browser: Browser,
   latchkey: Latchkey,
-  { extraHTTPHeaders = {}, ...options }: BrowserContextOptions = {},
+  { extraHTTPHeaders = {}, viewport = smallWindow, ...options }: BrowserContextOptions = {},
 ) => {
   const all = { baseURL: latchkey.url, locale: 'en-GB', ...options }
   const { baseURL } = all
   const key = JSON.stringify(all)
   const visitor = (await takeOver(browser, baseURL, key)) ?? (await newVisitor(browser, all))
   await visitor.context.setExtraHTTPHeaders(extraHTTPHeaders)
+  await visitor.page.setViewportSize(viewport ?? smallWindow)
   const leave = async () => {
     try {
       await putAside(visitor)

@@ -147,6 +147,7 @@ describe('the language of a page', () => {
       expect(await languageOf('/login', chosen(invalid)), invalid).toBe('de')
     // A sibling host can set this name for the whole domain.
     expect(await languageOf('/login', { cookie: 'latchkey_language=es', 'accept-language': 'de' })).toBe('de')
+    expect(await languageOf('/login', { 'accept-language': 'ja' })).toBe('en')
   })
 
   it.each([
