@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { languages } from '#contract/languages.js'
 import { hours, minutes, seconds } from '../../src/lib/durations.js'
-import { isFineFor, keepPicturesIn, phone, wide } from '../support/admin-looks.js'
+import { hasReadableColors, isFineOnPhone, keepPicturesIn, phone, wide } from '../support/admin-looks.js'
 import { idOf, leaveGroup, signedUpInGroup } from '../support/administrators.js'
 import { addApplication } from '../support/applications.js'
 import { faultsOf } from '../support/axe.js'
@@ -80,17 +80,19 @@ const go = async (page: Page, screen: string) => {
 /** The rows of a table, without its head. */
 const rows = (page: Page) => page.locator('tbody tr')
 
-it('shows every screen in both schemes, on a desk and on a phone', async () => {
+it('shows every screen, on a phone too, and its colours in both schemes', async () => {
   const { page, faults } = graces
   await page.getByText('What needs attention').waitFor()
   expect(await page.locator('.plot-line').count()).toBe(3)
-  await isFineFor(page, 'overview', true)
+  await hasReadableColors(page, 'overview')
   await page.getByText('Show the numbers').click()
   const table = page.getByRole('table', { name: 'The last 30 days' })
   expect(await table.getByRole('row').count()).toBe(31)
   // Today, of those that signed up and failed above.
   expect(await table.getByRole('row').nth(1).getByRole('cell').last().textContent()).toBe('5')
 
+  await page.setViewportSize(phone)
+  await isFineOnPhone(page, 'overview')
   const screens: Record<string, () => Promise<unknown>> = {
     Users: () => page.getByRole('link', { name: 'ada', exact: true }).waitFor(),
     Invitations: () => page.getByText('No invitation is open.').waitFor(),
@@ -102,12 +104,13 @@ it('shows every screen in both schemes, on a desk and on a phone', async () => {
     await go(page, screen)
     await isThere()
     expect(await page.title()).toContain(screen)
-    await isFineFor(page, screen.toLowerCase())
+    await isFineOnPhone(page, screen.toLowerCase())
   }
   await show(page, `#users/${adaId}`)
   await heading(page, 'ada')
   await page.getByText('Newest events').waitFor()
-  await isFineFor(page, 'user', true)
+  await isFineOnPhone(page, 'user')
+  await page.setViewportSize(wide)
   expect(faults).toEqual([])
 })
 

@@ -102,8 +102,9 @@ describe('the dashboard', () => {
       .getByRole('button', { name: /^Sign out .+, / })
       .first()
       .focus()
+    const said = await listen(page)
     await page.keyboard.press('Enter')
-    await page.getByText('That device is signed out.').waitFor()
+    await expect.poll(said).toContain('That device is signed out.')
     await expectFocus(page, /^Where you are signed in$/)
 
     const [ruth] = await latchkey.sql.query<{ hash: string }>('select password_hash as hash from users')

@@ -9,7 +9,6 @@ import {
   linkIn,
   openChromium,
   press,
-  signIn,
   visit,
   visitAs,
 } from '../support/chromium.js'
@@ -124,8 +123,8 @@ it('changes the email on the account page, confirms it by the link, and undoes i
   expect(await elsewhere.page.getByRole('link', { name: 'Get help' }).getAttribute('href')).toBe('/help')
   await page.reload()
   await page.waitForURL('**/login?**')
-  await signIn(page, 'ada', newPassword)
-  await page.getByText('Hello, ada', { exact: true }).waitFor()
+  const data = { username: 'ada', password: newPassword }
+  expect((await page.request.post('/api/auth/login', { data })).status()).toBe(200)
   expect([...faults, ...elsewhere.faults]).toEqual([])
   await Promise.all([leave(), elsewhere.leave()])
 })

@@ -81,7 +81,7 @@ describe('the login page', () => {
       await isSent
       await route.continue()
     })
-    await page.goto('/login?returnTo=%2Fapi%2Fauth%2Faccount-page', { waitUntil: 'commit' })
+    await page.goto('/login?returnTo=%2Fhealth%2Flive', { waitUntil: 'commit' })
     await page.getByRole('heading', { name: 'Welcome back' }).waitFor()
     await page.getByRole('link', { name: 'Continue with Google' }).waitFor({ state: 'detached' })
     await page.getByLabel('Username or email').fill('lena')
@@ -108,15 +108,15 @@ describe('the login page', () => {
     expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1)
     await expect
       .poll(() => page.getByRole('link', { name: 'Create an account' }).getAttribute('href'))
-      .toBe('/register?returnTo=%2Fapi%2Fauth%2Faccount-page')
+      .toBe('/register?returnTo=%2Fhealth%2Flive')
     await page.keyboard.press('Enter')
-    await page.waitForURL('**/account-page')
+    await page.waitForURL('**/health/live')
     await leave()
   })
 
   it('works with the keyboard and password managers, shows a password when asked, and warns of Caps Lock', async () => {
     const { page, leave } = await from('192.0.2.1')
-    await page.goto('/login')
+    await page.goto('/login?returnTo=%2Fhealth%2Flive')
     await page.getByLabel('Username or email').waitFor()
     await expect.poll(() => focusedField(page)).toBe('username')
     await expect.poll(() => page.locator('[name=username]').getAttribute('autocomplete')).toBe('username webauthn')
@@ -139,14 +139,14 @@ describe('the login page', () => {
     await page.getByText('Caps Lock is on.').waitFor()
     await page.getByRole('button', { name: 'Hide password' }).press('Shift+Tab')
     await page.keyboard.press('Enter')
-    await page.waitForURL('**/dashboard')
+    await page.waitForURL('**/health/live')
     await leave()
   })
 
   it('says what is wrong at the field, also again, and counts down when there were too many tries', async () => {
     const { page, leave } = await from('192.0.2.3')
     await page.goto('/login')
-    await page.getByLabel('Username or email').waitFor()
+    await page.locator('[type=submit]:enabled').waitFor()
     const said = await listen(page)
     // The focus moves to the first field that is wrong: its error is read with it, and not once more.
     await press(page, 'Sign in')

@@ -8,6 +8,7 @@ import { type AxeRules, faultsOf } from '../support/axe.js'
 import {
   fillIn,
   keepPicture,
+  keepsPictures,
   linkIn,
   namedProviders,
   openChromium,
@@ -18,11 +19,11 @@ import {
 } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 
-const sizes = { wide: { width: 1280, height: 900 }, narrow: { width: 360, height: 740 } }
+/** WCAG 2.2, 1.4.10 asks for the second one. */
+const sizes = { wide: { width: 1280, height: 900 }, narrow: { width: 320, height: 640 } }
 
 /** Every page, and the states of it that people see. */
 const views: Record<string, (page: Page) => Promise<unknown>> = {
-  login: (page) => page.goto('/login'),
   'login-refused': async (page) => {
     await page.goto('/login?error=provider_a_auth_failed&reason=no_email')
     await signIn(page, 'paula', 'not the password')
@@ -102,15 +103,25 @@ beforeAll(async () => {
 afterAll(() => latchkey?.stop())
 
 /** Together they have every component: about these, axe is also asked for the colours of both schemes. */
-const colourful = ['login-refused', 'register', 'invite', 'development-mail', 'dashboard']
+const colourful = ['login-refused', 'register', 'development-mail', 'dashboard']
+/** The same card with other words: axe has seen it on another page. */
+const variants = [
+  'login-unconfirmed',
+  'verify-email-elsewhere',
+  'verify-email-link',
+  'verify-email-expired',
+  'invite-refused',
+  'development-mailbox',
+]
+
+type Look = { scheme: 'light' | 'dark'; size: keyof typeof sizes; rules?: AxeRules | undefined }
 
 /** The dark scheme changes nothing but colours, and colours do not depend on the size: each size and scheme once. */
-const looksOf = (name: string): { scheme: 'light' | 'dark'; size: keyof typeof sizes; rules?: AxeRules }[] => {
-  const isColourful = colourful.includes(name)
-  return [
-    { scheme: 'light', size: 'narrow', rules: isColourful ? 'all' : 'structure' },
-    { scheme: 'dark', size: 'wide', ...(isColourful && { rules: 'colors' }) },
-  ]
+const looksOf = (name: string): Look[] => {
+  const dark: Look = { scheme: 'dark', size: 'wide', rules: 'colors' }
+  if (colourful.includes(name)) return [{ scheme: 'light', size: 'narrow', rules: 'all' }, dark]
+  const rules = variants.includes(name) ? undefined : 'structure'
+  return [{ scheme: 'light', size: 'narrow', rules }, ...(keepsPictures ? [dark] : [])]
 }
 
 const widerThanItsWindow = (page: Page) =>
@@ -137,8 +148,6 @@ describe('in both schemes', () => {
       if (rules) expect(await faultsOf(page, rules), `${scheme}, ${size}`).toEqual([])
       expect(await widerThanItsWindow(page)).toBe(false)
     }
-    await page.setViewportSize({ width: 320, height: 640 })
-    expect(await widerThanItsWindow(page)).toBe(false)
     expect(faults).toEqual([])
     await page.evaluate(() => [sessionStorage, localStorage].map((storage) => storage.clear()))
   })

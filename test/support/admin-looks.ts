@@ -7,17 +7,20 @@ import { keepPicture } from './chromium.js'
 export const wide = { width: 1280, height: 900 }
 export const phone = { width: 390, height: 800 }
 
-/** On a desk and on a phone. The colours in both schemes, if the screen has some that the others have not. */
-export const isFineFor = async (page: Page, name: string, hasOwnColors = false) => {
-  await page.emulateMedia({ colorScheme: 'light' })
-  await keepPicture(page, `admin-${name}`)
-  expect(await faultsOf(page, hasOwnColors ? 'all' : 'structure'), name).toEqual([])
-  await page.emulateMedia({ colorScheme: 'dark' })
-  await page.setViewportSize(phone)
+/** The colours of both schemes: `src/lib/design-style.test.ts` has those of the other screens. */
+export const hasReadableColors = async (page: Page, name: string) => {
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await keepPicture(page, `admin-${name}-${colorScheme}`)
+    expect(await faultsOf(page, 'colors'), `${name}, ${colorScheme}`).toEqual([])
+  }
+}
+
+/** The window has the size of a phone, and keeps it: each change of it costs as much as a screen. */
+export const isFineOnPhone = async (page: Page, name: string) => {
   await keepPicture(page, `admin-${name}-phone`)
-  if (hasOwnColors) expect(await faultsOf(page, 'colors'), `${name}, dark`).toEqual([])
+  expect(await faultsOf(page), name).toEqual([])
   expect(await isTooWide(page), name).toBe(false)
-  await page.setViewportSize(wide)
 }
 
 const isTooWide = (page: Page) =>
