@@ -17,6 +17,7 @@ import { filePath, InvalidValue, list, type Setting, text } from './config/setti
 import { settings } from './config/settings.js'
 import { siblingFaults } from './config/sibling-hosts.js'
 import { webhookFaults } from './config/webhook-settings.js'
+import type { Lifetimes } from './domain/sessions/live-sessions.js'
 import { whyUnreadable } from './lib/file-faults.js'
 import { isThisMachine } from './lib/loopback.js'
 import { OperatorError } from './lib/operator-error.js'
@@ -33,6 +34,7 @@ type Values = { readonly [Each in Name as CamelCase<Each>]: Value<Settings[Each]
 export type Config = Values & {
   readonly production: boolean
   readonly publicUrl: string
+  readonly lifetimes: Lifetimes
   readonly providers: ProviderConfigs
 }
 
@@ -241,7 +243,15 @@ export const readConfig = (env: Environment): { config: Config; texts: Environme
     if (values[name] !== undefined && absent.has(needed)) faults.push(`${name}: needs ${needed}, ${why}`)
   if (faults.length > 0) throw new ConfigurationFaults(faults)
   const publicUrl = own.publicUrl ?? `http://localhost:${String(own.port)}`
-  const config = Object.freeze({ ...own, production, publicUrl, providers: providerConfigs(values) }) as Config
+  const { accessTokenLifetime: accessToken, refreshTokenLifetime: refreshToken, sessionMaxAge: session } = own
+  const lifetimes = { accessToken, refreshToken, session }
+  const config = Object.freeze({
+    ...own,
+    production,
+    publicUrl,
+    lifetimes,
+    providers: providerConfigs(values),
+  }) as Config
   return { config, texts }
 }
 

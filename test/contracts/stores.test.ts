@@ -169,10 +169,9 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     expect(await bulk.selectMatching(sql, { username: 'be', email: 'be', name: '' }, 9)).toMatchObject([{ name: null }])
   })
 
-  const liveAfter = (offset: number, sessionMaxAge = 365 * days) =>
+  const liveAfter = (offset: number, session = 365 * days) =>
     createSessionLife({
-      ...loadConfig({ NODE_ENV: 'test' }),
-      sessionMaxAge,
+      lifetimes: { ...loadConfig({ NODE_ENV: 'test' }).lifetimes, session },
       clock: { now: () => at(offset), offset: () => 0 },
     }).liveNow()
   const live = liveAfter(0)

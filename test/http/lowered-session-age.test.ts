@@ -58,12 +58,11 @@ it('ends the sessions that are older, wherever one asks whether a session is liv
   const listed = async (tab: Browser) => ((await tab.get('/api/auth/sessions')).body.sessions as unknown[]).length
   expect([await listed(young), await listed(atLowered(young))]).toEqual([2, 1])
   expect(await lowered.app.nouns.sessionLookups.list(me.user.id)).toHaveLength(1)
-  const counted = async (sessionMaxAge: number) =>
-    (
-      await createStats({ ...latchkey.config, database: latchkey.sql, clock: latchkey.clock, sessionMaxAge }).since(
-        new Date(0),
-      )
-    ).sessions
+  const counted = async (session: number) => {
+    const lifetimes = { ...latchkey.config.lifetimes, session }
+    const stats = createStats({ database: latchkey.sql, clock: latchkey.clock, lifetimes })
+    return (await stats.since(new Date(0))).sessions
+  }
   expect([await counted(365 * days), await counted(1 * days)]).toEqual([2, 1])
 
   expect((await old.post('/api/auth/refresh')).status).toBe(200)

@@ -21,6 +21,31 @@ export type TestTokenOptions = {
   readonly sessionId?: string
 }
 
+/** The claims of an access token, as the service writes them. */
+const claimsOf = (issuer: string, options: TestTokenOptions) => {
+  const { username = 'ada', factors = 1, age = 0, lifetime = 900, groups = [], name } = options
+  const now = Math.floor(Date.now() / 1000)
+  const id = options.id ?? crypto.randomUUID()
+  const isOver = lifetime <= 0
+  return {
+    userId: id,
+    sub: id,
+    username,
+    email: options.email ?? `${username}@example.com`,
+    ...(name && { name }),
+    iss: issuer,
+    aud: issuer,
+    sid: options.sessionId ?? crypto.randomUUID(),
+    gen: 0,
+    iat: isOver ? now + lifetime - 900 : now,
+    exp: now + lifetime,
+    auth_time: now - age,
+    amr: factors === 2 ? ['pwd', 'otp'] : ['pwd'],
+    ...(factors === 2 && { mfa_time: now - age }),
+    groups: [...groups].sort(),
+  }
+}
+
 export type TestKeys = Awaited<ReturnType<typeof createTestKeys>>
 
 /**
@@ -36,20 +61,8 @@ export const createTestKeys = async ({ publicUrl }: { publicUrl: string }) => {
   const keySet = { keys: [{ kty, crv, x, y, kid, alg: 'ES256', use: 'sig' }] }
 
   const token = async (options: TestTokenOptions = {}) => {
-    const { username = 'ada', factors = 1, age = 0, lifetime = 900, groups = [], name } = options
-    const now = Math.floor(Date.now() / 1000)
-    const id = options.id ?? crypto.randomUUID()
-    const isOver = lifetime <= 0
-    const claims = {
-      ...{ userId: id, sub: id, username, email: options.email ?? `${username}@example.com`, ...(name && { name }) },
-      ...{ iss: issuer, aud: issuer, sid: options.sessionId ?? crypto.randomUUID(), gen: 0 },
-      ...{ iat: isOver ? now + lifetime - 900 : now, exp: now + lifetime },
-      ...{ auth_time: now - age, amr: factors === 2 ? ['pwd', 'otp'] : ['pwd'] },
-      ...(factors === 2 && { mfa_time: now - age }),
-      groups: [...groups].sort(),
-    }
     const header = encodeText(JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid }))
-    const signed = `${header}.${encodeText(JSON.stringify(claims))}`
+    const signed = `${header}.${encodeText(JSON.stringify(claimsOf(issuer, options)))}`
     const signing = { name: 'ECDSA', hash: 'SHA-256' }
     const signature = await crypto.subtle.sign(signing, privateKey, new TextEncoder().encode(signed))
     return `${signed}.${encode(new Uint8Array(signature))}`

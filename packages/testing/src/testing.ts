@@ -110,39 +110,49 @@ const createVisit = (url: string) => {
   return { post, act, session: (): TestSession => ({ cookie: header(), cookies: cookies(), fetch }) }
 }
 
+type Service = Awaited<ReturnType<Program['startTestService']>>
+type Credentials = Pick<TestUser, 'username' | 'password'> & { totpSecret?: string | undefined }
+
+/** Signs in as a browser does, with the codes of an authenticator app where the account has one. */
+const createSignIns = ({ url, now, advance }: Service) => {
+  const usedSteps = new Map<string, number>()
+
+  /** A code is good once. When that of this moment was used, the clock moves on to the next. */
+  const nextCode = async (secret: string) => {
+    const step = () => Math.floor(now().getTime() / 1000 / stepSeconds)
+    while (step() <= (usedSteps.get(secret) ?? 0)) await advance(stepSeconds * 1000)
+    usedSteps.set(secret, step())
+    return codeAt(secret, step())
+  }
+
+  return {
+    signIn: async ({ username, password, totpSecret }: Credentials): Promise<TestSession> => {
+      const { post, session } = createVisit(url)
+      const { next } = await post('/api/auth/login', { username, password })
+      if (next === 'second_factor' && totpSecret !== undefined)
+        await post('/api/auth/second-factor', { code: await nextCode(totpSecret) })
+      else if (next !== undefined) throw new Error(`${username} cannot sign in without another step: ${next}`)
+      return session()
+    },
+    /** Switches two-step sign-in on, and returns the secret of the app. */
+    addApp: async (user: Credentials) => {
+      const visit = createVisit(url)
+      await visit.post('/api/auth/login', user)
+      const { secret } = await visit.act('/api/auth/totp')
+      await visit.act('/api/auth/totp/confirm', { code: await nextCode(secret) })
+      return String(secret)
+    },
+  }
+}
+
 export type TestLatchkey = Awaited<ReturnType<typeof startLatchkey>>
 
 /** A real service on a free port, with an embedded database of its own. Close it at the end of the tests. */
 export const startLatchkey = async ({ settings = {} }: TestOptions = {}) => {
   const service = await (await loadProgram()).startTestService(settings)
   const { url, serviceKey, now, mails, close } = service
+  const { signIn, addApp } = createSignIns(service)
   let people = 0
-  const usedSteps = new Map<string, number>()
-
-  /** A code is good once. When that of this moment was used, the clock moves on to the next. */
-  const nextCode = async (secret: string) => {
-    const step = () => Math.floor(now().getTime() / 1000 / stepSeconds)
-    while (step() <= (usedSteps.get(secret) ?? 0)) await service.advance(stepSeconds * 1000)
-    usedSteps.set(secret, step())
-    return codeAt(secret, step())
-  }
-
-  const signIn = async ({ username, password, totpSecret }: Omit<TestUser, 'id' | 'email'>): Promise<TestSession> => {
-    const { post, session } = createVisit(url)
-    const { next } = await post('/api/auth/login', { username, password })
-    if (next === 'second_factor' && totpSecret !== undefined)
-      await post('/api/auth/second-factor', { code: await nextCode(totpSecret) })
-    else if (next !== undefined) throw new Error(`${username} cannot sign in without another step: ${next}`)
-    return session()
-  }
-
-  const addApp = async (user: Omit<TestUser, 'id' | 'email'>) => {
-    const visit = createVisit(url)
-    await visit.post('/api/auth/login', user)
-    const { secret } = await visit.act('/api/auth/totp')
-    await visit.act('/api/auth/totp/confirm', { code: await nextCode(secret) })
-    return String(secret)
-  }
 
   return {
     /** Where the service is, and its `PUBLIC_URL`. */
@@ -155,7 +165,7 @@ export const startLatchkey = async ({ settings = {} }: TestOptions = {}) => {
       const { email = `${username}@example.com`, password = usualPassword, twoStep = false, ...rest } = given
       const person = { username, email, password }
       const { id } = await service.addUser({ ...rest, ...person })
-      return { id, ...person, totpSecret: twoStep ? await addApp({ ...person, totpSecret: undefined }) : undefined }
+      return { id, ...person, totpSecret: twoStep ? await addApp({ username, password }) : undefined }
     },
     signIn,
     /** All of them, newest first. */

@@ -37,6 +37,16 @@ const createMemory = () => ({
 })
 type Memory = ReturnType<typeof createMemory>
 
+/** What one service has said means nothing to the guard of another. */
+const createMemories = () => {
+  const memories = new WeakMap<Verifier, Memory>()
+  return (verifier: Verifier) => {
+    const memory = memories.get(verifier) ?? createMemory()
+    memories.set(verifier, memory)
+    return memory
+  }
+}
+
 const keep = <Value>(kept: Map<string, Value>, token: string, value: Value) => {
   const [oldest] = kept.keys()
   if (kept.size >= mostRemembered && oldest !== undefined) kept.delete(oldest)
@@ -60,13 +70,7 @@ const readOptions = (options: ApplicationTokenOptions) => {
 export const createApplicationTokens = (options: ApplicationTokenOptions) => {
   const { serviceKey, applications } = readOptions(options)
   const headers = { authorization: `Bearer ${serviceKey}`, 'content-type': 'application/json' }
-  /** What one service has said means nothing to the guard of another. */
-  const memories = new WeakMap<Verifier, Memory>()
-  const memoryOf = (verifier: Verifier) => {
-    const memory = memories.get(verifier) ?? createMemory()
-    memories.set(verifier, memory)
-    return memory
-  }
+  const memoryOf = createMemories()
 
   const userIn = (text: string, publicUrl: string): Verified | undefined => {
     const answer: unknown = JSON.parse(text)

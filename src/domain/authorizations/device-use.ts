@@ -12,13 +12,13 @@ type Options = SessionLimits & { database: Database; clock: Clock }
 
 /** The session of a device has no browser that refreshes it. It goes on while the application refreshes its own tokens. */
 export const createNoteDeviceUse =
-  ({ database, clock, sessionMaxAge, refreshTokenLifetime }: Options) =>
+  ({ database, clock, lifetimes }: Options) =>
   async (sid: string) => {
     const now = fromSeconds(inSeconds(clock.now()))
     await store.noteDeviceUse(database, {
       sid,
       now,
       noted,
-      longest: { unused: refreshTokenLifetime, age: sessionMaxAge },
+      longest: { unused: lifetimes.refreshToken, age: lifetimes.session },
     })
   }

@@ -4,14 +4,15 @@ import { days } from '../../lib/durations.js'
 /** A session that is not used for this long is over: every refresh begins it anew. */
 export const refreshTokenLifetime = 30 * days
 
-/** `refreshTokenLifetime` is shorter than the constant only in tests of applications. */
-export type SessionLimits = { sessionMaxAge: number; refreshTokenLifetime: number }
+/** Those of tokens are shorter than the constants only in tests of applications. */
+export type Lifetimes = Readonly<Record<'session' | 'refreshToken' | 'accessToken', number>>
+export type SessionLimits = { lifetimes: Lifetimes }
 
 /** How long a session lasts from a moment that its row has, also one that began while a setting was longer. */
 const limits = {
-  begun: { column: 'created_at', longest: ({ sessionMaxAge }) => sessionMaxAge },
-  refreshed: { column: 'issued_at', longest: (settings) => settings.refreshTokenLifetime },
-} as const satisfies Record<string, { column: string; longest: (settings: SessionLimits) => number }>
+  begun: { column: 'created_at', longest: ({ session }) => session },
+  refreshed: { column: 'issued_at', longest: ({ refreshToken }) => refreshToken },
+} as const satisfies Record<string, { column: string; longest: (lifetimes: Lifetimes) => number }>
 
 type Limit = keyof typeof limits
 const limitNames = Object.keys(limits) as Limit[]
@@ -33,12 +34,12 @@ export const liveSession = (parameter: string) => {
 /** When sessions are over. Claims have whole seconds, and so have the numbers here. */
 export type SessionLife = ReturnType<typeof createSessionLife>
 
-export const createSessionLife = ({ clock, ...settings }: SessionLimits & { clock: Clock }) => {
-  const endBy = (name: Limit, from: number) => from + Math.floor(limits[name].longest(settings) / 1000)
+export const createSessionLife = ({ clock, lifetimes }: SessionLimits & { clock: Clock }) => {
+  const endBy = (name: Limit, from: number) => from + Math.floor(limits[name].longest(lifetimes) / 1000)
   return {
     liveNow: () => {
       const now = clock.now()
-      const since = limitNames.map((name) => [name, later(now, -limits[name].longest(settings))])
+      const since = limitNames.map((name) => [name, later(now, -limits[name].longest(lifetimes))])
       return { now, ...Object.fromEntries(since) } as LiveAt
     },
     /** The latest end of a session that began then. */

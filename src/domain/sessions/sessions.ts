@@ -21,7 +21,6 @@ export type { SessionCaller } from './request-context.js'
 export type Sessions = ReturnType<typeof createSessions>
 
 type Options = SessionLimits & {
-  accessTokenLifetime: number
   database: Database
   tokens: Tokens
   clock: Clock
@@ -42,7 +41,7 @@ export const createSessions = (options: Options) => {
   const { endSurplus, ...endings } = createEndings({ database, onEnded })
   const life = createSessionLife(options)
   const { liveNow } = life
-  const issue = createIssueTokens({ tokens, life, accessTokenLifetime: options.accessTokenLifetime })
+  const issue = createIssueTokens({ tokens, life, accessTokenLifetime: options.lifetimes.accessToken })
   const parts = { database, tokens, clock, life, issue, onEnded }
   const graces = { refreshGrace, renewGrace }
   const secondFactorRequired = options.secondFactor === 'required'
