@@ -1,6 +1,5 @@
 // Turns src/ into dist/: bundles the program and the pages, and prepares the embedded database's template; and builds the
-// packages into their own dist/. Everything is
-// bundled every time (about a second) and only what differs is written, so no record of changes is needed.
+// packages into their own dist/. Only what differs is written. With --if-changed, nothing is done if nothing would change.
 import { existsSync, realpathSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,23 +7,31 @@ import { join } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { writeBuildInfo } from './build-info.mjs'
+import { createBuildRecord } from './build-record.mjs'
 import { writeLanguageLists } from './languages.mjs'
 import { filesBelow, publish } from './publish.mjs'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 const dist = join(home, 'dist')
+const record = createBuildRecord(home)
 
 /** @returns {Promise<number>} how many files changed */
 export const build = async () => {
   await writeLanguageLists()
+  const inputs = await record.inputs()
   // The template and the list of passwords are made by compiled modules.
   const program = async () => {
     const changes = await buildProgram()
     return changes + sumOf(await Promise.all([buildEmbeddedTemplate(), buildCommonPasswords()]))
   }
   const changes = sumOf(await Promise.all([program(), buildPages(), buildPackages()]))
+  await record.write(inputs)
   return changes + Number(await writeBuildInfo())
 }
+
+/** @returns {Promise<number>} how many files changed */
+// A commit may have come without a change of what a build reads.
+export const buildIfChanged = async () => ((await record.isCurrent()) ? Number(await writeBuildInfo()) : build())
 
 /** @type {(numbers: number[]) => number} */
 const sumOf = (numbers) => numbers.reduce((sum, each) => sum + each, 0)
@@ -121,7 +128,7 @@ const main = async () => {
     return
   }
   const start = performance.now()
-  const changes = await build()
+  const changes = await (argv.includes('--if-changed') ? buildIfChanged() : build())
   const took = Math.round(performance.now() - start)
   if (changes > 0) console.log(`Built dist/: ${changes} ${changes === 1 ? 'file' : 'files'} changed, ${took} ms`)
 }

@@ -8,7 +8,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build, showFault } from './build.mjs'
+import { buildIfChanged, showFault } from './build.mjs'
 import { check } from './check.mjs'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
@@ -17,7 +17,7 @@ const main = async () => {
   const given = process.argv.slice(2)
   const isLong = given.includes('--long')
   const chosen = isLong ? ['--config', 'vitest.long.config.ts', ...given.filter((each) => each !== '--long')] : given
-  await Promise.all([installParts(isLong ? ['--long'] : []), build()])
+  await Promise.all([installParts(isLong ? ['--long'] : []), buildIfChanged()])
   // The gates take what the tests leave: many tests wait, and some measure time.
   const [gatesPassed, results] = await Promise.all([chosen.length > 0 || check(19), runVitest(chosen)])
   const { code, passed, skipped, slowest, ...counted } = results
