@@ -3,9 +3,17 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { startApp } from '../../src/app.js'
+import { openStores } from '../../src/commands/open-stores.js'
+import { loadConfig } from '../../src/config.js'
+import { OperatorError } from '../../src/lib/operator-error.js'
+import { createLog } from '../../src/platform/log.js'
 import { freshPostgres, testPostgres } from '../support/databases.js'
+import { startLatchkey } from '../support/latchkey.js'
 import { runLatchkey } from '../support/program.js'
 import { freePort } from '../support/servers/server.js'
+import { noStore } from '../support/stores.js'
+import { latchkey } from '../support/terminal.js'
 
 // Each of these starts whole processes, one after another.
 vi.setConfig({ testTimeout: 120_000 })
@@ -47,21 +55,37 @@ it('names the lines of the sources when something fails that it does not expect'
 })
 
 describe('a start that cannot succeed says why in one sentence and changes nothing', () => {
-  const refusal = async (settings: Record<string, string>, args?: string[]) => {
-    const program = run(settings, args)
+  /** What the program prints before it ends. */
+  const refusalOfProgram = async (settings: Record<string, string>) => {
+    const program = run(settings)
     expect(await program.exited).not.toBe(0)
     return program.output.stderr.trim()
   }
 
+  /** The same without a process: the program prints the message of this kind of error and nothing else. */
+  const refusal = async (settings: Record<string, string>) => {
+    const start = async () => {
+      const config = loadConfig({ HOST: '127.0.0.1', PORT: '0', DATA_DIR: folder, ...settings })
+      const app = await startApp(config, { log: createLog({ level: 'silent' }), onFatal: () => {} })
+      // Where the port opens before the database is ready.
+      await app.prepared.finally(() => app.close())
+    }
+    const error = await start().catch((reason: unknown) => reason)
+    if (!(error instanceof OperatorError)) throw new Error('The start was not refused', { cause: error })
+    return error.message
+  }
+
   it('for a file of profile fields that is not there, and a command ends with the same one', async () => {
-    const settings = { PROFILE_FIELDS_FILE: 'none.json' }
-    const [start, command] = await Promise.all([refusal(settings), refusal(settings, ['user', 'list'])])
-    expect(start).toContain('none.json')
-    expect(command).toBe(start)
+    const settings = { PROFILE_FIELDS_FILE: join(folder, 'none.json') }
+    const said = await refusal(settings)
+    expect(said).toContain('none.json')
+    const command = openStores(loadConfig({ DATA_DIR: folder, ...settings }), 'service')
+    await expect(command).rejects.toThrow(new OperatorError(said))
+    expect(await readdir(folder)).not.toContain('database')
   })
 
   it('for each wrong setting a line, without its value', async () => {
-    const said = await refusal({ PORT: 'seventy', JWT_SECRET: 'hunter2', LOGIN_LIMIT: 'lots' })
+    const said = await refusalOfProgram({ PORT: 'seventy', JWT_SECRET: 'hunter2', LOGIN_LIMIT: 'lots' })
     expect(said.split('\n').map((line) => line.split(':')[0])).toEqual(['PORT', 'JWT_SECRET', 'LOGIN_LIMIT'])
     expect(said).not.toMatch(/seventy|hunter2|lots/)
     expect(await readdir(folder)).toEqual([])
@@ -77,7 +101,7 @@ describe('a start that cannot succeed says why in one sentence and changes nothi
     const { url, drop } = await freshPostgres()
     const port = await freePort()
     const other = createServer().listen(port, '127.0.0.1')
-    expect(await refusal({ PORT: String(port), DATABASE_URL: url })).toBe(
+    expect(await refusalOfProgram({ PORT: String(port), DATABASE_URL: url })).toBe(
       `127.0.0.1:${port} is in use: set PORT to another port, or stop the program that has it.`,
     )
     other.close()
@@ -96,12 +120,11 @@ describe('a start that cannot succeed says why in one sentence and changes nothi
   it('for a data directory that is a file', async () => {
     const file = join(folder, 'file')
     await writeFile(file, 'precious')
-    const said = await refusal({ DATA_DIR: file })
-    expect(said.split('\n')).toHaveLength(1)
+    expect((await refusal({ DATA_DIR: file })).split('\n')).toHaveLength(1)
     expect(await readFile(file, 'utf8')).toBe('precious')
   })
 
-  it('for a database at a newer schema', async () => {
+  it('for a database at a newer schema, also with several processes', async () => {
     const { url, drop } = await freshPostgres()
     const database = testPostgres(url)
     await database.query(
@@ -112,12 +135,15 @@ describe('a start that cannot succeed says why in one sentence and changes nothi
     expect(said.split('\n')).toHaveLength(1)
     expect(said).toMatch(/newer/)
     const several = { NODE_ENV: 'test', WORKERS: '2', PORT: String(await freePort()) }
-    expect(await refusal({ ...several, DATABASE_URL: url, REDIS_URL: process.env.TEST_REDIS_URL ?? '' })).toBe(said)
+    const redis = process.env.TEST_REDIS_URL ?? ''
+    expect(await refusalOfProgram({ ...several, DATABASE_URL: url, REDIS_URL: redis })).toBe(said)
     await drop()
   })
 
   it('for an unknown command', async () => {
-    expect(await refusal({}, ['frobnicate'])).toMatch(/There is no command "frobnicate"/)
+    const { code, err } = await latchkey(noStore, ['frobnicate'])
+    expect(code).not.toBe(0)
+    expect(err).toMatch(/There is no command "frobnicate"/)
   })
 })
 
@@ -130,10 +156,11 @@ describe('a database at a newer schema that lets this program run', () => {
        values ('9999-future.sql', 'x', now(), (select count(*) from schema_migrations))`,
     )
     await database.close()
-    const program = run({ DATABASE_URL: url })
-    await program.says(/the database schema is newer than this program, and compatible with it/)
-    expect((await fetch(`${await program.ready()}/health`)).status).toBe(200)
-    await program.stop()
+    const served = await startLatchkey({ settings: { DATABASE_URL: url } })
+    await served.app.prepared
+    expect(served.logLines.join('')).toContain('the database schema is newer than this program, and compatible with it')
+    expect((await fetch(`${served.url}/health`)).status).toBe(200)
+    await served.stop()
     await drop()
   })
 })

@@ -71,7 +71,9 @@ describe('a start on the embedded defaults', () => {
     const second = start()
     expect(await second.exited).toBe(1)
     expect(second.output.stderr.trim().split('\n')).toHaveLength(1)
-    expect(second.output.stderr).toMatch(/another process|in use/i)
+    expect(second.output.stderr).toMatch(
+      /^The data directory .* is in use by another running Latchkey: stop that one first/,
+    )
     expect((await fetch(`${url}/health`)).status).toBe(200)
   })
 

@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream'
+import type { CommandContext } from '../../src/commands/command.js'
 import { runCommand } from '../../src/commands/commands.js'
 import type { CommandStore } from './stores.js'
 
@@ -19,6 +20,8 @@ type Options = {
   /** What the operator types, each as an answer to the next question; there is a terminal then. */
   typed?: string[]
   environment?: Record<string, string>
+  /** Others than the environment has: those of a running service. */
+  settings?: CommandContext['settings']
   /** The input goes on after what is given, until this resolves and Ctrl-C is pressed. */
   interruptedAfter?: Promise<unknown>
 }
@@ -27,7 +30,7 @@ type Options = {
 export const latchkey = async (
   { openStores }: Pick<CommandStore, 'openStores'>,
   args: string[],
-  { input, typed, environment = {}, interruptedAfter }: Options = {},
+  { input, typed, environment = {}, settings = async () => environment, interruptedAfter }: Options = {},
 ) => {
   const isTTY = typed !== undefined
   const [stdout, stderr] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY, columns: 80 })]
@@ -50,7 +53,7 @@ export const latchkey = async (
     stdout,
     stderr,
     environment,
-    settings: async () => environment,
+    settings,
     openStores,
   })
   return { code, out: out(), err: err(), modes }
