@@ -2,10 +2,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { operatorClient } from '../../src/domain/sessions/client.js'
 import { seconds } from '../../src/lib/durations.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { inLongRun } from '../support/long-run.js'
 import { secretOf } from '../support/site/instance.js'
 import { until } from '../support/until.js'
 
-const members = 200
+const members = inLongRun(200, 40)
 const JWT_SECRET = secretOf('groups')
 const client = operatorClient('root')
 type Member = { id: string; username: string; email: string; name: null }
