@@ -18,6 +18,7 @@ import { createFastLane } from './flows/access-check/fast-lane.js'
 import { createHealth } from './flows/health/health.js'
 import { healthRoutes } from './flows/health/health.routes.js'
 import { createAllowedOrigins } from './http/allowed-origins.js'
+import type { SchemaCompilers } from './http/schema-compilers.js'
 import { createServer } from './http/server.js'
 import { type Clock, systemClock } from './lib/clock.js'
 import { createLog, type Log } from './platform/log.js'
@@ -27,6 +28,8 @@ type Options = ServeOptions & {
   log?: Log
   /** Threads for passwords that are shared with other services in this process, and stay open. */
   workers?: Workers
+  /** Likewise: what other services in this process have compiled. */
+  schemaCompilers?: SchemaCompilers
   /** Longer ones, for tests on a machine that is busy with other programs. */
   storeTimeouts?: StoreTimeouts
   /** Another one for tests: a sweep by a clock that a test has moved deletes rows that the test still asks for. */
@@ -37,7 +40,7 @@ type Options = ServeOptions & {
 
 /** Opens the stores and registers every route. No port is open yet, and the database may still be out of reach. */
 const openApp = async (config: Config, options: Options) => {
-  const { clock = systemClock, log: givenLog, workers, storeTimeouts, housekeepingInterval } = options
+  const { clock = systemClock, log: givenLog, workers, storeTimeouts, housekeepingInterval, schemaCompilers } = options
   const log = givenLog ?? createLog({ level: config.logLevel })
   const serviceKeys = createServiceKeys(await readServiceKeys(config.serviceKeysFile), clock)
   const settingsForCommands = options.texts && settingsElsewhere(options.texts, config)
@@ -63,7 +66,7 @@ const openApp = async (config: Config, options: Options) => {
   const allowedOrigins = createAllowedOrigins(config.allowedOrigins)
   const fastLane = createFastLane({ tokens: nouns.tokens, production, allowedOrigins, onAnswer: metrics?.countRequest })
   const serverOptions = { log, production, publicUrl, allowedOrigins, trustProxy, developmentHosts, fastLane }
-  const { server, state: drainState, answerUnknown, drain } = createServer(serverOptions)
+  const { server, state: drainState, answerUnknown, drain } = createServer({ ...serverOptions, schemaCompilers })
   server.addHook('onRequest', httpParts.callers.learnKey)
   const activeUsers = createActiveUsers({ database: prepared, clock })
   const startMetrics = prepareMetrics(config, metrics, { ...platform, ...nouns, openidProvider, activeUsers }, server)

@@ -25,16 +25,40 @@ const whenNeeded = <Value>(make: () => Value) => {
   }
 }
 
+/** Many routes have schemas in common, those of refusals above all. */
+const oncePerSchema = <Compiled>(compile: (schema: unknown) => Compiled) => {
+  const known = new Map<string, Compiled>()
+  return (schema: unknown) => {
+    const text = JSON.stringify(schema)
+    const compiled = known.get(text) ?? compile(schema)
+    known.set(text, compiled)
+    return compiled
+  }
+}
+
+/** Fastify's own compilers, which compile each schema once. Several servers may share them. */
+export const createSchemaCompilers = () => {
+  const validators = whenNeeded(() => AjvCompiler()({}, { customOptions: ajvOptions, plugins: [] }))
+  const serializers = whenNeeded(() => SerializerSelector()({}, {}))
+  const place = { method: '', url: '', httpStatus: '' }
+  return {
+    validator: oncePerSchema((schema) => validators()({ ...place, schema }) as Validate),
+    serializer: oncePerSchema((schema) => serializers()({ ...place, schema })),
+  }
+}
+
+export type SchemaCompilers = ReturnType<typeof createSchemaCompilers>
+
 /**
- * Uses Fastify's own compilers, but compiles each schema when it is first used. At the start that would take half of the time:
- * there are hundreds, and most describe refusals that are rarely sent.
+ * Compiles each schema when it is first used. At the start that would take half of the time: there are hundreds, and most
+ * describe refusals that are rarely sent.
  */
 export const compileSchemasWhenNeeded = (
   server: Pick<FastifyInstance, 'setValidatorCompiler' | 'setSerializerCompiler'>,
+  { validator, serializer }: SchemaCompilers = createSchemaCompilers(),
 ) => {
-  const validators = whenNeeded(() => AjvCompiler()({}, { customOptions: ajvOptions, plugins: [] }))
-  server.setValidatorCompiler((route) => {
-    const compiled = whenNeeded(() => validators()(route) as Validate)
+  server.setValidatorCompiler(({ schema }) => {
+    const compiled = whenNeeded(() => validator(schema))
     const validate: Validate = (data) => {
       const isValid = compiled()(data)
       validate.errors = compiled().errors ?? null
@@ -42,9 +66,8 @@ export const compileSchemasWhenNeeded = (
     }
     return validate
   })
-  const serializers = whenNeeded(() => SerializerSelector()({}, {}))
-  server.setSerializerCompiler((route) => {
-    const compiled = whenNeeded(() => serializers()({ httpStatus: '', ...route }))
+  server.setSerializerCompiler(({ schema }) => {
+    const compiled = whenNeeded(() => serializer(schema))
     return (answer: unknown) => compiled()(answer)
   })
 }

@@ -20,7 +20,7 @@ import { acceptForms } from './protocol/forms.js'
 import { answerOnSocket, refuseExpectations } from './raw-answers.js'
 import { createRequestIds, requestIdHeader } from './request-ids.js'
 import { logRequests } from './request-log.js'
-import { compileSchemasWhenNeeded } from './schema-compilers.js'
+import { compileSchemasWhenNeeded, type SchemaCompilers } from './schema-compilers.js'
 import { createUnknownAddresses } from './unknown-addresses.js'
 
 export type Server = ReturnType<typeof createServer>['server']
@@ -37,6 +37,7 @@ export type ServerOptions = {
   /** Names that a development service answers for, besides those of this machine and of PUBLIC_URL. */
   developmentHosts?: readonly string[]
   fastLane?: FastLane
+  schemaCompilers?: SchemaCompilers | undefined
 }
 
 const bodyLimit = 16 * 1024
@@ -117,7 +118,7 @@ export const createServer = (options: ServerOptions) => {
 
   server.decorateRequest('serviceKey', undefined)
   server.decorateReply('refused', undefined)
-  compileSchemasWhenNeeded(server)
+  compileSchemasWhenNeeded(server, options.schemaCompilers)
   refuseExpectations(server.server, headers)
   acceptStrictJson(server)
   acceptForms(server)
