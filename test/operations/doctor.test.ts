@@ -29,7 +29,8 @@ const role = `latchkey_doctor_${randomBytes(6).toString('hex')}`
 
 /** Runs it, and sorts its lines by name. */
 const examine = async (settings: Record<string, string>) => {
-  const environment = { NODE_ENV: 'test', ...settings }
+  // It hashes a password at this cost.
+  const environment = { NODE_ENV: 'test', BCRYPT_COST: '10', ...settings }
   const { code, out: text } = await latchkey(noStore, ['doctor'], { environment })
   const lines = text.split('\n').flatMap((line) => {
     const [, level = '', name = '', says = ''] = /^(ok|warning|error) +(\S+(?: \S+)*?) {2,}(.*)$/.exec(line) ?? []
@@ -67,7 +68,6 @@ beforeAll(async () => {
     DEVELOPMENT_ON_NETWORK: 'true',
     TRUST_PROXY: '10.0.0.0/8',
     DATA_DIR: join(folder, 'data'),
-    BCRYPT_COST: '10',
     ...providers.settings,
   }
 })
@@ -292,7 +292,7 @@ describe('on a broken set-up', () => {
 })
 
 describe('on settings alone', () => {
-  const embedded = () => ({ DATA_DIR: join(folder, 'none'), BCRYPT_COST: '10' })
+  const embedded = () => ({ DATA_DIR: join(folder, 'none') })
 
   it('names each fault of the settings and never a value', async () => {
     const { code, text, about } = await examine({
