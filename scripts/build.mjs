@@ -29,8 +29,10 @@ export const build = async () => {
   return changes + Number(await writeBuildInfo())
 }
 
-/** @returns {Promise<number>} how many files changed */
-// A commit may have come without a change of what a build reads.
+/**
+ * A commit may have come without a change of what a build reads.
+ * @returns {Promise<number>} how many files changed
+ */
 export const buildIfChanged = async () => ((await record.isCurrent()) ? Number(await writeBuildInfo()) : build())
 
 /** @type {(numbers: number[]) => number} */

@@ -226,8 +226,8 @@ describe('users', () => {
 })
 
 it('without Redis the service says which of its own limits refuses, and clears those of a user', async () => {
-  const settings = { ADMIN_GROUP: 'admins', LOGIN_LIMIT: '2/15m', ACCOUNT_LIMIT: '3/1h' }
-  const small = await startLatchkey({ stores: 'embedded', settings })
+  const settings = { ADMIN_GROUP: 'admins', LOGIN_LIMIT: '2/15m', ACCOUNT_LIMIT: '3/1h', REDIS_URL: '' }
+  const small = await startLatchkey({ settings })
   const { tab, prove } = await signedUpInGroup(small, 'root2', 'admins')
   await small.signedUp('hal')
   for (const password of ['wrong 1', 'wrong 2', 'wrong 3'])

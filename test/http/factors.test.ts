@@ -4,7 +4,7 @@ import { days, minutes, seconds } from '../../src/lib/durations.js'
 import { addAuthenticator, createAuthenticator, replaceAuthenticator } from '../support/authenticator.js'
 import { createBrowser } from '../support/client.js'
 import { createEmailChanges } from '../support/email-changes.js'
-import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { goodPassword, type Latchkey, sharedParts, startLatchkey } from '../support/latchkey.js'
 import { secretOf } from '../support/site/instance.js'
 import { overtaken } from '../support/waits-for-lock.js'
 
@@ -209,8 +209,11 @@ describe('the owner of an account with two-step sign-in', () => {
     const [older = '', newer] = [latchkey.app.platform.secrets[0], secretOf('n')]
     const sealed = () =>
       latchkey.sql.query(`select secret from totp_secrets union all select former_secret from undos order by secret`)
-    const startWith = (...sealingKey: string[]) =>
-      startApp({ ...config, port: 0, sealingKey }, { clock, log: latchkey.app.log, onFatal: () => undefined })
+    const startWith = async (...sealingKey: string[]) =>
+      startApp(
+        { ...config, port: 0, sealingKey },
+        { clock, log: latchkey.app.log, onFatal: () => undefined, ...(await sharedParts()) },
+      )
     const signInAt = async ({ port }: { port: number }) => {
       clock.advance(30 * seconds)
       const tab = createBrowser(`http://localhost:${port}`)

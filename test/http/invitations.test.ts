@@ -5,7 +5,7 @@ import { operatorClient } from '../../src/domain/sessions/client.js'
 import { readEmail } from '../../src/domain/users/email.js'
 import { days, hours } from '../../src/lib/durations.js'
 import { type Answer, type Browser, createBrowser } from '../support/client.js'
-import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { goodPassword, type Latchkey, sharedParts, startLatchkey } from '../support/latchkey.js'
 import {
   comeBack,
   goToProvider,
@@ -122,7 +122,7 @@ describe('where registration is closed', () => {
 
     const other = await startApp(
       { ...latchkey.config, port: 0 },
-      { clock: latchkey.clock, log: latchkey.app.log, onFatal: () => undefined },
+      { clock: latchkey.clock, log: latchkey.app.log, onFatal: () => undefined, ...(await sharedParts()) },
     )
     const headers = { origin: latchkey.url }
     const tabs = Array.from({ length: 20 }, (_, at) => createBrowser(at % 2 ? latchkey.url : other.config.publicUrl))

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startApp } from '../../src/app.js'
 import { hours, minutes } from '../../src/lib/durations.js'
 import { type Browser, createBrowser } from '../support/client.js'
-import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { type Latchkey, sharedParts, startLatchkey } from '../support/latchkey.js'
 import { createMailLogins, mailLogin, otherNetwork } from '../support/mail-login.js'
 
 let latchkey: Latchkey
@@ -126,7 +126,7 @@ describe('the limits', () => {
 /** Another instance on the same stores. */
 const withSettings = async (settings: Partial<Latchkey['config']>, work: (tab: () => Browser) => Promise<void>) => {
   const { clock, config } = latchkey
-  const options = { clock, log: latchkey.app.log, onFatal: () => undefined }
+  const options = { clock, log: latchkey.app.log, onFatal: () => undefined, ...(await sharedParts()) }
   const other = await startApp({ ...config, ...settings, port: 0 }, options)
   try {
     await work(() => createBrowser(`http://localhost:${other.config.port}`))

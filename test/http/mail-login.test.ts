@@ -6,7 +6,7 @@ import { minutes } from '../../src/lib/durations.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { type Browser, createBrowser } from '../support/client.js'
 import { createEmailChanges } from '../support/email-changes.js'
-import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { goodPassword, type Latchkey, sharedParts, startLatchkey } from '../support/latchkey.js'
 import { createMailLogins, mailLogin, otherNetwork } from '../support/mail-login.js'
 
 let latchkey: Latchkey
@@ -140,7 +140,10 @@ describe('a sign-in by mail', () => {
   it('begins one session of many requests at once, at two instances', async () => {
     await latchkey.signedUp('fay')
     const { clock, config } = latchkey
-    const other = await startApp({ ...config, port: 0 }, { clock, log: latchkey.app.log, onFatal: () => undefined })
+    const other = await startApp(
+      { ...config, port: 0 },
+      { clock, log: latchkey.app.log, onFatal: () => undefined, ...(await sharedParts()) },
+    )
     try {
       const { tab, code, token } = await logins.mailed(addressOf('fay'))
       const headers = { origin: latchkey.url }

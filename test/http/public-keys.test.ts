@@ -6,7 +6,7 @@ import { openStores } from '../../src/commands/open-stores.js'
 import { minutes } from '../../src/lib/durations.js'
 import { type Browser, createBrowser } from '../support/client.js'
 import { createMovableClock } from '../support/clock.js'
-import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { goodPassword, type Latchkey, sharedParts, startLatchkey } from '../support/latchkey.js'
 import { secretOf } from '../support/site/instance.js'
 import { latchkey } from '../support/terminal.js'
 import { until } from '../support/until.js'
@@ -145,7 +145,7 @@ it('an instance without the key that sealed them does not start, and changes not
   const before = await rows()
   const config = { ...byKey.config, port: 0, jwtSecret: [secretOf('x')] }
   const { log } = byKey.app
-  await expect(startApp(config, { clock, log, onFatal: () => undefined })).rejects.toThrow(
+  await expect(startApp(config, { clock, log, onFatal: () => undefined, ...(await sharedParts()) })).rejects.toThrow(
     'signing keys in the database cannot be opened: the key that sealed them is missing',
   )
   expect(await rows()).toEqual(before)
@@ -154,14 +154,20 @@ it('an instance without the key that sealed them does not start, and changes not
 it('a row that something else wrote stops a start, which names the command that helps, and it helps', async () => {
   await byKey.sql.query(`insert into signing_keys values ('junk', 'junk', now(), now())`)
   const { log } = byKey.app
-  const starting = startApp({ ...byKey.config, port: 0 }, { clock, log, onFatal: () => undefined })
+  const starting = startApp(
+    { ...byKey.config, port: 0 },
+    { clock, log, onFatal: () => undefined, ...(await sharedParts()) },
+  )
   await expect(starting).rejects.toThrow('run `latchkey keys rotate --compromised --yes`')
   const openAsCommand = (role: 'service' | 'owner') => openStores(byKey.config, role)
   const rotated = await latchkey({ openStores: openAsCommand }, ['keys', 'rotate', '--compromised', '--yes'], {
     environment: { ACCESS_TOKEN_ALGORITHM: 'ES256' },
   })
   expect(rotated).toMatchObject({ code: 0, out: expect.stringContaining('it signs now. Withdrew ') })
-  const app = await startApp({ ...byKey.config, port: 0 }, { clock, log, onFatal: () => undefined })
+  const app = await startApp(
+    { ...byKey.config, port: 0 },
+    { clock, log, onFatal: () => undefined, ...(await sharedParts()) },
+  )
   await app.close()
   const stored = await byKey.sql.query<{ id: string }>('select id from signing_keys')
   const newKey = stored.map(({ id }) => id).join()

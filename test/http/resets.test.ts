@@ -3,7 +3,7 @@ import { startApp } from '../../src/app.js'
 import { hours, minutes } from '../../src/lib/durations.js'
 import { addApplication } from '../support/applications.js'
 import { createBrowser } from '../support/client.js'
-import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { goodPassword, type Latchkey, sharedParts, startLatchkey } from '../support/latchkey.js'
 
 const newPassword = 'amber-Meadow-27-kettle'
 
@@ -150,7 +150,7 @@ describe('asking for a new password', () => {
     const [token] = await tokensTo('ida', 1)
     const other = await startApp(
       { ...latchkey.config, port: 0 },
-      { clock: latchkey.clock, log: latchkey.app.log, onFatal: () => undefined },
+      { clock: latchkey.clock, log: latchkey.app.log, onFatal: () => undefined, ...(await sharedParts()) },
     )
     const headers = { origin: latchkey.url }
     const body = { token, password: newPassword, signIn: true }

@@ -6,7 +6,7 @@ import { hours, minutes, seconds } from '../../src/lib/durations.js'
 import { fingerprint } from '../../src/lib/random.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { createBrowser } from '../support/client.js'
-import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { goodPassword, type Latchkey, sharedParts, startLatchkey } from '../support/latchkey.js'
 
 const path = '/api/auth/second-factor'
 
@@ -80,7 +80,7 @@ describe('an account with two-step sign-in', () => {
     const { app } = await enrolled('parallel')
     const other = await startApp(
       { ...latchkey.config, port: 0 },
-      { clock: latchkey.clock, log: latchkey.app.log, onFatal: () => undefined },
+      { clock: latchkey.clock, log: latchkey.app.log, onFatal: () => undefined, ...(await sharedParts()) },
     )
     try {
       const tabs = await Promise.all(

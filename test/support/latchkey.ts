@@ -12,6 +12,7 @@ import type { DeliveredMail } from '../../src/platform/mail/development.js'
 import { createBrowser } from './client.js'
 import { createMovableClock, type MovableClock } from './clock.js'
 import { freshPostgres } from './databases.js'
+import { copyEmbeddedTemplate } from './stores.js'
 import { until } from './until.js'
 
 type StoreKind = 'embedded' | 'postgres'
@@ -61,19 +62,28 @@ const warmedWorkers = async () => {
   return workers
 }
 
-/** The threads load dictionaries, which takes most of a second: the services of a test process share them, loaded. */
+/** What the services of a test process share: threads that have loaded their dictionaries, and compiled schemas. */
+export const sharedParts = async () => {
+  sharedWorkers ??= warmedWorkers()
+  return { workers: await sharedWorkers, schemaCompilers }
+}
+
+/** A service has its own threads only where a test is about them: loading the dictionaries takes most of a second. */
 const workersFor = async ({ WORKER_THREADS, WORKER_QUEUE }: Settings) => {
   if (WORKER_THREADS || WORKER_QUEUE) {
     const numbers = { threads: Number(WORKER_THREADS ?? 2), queueLimit: Number(WORKER_QUEUE ?? 100) }
     const workers = createWorkers({ ...numbers, deadline: workerDeadline })
     return { workers, close: workers.close }
   }
-  sharedWorkers ??= warmedWorkers()
-  return { workers: await sharedWorkers, close: async () => {} }
+  const { workers } = await sharedParts()
+  return { workers, close: async () => {} }
 }
 
 const storesFor = async (kind: StoreKind, dataDir: string): Promise<{ settings: Settings; drop(): Promise<void> }> => {
-  if (kind === 'embedded') return { settings: { DATA_DIR: dataDir }, drop: async () => {} }
+  if (kind === 'embedded') {
+    await copyEmbeddedTemplate(join(dataDir, 'database'))
+    return { settings: { DATA_DIR: dataDir }, drop: async () => {} }
+  }
   const { url, drop } = await freshPostgres()
   const prefix = `test:${Math.random().toString(36).slice(2)}:`
   const redis = process.env.TEST_REDIS_URL
@@ -151,6 +161,8 @@ export const startLatchkey = async (options: StartOptions = {}) => {
   /** Time passes: what was to be sent before has been sent, so that no mail is suddenly too late for its reader. */
   const advance = async (milliseconds: number) => {
     const waiting = 'select 1 from outgoing_mail where next_attempt_at is not null limit 1'
+    // Another instance may have written one.
+    app.nouns.mails.nudge()
     await until('no mail waits', async () => (await app.platform.database.query(waiting)).length === 0)
     clock.advance(milliseconds)
   }

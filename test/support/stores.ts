@@ -56,6 +56,11 @@ const migratedTemplate = async () => {
   return template
 }
 
+/** Migrating an embedded database takes more than a core second. */
+export const copyEmbeddedTemplate = async (directory: string) => {
+  await promisify(execFile)('cp', ['-Rp', await migratedTemplate(), directory])
+}
+
 export const openEmbeddedStore = async ({ empty = false }: Options = {}): Promise<TestStore> => {
   const folder = await mkdtemp(join(tmpdir(), 'latchkey-store-'))
   const directory = join(folder, 'database')
@@ -68,7 +73,7 @@ export const openEmbeddedStore = async ({ empty = false }: Options = {}): Promis
     await open?.close()
     open = undefined
   }
-  if (!empty) await promisify(execFile)('cp', ['-Rp', await migratedTemplate(), directory])
+  if (!empty) await copyEmbeddedTemplate(directory)
   const database = await another()
   const drop = async () => {
     await release()
