@@ -27,8 +27,12 @@ export const fullDate = (moment: string, locale: string) =>
 /** For a sentence that others may read in another zone, such as that of an administrator. */
 export const dateInZone = (moment: string, locale: string) =>
   new Intl.DateTimeFormat(locale, {
-    ...({ year: 'numeric', month: 'short', day: 'numeric' } as const),
-    ...({ hour: 'numeric', minute: '2-digit', timeZoneName: 'short' } as const),
+    year: 'numeric',
+    month: 'short',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: '2-digit',
+    timeZoneName: 'short',
   }).format(new Date(moment))
 
 /** With seconds and the zone: whoever compares it with a log has to know it. */
