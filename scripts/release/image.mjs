@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { NotReleasable } from './changelog.mjs'
+import { writeReproducibly } from './image-archive.mjs'
 import { run } from './run.mjs'
 
 /** @typedef {{ work: string, folder: string, commit: string, committed: Date, version: string, baseImage: string, program: string, say(line: string): void }} Wanted */
@@ -35,17 +36,19 @@ export const buildImage = async (wanted) => {
   const context = join(work, 'image')
   const name = `latchkey:${version}`
   const archive = join(work, 'image.tar')
+  const moment = committed.getTime() / 1000
   await mkdir(context)
   await run('tar', ['-xzf', join(folder, program), '--strip-components=1'], { cwd: context })
   say(`Building the image from ${baseImage} …`)
   const options = [
     // The OCI format has no health check. Isolation by chroot works where the kernel allows no namespaces.
-    ...['--format', 'docker', '--isolation', 'chroot', '--no-cache', '--timestamp', String(committed.getTime() / 1000)],
-    ...['--build-arg', `BASE_IMAGE=${baseImage}`],
+    ...['--format', 'docker', '--isolation', 'chroot', '--no-cache', '--timestamp', String(moment)],
+    ...['--build-arg', `BASE_IMAGE=${baseImage}`, '--build-arg', `SOURCE_DATE_EPOCH=${moment}`],
     ...labels(wanted),
   ]
   await run('buildah', ['build', ...options, '--file', 'deploy/Dockerfile', '--tag', name, '.'], { cwd: context })
   await run('buildah', ['push', '--quiet', name, `docker-archive:${archive}:${name}`], { cwd: work })
+  await writeReproducibly({ archive, folder: join(work, 'layers'), name, moment })
   await pipeline(
     createReadStream(archive),
     createGzip({ level: 9 }),

@@ -3,6 +3,7 @@ import { read } from '../../test/support/project.js'
 import { external } from '../external-packages.mjs'
 import { notesFor, previewVersion } from './changelog.mjs'
 import { buildImage } from './image.mjs'
+import { withoutBuildContainer } from './image-archive.mjs'
 import { packedDescription, packedDockerfile, productionOnly } from './packed-program.mjs'
 import { finishedSbom, importedOf } from './sbom.mjs'
 
@@ -69,9 +70,16 @@ describe('the packed program', () => {
     expect(text.match(/^(FROM|COPY|ENTRYPOINT|ARG) .*$/gm)).toEqual([
       'ARG BASE_IMAGE=node:24-bookworm-slim',
       `FROM \${BASE_IMAGE}`,
+      'ARG SOURCE_DATE_EPOCH',
       ...['COPY node_modules node_modules', 'COPY dist dist', 'COPY migrations migrations', 'COPY package.json ./'],
       'ENTRYPOINT ["latchkey"]',
     ])
+  })
+
+  it('has an image without the random id and host name of its build', () => {
+    const config = { Hostname: 'c184', Cmd: ['serve'] }
+    const image = { os: 'linux', container: '4f0c', container_config: config, config }
+    expect(JSON.parse(withoutBuildContainer(image))).toEqual({ os: 'linux', config: { Hostname: '', Cmd: ['serve'] } })
   })
 
   it('refuses a base image without its digest', async () => {
