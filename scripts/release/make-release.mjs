@@ -8,7 +8,7 @@ import { lists } from '../common-passwords.mjs'
 import { external } from '../external-packages.mjs'
 import { filesBelow } from '../publish.mjs'
 import { notesFor, previewVersion } from './changelog.mjs'
-import { buildImage } from './image.mjs'
+import { buildImage, refuseUnpinned } from './image.mjs'
 import { packedDescription, packedDockerfile, packedDockerignore, productionOnly } from './packed-program.mjs'
 import { run } from './run.mjs'
 import { finishedSbom, importedOf } from './sbom.mjs'
@@ -133,6 +133,7 @@ const writeChecksums = async (folder) => {
  * @returns {Promise<{ version: string, commit: string, program: string }>}
  */
 export const makeRelease = async ({ home, folder, isPreview, baseImage, say }) => {
+  if (baseImage !== undefined) refuseUnpinned(baseImage)
   const { commit, committed } = await lastCommit(home)
   const show = (/** @type {string} */ path) => run('git', ['show', `${commit}:${path}`], { cwd: home })
   const { version: written } = JSON.parse(await show('package.json'))

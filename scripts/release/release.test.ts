@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { read } from '../../test/support/project.js'
 import { external } from '../external-packages.mjs'
 import { notesFor, previewVersion } from './changelog.mjs'
-import { buildImage } from './image.mjs'
+import { refuseUnpinned } from './image.mjs'
 import { withoutBuildContainer } from './image-archive.mjs'
 import { packedDescription, packedDockerfile, productionOnly } from './packed-program.mjs'
 import { finishedSbom, importedOf } from './sbom.mjs'
@@ -82,17 +82,9 @@ describe('the packed program', () => {
     expect(JSON.parse(withoutBuildContainer(image))).toEqual({ os: 'linux', config: { Hostname: '', Cmd: ['serve'] } })
   })
 
-  it('refuses a base image without its digest', async () => {
-    const wanted = {
-      work: '',
-      folder: '',
-      commit: '',
-      committed: new Date(0),
-      version: '1',
-      program: '',
-      say: () => {},
-    }
-    await expect(buildImage({ ...wanted, baseImage: 'node:24-bookworm-slim' })).rejects.toThrow('needs its digest')
+  it('refuses a base image without its digest', () => {
+    expect(() => refuseUnpinned('node:24-bookworm-slim')).toThrow('needs its digest')
+    expect(() => refuseUnpinned(`node:24-bookworm-slim@sha256:${'0'.repeat(64)}`)).not.toThrow()
   })
 })
 
