@@ -224,6 +224,10 @@ it('lets a device in that shows a code: compared, proven and by name, also by ha
   // A link leads to the sign-in and back, and decides nothing.
   await page.goto(`/login#device=${first.code}`)
   await signIn(page, 'ada')
+  await page.getByText('Your link has filled in this code.').waitFor()
+  await keepPicture(page, 'device-link')
+  expect(await violationsOn(page)).toEqual([])
+  await press(page, 'Next')
   await page.getByRole('heading', { name: 'Let Television sign in?' }).waitFor()
   await page.getByText(first.code, { exact: true }).waitFor()
   await page.getByText('Only continue if you started this yourself').waitFor()
@@ -262,9 +266,22 @@ it('lets a device in that shows a code: compared, proven and by name, also by ha
   expect((await poll(second.deviceCode)).error).toBe('access_denied')
   await page.goto('/api/auth/account-page')
   await page.getByText('Television on a device without a browser').waitFor()
-  // A link whose code is over says so.
+  // A link asks about its code only after a press: links must not use up the tries of a visitor.
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname))
   await page.goto(`/login#device=${first.code}`)
+  await page.getByRole('button', { name: 'Next' }).waitFor()
+  expect(asked).not.toContain('/api/auth/device/question')
+  await press(page, 'Next')
   await page.getByText('This code is not known').waitFor()
+  // An approval can be taken back until the device has its tokens.
+  const third = await begin()
+  await fillIn(page, { 'Code from your device': third.code })
+  await press(page, 'Next')
+  await press(page, 'Yes, sign it in')
+  await press(page, 'Take this back')
+  await expect.poll(() => focusedName(page)).toBe('The device is not signed in')
+  expect((await poll(third.deviceCode)).error).toBe('access_denied')
   expect(faults).toEqual([])
   await leave()
 })

@@ -3,8 +3,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { operatorClient } from '../../src/domain/sessions/client.js'
 import { minutes, seconds } from '../../src/lib/durations.js'
 import { addApplication, applicationChangesOf } from '../support/applications.js'
+import { addAuthenticator } from '../support/authenticator.js'
 import { basic, postForm } from '../support/authorizations.js'
 import type { Browser } from '../support/client.js'
+import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { noticesOf } from '../support/used-applications.js'
 
@@ -217,9 +219,11 @@ describe('the user', () => {
   it('answers once: a second approval or denial is refused, whoever it is from', async () => {
     const codes = await approved()
     const other = await latchkey.signedUp('other')
-    expect((await answer(codes.user_code, 'deny')).status).toBe(404)
-    expect((await answer(codes.user_code, 'approve', other)).status).toBe(404)
+    for (const given of ['approve', 'deny'] as const)
+      expect((await answer(codes.user_code, given, other)).status).toBe(404)
+    expect((await answer(codes.user_code, 'approve')).body.next).toBe('approved')
     const { body } = await poll(codes)
+    expect((await answer(codes.user_code, 'deny')).status).toBe(404)
     expect(JSON.parse(Buffer.from(body.id_token?.split('.')[1] ?? '', 'base64url').toString())).toMatchObject({
       preferred_username: 'ada',
     })
@@ -227,6 +231,13 @@ describe('the user', () => {
     const contested = await begin()
     const answers = await Promise.all([tab, other, tab, other].map((by) => answer(contested.user_code, 'approve', by)))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+  })
+
+  it('takes an approval back until the device has its tokens', async () => {
+    const codes = await approved()
+    expect((await answer(codes.user_code, 'deny')).body.next).toBe('denied')
+    expect(await errorOf(codes)).toBe('access_denied')
+    expect((await answer(codes.user_code, 'approve')).status).toBe(404)
   })
 
   it('must have proven a short time ago who they are', async () => {
@@ -290,6 +301,27 @@ describe('the user', () => {
     expect(await errorOf(codes, application)).toBe('invalid_grant')
     const used = 'select 1 from application_sessions where application_id = $1'
     expect(await latchkey.sql.query(used, [application.id])).toEqual([])
+  })
+
+  it.each<[string, (browser: Browser) => Promise<unknown>]>([
+    [
+      'the password',
+      (browser) => {
+        const passwords = { currentPassword: goodPassword, newPassword: `${goodPassword}-2` }
+        return browser.act('/api/auth/change-password', passwords)
+      },
+    ],
+    ['the email', (browser) => createEmailChanges(latchkey).change(browser, 'changed@example.com')],
+    ['the authenticator app', (browser) => browser.remove('/api/auth/totp')],
+  ])('who changes %s before the device asks lets nobody in, although the session goes on', async (what, change) => {
+    const browser = await latchkey.signedUp(`changes-${what.split(' ').at(-1)}`)
+    const app = await addAuthenticator(browser, latchkey)
+    await browser.act('/api/auth/step-up', { method: 'totp', code: app.code() })
+    const codes = await approved(tv, browser)
+    await change(browser)
+    expect((await browser.act('/api/auth/refresh')).status).toBe(200)
+    expect(await errorOf(codes)).toBe('access_denied')
+    expect(await ofDevices(browser)).toEqual([])
   })
 
   it('needs what the application demands: its group, and two factors', async () => {

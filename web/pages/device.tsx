@@ -26,13 +26,13 @@ import { useProblems } from '../words/refusals.js'
 
 const calls = createApplicationPageCalls(client)
 
-/** The code of a link. It is shown for comparison, and approves nothing by itself. */
+/** The code of a link. It is filled in, and nothing is asked about it before a press: links could use up the tries of the visitor. */
 const codeInAddress = () => {
   const text = location.hash.slice(1)
   try {
     return decodeURIComponent(text).slice(0, 64)
   } catch {
-    // An address that was cut or mistyped: the service then says that there is no such code.
+    // An address that was cut or mistyped.
     return text.slice(0, 64)
   }
 }
@@ -53,11 +53,9 @@ const Device = () => {
   const show = (answer: Answer<DeviceState>) => {
     if (!answer.refused) return change({ asked: answer.value })
     if (answer.refused === 'not_authenticated') return redirectToLogin('sign_in')
-    return change(answer.refused === 'unknown_device_code' ? 'enter' : { refused: answer })
+    return change({ refused: answer })
   }
   const load = useStableCallback(async () => {
-    const code = codeInAddress()
-    if (code !== '') return show(await calls.askDevice(code))
     const caller = await client.me()
     return caller.refused === 'not_authenticated' ? redirectToLogin('sign_in') : change('enter')
   })
@@ -82,7 +80,6 @@ const Device = () => {
   return state.proof ? <Prove {...props} proof={state.proof} /> : <Question {...props} />
 }
 
-/** One of a link that is over is there again, so that the visitor sees which one it was. */
 const EnterCode = ({ replaces, onFound }: { replaces: boolean; onFound: (asked: DeviceState) => void }) => {
   const words = useWords('device')
   const problemsOf = useProblems({ unknown_device_code: 'code' })
@@ -93,14 +90,22 @@ const EnterCode = ({ replaces, onFound }: { replaces: boolean; onFound: (asked: 
     onFound(answer.value)
     return undefined
   }
-  const { unknown_device_code: isOver } = useWords('refusals')
+  const code = codeInAddress()
   return (
     <Card footer={<ToAccount />}>
       <Heading text={words.enterHeading} focused={replaces} />
-      <p class="lead">{words.enterLead}</p>
-      {codeInAddress() !== '' && <Notice kind="error">{isOver}</Notice>}
+      <p class="lead">{code === '' ? words.enterLead : words.linkLead}</p>
       <Form submitLabel={words.submit} onSubmit={submit}>
-        <Field name="code" label={words.code} hint={words.codeHint} autoComplete="off" maxLength={64} code focused />
+        <Field
+          name="code"
+          label={words.code}
+          hint={words.codeHint}
+          autoComplete="off"
+          maxLength={64}
+          defaultValue={code}
+          code
+          focused
+        />
       </Form>
     </Card>
   )
@@ -249,7 +254,14 @@ const Impossible = (props: Asked) => {
 
 const Answered = (props: Asked) => {
   const words = useWords('device')
-  const isApproved = props.asked.next === 'approved'
+  const { asked, show } = props
+  const isApproved = asked.next === 'approved'
+  const [isTooLate, setTooLate] = useState(false)
+  const takeBack = async () => {
+    const sent = await calls.answerDevice({ code: asked.code, user: asked.user.id, answer: 'deny' })
+    if (sent.refused === 'unknown_device_code') setTooLate(true)
+    else show(sent)
+  }
   return (
     <Card footer={<ToAccount />}>
       <Heading
@@ -258,7 +270,9 @@ const Answered = (props: Asked) => {
         focused
       />
       {isApproved && <p class="card-note">{words.ends}</p>}
+      {isTooLate && <Notice kind="error">{words.tooLate}</Notice>}
       <div class="other-way">
+        {isApproved && !isTooLate && <Button onPress={takeBack}>{words.takeBack}</Button>}
         <Button look="quiet" onPress={props.onOtherCode}>
           {words.otherCode}
         </Button>

@@ -475,6 +475,7 @@ export const de: Words = {
     title: 'Gerät verbinden',
     enterHeading: 'Gerät verbinden',
     enterLead: 'Geben Sie den Code ein, den Ihr Gerät oder Programm anzeigt.',
+    linkLead: 'Ihr Link hat diesen Code eingetragen. Zeigt Ihr Gerät oder Programm denselben?',
     code: 'Code Ihres Geräts',
     codeHint: 'Acht Buchstaben, zum Beispiel WDJB-MJHT',
     submit: 'Weiter',
@@ -500,6 +501,8 @@ export const de: Words = {
     approved: '{application} macht in wenigen Sekunden weiter. Sie können diese Seite schließen.',
     deniedHeading: 'Das Gerät ist nicht angemeldet',
     denied: 'Wenn Sie nichts angefragt haben, müssen Sie nichts weiter tun.',
+    takeBack: 'Zurücknehmen',
+    tooLate: 'Das Gerät ist bereits angemeldet. Sie können es auf Ihrer Kontoseite abmelden.',
   },
   dashboard: {
     title: 'Ihr Konto',

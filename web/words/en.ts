@@ -424,6 +424,7 @@ export const en = {
     title: 'Connect a device',
     enterHeading: 'Connect a device',
     enterLead: 'Enter the code that your device or program shows.',
+    linkLead: 'Your link has filled in this code. Does your device or program show the same one?',
     code: 'Code from your device',
     codeHint: 'Eight letters, such as WDJB-MJHT',
     submit: 'Next',
@@ -449,6 +450,8 @@ export const en = {
     approved: '{application} continues in a few seconds. You can close this page.',
     deniedHeading: 'The device is not signed in',
     denied: 'If you did not ask for this, you do not have to do anything else.',
+    takeBack: 'Take this back',
+    tooLate: 'The device has its sign-in already. You can sign it out on your account page.',
   },
   dashboard: {
     title: 'Your account',

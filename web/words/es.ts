@@ -452,6 +452,7 @@ export const es: Words = {
     title: 'Conectar un dispositivo',
     enterHeading: 'Conectar un dispositivo',
     enterLead: 'Escribe el código que muestra tu dispositivo o programa.',
+    linkLead: 'Tu enlace ha rellenado este código. ¿Muestra tu dispositivo o programa el mismo?',
     code: 'Código de tu dispositivo',
     codeHint: 'Ocho letras, por ejemplo WDJB-MJHT',
     submit: 'Siguiente',
@@ -477,6 +478,8 @@ export const es: Words = {
     approved: '{application} continúa en unos segundos. Puedes cerrar esta página.',
     deniedHeading: 'El dispositivo no ha iniciado sesión',
     denied: 'Si no pediste esto, no tienes que hacer nada más.',
+    takeBack: 'Deshacerlo',
+    tooLate: 'El dispositivo ya ha iniciado sesión. Puedes cerrar su sesión en la página de tu cuenta.',
   },
   dashboard: {
     title: 'Tu cuenta',

@@ -458,6 +458,7 @@ export const fr: Words = {
     title: 'Connecter un appareil',
     enterHeading: 'Connecter un appareil',
     enterLead: 'Saisissez le code affiché par votre appareil ou votre programme.',
+    linkLead: 'Votre lien a rempli ce code. Votre appareil ou votre programme affiche-t-il le même ?',
     code: 'Code de votre appareil',
     codeHint: 'Huit lettres, par exemple WDJB-MJHT',
     submit: 'Suivant',
@@ -483,6 +484,8 @@ export const fr: Words = {
     approved: '{application} continue dans quelques secondes. Vous pouvez fermer cette page.',
     deniedHeading: 'L’appareil n’est pas connecté',
     denied: 'Si vous n’avez rien demandé, vous n’avez rien d’autre à faire.',
+    takeBack: 'Revenir sur cette décision',
+    tooLate: 'L’appareil est déjà connecté. Vous pouvez le déconnecter sur la page de votre compte.',
   },
   dashboard: {
     title: 'Votre compte',

@@ -8,7 +8,10 @@ import type { ChangedFactor } from './change-details.js'
 /** Who can cause a change. A sign-in adds a factor or a provider on its way. An old token of a session may be in the hands of a thief. */
 export type Door = 'caller' | 'link' | 'operator' | 'sign-in' | 'old token'
 
-/** What stops working with a change, besides what the change itself removes. Codes that were mailed go with waiting sign-ins. */
+/**
+ * What stops working with a change, besides what the change itself removes. Codes that were mailed, and devices that were approved and
+ * have no tokens yet, go with waiting sign-ins.
+ */
 export type Voided =
   | 'resets'
   | 'restore links'

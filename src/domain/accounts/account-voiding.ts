@@ -1,5 +1,6 @@
 import type { ProviderId } from '../../contract/providers.js'
 import type { Transaction } from '../../platform/database/database.js'
+import { withdrawDeviceApprovals } from '../device-requests/device-requests.js'
 import type { EmailChanges } from '../email-changes/email-changes.js'
 import type { TrustedDevices } from '../factors/trusted-devices.js'
 import { forgetMailSignIns } from '../mail-sign-ins/mail-sign-ins.js'
@@ -36,8 +37,12 @@ export const createAccountVoiding = ({
   'waiting sign-ins': async (sql, userId) => {
     await forgetMailedCodes(sql, userId)
     await forgetMailSignIns(sql, userId)
+    await withdrawDeviceApprovals(sql, userId)
     await challenges.removeAll(sql, userId)
   },
-  'waiting sign-ins by provider': async (sql, userId, provider) =>
-    provider && challenges.removeOfProvider(sql, userId, provider),
+  // A device was perhaps approved with what the provider has proven.
+  'waiting sign-ins by provider': async (sql, userId, provider) => {
+    await withdrawDeviceApprovals(sql, userId)
+    if (provider) await challenges.removeOfProvider(sql, userId, provider)
+  },
 })

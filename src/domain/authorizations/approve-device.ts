@@ -13,7 +13,7 @@ export type ApproveDeviceParts = {
   users: Pick<Users, 'lockEnabled'>
   sessions: Pick<Sessions, 'lockOfHolder'>
   consents: Pick<Consents, 'give'>
-  deviceRequests: Pick<DeviceRequests, 'answer'>
+  deviceRequests: Pick<DeviceRequests, 'approve'>
 }
 
 type Approving = { userCode: string; request: Pick<DeviceRequest, 'applicationId' | 'scopes'> }
@@ -30,8 +30,7 @@ export const createApproveDevice =
       if (isRefused(proof)) return proof
       const [access] = await store.holdApplication(sql, applicationId)
       if (!access || !mayUse(access, user.groups)) return refuse('no_access')
-      if (!(await deviceRequests.answer(sql, userCode, { answer: 'approved', userId, sessionId })))
-        return refuse('over')
+      if (!(await deviceRequests.approve(sql, userCode, { userId, sessionId }))) return refuse('over')
       await consents.give(sql, userId, applicationId, scopes)
       return { approved: true }
     })

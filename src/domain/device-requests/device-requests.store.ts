@@ -42,6 +42,7 @@ type OpenRow = {
   ip: string
   user_agent: string
   created_at: Date
+  is_approved: boolean
 }
 const open = selectList<OpenRow>({
   id: true,
@@ -50,25 +51,44 @@ const open = selectList<OpenRow>({
   ip: true,
   user_agent: true,
   created_at: true,
+  is_approved: 'answer is not null',
 })
+
+/** An approval of which the device has not made use. */
+const isUnusedApproval = `answer = 'approved' and used_at is null`
 
 /** One that waits for its user. Parameters 1 and 2. */
 const isOpen = `user_hash = $1 and answer is null and expires_at > ${databaseMoment('$2')}`
 
-export const selectOpen = (sql: Sql, userHash: Uint8Array, clockOffset: number) =>
-  sql.query<OpenRow>(`select ${open} from device_requests where ${isOpen}`, [userHash, clockOffset])
+/** One that this user can decide about: it is open, or they have approved it and can take that back. Parameters 1 to 3. */
+const isUndecided = `user_hash = $1 and expires_at > ${databaseMoment('$2')}
+  and (answer is null or (${isUnusedApproval} and user_id = $3))`
 
-type Answer = { answer: 'approved' | 'denied'; userId: string; sessionId: string }
+export const selectUndecided = (sql: Sql, userHash: Uint8Array, userId: string, clockOffset: number) =>
+  sql.query<OpenRow>(`select ${open} from device_requests where ${isUndecided}`, [userHash, clockOffset, userId])
+
+type Answering = { userId: string; sessionId: string }
 
 /** Of many answers at once, one gets a row. */
-export const setAnswer = (sql: Sql, userHash: Uint8Array, { answer, userId, sessionId }: Answer, clockOffset: number) =>
-  sql.query(`update device_requests set answer = $3, user_id = $4, sid = $5 where ${isOpen} returning id`, [
+export const setApproved = (sql: Sql, userHash: Uint8Array, { userId, sessionId }: Answering, clockOffset: number) =>
+  sql.query(`update device_requests set answer = 'approved', user_id = $3, sid = $4 where ${isOpen} returning id`, [
     userHash,
     clockOffset,
-    answer,
     userId,
     sessionId,
   ])
+
+/** No row if another answer was first, or the device has its tokens. */
+export const setDenied = (sql: Sql, userHash: Uint8Array, { userId, sessionId }: Answering, clockOffset: number) =>
+  sql.query(`update device_requests set answer = 'denied', user_id = $3, sid = $4 where ${isUndecided} returning id`, [
+    userHash,
+    clockOffset,
+    userId,
+    sessionId,
+  ])
+
+export const denyUnusedApprovals = (sql: Sql, userId: string) =>
+  sql.query(`update device_requests set answer = 'denied' where user_id = $1 and ${isUnusedApproval}`, [userId])
 
 export type PolledRow = {
   id: string
@@ -129,6 +149,6 @@ export const pollRequest = (sql: Sql, poll: Poll) =>
 export const setUsed = (sql: Sql, id: string, deviceSid: string, clockOffset: number) =>
   sql.query(
     `update device_requests set used_at = ${databaseMoment('$3')}, device_sid = $2
-     where id = $1 and answer = 'approved' and used_at is null and expires_at > ${databaseMoment('$3')} returning id`,
+     where id = $1 and ${isUnusedApproval} and expires_at > ${databaseMoment('$3')} returning id`,
     [id, deviceSid, clockOffset],
   )

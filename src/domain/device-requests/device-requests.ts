@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
-import type { Database, Sql } from '../../platform/database/database.js'
+import type { Database, Sql, Transaction } from '../../platform/database/database.js'
 import type { Application } from '../applications/application.js'
 import type { Client } from '../sessions/client.js'
 import * as store from './device-requests.store.js'
@@ -27,6 +27,8 @@ export type DeviceRequest = {
   scopes: OpenidScope[]
   client: Pick<Client, 'ip' | 'userAgent'>
   createdAt: Date
+  /** By the user who looks at it. The device has not got its tokens yet, so the approval can be taken back. */
+  isApproved: boolean
 }
 
 /** What a device that asks is told, if it gets no tokens. */
@@ -74,31 +76,36 @@ const createBegin =
     throw new Error('No free user code was found')
   }
 
+/** Approvals of which no device has made use. Such a device is told that its user has denied it. */
+export const withdrawDeviceApprovals = (sql: Transaction, userId: string) => store.denyUnusedApprovals(sql, userId)
+
 export type DeviceRequests = ReturnType<typeof createDeviceRequests>
 
 /** Requests of devices without a browser (RFC 8628). Both codes are known by their hashes only. */
 export const createDeviceRequests = ({ database, clock }: Dependencies) => ({
   begin: createBegin({ database, clock }),
 
-  /** Undefined if there is none with this code, or it is over. */
-  find: async (userCode: string): Promise<DeviceRequest | undefined> => {
-    const [row] = await store.selectOpen(database, fingerprint(userCode), clock.offset())
+  /** Undefined if there is none with this code that this user can decide about. */
+  find: async (userCode: string, userId: string): Promise<DeviceRequest | undefined> => {
+    const [row] = await store.selectUndecided(database, fingerprint(userCode), userId, clock.offset())
     return (
       row && {
         applicationId: row.application_id,
         scopes: row.scopes as OpenidScope[],
         client: { ip: row.ip, userAgent: row.user_agent },
         createdAt: row.created_at,
+        isApproved: row.is_approved,
       }
     )
   },
 
   /** False if another answer was first, or it has expired. */
-  answer: async (
-    sql: Sql,
-    userCode: string,
-    answered: { answer: 'approved' | 'denied'; userId: string; sessionId: string },
-  ) => (await store.setAnswer(sql, fingerprint(userCode), answered, clock.offset())).length > 0,
+  approve: async (sql: Sql, userCode: string, by: { userId: string; sessionId: string }) =>
+    (await store.setApproved(sql, fingerprint(userCode), by, clock.offset())).length > 0,
+
+  /** Also takes an approval of this user back, until the device has its tokens. */
+  deny: async (userCode: string, by: { userId: string; sessionId: string }) =>
+    (await store.setDenied(database, fingerprint(userCode), by, clock.offset())).length > 0,
 
   /** The approval, if there is one that was not used. `deviceSid`: with `reused_device`, the session that it began. */
   poll: async (

@@ -18,13 +18,11 @@ import type { Client } from '../../domain/sessions/client.js'
 import type { EndStolen } from '../../domain/sessions/rotations.js'
 import type { TokenHolder } from '../../domain/sessions/sessions.js'
 import { connectionOf } from '../../lib/client-networks.js'
-import type { Database } from '../../platform/database/database.js'
 
 type Dependencies = {
-  database: Database
   applications: Pick<Applications, 'find'>
   applicationErrors: Pick<ApplicationErrors, 'note'>
-  deviceRequests: Pick<DeviceRequests, 'find' | 'answer'>
+  deviceRequests: Pick<DeviceRequests, 'find' | 'deny'>
   deviceAuthorizations: Pick<DeviceAuthorizations, 'approve'>
   signedInUsers: SignedInUsers
   endStolen: EndStolen
@@ -70,7 +68,7 @@ const createStateOf = (secondFactorRequired: boolean) => {
   return (
     { userCode, request, application, user }: Waiting,
     { client }: Approver,
-    answered?: 'approved' | 'denied',
+    answered: 'approved' | 'denied' | undefined = request.isApproved ? 'approved' : undefined,
   ): DeviceState => {
     const asking = { application, request: questionedOf(request) }
     const next = answered ?? steps[nextQuestion(asking, user)]
@@ -95,14 +93,13 @@ const createStateOf = (secondFactorRequired: boolean) => {
 
 /** What the user decides about a device that waits. */
 export const createDeviceApproval = (deps: Dependencies) => {
-  const { database, applications, applicationErrors, deviceRequests, deviceAuthorizations, signedInUsers, endStolen } =
-    deps
+  const { applications, applicationErrors, deviceRequests, deviceAuthorizations, signedInUsers, endStolen } = deps
   const stateOf = createStateOf(deps.secondFactorRequired)
   const unknown = () => refuse('unknown_device_code')
 
   const find = async (text: string, { holder }: Approver) => {
     const userCode = readUserCode(text)
-    const request = userCode === undefined ? undefined : await deviceRequests.find(userCode)
+    const request = userCode === undefined ? undefined : await deviceRequests.find(userCode, holder.userId)
     const application = request && (await applications.find(request.applicationId))
     if (userCode === undefined || !application || !mayUseDevices(application)) return unknown()
     const user = await signedInUsers.of(holder, application.id)
@@ -111,8 +108,7 @@ export const createDeviceApproval = (deps: Dependencies) => {
 
   const deny = async (waiting: Waiting, approver: Approver) => {
     const { userId, sessionId } = approver.holder
-    if (!(await deviceRequests.answer(database, waiting.userCode, { answer: 'denied', userId, sessionId })))
-      return unknown()
+    if (!(await deviceRequests.deny(waiting.userCode, { userId, sessionId }))) return unknown()
     applicationErrors.note(waiting.application, 'normal_end', 'access_denied: The user has declined a device')
     return stateOf(waiting, approver, 'denied')
   }
