@@ -119,6 +119,11 @@ export const refusals = {
     error: 'Password required',
     message: 'Enter your password before you add a second factor',
   },
+  enrolment_open: {
+    status: 409,
+    error: 'Nothing to prove',
+    message: 'This sign-in needs no further proof before you add a second factor. Add it now.',
+  },
   not_enrolling: {
     status: 409,
     error: 'No enrolment',

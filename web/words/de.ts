@@ -123,6 +123,7 @@ export const de: Words = {
     current_password_required: 'Geben Sie zuerst Ihr Passwort ein.',
     other_browser: 'Gehen Sie zurück zu dem Fenster, in dem Sie begonnen haben, und geben Sie dort den Code ein.',
     mailed_code_required: 'Geben Sie zuerst den Code aus der E-Mail ein.',
+    enrolment_open: 'Diese Anmeldung braucht keinen weiteren Nachweis. Fügen Sie jetzt einen zweiten Faktor hinzu.',
     not_enrolling: 'Dieses Konto hat einen zweiten Schritt. Schließen Sie die Anmeldung damit ab.',
     last_factor: 'Ein zweiter Schritt ist hier Pflicht. Richten Sie einen anderen ein, bevor Sie diesen entfernen.',
     totp_is_on: 'Die Anmeldung in zwei Schritten ist bereits eingeschaltet.',

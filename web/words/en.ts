@@ -123,6 +123,7 @@ export const en = {
     current_password_required: 'Enter your password before you add a second factor.',
     other_browser: 'Go back to the window where you started, and enter the code there.',
     mailed_code_required: 'Enter the code from the mail first.',
+    enrolment_open: 'This sign-in needs no further proof. Add a second factor now.',
     not_enrolling: 'This account has a second step. Finish the sign-in with it.',
     last_factor: 'A second step is required here. Add another one before you remove this one.',
     totp_is_on: 'Two-step sign-in is already on.',

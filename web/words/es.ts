@@ -116,6 +116,7 @@ export const es: Words = {
     current_password_required: 'Primero escribe tu contraseña.',
     other_browser: 'Vuelve a la ventana en la que empezaste y escribe allí el código.',
     mailed_code_required: 'Primero escribe el código del correo.',
+    enrolment_open: 'Este inicio de sesión no necesita otra prueba. Añade ahora un segundo factor.',
     not_enrolling: 'Esta cuenta tiene un segundo paso. Termina de iniciar sesión con él.',
     last_factor: 'Aquí es obligatorio un segundo paso. Añade otro antes de quitar este.',
     totp_is_on: 'La verificación en dos pasos ya está activada.',

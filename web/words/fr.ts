@@ -115,6 +115,7 @@ export const fr: Words = {
     current_password_required: 'Saisissez d’abord votre mot de passe.',
     other_browser: 'Revenez à la fenêtre où vous avez commencé, et saisissez-y le code.',
     mailed_code_required: 'Saisissez d’abord le code reçu par e-mail.',
+    enrolment_open: 'Cette connexion n’a besoin d’aucune autre preuve. Ajoutez maintenant un second facteur.',
     not_enrolling: 'Ce compte a une deuxième étape. Terminez la connexion avec elle.',
     last_factor: 'Une deuxième étape est obligatoire ici. Ajoutez-en une autre avant de retirer celle-ci.',
     totp_is_on: 'La connexion en deux étapes est déjà activée.',

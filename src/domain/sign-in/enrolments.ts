@@ -28,17 +28,41 @@ const missingIn = ({ by, isOpened }: Challenge, { passwordHash }: Pick<User, 'pa
 /** Compares a password with a hash. */
 type Verify = (passwordHash: string) => Promise<{ matches: boolean } | Refused<'busy'>>
 
-type Find = (token: string) => Promise<Challenge | Refused<'challenge_over' | 'not_enrolling'>>
+/** What opens an enrolment. */
+type Opening = NonNullable<ReturnType<typeof missingIn>>
+const refusalFor = { password: 'current_password_required', 'mailed code': 'mailed_code_required' } as const
+
+const createFind = ({ challenges, users }: Pick<Dependencies, 'challenges' | 'users'>) => {
+  const find = async (token: string) => {
+    const challenge = await challenges.find(token)
+    if (!challenge) return refuse('challenge_over')
+    return challenge.kind === 'enrolment' ? challenge : refuse('not_enrolling')
+  }
+
+  /** A sign-in that waits for this proof, or what it waits for instead. Uses up no try. */
+  const findWaitingFor = async <Proof extends Opening>(proof: Proof, token: string) => {
+    const challenge = await find(token)
+    if (isRefused(challenge)) return challenge
+    const user = await users.findEnabled(challenge.userId)
+    if (!user) return refuse('challenge_over')
+    const missing = missingIn(challenge, user)
+    if (missing === undefined) return refuse('enrolment_open')
+    if (missing === proof) return { challenge, user }
+    return refuse(refusalFor[missing as Exclude<Opening, Proof>])
+  }
+  return { find, findWaitingFor }
+}
+type Finding = ReturnType<typeof createFind>
 
 /** What opens the enrolment of a sign-in by mail. */
-const createPasswordOpening = ({ database, challenges, users, events }: Dependencies, find: Find) => ({
+const createPasswordOpening = ({ database, challenges, events }: Dependencies, { findWaitingFor }: Finding) => ({
   /** After a sign-in by mail. A wrong password uses up a try of the sign-in. */
   enterPassword: async (token: string, verify: Verify, client: Client) => {
-    const found = await find(token)
+    const found = await findWaitingFor('password', token)
     if (isRefused(found)) return found
+    const { user } = found
     const challenge = await challenges.reserveTry(token)
-    const user = challenge && (await users.findEnabled(challenge.userId))
-    if (!user || missingIn(challenge, user) !== 'password') return refuse('challenge_over')
+    if (!challenge) return refuse('challenge_over')
     const verified = await verify(user.passwordHash ?? '')
     if (isRefused(verified)) return verified
     if (!verified.matches) {
@@ -58,11 +82,8 @@ export type Enrolments = ReturnType<typeof createEnrolments>
  */
 export const createEnrolments = (deps: Dependencies) => {
   const { database, challenges, mailedCodes, users, events } = deps
-  const find: Find = async (token) => {
-    const challenge = await challenges.find(token)
-    if (!challenge) return refuse('challenge_over')
-    return challenge.kind === 'enrolment' ? challenge : refuse('not_enrolling')
-  }
+  const finding = createFind(deps)
+  const { find, findWaitingFor } = finding
 
   return {
     find,
@@ -76,7 +97,7 @@ export const createEnrolments = (deps: Dependencies) => {
       if (!user) return refuse('challenge_over')
       const missing = missingIn(challenge, user)
       if (missing === undefined) return { challenge, user }
-      return refuse(missing === 'password' ? 'current_password_required' : 'mailed_code_required')
+      return refuse(refusalFor[missing])
     },
 
     /** What the user is asked for before a factor can be added. */
@@ -85,17 +106,18 @@ export const createEnrolments = (deps: Dependencies) => {
       return user && missingIn(challenge, user)
     },
 
-    mailCode: async ({ id, userId, by }: Challenge, client: Client) => {
-      const user = await users.findById(userId)
-      if (user && openedBy(by) === 'mailed code') await mailedCodes.send(codeOf(id), user, client)
-    },
+    /** The sign-in and its user, if a mailed code opens it. */
+    findToMail: (token: string) => findWaitingFor('mailed code', token),
+
+    mailCode: ({ challenge: { id }, user }: { challenge: Challenge; user: User }, client: Client) =>
+      mailedCodes.send(codeOf(id), user, client),
 
     /** A wrong code uses up a try of the sign-in, also if another mail was sent meanwhile. */
     enterMailedCode: async (token: string, code: string, client: Client) => {
-      const found = await find(token)
+      const found = await findWaitingFor('mailed code', token)
       if (isRefused(found)) return found
       const challenge = await challenges.reserveTry(token)
-      if (!challenge || openedBy(challenge.by) !== 'mailed code') return refuse('challenge_over')
+      if (!challenge) return refuse('challenge_over')
       const checked = await mailedCodes.check(codeOf(challenge.id), challenge.userId, code)
       if (isRefused(checked)) {
         const reason = checked.refused === 'wrong_mailed_code' ? 'mailed_code' : 'mailed_code_void'
@@ -107,6 +129,6 @@ export const createEnrolments = (deps: Dependencies) => {
         return (await challenges.open(sql, token)) ? challenge : refuse('challenge_over')
       })
     },
-    ...createPasswordOpening(deps, find),
+    ...createPasswordOpening(deps, finding),
   }
 }

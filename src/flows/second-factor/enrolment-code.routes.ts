@@ -10,7 +10,15 @@ import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { clearsChallenge, needsChallenge } from './challenge-document.js'
 
-const refusals = routeRefusals('challenge_over', 'not_enrolling', 'cross_site', 'too_many_requests', 'unavailable')
+const refusals = routeRefusals(
+  'challenge_over',
+  'current_password_required',
+  'enrolment_open',
+  'not_enrolling',
+  'cross_site',
+  'too_many_requests',
+  'unavailable',
+)
 
 const schema = {
   tags: ['sign in'],
@@ -26,11 +34,11 @@ export const enrolmentCodeRoutes = (server: Server, deps: Dependencies) => {
   const mailing = { schema, onRequest: limits.byNetwork, config: { countsIn: ['mailed_codes'] as const } }
   server.post('/api/auth/second-factor/mail', mailing, async (request, reply) => {
     const token = signInCookies.challengeOf(request)
-    const challenge = token === undefined ? refuse('challenge_over') : await enrolments.find(token)
-    if (isRefused(challenge)) return refusals.sendRefusal(signInCookies.clearedIfOver(reply, challenge), challenge)
-    const limited = await mailLimits.mailedCodesTo(challenge.userId, request, reply)
+    const found = token === undefined ? refuse('challenge_over') : await enrolments.findToMail(token)
+    if (isRefused(found)) return refusals.sendRefusal(signInCookies.clearedIfOver(reply, found), found)
+    const limited = await mailLimits.mailedCodesTo(found.user.id, request, reply)
     if (limited) return reply
-    await enrolments.mailCode(challenge, clientOf(request))
+    await enrolments.mailCode(found, clientOf(request))
     return reply.status(202).send({ message: 'A mail is on its way' })
   })
 }

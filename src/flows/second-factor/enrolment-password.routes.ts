@@ -21,6 +21,8 @@ const refusals = routeRefusals(
   'bad_request',
   'wrong_current_password',
   'challenge_over',
+  'mailed_code_required',
+  'enrolment_open',
   'not_enrolling',
   'cross_site',
   'too_many_logins',
