@@ -10,7 +10,6 @@ import { Notice } from '../components/notice.js'
 import { useMailedLink } from '../hooks/mailed-link.js'
 import { useWords } from '../hooks/settings.js'
 import { useProblems } from '../words/refusals.js'
-import { checkMailLink } from './calls.js'
 import { enterByMail, type MailLoginProps } from './mail-login.js'
 
 type Props = Omit<MailLoginProps, 'stage'> & { token: string }
@@ -21,7 +20,7 @@ type Props = Omit<MailLoginProps, 'stage'> & { token: string }
  */
 export const MailedSignInLink = ({ token, ...props }: Props) => {
   const { found, unasked, ending, endWith } = useMailedLink<MailLoginLink, 'other_browser'>(async (end) => {
-    const answer = await checkMailLink(token)
+    const answer = await client.checkMailLogin({ token })
     if (!answer.refused && answer.value.state === 'other_browser') end('other_browser')
     if (!answer.refused && answer.value.state === 'over') return { refused: 'invalid_link', status: 400 }
     return answer

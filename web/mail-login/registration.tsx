@@ -1,5 +1,6 @@
 import type { MailRegistration } from '#contract/mail-login.js'
 import { chosenUsernameRefusal, normalizedUsername } from '#contract/username-rules.js'
+import { client } from '../browser/client.js'
 import { Card } from '../components/card.js'
 import { ContinuesTo } from '../components/continues-to.js'
 import { Field } from '../components/field.js'
@@ -10,7 +11,6 @@ import { RegistrationQuestions, useRegistrationAnswers } from '../components/reg
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { useProblems, usernameRefusals } from '../words/refusals.js'
-import { registerByMail } from './calls.js'
 import type { MailLoginProps } from './mail-login.js'
 
 type Props = MailLoginProps & { registration: Pick<MailRegistration, 'email' | 'username'> }
@@ -31,7 +31,7 @@ export const Registration = ({ registration, returnTo, onEntered }: Props) => {
     return { ...invalid, ...(code && { username: [refusals[code]] }) }
   }
   const submit = async (values: Values): Promise<Problems | undefined> => {
-    const answer = await registerByMail({
+    const answer = await client.registerByMail({
       ...(asksUsername && { username: (values.username ?? '').trim() }),
       ...answersOf(values),
     })

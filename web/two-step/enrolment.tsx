@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
-import type { SecondFactorNeeded, TotpBegun } from '#contract/schemas.js'
+import type { TotpBegun } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { lastStepInAddress, withReturnTo } from '../browser/navigation.js'
-import { askService } from '../browser/page-calls.js'
 import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
 import { ContinuesTo } from '../components/continues-to.js'
@@ -98,7 +97,7 @@ const ByPassword = ({ onEntered, endIfExpired }: Pick<SignInStepProps, 'endIfExp
   const { password: label } = useWords('common')
   const problemsOf = useProblems({ wrong_current_password: 'password' })
   const submit = async ({ password = '' }: Values): Promise<Problems | undefined> => {
-    const answer = await askService<SecondFactorNeeded>('second-factor/password', { password })
+    const answer = await client.openEnrolmentByPassword({ password })
     if (answer.refused) return endIfExpired(answer) ? undefined : problemsOf(answer)
     onEntered()
     return undefined

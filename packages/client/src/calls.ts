@@ -1,4 +1,4 @@
-import type { MailLoginNext } from '#contract/mail-login.js'
+import type { MailLoginLink, MailLoginNext, MailRegistration } from '#contract/mail-login.js'
 import type {
   EmailLink,
   InvitationState,
@@ -90,11 +90,6 @@ const createSignInCalls = (sending: Sending) => ({
   /** If the answer has `next` and no `user`: go on with `secondFactor` or `mailEnrolmentCode`, or on the page /second-factor. */
   login: (credentials: { username: string; password: string }) =>
     sending.signIn<SignedIn | SecondFactorNeeded>('login', credentials),
-  /** Mails a code and a link, if the service offers it (MAIL_SIGN_IN). Both work only in this browser. */
-  mailLogin: (account: { email: string }) => sending.post<Accepted>('mail-login', account),
-  /** The code, or the token of the link. After `next: "registration"` go on at the page /login, which makes the account. */
-  confirmMailLogin: (proof: { code: string } | { token: string }) =>
-    sending.signIn<SignedIn | MailLoginNext>('mail-login/confirm', proof),
   /** What the sign-in of this browser still needs. */
   checkSecondFactor: () => sending.send<SecondFactorWaiting>('GET', 'second-factor'),
   /** A code, or the answer to `next: "profile"` or `next: "terms"`. The answer has `next` again if more is missing. */
@@ -131,6 +126,22 @@ const createSignInCalls = (sending: Sending) => ({
   logoutAll: () => sending.signOut(sending.change('POST', 'logout-all', {})),
 })
 
+/** Signing in by mail, if the service offers it (MAIL_SIGN_IN). */
+const createMailLoginCalls = (sending: Sending) => ({
+  /** Mails a code and a link. Both work only in this browser. */
+  mailLogin: (account: { email: string }) => sending.post<Accepted>('mail-login', account),
+  /** Whether the link signs in here. */
+  checkMailLogin: (link: { token: string }) => sending.post<MailLoginLink>('mail-login/check', link),
+  /** The code, or the token of the link. After `next: "registration"` go on with `registerByMail`. */
+  confirmMailLogin: (proof: { code: string } | { token: string }) =>
+    sending.signIn<SignedIn | MailLoginNext>('mail-login/confirm', proof),
+  /** What the answer with `next: "registration"` said, after a reload. */
+  checkMailRegistration: () => sending.send<MailRegistration>('GET', 'mail-login/registration'),
+  /** Makes the account of the address that the mail has proven. */
+  registerByMail: (account: Pick<Registration, 'username' | 'name' | 'fields' | 'terms'>) =>
+    sending.signIn<SignedIn | SecondFactorNeeded>('mail-login/registration', account),
+})
+
 /** From a registration to the first sign-in, and choosing a password: with a mailed link or with the old one. */
 const createRegistrationCalls = (sending: Sending) => ({
   register: (registration: Registration) =>
@@ -158,6 +169,7 @@ export const createCalls = (sending: Sending) => ({
   ...createPasskeyCalls(sending),
   ...createEnrolmentCalls(sending),
   ...createSignInCalls(sending),
+  ...createMailLoginCalls(sending),
   ...createRegistrationCalls(sending),
   ...createEmailCalls(sending),
   ...createAccountCalls(sending),

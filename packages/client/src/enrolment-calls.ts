@@ -2,7 +2,10 @@ import type { PasskeyCreationOptions, PasskeyCredential } from '#contract/passke
 import type { Accepted, Passkey, RecoveryCodes, SecondFactorNeeded, SignedIn, TotpBegun } from '#contract/schemas.js'
 import type { Sending } from './sending.js'
 
-/** After `next: "enrolment"`: mail a code, and open the enrolment with it. Then a factor can be added, which signs in. */
+/**
+ * After `next: "enrolment"`: open it with a mailed code or with the password, as `checkSecondFactor` says. Then a factor can be added,
+ * which signs in.
+ */
 export const createEnrolmentCalls = (sending: Sending) => {
   /** For the sign-in that waits, also if the browser has a session. */
   const atEnrolment: Sending['post'] = (path, body) => sending.sendWithCsrfToken('POST', path, body, '?for=challenge')
@@ -10,6 +13,9 @@ export const createEnrolmentCalls = (sending: Sending) => {
   return {
     mailEnrolmentCode: () => sending.post<Accepted>('second-factor/mail'),
     openEnrolment: (proof: { mailedCode: string }) => sending.post<SecondFactorNeeded>('second-factor', proof),
+    /** After a sign-in by mail. */
+    openEnrolmentByPassword: (proof: { password: string }) =>
+      sending.post<SecondFactorNeeded>('second-factor/password', proof),
     beginTotpToSignIn: () => atEnrolment<TotpBegun>('totp'),
     confirmTotpToSignIn: (proof: { code: string }) =>
       sending.signIn<(SignedIn | SecondFactorNeeded) & RecoveryCodes>('totp/confirm', proof, atEnrolment),
