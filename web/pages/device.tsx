@@ -138,7 +138,7 @@ const useAnswer =
 
 const Question = (props: Asked) => {
   const { next } = props.asked
-  if (next === 'approved' || next === 'denied') return <Answered {...props} />
+  if (next === 'approved' || next === 'denied') return <Answered key={next} {...props} />
   if (next === 'no_access' || next === 'enrol' || next === 'sign_in') return <Impossible {...props} />
   return <Approval {...props} />
 }

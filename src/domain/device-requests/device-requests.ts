@@ -77,7 +77,9 @@ const createBegin =
   }
 
 /** Approvals of which no device has made use. Such a device is told that its user has denied it. */
-export const withdrawDeviceApprovals = (sql: Transaction, userId: string) => store.denyUnusedApprovals(sql, userId)
+export const withdrawDeviceApprovals = async (sql: Transaction, userId: string) => {
+  await store.denyUnusedApprovals(sql, userId)
+}
 
 export type DeviceRequests = ReturnType<typeof createDeviceRequests>
 
