@@ -347,6 +347,11 @@ export const refusals = {
     message: 'This address has got as many of these mails as it may get for now',
   },
   has_account: { status: 409, error: 'Has an account', message: 'This address has an account' },
+  email_reserved: {
+    status: 409,
+    error: 'Address reserved',
+    message: 'This address cannot be registered yet: it is kept for the account that had it in the last seven days',
+  },
 
   // Linked providers
   already_linked: {

@@ -190,6 +190,8 @@ export const de: Words = {
     account_disabled: 'Dieses Konto ist deaktiviert. Aktivieren Sie es zuerst.',
     too_many_mails: 'An diese Adresse gingen vorerst genug solcher E-Mails. Versuchen Sie es später noch einmal.',
     has_account: 'Zu dieser Adresse gibt es bereits ein Konto.',
+    email_reserved:
+      'Diese Adresse kann noch nicht registriert werden: Sie bleibt für das Konto reserviert, das sie in den letzten sieben Tagen hatte.',
 
     already_linked: 'Ein anderes {provider}-Konto ist bereits verbunden. Trennen Sie es zuerst.',
     last_way_in: 'Das ist Ihre einzige Anmeldemöglichkeit. Richten Sie zuerst eine weitere ein.',

@@ -185,6 +185,8 @@ export const en = {
     account_disabled: 'This account is disabled. Enable it first.',
     too_many_mails: 'This address has got as many of these emails as it may get for now. Try again later.',
     has_account: 'This address already has an account.',
+    email_reserved:
+      'This address cannot be registered yet: it is kept for the account that had it in the last seven days.',
 
     already_linked: 'Another {provider} account is already connected. Disconnect it first.',
     last_way_in: 'This is your only way to sign in. Add another one first.',

@@ -180,6 +180,8 @@ export const es: Words = {
     too_many_mails:
       'Esta dirección ya recibió todos los correos de este tipo que puede recibir por ahora. Inténtalo más tarde.',
     has_account: 'Esta dirección ya tiene una cuenta.',
+    email_reserved:
+      'Esta dirección todavía no se puede registrar: queda reservada para la cuenta que la tuvo en los últimos siete días.',
 
     already_linked: 'Ya hay otra cuenta de {provider} conectada. Desconéctala primero.',
     last_way_in: 'Esta es tu única forma de iniciar sesión. Añade otra primero.',

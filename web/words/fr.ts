@@ -179,6 +179,8 @@ export const fr: Words = {
     account_disabled: 'Ce compte est désactivé. Activez-le d’abord.',
     too_many_mails: 'Cette adresse a reçu assez d’e-mails de ce genre pour le moment. Réessayez plus tard.',
     has_account: 'Cette adresse a déjà un compte.',
+    email_reserved:
+      'Cette adresse ne peut pas encore être inscrite : elle reste réservée au compte qui l’avait ces sept derniers jours.',
 
     already_linked: 'Un autre compte {provider} est déjà associé. Dissociez-le d’abord.',
     last_way_in: 'C’est votre seul moyen de connexion. Ajoutez-en d’abord un autre.',

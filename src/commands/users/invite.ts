@@ -2,6 +2,8 @@ import type { Language } from '../../contract/languages.js'
 import { isRefused, type Refused } from '../../contract/outcome.js'
 import type { Invitation } from '../../domain/invitations/invitations.js'
 import { longestAccessToken } from '../../domain/tokens/token-length.js'
+import { undoLifetime } from '../../domain/undos/undos.js'
+import { days } from '../../lib/durations.js'
 import {
   type Command,
   type CommandContext,
@@ -25,7 +27,7 @@ type Invited = { address: string; language: Language; groups: readonly string[] 
 
 const whyRefused = (
   refusal:
-    | Refused<'has_account' | 'too_many_groups' | 'group_of_administrators' | 'too_many_mails'>
+    | Refused<'has_account' | 'email_reserved' | 'too_many_groups' | 'group_of_administrators' | 'too_many_mails'>
     | (Refused<'no_group'> & { group: string }),
   email: string,
 ) => {
@@ -37,6 +39,8 @@ const whyRefused = (
     return 'An invitation does not make administrators. Add the user to the group when the account is there: latchkey user groups'
   if (refusal.refused === 'too_many_mails')
     return `${email} has got as many invitations as an address may get in a day. Nothing was sent.`
+  if (refusal.refused === 'email_reserved')
+    return `${email} is kept for a user who had it in the last ${undoLifetime / days} days. Nothing was sent.`
   return `${email} has an account. Nothing was sent.`
 }
 

@@ -29,7 +29,7 @@ const fromRow = ({ email, groups, created_at, expires_at }: store.InvitationRow)
 
 type Dependencies = {
   database: Database
-  users: Pick<Users, 'findByEmail'>
+  users: Pick<Users, 'findByEmail' | 'reservedFor'>
   mails: Pick<Mails, 'queue'>
   clock: Clock
   gate: RegistrationGate
@@ -82,6 +82,7 @@ const createInviting = ({ database, users, mails, clock, groups: groupsNoun, eve
     const refused = await groupsNoun.refusalOfPromise(sql, email.email, groups)
     if (refused) return refused
     if (await users.findByEmail(sql, email.email)) return refuse('has_account')
+    if ((await users.reservedFor(sql, email.email)) !== undefined) return refuse('email_reserved')
     const now = clock.now()
     const mailed = randomToken()
     const token = randomToken()

@@ -31,6 +31,7 @@ const invite = routeRefusals(
   ...changeRefusals,
   'email_shape',
   'has_account',
+  'email_reserved',
   'no_group',
   'too_many_groups',
   'group_of_administrators',

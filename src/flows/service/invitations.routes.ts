@@ -20,6 +20,7 @@ const invite = routeRefusals(
   ...serviceRefusals,
   'email_shape',
   'has_account',
+  'email_reserved',
   'no_group',
   'too_many_groups',
   'group_of_administrators',
