@@ -9,7 +9,6 @@ import { clientOf } from '../../http/client.js'
 import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { Limits } from '../../http/limits/limits.js'
 import type { RecoveredAccounts } from '../../http/recovered-accounts.js'
-import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createUndo } from './undo.js'
@@ -41,7 +40,7 @@ const schemaOf = (of: UndoOf, mail: string) => ({
     token: Type.String({ minLength: 1, maxLength: 128, description: `Begins with \`${undoTokenFor(of, '')}\`` }),
     password: Type.Optional(TypedPassword),
   }),
-  response: { 204: withHeaders(NoContent, { 'Set-Cookie': 'known_device, with a password' }), ...responses },
+  response: { 204: NoContent, ...responses },
 })
 const schemas = {
   factor: schemaOf(
@@ -53,7 +52,7 @@ const schemas = {
 
 type Dependencies = {
   undo: ReturnType<typeof createUndo>
-  recoveredAccounts: RecoveredAccounts
+  recoveredAccounts: Pick<RecoveredAccounts, 'forgetLimits'>
   limits: Limits
   countedRequests: CountedRequests
 }
@@ -71,7 +70,6 @@ export const undoRoutes = (server: Server, deps: Dependencies) => {
     const owner = await undo.takeBack(of, link, clientOf(request))
     if (isRefused(owner)) return sendRefusal(reply, owner)
     await recoveredAccounts.forgetLimits(owner, request)
-    if (link.password !== undefined) recoveredAccounts.rememberBrowser(owner, request, reply)
     return reply.status(204).send()
   }
 
