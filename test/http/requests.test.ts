@@ -171,6 +171,15 @@ describe('bodies', () => {
     expect([status, Object.keys(body).sort()]).toEqual([400, ['code', 'error', 'message']])
   })
 
+  it('takes an empty one that is called JSON where none is needed, and refuses it elsewhere', async () => {
+    const tab = latchkey.browser()
+    await tab.post('/login', credentials)
+    const headers = { 'content-type': 'application/json' }
+    const send = (path: string) => tab.send('POST', path, '', { csrf: true, headers })
+    expect((await send('/api/auth/step-up')).body.code).toBe('bad_request')
+    expect((await send('/api/auth/logout')).status).toBe(204)
+  })
+
   it('answers 400 to bytes that are no UTF-8', async () => {
     const answer = await raw(
       'POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 3\r\nConnection: close\r\n\r\n"\xff"',
