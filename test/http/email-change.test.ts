@@ -75,7 +75,7 @@ describe('changing the email', () => {
     const phone = latchkey.browser()
     await phone.post('/login', { username: 'cody', password: goodPassword })
     expect([await usable(phone), await usable()]).toEqual([false, true])
-    expect(await enter(code, phone)).toEqual([401, 'mailed_code_void'])
+    expect(await enter(code, phone)).toEqual([409, 'other_browser'])
     expect((await tab.post('/api/auth/email/code', { code })).status).toBe(403)
     const typed = code.toLowerCase().replace('-', ' ')
     const answers = await Promise.all([enter(typed), enter(typed)])

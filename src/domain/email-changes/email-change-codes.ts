@@ -18,7 +18,10 @@ export const createCheckEmailCode =
   ({ database, clock, mailedCodes }: Dependencies) =>
   async (caller: SessionCaller, code: string) => {
     const [row] = await store.spendTry(database, caller, clock.now())
-    if (!row) return refuse('mailed_code_void')
+    if (!row) {
+      const [waiting] = await store.selectWaiting(database, caller.userId, clock.now())
+      return refuse(waiting && waiting.session_id !== caller.sessionId ? 'other_browser' : 'mailed_code_void')
+    }
     if (mailedCodes.isCodeOf(codeIdOf(row.hash), code)) return { hash: row.hash }
     return refuse(row.code_tries_left > 0 ? 'wrong_mailed_code' : 'mailed_code_void')
   }

@@ -38,6 +38,7 @@ const codeRefusals = routeRefusals(
   'invalid_link',
   'wrong_mailed_code',
   'mailed_code_void',
+  'other_browser',
   'email_domain_not_allowed',
   'email_taken',
   'too_many_groups',
