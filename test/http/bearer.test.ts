@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -199,9 +199,16 @@ const startExample = (file: 'api.mjs' | 'cli.mjs', env: Record<string, string>, 
   const path = fileURLToPath(new URL(`../../examples/cli/${file}`, import.meta.url))
   const program = spawn(process.execPath, [path, ...args], {
     env: { PATH: process.env.PATH, CLIENT_ID: cli.id, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   return { program, lines: createInterface(program.stdout)[Symbol.asyncIterator]() }
+}
+
+/** What it says about a failure, and its exit code. */
+const failureOf = async ({ program }: ReturnType<typeof startExample>) => {
+  const said: string[] = []
+  for await (const line of createInterface(program.stderr)) said.push(line)
+  return [said, program.exitCode ?? (await once(program, 'exit'))[0]]
 }
 
 it('the command-line example signs in with a code, calls the API beside it, comes again without one, and signs out', async () => {
@@ -209,7 +216,13 @@ it('the command-line example signs in with a code, calls the API beside it, come
   const server = startExample('api.mjs', { PORT, LATCHKEY_URL: latchkey.url, JWT_SECRET, SERVICE_KEY: api.key })
   expect((await server.lines.next()).value).toBe(`The API listens on port ${PORT}`)
   const API_URL = `http://127.0.0.1:${PORT}/`
-  const env = { ISSUER: `${latchkey.url}/api/auth`, API_URL, TOKEN_FILE: join(folder, 'token') }
+  const TOKEN_FILE = join(folder, 'token')
+  const env = { ISSUER: `${latchkey.url}/api/auth`, API_URL, TOKEN_FILE }
+  const devices = async () => {
+    const sessions = (await tab.get('/api/auth/sessions')).body.sessions as { id: string; application: string | null }[]
+    return sessions.filter(({ application }) => application !== null).map(({ id }) => id)
+  }
+  const before = await devices()
   const run = (...args: string[]) => startExample('cli.mjs', env, ...args).lines
   const first = run()
   const [, code = ''] = /enter (\S+)$/.exec(String((await first.next()).value)) ?? []
@@ -218,9 +231,15 @@ it('the command-line example signs in with a code, calls the API beside it, come
   expect((await run().next()).value).toBe('200 Hello ada')
   expect((await fetch(API_URL)).status).toBe(401)
   expect(await (await fetch(API_URL, { headers: { cookie: tab.jar.header() } })).text()).toBe('Hello ada\n')
+  // Nothing listens there: the token is kept, and no new sign-in begins.
+  const kept = await readFile(TOKEN_FILE, 'utf8')
+  const away = startExample('cli.mjs', { ...env, ISSUER: 'http://127.0.0.1:9/api/auth' })
+  expect(await failureOf(away)).toEqual([[expect.stringContaining('cannot be reached')], 1])
+  expect(await readFile(TOKEN_FILE, 'utf8')).toBe(kept)
   expect((await run('sign-out').next()).value).toBe('Signed out')
-  const sessions = (await tab.get('/api/auth/sessions')).body.sessions as { application: string | null }[]
-  expect(sessions.filter(({ application }) => application !== null)).toHaveLength(1)
+  const again = await failureOf(startExample('cli.mjs', env, 'sign-out'))
+  expect(again).toEqual([['This did not work: You are not signed in'], 1])
+  expect(await devices()).toEqual(before)
   server.program.kill()
 })
 
