@@ -1,4 +1,5 @@
 import { limitTitles } from './limits.js'
+import { operatorRefusals } from './operator-refusals.js'
 
 /** How a refusal looks on the wire. `error` and the code are for programs, `message` is for people. */
 export type Refusal = { status: number; error: string; message: string; retryAfter?: number }
@@ -304,54 +305,7 @@ export const refusals = {
     message: 'The application has sent a redirect_uri that is not registered for it',
   },
 
-  // Administrators
-  reason_required: {
-    status: 400,
-    error: 'Reason required',
-    message: 'Say why you do this, for those who read its event',
-  },
-  own_account: {
-    status: 409,
-    error: 'Own account',
-    message: 'Administrators cannot change their own account here',
-  },
-  administrators_account: {
-    status: 403,
-    error: 'Account of an administrator',
-    message: 'Only administrators can change the account of an administrator',
-  },
-  no_group: { status: 409, error: 'No such group', message: 'There is no group with this name' },
-  group_in_use: {
-    status: 409,
-    error: 'Group in use',
-    message: 'An application or a setting names this group. Change that first.',
-  },
-  group_has_members: {
-    status: 409,
-    error: 'Group has members',
-    message: 'This group has members, who would lose it',
-  },
-  group_of_administrators: {
-    status: 409,
-    error: 'Group of administrators',
-    message: 'An invitation does not make administrators. Add the user to the group later.',
-  },
-  account_disabled: {
-    status: 409,
-    error: 'Account disabled',
-    message: 'This account is disabled. Enable it first.',
-  },
-  too_many_mails: {
-    status: 409,
-    error: 'Too many mails',
-    message: 'This address has got as many of these mails as it may get for now',
-  },
-  has_account: { status: 409, error: 'Has an account', message: 'This address has an account' },
-  email_reserved: {
-    status: 409,
-    error: 'Address reserved',
-    message: 'This address cannot be registered yet: it is kept for the account that had it in the last seven days',
-  },
+  ...operatorRefusals,
 
   // Linked providers
   already_linked: {
