@@ -120,7 +120,7 @@ describe('the workflow of a release', () => {
       expect(files).toEqual(expect.arrayContaining(['NOTES.md', 'SHA256SUMS', ...ofProgram, ...packages]))
       expect(await readFile(join(folder, 'published'), 'utf8')).toContain('release/SHA256SUMS')
 
-      const commit = (await run('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: home })).stdout.trim()
+      const commit = (await run('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: place })).stdout.trim()
       const archive = join(folder, 'image.tar')
       await run('bash', ['-c', `gunzip <release/latchkey-${version}.image.tar.gz >${archive}`], { cwd: place })
       await images.buildah(['pull', '--quiet', `docker-archive:${archive}`], 5 * minutes)
