@@ -101,6 +101,7 @@ export const mailNames = [
   'provider-linked',
   'provider-unlinked',
   'totp-added',
+  'totp-replaced',
   'totp-removed',
   'recovery-codes-renewed',
   'recovery-code-used',

@@ -1,6 +1,6 @@
 import type { ProviderId } from '../../contract/providers.js'
 import type { Transaction } from '../../platform/database/database.js'
-import { withdrawDeviceApprovals } from '../device-requests/device-requests.js'
+import { withdrawDeviceApprovals } from '../device-requests/withdraw-approvals.js'
 import type { EmailChanges } from '../email-changes/email-changes.js'
 import type { TrustedDevices } from '../factors/trusted-devices.js'
 import { forgetMailSignIns } from '../mail-sign-ins/mail-sign-ins.js'

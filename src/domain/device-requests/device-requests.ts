@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
-import type { Database, Sql, Transaction } from '../../platform/database/database.js'
+import type { Database, Sql } from '../../platform/database/database.js'
 import type { Application } from '../applications/application.js'
 import type { Client } from '../sessions/client.js'
 import * as store from './device-requests.store.js'
@@ -75,11 +75,6 @@ const createBegin =
     }
     throw new Error('No free user code was found')
   }
-
-/** Approvals of which no device has made use. Such a device is told that its user has denied it. */
-export const withdrawDeviceApprovals = async (sql: Transaction, userId: string) => {
-  await store.denyUnusedApprovals(sql, userId)
-}
 
 export type DeviceRequests = ReturnType<typeof createDeviceRequests>
 

@@ -516,6 +516,7 @@ export const admin: Words['admin'] = {
     'provider-linked': 'Anbieter verbunden',
     'provider-unlinked': 'Anbieter getrennt',
     'totp-added': 'Anmeldung in zwei Schritten eingeschaltet',
+    'totp-replaced': 'Authentifizierungs-App ersetzt',
     'totp-removed': 'Anmeldung in zwei Schritten ausgeschaltet',
     'recovery-codes-renewed': 'Neue Wiederherstellungscodes',
     'recovery-code-used': 'Wiederherstellungscode benutzt',

@@ -529,6 +529,7 @@ export const admin = {
     'provider-linked': 'Provider connected',
     'provider-unlinked': 'Provider disconnected',
     'totp-added': 'Two-step sign-in on',
+    'totp-replaced': 'Authenticator app replaced',
     'totp-removed': 'Two-step sign-in off',
     'recovery-codes-renewed': 'New recovery codes',
     'recovery-code-used': 'Recovery code used',

@@ -515,6 +515,7 @@ export const admin: Words['admin'] = {
     'provider-linked': 'Proveedor conectado',
     'provider-unlinked': 'Proveedor desconectado',
     'totp-added': 'Verificación en dos pasos activada',
+    'totp-replaced': 'Aplicación de autenticación sustituida',
     'totp-removed': 'Verificación en dos pasos desactivada',
     'recovery-codes-renewed': 'Códigos de recuperación nuevos',
     'recovery-code-used': 'Código de recuperación usado',

@@ -512,6 +512,7 @@ export const admin: Words['admin'] = {
     'provider-linked': 'Fournisseur associé',
     'provider-unlinked': 'Fournisseur dissocié',
     'totp-added': 'Connexion en deux étapes activée',
+    'totp-replaced': 'Application d’authentification remplacée',
     'totp-removed': 'Connexion en deux étapes désactivée',
     'recovery-codes-renewed': 'Nouveaux codes de récupération',
     'recovery-code-used': 'Code de récupération utilisé',
