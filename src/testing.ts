@@ -90,6 +90,9 @@ export const startTestService = async (settings: Record<string, string>) => {
   try {
     const config = Object.freeze({ ...loadConfig(given), bcryptCost: quickBcryptCost })
     if (config.production) throw new Error('NODE_ENV: a service for tests is not for production')
+    // With quick hashes and without limits it must never serve the users of another.
+    if (config.databaseUrl || config.redisUrl)
+      throw new Error('DATABASE_URL, REDIS_URL: a service for tests has its own')
     const app = await startApp(config, {
       clock,
       // A clean-up by a clock that was moved would delete rows that the test still asks for.

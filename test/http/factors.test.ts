@@ -89,11 +89,15 @@ describe('the owner of an account with two-step sign-in', () => {
     const { body } = await tab.get('/api/auth/events')
     expect((body.events as { kind: string }[]).map(({ kind }) => kind)).toContain('totp_replaced')
 
-    // A secret from before is kept for the undo link, as long as two-step sign-in is on.
+    // The app from before was added just now: an undo switches two-step sign-in off. Of an older one the secret is kept for the
+    // undo link, as long as it is on.
     const formerSecrets = () =>
       latchkey.sql.query(
         `select 1 from undos join users as u on u.id = user_id where u.username = 'moving' and former_secret is not null`,
       )
+    expect(await formerSecrets()).toEqual([])
+    await latchkey.sql.query(`delete from undos where user_id = (select id from users where username = 'moving')`)
+    await replaceAuthenticator(tab, latchkey)
     expect(await formerSecrets()).toHaveLength(1)
     expect((await tab.remove('/api/auth/totp')).status).toBe(204)
     expect(await formerSecrets()).toEqual([])
@@ -135,6 +139,30 @@ describe('the owner of an account with two-step sign-in', () => {
        from events as e join users as u on u.id = e.user_id where u.username = 'mia' and kind = 'factor_undone'`,
     )
     expect(undone).toEqual([{ reason: 'totp recovery_codes', undos: 0 }])
+  })
+
+  it('takes the app of the owner back also when the link of the first replacement has expired', async () => {
+    const { tab, app: ofOwner } = await enrolled('late')
+    const changes = createEmailChanges(latchkey)
+    await latchkey.advance(7 * days + minutes)
+    await login('late', tab)
+    await tab.post(path, { code: ofOwner.code() })
+    const stolen = await replaceAuthenticator(tab, latchkey)
+    await latchkey.advance(6 * days)
+    await login('late', tab)
+    await tab.post(path, { code: stolen.code() })
+    await replaceAuthenticator(tab, latchkey)
+    await latchkey.advance(1.5 * days)
+    const token = await changes.undoToken('late@example.com', /New authenticator app/)
+    expect((await changes.undoFactor(token)).status).toBe(204)
+    const reset = { token: await changes.resetToken('late@example.com'), password: 'amber-Meadow-27-kettle' }
+    expect((await latchkey.browser().post('/api/auth/reset-password/confirm', reset)).status).toBe(204)
+    const signIn = async (code: string) => {
+      const browser = latchkey.browser()
+      await browser.post('/login', { username: 'late', password: reset.password })
+      return (await browser.post(path, { code })).status
+    }
+    expect([await signIn(stolen.code()), await signIn(ofOwner.code())]).toEqual([401, 200])
   })
 
   it('changes nothing that cannot be recorded', async () => {

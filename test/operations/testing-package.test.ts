@@ -53,6 +53,8 @@ const test = `
   await latchkey.addUser({ username: 'ada' }).catch((error) => { seen.twice = error.message })
   await latchkey.close()
   await startLatchkey({ settings: { NODE_ENV: 'production' } }).catch(() => { seen.production = 'refused' })
+  const elsewhere = { DATABASE_URL: 'postgres://127.0.0.1:9/other', REDIS_URL: 'redis://127.0.0.1:9' }
+  await startLatchkey({ settings: elsewhere }).catch((error) => { seen.elsewhere = error.message })
 
   const publicUrl = 'https://auth.example.com'
   const keys = await createTestKeys({ publicUrl })
@@ -77,6 +79,7 @@ it('gives the test of an application a real service: users, cookies, mails, time
     listed: ['staff'],
     twice: 'The user was not added: email_taken',
     production: 'refused',
+    elsewhere: 'DATABASE_URL, REDIS_URL: a service for tests has its own',
     known: [2, ['admins', 'staff']],
     expired: 'expired',
   })

@@ -7,4 +7,9 @@ import { safeReturnTo as checked } from '#contract/return-to.js'
 export const safeReturnTo = (
   value: string | null | undefined,
   allowedOrigins?: readonly string[],
-): string | undefined => checked(value ?? undefined, allowedOrigins)
+): string | undefined => {
+  // In a text, which a program without types may give, a part of an origin would be found.
+  if (allowedOrigins !== undefined && !Array.isArray(allowedOrigins))
+    throw new TypeError('allowedOrigins: must be a list of origins')
+  return checked(value ?? undefined, allowedOrigins)
+}

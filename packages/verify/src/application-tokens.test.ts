@@ -51,6 +51,11 @@ describe('tokens of applications', () => {
     expect(together.at(-1)).toMatchObject({ answer: { status: 503 } })
     expect(await check(bearer(good), verifier)).toMatchObject({ ok: true })
     expect(service.asked.filter((token) => token === good)).toHaveLength(1)
+    // Also when its ten seconds are over while they come.
+    service.time += 10_000
+    const others = random.map((token) => check(bearer(`y${token.slice(1)}`), verifier))
+    expect(await check(bearer(good), verifier)).toMatchObject({ ok: true })
+    await Promise.all(others)
   })
 
   it('are remembered for the service that was asked, and for no other', async () => {
@@ -65,9 +70,13 @@ describe('tokens of applications', () => {
     [403, 'tokens:read'],
   ])('are not asked for again and again with a key that is refused with %d', async (status, says) => {
     const { service, verifier } = serve({}, status)
-    const check = applicationTokens({ serviceKey, applications: ['cli'] })
-    for (let times = 0; times < 20; times += 1)
-      expect(await check(bearer(tokenOf(`${times}`)), verifier)).toMatchObject({ answer: { status: 503 } })
+    const ownKey = `${serviceKey}${status}`
+    const check = applicationTokens({ serviceKey: ownKey, applications: ['cli'] })
+    const other = applicationTokens({ serviceKey: ownKey, applications: ['other'] })
+    const together = Array.from({ length: 20 }, (_, times) =>
+      [check, other].map((each) => each(bearer(tokenOf(`${times}`)), verifier)),
+    )
+    for (const answer of await Promise.all(together.flat())) expect(answer).toMatchObject({ answer: { status: 503 } })
     expect(service.asked).toHaveLength(1)
     expect(service.problems).toEqual([expect.stringContaining(says)])
     service.time += 10 * 60_000

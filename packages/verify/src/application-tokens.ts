@@ -33,9 +33,22 @@ const createMemory = () => ({
   good: new Map<string, { until: number; verified: Verified }>(),
   bad: new Map<string, number>(),
   underWay: new Map<string, Promise<Verification>>(),
-  pausedUntil: Number.NEGATIVE_INFINITY,
 })
 type Memory = ReturnType<typeof createMemory>
+
+/** Of all checks with one key: the first question is asked alone, so that a wrong key is tried once. */
+type KeyState = { pausedUntil: number; isAccepted: boolean; firstQuestion: Promise<unknown> | undefined }
+const keyStates = new Map<string, KeyState>()
+const stateOf = (serviceUrl: string, serviceKey: string) => {
+  const name = `${serviceUrl} ${serviceKey}`
+  const state = keyStates.get(name) ?? {
+    pausedUntil: Number.NEGATIVE_INFINITY,
+    isAccepted: false,
+    firstQuestion: undefined,
+  }
+  keyStates.set(name, state)
+  return state
+}
 
 /** What one service has said means nothing to the guard of another. */
 const createMemories = () => {
@@ -66,11 +79,10 @@ const readOptions = (options: ApplicationTokenOptions) => {
   return { serviceKey, applications }
 }
 
-/** Asks the service, because these tokens say nothing by themselves. An answer is remembered for some seconds. */
-export const createApplicationTokens = (options: ApplicationTokenOptions) => {
+/** Asks the service, because these tokens say nothing by themselves. */
+const createQuestion = (options: ApplicationTokenOptions) => {
   const { serviceKey, applications } = readOptions(options)
   const headers = { authorization: `Bearer ${serviceKey}`, 'content-type': 'application/json' }
-  const memoryOf = createMemories()
 
   const userIn = (text: string, publicUrl: string): Verified | undefined => {
     const answer: unknown = JSON.parse(text)
@@ -80,18 +92,21 @@ export const createApplicationTokens = (options: ApplicationTokenOptions) => {
     return isForUs && isAccessClaims(claims) && claims.iss === publicUrl ? verifiedOf(claims) : undefined
   }
 
-  const ask = async (token: string, { service }: Verifier, memory: Memory): Promise<Verification> => {
+  const ask = async (token: string, { service }: Verifier): Promise<Verification> => {
     const { serviceUrl, publicUrl, fetch, now, onProblem } = service
+    const state = stateOf(serviceUrl, serviceKey)
+    /** Of many questions that fail together, one is reported. A pause never gets shorter. */
     const pauseFor = (milliseconds: number, problem: string) => {
-      memory.pausedUntil = now() + milliseconds
-      onProblem(`tokens of applications cannot be checked: ${problem}`)
+      if (now() >= state.pausedUntil) onProblem(`tokens of applications cannot be checked: ${problem}`)
+      state.pausedUntil = Math.max(state.pausedUntil, now() + milliseconds)
     }
     try {
       const send = createBoundedFetch(fetch, limits)
       const body = JSON.stringify({ token })
       const { status, text } = await send(`${serviceUrl}/api/service/token`, headers, undefined, body)
-      if (status === 200) return userIn(text, publicUrl) ?? refuse('unknown_key')
       const wrongKey = wrongKeyStatuses[status]
+      state.isAccepted = status === 200 || (state.isAccepted && !wrongKey)
+      if (status === 200) return userIn(text, publicUrl) ?? refuse('unknown_key')
       pauseFor(wrongKey ? pauses.wrongKey : 0, wrongKey ?? `the service answered with ${status}`)
     } catch (error) {
       pauseFor(pauses.noAnswer, reasonOf(error))
@@ -99,11 +114,33 @@ export const createApplicationTokens = (options: ApplicationTokenOptions) => {
     return refuse('unavailable')
   }
 
+  /** While it is not known whether the key is good, the others wait for the first question. */
+  return async (token: string, verifier: Verifier): Promise<Verification> => {
+    const { serviceUrl, now } = verifier.service
+    const state = stateOf(serviceUrl, serviceKey)
+    while (!state.isAccepted && state.firstQuestion) await state.firstQuestion
+    if (now() < state.pausedUntil) return refuse('unavailable')
+    const asking = ask(token, verifier)
+    if (!state.isAccepted) state.firstQuestion = asking
+    const answer = await asking
+    if (state.firstQuestion === asking) state.firstQuestion = undefined
+    return answer
+  }
+}
+
+/** An answer is remembered for some seconds. */
+export const createApplicationTokens = (options: ApplicationTokenOptions) => {
+  const ask = createQuestion(options)
+  const memoryOf = createMemories()
+
   const askAndRemember = async (token: string, verifier: Verifier, memory: Memory) => {
-    const answer = await ask(token, verifier, memory)
+    const answer = await ask(token, verifier)
     const until = verifier.service.now() + rememberedFor
     if (answer.ok) keep(memory.good, token, { until, verified: answer })
-    else if (answer.code === 'unknown_key') keep(memory.bad, token, until)
+    else if (answer.code === 'unknown_key') {
+      memory.good.delete(token)
+      keep(memory.bad, token, until)
+    }
     memory.underWay.delete(token)
     return answer
   }
@@ -115,11 +152,11 @@ export const createApplicationTokens = (options: ApplicationTokenOptions) => {
     const good = memory.good.get(token)
     const isGood = good && now < Math.min(good.until, good.verified.expiresAt.getTime())
     if (isGood && !verifier.hasEnded(good.verified)) return good.verified
-    memory.good.delete(token)
     if (now < (memory.bad.get(token) ?? 0)) return refuse('unknown_key')
     const asked = memory.underWay.get(token)
     if (asked) return asked
-    if (memory.underWay.size >= mostUnderWay || now < memory.pausedUntil) return refuse('unavailable')
+    // One that was good before is always asked for: random tokens must not take its place.
+    if (memory.underWay.size >= mostUnderWay && !good) return refuse('unavailable')
     const asking = askAndRemember(token, verifier, memory)
     memory.underWay.set(token, asking)
     return asking

@@ -3,10 +3,10 @@ import type { User } from '../users/users.js'
 import type { Clearing, TotpClearing } from './account-clearing.js'
 
 /** As it was before the oldest of these changes: off, or on with another app. */
-const totpBefore = (open: readonly Undo[]): TotpClearing => {
+export const totpBefore = (open: readonly Undo[]): TotpClearing => {
   for (const undo of open) {
     if (undo.kind === 'totp') return 'removed'
-    if (undo.kind === 'totp_replaced') return undo.former
+    if (undo.kind === 'totp_replaced') return undo.former ?? 'removed'
   }
   return 'stays'
 }

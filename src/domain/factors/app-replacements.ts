@@ -40,17 +40,26 @@ export const createAppReplacements = ({ database, clock, sealedValues, pendingSe
       return present ? pendingSecrets.show(request) : refuse('totp_is_off')
     },
 
-    /** Returns the secret before, for the undo link. The caller holds a lock on the user's row. */
-    confirm: async (sql: Transaction, confirmation: SecretConfirmation) => {
+    /**
+     * Returns the secret that the undo link brings back. The caller holds a lock on the user's row, and says what earlier changes
+     * that can still be taken back would do: the present app may be a thief's, also after their links have expired.
+     */
+    confirm: async (
+      sql: Transaction,
+      confirmation: SecretConfirmation,
+      earlier: 'stays' | 'removed' | FormerSecret,
+    ) => {
       const { userId } = confirmation
       const [present] = await store.selectTotp(sql, userId, clock.offset())
       if (!present) return refuse('totp_is_off')
       const confirmed = await pendingSecrets.confirm(sql, confirmation)
       if (isRefused(confirmed)) return confirmed
       await write(sql, userId, confirmed.secret, confirmed.step)
+      if (earlier === 'removed') return { former: undefined }
+      const former =
+        earlier === 'stays' ? secrets.open(userId, present.secret) : formerSecrets.open(earlier.id, earlier.sealed)
       const id = randomUUID()
-      const sealed = formerSecrets.seal(id, assertOpened(secrets.open(userId, present.secret)))
-      return { former: { id, sealed } satisfies FormerSecret }
+      return { former: { id, sealed: formerSecrets.seal(id, assertOpened(former)) } satisfies FormerSecret }
     },
 
     /** Lets the app from before a replacement work again, and no other. False if two-step sign-in is off. */

@@ -21,7 +21,8 @@ export type FormerSecret = { id: string; sealed: string }
  */
 export type Undoable =
   | { kind: 'totp' }
-  | { kind: 'totp_replaced'; former: FormerSecret }
+  /** Without a former one: before the last seven days there was no app. */
+  | { kind: 'totp_replaced'; former: FormerSecret | undefined }
   | { kind: 'passkey'; id: string }
   | { kind: 'provider'; identity: Identity }
   | { kind: 'username'; former: string }

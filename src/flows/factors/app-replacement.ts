@@ -1,9 +1,11 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
 import type { AccountChanges } from '../../domain/accounts/account-changes.js'
+import { totpBefore } from '../../domain/accounts/recent-changes.js'
 import type { AppReplacements } from '../../domain/factors/app-replacements.js'
 import type { CallerContext } from '../../domain/sessions/request-context.js'
 import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
 import type { SessionCaller } from '../../domain/sessions/sessions.js'
+import type { Undos } from '../../domain/undos/undos.js'
 import type { Users } from '../../domain/users/users.js'
 
 type Dependencies = {
@@ -11,21 +13,26 @@ type Dependencies = {
   users: Pick<Users, 'findById'>
   sessionLookups: Pick<SessionLookups, 'isLive'>
   appReplacements: AppReplacements
+  undos: Pick<Undos, 'openOf'>
 }
 
 /** Sets up another authenticator app, also where every account needs a second factor. A route lets only fresh sessions do it. */
-export const createAppReplacement = ({ accountChanges, users, sessionLookups, appReplacements }: Dependencies) => ({
-  begin: async (caller: SessionCaller) => {
-    const { userId, sessionId } = caller
-    const user = await users.findById(userId)
-    if (!user || !(await sessionLookups.isLive(caller))) return refuse('not_authenticated')
-    return appReplacements.begin({ userId, sessionId, account: user.email })
-  },
+export const createAppReplacement = (deps: Dependencies) => {
+  const { accountChanges, users, sessionLookups, appReplacements, undos } = deps
+  return {
+    begin: async (caller: SessionCaller) => {
+      const { userId, sessionId } = caller
+      const user = await users.findById(userId)
+      if (!user || !(await sessionLookups.isLive(caller))) return refuse('not_authenticated')
+      return appReplacements.begin({ userId, sessionId, account: user.email })
+    },
 
-  confirm: (context: CallerContext, code: string) =>
-    accountChanges.byCaller(context, 'totp_replaced', async (sql, { id: userId }) => {
-      const { sessionId } = context.caller
-      const replaced = await appReplacements.confirm(sql, { userId, sessionId, code })
-      return isRefused(replaced) ? replaced : { changes: { totp_replaced: { undo: replaced } } }
-    }),
-})
+    confirm: (context: CallerContext, code: string) =>
+      accountChanges.byCaller(context, 'totp_replaced', async (sql, { id: userId }) => {
+        const { sessionId } = context.caller
+        const earlier = totpBefore(await undos.openOf(sql, userId))
+        const replaced = await appReplacements.confirm(sql, { userId, sessionId, code }, earlier)
+        return isRefused(replaced) ? replaced : { changes: { totp_replaced: { undo: replaced } } }
+      }),
+  }
+}
