@@ -49,18 +49,16 @@ const serveOnce = async (place, env) => {
   const exited = once(child, 'exit')
   let said = ''
   try {
-    const address = await /** @type {Promise<string>} */ (
-      new Promise((resolve, reject) => {
-        const listen = (/** @type {Buffer} */ chunk) => {
-          said += chunk.toString()
-          const [, url] = /ready at (http:\S+)/.exec(said) ?? []
-          if (url) resolve(url)
-        }
-        child.stdout.on('data', listen)
-        child.stderr.on('data', listen)
-        exited.then(() => reject(new Error(`The program ended instead of serving:\n${said}`)), reject)
-      })
-    )
+    const address = await new Promise((/** @type {(url: string) => void} */ resolve, reject) => {
+      const listen = (/** @type {Buffer} */ chunk) => {
+        said += chunk.toString()
+        const [, url] = /ready at (http:\S+)/.exec(said) ?? []
+        if (url) resolve(url)
+      }
+      child.stdout.on('data', listen)
+      child.stderr.on('data', listen)
+      exited.then(() => reject(new Error(`The program ended instead of serving:\n${said}`)), reject)
+    })
     const seconds = ((performance.now() - start) / 1000).toFixed(1)
     const page = await fetch(`${address}/login`)
     expectThat(page.status === 200, `/login answers ${page.status}`)

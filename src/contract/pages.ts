@@ -83,6 +83,7 @@ export const loginNotices = [
   'signed_out',
   'signed_out_everywhere',
   'sign_in',
+  'connect_device',
   'other_account',
   'session_ended',
   'password_reset',

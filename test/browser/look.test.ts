@@ -219,6 +219,7 @@ describe('the looks and words of an operator', () => {
       ['mail-sign-in-code/en', 'Check your email'],
     ]) {
       await page.goto(`/dev/preview/pages/${example}`)
+      if (example?.startsWith('device')) await press(page, 'Next')
       await page.getByRole('heading', { name: heading, exact: true }).waitFor()
     }
     await context.close()

@@ -60,7 +60,7 @@ describe('a start on the embedded defaults', () => {
     expect(stdout).toMatch(/for development only, not safe against power loss/)
     expect(stdout).toContain(`mails are shown at ${url}/dev/mailbox`)
     const lines = stdout.trimEnd().split('\n')
-    expect(lines[0]).toMatch(/^\S+ info {2}starting version=\d+\.\d+\.\d+ /)
+    expect(lines[0]).toMatch(/^\S+ info {2}starting version=\d+\.\d+\.\d+(?:\+[\da-f]{12}(?:-dirty)?)? /)
     expect(lines.filter((line) => !/^\d\d:\d\d:\d\d (info |warn ) \S/.test(line))).toEqual([])
     expect(await (await fetch(`${url}/login`)).text()).toMatch(/GitHub/)
     const { mode } = await stat(join(place, 'secret'))

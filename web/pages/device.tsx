@@ -52,12 +52,12 @@ const Device = () => {
   }
   const show = (answer: Answer<DeviceState>) => {
     if (!answer.refused) return change({ asked: answer.value })
-    if (answer.refused === 'not_authenticated') return redirectToLogin('sign_in')
+    if (answer.refused === 'not_authenticated') return redirectToLogin('connect_device')
     return change({ refused: answer })
   }
   const load = useStableCallback(async () => {
     const caller = await client.me()
-    return caller.refused === 'not_authenticated' ? redirectToLogin('sign_in') : change('enter')
+    return caller.refused === 'not_authenticated' ? redirectToLogin('connect_device') : change('enter')
   })
   useEffect(() => {
     void load()
@@ -85,7 +85,7 @@ const EnterCode = ({ replaces, onFound }: { replaces: boolean; onFound: (asked: 
   const problemsOf = useProblems({ unknown_device_code: 'code' })
   const submit = async ({ code = '' }: Values) => {
     const answer = await calls.askDevice(code)
-    if (answer.refused === 'not_authenticated') redirectToLogin('sign_in')
+    if (answer.refused === 'not_authenticated') redirectToLogin('connect_device')
     if (answer.refused) return problemsOf(answer)
     onFound(answer.value)
     return undefined

@@ -185,8 +185,19 @@ const AddressNotice = ({ asked, returnTo }: NoticeProps) => {
   // The heading has said so, with the name of the application.
   const isSaid = known === 'sign_in' && applicationToReturnTo(returnTo) !== undefined
   if (known === undefined || isSaid) return null
-  const isSuccess = known !== 'sign_in' && known !== 'other_account' && known !== 'session_ended'
-  return <Notice kind={isSuccess ? 'success' : 'info'}>{notices[known]}</Notice>
+  return <Notice kind={isDone[known] ? 'success' : 'info'}>{notices[known]}</Notice>
+}
+
+/** Whether a notice tells of something that the visitor has done. */
+const isDone: Record<LoginNotice, boolean> = {
+  signed_out: true,
+  signed_out_everywhere: true,
+  sign_in: false,
+  connect_device: false,
+  other_account: false,
+  session_ended: false,
+  password_reset: true,
+  account_deleted: true,
 }
 
 /** The short address that a device shows. */

@@ -28,6 +28,8 @@ export const AddApp = <Added,>({ totp, confirm, onAdded, problemsOf }: AddProps<
 
   const submit = async ({ code = '' }: Values): Promise<Problems | undefined> => {
     const answer = await confirm({ code })
+    // The page may have been loaded again since the app got its key, and the app may have an older entry too.
+    if (answer.refused === 'wrong_second_factor') return { fields: { code: [words.otherEntry] } }
     if (answer.refused) return problemsOf(answer)
     await onAdded(answer.value)
     return undefined

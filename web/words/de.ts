@@ -280,6 +280,7 @@ export const de: Words = {
       signed_out: 'Sie sind abgemeldet.',
       signed_out_everywhere: 'Sie sind auf allen Geräten abgemeldet.',
       sign_in: 'Melden Sie sich an, um fortzufahren.',
+      connect_device: 'Melden Sie sich an, um Ihr Gerät zu verbinden.',
       other_account: 'Melden Sie sich mit einem anderen Konto an. Es ersetzt das, das jetzt angemeldet ist.',
       session_ended: 'Ihre Sitzung ist beendet. Melden Sie sich an, um dort weiterzumachen, wo Sie waren.',
       password_reset: 'Ihr Passwort wurde geändert. Melden Sie sich mit dem neuen an.',
@@ -793,7 +794,10 @@ export const de: Words = {
     replaceApp: 'App neu einrichten',
     replaceLead:
       'Für ein anderes Telefon oder eine andere App. Die bisherige App funktioniert, bis Sie die neue bestätigen. Ihre Wiederherstellungscodes bleiben, wie sie sind. Ihre anderen Geräte werden abgemeldet.',
-    appReplaced: 'Die App ist eingerichtet. Codes der bisherigen App funktionieren nicht mehr.',
+    appReplaced:
+      'Die App ist eingerichtet. Bisherige Codes funktionieren nicht mehr: Löschen Sie den alten Eintrag aus der App.',
+    otherEntry:
+      'Dieser Code funktioniert nicht. Er muss von dem Eintrag mit dem Schlüssel kommen, der hier steht: Ein älterer Eintrag für dieses Konto zählt nicht. Ist es der richtige, prüfen Sie die Uhr Ihres Geräts.',
     qrAlt: 'QR-Code für die Authenticator-App',
     secret: 'Oder geben Sie diesen Schlüssel in der App ein:',
     openApp: 'App auf diesem Gerät öffnen',

@@ -240,6 +240,7 @@ export const en = {
       signed_out: 'You are signed out.',
       signed_out_everywhere: 'You are signed out on every device.',
       sign_in: 'Sign in to continue.',
+      connect_device: 'Sign in to connect your device.',
       other_account: 'Sign in with another account. It takes the place of the one that is signed in.',
       session_ended: 'Your session has ended. Sign in to continue where you were.',
       password_reset: 'Your password was changed. Sign in with the new one.',
@@ -730,7 +731,9 @@ export const en = {
     replaceApp: 'Set up the app again',
     replaceLead:
       'For another phone or another app. The one that you have works until you confirm the new one. Your recovery codes stay as they are. Your other devices will be signed out.',
-    appReplaced: 'The app is set up. Codes of the one before do not work any more.',
+    appReplaced: 'The app is set up. Codes of the one before do not work any more: delete its entry from the app.',
+    otherEntry:
+      'This code does not work. It must be of the entry with the key that is shown here: an older entry for this account does not count. If it is, check the clock of your device.',
     qrAlt: 'QR code for the authenticator app',
     secret: 'Or enter this key in the app:',
     openApp: 'Open an app on this device',

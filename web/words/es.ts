@@ -268,6 +268,7 @@ export const es: Words = {
       signed_out: 'Has cerrado la sesión.',
       signed_out_everywhere: 'Has cerrado la sesión en todos los dispositivos.',
       sign_in: 'Inicia sesión para continuar.',
+      connect_device: 'Inicia sesión para conectar tu dispositivo.',
       other_account: 'Inicia sesión con otra cuenta. Ocupará el lugar de la que tiene la sesión iniciada.',
       session_ended: 'Tu sesión ha terminado. Inicia sesión para seguir donde estabas.',
       password_reset: 'Tu contraseña se cambió. Inicia sesión con la nueva.',
@@ -769,7 +770,10 @@ export const es: Words = {
     replaceApp: 'Configurar la aplicación de nuevo',
     replaceLead:
       'Para otro teléfono u otra aplicación. La que tienes funciona hasta que confirmes la nueva. Tus códigos de recuperación siguen siendo los mismos. Se cerrará la sesión en tus otros dispositivos.',
-    appReplaced: 'La aplicación está configurada. Los códigos de la anterior ya no funcionan.',
+    appReplaced:
+      'La aplicación está configurada. Los códigos anteriores ya no funcionan: borra la entrada antigua de la aplicación.',
+    otherEntry:
+      'Este código no funciona. Tiene que ser de la entrada con la clave que se muestra aquí: una entrada más antigua de esta cuenta no cuenta. Si es la correcta, comprueba el reloj de tu dispositivo.',
     qrAlt: 'Código QR para la aplicación de autenticación',
     secret: 'O escribe esta clave en la aplicación:',
     openApp: 'Abrir una aplicación en este dispositivo',

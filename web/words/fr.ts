@@ -268,6 +268,7 @@ export const fr: Words = {
       signed_out: 'Déconnexion réussie.',
       signed_out_everywhere: 'Tous vos appareils ont été déconnectés.',
       sign_in: 'Connectez-vous pour continuer.',
+      connect_device: 'Connectez-vous pour associer votre appareil.',
       other_account: 'Connectez-vous avec un autre compte. Il remplacera celui qui est connecté.',
       session_ended: 'Votre session est terminée. Connectez-vous pour reprendre là où vous en étiez.',
       password_reset: 'Votre mot de passe a été modifié. Connectez-vous avec le nouveau.',
@@ -771,7 +772,10 @@ export const fr: Words = {
     replaceApp: 'Reconfigurer l’application',
     replaceLead:
       'Pour un autre téléphone ou une autre application. L’application actuelle fonctionne jusqu’à ce que vous confirmiez la nouvelle. Vos codes de secours restent les mêmes. Vos autres appareils seront déconnectés.',
-    appReplaced: 'L’application est configurée. Les codes de la précédente ne fonctionnent plus.',
+    appReplaced:
+      'L’application est configurée. Les anciens codes ne fonctionnent plus\u00a0: supprimez l’ancienne entrée de l’application.',
+    otherEntry:
+      'Ce code ne fonctionne pas. Il doit venir de l’entrée avec la clé affichée ici\u00a0: une entrée plus ancienne pour ce compte ne compte pas. Si c’est la bonne, vérifiez l’heure de votre appareil.',
     qrAlt: 'Code QR pour l’application d’authentification',
     secret: 'Ou saisissez cette clé dans l’application\u00a0:',
     openApp: 'Ouvrir une application sur cet appareil',

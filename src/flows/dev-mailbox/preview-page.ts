@@ -26,18 +26,16 @@ const ownPage = (page: PageName, path = `/${page}`): Row => ({
   page,
   addressIn: (language) => `${path}?ui_locales=${language}`,
 })
-const examplePage = (page: PageName, name: ExampleName, more: { name?: string; fragment?: string } = {}): Row => ({
-  name: more.name ?? name,
+const examplePage = (page: PageName, name: ExampleName, fragment = ''): Row => ({
+  name,
   page,
-  addressIn: (language) => `/dev/preview/pages/${name}/${language}${more.fragment ?? ''}`,
+  addressIn: (language) => `/dev/preview/pages/${name}/${language}${fragment}`,
 })
 
 const protocolPages: Record<(typeof protocolPageNames)[number], readonly Row[]> = {
   authorize: [examplePage('authorize', 'consent')],
-  device: [
-    examplePage('device', 'device'),
-    examplePage('device', 'device', { name: 'device-approval', fragment: '#WDJB-MJHT' }),
-  ],
+  // The question follows when the code, which is filled in, is sent.
+  device: [examplePage('device', 'device', '#WDJB-MJHT')],
   'end-session': [examplePage('end-session', 'end-session')],
 }
 
