@@ -24,9 +24,10 @@ export const PageTitle = ({ account }: { account: Account }) => {
 /** The most urgent thing, with a link to where it is done. Nothing if there is none. */
 export const ToDoLine = ({ account, factors }: { account: Account; factors: Factors | undefined }) => {
   const { toDo } = useWords('dashboard')
-  const { locale, providers, secondFactor } = useSettings()
+  const { locale, providers, secondFactor, mailSignIn } = useSettings()
   const canAddPasskey = passkeySupport() === 'yes'
-  const found = firstToDo({ account, factors, secondFactor, canAddPasskey, providers: providers.map(({ id }) => id) })
+  const ways = { mailSignIn, canAddPasskey, providers: providers.map(({ id }) => id) }
+  const found = firstToDo({ account, factors, secondFactor, ...ways })
   if (!found) return null
   const { text, action } = toDo[found.name]
   return (

@@ -10,6 +10,7 @@ const safe: Known = {
   factors: { totp, recoveryCodes: { left: 9 }, passkeys: [passkey] },
   secondFactor: 'optional',
   providers: ['provider_a'],
+  mailSignIn: false,
   canAddPasskey: true,
 }
 const withAccount = (account: Partial<Known['account']>, more: Partial<Known> = {}): Known => ({
@@ -38,6 +39,16 @@ describe('the line at the top of the account page', () => {
     ['another way in, if there is only a password', withAccount({ providers: [] }, { factors: none }), 'oneWay'],
     ['another way in, if there is only a provider', withAccount({ hasPassword: false }, { factors: none }), 'oneWay'],
     ['another way in, if the provider is gone', withAccount({}, { factors: none, providers: [] }), 'oneWay'],
+    [
+      'another way in, if there are only mailed codes',
+      withAccount({ hasPassword: false, providers: [] }, { factors: none, mailSignIn: true }),
+      'oneWay',
+    ],
+    [
+      'nothing, if mailed codes are the second way',
+      withAccount({ providers: [] }, { factors: none, mailSignIn: true }),
+      undefined,
+    ],
     ['nothing, if a provider is the second way', withAccount({}, { factors: none }), undefined],
     [
       'nothing, if this browser cannot make a passkey',

@@ -8,14 +8,17 @@ export type Known = {
   secondFactor: 'optional' | 'required'
   /** Providers that can still be used here. */
   providers: readonly string[]
+  /** Whether everyone can sign in with a mailed code. */
+  mailSignIn: boolean
   canAddPasskey: boolean
 }
 
 type Facts = Known & { factors: NonNullable<Known['factors']> }
 type Rule = { place: PanelName; applies: (facts: Facts) => boolean }
 
-const waysToSignIn = ({ account, factors, providers }: Facts) =>
+const waysToSignIn = ({ account, factors, providers, mailSignIn }: Facts) =>
   Number(account.hasPassword) +
+  Number(mailSignIn) +
   factors.passkeys.length +
   account.providers.filter((id) => providers.includes(id)).length
 

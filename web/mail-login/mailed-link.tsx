@@ -1,6 +1,7 @@
 import type { MailLoginLink } from '#contract/mail-login.js'
 import { client } from '../browser/client.js'
 import { forgetToken } from '../browser/navigation.js'
+import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
 import { ContinuesTo } from '../components/continues-to.js'
 import { Form } from '../components/form.js'
@@ -25,7 +26,7 @@ export const MailedSignInLink = ({ token, ...props }: Props) => {
     if (!answer.refused && answer.value.state === 'over') return { refused: 'invalid_link', status: 400 }
     return answer
   })
-  if (ending === 'other_browser') return <Elsewhere />
+  if (ending === 'other_browser') return <Elsewhere {...props} />
   if (ending !== undefined) return <Over {...props} />
   if (!found && !unasked) return <LoadingCard />
   return <Press {...props} token={token} onEnd={endWith} />
@@ -56,7 +57,7 @@ const Press = ({ token, onEnd, ...props }: Props & { onEnd: (ending: 'other_brow
   )
 }
 
-const Elsewhere = () => {
+const Elsewhere = ({ onStage }: Pick<Props, 'onStage'>) => {
   const words = useWords('mail-login')
   const { other_browser: sentence } = useWords('refusals')
   return (
@@ -64,6 +65,15 @@ const Elsewhere = () => {
       <Heading text={words.elsewhereHeading} />
       <Notice kind="info">{sentence}</Notice>
       <p class="card-note">{words.elsewhereWhy}</p>
+      <Button
+        look="quiet"
+        onPress={() => {
+          forgetToken()
+          onStage(undefined)
+        }}
+      >
+        {words.otherWay}
+      </Button>
     </Card>
   )
 }
