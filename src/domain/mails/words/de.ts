@@ -249,7 +249,7 @@ export const de: MailWords = {
       subject: `Ihr Konto bei ${productName} gehört wieder Ihnen`,
       happened: byOperator
         ? `Die Administration von ${productName} hat Ihnen Ihr Konto ${username} zurückgegeben. Es hat jetzt diese E-Mail-Adresse. Alle Geräte wurden abgemeldet, und die Anmeldung in zwei Schritten, Passkeys und verbundene Anbieter wurden entfernt.`
-        : `Ihr Konto ${username} bei ${productName} wurde über den Link in einer E-Mail an diese Adresse zurückgeholt. Sie ist jetzt die Adresse des Kontos. Alle Geräte wurden abgemeldet, und was in den letzten sieben Tagen hinzugefügt wurde, ist entfernt.`,
+        : `Ihr Konto ${username} bei ${productName} wurde über den Link in einer E-Mail an diese Adresse zurückgeholt. Sie ist jetzt die Adresse des Kontos. Alle Geräte wurden abgemeldet, und was in den letzten sieben Tagen hinzugefügt wurde, ist entfernt. Eine Authenticator-App, die in dieser Zeit ersetzt wurde, funktioniert wieder.`,
       choose: 'Das alte Passwort funktioniert nicht mehr. Wählen Sie hier ein neues:',
       expiry: `Der Link funktioniert einmal und ist ${validFor} gültig. Wenn er abgelaufen ist, fordern Sie auf der Anmeldeseite einen neuen an.`,
       signIn: 'Ab jetzt melden Sie sich mit dem Passwort an, das dabei gewählt wurde:',

@@ -238,7 +238,7 @@ export const en: MailWords = {
       subject: `Your account at ${productName} is yours again`,
       happened: byOperator
         ? `An administrator has given your account ${username} at ${productName} back to you. It has this email address now. All devices were signed out, and two-step sign-in, passkeys and connected providers were removed.`
-        : `Your account ${username} at ${productName} was taken back with the link in an email to this address, which is its email address. All devices were signed out, and what was added to the account in the last seven days was removed.`,
+        : `Your account ${username} at ${productName} was taken back with the link in an email to this address, which is its email address. All devices were signed out, and what was added to the account in the last seven days was removed. An authenticator app that was replaced in that time works again.`,
       choose: 'The old password does not work any more. Choose a new one here:',
       expiry: `The link works once, for ${validFor}. If it has expired, ask for a new one on the sign-in page.`,
       signIn: 'From now on you sign in with the password that was chosen there:',

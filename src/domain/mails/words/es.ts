@@ -243,7 +243,7 @@ export const es: MailWords = {
       subject: `Tu cuenta en ${productName} vuelve a ser tuya`,
       happened: byOperator
         ? `Un administrador te ha devuelto tu cuenta ${username} en ${productName}. Ahora tiene esta dirección de correo. Se cerró la sesión en todos los dispositivos, y se quitaron la verificación en dos pasos, las llaves de acceso y los proveedores conectados.`
-        : `Tu cuenta ${username} en ${productName} se recuperó con el enlace de un correo enviado a esta dirección, que es la de la cuenta. Se cerró la sesión en todos los dispositivos, y se quitó lo que se había añadido a la cuenta en los últimos siete días.`,
+        : `Tu cuenta ${username} en ${productName} se recuperó con el enlace de un correo enviado a esta dirección, que es la de la cuenta. Se cerró la sesión en todos los dispositivos, y se quitó lo que se había añadido a la cuenta en los últimos siete días. Una aplicación de autenticación que se sustituyó en ese tiempo vuelve a funcionar.`,
       choose: 'La contraseña anterior ya no funciona. Elige una nueva aquí:',
       expiry: `El enlace sirve una sola vez, durante ${validFor}. Si caducó, pide uno nuevo en la página de inicio de sesión.`,
       signIn: 'Desde ahora inicias sesión con la contraseña que se eligió allí:',

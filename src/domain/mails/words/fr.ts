@@ -248,7 +248,7 @@ export const fr: MailWords = {
       subject: `Votre compte sur ${productName} est de nouveau à vous`,
       happened: byOperator
         ? `Un administrateur vous a rendu votre compte ${username} sur ${productName}. Il utilise maintenant cette adresse e-mail. Tous les appareils ont été déconnectés, et la connexion en deux étapes, les clés d’accès et les fournisseurs associés ont été supprimés.`
-        : `Votre compte ${username} sur ${productName} a été repris au moyen du lien d’un e-mail envoyé à cette adresse, qui est maintenant celle du compte. Tous les appareils ont été déconnectés, et ce qui avait été ajouté au compte ces sept derniers jours a été supprimé.`,
+        : `Votre compte ${username} sur ${productName} a été repris au moyen du lien d’un e-mail envoyé à cette adresse, qui est maintenant celle du compte. Tous les appareils ont été déconnectés, et ce qui avait été ajouté au compte ces sept derniers jours a été supprimé. Une application d’authentification remplacée pendant ce temps fonctionne de nouveau.`,
       choose: 'L’ancien mot de passe ne fonctionne plus. Choisissez-en un nouveau ici :',
       expiry: `Ce lien fonctionne une seule fois et reste valable ${validFor}. S’il a expiré, demandez-en un nouveau sur la page de connexion.`,
       signIn: 'Connectez-vous désormais avec le mot de passe choisi à cette occasion :',
