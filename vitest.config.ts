@@ -26,7 +26,7 @@ export default defineConfig({
     execArgv: ['--liftoff-only'],
     // Many tests wait for other programs: more processes than cores keep the cores at work. Each loads the modules, which
     // takes two core seconds.
-    maxWorkers: 6,
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     // Generous, because the machine may be busy with other programs. A test that waits for something waits no longer
     // than it takes.

@@ -87,14 +87,12 @@ const AddDialog = ({ user, reload, onClose }: DialogProps) => {
       onDone={reload}
       onClose={onClose}
     >
-      {value && (
-        <SelectField
-          name="group"
-          label={words.user.chooseGroup}
-          choices={free.map(({ name }) => ({ value: name, label: name }))}
-          onChoose={setChosen}
-        />
-      )}
+      <SelectField
+        name="group"
+        label={words.user.chooseGroup}
+        choices={free.map(({ name }) => ({ value: name, label: name }))}
+        onChoose={setChosen}
+      />
       {role && <Notice kind="info">{words.groupChanges.gives[role]}</Notice>}
       {role && <ReasonField focused={false} />}
     </ChangeDialog>
