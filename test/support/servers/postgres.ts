@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process'
 import { realpathSync } from 'node:fs'
 import { chown, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { childrenOf, sendSignal } from './processes.js'
+import { childrenOf, hasEnded, sendSignal } from './processes.js'
 import { testProgram } from './programs.js'
 import { type Account, freePort, ownFolder, type RunningServer, startServer } from './server.js'
 
@@ -55,11 +56,23 @@ export const startPostgres = async ({ settings = {}, standby }: PostgresOptions 
     endSignal: 'SIGQUIT',
     ready: () => isReady(join(programs, 'pg_isready'), port),
   })
+  let killed: number[] = []
   const signal: RunningServer['signal'] = (name) => {
+    if (!server.alive()) return
+    // It accepts no connection while its processes are listed: the process of a new one would be missed.
+    sendSignal(server.pid(), 'SIGSTOP')
+    const processes = [server.pid(), ...childrenOf(server.pid())]
+    if (name === 'SIGKILL') killed = processes
     // Each connection is a process: pausing or killing only the first one would leave the others answering.
-    if (server.alive()) for (const pid of [server.pid(), ...childrenOf(server.pid())]) sendSignal(pid, name)
+    for (const pid of processes) sendSignal(pid, name)
+    if (name !== 'SIGSTOP') sendSignal(server.pid(), 'SIGCONT')
   }
-  return { ...server, signal, port, url: `postgres://postgres@127.0.0.1:${port}/postgres` }
+  const restart = async () => {
+    // PostgreSQL refuses a data folder as long as one process of the killed server still holds its memory.
+    while (!killed.every(hasEnded)) await sleep(10)
+    await server.restart()
+  }
+  return { ...server, signal, restart, port, url: `postgres://postgres@127.0.0.1:${port}/postgres` }
 }
 
 type AsAccount = Partial<Account> & { cwd: string }

@@ -13,6 +13,16 @@ export const sendSignal = (pid: number, name: NodeJS.Signals): void => {
   }
 }
 
+/** A process that nobody has collected yet (state Z) holds no memory and no port any more. */
+export const hasEnded = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ESRCH'
+  }
+}
+
 const fromProc = (pid: number): string | undefined => {
   try {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
