@@ -1,7 +1,8 @@
-// Packs an empty embedded database into dist/, so that the first start unpacks it instead of spending seconds on
-// creating one. Created again only if PGlite's version or our parameters change. Needs the compiled src/.
+// Packs an embedded database with all migrations into dist/, so that the first start unpacks it instead of spending seconds on
+// creating one. Created again only if PGlite's version, our parameters or a migration change. Needs the compiled src/.
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -13,7 +14,8 @@ import { replace } from './publish.mjs'
 
 const dist = fileURLToPath(new URL('../dist', import.meta.url))
 const file = join(dist, 'embedded-template.tar.gz')
-const compiled = join(dist, 'modules/platform/database/pglite-directory.js')
+const compiled = (/** @type {string} */ name) => pathToFileURL(join(dist, 'modules/platform/database', name)).href
+const migrations = fileURLToPath(new URL('../migrations', import.meta.url))
 const stamp = join(dist, 'embedded-template.version')
 
 const installedVersion = () => {
@@ -22,8 +24,14 @@ const installedVersion = () => {
 }
 
 const readMaker = async () => {
-  const { initdbParameters } = await import(pathToFileURL(compiled).href)
-  return { parameters: initdbParameters, maker: [installedVersion(), ...initdbParameters, 'reproducible'].join(' ') }
+  const { initdbParameters } = await import(compiled('pglite-directory.js'))
+  return { parameters: initdbParameters, maker: [installedVersion(), ...initdbParameters, sumOfMigrations()].join(' ') }
+}
+
+const sumOfMigrations = () => {
+  const sum = createHash('sha256')
+  for (const name of readdirSync(migrations).sort()) sum.update(name).update(readFileSync(join(migrations, name)))
+  return sum.digest('hex').slice(0, 16)
 }
 
 const isUpToDate = (/** @type {string} */ maker) =>
@@ -55,11 +63,29 @@ const stopTimeAndChance = () => {
   crypto.randomFillSync = (/** @type {Uint8Array} */ bytes) => bytes.fill(1)
 }
 
+/**
+ * As much of the database port as `migrate` needs.
+ * @param {Pick<import('@electric-sql/pglite').PGlite, 'query' | 'exec'>} client
+ */
+const sqlOf = (client) => ({
+  query: async (/** @type {string} */ text, /** @type {unknown[]} */ values) => (await client.query(text, values)).rows,
+  script: (/** @type {string} */ text) => client.exec(text),
+})
+
+/** @param {import('@electric-sql/pglite').PGlite} client */
+const applyMigrations = async (client) => {
+  const { migrate } = await import(compiled('migrate.js'))
+  /** @param {(sql: object) => Promise<unknown>} work */
+  const transaction = (work) => client.transaction((inside) => work(sqlOf(inside)))
+  await migrate({ database: { ...sqlOf(client), transaction }, directory: migrations })
+}
+
 const pack = async () => {
   stopTimeAndChance()
   const { parameters, maker } = await readMaker()
   const { PGlite } = await import('@electric-sql/pglite')
   const database = await PGlite.create('memory://', { initDbStartParams: parameters })
+  await applyMigrations(database)
   await database.exec('checkpoint')
   const archive = await database.dumpDataDir('none')
   await database.close()

@@ -9,7 +9,6 @@ import { openStores } from '../../src/commands/open-stores.js'
 import { settingsFor } from '../../src/commands/settings-for-command.js'
 import { loadConfig } from '../../src/config.js'
 import { runLatchkey } from '../support/program.js'
-import { copyEmbeddedTemplate } from '../support/stores.js'
 import { latchkey } from '../support/terminal.js'
 import { until } from '../support/until.js'
 
@@ -59,7 +58,6 @@ beforeAll(async () => {
   elsewhere = join(folder, 'elsewhere')
   await mkdir(elsewhere)
   await writeFile(join(folder, 'keys'), '')
-  await copyEmbeddedTemplate(join(folder, 'database'))
   service = runLatchkey(folder, { SERVICE_KEYS_FILE: 'keys' })
   address = await service.ready()
 })

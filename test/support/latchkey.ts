@@ -12,7 +12,6 @@ import type { DeliveredMail } from '../../src/platform/mail/development.js'
 import { createBrowser } from './client.js'
 import { createMovableClock, type MovableClock } from './clock.js'
 import { freshPostgres } from './databases.js'
-import { copyEmbeddedTemplate } from './stores.js'
 import { until } from './until.js'
 
 type StoreKind = 'embedded' | 'postgres'
@@ -80,10 +79,7 @@ const workersFor = async ({ WORKER_THREADS, WORKER_QUEUE }: Settings) => {
 }
 
 const storesFor = async (kind: StoreKind, dataDir: string): Promise<{ settings: Settings; drop(): Promise<void> }> => {
-  if (kind === 'embedded') {
-    await copyEmbeddedTemplate(join(dataDir, 'database'))
-    return { settings: { DATA_DIR: dataDir }, drop: async () => {} }
-  }
+  if (kind === 'embedded') return { settings: { DATA_DIR: dataDir }, drop: async () => {} }
   const { url, drop } = await freshPostgres()
   const prefix = `test:${Math.random().toString(36).slice(2)}:`
   const redis = process.env.TEST_REDIS_URL

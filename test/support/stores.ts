@@ -1,17 +1,12 @@
-import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import type { CommandContext } from '../../src/commands/command.js'
 import { openStores } from '../../src/commands/open-stores.js'
 import { loadConfig } from '../../src/config.js'
 import type { Database } from '../../src/platform/database/database.js'
-import { migrate } from '../../src/platform/database/migrate.js'
 import { openDatabase } from '../../src/platform/database/open.js'
-import { emptyPostgres, freshPostgres, migrationsDirectory, testPostgres } from './databases.js'
-import { until } from './until.js'
+import { emptyPostgres, freshPostgres, testPostgres } from './databases.js'
 
 export type TestStore = {
   database: Database
@@ -40,27 +35,6 @@ export const openPostgresStore = async ({ empty = false }: Options = {}): Promis
   return { database: await another(), place: { url }, another, release, drop: () => release().then(drop) }
 }
 
-/** An embedded database with the current schema, for the stores of a run to copy: the first process that needs it makes it. */
-const migratedTemplate = async () => {
-  const template = join(process.env.TEST_TEMPLATES ?? '', 'embedded')
-  const begun = await mkdir(`${template}-begun`, { recursive: true })
-  if (begun !== undefined) {
-    const draft = `${template}-draft`
-    const database = await openDatabase({ embedded: { directory: draft } })
-    await migrate({ database, directory: migrationsDirectory })
-    await database.close()
-    await rename(draft, template)
-  }
-  // Another process may be at it.
-  await until('the embedded database is prepared', () => existsSync(template))
-  return template
-}
-
-/** Migrating an embedded database takes more than a core second. */
-export const copyEmbeddedTemplate = async (directory: string) => {
-  await promisify(execFile)('cp', ['-Rp', await migratedTemplate(), directory])
-}
-
 export const openEmbeddedStore = async ({ empty = false }: Options = {}): Promise<TestStore> => {
   const folder = await mkdtemp(join(tmpdir(), 'latchkey-store-'))
   const directory = join(folder, 'database')
@@ -73,8 +47,8 @@ export const openEmbeddedStore = async ({ empty = false }: Options = {}): Promis
     await open?.close()
     open = undefined
   }
-  if (!empty) await copyEmbeddedTemplate(directory)
   const database = await another()
+  if (empty) await database.transaction((sql) => sql.script('drop schema public cascade; create schema public'))
   const drop = async () => {
     await release()
     await rm(folder, { recursive: true, force: true })

@@ -18,7 +18,7 @@ export { DataDirectoryInUse, DataDirectoryUnwritable } from './directory-lock.js
 
 export type PgliteOptions = {
   directory: string
-  /** A packed, empty database (scripts/embedded-template.mjs). Without it the first start takes several seconds. */
+  /** A packed database with the current schema (scripts/embedded-template.mjs). Without it the first start takes several seconds. */
   templateFile?: string
   /** PGlite ignores statement_timeout: after this time its thread is stopped and started again. */
   statementTimeoutMs?: number
