@@ -197,7 +197,7 @@ describe('the guide for operators', () => {
     const existing = knownMetrics()
     const named = [...metricsNamedIn(await read('docs/operating.md'))]
     expect(named.filter((name) => !existing.includes(name) && !existing.includes(`${name}_count`))).toEqual([])
-    expect(named.length).toBeGreaterThan(5)
+    expect(named.length).toBeGreaterThan(2)
   })
 
   it('names every kind of event, and no other', async () => {
