@@ -161,7 +161,7 @@ it('the first page starts a protected application as the guide does, whose comma
 })
 
 describe('the guide for trouble', () => {
-  it('has every code with its status and message, and says what to do: run npm run docs', async () => {
+  it('has every code with its status, and says what to do: run npm run docs', async () => {
     const text = await read('docs/troubleshooting.md')
     expect(withRefusals(text, refusals)).toBe(text)
     const causes = causesIn(text)
