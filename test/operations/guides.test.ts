@@ -219,7 +219,7 @@ describe('the guide for operators', () => {
 })
 
 describe('the promises of the security guide', () => {
-  it('each say whether they are tested, and where', async () => {
+  it('each name their test, or say that there is none', async () => {
     const text = await read('docs/security.md')
     const rows = text
       .slice(text.indexOf('## The promises'))
@@ -227,9 +227,7 @@ describe('the promises of the security guide', () => {
       .filter((line) => line.startsWith('| ') && !/^\| (?:promise|fault) /.test(line))
       .map((line) => line.split(' | '))
     expect(rows.length).toBeGreaterThan(50)
-    for (const [promise = '', state = '', where = ''] of rows) {
-      expect(state, promise).toMatch(/^(?:tested|partly|not tested)/)
-      expect(/\.test\.ts\)/.test(where), promise).toBe(!state.startsWith('not tested'))
-    }
+    for (const [promise = '', where = ''] of rows)
+      expect(/\.test\.ts\)/.test(where), promise).toBe(!where.startsWith('not tested'))
   })
 })
