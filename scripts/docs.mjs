@@ -8,7 +8,6 @@ import { build } from './build.mjs'
 import { compactJson } from './compact-json.mjs'
 import { forAdministrators, forPrograms, partOf } from './document-parts.mjs'
 import { readmesWithExports } from './package-exports.mjs'
-import { withRefusals } from './troubleshooting.mjs'
 
 await build()
 const root = new URL('..', import.meta.url)
@@ -17,7 +16,6 @@ const { configurationGuide, environmentExample } = await load('config/guide.js')
 const { loadConfig } = await load('config.js')
 const { startApp } = await load('app.js')
 const { languageName, languages } = await load('contract/languages.js')
-const { refusals } = await load('contract/refusals.js')
 const { settings } = await load('config/settings.js')
 const { limiters } = await load('domain/limiters/limiters.js')
 const { accountChangeTable } = await load('domain/accounts/account-change-table.js')
@@ -53,7 +51,6 @@ const looks = await readFile(new URL('docs/looks-and-words.md', root), 'utf8')
 const files = {
   'docs/configuration.md': configurationGuide(),
   '.env.example': environmentExample(),
-  'docs/troubleshooting.md': withRefusals(await readFile(new URL('docs/troubleshooting.md', root), 'utf8'), refusals),
   'docs/api.md': apiGuide(routes, limiters, settings),
   'docs/account-changes.md': accountChangesGuide(accountChangeTable),
   'docs/looks-and-words.md': looks.replace(/(?<=Pages are in ).*(?=, by the browser's language)/, named),
