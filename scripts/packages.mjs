@@ -14,7 +14,7 @@ import { filesBelow, publish } from './publish.mjs'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 
-/** @typedef {{ name: string, folder: string, entries: string[] }} Package */
+/** @typedef {{ name: string, folder: string, entries: string[], peers: string[] }} Package */
 
 /** @returns {Promise<Package[]>} with the entry points of each: `client` is built from `src/client.ts` */
 export const readPackages = async () => {
@@ -22,20 +22,21 @@ export const readPackages = async () => {
   return Promise.all(
     folders.map(async ({ name: folder }) => {
       const text = await readFile(join(home, 'packages', folder, 'package.json'), 'utf8')
-      /** @type {{ name: string, exports: Record<string, string | { default: string }> }} */
-      const { name, exports } = JSON.parse(text)
+      /** @type {{ name: string, exports: Record<string, string | { default: string }>, peerDependencies?: object }} */
+      const { name, exports, peerDependencies = {} } = JSON.parse(text)
       const files = Object.values(exports).map((each) => (typeof each === 'string' ? each : each.default))
       return {
         name,
         folder,
+        peers: Object.keys(peerDependencies),
         entries: files.filter((file) => file.endsWith('.js')).map((file) => basename(file, '.js')),
       }
     }),
   )
 }
 
-/** @param {Pick<Package, 'folder' | 'entries'>} of @param {{ minify: boolean }} options */
-export const bundlePackage = async ({ folder, entries }, { minify }) => {
+/** @param {Pick<Package, 'folder' | 'entries'> & { peers?: string[] }} of @param {{ minify: boolean }} options */
+export const bundlePackage = async ({ folder, entries, peers = [] }, { minify }) => {
   const { outputFiles } = await build({
     absWorkingDir: join(home, 'packages', folder),
     entryPoints: entries.map((entry) => `src/${entry}.ts`),
@@ -45,7 +46,7 @@ export const bundlePackage = async ({ folder, entries }, { minify }) => {
     chunkNames: '[name]-[hash]',
     format: 'esm',
     platform: 'neutral',
-    external: ['node:*'],
+    external: ['node:*', ...peers],
     target: ['es2022', 'chrome111', 'firefox115', 'safari16.4'],
     minify,
     write: false,

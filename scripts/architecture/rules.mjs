@@ -158,7 +158,8 @@ const configReadsTheEnvironment = ({ path, environmentReads }) =>
 
 /** @type {Rule} */
 const exportsByName = ({ path, defaultExports }) =>
-  /(^|\/)(vite|vitest)\.config\.ts$/.test(path)
+  // Vite and Next ask for them.
+  /(^|\/)(vite|vitest)\.config\.ts$|^examples\/next\/app\//.test(path)
     ? []
     : defaultExports.map((line) => ({ line, says: 'no default exports' }))
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createForNext } from '#verify/next-functions.js'
 import { nodeGuard } from '#verify/node.js'
 import { createVerifier, type Verifier } from '#verify/verify.js'
 import { minutes } from '../../src/lib/durations.js'
@@ -153,4 +154,27 @@ it('a guard that asks for a fresh sign-in leads to the page of the service, and 
   expect((await user.act('/api/auth/step-up', { password: goodPassword })).status).toBe(200)
   expect((await ask()).text).toBe('{"user":"noether"}')
   await application?.stop()
+})
+
+it('an application with Next signs a user out on the server, by either of the two tokens', async () => {
+  const written: [string, string, object][] = []
+  let headers = new Headers()
+  const { signOut } = createForNext(
+    {
+      headers: async () => headers,
+      cookies: async () => ({ set: (...cookie) => written.push(cookie) }),
+      redirect: () => Promise.reject(new Error('Nothing leads to another page')),
+      goOn: () => new Response(''),
+    },
+    () => ({ publicUrl: latchkey.url, secret, now: () => latchkey.clock.now().getTime() }),
+  )
+  for (const name of ['access_token', 'refresh_token']) {
+    const user = await latchkey.signedUp(`hopper-${name.slice(0, 3)}`)
+    const cookie = `${name}=${user.jar.get(name)}`
+    headers = new Headers({ origin: latchkey.url, cookie })
+    await signOut()
+    expect((await user.post('/api/auth/refresh')).status).toBe(401)
+    const cleared = { maxAge: 0, path: '/', httpOnly: true, sameSite: 'strict', secure: false }
+    expect(written.splice(0)).toEqual(['access_token', 'refresh_token'].map((each) => [each, '', cleared]))
+  }
 })

@@ -19,6 +19,8 @@ const run = promisify(execFile)
 type Description = {
   private?: boolean
   dependencies?: Record<string, string>
+  peerDependencies?: Record<string, string>
+  peerDependenciesMeta?: Record<string, { optional?: boolean }>
   bin?: Record<string, string>
   exports: Record<string, string | Record<string, string>>
 }
@@ -39,6 +41,9 @@ const importsOf = (path: string, text: string) =>
   [...text.matchAll(/(?:from |import\()['"]([^'"]+)['"]/g)].map(([, target = '']) =>
     target.startsWith('.') ? posix.join(posix.dirname(path), target) : target,
   )
+
+/** Entries for one framework. Only they import it, and only those who use them need it. */
+const ofFrameworks = /^dist\/(?:next)\.(?:js|d\.ts)$/
 
 describe('what is published', () => {
   let published: Map<string, string[]>
@@ -72,13 +77,16 @@ describe('what is published', () => {
     for (const { name, folder } of packages) {
       const place = join(home, 'packages', folder)
       const files = published.get(name) ?? []
-      const { private: isPrivate, dependencies, exports } = await describedIn(place)
+      const { private: isPrivate, dependencies, exports, ...peers } = await describedIn(place)
       expect([isPrivate, dependencies], name).toEqual([undefined, undefined])
+      const frameworks = Object.keys(peers.peerDependencies ?? {})
+      expect(frameworks.filter((peer) => !peers.peerDependenciesMeta?.[peer]?.optional)).toEqual([])
+      const isOfFramework = (target: string) => frameworks.includes(target.split('/')[0] ?? '')
       const named = Object.values(exports).flatMap((each) => (typeof each === 'string' ? [each] : Object.values(each)))
       expect(files, name).toEqual(expect.arrayContaining(['LICENSE', 'README.md', ...named.map(posix.normalize)]))
       for (const path of files.filter((each) => /\.(js|d\.ts)$/.test(each))) {
         const imported = importsOf(path, await readFile(join(place, path), 'utf8')).filter(
-          (each) => !/^node:/.test(each),
+          (each) => !/^node:/.test(each) && !(ofFrameworks.test(path) && isOfFramework(each)),
         )
         const known = imported.filter((each) => files.includes(each) || files.includes(each.replace(/\.js$/, '.d.ts')))
         expect(imported, `${name}/${path}`).toEqual(known)
@@ -140,6 +148,12 @@ const compiled = async (texts: string[], options: object) => {
   return stdout as string
 }
 
+it('the guide for Next.js shows the files of its example', async () => {
+  const blocks = [...(await read('docs/nextjs.md')).matchAll(/```tsx?\n(\/\/ (\S+)\n.*?)```/gs)]
+  expect(blocks.length).toBeGreaterThan(5)
+  for (const [, text, path] of blocks) expect(text, path).toBe(await read(`examples/next/${path}`))
+})
+
 const examplesIn = async (guide: string) =>
   [...(await read(guide)).matchAll(/```ts\n(.*?)```/gs)].map(([, text]) => text)
 
@@ -162,6 +176,40 @@ describe('the types of the packages', () => {
     texts.push(...ofPrograms.map((text = '') => program + text))
     texts.push(...(await examplesIn('packages/testing/README.md')).map((text = '') => text))
     expect(await compiled(texts, { skipDefaultLibCheck: true })).toBe('')
+  })
+
+  it('of the verifier fit to every example in its README and guide, with and without strict', async () => {
+    const guides = await Promise.all(['packages/verify/README.md', 'docs/verify-tokens.md'].map(examplesIn))
+    const examples = guides.flat()
+    expect(examples.length).toBeGreaterThan(6)
+    const program = `declare const app: { use(...parts: unknown[]): void; get(path: string, handle: (request: object, response: { send(text: string): void; json(body: unknown): void }) => void): void }
+      declare const serviceKey: string
+      declare const render: (request: Request, auth: unknown) => Promise<Response>
+      declare const process: { env: Record<string, string | undefined> }
+      type NodeRequest = { method?: string; url?: string; headers: Record<string, string | string[] | undefined> }
+      type NodeResponse = { statusCode: number; getHeader(name: string): string | undefined; setHeader(name: string, value: string | string[]): void; writeHead(status: number): void; end(text: string): void }
+      declare const createServer: (handle: (request: NodeRequest, response: NodeResponse) => void) => { listen(port: number): void }\n`
+    const prelude = `import { createVerifier } from '@latchkey/verify'
+      declare const request: Request
+      const verifier = createVerifier({ publicUrl: 'https://auth.example.com', jwks: true })\n`
+    // The types of Node would take longer than all of this.
+    const texts = examples
+      .map((text = '') => text.replace("import { createServer } from 'node:http'\n", ''))
+      .map((text) => program + (text.startsWith('import') ? '' : prelude) + text)
+    // What Next asks of a proxy and of a route handler.
+    texts.push(`import { createLatchkey } from '@latchkey/verify/next'
+      const latchkey = createLatchkey(() => ({ publicUrl: 'https://auth.example.com', jwks: true }))
+      type Context = { params: Promise<{ id: string }> }
+      type Handler = (request: Request & { nextUrl: URL }, context: Context) => Promise<Response>
+      export const proxy: (request: Request & { nextUrl: URL }) => Promise<Response> = latchkey.proxy({ optional: true })
+      export const GET: Handler = latchkey.route((request, { user }) => Response.json([request.url, user.id]))
+      export const PUT: Handler = latchkey.route(async (_, auth, { params }: Context) => Response.json((await params).id))
+      export const name = async () => (await latchkey.auth())?.user.username
+      export const group = async () => (await latchkey.requireAuth({ group: 'admins', factors: 2 })).groups[0]`)
+    const found = await Promise.all(
+      [true, false].map((strict) => compiled(texts, { skipDefaultLibCheck: true, strict })),
+    )
+    expect(found).toEqual(['', ''])
   })
 
   it('take the types that latchkey fields types writes', async () => {

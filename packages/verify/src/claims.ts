@@ -24,6 +24,8 @@ export type AccessClaims = {
 /** The user of a valid access token, and how the session was proven. */
 export type Verified = {
   readonly ok: true
+  /** As in a refusal, so that `else result.code` compiles without `strict` too. */
+  readonly code?: undefined
   readonly user: {
     /** Never changes. Store this one. */
     readonly id: string

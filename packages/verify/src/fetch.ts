@@ -1,38 +1,15 @@
-import type { Answer } from './answers.js'
 import type { Verified } from './claims.js'
+import { headersWith, responseOf, withCookies } from './fetch-responses.js'
 import { createGuard, type GuardOptions } from './guard.js'
 import type { Verifier } from './verifier.js'
 
-export const responseOf = ({ status, headers, setCookies, body }: Answer) => {
-  const response = new Response(body === '' ? null : body, { status, headers })
-  for (const line of setCookies) response.headers.append('set-cookie', line)
-  return response
-}
+export { responseOf } from './fetch-responses.js'
 
-const withCookies = (response: Response, setCookies: readonly string[]) => {
-  if (setCookies.length === 0) return response
-  // The headers of some responses cannot be changed.
-  const carrying = new Response(response.body, response)
-  carrying.headers.set('cache-control', 'private, no-store')
-  for (const line of setCookies) carrying.headers.append('set-cookie', line)
-  return carrying
-}
-
-/** The headers of the request, with renewed tokens in the place of the old ones. */
-const headersWith = (request: Request, setCookies: readonly string[]) => {
-  const headers = new Headers(request.headers)
-  if (setCookies.length === 0) return headers
-  const renewed = setCookies.map((line) => line.split(';')[0] ?? '').filter((pair) => !pair.endsWith('='))
-  const others = (headers.get('cookie') ?? '')
-    .split(/;\s*/)
-    .filter((pair) => !/^(?:(?:access|refresh)_token(?:=.*)?)?$/.test(pair))
-  headers.set('cookie', [...others, ...renewed].join('; '))
-  return headers
-}
-
+/** Both have all properties, so that `if (!decision.goOn)` compiles without `strict` too. */
 export type FetchDecision =
   | {
       readonly goOn: true
+      readonly response?: undefined
       /** Undefined only with `optional`. */
       readonly auth: Verified | undefined
       /** Adds renewed tokens to the response of the application. Every response must go through it. */
@@ -40,7 +17,13 @@ export type FetchDecision =
       /** Those of the request, with renewed tokens. For a framework that renders in another place and checks the token there. */
       readonly headers: Headers
     }
-  | { readonly goOn: false; readonly response: Response }
+  | {
+      readonly goOn: false
+      readonly response: Response
+      readonly auth?: undefined
+      readonly finish?: undefined
+      readonly headers?: undefined
+    }
 
 /** For everything that takes a `Request` and gives a `Response`: Deno, Bun, Next, SvelteKit, Astro and others. */
 export const fetchGuard = (verifier: Verifier, options: GuardOptions = {}) => {

@@ -1,5 +1,5 @@
 import { earlierAuth, setAuth } from './auth-of.js'
-import { responseOf } from './fetch.js'
+import { responseOf } from './fetch-responses.js'
 import { createGuard, type GuardOptions } from './guard.js'
 import type { Verifier } from './verifier.js'
 

@@ -12,7 +12,9 @@ export type NodeRequest = {
 }
 
 /** What a handler is told: whether to go on, and the user. The user is undefined only with `optional`. */
-export type NodeDecision = { readonly goOn: true; readonly auth: Verified | undefined } | { readonly goOn: false }
+export type NodeDecision =
+  | { readonly goOn: true; readonly auth: Verified | undefined }
+  | { readonly goOn: false; readonly auth?: undefined }
 
 /** For node:http and node:https. If `goOn` is false, the guard has answered. */
 export const nodeGuard = (verifier: Verifier, options: GuardOptions = {}) => {

@@ -1,5 +1,6 @@
 import { createBoundedFetch } from './bounded-fetch.js'
 import type { Verified } from './claims.js'
+import { type ClientOfRequest, clientHeaders } from './client-headers.js'
 import { reasonOf } from './reason.js'
 import type { Verifier, VerifyRefusal } from './verifier.js'
 
@@ -20,7 +21,6 @@ const whatToCompare = (code: VerifyRefusal) =>
     : 'compare publicUrl, keys and clocks'
 
 const tokenShape = /^[\w.-]{1,2048}$/
-const addressShape = /^[\da-f.:]{2,45}$/i
 /** With a value: the service also clears cookies of these names in other places. */
 const newAccessToken = /^access_token=([\w.-]+);/
 const ofSession = /^(?:access|refresh)_token=/
@@ -30,12 +30,7 @@ export type Renewed =
   | { outcome: 'renewed'; verified: Verified; setCookies: readonly string[] }
   | { outcome: 'signed_out' | 'unavailable'; setCookies: readonly string[] }
 
-export type RenewalRequest = {
-  refreshToken: string
-  userAgent: string | undefined
-  /** The address of the client. The service believes it if `TRUST_PROXY` names this program. */
-  address: string | undefined
-}
+export type RenewalRequest = ClientOfRequest & { refreshToken: string }
 
 const signedOut: Renewed = { outcome: 'signed_out', setCookies: [] }
 const unavailable: Renewed = { outcome: 'unavailable', setCookies: [] }
@@ -44,10 +39,9 @@ const unavailable: Renewed = { outcome: 'unavailable', setCookies: [] }
  * Only the refresh token. With an access token that the service accepts and we refuse, such as one of the other algorithm
  * after a change of `ACCESS_TOKEN_ALGORITHM`, the service would renew nothing.
  */
-const headersFor = ({ refreshToken, userAgent, address }: RenewalRequest) => ({
+const headersFor = ({ refreshToken, ...client }: RenewalRequest) => ({
   cookie: `refresh_token=${refreshToken}`,
-  ...(userAgent === undefined ? {} : { 'user-agent': userAgent }),
-  ...(address !== undefined && addressShape.test(address) ? { 'x-forwarded-for': address } : {}),
+  ...clientHeaders(client),
 })
 
 /**

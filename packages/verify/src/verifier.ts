@@ -26,7 +26,7 @@ export type VerifyRefusal =
   /** It cannot be known now: keys or ended sessions were never read. This is no sign-out. */
   | 'unavailable'
 
-export type Refused = { readonly ok: false; readonly code: VerifyRefusal }
+export type Refused = { readonly ok: false; readonly code: VerifyRefusal; readonly user?: undefined }
 export type Verification = Verified | Refused
 
 const refuse = (code: VerifyRefusal): Refused => ({ ok: false, code })

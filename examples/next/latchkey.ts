@@ -1,0 +1,9 @@
+// latchkey.ts
+import { createLatchkey } from '@latchkey/verify/next'
+
+export const latchkey = createLatchkey(() => ({
+  publicUrl: process.env.LATCHKEY_URL ?? '',
+  appUrl: process.env.APP_URL ?? '',
+  jwks: true,
+  revocations: { serviceKey: process.env.LATCHKEY_SERVICE_KEY ?? '' },
+}))

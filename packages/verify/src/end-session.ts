@@ -1,0 +1,45 @@
+import { createBoundedFetch } from './bounded-fetch.js'
+import { clientHeaders } from './client-headers.js'
+import { type AnyRequest, headerOf, readCookie } from './cookies.js'
+import type { Verifier } from './verifier.js'
+
+const limits = { milliseconds: 10_000, mostBytes: 16 * 1024 }
+const csrfSecret = /^(?:__Host-)?csrf_secret=[\w-]+/
+const ofSession = /^(?:access|refresh)_token=/
+
+const stillSignedIn = (status: number) =>
+  new Error(`Latchkey answered with ${status} to the sign-out: the user is still signed in`)
+
+const readCsrfToken = (text: string): string => {
+  const { csrfToken } = JSON.parse(text)
+  return String(csrfToken)
+}
+
+/**
+ * Ends the session of a request at the service, and gives the lines that clear its cookies. An error means that the user is still
+ * signed in. Of the cookies only the two tokens are sent, with a CSRF secret that is used this once.
+ */
+export const createSessionEnd = ({ service: { serviceUrl, fetch } }: Verifier) => {
+  const ask = createBoundedFetch(fetch, limits)
+  return async (request: AnyRequest, address: string | undefined): Promise<readonly string[]> => {
+    const client = clientHeaders({ userAgent: headerOf(request, 'user-agent'), address })
+    const sent = headerOf(request, 'cookie')
+    const tokens = ['access_token', 'refresh_token'].flatMap((name) => {
+      const { value } = readCookie(sent, name)
+      return value === undefined ? [] : `${name}=${value}`
+    })
+    const cookie = tokens.join('; ')
+    const issued = await ask(`${serviceUrl}/api/auth/csrf-token`, { ...client, cookie })
+    if (issued.status !== 200) throw stillSignedIn(issued.status)
+    const secret = issued.headers.getSetCookie().find((line) => csrfSecret.test(line)) ?? ''
+    const headers = {
+      ...client,
+      cookie: [...tokens, csrfSecret.exec(secret)?.[0]].join('; '),
+      'content-type': 'application/json',
+      'x-csrf-token': readCsrfToken(issued.text),
+    }
+    const ended = await ask(`${serviceUrl}/api/auth/logout`, headers, undefined, '{}')
+    if (ended.status !== 204) throw stillSignedIn(ended.status)
+    return ended.headers.getSetCookie().filter((line) => ofSession.test(line))
+  }
+}

@@ -1,0 +1,40 @@
+import type { Answer } from './answers.js'
+
+export const responseOf = ({ status, headers, setCookies, body }: Answer) => {
+  const response = new Response(body === '' ? null : body, { status, headers })
+  for (const line of setCookies) response.headers.append('set-cookie', line)
+  return response
+}
+
+export const withCookies = (response: Response, setCookies: readonly string[]) => {
+  if (setCookies.length === 0) return response
+  // The headers of some responses cannot be changed.
+  const carrying = new Response(response.body, response)
+  carrying.headers.set('cache-control', 'private, no-store')
+  for (const line of setCookies) carrying.headers.append('set-cookie', line)
+  return carrying
+}
+
+const isOfSession = (pair: string) => /^(?:access|refresh)_token(?:=|$)/.test(pair)
+
+/** The headers of the request, with these tokens in the place of its own. */
+const withTokens = (request: Request, tokens: readonly string[]) => {
+  const headers = new Headers(request.headers)
+  const pairs = (headers.get('cookie') ?? '').split(/;\s*/).filter((pair) => pair !== '' && !isOfSession(pair))
+  const cookie = [...pairs, ...tokens].join('; ')
+  if (cookie === '') headers.delete('cookie')
+  else headers.set('cookie', cookie)
+  return headers
+}
+
+/** The headers of the request, with renewed tokens in the place of the old ones. */
+export const headersWith = (request: Request, setCookies: readonly string[]) => {
+  if (setCookies.length === 0) return new Headers(request.headers)
+  return withTokens(
+    request,
+    setCookies.map((line) => line.split(';')[0] ?? '').filter((pair) => !pair.endsWith('=')),
+  )
+}
+
+/** The headers of a request that has no user, so that tokens which are good for nothing are not looked at again. */
+export const headersWithoutTokens = (request: Request) => withTokens(request, [])

@@ -1,0 +1,232 @@
+import type { Verified } from './claims.js'
+import { type ConditionOptions, conditionsOf } from './conditions.js'
+import { type AnyRequest, headerOf, readCookie } from './cookies.js'
+import { createSessionEnd } from './end-session.js'
+import { fetchGuard } from './fetch.js'
+import { headersWith, headersWithoutTokens, responseOf, withCookies } from './fetch-responses.js'
+import { createGuard, type GuardOptions } from './guard.js'
+import { listIsRead, sharedVerifier } from './next-verifier.js'
+import { type NamesOf, refuseUnknown } from './option-names.js'
+import { createReturningAddresses } from './redirects.js'
+import type { VerifierOptions } from './settings.js'
+
+type AnyHeaders = { get(name: string): string | null }
+
+/** What is used of Next. */
+export type NextParts = {
+  headers(): Promise<AnyHeaders>
+  cookies(): Promise<{ set(name: string, value: string, attributes: object): unknown }>
+  redirect(address: string): Promise<never>
+  /** Lets a request through the proxy with these headers. */
+  goOn(headers: Headers): Response
+}
+
+export type NextOptions = VerifierOptions & {
+  /** The address of your application, if its host is not that of the service. */
+  appUrl?: string
+  /** The address of the client, if a proxy in front of Next says it, such as `(headers) => headers.get('x-real-ip')`. */
+  addressOf?: (headers: AnyHeaders) => string | null | undefined
+}
+/** What a page asks for beyond a session. */
+export type PageOptions = ConditionOptions
+export type ProxyOptions = Pick<GuardOptions, 'factors' | 'fresh' | 'group' | 'optional'>
+export type RouteOptions = Pick<GuardOptions, 'factors' | 'fresh' | 'group' | 'bearer'>
+
+const conditionNames: NamesOf<PageOptions> = { factors: true, fresh: true, group: true }
+const proxyNames: NamesOf<ProxyOptions> = { ...conditionNames, optional: true }
+const routeNames: NamesOf<RouteOptions> = { ...conditionNames, bearer: true }
+
+/** In which the proxy tells a page its own path. */
+const pathHeader = 'x-latchkey-path'
+/** With this in its query a page asks the proxy to send the visitor to the sign-in page: a page itself cannot count redirects. */
+const signInMark = 'latchkey=sign-in'
+/** What Next adds to the addresses of its own requests. */
+const ofNext = /^_rsc(?:=|$)/
+
+/** The path with its query, without what Next and a page have added. */
+const placeOf = (url: string) => {
+  const { pathname, search } = new URL(url)
+  const pairs = search.slice(1).split('&')
+  const query = pairs.filter((pair) => pair !== '' && pair !== signInMark && !ofNext.test(pair)).join('&')
+  return { isMarked: pairs.includes(signInMark), path: query === '' ? pathname : `${pathname}?${query}` }
+}
+
+const marked = (path: string) => `${path}${path.includes('?') ? '&' : '?'}${signInMark}`
+
+const createOpening = (readOptions: () => NextOptions) => {
+  const open = () => {
+    const { appUrl, addressOf, ...options } = readOptions()
+    const verifier = sharedVerifier(options)
+    const { publicUrl, onProblem } = verifier.service
+    const addresses = createReturningAddresses(publicUrl, appUrl)
+    let hasWarned = false
+    return {
+      verifier,
+      addresses,
+      ownOrigin: new URL(appUrl ?? publicUrl).origin,
+      guardOptions: appUrl === undefined ? {} : { appUrl },
+      addressOf: (headers: AnyHeaders) => addressOf?.(headers) ?? undefined,
+      endSession: createSessionEnd(verifier),
+      /** A refresh token that has passed the proxy would have a good access token beside it. */
+      warnOfMissingProxy: (request: AnyRequest) => {
+        const { value } = readCookie(headerOf(request, 'cookie'), 'refresh_token')
+        if (value === undefined || hasWarned) return
+        hasWarned = true
+        onProblem(
+          'auth() was called for a path that `matcher` in proxy.ts leaves out: expired tokens are not renewed there',
+        )
+      },
+    }
+  }
+  let opened: ReturnType<typeof open> | undefined
+  return async () => {
+    opened ??= open()
+    await listIsRead(opened.verifier)
+    return opened
+  }
+}
+
+type Opening = ReturnType<typeof createOpening>
+type Opened = Awaited<ReturnType<Opening>>
+
+/** Makes a guard with the first request, and keeps it. */
+const once = <Guard>(opening: Opening, make: (opened: Opened) => Guard) => {
+  let made: Guard | undefined
+  return async () => {
+    const opened = await opening()
+    made ??= make(opened)
+    return { ...opened, guard: made }
+  }
+}
+
+/** For server components, server actions and route handlers behind the proxy. */
+const createPages = (next: NextParts, opening: Opening) => {
+  const auth = async (): Promise<Verified | undefined> => {
+    // First of all: during a build this tells Next that the page is made for each request.
+    const request = { headers: await next.headers() }
+    const { verifier, warnOfMissingProxy } = await opening()
+    const verified = await verifier.verify(request)
+    if (verified.ok) return verified
+    if (verified.code === 'unavailable') throw new Error('Latchkey cannot be asked at the moment. This is no sign-out')
+    warnOfMissingProxy(request)
+    return undefined
+  }
+
+  const requireAuth = async (options: PageOptions = {}): Promise<Verified> => {
+    refuseUnknown(options, conditionNames, 'requireAuth')
+    const conditions = conditionsOf(options)
+    const found = await auth()
+    const path = (await next.headers()).get(pathHeader)
+    const { addresses, verifier } = await opening()
+    const { publicUrl, now } = verifier.service
+    const returning = (page: string) => new URL(addresses.returning(page, path ?? '/'), publicUrl).href
+    if (!found) {
+      if (path !== null && placeOf(new URL(path, publicUrl).href).isMarked)
+        throw new Error('The proxy knows the user and the page does not: do both use the same options?')
+      return next.redirect(path === null ? returning('/login') : marked(path))
+    }
+    const missing = conditions.missing(found, now())
+    return missing ? next.redirect(returning(`/step-up?${missing.query}`)) : found
+  }
+  return { auth, requireAuth }
+}
+
+const createProxy =
+  (next: NextParts, opening: Opening) =>
+  (options: ProxyOptions = {}) => {
+    refuseUnknown(options, proxyNames, 'proxy')
+    conditionsOf(options)
+    const guards = once(opening, ({ verifier, guardOptions }) => ({
+      asked: createGuard(verifier, { ...options, ...guardOptions }),
+      signIn: createGuard(verifier, { ...options, ...guardOptions, optional: false }),
+    }))
+    return async (request: Request): Promise<Response> => {
+      const { guard, addressOf } = await guards()
+      const { method, url, headers } = request
+      const { path, isMarked } = placeOf(url)
+      const decide = isMarked ? guard.signIn : guard.asked
+      const decision = await decide({ method, path, headers, address: addressOf(headers) })
+      if ('answer' in decision) return responseOf(decision.answer)
+      const { auth, setCookies } = decision.passed
+      const sent = auth ? headersWith(request, setCookies) : headersWithoutTokens(request)
+      sent.set(pathHeader, isMarked ? marked(path) : path)
+      return withCookies(next.goOn(sent), setCookies)
+    }
+  }
+
+type Handler<Incoming, Context> = (request: Incoming, auth: Verified, context: Context) => Response | Promise<Response>
+
+const createRoute =
+  (opening: Opening) =>
+  <Incoming extends Request, Context>(handler: Handler<Incoming, Context>, options: RouteOptions = {}) => {
+    refuseUnknown(options, routeNames, 'route')
+    conditionsOf(options)
+    const guards = once(opening, ({ verifier, guardOptions }) => fetchGuard(verifier, { ...options, ...guardOptions }))
+    return async (request: Incoming, context: Context): Promise<Response> => {
+      const { guard, addressOf } = await guards()
+      const decision = await guard(request, addressOf(request.headers))
+      if (!decision.goOn) return decision.response
+      if (!decision.auth) throw new Error('A guard that is not optional has let a request through without a user')
+      return decision.finish(await handler(request, decision.auth, context))
+    }
+  }
+
+const attributesOf = (line: string) => {
+  const domain = /; *domain=([^;]+)/i.exec(line)?.[1]
+  return {
+    maxAge: 0,
+    path: '/',
+    httpOnly: true,
+    sameSite: 'strict',
+    secure: /; *secure/i.test(line),
+    ...(domain !== undefined && { domain }),
+  }
+}
+
+const createSignOut = (next: NextParts, opening: Opening) => async (): Promise<void> => {
+  const headers = await next.headers()
+  const { ownOrigin, endSession, addressOf } = await opening()
+  // Other hosts of the domain can send forms with the user's cookies, and a link sends no Origin at all.
+  if (headers.get('origin') !== ownOrigin)
+    throw new Error(`signOut: this request does not come from a form of ${ownOrigin} (appUrl)`)
+  const lines = await endSession({ headers }, addressOf(headers))
+  const jar = await next.cookies()
+  // Next keeps one cookie of each name. The first line is the one of the session, the others are for planted cookies.
+  for (const name of ['access_token', 'refresh_token'])
+    jar.set(name, '', attributesOf(lines.find((line) => line.startsWith(`${name}=`)) ?? ''))
+}
+
+export type Latchkey = {
+  /**
+   * The user of the request, in server components, server actions and route handlers whose path the proxy has in its `matcher`.
+   * Undefined without a session. It throws while Latchkey cannot be asked: that is no sign-out.
+   */
+  readonly auth: () => Promise<Verified | undefined>
+  /**
+   * The same for a page or an action that needs a user, and perhaps a group, a recent proof or two factors. It sends everyone else to
+   * sign in or to prove it again, and they come back.
+   */
+  readonly requireAuth: (options?: PageOptions) => Promise<Verified>
+  /** `export const proxy = latchkey.proxy()` in proxy.ts: renews tokens, and sends visitors without a session to sign in. */
+  readonly proxy: (options?: ProxyOptions) => (request: Request) => Promise<Response>
+  /** `export const GET = latchkey.route(…)` in route.ts. It needs no proxy: it renews tokens itself, and answers 401, 403 and 503. */
+  readonly route: <Incoming extends Request, Context>(
+    handler: Handler<Incoming, Context>,
+    options?: RouteOptions,
+  ) => (request: Incoming, context: Context) => Promise<Response>
+  /**
+   * Ends the session, in a server action or in a route handler that a form of your own pages posts to. It throws if the session goes
+   * on.
+   */
+  readonly signOut: () => Promise<void>
+}
+
+export const createForNext = (next: NextParts, readOptions: () => NextOptions): Latchkey => {
+  const opening = createOpening(readOptions)
+  return {
+    ...createPages(next, opening),
+    proxy: createProxy(next, opening),
+    route: createRoute(opening),
+    signOut: createSignOut(next, opening),
+  }
+}
