@@ -24,7 +24,7 @@ const RefusalCode = {
     .map((code) => ({ const: code, description: `${refusals[code].status}: ${refusals[code].message}` })),
 }
 
-/** `codesIn` reads the codes from the description again. Every answer has the header: it is named here, once for all of them. */
+/** `codesIn` reads the codes from the description again. Every refusal has the header: it is named once, here. */
 const forAnyRequest: Answer = {
   description: anyRequest.join(', '),
   headers: { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } },
