@@ -4,14 +4,15 @@ import { openStores } from '../subjects/stores.mjs'
 
 /** @typedef {NonNullable<import('../subjects/stores.mjs').Stores>} Stores */
 
-const longest = 60 * 60_000
+const longest = 3 * 60 * 60_000
 
 /**
  * Those that are named, or all.
  * @param {Record<string, (stores: Stores) => Promise<void>>} measures
  * @param {string[]} named
+ * @param {Record<string, string>} [settings] of PostgreSQL
  */
-export const runMeasures = async (measures, named) => {
+export const runMeasures = async (measures, named, settings = {}) => {
   const names = named.length > 0 ? named : Object.keys(measures)
   if (names.some((name) => !(name in measures))) {
     console.error(`There is ${Object.keys(measures).join(', ')} to measure, and nothing else.`)
@@ -28,6 +29,7 @@ export const runMeasures = async (measures, named) => {
     shared_buffers: '1GB',
     max_wal_size: '4GB',
     maintenance_work_mem: '512MB',
+    ...settings,
   })
   if (!stores) throw new Error('PostgreSQL and Redis are needed')
   console.log(`${availableParallelism()} cores (${cpus()[0]?.model ?? 'of an unknown kind'}), Node ${process.version}`)

@@ -3,6 +3,7 @@
 import { randomInt } from 'node:crypto'
 import { Pool } from 'pg'
 import { openConnection } from '../load/connection.mjs'
+import { coreTime } from '../load/core-time.mjs'
 import { closedLoad } from '../load/loads.mjs'
 import { inMilliseconds, median, printTable, turnsInRounds } from '../load/rounds.mjs'
 import { connectionTimes, createRefreshes, fill } from '../subjects/filled.mjs'
@@ -17,36 +18,39 @@ const plans = {
   login: { clients: 8, rounds: 6, seconds: 6 },
 }
 
-/** @type {(port: number, sql: Pool, clients: number, text: () => string) => (seconds: number) => Promise<Turn>} */
-const createTurn = (port, sql, clients, text) => async (seconds) => {
-  const connections = Array.from({ length: clients }, () => openConnection(port))
+/** @typedef {import('../subjects/latchkey.mjs').Latchkey} Latchkey */
+/** `instance` is the core time of the instance for an answer. @typedef {Turn & { instance?: number }} CostedTurn */
+
+/** @type {(latchkey: Latchkey, sql: Pool, clients: number, text: () => string) => (seconds: number) => Promise<CostedTurn>} */
+const createTurn = (latchkey, sql, clients, text) => async (seconds) => {
+  const connections = Array.from({ length: clients }, () => openConnection(latchkey.port))
   const step = async (/** @type {number} */ client) => {
     const answer = await connections[client]?.ask(text())
     if (answer?.status !== 200) throw new Error(`A request ended with ${answer?.status}: ${answer?.body}`)
     return true
   }
-  const before = await connectionTimes(sql)
+  const instanceTime = () => coreTime(latchkey.pid()) ?? Number.NaN
+  const before = { database: await connectionTimes(sql), instance: instanceTime() }
   const seen = await closedLoad({ clients, seconds, step })
-  const after = await connectionTimes(sql)
+  const after = { database: await connectionTimes(sql), instance: instanceTime() }
   for (const connection of connections) connection.close()
-  const used = [...after].reduce((sum, [pid, time]) => sum + time - (before.get(pid) ?? 0), 0)
-  return { ...seen, core: used / seen.done }
+  const used = [...after.database].reduce((sum, [pid, time]) => sum + time - (before.database.get(pid) ?? 0), 0)
+  return { ...seen, core: used / seen.done, instance: (after.instance - before.instance) / seen.done }
 }
 
-/** @type {(stores: Stores, sizes: Sizes) => Promise<{ refresh: (seconds: number) => Promise<Turn>, login: (seconds: number) => Promise<Turn>, size: string, stop: () => Promise<void> }>} */
-const startFilled = async (stores, sizes) => {
-  const databaseUrl = await stores.database()
-  const latchkey = await startLatchkey({ databaseUrl, redisUrl: stores.redisUrl })
-  const begun = performance.now()
-  await fill(databaseUrl, sizes)
-  console.log(`Filled ${sizes.sessions} sessions in ${((performance.now() - begun) / 1000).toFixed(0)} s`)
+/**
+ * The turns of an instance whose database is filled. `first`: the place in the order of the sessions to begin with.
+ * @type {(latchkey: Latchkey, databaseUrl: string, sizes: Sizes, first?: number) => Promise<FilledSubject>}
+ */
+export const openSubject = async (latchkey, databaseUrl, sizes, first = 0) => {
   const sql = new Pool({ connectionString: databaseUrl, max: 1 })
   const { rows } = await sql.query('select pg_size_pretty(pg_database_size(current_database())) as size')
-  const refresh = await createRefreshes(latchkey, sizes)
-  const login = () => latchkey.login(`user-${randomInt(1, sizes.users + 1)}`)
+  const refresh = await createRefreshes(latchkey, sizes, first)
+  const login = () => latchkey.login(`user-${enabledUser(sizes.users)}`)
   return {
-    refresh: createTurn(latchkey.port, sql, plans.refresh.clients, refresh),
-    login: createTurn(latchkey.port, sql, plans.login.clients, login),
+    refresh: createTurn(latchkey, sql, plans.refresh.clients, refresh),
+    login: createTurn(latchkey, sql, plans.login.clients, login),
+    sizes,
     size: String(rows[0]?.size),
     stop: async () => {
       await sql.end()
@@ -54,11 +58,28 @@ const startFilled = async (stores, sizes) => {
     },
   }
 }
+/** @typedef {{ refresh: (seconds: number) => Promise<CostedTurn>, login: (seconds: number) => Promise<CostedTurn>, sizes: Sizes, size: string, stop: () => Promise<void> }} FilledSubject */
 
-/** Medians and, against the turns of the small tables in the same rounds, how many times as much time. @type {(name: string, own: Turn[], small: Turn[]) => string[]} */
+/** One user in a thousand is disabled in the largest tables. @param {number} users */
+const enabledUser = (users) => {
+  const n = randomInt(1, users + 1)
+  return n % 1000 === 1 ? n + 1 : n
+}
+
+/** @type {(stores: Stores, sizes: Sizes) => Promise<FilledSubject>} */
+export const startFilled = async (stores, sizes) => {
+  const databaseUrl = await stores.database()
+  const latchkey = await startLatchkey({ databaseUrl, redisUrl: stores.redisUrl })
+  const begun = performance.now()
+  await fill(databaseUrl, sizes)
+  console.log(`Filled ${sizes.sessions} sessions in ${((performance.now() - begun) / 1000).toFixed(0)} s`)
+  return openSubject(latchkey, databaseUrl, sizes)
+}
+
+/** Medians and, against the turns of the small tables in the same rounds, how many times as much time. @type {(name: string, own: CostedTurn[], small: CostedTurn[]) => string[]} */
 const row = (name, own, small) => {
-  const values = (/** @type {keyof Turn} */ key) => own.map((turn) => turn[key] ?? Number.NaN)
-  const ratio = (/** @type {(turn: Turn) => number} */ time) => {
+  const values = (/** @type {keyof CostedTurn} */ key) => own.map((turn) => turn[key] ?? Number.NaN)
+  const ratio = (/** @type {(turn: CostedTurn) => number} */ time) => {
     const ratios = own.map((turn, round) => time(turn) / time(small[round] ?? turn))
     return `${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)})`
   }
@@ -71,15 +92,25 @@ const row = (name, own, small) => {
     ratio(({ p99 = Number.NaN }) => p99),
     `${median(values('core')).toFixed(0)} µs`,
     ratio(({ core = Number.NaN }) => core),
+    `${median(values('instance')).toFixed(0)} µs`,
   ]
 }
 
-/** @param {Stores} stores @param {{ small: Sizes, large: Sizes }} sizes */
-export const measureTableSize = async (stores, { small, large }) => {
-  const one = await startFilled(stores, small)
-  const other = await startFilled(stores, large)
-  const rows = [['', 'a second', 'time, ratio (range)', 'p50', 'p99', 'its ratio', 'PostgreSQL core time', 'its ratio']]
-  const names = [small, large].map(({ sessions }) => `${sessions.toLocaleString('en')} sessions`)
+/** In turns, and stops both. @param {FilledSubject} one @param {FilledSubject} other */
+export const compareSubjects = async (one, other) => {
+  const head = [
+    '',
+    'a second',
+    'time, ratio (range)',
+    'p50',
+    'p99',
+    'its ratio',
+    'PostgreSQL core time',
+    'its ratio',
+    'instance',
+  ]
+  const rows = [head]
+  const names = [one, other].map(({ sizes }) => `${sizes.sessions.toLocaleString('en')} sessions`)
   try {
     for (const kind of /** @type {const} */ (['refresh', 'login'])) {
       const subjects = [one, other].map((each) => ({ name: kind, turn: each[kind] }))
@@ -91,7 +122,11 @@ export const measureTableSize = async (stores, { small, large }) => {
   }
   const { refresh, login } = plans
   printTable(
-    `Table size: ${small.users} users (${one.size}) against ${large.users} users (${other.size}), ${refresh.clients} clients refresh in ${refresh.rounds} rounds of ${refresh.seconds} s, ${login.clients} sign in at cost ${cost} in ${login.rounds} rounds of ${login.seconds} s, medians`,
+    `Table size: ${one.sizes.users} users (${one.size}) against ${other.sizes.users} users (${other.size}), ${refresh.clients} clients refresh in ${refresh.rounds} rounds of ${refresh.seconds} s, ${login.clients} sign in at cost ${cost} in ${login.rounds} rounds of ${login.seconds} s, medians`,
     rows,
   )
 }
+
+/** @param {Stores} stores @param {{ small: Sizes, large: Sizes }} sizes */
+export const measureTableSize = async (stores, { small, large }) =>
+  compareSubjects(await startFilled(stores, small), await startFilled(stores, large))

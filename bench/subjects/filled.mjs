@@ -84,19 +84,19 @@ export const stride = 6_180_339
 /**
  * Requests that refresh one session after another, all over the table. The service accepts a valid token that is newer than the
  * record of its session, so these tokens are signed here, and each one is two generations newer than the last one of its session.
- * @type {(latchkey: Latchkey, sizes: Sizes) => Promise<() => string>}
+ * @type {(latchkey: Latchkey, sizes: Sizes, first?: number) => Promise<() => string>}
  */
-export const createRefreshes = async (latchkey, { users, sessions }) => {
+export const createRefreshes = async (latchkey, { users, sessions }, first = 0) => {
   const { createTokens } = /** @type {typeof import('../../src/domain/tokens/tokens.js')} */ (
     await source('domain/tokens/tokens.ts')
   )
   const clock = { now: () => new Date(), offset: () => 0 }
   const tokens = createTokens({ secrets: [latchkey.settings.JWT_SECRET ?? ''], clock, issuer: 'https://localhost' })
   const cookie = /[^;\s]*refresh_token(?==)/.exec(await latchkey.signIn('person-0'))?.[0]
-  let count = 0
+  let count = first
   return () => {
     const n = 1 + ((count * stride) % sessions)
-    const gen = 2 + 2 * Math.floor(count / sessions)
+    const gen = 2 + 2 * Math.floor((count - first) / sessions)
     count += 1
     const owner = ownerOf(n, users)
     const iat = Math.floor(Date.now() / 1000)

@@ -11,7 +11,7 @@ import { processes } from './stores.mjs'
 /** @typedef {Awaited<ReturnType<typeof startLatchkey>>} Latchkey */
 
 const inside = fileURLToPath(new URL('bare-inside.mjs', import.meta.url))
-const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
+export const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 
 export const password = 'violet-Harbor-91-lantern'
 export const cost = 10
@@ -61,14 +61,18 @@ const importPeople = async (/** @type {Record<string, string>} */ settings) => {
   if (code !== 0) throw new Error('The people could not be added')
 }
 
-/** @param {{ databaseUrl: string, redisUrl: string } | undefined} stores @param {number} [workers] */
-export const startLatchkey = async (stores, workers = 1) => {
+/**
+ * @param {{ databaseUrl: string, redisUrl: string } | undefined} stores
+ * @param {number} [workers]
+ * @param {Record<string, string>} [own] settings
+ */
+export const startLatchkey = async (stores, workers = 1, own = {}) => {
   const { freePort, ownFolder, startServer } = await processes()
   const folder = await ownFolder('bench')
   const port = await freePort()
   const insidePort = await freePort()
   /** @type {Record<string, string>} */
-  const settings = { ...settingsFor(stores, folder), PORT: String(port), WORKERS: String(workers) }
+  const settings = { ...settingsFor(stores, folder), ...own, PORT: String(port), WORKERS: String(workers) }
   await importPeople(settings)
   const server = await startServer({
     command: process.execPath,

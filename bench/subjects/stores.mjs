@@ -55,15 +55,24 @@ export const openStores = async (settings = {}) => {
   const sql = new Pool({ connectionString: server.url, max: 1 })
   /** @type {string[]} */
   const names = []
+  const urlOf = (/** @type {string} */ name) => {
+    const url = new URL(server.url)
+    url.pathname = `/${name}`
+    return url.href
+  }
   return {
     redisUrl: redis.url,
     database: async () => {
       const name = `latchkey_bench_${randomBytes(4).toString('hex')}`
       await sql.query(`create database ${name}`)
       names.push(name)
-      const url = new URL(server.url)
-      url.pathname = `/${name}`
-      return url.href
+      return urlOf(name)
+    },
+    /** One with a name of its own, which is made if it is not there. It stays in a server that was named. @type {(name: string) => Promise<string>} */
+    keptDatabase: async (name) => {
+      const { rowCount } = await sql.query('select 1 from pg_database where datname = $1', [name])
+      if (!rowCount) await sql.query(`create database ${name}`)
+      return urlOf(name)
     },
     close: async () => {
       for (const name of names) await sql.query(`drop database ${name} with (force)`)
