@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Config, Environment } from '../config.js'
 import { createWorkers, type Workers } from '../domain/passwords/workers.js'
 import type { Clock } from '../lib/clock.js'
-import { seconds } from '../lib/durations.js'
+import { minutes, seconds } from '../lib/durations.js'
 import { openCache, usualCommandTimeout } from '../platform/cache/open.js'
 import { openDatabase } from '../platform/database/open.js'
 import { generatedSecret } from '../platform/generated-secret.js'
@@ -34,6 +34,9 @@ export type StoreTimeouts = { connection: number; statement: number; counters: n
 
 const usualTimeouts: StoreTimeouts = { connection: 3 * seconds, statement: 5 * seconds, counters: usualCommandTimeout }
 
+/** No request waits for a command, and some read whole tables: `stats`, or a search for any part of a name. */
+export const timeoutsOfCommands: StoreTimeouts = { ...usualTimeouts, statement: 10 * minutes }
+
 /** Where the embedded database is. */
 export const embeddedDirectory = ({ dataDir }: Pick<Config, 'dataDir'>) => join(dataDir, 'database')
 
@@ -49,6 +52,7 @@ export const openStore = (config: Config, log: Log, timeouts = usualTimeouts, se
             poolSize: config.databasePool,
             connectTimeoutMs: timeouts.connection,
             statementTimeoutMs: timeouts.statement,
+            lockTimeoutMs: Math.min(timeouts.statement, usualTimeouts.statement),
             idleTimeoutMs: 60 * seconds,
             log,
           },

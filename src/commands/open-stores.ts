@@ -1,7 +1,7 @@
 import { composeAccountData } from '../app/account-data.js'
 import { openLeakedPasswords } from '../app/leaked-passwords.js'
 import { createNouns } from '../app/nouns.js'
-import { embeddedDirectory, openStore } from '../app/open-platform.js'
+import { embeddedDirectory, openStore, timeoutsOfCommands } from '../app/open-platform.js'
 import { createOperatorNouns } from '../app/operator-nouns.js'
 import { migrateDatabase } from '../app/prepare-database.js'
 import { readProfileFields } from '../app/profile-fields-file.js'
@@ -68,7 +68,7 @@ const openMigrated = async (config: Config, role: 'service' | 'owner') => {
   const database =
     databaseUrl === undefined
       ? await openEmbeddedForCommand({ directory: embeddedDirectory(config), log })
-      : await openStore({ ...config, databaseUrl }, log)
+      : await openStore({ ...config, databaseUrl }, log, timeoutsOfCommands)
   try {
     await migrateDatabase(config, database)
     return database

@@ -197,3 +197,11 @@ describe('the events command', () => {
     expect(await command('events', '--limit', '0')).toMatchObject({ code: 2 })
   })
 })
+
+it('gives a command time for a large table, and lets it wait for a lock no longer than a request', async () => {
+  const stores = await openStores(service.config, 'service')
+  const shown = `select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock`
+  const [timeouts] = await stores.database.query(shown)
+  await stores.close()
+  expect(timeouts).toEqual({ statement: '10min', lock: '5s' })
+})

@@ -26,7 +26,8 @@ const askHost = async (host: Host, connect: ConnectTo): Promise<Finding> => {
 /** The service works as long as the primary answers, so a lost standby is noticed only here, or when it is needed. */
 const checkHosts = async (url: string): Promise<Finding> => {
   const address = postgresAddress(url)
-  const connect = createConnect({ address, applicationName: 'latchkey doctor', statementTimeoutMs: 3 * seconds })
+  const timeouts = { statementTimeoutMs: 3 * seconds, lockTimeoutMs: 3 * seconds }
+  const connect = createConnect({ address, applicationName: 'latchkey doctor', ...timeouts })
   const findings = await Promise.all(address.hosts.map((host) => askHost(host, connect)))
   return worstOf(findings.map(({ says }) => says).join(', '), findings)
 }

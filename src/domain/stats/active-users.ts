@@ -26,15 +26,15 @@ export const createActiveUsers = ({ database, clock }: { database: Database; clo
 
   return {
     count,
-    /** Up to ten minutes old. A count that fails is made again at the next question. */
+    /**
+     * Up to ten minutes old. After a failure it waits as long: with very many sessions a count takes longer than a statement may, and
+     * the next question, a few seconds later, would begin it again.
+     */
     recent: () => {
       const now = clock.now()
       if (last && now.getTime() - last.at.getTime() < countedEvery) return last.counted
       const counted = count()
       last = { at: now, counted }
-      counted.catch(() => {
-        last = undefined
-      })
       return counted
     },
   }

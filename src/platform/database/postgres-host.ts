@@ -7,14 +7,15 @@ import type { PostgresAddress, Tls } from './postgres-address.js'
 export type Host = PostgresAddress['hosts'][number]
 export type ConnectTo = (host: Host, timeoutMs: number, onClosed: OnClosed) => Promise<Connection>
 
-type Dependencies = { address: PostgresAddress; applicationName: string; statementTimeoutMs: number }
+type Timeouts = { statementTimeoutMs: number; lockTimeoutMs: number }
+type Dependencies = Timeouts & { address: PostgresAddress; applicationName: string }
 
 // The server's own timeouts are shorter and leave a usable connection; ours is for a server that hangs.
 const slackMs = 300
 
 /** Connects to one host, encrypted as the address says, with our settings unless the other side refuses them. */
-export const createConnect = ({ address, applicationName, statementTimeoutMs }: Dependencies): ConnectTo => {
-  const settings = settingsFor(address, statementTimeoutMs)
+export const createConnect = ({ address, applicationName, ...timeouts }: Dependencies): ConnectTo => {
+  const settings = settingsFor(address, timeouts)
   let takesSettings = true
 
   return async ({ host, port }, timeoutMs, onClosed) => {
@@ -36,7 +37,7 @@ export const createConnect = ({ address, applicationName, statementTimeoutMs }: 
           keepAliveInitialDelayMillis: 30_000,
           connectionTimeoutMillis: Math.max(1, Math.ceil(deadline - performance.now())),
         },
-        deadlineMs: statementTimeoutMs + slackMs,
+        deadlineMs: timeouts.statementTimeoutMs + slackMs,
         onClosed,
       })
     for (;;) {
@@ -88,11 +89,11 @@ const explain = (error: unknown, message: string) => {
   return known ? new Error(known.sentence, { cause: withoutValues(error) }) : withoutValues(error)
 }
 
-const settingsFor = ({ parameters }: PostgresAddress, statementTimeoutMs: number) =>
+const settingsFor = ({ parameters }: PostgresAddress, { statementTimeoutMs, lockTimeoutMs }: Timeouts) =>
   Object.entries({
     statement_timeout: statementTimeoutMs,
-    lock_timeout: statementTimeoutMs,
-    idle_in_transaction_session_timeout: statementTimeoutMs * 2,
+    lock_timeout: lockTimeoutMs,
+    idle_in_transaction_session_timeout: lockTimeoutMs * 2,
     // Times must not depend on the server's own time zone.
     timezone: 'UTC',
     ...parameters,

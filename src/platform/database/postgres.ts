@@ -12,6 +12,8 @@ export type PostgresOptions = {
   poolSize: number
   connectTimeoutMs: number
   statementTimeoutMs: number
+  /** How long a statement waits for a lock, and a transaction for its next statement. As long as a statement may take, if not given. */
+  lockTimeoutMs?: number
   idleTimeoutMs: number
   /** With several hosts: a new connection asks all of them again if the last answer is older than this. */
   primaryHoldsMs?: number
@@ -25,9 +27,9 @@ const closeGraceMs = 5_000
 /** Connects when first used, and again when a connection is lost. So the program starts without a reachable server. */
 export const createPostgres = (options: PostgresOptions): Database => {
   const { poolSize, connectTimeoutMs, idleTimeoutMs, statementTimeoutMs, log } = options
-  const { applicationName = 'latchkey', primaryHoldsMs = 30_000 } = options
+  const { applicationName = 'latchkey', primaryHoldsMs = 30_000, lockTimeoutMs = statementTimeoutMs } = options
   const address = postgresAddress(options.url)
-  const connect = createConnect({ address, applicationName, statementTimeoutMs })
+  const connect = createConnect({ address, applicationName, statementTimeoutMs, lockTimeoutMs })
   const pool = createPool({
     open: createPrimary({ hosts: address.hosts, connect, timeoutMs: connectTimeoutMs, holdsMs: primaryHoldsMs, log }),
     size: poolSize,
@@ -37,5 +39,5 @@ export const createPostgres = (options: PostgresOptions): Database => {
     idleMs: idleTimeoutMs,
     lifetimeMs,
   })
-  return createPooledDatabase({ pool, idleInTransactionMs: statementTimeoutMs, closeGraceMs })
+  return createPooledDatabase({ pool, idleInTransactionMs: lockTimeoutMs, closeGraceMs })
 }
