@@ -95,6 +95,8 @@ export const createRefreshes = async (latchkey, { users, sessions }, first = 0) 
   const cookie = /[^;\s]*refresh_token(?==)/.exec(await latchkey.signIn('person-0'))?.[0]
   let count = first
   return () => {
+    // A user who is disabled where there are very many (`large.mjs`).
+    if (ownerOf(1 + ((count * stride) % sessions), users) % 1000 === 1) count += 1
     const n = 1 + ((count * stride) % sessions)
     const gen = 2 + 2 * Math.floor((count - first) / sessions)
     count += 1

@@ -25,7 +25,6 @@ const commands = (users) => ({
   'export of one user': ['user', 'export', idOf('user', users - 4)],
   'user delete': ['user', 'delete', idOf('user', users - 5), '--yes'],
   'events of a user': ['events', '--user', `user-${users - 6}`],
-  'export of all users': ['user', 'export'],
 })
 
 /** @type {(args: string[], env: Record<string, string>) => Promise<{ seconds: number, bytes: number, peak: number, code: number, said: string }>} */
@@ -48,18 +47,25 @@ const run = async (args, env) => {
 }
 
 /** @param {Stores} stores @param {import('../../subjects/large.mjs').LargeSizes} sizes */
-export const measureCommands = async (stores, { users }) => {
+export const measureCommands = (stores, { users }) =>
+  runAll(stores, `Commands, ${users.toLocaleString('en')} users`, commands(users))
+
+/** By itself, because it takes longer than all others. @param {Stores} stores */
+export const measureExport = (stores) => runAll(stores, 'Export', { 'export of all users': ['user', 'export'] })
+
+/** @type {(stores: Stores, title: string, named: Record<string, string[]>) => Promise<void>} */
+const runAll = async (stores, title, named) => {
   const folder = await mkdtemp(join(tmpdir(), 'latchkey-bench-'))
   try {
     const env = await environment(stores, folder)
     const rows = [['latchkey', 'seconds', 'printed', 'memory', 'exit code']]
-    for (const [name, args] of Object.entries(commands(users))) {
+    for (const [name, args] of Object.entries(named)) {
       const { seconds, bytes, peak, code, said } = await run(args, env)
-      if (code !== 0) console.log(`${name}: ${said.trim()}`)
+      console.log(`${name}: ${seconds.toFixed(1)} s ${code === 0 ? '' : said.trim()}`)
       const printed = bytes > 1e6 ? `${(bytes / 1e6).toFixed(0)} MB` : `${bytes} bytes`
       rows.push([name, seconds.toFixed(1), printed, `${peak.toFixed(0)} MB`, String(code)])
     }
-    printTable(`Commands, ${users.toLocaleString('en')} users`, rows)
+    printTable(title, rows)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
