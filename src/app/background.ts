@@ -48,6 +48,7 @@ export const createBackground = (
     jobs: [
       { name: 'renew the webhook subscription', run: webhooks.renewSubscription },
       { name: 'log what commands did', run: events.tellOfCommands },
+      { name: 'make the months of events', run: events.makeMonths },
       ...createExpiredRows({ clock }),
       ...Object.entries(nounsToPurge).map(([noun, { purge }]) => ({ name: `purge ${noun}`, run: purge })),
     ],

@@ -50,10 +50,19 @@ export const readableTables: readonly string[] = ['content', 'schema_migrations'
 /** Rows of these stay as they were written: only these columns may be changed. A trigger says which rows may be deleted. */
 const changeableColumns: Readonly<Record<string, readonly string[]>> = { events: ['name_mark', 'log_pending'] }
 
+/** The service may make the months of `events`, and drop those that are over, but creates and drops nothing by itself. */
+const callableFunctions: readonly string[] = [
+  'make_event_months(integer)',
+  'drop_event_months(uuid)',
+  'event_months()',
+  'first_event_id(timestamp)',
+]
+
 /** The grants of a migration, for the role of the running service. */
 export const grantsFor = (role: string) => ({
   role,
   writable: writableTables,
   readable: readableTables,
   changeableColumns,
+  callable: callableFunctions,
 })

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { uuidv7 } from '../../src/lib/uuid.js'
+import { createEvents } from '../../src/domain/events/events.js'
+import { createNameMarks } from '../../src/domain/users/name-marks.js'
+import { type Clock, systemClock } from '../../src/lib/clock.js'
+import { days, hours } from '../../src/lib/durations.js'
+import { uuidFloor, uuidv7 } from '../../src/lib/uuid.js'
+import { createWrongClock } from '../support/clock.js'
 import { type TestStore, testStores } from '../support/stores.js'
 
 describe.each(testStores)('events on $name', ({ open }) => {
@@ -24,6 +29,8 @@ describe.each(testStores)('events on $name', ({ open }) => {
     `update events set created_at = now() - interval '1 year'`,
     `delete from events where kind = 'new'`,
     'truncate events',
+    'truncate events_earlier',
+    'truncate events_other',
   ])('refuse: %s', async (change) => {
     await expect(query(change)).rejects.toThrow('events cannot be changed')
   })
@@ -32,5 +39,96 @@ describe.each(testStores)('events on $name', ({ open }) => {
     await query('update events set name_mark = null, log_pending = false')
     await query(`delete from events where kind = 'old'`)
     expect(await query('select kind from events')).toEqual([{ kind: 'new' }])
+  })
+})
+
+/** Ids begin with their time: a month is a range of ids. */
+describe.each(testStores)('months of events on $name', ({ open }) => {
+  let store: TestStore
+  const writeAt = async (moment: Date) => {
+    const [row] = await store.database.query<{ part: string }>(
+      `insert into events (id, kind, ip, user_agent, created_at) values ($1, 'signed_out', '', '', $2)
+       returning tableoid::regclass::text as part`,
+      [uuidv7(moment), moment],
+    )
+    return row?.part
+  }
+  const parts = async () =>
+    (await store.database.query<{ part: string }>('select part::text from event_months() order by first_id')).map(
+      ({ part }) => part,
+    )
+  const monthFrom = (months: number) => {
+    const now = new Date()
+    return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, 1))
+  }
+  const nameOf = (month: Date) => `events_${month.toISOString().slice(0, 7).replace('-', '_')}`
+  const addPast = (month: Date, next: Date) =>
+    store.database.query(`create table ${nameOf(month)} partition of events
+      for values from ('${uuidFloor(month)}') to ('${uuidFloor(next)}')`)
+
+  const eventsWith = (clock: Clock) =>
+    createEvents({
+      database: store.database,
+      clock,
+      nameMarks: createNameMarks([]),
+      listeners: [],
+      administrators: { hold: async () => {} },
+      onLost: () => {},
+    })
+  const purgeWith = (clock: Clock) => eventsWith(clock).purge(store.database, 500)
+  const make = (database = store.database) => eventsWith(systemClock).makeMonths(database)
+
+  beforeAll(async () => {
+    store = await open()
+    // As if it had been migrated today: the embedded database is packed with another date.
+    await store.database.query('drop table events_earlier')
+    await store.database.query(`create table events_earlier partition of events
+      for values from (minvalue) to ('${uuidFloor(monthFrom(2))}')`)
+  })
+  afterAll(() => store?.drop())
+
+  it('take what came before them as one part, and refuse no event, whatever its time', async () => {
+    expect(await make()).toBe(0)
+    expect(await writeAt(new Date())).toBe('events_earlier')
+    expect(await writeAt(new Date(0))).toBe('events_earlier')
+    expect(await writeAt(new Date(Date.now() + 400 * days))).toBe('events_other')
+  })
+
+  it('are made once they are needed, as after a year without the service, and only once', async () => {
+    await store.database.query('drop table events_earlier')
+    const others = await Promise.all(Array.from({ length: 3 }, () => store.another()))
+    const made = await Promise.all(others.map(make))
+    expect(made.reduce((sum, each) => sum + each, 0)).toBe(2)
+    expect(await parts()).toEqual([nameOf(monthFrom(0)), nameOf(monthFrom(1))])
+    expect(await writeAt(new Date())).toBe(nameOf(monthFrom(0)))
+    expect(await writeAt(monthFrom(1))).toBe(nameOf(monthFrom(1)))
+    const month = nameOf(monthFrom(1))
+    await expect(store.database.query(`truncate ${month}`)).rejects.toThrow('events cannot be changed')
+    await expect(store.database.query(`delete from ${month}`)).rejects.toThrow('events cannot be changed')
+  })
+
+  it('leave a month where it is that was begun without one', async () => {
+    await store.database.query(`drop table ${nameOf(monthFrom(1))}`)
+    expect(await writeAt(monthFrom(1))).toBe('events_other')
+    expect(await make()).toBe(0)
+    expect(await parts()).toEqual([nameOf(monthFrom(0))])
+  })
+
+  it('are dropped by the purge when all of them is over for 90 days by both clocks; of the next one some rows are deleted', async () => {
+    // The youngest month that is wholly over, and the one in which 90 days ago is.
+    const middle = new Date(Date.now() - 90 * days)
+    const half = new Date(Date.UTC(middle.getUTCFullYear(), middle.getUTCMonth(), 1))
+    const before = (month: Date) => new Date(Date.UTC(month.getUTCFullYear(), month.getUTCMonth() - 1, 1))
+    const whole = before(half)
+    await addPast(whole, half)
+    await addPast(half, new Date(Date.UTC(half.getUTCFullYear(), half.getUTCMonth() + 1, 1)))
+    for (const moment of [whole, half, new Date(half.getTime() - 1), new Date(middle.getTime() + hours)])
+      await writeAt(moment)
+    expect(await purgeWith(createWrongClock(-60 * days))).toBe(0)
+    expect(await parts()).toContain(nameOf(whole))
+    expect(await purgeWith(createWrongClock(60 * days))).toBe(500)
+    expect(await parts()).toEqual([nameOf(half), nameOf(monthFrom(0))])
+    expect(await purgeWith(systemClock)).toBe(1)
+    expect(await parts()).toContain(nameOf(half))
   })
 })

@@ -139,6 +139,15 @@ describe('the role of the running service', () => {
     await migrateAsOwner({ ...urls, directory: migrationsDirectory, grantsFor })
   })
 
+  it('has the months of events made for it, and only those dropped that are over', async () => {
+    const owner = testPostgres(urls.ownerUrl)
+    await owner.query('drop table events_earlier')
+    expect(await service.query('select make_event_months() as made')).toEqual([{ made: 2 }])
+    const everything = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+    expect(await service.query('select drop_event_months($1) as dropped', [everything])).toEqual([{ dropped: 0 }])
+    await owner.close()
+  })
+
   it.each(writableTables)('may read and write %s', async (table) => {
     await expect(service.query(`select * from ${table}`)).resolves.toEqual([])
     await expect(service.query(`delete from ${table}`)).resolves.toEqual([])
@@ -158,6 +167,9 @@ describe('the role of the running service', () => {
     'create index mine on users (name)',
     "update events set reason = 'other'",
     'alter table events disable trigger event_changed',
+    'delete from events_other',
+    'drop table events_other',
+    'create table mine partition of events default',
   ])('may not %s', async (text) => {
     await expect(service.query(text)).rejects.toMatchObject({ code: '42501' })
   })

@@ -87,7 +87,7 @@ describe('on a healthy set-up', () => {
     expect(code).toBe(0)
     expect(lines.map(({ name }) => name)).toEqual([
       ...['settings', 'proxy', 'secrets', 'data directory', 'threads', 'passwords'],
-      ...['database', 'database encryption', 'database role', 'database owner', 'database schema'],
+      ...['database', 'database encryption', 'database role', 'database owner', 'database schema', 'events'],
       ...[
         'sealed values',
         'signing keys',
@@ -126,18 +126,20 @@ describe('on a broken set-up', () => {
     )
   })
 
-  it('warns of a role that may do too much, and fails one that may do too little', async () => {
+  it('warns of a role that may do too much and of months that are missing, and fails a role that may do too little', async () => {
     const { code, about } = await examine({ ...healthy, DATABASE_URL: database.url })
     expect(code).toBe(0)
     expect(about('database role')).toEqual([
       expect.stringMatching(/^warning: .* is a superuser, .*owns the tables, .*may write content/),
     ])
     const admin = testPostgres(database.url)
+    await admin.query('drop table events_earlier')
     await admin.query(`revoke delete on events from ${role}`)
     const after = await examine(healthy)
     await admin.query(`grant delete on events to ${role}`)
     await admin.close()
     expect(after.code).toBe(1)
+    expect(after.about('events')).toEqual([expect.stringMatching(/^warning: no part for \d{4}-\d\d and \d{4}-\d\d: /)])
     expect(after.about('database role')).toEqual([expect.stringMatching(/^error: .* lacks rights on the tables/)])
   })
 

@@ -3,7 +3,8 @@ import type { Sql } from '../../src/platform/database/database.js'
 
 export const tableNames = async (sql: Sql) => {
   const rows = await sql.query<{ name: string }>(
-    `select c.relname as name from pg_class as c where relkind = 'r' and relnamespace = current_schema()::regnamespace`,
+    `select c.relname as name from pg_class as c where relkind in ('r', 'p') and not relispartition
+       and relnamespace = current_schema()::regnamespace`,
   )
   return rows.map(({ name }) => name)
 }

@@ -9,6 +9,7 @@ import { counted } from '../terminal/counted.js'
 import { checkApplications } from './applications.js'
 import { type CheckGroup, errorInProduction, type Finding, failure, judgeClock, ok, warning, worstOf } from './check.js'
 import { checkDatabaseEncryption } from './encryption.js'
+import { checkEventMonths } from './event-months.js'
 import { hostChecks } from './hosts.js'
 import { checkApplicationKeys, checkSigningKeys, checkWithdrawnKeys } from './keys.js'
 import { checkLogoutNotices } from './logout-notices.js'
@@ -212,6 +213,7 @@ export const databaseChecks = (config: Config): CheckGroup => {
       { name: 'database role', run: onceReached(() => checkRole(database)) },
       ...owner.checks,
       { name: 'database schema', run: onceReached(() => checkSchema(database)) },
+      { name: 'events', run: onceMigrated(() => checkEventMonths(database)) },
       { name: 'sealed values', run: onceMigrated(() => checkSealedValues(database, config)) },
       { name: 'signing keys', run: onceMigrated(() => checkSigningKeys(database, config)) },
       { name: 'keys of ID tokens', run: onceMigrated(() => checkApplicationKeys(database, config)) },

@@ -163,6 +163,20 @@ export const selectAbout = (sql: Sql, span: Span, who: { userId: string | null; 
     [...spanParameters(span), who.userId, who.nameMarks],
   )
 
+/**
+ * The table has a part for each month. Without one, events are written all the same, among those that belong to no month. The
+ * function takes a tenth of a second in a new embedded database, so it is not called when the next month is there.
+ */
+export const makeMonths = (sql: Sql) =>
+  sql.query<{ made: number }>(
+    `select case when to_regclass('events_' || to_char((now() at time zone 'utc') + interval '1 month', 'YYYY_MM')) is null
+       then make_event_months() else 0 end as made`,
+  )
+
+/** Whole months that are over for 90 days, by the database's clock too. */
+export const dropMonthsBefore = (sql: Sql, oldestId: string) =>
+  sql.query<{ dropped: number }>('select drop_event_months($1) as dropped', [oldestId])
+
 /** Ids begin with their time, so the primary key is in order of age. A trigger refuses what is younger by the database's clock. */
 export const purgeBefore = (sql: Sql, oldestId: string, limit: number) =>
   sql.query(

@@ -204,6 +204,23 @@ const createHoldActor =
     if (actor) await administrators.hold(sql, actor, about)
   }
 
+/** The months of the table, and the end of what is in them. */
+const createRetention = (clock: Clock) => ({
+  /** This month and the next one, before there are events of them. */
+  makeMonths: async (sql: Sql) => {
+    const [months] = await store.makeMonths(sql)
+    return months?.made ?? 0
+  },
+  /** What is left of the oldest month goes row by row. */
+  purge: async (sql: Sql, limit: number) => {
+    const oldestId = uuidFloor(later(clock.now(), -retention))
+    const [months] = await store.dropMonthsBefore(sql, oldestId)
+    // The whole table is locked now: its rows are left to the next round, which follows soon.
+    if (months && months.dropped > 0) return limit
+    return (await store.purgeBefore(sql, oldestId, limit)).length
+  },
+})
+
 export const createEvents = (options: Options) => {
   const { database, clock, nameMarks, listeners, onLost } = options
 
@@ -259,7 +276,6 @@ export const createEvents = (options: Options) => {
       const who = { userId: userId ?? null, nameMarks: nameMarks.all(name) }
       return (await store.selectAbout(database, spanOf(query), who)).map(fromRow)
     },
-    purge: async (sql: Sql, limit: number) =>
-      (await store.purgeBefore(sql, uuidFloor(later(clock.now(), -retention)), limit)).length,
+    ...createRetention(clock),
   }
 }

@@ -24,10 +24,9 @@ const RefusalCode = {
     .map((code) => ({ const: code, description: `${refusals[code].status}: ${refusals[code].message}` })),
 }
 
-/** `codesIn` reads the codes from the description again. Every refusal has the header: it is named once, here. */
+/** `codesIn` reads the codes from the description again. */
 const forAnyRequest: Answer = {
   description: anyRequest.join(', '),
-  headers: { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } },
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
 }
 

@@ -1,12 +1,16 @@
 import { OperatorError } from '../../lib/operator-error.js'
 import type { Sql, Transaction } from './database.js'
 
-/** The role of the running service, and the tables that it may write or only read. In some it may change a few columns only. */
+/**
+ * The role of the running service, the tables that it may write or only read (in some it may change a few columns only), and the
+ * functions that it calls.
+ */
 export type Grants = {
   role: string
   writable: readonly string[]
   readable: readonly string[]
   changeableColumns: Readonly<Record<string, readonly string[]>>
+  callable: readonly string[]
 }
 
 class RoleMissing extends OperatorError {
@@ -38,7 +42,7 @@ export const rightsToMigrate = async (sql: Sql, tables: readonly string[]) => {
 }
 
 /** Least privilege: the role reads and writes rows, creates nothing and alters nothing. */
-export const grant = async (sql: Transaction, { role, writable, readable, changeableColumns }: Grants) => {
+export const grant = async (sql: Transaction, { role, writable, readable, changeableColumns, callable }: Grants) => {
   const { schema, same } = await requireRole(sql, role)
   if (same) return
   const to = quoted(role)
@@ -52,6 +56,7 @@ export const grant = async (sql: Transaction, { role, writable, readable, change
     revoke all on ${[...writable, ...readable].join(', ')} from ${to};
     grant select, insert, update, delete on ${writable.join(', ')} to ${to};
     grant select on ${readable.join(', ')} to ${to};
+    grant execute on function ${callable.join(', ')} to ${to};
     ${narrowed.join('')}
   `)
 }
