@@ -3,8 +3,8 @@
 // The product with very many users: `--users 10000000 --sessions 30000000` for the figures of docs/scale.md (25 GB on the disk, about
 // an hour). `fill` makes the database; the others measure on it. `room`: what rows and indexes need. `requests`: sign-ins and
 // refreshes against the same with an almost empty database. `search`: administrators search users through HTTP. `commands`: what
-// operators run, and `export` the longest of them. `ended`: the list of ended sessions. `purge`: refreshes while expired sessions are deleted. `index`: refreshes while a
-// migration makes an index. Without names all of them, in this order.
+// operators run, and `export` the longest of them. `ended`: the list of ended sessions. `purge`: refreshes while expired sessions are
+// deleted. `index`: refreshes while a migration makes an index. Without names all of them, in this order.
 //
 // Needs Linux, a build (npm run build), PostgreSQL and Redis. It starts its own servers, like the tests, and removes them. With
 // BENCH_DATABASE_URL it uses that PostgreSQL and keeps the database `latchkey_scale` there: then the measures can run one by one, and a

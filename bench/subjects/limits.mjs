@@ -38,7 +38,7 @@ export const createOneRowUpdates = async (url, rows) => {
     new URL('../../dist/modules/platform/database/postgres.js', import.meta.url).href
   )
   const pool = 10
-  const times = { connectTimeoutMs: 3_000, statementTimeoutMs: 5_000, idleTimeoutMs: 60_000 }
+  const times = { connectTimeoutMs: 3_000, statementTimeoutMs: 5_000 }
   const database = createPostgres({ url, poolSize: pool, ...times })
   await database.query('create table bench_rows (id int primary key, token bytea, previous bytea, used_at timestamptz)')
   await database.query('insert into bench_rows (id) select generate_series(0, $1::int - 1)', [rows])

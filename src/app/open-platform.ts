@@ -53,7 +53,6 @@ export const openStore = (config: Config, log: Log, timeouts = usualTimeouts, se
             connectTimeoutMs: timeouts.connection,
             statementTimeoutMs: timeouts.statement,
             lockTimeoutMs: Math.min(timeouts.statement, usualTimeouts.statement),
-            idleTimeoutMs: 60 * seconds,
             log,
           },
         },

@@ -13,7 +13,7 @@ const { createLog } = await built('platform/log.js')
 const { settings, client, changes } = JSON.parse(process.argv[2] ?? '{}')
 const config = loadConfig(settings)
 // Generous, because the machine may be busy with other programs.
-const timeouts = { connectTimeoutMs: 60_000, statementTimeoutMs: 120_000, idleTimeoutMs: 120_000 }
+const timeouts = { connectTimeoutMs: 60_000, statementTimeoutMs: 120_000 }
 const database = await openDatabase({
   postgres: { url: config.databaseUrl, poolSize: changes.length, ...timeouts },
 })

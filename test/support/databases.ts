@@ -37,7 +37,6 @@ export const testPostgres = (url: string, options: Partial<PostgresOptions> = {}
     poolSize: 4,
     connectTimeoutMs: 5_000,
     statementTimeoutMs: 10_000,
-    idleTimeoutMs: 30_000,
     ...options,
   })
 

@@ -6,7 +6,7 @@ const { createSeal } = await built('lib/seal.js')
 const { openDatabase } = await built('platform/database/open.js')
 
 const { place, key } = JSON.parse(process.argv[2] ?? '{}')
-const timeouts = { connectTimeoutMs: 5_000, statementTimeoutMs: 10_000, idleTimeoutMs: 30_000 }
+const timeouts = { connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 }
 const database = await openDatabase(
   place.url ? { postgres: { url: place.url, poolSize: 2, ...timeouts } } : { embedded: { directory: place.directory } },
 )

@@ -6,7 +6,7 @@ const { openDatabase } = await built('platform/database/open.js')
 const { createOutbound } = await built('platform/outbound/outbound.js')
 
 const { databaseUrl, url, secrets, moved } = JSON.parse(process.argv[2] ?? '{}')
-const timeouts = { connectTimeoutMs: 5_000, statementTimeoutMs: 10_000, idleTimeoutMs: 30_000 }
+const timeouts = { connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 }
 const database = await openDatabase({ postgres: { url: databaseUrl, poolSize: 4, ...timeouts } })
 const ignore = () => {}
 createWebhooks({

@@ -40,7 +40,7 @@ const run = async (args, env) => {
     const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '')
     peak = Math.max(peak, (Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024) / 1e6)
   }
-  const timer = setInterval(look, 50)
+  const timer = setInterval(() => void look(), 50)
   const code = await new Promise((resolve) => child.on('close', resolve))
   clearInterval(timer)
   return { seconds: (performance.now() - begun) / 1000, bytes, peak, code: Number(code), said }

@@ -26,6 +26,14 @@ const searches = (user) => ({
   'users without a second factor': { factor: 'none' },
 })
 
+/** @type {(user: number) => Record<string, string>} */
+const looks = (user) => ({
+  overview: '/overview',
+  events: '/events',
+  'one user': `/users/${idOf('user', user)}`,
+  groups: '/groups',
+})
+
 /** Signs a member of the group in, and notes a second factor in the session: there is no app here that could prove one. */
 const signInAdministrator = async (
   /** @type {Awaited<ReturnType<typeof startLarge>>} */ latchkey,
@@ -85,13 +93,7 @@ export const measureSearch = async (stores, { users }) => {
         inMilliseconds(Math.max(...all)),
       ])
     }
-    const looks = {
-      overview: '/overview',
-      events: '/events',
-      'one user': `/users/${idOf('user', users >> 1)}`,
-      groups: '/groups',
-    }
-    for (const [name, path] of Object.entries(looks)) {
+    for (const [name, path] of Object.entries(looks(users >> 1))) {
       const first = await ask(path)
       const again = [await ask(path), await ask(path), await ask(path)].map(({ took }) => took)
       rows.push([

@@ -13,7 +13,6 @@ export const openForChecks = (url: string) =>
     poolSize: 2,
     connectTimeoutMs: 4 * seconds,
     statementTimeoutMs: 3 * seconds,
-    idleTimeoutMs: 30 * seconds,
   })
 
 export const readOnly =

@@ -49,7 +49,6 @@ export const openAsOwner = (url: string): Database =>
     poolSize: 1,
     connectTimeoutMs: 10_000,
     statementTimeoutMs: migrationTimeoutMs,
-    idleTimeoutMs: 60_000,
   })
 
 /** The role of the service if it is not the owner of the tables: it needs grants. */

@@ -14,19 +14,19 @@ export type PostgresOptions = {
   statementTimeoutMs: number
   /** How long a statement waits for a lock, and a transaction for its next statement. As long as a statement may take, if not given. */
   lockTimeoutMs?: number
-  idleTimeoutMs: number
   /** With several hosts: a new connection asks all of them again if the last answer is older than this. */
   primaryHoldsMs?: number
   log?: { warn(details: object, message: string): void }
 }
 
 const lifetimeMs = 30 * 60_000
+const idleMs = 60_000
 const waitersPerConnection = 100
 const closeGraceMs = 5_000
 
 /** Connects when first used, and again when a connection is lost. So the program starts without a reachable server. */
 export const createPostgres = (options: PostgresOptions): Database => {
-  const { poolSize, connectTimeoutMs, idleTimeoutMs, statementTimeoutMs, log } = options
+  const { poolSize, connectTimeoutMs, statementTimeoutMs, log } = options
   const { applicationName = 'latchkey', primaryHoldsMs = 30_000, lockTimeoutMs = statementTimeoutMs } = options
   const address = postgresAddress(options.url)
   const connect = createConnect({ address, applicationName, statementTimeoutMs, lockTimeoutMs })
@@ -36,7 +36,7 @@ export const createPostgres = (options: PostgresOptions): Database => {
     waitingLimit: poolSize * waitersPerConnection,
     waitMs: connectTimeoutMs,
     noAnswer: `PostgreSQL at ${address.hosts.map(hostName).join(', ')} does not answer`,
-    idleMs: idleTimeoutMs,
+    idleMs,
     lifetimeMs,
   })
   return createPooledDatabase({ pool, idleInTransactionMs: lockTimeoutMs, closeGraceMs })
