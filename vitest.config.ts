@@ -4,7 +4,8 @@ import { LongestFirst } from './test/support/sequencer.js'
 
 export default defineConfig({
   plugins: process.env.TEST_COMPILED_SOURCES ? [compiledSources()] : [],
-  resolve: { tsconfigPaths: true },
+  // React itself is in the example for Next.js only, which the long run builds.
+  resolve: { tsconfigPaths: true, alias: { react: 'preact/compat' } },
   test: {
     include: [
       'src/**/*.test.ts',

@@ -43,7 +43,7 @@ const importsOf = (path: string, text: string) =>
   )
 
 /** Entries for one framework. Only they import it, and only those who use them need it. */
-const ofFrameworks = /^dist\/(?:next)\.(?:js|d\.ts)$/
+const ofFrameworks = /^dist\/(?:next|react)\.(?:js|d\.ts)$/
 
 describe('what is published', () => {
   let published: Map<string, string[]>
@@ -148,7 +148,7 @@ const compiled = async (texts: string[], options: object) => {
   return stdout as string
 }
 
-it('the guide for Next.js shows the files of its example', async () => {
+it('the guide for Next.js shows the files of its example, which the long run builds', async () => {
   const blocks = [...(await read('docs/nextjs.md')).matchAll(/```tsx?\n(\/\/ (\S+)\n.*?)```/gs)]
   expect(blocks.length).toBeGreaterThan(5)
   for (const [, text, path] of blocks) expect(text, path).toBe(await read(`examples/next/${path}`))
@@ -178,7 +178,7 @@ describe('the types of the packages', () => {
     expect(await compiled(texts, { skipDefaultLibCheck: true })).toBe('')
   })
 
-  it('of the verifier fit to every example in its README and guide, with and without strict', async () => {
+  it('of the verifier and the client fit to every example in their READMEs, with and without strict', async () => {
     const guides = await Promise.all(['packages/verify/README.md', 'docs/verify-tokens.md'].map(examplesIn))
     const examples = guides.flat()
     expect(examples.length).toBeGreaterThan(6)
@@ -206,6 +206,9 @@ describe('the types of the packages', () => {
       export const PUT: Handler = latchkey.route(async (_, auth, { params }: Context) => Response.json((await params).id))
       export const name = async () => (await latchkey.auth())?.user.username
       export const group = async () => (await latchkey.requireAuth({ group: 'admins', factors: 2 })).groups[0]`)
+    const ofClient = `import { createClient } from '@latchkey/client'\nconst client = createClient()\n`
+    for (const text of await examplesIn('packages/client/README.md'))
+      texts.push((text?.startsWith('import') ? '' : ofClient) + text)
     const found = await Promise.all(
       [true, false].map((strict) => compiled(texts, { skipDefaultLibCheck: true, strict })),
     )

@@ -13,6 +13,8 @@ import type { RefusalCode } from '#contract/refusals.js'
 export type ClientRefusalCode = RefusalCode | 'no_answer' | 'unknown'
 
 export type Refusal = Refused<ClientRefusalCode> & {
+  /** So that `if (!answer.refused) answer.value` compiles without `strict` too. */
+  readonly value?: undefined
   /** The HTTP status, or 0 if there was no answer. */
   readonly status: number
   /** How many seconds to wait before the next attempt, if the service asks for that. */

@@ -1,0 +1,63 @@
+'use client'
+
+import { createContext, createElement, type ReactNode, useContext, useMemo, useSyncExternalStore } from 'react'
+import { type Client, createClient } from './client.js'
+import type { User } from './presence.js'
+import { createUserStore, type UserStore } from './user-store.js'
+
+export type { User } from './presence.js'
+
+type Known = { readonly client: Client; readonly users: UserStore }
+const Latchkey = createContext<Known | undefined>(undefined)
+
+/** One client for each service, however often a page is rendered. */
+const clients = new Map<string, Client>()
+const clientFor = (baseUrl: string) => {
+  const client = clients.get(baseUrl) ?? createClient(baseUrl === '' ? {} : { baseUrl })
+  clients.set(baseUrl, client)
+  return client
+}
+
+export type LatchkeyProviderProps = {
+  /** The address of the service, if the page is on another host of its domain, or on another port. */
+  readonly baseUrl?: string | undefined
+  /** Instead of `baseUrl`: the client that the page has already. */
+  readonly client?: Client | undefined
+  /** The user whom the server has seen, or null for a visitor. Without it, nothing is known until the service has answered. */
+  readonly user?: User | null | undefined
+  readonly children?: ReactNode
+}
+
+/** Around all components that use what is below. */
+export const LatchkeyProvider = ({ baseUrl = '', client, user, children }: LatchkeyProviderProps): ReactNode => {
+  const used = client ?? clientFor(baseUrl)
+  const { id, username } = user ?? {}
+  const isKnown = user !== undefined
+  const known = useMemo(() => {
+    const named = id === undefined || username === undefined ? null : { id, username }
+    return { client: used, users: createUserStore(used, isKnown ? named : undefined) }
+  }, [used, id, username, isKnown])
+  return createElement(Latchkey.Provider, { value: known }, children)
+}
+
+const useLatchkey = (): Known => {
+  const known = useContext(Latchkey)
+  if (!known) throw new Error('@latchkey/client/react: there is no <LatchkeyProvider> around this component')
+  return known
+}
+
+/** The client of the provider, for `logout`, `fetch`, `signInUrl` and every other call. */
+export const useClient = (): Client => useLatchkey().client
+
+/** Who is signed in, also after a change in another tab. Null without a session, undefined while that is not known yet. */
+export const useUser = (): User | null | undefined => {
+  const { users } = useLatchkey()
+  return useSyncExternalStore(users.subscribe, users.read, users.readOnServer)
+}
+
+/** Shows its children to a user. */
+export const SignedIn = ({ children }: { readonly children?: ReactNode }): ReactNode => (useUser() ? children : null)
+
+/** Shows its children to a visitor. Neither of the two shows anything while the user is not known yet. */
+export const SignedOut = ({ children }: { readonly children?: ReactNode }): ReactNode =>
+  useUser() === null ? children : null

@@ -1,0 +1,59 @@
+import { isTemporary } from './answers.js'
+import type { Client } from './client.js'
+import type { User } from './presence.js'
+
+/** Null: signed out. Undefined: not known yet. */
+export type KnownUser = User | null | undefined
+
+const usualPause = 5
+
+const isSame = (one: KnownUser, other: KnownUser) => one?.id === other?.id && one?.username === other?.username
+
+/**
+ * Who is signed in, for components. `fromServer` is what the server has rendered. The service is asked once, and again while it is
+ * away; after that the client tells what changes.
+ */
+export const createUserStore = (client: Pick<Client, 'me' | 'onChange'>, fromServer: KnownUser) => {
+  const listeners = new Set<() => void>()
+  let user = fromServer
+  let stopListening = () => {}
+  let retry: ReturnType<typeof setTimeout> | undefined
+
+  const set = (found: User | null) => {
+    if (user !== undefined && isSame(user, found)) return
+    user = found && { id: found.id, username: found.username }
+    for (const listener of listeners) listener()
+  }
+
+  const ask = async () => {
+    const answer = await client.me()
+    if (!answer.refused) set(answer.value.user)
+    else if (answer.refused === 'not_authenticated') set(null)
+    else if (isTemporary(answer) && listeners.size > 0)
+      retry = setTimeout(() => void ask(), (answer.retryAfter ?? usualPause) * 1000)
+  }
+
+  const begin = () => {
+    stopListening = client.onChange((change) => set(change.user))
+    void ask()
+  }
+  const end = () => {
+    stopListening()
+    clearTimeout(retry)
+  }
+
+  return {
+    subscribe: (listener: () => void) => {
+      listeners.add(listener)
+      if (listeners.size === 1) begin()
+      return () => {
+        listeners.delete(listener)
+        if (listeners.size === 0) end()
+      }
+    },
+    read: () => user,
+    readOnServer: () => fromServer,
+  }
+}
+
+export type UserStore = ReturnType<typeof createUserStore>

@@ -1,0 +1,136 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { newServiceKey } from '../../../src/domain/service-keys/service-keys.js'
+import { openChromium, signIn } from '../../support/chromium.js'
+import { type Latchkey, startLatchkey } from '../../support/latchkey.js'
+import { freePort } from '../../support/servers/server.js'
+
+import { until } from '../../support/until.js'
+
+const run = promisify(execFile)
+const home = fileURLToPath(new URL('../../..', import.meta.url))
+const plain = { PATH: process.env.PATH, HOME: process.env.HOME, NEXT_TELEMETRY_DISABLED: '1' }
+
+/** The example in a folder of its own, with the packages as npm would publish them. */
+const install = async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'latchkey-next-'))
+  await cp(join(home, 'examples/next'), folder, {
+    recursive: true,
+    filter: (path) => !/\/(?:node_modules|\.next|package-lock\.json)$/.test(path),
+  })
+  const packages = ['@latchkey/client', '@latchkey/verify'].flatMap((name) => ['--workspace', name])
+  const packing = ['pack', ...packages, '--ignore-scripts', '--json', '--pack-destination', folder]
+  const { stdout } = await run('npm', packing, { cwd: home })
+  const packed = JSON.parse(stdout) as { name: string; filename: string }[]
+  const file = join(folder, 'package.json')
+  const description = JSON.parse(await readFile(file, 'utf8'))
+  for (const { name, filename } of packed) description.dependencies[name] = `file:./${filename}`
+  await writeFile(file, JSON.stringify(description))
+  await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts'], { cwd: folder })
+  return folder
+}
+
+let folder: string
+let latchkey: Latchkey
+let app: string
+let stop: () => Promise<void>
+beforeAll(async () => {
+  folder = await install()
+  const next = join(folder, 'node_modules/next/dist/bin/next')
+  // No setting and no secret: as in the image that a build server makes. Next writes its own tsconfig, in which `strict` is false.
+  await run(process.execPath, [next, 'build'], { cwd: folder, env: { ...plain, NODE_ENV: 'production' } })
+
+  const port = await freePort()
+  const { key, line } = newServiceKey('next', { scopes: ['revocations:read'] })
+  const keysFile = join(folder, 'service-keys')
+  await writeFile(keysFile, `${line}\n`)
+  app = `http://127.0.0.1:${port}`
+  latchkey = await startLatchkey({
+    settings: { ACCESS_TOKEN_ALGORITHM: 'ES256', SERVICE_KEYS_FILE: keysFile, ALLOWED_ORIGINS: app },
+  })
+  const settings = { LATCHKEY_URL: latchkey.url, APP_URL: app, LATCHKEY_SERVICE_KEY: key, NODE_ENV: 'production' }
+  const server = spawn(process.execPath, [next, 'start', '-p', String(port), '-H', '127.0.0.1'], {
+    cwd: folder,
+    env: { ...plain, ...settings },
+    stdio: 'ignore',
+  })
+  stop = async () => {
+    server.kill('SIGTERM')
+    if (server.exitCode === null) await once(server, 'exit')
+  }
+  await until(
+    'Next answers',
+    () =>
+      fetch(app)
+        .then(({ ok }) => ok)
+        .catch(() => false),
+    60_000,
+  )
+}, 900_000)
+afterAll(async () => {
+  await stop?.()
+  await latchkey?.stop()
+  if (folder) await rm(folder, { recursive: true, force: true })
+})
+
+it('the example for Next.js signs in and out, renews tokens, and shows the same user on the server and in the browser', async () => {
+  await latchkey.signedUp('ada')
+  const context = await (await openChromium()).newContext({ locale: 'en-GB' })
+  const page = await context.newPage()
+  const problems: string[] = []
+  // A difference between what the server and the browser render is an error of React.
+  page.on('pageerror', ({ message }) => problems.push(message))
+  const heading = (name: string) => page.getByRole('heading', { name }).waitFor()
+  const header = (text: string) => page.getByRole('banner').getByText(text).waitFor()
+
+  await page.goto(app)
+  await header('Not signed in')
+  await page.getByRole('link', { name: 'Sign in' }).click()
+  await page.waitForURL(`${latchkey.url}/login**`)
+  await signIn(page, 'ada')
+  await heading('Notes of ada')
+  expect(page.url()).toBe(`${app}/notes`)
+  await header('Signed in as ada')
+  expect(await (await page.request.get(`${app}/notes`)).text()).toContain('<header>Signed in as')
+
+  // A browser drops the cookie when the token expires. First a server action, then a page, then a route handler.
+  const add = async (note: string) => {
+    await page.getByLabel('Note').fill(note)
+    await page.getByRole('button', { name: 'Add' }).click()
+    await page.getByText(note).waitFor()
+  }
+  await context.clearCookies({ name: 'access_token' })
+  await add('Milk')
+  await context.clearCookies({ name: 'access_token' })
+  await page.reload()
+  await page.getByText('Milk').waitFor()
+  await context.clearCookies({ name: 'access_token' })
+  expect(await page.evaluate(() => fetch('/api/notes').then((answer) => answer.json()))).toEqual(['Milk'])
+
+  // Every user with two factors would not be enough, and this one has one.
+  await page.goto(`${app}/admin`)
+  await page.waitForURL(`${latchkey.url}/step-up?group=1**`)
+
+  // A second tab learns of the sign-out on the server.
+  const tab = await context.newPage()
+  await tab.goto(app)
+  await tab.getByText('Signed in as ada').waitFor()
+  await page.goto(`${app}/notes`)
+  await context.clearCookies({ name: 'access_token' })
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await header('Not signed in')
+  expect(page.url()).toBe(`${app}/`)
+  await tab.getByText('Not signed in').waitFor()
+  const names = (await context.cookies()).map(({ name }) => name)
+  expect(names.filter((name) => /_token$/.test(name))).toEqual([])
+  await page.goto(`${app}/notes?by=day`)
+  await page.waitForURL(`${latchkey.url}/login?returnTo=${encodeURIComponent(`${app}/notes?by=day`)}**`)
+  expect(problems).toEqual([])
+  await context.close()
+})
