@@ -13,7 +13,6 @@ import type { RefusalCode } from '#contract/refusals.js'
 export type ClientRefusalCode = RefusalCode | 'no_answer' | 'unknown'
 
 export type Refusal = Refused<ClientRefusalCode> & {
-  /** So that `if (!answer.refused) answer.value` compiles without `strict` too. */
   readonly value?: undefined
   /** The HTTP status, or 0 if there was no answer. */
   readonly status: number
@@ -34,7 +33,10 @@ export type Refusal = Refused<ClientRefusalCode> & {
 }
 
 /** What every call returns: its value, or why it was refused. Calls do not throw. */
-export type Answer<Value> = { readonly value: Value; readonly refused?: undefined } | Refusal
+export type Answer<Value> = (NoRefusal & { readonly value: Value }) | Refusal
+
+/** What a refusal has and a value has not. Both name everything, so that `if (answer.refused)` works without `strict` too. */
+type NoRefusal = { readonly [Name in Exclude<keyof Refusal, 'value'>]?: undefined }
 
 /** The service cannot answer at the moment. That says nothing about whether the user is signed in. */
 export const isTemporary = ({ status }: Refusal): boolean => status < 400 || status === 429 || status >= 500

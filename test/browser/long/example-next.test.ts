@@ -50,7 +50,7 @@ beforeAll(async () => {
   const { key, line } = newServiceKey('next', { scopes: ['revocations:read'] })
   const keysFile = join(folder, 'service-keys')
   await writeFile(keysFile, `${line}\n`)
-  app = `http://127.0.0.1:${port}`
+  app = `http://localhost:${port}`
   latchkey = await startLatchkey({
     settings: { ACCESS_TOKEN_ALGORITHM: 'ES256', SERVICE_KEYS_FILE: keysFile, ALLOWED_ORIGINS: app },
   })
