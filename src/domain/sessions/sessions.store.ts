@@ -116,42 +116,42 @@ const justRotated = (clockOffset: string, refreshGrace: string, renewGrace: stri
   `r.rotated_at > ${databaseNow(clockOffset)}
      - case when r.renewed_generation = r.generation then ${milliseconds(renewGrace)} else ${milliseconds(refreshGrace)} end`
 
+/** Made once: every refresh sends it. */
+const rotateStatement = `update refresh_token_records as r
+   set token_hash = $3, previous_hash = $2, generation = $10::int, issued_at = $4, expires_at = $5,
+       rotated_at = ${databaseNow('$6')}, last_used_at = $7, ip = $8, user_agent = $9,
+       renewed_generation = case
+         when $11::boolean or (r.oldest_generation > r.generation and r.renewed_generation = r.generation) then $10::int end,
+       earlier_hashes = case when r.oldest_generation > r.generation and r.previous_hash is not null
+         and ${justRotated('$6', '$13', '$14')}
+         then array_append(r.earlier_hashes, r.previous_hash) end
+   from users as u
+   where r.id = $1 and (r.token_hash = $2 or r.generation < $10::int - 1) and ${liveSession('$12')}
+     and u.id = r.user_id and u.disabled_at is null
+   returning ${selectList<HolderRow>(holderColumns)}`
+
 /**
  * A valid token that is newer than its record is accepted: the last write was lost in a failover, or the database was
  * restored to an earlier state. If a change of the groups has made the newest access token invalid, it is replaced while others still
  * use the token before it: that one stays good for another grace, and a longer grace stays as long.
  */
 export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean; live: LiveAt; graces: Graces }) =>
-  sql.query<HolderRow>(
-    `update refresh_token_records as r
-     set token_hash = $3, previous_hash = $2, generation = $10::int, issued_at = $4, expires_at = $5,
-         rotated_at = ${databaseNow('$6')}, last_used_at = $7, ip = $8, user_agent = $9,
-         renewed_generation = case
-           when $11::boolean or (r.oldest_generation > r.generation and r.renewed_generation = r.generation) then $10::int end,
-         earlier_hashes = case when r.oldest_generation > r.generation and r.previous_hash is not null
-           and ${justRotated('$6', '$13', '$14')}
-           then array_append(r.earlier_hashes, r.previous_hash) end
-     from users as u
-     where r.id = $1 and (r.token_hash = $2 or r.generation < $10::int - 1) and ${liveSession('$12')}
-       and u.id = r.user_id and u.disabled_at is null
-     returning ${selectList<HolderRow>(holderColumns)}`,
-    [
-      rotation.id,
-      rotation.presented,
-      rotation.successor,
-      rotation.issuedAt,
-      rotation.expiresAt,
-      rotation.clockOffset,
-      rotation.usedAt,
-      rotation.client.ip,
-      rotation.client.userAgent,
-      rotation.generation,
-      rotation.atProxy,
-      momentsOf(rotation.live),
-      rotation.graces.refreshGrace,
-      rotation.graces.renewGrace,
-    ],
-  )
+  sql.query<HolderRow>(rotateStatement, [
+    rotation.id,
+    rotation.presented,
+    rotation.successor,
+    rotation.issuedAt,
+    rotation.expiresAt,
+    rotation.clockOffset,
+    rotation.usedAt,
+    rotation.client.ip,
+    rotation.client.userAgent,
+    rotation.generation,
+    rotation.atProxy,
+    momentsOf(rotation.live),
+    rotation.graces.refreshGrace,
+    rotation.graces.renewGrace,
+  ])
 
 type LockedRow = ProofRow & { generation: number; signed_in_as: string; created_at: Date }
 const locked = selectList<LockedRow>({

@@ -5,7 +5,7 @@ import { keyOf } from './cancel-statement.js'
 import { createConnectionLife } from './connection-life.js'
 import { StoreUnavailable } from './database.js'
 import { explainFailure } from './failures.js'
-import { columnTypes, writeParameters } from './values.js'
+import { columnTypes, jsonParametersOf, writeParameters } from './values.js'
 
 /** One connection. Statements run one at a time. A connection that broke or hung is not used again. */
 export type Connection = {
@@ -98,8 +98,9 @@ export const openConnection = async ({ client: config, deadlineMs, onClosed }: D
 
 // "extended" also without parameters, so that one text is one statement.
 const execute = async <Row>(client: Client, text: string, parameters: readonly unknown[], keeps: boolean) => {
-  const name = keeps && !readsAnyColumns.test(text) ? nameOf(text) : undefined
-  const statement = { name, text, values: writeParameters(text, parameters), queryMode: 'extended' }
+  const { name, json } = readStatement(text)
+  const values = writeParameters(parameters, json)
+  const statement = { name: keeps ? name : undefined, text, values, queryMode: 'extended' }
   const { rows } = await client.query<Row & object>(statement)
   return rows
 }
@@ -111,12 +112,18 @@ const forgetPrepared = ({ connection }: Client) =>
 // A migration may change the columns of these, and then the server refuses the prepared statement.
 const readsAnyColumns = /(select|returning)\s+(\w+\.)?\*/i
 
-const names = new Map<string, string>()
-
 /** The same text has the same name everywhere: a name that another client has prepared is the same statement. */
-const nameOf = (text: string) => {
-  const known = names.get(text) ?? createHash('sha256').update(text).digest('base64url')
-  names.set(text, known)
+const nameOf = (text: string) =>
+  readsAnyColumns.test(text) ? undefined : createHash('sha256').update(text).digest('base64url')
+
+type Statement = { name: string | undefined; json: ReadonlySet<number> }
+
+const statements = new Map<string, Statement>()
+
+/** What a text says of its statement. It is read once: a refresh would spend more time on that than on its parameters. */
+const readStatement = (text: string): Statement => {
+  const known = statements.get(text) ?? { name: nameOf(text), json: jsonParametersOf(text) }
+  statements.set(text, known)
   return known
 }
 

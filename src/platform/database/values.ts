@@ -18,17 +18,16 @@ export const columnTypes = {
   getTypeParser: (type: number, format?: 'text' | 'binary') => readers.get(type) ?? types.getTypeParser(type, format),
 }
 
-/** The values in the form that the driver needs. The text of the statement says which of them are JSON. */
-export const writeParameters = (text: string, parameters: readonly unknown[]) =>
+/** The numbers of the parameters that are JSON, as the text of the statement says (`$2::jsonb`). */
+export const jsonParametersOf = (text: string): ReadonlySet<number> =>
+  new Set(Array.from(text.matchAll(/\$(\d+)::jsonb?(?![\w[])/g), ([, number]) => Number(number)))
+
+/** The values in the form that the driver needs. */
+export const writeParameters = (parameters: readonly unknown[], json: ReadonlySet<number>) =>
   parameters.map((value, place) => {
     if (value === undefined) throw new TypeError('A parameter is undefined: pass null for nothing')
-    return value !== null && isJson(text, place + 1) ? JSON.stringify(value) : writeDates(value)
+    return value !== null && json.has(place + 1) ? JSON.stringify(value) : writeDates(value)
   })
-
-const isJson = (text: string, number: number) => {
-  const at = text.indexOf(`$${number}::json`)
-  return at >= 0 && /^\$\d+::jsonb?(?![\w[])/.test(text.slice(at))
-}
 
 // An invalid date throws here; the driver would send it. UTC, so that the time zone of this machine does not matter.
 const writeDates = (value: unknown): unknown => {
