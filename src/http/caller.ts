@@ -102,11 +102,8 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     refreshedSessionOf,
     /** The session by either of its cookies: the access cookie expires first, and the session is still valid. */
     sessionOf: (request: FastifyRequest) => peek(request)?.sessionId ?? refreshTokenOf(request)?.claims.sid,
-    /** The same, but only by a token that has not expired. */
-    currentSessionOf: (request: FastifyRequest) => {
-      const caller = peek(request)
-      return caller ? caller.sessionId : refreshableTokenOf(request)?.claims.sid
-    },
+    /** The same, but only by a token that has not expired. A refresh is about the session of its refresh token. */
+    currentSessionOf: (request: FastifyRequest) => refreshableTokenOf(request)?.claims.sid ?? peek(request)?.sessionId,
     refreshableTokenOf,
     /** The caller with the refresh token of the same session. */
     holderOf: createHolderOf(peek, refreshableTokenOf),

@@ -137,7 +137,7 @@ export const createServer = (options: ServerOptions) => {
     return undefined
   })
   const { publicUrl, allowedOrigins = noOtherOrigins } = options
-  server.addHook('onRequest', allowedOrigins.grant)
+  if (!allowedOrigins.isEmpty) server.addHook('onRequest', allowedOrigins.grant)
   server.addHook('onRequest', refuseCrossSite({ publicUrl, allowedOrigins }))
   server.addHook('preValidation', async (request, reply) =>
     isCleanRecord(request.params) && isCleanRecord(request.query)

@@ -227,6 +227,18 @@ describe('limits', () => {
     expect(open.map(({ status }) => status)).toEqual([429, 429, 429, 429, 429])
   })
 
+  it('counts a refresh for the session of its refresh token, whatever access token was planted beside it', async () => {
+    const tab = await latchkey.signedUp('refreshing')
+    const planter = await latchkey.signedUp('planting')
+    const renew = async (browser: Browser) =>
+      Number((await browser.post('/api/auth/refresh')).headers.get('ratelimit-remaining'))
+    const left = await renew(tab)
+    await renew(planter)
+    tab.jar.set('access_token', planter.jar.get('access_token') ?? '')
+    expect(await renew(tab)).toBe(left - 1)
+    expect(await renew(planter)).toBe(left - 1)
+  })
+
   it('counts a refresh by network once its token has expired', async () => {
     const address = freshAddress()
     const tabs = await Promise.all([latchkey.signedUp('old'), latchkey.signedUp('new')])
