@@ -116,11 +116,6 @@ export const createTokens = (options: Options) => {
       if (!remembered) verifiedTokens.remember(token, claims)
       return claims
     },
-    /** The same for a token that was read before, without a look at its signature. For any other it knows nothing. */
-    recallAccess: (token: string) => {
-      const claims = rememberedTokens().find(token)
-      return claims && isCurrent(claims) ? claims : undefined
-    },
     rememberedTokens: () => rememberedTokens().held(),
     /** An expired refresh token is still read: its session decides, and an ended one has its cookies cleared. */
     readRefresh: (text: string): RefreshToken | undefined => {

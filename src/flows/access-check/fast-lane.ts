@@ -25,9 +25,8 @@ import { identityHeaders, identityOf } from './identity-headers.js'
  *   method, query, body       anything but a GET of exactly one of these addresses without a body is declined; the address may ask
  *                             for groups, and a token of another user is declined
  *   renewal                   a token that is accepted needs none
- *   access check              the cookie must be there once, and its token must be remembered: the first request with a token
- *                             goes to the framework's route, which checks the signature. What can change from one request to
- *                             the next (expiry, ended sessions) is up to `tokens.recallAccess`
+ *   access check              the cookie must be there once; `tokens.readAccess` decides, as in the framework's route. A token of
+ *                             a key that this instance has yet to learn is declined like any other that is not accepted
  *   metrics                   `onAnswer`
  *   debug log, proxy watch, shutdown   `http/server` does not ask the lane then
  */
@@ -142,7 +141,7 @@ const createAddresses = (security: readonly string[]) => {
 }
 
 type Dependencies = {
-  tokens: Pick<Tokens, 'recallAccess'>
+  tokens: Pick<Tokens, 'readAccess'>
   production: boolean
   allowedOrigins?: AllowedOrigins
   /** Told of each answer that was sent. */
@@ -168,7 +167,7 @@ export const createFastLane = ({
     const address = method === 'GET' ? addressOf(url) : undefined
     if (!address || !isPlain(headers) || allowedOrigins.has(headers.origin)) return false
     const token = accessTokenIn(headers.cookie ?? '')
-    const claims = token === undefined ? undefined : tokens.recallAccess(token)
+    const claims = token === undefined ? undefined : tokens.readAccess(token)
     const { path, route, groups } = address
     if (!claims || (groups && !isMember(groups, claims))) return false
     if (onAnswer) report(response, path, route.status)
