@@ -35,16 +35,17 @@ type Deliveries<Item> = {
   onFailure: (reason: string) => void
 }
 
-/** All that waits, a few at a time. The other lanes ask only if the first has found something. */
+/** All that waits, a few at a time. A lane that has found something opens the next one: most often there is a single item. */
 export const deliverInLanes = async <Item>({ claim, deliver }: Pick<Deliveries<Item>, 'claim' | 'deliver'>) => {
-  const drain = async (claimed: Item | undefined) => {
-    let item = claimed
+  const drain = async (claimed: Item) => {
+    let item: Item | undefined = claimed
     while (item && (await deliver(item))) item = await claim()
   }
-  const first = await claim()
-  if (!first) return
-  const others = Array.from({ length: lanes - 1 }, () => claim().then(drain))
-  await Promise.all([drain(first), ...others])
+  const openLanes = async (most: number): Promise<void> => {
+    const first = await claim()
+    if (first) await Promise.all([drain(first), most > 1 && openLanes(most - 1)])
+  }
+  return openLanes(lanes)
 }
 
 /** One timer, which rings at the earliest time that it was set to. */
