@@ -3,7 +3,7 @@
 // Compares Latchkey with limits that no program can beat (an empty node:http server, bcrypt alone, a bare server that does the
 // same work) and, if they are installed, with Better Auth and an express stack: on loopback, in one run, in turns, as ratios.
 // Without names it measures everything except `priority`, which takes about six minutes. It stops and removes everything that
-// it started. With --write, bench/results.md and bench/results.svg are written from this run.
+// it started. With --write, what was measured replaces the same tables of the same version of Node in bench/results.md.
 //
 //   npm ci && npm run build                            the program that is measured is dist/main.js
 //   npm ci --ignore-scripts --prefix bench/peers       the peers, in a separate folder; optional

@@ -1,10 +1,12 @@
-// What a run has measured. Written to bench/results.md and bench/results.svg when the run was told to (`--write`).
-import { writeFile } from 'node:fs/promises'
+// What a run has measured. When it was told to (`--write`), its tables take the place of those in bench/results.json that the same
+// major version of Node measured before, and bench/results.md and bench/results.svg are made of all.
+import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { plot } from './plot.mjs'
 
 /** @typedef {{ name: string, ratio: number, perSecond: number }} Bar */
 /** `bars` are drawn; a table of other numbers has none. @typedef {{ title: string, table: string, bars: Bar[] }} Section */
+/** `where`: the machine, and how busy it was. @typedef {Section & { node: string, where: string }} Result */
 
 /** @type {Section[]} */
 const sections = []
@@ -15,14 +17,30 @@ export const addSection = (/** @type {Section} */ section) => {
 }
 
 const fileOf = (/** @type {string} */ name) => fileURLToPath(new URL(`../${name}`, import.meta.url))
+const headingOf = (/** @type {Section} */ { title }) => title.replace(/:.*/, '')
+const nameOf = (/** @type {Result} */ result) => `${headingOf(result)}, ${result.node}`
 
-/** @param {string} where the machine, and how busy it was */
+/** @type {(results: readonly Result[]) => string} */
+const pageOf = (results) => {
+  const parts = results.map((result) => {
+    const { title, table, where } = result
+    return `## ${nameOf(result)}\n\n${title}. ${where}\n\n${table}\n`
+  })
+  return `# Results\n\nWritten by \`node bench/run.mjs --write\`. [docs/benchmarks.md](../docs/benchmarks.md) explains them.\n\n![The ratios](results.svg)\n\n${parts.join('\n')}`
+}
+
+/** @param {string} where */
 export const writeResults = async (where) => {
-  const text = sections
-    .map(({ title, table }) => `## ${title.replace(/:.*/, '')}\n\n${title}.\n\n${table}\n`)
-    .join('\n')
-  const head = `# Results\n\nWritten by \`node bench/run.mjs --write\`. ${where}\n\n[docs/benchmarks.md](../docs/benchmarks.md) explains them.\n\n![The ratios](results.svg)\n`
-  await writeFile(fileOf('results.md'), `${head}\n${text}`)
-  const comparedWithALimit = sections.filter(({ bars: [first] }) => first?.name.startsWith('limit'))
-  await writeFile(fileOf('results.svg'), plot(comparedWithALimit))
+  const node = `Node ${process.versions.node.split('.')[0]}`
+  const measured = sections.map((section) => ({ ...section, node, where }))
+  /** @type {Result[]} */
+  const before = JSON.parse(await readFile(fileOf('results.json'), 'utf8'))
+  const names = new Set([...before, ...measured].map(nameOf))
+  const results = [...names]
+    .toSorted()
+    .flatMap((name) => [...measured, ...before].find((each) => nameOf(each) === name) ?? [])
+  await writeFile(fileOf('results.json'), `${JSON.stringify(results, null, 2)}\n`)
+  await writeFile(fileOf('results.md'), pageOf(results))
+  const comparedWithALimit = results.filter(({ bars: [first] }) => first?.name.startsWith('limit'))
+  await writeFile(fileOf('results.svg'), plot(comparedWithALimit.map((each) => ({ ...each, title: nameOf(each) }))))
 }

@@ -11,7 +11,7 @@ import { startBareHttp } from '../subjects/limits.mjs'
 
 const connections = 32
 /** Short turns, so that both sides of a ratio see the same load of the machine. */
-const plan = { rounds: 15, seconds: 1 }
+const plan = { rounds: 11, seconds: 1 }
 
 /** @type {(answer: Answer) => string} */
 const withoutDate = ({ head, body }) => `${head.replace(/\r\ndate: [^\r]*/i, '')}\r\n\r\n${body}`

@@ -1,5 +1,5 @@
-// What the first check of a token costs. Its signature is checked by the framework's route; later checks of the same token are
-// answered in front of it. Every token here is another one, signed like that of a user who has signed in.
+// What the first check of a token costs, whose signature is checked then and never again. Every token here is another one, signed
+// like that of a user who has signed in.
 import { createHmac, randomUUID } from 'node:crypto'
 import { openConnection, request } from '../load/connection.mjs'
 import { withCoreTime } from '../load/core-time.mjs'

@@ -11,7 +11,7 @@ import { createOneRowUpdates, hasPgbench, pgbench, startBareRefresh } from '../s
 /** @typedef {{ port: number, pid: () => number }} Target */
 
 const clients = 32
-const plan = { rounds: 5, seconds: 4 }
+const plan = { rounds: 5, seconds: 3 }
 const refreshWith = (/** @type {string} */ cookie) => request('POST', '/api/auth/refresh', { cookie })
 
 /**
