@@ -18,8 +18,18 @@ const refuseChanges = async () => {
   if (changes !== '') throw new NotReleasable(`There are changes that are not committed:\n${changes}`)
 }
 
+const readOptions = () => {
+  try {
+    return parseArgs({ options: { preview: { type: 'boolean' }, image: { type: 'string' } } }).values
+  } catch {
+    throw new NotReleasable(
+      'Usage: npm run release [-- [--preview] [--image BASE@DIGEST]]. CONTRIBUTING.md explains it.',
+    )
+  }
+}
+
 const main = async () => {
-  const { values } = parseArgs({ options: { preview: { type: 'boolean' }, image: { type: 'string' } } })
+  const values = readOptions()
   await refuseChanges()
   const target = join(home, 'release')
   // Renamed at the end: a release that fails leaves the earlier one as it is.

@@ -9,7 +9,16 @@ import { external } from '../external-packages.mjs'
 import { filesBelow } from '../publish.mjs'
 import { notesFor, previewVersion } from './changelog.mjs'
 import { buildImage, refuseUnpinned } from './image.mjs'
-import { packedDescription, packedDockerfile, packedDockerignore, productionOnly } from './packed-program.mjs'
+import {
+  packedDescription,
+  packedDockerfile,
+  packedDockerignore,
+  packedReadme,
+  productionOnly,
+  unused,
+  withoutUnused,
+  withPackedLinks,
+} from './packed-program.mjs'
 import { run } from './run.mjs'
 import { finishedSbom, importedOf } from './sbom.mjs'
 
@@ -60,8 +69,29 @@ const packPackages = async (release) => {
   }
 }
 
-/** Native code of one platform, which only a setting would use that we do not have. */
-const unused = 'node_modules/@napi-rs'
+/** The guides as a reader of the packed folder needs them. @param {Release} release */
+const writeGuides = async ({ work, version }) => {
+  const [{ files }] = JSON.parse(await run('npm', ['pack', '--dry-run', '--ignore-scripts', '--json'], { cwd: work }))
+  const paths = files.map((/** @type {{ path: string }} */ { path }) => path)
+  const packed = new Set(paths.flatMap((/** @type {string} */ path) => [path, ...foldersOf(path)]))
+  for (const path of paths.filter((/** @type {string} */ each) => /^[^/]*$|^docs\//.test(each) && each.endsWith('.md')))
+    await writeFile(join(work, path), withPackedLinks(await readFile(join(work, path), 'utf8'), path, packed))
+  await writeFile(join(work, 'README.md'), packedReadme(version))
+}
+
+/** @param {string} path */
+const foldersOf = (path) => path.split('/').map((_, place, parts) => parts.slice(0, place).join('/'))
+
+/** Leaves out what no setting uses, and those who would ask for it. @param {string} work */
+const removeUnused = async (work) => {
+  await rm(join(work, unused), { recursive: true, force: true })
+  for (const name of external) {
+    const file = join(work, 'node_modules', name, 'package.json')
+    const description = await readJson(file)
+    const modest = withoutUnused(description)
+    if (modest !== description) await writeJson(file, modest)
+  }
+}
 
 /** @param {Release} release */
 const packProgram = async (release) => {
@@ -72,7 +102,8 @@ const packProgram = async (release) => {
   await writeFile(place('deploy/Dockerfile'), packedDockerfile(await readFile(place('deploy/Dockerfile'), 'utf8')))
   await writeFile(place('.dockerignore'), packedDockerignore)
   await rm(place('package-lock.json'))
-  await rm(place(unused), { recursive: true, force: true })
+  await removeUnused(work)
+  await writeGuides(release)
   // npm does this when it installs, tar does not.
   await chmod(place('dist/main.js'), 0o755)
   const program = await pack(release, '.')
@@ -104,12 +135,26 @@ const writeSbom = async ({ work, folder, version, committed }, { description, lo
   await writeJson(join(folder, `latchkey-${version}.cdx.json`), sbom)
 }
 
-/** @param {Release} release @param {string} notes */
-const writeNotes = async ({ folder, version, commit }, notes) => {
+/** @type {(version: string, hasImage: boolean) => string} */
+const howToInstall = (version, hasImage) =>
+  `Check the files that you downloaded, and install the program in an empty folder. It needs Node 20.19 or later, and no registry:
+
+\`\`\`sh
+sha256sum --ignore-missing --check SHA256SUMS
+npm install --offline ./latchkey-${version}.tgz && npx latchkey
+\`\`\`
+
+For production, unpack it and follow docs/deployment.md in it. ${hasImage ? `The image is for ${process.arch}: \`docker load --input latchkey-${version}.image.tar.gz\`.` : 'This release has no image; deploy/Dockerfile in it makes one.'}
+
+## What changed`
+
+/** @type {(release: Release, notes: string, options: { hasImage: boolean }) => Promise<void>} */
+const writeNotes = async ({ folder, version, commit }, notes, { hasImage }) => {
   const npm = (await run('npm', ['--version'], { cwd: folder })).trim()
   const lines = [
     `# Latchkey ${version}`,
-    notes,
+    howToInstall(version, hasImage),
+    withPackedLinks(notes, 'NOTES.md', new Set()),
     `Made from commit \`${commit}\` with Node ${process.versions.node} and npm ${npm} by \`npm run release\`.`,
   ]
   await writeFile(join(folder, 'NOTES.md'), `${lines.join('\n\n')}\n`)
@@ -151,7 +196,7 @@ export const makeRelease = async ({ home, folder, isPreview, baseImage, say }) =
     const packed = await packProgram(release)
     await writeSbom(release, packed)
     if (baseImage !== undefined) await buildImage({ ...release, baseImage, program: packed.program, say })
-    await writeNotes(release, notes)
+    await writeNotes(release, notes, { hasImage: baseImage !== undefined })
     await writeChecksums(folder)
     return { version, commit, program: packed.program }
   } finally {

@@ -4,7 +4,13 @@ import { external } from '../external-packages.mjs'
 import { notesFor, previewVersion } from './changelog.mjs'
 import { refuseUnpinned } from './image.mjs'
 import { withoutBuildContainer } from './image-archive.mjs'
-import { packedDescription, packedDockerfile, productionOnly } from './packed-program.mjs'
+import {
+  packedDescription,
+  packedDockerfile,
+  productionOnly,
+  withoutUnused,
+  withPackedLinks,
+} from './packed-program.mjs'
 import { finishedSbom, importedOf } from './sbom.mjs'
 
 const changelog = (unreleased: string) => `# Changelog\n\nFor operators.\n\n## Unreleased\n\n${unreleased}
@@ -65,13 +71,37 @@ describe('the packed program', () => {
     expect(Object.values(packed.dependencies).filter((version) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([])
   })
 
+  it('asks a registry for nothing, also when it replaces an older release', () => {
+    const pool = { version: '5.0.0', optionalDependencies: { '@napi-rs/nice': '^1.0.4', other: '1' } }
+    expect(withoutUnused(pool)).toEqual({ version: '5.0.0', optionalDependencies: { other: '1' } })
+    const packages = { 'node_modules/piscina': pool, 'node_modules/@napi-rs/nice': { version: '1.1.1' } }
+    expect(productionOnly(description, { lockfileVersion: 3, packages }).lockfile.packages).toEqual({
+      '': expect.anything(),
+      'node_modules/piscina': withoutUnused(pool),
+    })
+  })
+
+  it('has guides whose links lead to files that are packed', () => {
+    const packed = new Set(['docs/groups.md', 'deploy/nginx', 'CHANGELOG.md'])
+    const text =
+      '[a](groups.md#x), [b](../deploy/nginx/), [c](../src/main.ts), [d](https://example.com/), [e](#here), [`f`](bench/)'
+    expect(withPackedLinks(text, 'docs/README.md', packed)).toBe(
+      '[a](groups.md#x), [b](../deploy/nginx/), c, [d](https://example.com/), [e](#here), `f`',
+    )
+  })
+
   it('builds its image from what is packed', async () => {
     const text = packedDockerfile(await read('deploy/Dockerfile'))
     expect(text.match(/^(FROM|COPY|ENTRYPOINT|ARG) .*$/gm)).toEqual([
       'ARG BASE_IMAGE=node:24-bookworm-slim',
       `FROM \${BASE_IMAGE}`,
       'ARG SOURCE_DATE_EPOCH',
-      ...['COPY node_modules node_modules', 'COPY dist dist', 'COPY migrations migrations', 'COPY package.json ./'],
+      ...[
+        'COPY node_modules node_modules',
+        'COPY dist dist',
+        'COPY migrations migrations',
+        'COPY package.json LICENSE ./',
+      ],
       'ENTRYPOINT ["latchkey"]',
     ])
   })

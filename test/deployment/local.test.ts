@@ -125,10 +125,11 @@ describe.each([
   it('the commands of the five minutes work when they are pasted', async () => {
     const [, journey = ''] =
       /The same without a browser.*?```sh\n(.*?)```/s.exec(await read('docs/five-minutes.md')) ?? []
+    const mailIsThere = 'curl -s localhost:8000/dev/mailbox.json | grep -q ada@example.com'
     const commands = journey
-      .replaceAll('localhost:8000', `localhost:${port}`)
       // A busy machine needs longer for the mail.
-      .replace('sleep 1 ', 'sleep 4 ')
+      .replace('sleep 1 ', `until ${mailIsThere}; do sleep 0.1; done `)
+      .replaceAll('localhost:8000', `localhost:${port}`)
       .replaceAll(/\bada\b/g, `guest-of-${name}`)
     const cwd = await ownFolder('five-minutes')
     const { stdout } = await promisify(execFile)('bash', ['-euc', commands], { cwd })

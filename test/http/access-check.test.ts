@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { minutes, seconds } from '../../src/lib/durations.js'
 import type { Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { until } from '../support/until.js'
 
 const limit = 40
 let latchkey: Latchkey
@@ -119,10 +120,14 @@ describe('the access check with renew=1', () => {
   it('is one rotation for the many requests of a page, which all get the same refresh token', async () => {
     // More than the limit of rotations allows. They come while the first of them waits for the row.
     const copies = Array.from({ length: limit + 20 }, () => tab.copy())
+    let arrived = 0
+    latchkey.app.server.server.on('request', () => {
+      arrived += 1
+    })
     const answers = await latchkey.sql.transaction(async (sql) => {
       await sql.query('select 1 from refresh_token_records for update')
       const asked = copies.map(renew)
-      await sql.query('select pg_sleep(0.5)')
+      await until('all have come', () => arrived === copies.length)
       return asked
     })
     const statuses = (await Promise.all(answers)).map(({ status }) => status)

@@ -17,21 +17,21 @@ const head = 'POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Type: applicati
 
 /** Sends a little, and then one byte a second for ever: silence alone would be noticed sooner. */
 const trickle = (begin: string, drop: string) =>
-  new Promise<number>((resolve) => {
-    const time = startStopwatch()
+  new Promise<void>((resolve) => {
     const socket = connect(Number(new URL(service.url).port), '127.0.0.1', () => socket.write(begin))
     const timer = setInterval(() => socket.write(drop), 1 * seconds)
     socket.on('error', () => {})
     socket.on('data', () => {})
     socket.on('close', () => {
       clearInterval(timer)
-      resolve(time())
+      resolve()
     })
   })
 
 const each = inLongRun(500, 100)
 
 it(`closes ${2 * each} slow clients within 15 seconds, while all others are served`, async () => {
+  const time = startStopwatch()
   const headers = Array.from({ length: each }, () => trickle(`${head}X-Slow: `, 'x'))
   const bodies = Array.from({ length: each }, () => trickle(`${head}Content-Length: 1000\r\n\r\n{`, ' '))
   let isOver = false
@@ -43,7 +43,7 @@ it(`closes ${2 * each} slow clients within 15 seconds, while all others are serv
     others.push((await service.browser().post('/login', { username: 'ada', password: goodPassword })).status)
     await Promise.race([all, wait(500)])
   }
-  expect(Math.max(...(await all))).toBeLessThan(15 * seconds)
+  expect(time()).toBeLessThan(15 * seconds)
   // More than one: none of them had to wait until the slow clients were gone.
   expect(others.length).toBeGreaterThan(1)
   expect(new Set(others)).toEqual(new Set([200]))

@@ -34,7 +34,9 @@ export const runCheck = async ({ name, run }: Check, timeout = deadline) => {
   const found = Promise.resolve()
     .then(run)
     .catch((error: unknown) => failure(messageOf(error)))
-  const finding = await withTimeout(found, timeout, () => failure(`no answer within ${timeout / seconds} seconds`))
+  const finding = await withTimeout(found, timeout, () =>
+    failure(`no answer within ${timeout / seconds} seconds (if this machine is busy, try again)`),
+  )
   return { name, ...finding }
 }
 

@@ -46,9 +46,11 @@ const withDatabase = async <Result>(place: Place, work: (database: Database) => 
   }
 }
 
-/** Opening an embedded database that does not exist yet would create it. */
+/** Opening it would create it, with all migrations. */
+const isMissing = (place: Place) => 'embedded' in place && !existsSync(place.embedded)
+
 const ask = <Result>(place: Place, question: (database: Database | undefined) => Promise<Result>) =>
-  'embedded' in place && !existsSync(place.embedded) ? question(undefined) : withDatabase(place, question)
+  isMissing(place) ? question(undefined) : withDatabase(place, question)
 
 const withDirectory = (database: Database | undefined) => ({ directory, ...(database && { database }) })
 
@@ -66,8 +68,11 @@ export const planFor = (place: Place, role: string | undefined) =>
   })
 
 /** Applies what is missing, grants the role its rights, and returns what was applied and how the schema is now. */
-export const applyMissing = (place: Place, role: string | undefined) =>
-  withDatabase(place, async (database) => ({
-    applied: await migrate({ database, directory, ...(role !== undefined && { grants: grantsFor(role) }) }),
-    status: await schemaStatus({ database, directory }),
-  }))
+export const applyMissing = async (place: Place, role: string | undefined) => {
+  const isNew = isMissing(place)
+  return withDatabase(place, async (database) => {
+    const done = await migrate({ database, directory, ...(role !== undefined && { grants: grantsFor(role) }) })
+    const status = await schemaStatus({ database, directory })
+    return { applied: isNew ? status.applied.map(({ name }) => name) : done, status }
+  })
+}

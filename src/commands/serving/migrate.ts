@@ -20,8 +20,10 @@ const nothingToApply = ({ newer }: SchemaStatus, name: string) =>
     ? `Nothing to apply: ${name} is up to date.`
     : `Nothing to apply: ${name} has ${newer.join(', ')} of a newer version, and this version can run on it.`
 
-const whatWasDone = (applied: readonly string[], status: SchemaStatus, name: string) => {
-  if (applied.length === 0) return nothingToApply(status, name)
+const whatWasDone = (applied: readonly string[], status: SchemaStatus, name: string, role: string | undefined) => {
+  const isGranted = role !== undefined && status.newer.length === 0
+  if (applied.length === 0)
+    return `${nothingToApply(status, name)}${isGranted ? ` ${role} has the rights it needs.` : ''}`
   const isFirstRun = applied.length === status.applied.length
   return isFirstRun ? `Created the tables of ${name}.` : `Applied ${applied.join(', ')} to ${name}.`
 }
@@ -103,7 +105,7 @@ No other setting is needed. The role of the service (of DATABASE_URL, or ROLE) g
     if (values.status) return showStatus(await statusOf(place), json, context)
     if (values['dry-run']) return showPlan(await planFor(place, role), name, json, context)
     const { applied, status } = await applyMissing(place, role)
-    const done = whatWasDone(applied, status, name)
+    const done = whatWasDone(applied, status, name, role)
     await print(context.stdout, json ? printableJson({ applied, pending: [], newer: status.newer }) : done)
     if (role !== undefined && status.newer.length > 0) await print(context.stderr, noGrantTo(role))
     if ('ownerUrl' in place && role === undefined && !context.environment.DATABASE_URL)

@@ -49,7 +49,7 @@ const changeSchema = {
   tags: ['account'],
   summary: 'Change what the user can edit of the account',
   description:
-    'A new username needs a fresh sign-in, and is in the new tokens of this session; other sessions get it at their next renewal. The old one is reserved for its owner for 30 days. An empty name or null removes the name, or a value of `fields`. The language is that of mails about the account; a mail in the former language reports the change, and warnings keep that language for seven days. A user can have five reserved usernames; then 409 `too_many_usernames` says in `freeFrom` when the oldest becomes free.',
+    'A new username needs a fresh sign-in, and is in the new tokens of this session; other sessions get it at their next renewal. The old one is reserved for its owner for 30 days, at most five of them: 409 `too_many_usernames` says in `freeFrom` when one becomes free. An empty name or null removes the name, or a value of `fields`. The language is that of mails about the account; warnings keep the former one for seven days.',
   body: AccountPatch,
   response: {
     200: withHeaders(SignedIn, { 'Set-Cookie': 'New access_token and refresh_token' }),

@@ -44,7 +44,6 @@ const namesFor = (facts: RouteFacts, { status, signsIn, codes }: Answer): Header
   return [
     ...(signsIn ? (['SessionCookies'] as const) : []),
     ...(status >= 300 && status < 400 ? (['Location'] as const) : []),
-    ...(codes.length > 0 ? (['RequestId'] as const) : []),
     ...(retries ? (['RetryAfter'] as const) : []),
     ...(status === 429 ? ofLimits : []),
     ...((status === 401 || status === 403) && facts.serviceScope ? (['WwwAuthenticate'] as const) : []),

@@ -17,13 +17,13 @@ const document = {
     version: '1',
     description: `A self-hosted authentication service. Tokens travel in cookies that no script can read.
 
-**Refusals** have a body of \`error\`, \`message\` and \`code\`. The code is stable. A 429 has no code: its \`error\` tells which limit it was. The codes of each answer are in its description and its examples; \`default\` has those that any request can get (\`unknown_host\` outside production only, \`https_required\` from a proxy).
+**Refusals** have a body of \`error\`, \`message\` and \`code\`. The code is stable. A 429 has no code: its \`error\` tells which limit it was. The codes of each answer are in its description; \`default\` has those that any request can get (\`unknown_host\` outside production only, \`https_required\` from a proxy).
 
 **Headers**: every answer has X-Request-Id, the id of the request in the log; access checks and probes only if they are refused. The answers of an operation with a limiter have the RateLimit headers of 429.
 
 **Changes** (POST, PATCH, DELETE) take JSON of at most 16 KB, from our own pages only. Most need the header X-CSRF-Token.
 
-**CORS**: pages of the sites in ALLOWED_ORIGINS may use \`/api/auth/\` with credentials. They may send Content-Type and X-CSRF-Token, and read Retry-After and RateLimit headers. Without that setting, no other site may.`,
+**CORS**: pages of the sites in ALLOWED_ORIGINS may use \`/api/auth/\` with credentials. They may send Content-Type and X-CSRF-Token, and read Retry-After, X-Request-Id and RateLimit headers. Without that setting, no other site may.`,
     contact: { name: 'The operator of this installation' },
     license: { name: 'MIT', identifier: 'MIT' },
   },

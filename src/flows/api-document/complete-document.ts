@@ -24,9 +24,10 @@ const RefusalCode = {
     .map((code) => ({ const: code, description: `${refusals[code].status}: ${refusals[code].message}` })),
 }
 
-/** `codesIn` reads the codes from the description again. */
+/** `codesIn` reads the codes from the description again. Every refusal has the header: it is named once, here. */
 const forAnyRequest: Answer = {
   description: anyRequest.join(', '),
+  headers: { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } },
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
 }
 

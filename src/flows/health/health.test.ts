@@ -1,7 +1,15 @@
-import { setTimeout as wait } from 'node:timers/promises'
-import { expect, it } from 'vitest'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { systemClock } from '../../lib/clock.js'
 import { createHealth } from './health.js'
+
+// On a busy machine, the moment for which a result is used again would be over in the middle of a test.
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 const setUp = () => {
   const runs = { database: 0, cache: 0 }
@@ -12,7 +20,7 @@ const setUp = () => {
     deadline: 2_000,
     database: async () => {
       runs.database += 1
-      await wait(20)
+      await nextTurn()
       if (state.isFull) throw new Error('No space left on device')
     },
     cache: async () => {
@@ -31,7 +39,7 @@ it('checks the stores once for all who ask at the same time, and for a moment af
   expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['healthy']))
   await health.full()
   expect(runs).toEqual({ database: 1, cache: 1 })
-  await wait(400)
+  vi.advanceTimersByTime(400)
   await health.full()
   expect(runs).toEqual({ database: 2, cache: 2 })
 })
@@ -54,7 +62,7 @@ it('is ready unless it is starting or shutting down', () => {
 it('says in the log why a check fails, once for each change', async () => {
   const { state, lines, health } = setUp()
   const look = async () => {
-    await wait(300)
+    vi.advanceTimersByTime(300)
     return (await health.full()).checks.database
   }
   state.isFull = true

@@ -1,6 +1,3 @@
 /** What the API document says of every route for a sign-in that waits for its second step. */
 export const clearsChallenge = { 401: 'Clears challenge, if the sign-in is over' }
-export const needsChallenge = {
-  security: [{ challenge: [] }],
-  description: 'Needs the challenge cookie. The number of requests is limited.',
-}
+export const needsChallenge = { security: [{ challenge: [] }] }

@@ -50,7 +50,7 @@ const schema = {
   summary:
     'Finish a sign-in with a code of the authenticator app or a recovery code, or open its enrolment with a mailed code',
   ...needsChallenge,
-  description: `${needsChallenge.description} Takes one of \`code\`, \`mailedCode\`, \`fields\` (after \`next: "profile"\`) and \`terms\` (after \`next: "terms"\`). After a mailed code a second factor can be added, which finishes the sign-in.`,
+  description: `Needs the challenge cookie. Takes one of \`code\`, \`mailedCode\`, \`fields\` (after \`next: "profile"\`) and \`terms\` (after \`next: "terms"\`). After a mailed code a second factor can be added, which finishes the sign-in.`,
   body: Type.Object({
     code: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Spaces and hyphens are ignored' })),
     mailedCode: Type.Optional(Type.String({ minLength: 1, maxLength: 32, description: 'At an enrolment' })),

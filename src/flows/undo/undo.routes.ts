@@ -35,9 +35,14 @@ const checkSchema = {
 const schemaOf = (of: UndoOf, mail: string) => ({
   tags,
   summary: `Take the account back, with the token of ${mail}`,
-  description: `Puts back the address to which the mail went, removes everything that was added in the last seven days and can still be undone, and ends every session and waiting link. With a password it is the new one; without, no password works, and a reset link is mailed to that address. Tokens that begin with \`${undoTokenFor(of, '')}\` are for this call; any other is refused with invalid_link.`,
+  description:
+    'Puts back the address to which the mail went, removes everything that was added in the last seven days and can still be undone, and ends every session and waiting link. With a password it is the new one; without, no password works, and a reset link is mailed to that address.',
   body: Type.Object({
-    token: Type.String({ minLength: 1, maxLength: 128, description: `Begins with \`${undoTokenFor(of, '')}\`` }),
+    token: Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description: `Begins with \`${undoTokenFor(of, '')}\`, or it is refused with invalid_link`,
+    }),
     password: Type.Optional(TypedPassword),
   }),
   response: { 204: NoContent, ...responses },
