@@ -90,7 +90,7 @@ it('the plan of the house lists every trigger', async () => {
   const named = rows.flatMap((row) => row.split(' | ')[0]?.match(/(?<=`)[a-z_]+(?=`)/g) ?? [])
   const { database, drop } = await openPostgresStore()
   const triggers = await database.query<{ name: string }>(
-    'select tgname as name from pg_trigger where not tgisinternal',
+    'select distinct tgname as name from pg_trigger where not tgisinternal',
   )
   await drop()
   expect(named.sort()).toEqual(triggers.map(({ name }) => name).sort())

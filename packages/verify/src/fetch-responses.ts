@@ -15,6 +15,14 @@ export const withCookies = (response: Response, setCookies: readonly string[]) =
   return carrying
 }
 
+/** What a user gets to see is kept by no cache, unless the handler has said otherwise. */
+export const uncached = (response: Response) => {
+  if (response.headers.has('cache-control')) return response
+  const own = new Response(response.body, response)
+  own.headers.set('cache-control', 'private, no-store')
+  return own
+}
+
 const isOfSession = (pair: string) => /^(?:access|refresh)_token(?:=|$)/.test(pair)
 
 /** The headers of the request, with these tokens in the place of its own. */
@@ -29,10 +37,11 @@ const withTokens = (request: Request, tokens: readonly string[]) => {
 
 /** The headers of the request, with renewed tokens in the place of the old ones. */
 export const headersWith = (request: Request, setCookies: readonly string[]) => {
-  if (setCookies.length === 0) return new Headers(request.headers)
+  const tokens = setCookies.map((line) => line.split(';')[0] ?? '').filter(isOfSession)
+  if (tokens.length === 0) return new Headers(request.headers)
   return withTokens(
     request,
-    setCookies.map((line) => line.split(';')[0] ?? '').filter((pair) => !pair.endsWith('=')),
+    tokens.filter((pair) => !pair.endsWith('=')),
   )
 }
 

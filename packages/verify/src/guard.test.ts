@@ -213,6 +213,14 @@ describe('a visitor without a session', () => {
     expect((await ask({ headers: { ...navigation, cookie: `${cookie}; ${cookie}` } })).status).toBe(401)
   })
 
+  it('is counted anew after a sign-in', async () => {
+    const cookie = `access_token=${tokenFor('ada')}; __Host-latchkey_redirects=3`
+    const { setCookies, ...passed } = await guardWith(neverAsked).ask({ headers: { ...navigation, cookie } })
+    expect(passed).toMatchObject({ status: 'passed', auth: { user: { username: 'ada' } } })
+    expectCookieLines(setCookies, { isSecure: true })
+    expect(setCookies).toEqual([expect.stringMatching(/^__Host-latchkey_redirects=; Max-Age=0; /)])
+  })
+
   it('has its redirects counted by a cookie without Secure only if the application has no https', async () => {
     const lineAt = async (appUrl: string) => {
       const { setCookies } = await guardWith(neverAsked, { appUrl }).ask({ headers: navigation })

@@ -38,7 +38,7 @@ export type Passed = {
   readonly auth: Verified | undefined
   /** By a bearer token. The next guard of the request may take others, or none: it looks itself. */
   readonly isByBearer: boolean
-  /** Renewed tokens. They must be sent with the answer, and no cache may keep it. */
+  /** Renewed tokens, and redirects that no longer count. They must be sent with the answer, and no cache may keep it. */
   readonly setCookies: readonly string[]
 }
 type Identified = { outcome: 'known' | 'signed_out' | 'unavailable'; auth?: Verified; setCookies: readonly string[] }
@@ -109,7 +109,7 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
       const signIn = link('Sign in in a new tab', ' target="_blank"')
       return pageAnswer(401, 'Your entries were not sent', `<p>${signIn}, go back to this form and send it again.</p>`)
     }
-    const counter = addresses.countRedirect(headerOf(request, 'cookie'))
+    const counter = addresses.redirects.count(headerOf(request, 'cookie'))
     if (counter !== undefined) return redirect(login, [counter])
     onProblem(
       'a browser returns from the sign-in page without a session: see COOKIE_DOMAIN, or open both by one host name',
@@ -143,6 +143,7 @@ export const createGuard = (verifier: Verifier, options: GuardOptions = {}) => {
     if (outcome === 'signed_out' && !optional) return answered(signedOut(request))
     const missing = auth && conditions.missing(auth, now())
     if (missing) return answered(notEnough(request, missing, sent !== undefined || !isNavigation(request)))
-    return { passed: { auth, setCookies, isByBearer: sent !== undefined } }
+    const forgotten = auth && !sent ? addresses.redirects.forget(headerOf(request, 'cookie')) : []
+    return { passed: { auth, setCookies: [...setCookies, ...forgotten], isByBearer: sent !== undefined } }
   }
 }

@@ -113,6 +113,16 @@ describe('an application with Next', () => {
     expect(app.asked).toEqual([])
   })
 
+  it('forgets the redirects before a sign-in, and the page keeps the token', async () => {
+    const app = application()
+    const cookie = `${await cookieOf({ username: 'ada' })}; __Host-latchkey_redirects=3; latchkey_redirects=3`
+    const answer = await app.proxy()(request('/notes', { cookie }))
+    expect(answer.headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^(__Host-)?latchkey_redirects=; Max-Age=0; /),
+    ])
+    expect((await app.auth())?.user.username).toBe('ada')
+  })
+
   it('renews an expired token in the proxy, and gives the new one to the browser and to the page', async () => {
     const app = application({ addressOf: (headers) => headers.get('x-real-ip') })
     const sent = { cookie: 'theme=dark; refresh_token=old', 'x-real-ip': '192.0.2.7' }
@@ -204,6 +214,11 @@ describe('an application with Next', () => {
       'ada',
       { id: '7' },
     ])
+    const answer = await handler(request('/api/notes/7', { cookie: await cookieOf() }), context)
+    expect(answer.headers.get('cache-control')).toBe('private, no-store')
+    const kept = app.route(() => new Response('', { headers: { 'cache-control': 'max-age=60' } }))
+    const own = await kept(request('/api/notes/7', { cookie: await cookieOf() }), context)
+    expect(own.headers.get('cache-control')).toBe('max-age=60')
     const renewed = await handler(request('/api/notes/7', { cookie: 'refresh_token=old' }), context)
     expect([renewed.headers.getSetCookie().length, (await renewed.json())[0]]).toEqual([2, 'renewed'])
     expect((await handler(request('/api/notes/7'), context)).status).toBe(401)

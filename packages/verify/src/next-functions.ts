@@ -3,7 +3,7 @@ import { type ConditionOptions, conditionsOf } from './conditions.js'
 import { type AnyRequest, headerOf, readCookie } from './cookies.js'
 import { createSessionEnd } from './end-session.js'
 import { fetchGuard } from './fetch.js'
-import { headersWith, headersWithoutTokens, responseOf, withCookies } from './fetch-responses.js'
+import { headersWith, headersWithoutTokens, responseOf, uncached, withCookies } from './fetch-responses.js'
 import { createGuard, type GuardOptions } from './guard.js'
 import { listIsRead, sharedVerifier } from './next-verifier.js'
 import { type NamesOf, refuseUnknown } from './option-names.js'
@@ -73,7 +73,7 @@ const createOpening = (readOptions: () => NextOptions) => {
         if (value === undefined || hasWarned) return
         hasWarned = true
         onProblem(
-          'auth() was called for a path that `matcher` in proxy.ts leaves out: expired tokens are not renewed there',
+          'auth() or requireAuth() was called for a path that `matcher` in proxy.ts leaves out: expired tokens are not renewed there',
         )
       },
     }
@@ -167,7 +167,7 @@ const createRoute =
       const decision = await guard(request, addressOf(request.headers))
       if (!decision.goOn) return decision.response
       if (!decision.auth) throw new Error('A guard that is not optional has let a request through without a user')
-      return decision.finish(await handler(request, decision.auth, context))
+      return uncached(decision.finish(await handler(request, decision.auth, context)))
     }
   }
 

@@ -20,7 +20,7 @@ export const createReturningAddresses = (publicUrl: string, appUrl: string = pub
       .find(({ length }) => length <= longestReturnTo) ?? '/'
 
   return {
-    countRedirect: createRedirectCounter(application),
+    redirects: createRedirectCounter(application),
     /** `page` is a page of the service, and `path` one of the application. */
     returning: (page: string, path?: string) => {
       const address = isSameHost ? page : publicUrl + page
@@ -39,10 +39,15 @@ const mostRedirects = 3
 const createRedirectCounter = (appUrl: string) => {
   const isSecure = appUrl.startsWith('https:')
   const name = `${isSecure ? '__Host-' : ''}latchkey_redirects`
-  const attributes = `Max-Age=10; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
-  return (cookies: string | undefined) => {
-    const { value, isDoubled } = readCookie(cookies, name)
-    const next = /^\d$/.test(value ?? '') ? Number(value) + 1 : 1
-    return isDoubled || next > mostRedirects ? undefined : `${name}=${next}; ${attributes}`
+  const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
+  return {
+    count: (cookies: string | undefined) => {
+      const { value, isDoubled } = readCookie(cookies, name)
+      const next = /^\d$/.test(value ?? '') ? Number(value) + 1 : 1
+      return isDoubled || next > mostRedirects ? undefined : `${name}=${next}; Max-Age=10; ${attributes}`
+    },
+    /** For a request with a session: the redirects before it were no loop. */
+    forget: (cookies: string | undefined) =>
+      readCookie(cookies, name).value === undefined ? [] : [`${name}=; Max-Age=0; ${attributes}`],
   }
 }
