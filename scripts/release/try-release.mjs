@@ -81,14 +81,17 @@ const atMost = (attempts, work) =>
     return atMost(attempts - 1, work)
   })
 
-/** The packages load, with everything that they export. @param {string} place @param {NodeJS.ProcessEnv} env */
+/** The packages load, with everything that they export. A framework that an entry is for may be missing. @param {string} place @param {NodeJS.ProcessEnv} env */
 const loadPackages = async (place, env) => {
   const names = await readdir(join(place, 'node_modules/@latchkey'))
   for (const name of names) {
     const text = await readFile(join(place, 'node_modules/@latchkey', name, 'package.json'), 'utf8')
-    const entries = Object.keys(JSON.parse(text).exports).filter((each) => each !== './package.json')
-    const imports = entries.map((each) => `await import('@latchkey/${name}${each.slice(1)}')`).join('\n')
-    await run(process.execPath, ['--input-type=module', '--eval', imports], { cwd: place, env })
+    const { exports, peerDependencies = {} } = JSON.parse(text)
+    const entries = Object.keys(exports).filter((each) => each !== './package.json')
+    const program = `const missing = ${JSON.stringify(Object.keys(peerDependencies).map((peer) => `package '${peer}'`))}
+const unlessMissing = (error) => { if (!missing.some((each) => error.message.includes(each))) throw error }
+${entries.map((each) => `await import('@latchkey/${name}${each.slice(1)}').catch(unlessMissing)`).join('\n')}`
+    await run(process.execPath, ['--input-type=module', '--eval', program], { cwd: place, env })
   }
   return names
 }
