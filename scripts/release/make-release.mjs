@@ -16,6 +16,7 @@ import {
   packedReadme,
   productionOnly,
   unused,
+  withNamedPages,
   withoutUnused,
   withPackedLinks,
 } from './packed-program.mjs'
@@ -154,7 +155,7 @@ const writeNotes = async ({ folder, version, commit }, notes, { hasImage }) => {
   const lines = [
     `# Latchkey ${version}`,
     howToInstall(version, hasImage),
-    withPackedLinks(notes, 'NOTES.md', new Set()),
+    withNamedPages(notes),
     `Made from commit \`${commit}\` with Node ${process.versions.node} and npm ${npm} by \`npm run release\`.`,
   ]
   await writeFile(join(folder, 'NOTES.md'), `${lines.join('\n\n')}\n`)

@@ -82,6 +82,10 @@ export const withPackedLinks = (text, path, packed) =>
     return packed.has(file) ? whole : label
   })
 
+/** The notes are read beside the packed program: their links say where to look in it. @type {(notes: string) => string} */
+export const withNamedPages = (notes) =>
+  notes.replaceAll(link, (_, label, target) => (label === target ? label : `${label}: ${target}`))
+
 /** What is on top of the folder, instead of the page for those who have the repository. @type {(version: string) => string} */
 export const packedReadme = (version) => `# Latchkey ${version}
 

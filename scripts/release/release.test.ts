@@ -8,6 +8,7 @@ import {
   packedDescription,
   packedDockerfile,
   productionOnly,
+  withNamedPages,
   withoutUnused,
   withPackedLinks,
 } from './packed-program.mjs'
@@ -87,6 +88,12 @@ describe('the packed program', () => {
       '[a](groups.md#x), [b](../deploy/nginx/), [c](../src/main.ts), [d](https://example.com/), [e](#here), [`f`](bench/)'
     expect(withPackedLinks(text, 'docs/README.md', packed)).toBe(
       '[a](groups.md#x), [b](../deploy/nginx/), c, [d](https://example.com/), [e](#here), `f`',
+    )
+  })
+
+  it('has notes that say where to look in it', () => {
+    expect(withNamedPages('a part for each month ([why](docs/decisions.md#x)). [docs/groups.md](docs/groups.md)')).toBe(
+      'a part for each month (why: docs/decisions.md). docs/groups.md',
     )
   })
 
