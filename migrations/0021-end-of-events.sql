@@ -5,9 +5,6 @@
 
 select set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);
 
--- Sign-ins wait behind this, so it must not wait for long itself, for example for a dump. Run again, it goes on here.
-set local lock_timeout = '10s';
-
 -- The smallest id that an event of this moment (UTC) can have: an id begins with the milliseconds since 1970.
 create function first_event_id(moment timestamp) returns uuid
 language sql immutable strict as $$

@@ -8,9 +8,24 @@ select set_config('search_path', quote_ident(current_schema()) || ', pg_temp', t
 -- Reads every row, while others read and write them. With it the rest takes no time, however large the table is.
 alter table events validate constraint events_end;
 
--- Sign-ins wait behind this lock, so it must not wait for long itself, for example for a dump. Others lock them in this order.
-set local lock_timeout = '10s';
-lock table users, events in access exclusive mode;
+-- Others lock these two in both orders: a change of a user writes its event afterwards, and an event looks for its user. So this tries
+-- again by itself, without reading all rows once more.
+do $$
+declare
+  give_up timestamptz := clock_timestamp() + interval '10 seconds';
+begin
+  loop
+    begin
+      lock table users, events in access exclusive mode;
+      exit;
+    exception when lock_not_available then
+      if clock_timestamp() > give_up then
+        raise;
+      end if;
+    end;
+    perform pg_sleep(0.05);
+  end loop;
+end $$;
 
 alter table events rename to events_earlier;
 alter index events_pkey rename to events_earlier_pkey;

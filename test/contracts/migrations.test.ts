@@ -271,6 +271,29 @@ describe('migrations on PostgreSQL by several at once', () => {
     await Promise.all(ten.map((database) => database.close()))
   })
 
+  it('give way to a request that locks their tables in another order, and come again', async () => {
+    await writeFile(join(directory, '0001-first.sql'), 'create table a (id integer); create table b (id integer);')
+    const [owner, service] = [testPostgres(fresh.url), testPostgres(fresh.url)]
+    await migrate({ database: owner, directory })
+    await writeFile(join(directory, '0002-both.sql'), `${stop}alter table a add x text; alter table b add x text;`)
+    let begin = () => {}
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve
+    })
+    const request = service.transaction(async (sql) => {
+      await sql.query('insert into b values (1)')
+      begin()
+      const waiting = 'select from pg_locks where not granted and relation = $1::regclass'
+      await until('the migration waits for b', async () => (await sql.query(waiting, ['b'])).length > 0)
+      await sql.query('insert into a values (1)')
+    })
+    await begun
+    expect(await migrate({ database: owner, directory })).toEqual(['0002-both.sql'])
+    await request
+    expect(await service.query('select id, x from a')).toEqual([{ id: 1, x: null }])
+    await Promise.all([owner, service].map((database) => database.close()))
+  })
+
   it('are resumed by another instance when the one that ran them was killed', async () => {
     await writeFile(join(directory, '0001-first.sql'), 'create table a (seconds integer); insert into a values (60);')
     const slow = 'create table b (id integer); select pg_sleep((select seconds from a));'

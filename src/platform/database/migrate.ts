@@ -53,6 +53,11 @@ export type MigrateOptions = {
 // One number for every Latchkey on a PostgreSQL server; advisory locks are separate in each database.
 const lockKey = 7_284_110_452
 const pauseMs = 100
+/**
+ * How long a migration waits for a lock: requests wait behind it. PostgreSQL looks for deadlocks after a second (and may choose a
+ * request to give up): before that, the migration lets everything go and comes again.
+ */
+const lockMs = 500
 
 /**
  * Applies what is missing, in order, each file in a transaction of its own. Returns the names of what it applied. The database of
@@ -74,11 +79,16 @@ export const migrate = async ({
   if (grants) await requireRole(database, grants.role)
   if (!grants && (await compare(database, migrations).catch(explainUnreadable)).pending.length === 0) return done
   for (;;) {
-    const step = await database.transaction((sql) => applyNext(sql, migrations, grants)).catch(explainRefusal)
+    const step = await database
+      .transaction((sql) => applyNext(sql, migrations, grants))
+      .catch(comeAgain)
+      .catch(explainRefusal)
     if (step === 'finished') return done
     if (step !== 'busy') done.push(step.applied)
     else if (performance.now() > giveUpAt)
-      throw new StoreUnavailable('Another instance has been migrating the database for too long')
+      throw new StoreUnavailable(
+        'The database cannot be migrated: another instance migrates it, or a dump holds its tables',
+      )
     else await wait(pauseMs)
   }
 }
@@ -150,12 +160,21 @@ const applyNext = async (sql: Transaction, migrations: Migration[], grants: Gran
     if (grants && newer.length === 0) await grant(sql, grants)
     return 'finished'
   }
+  await sql.script(`set local lock_timeout = '${lockMs}ms'`)
   await sql.script(next.text)
   await sql.query(
     'insert into schema_migrations (name, checksum, applied_at, oldest_program) values ($1, $2, now(), $3)',
     [next.name, next.checksum, next.oldestProgram],
   )
   return { applied: next.name }
+}
+
+/** 55P03: a lock was not free in time. 40P01: a deadlock. Nothing was changed. */
+const comeAgain = (error: unknown) => {
+  const cause = error instanceof StoreUnavailable ? error.cause : undefined
+  if (cause instanceof Error && 'code' in cause && (cause.code === '55P03' || cause.code === '40P01'))
+    return 'busy' as const
+  throw error
 }
 
 const tableOfMigrations = `create table if not exists schema_migrations (
