@@ -41,6 +41,8 @@ it('changes the email on the account page, confirms it by the link, and undoes i
   await fillIn(page, { 'New email address': 'ada@gmial.com' })
   await page.getByText('Did you mean ada@gmail.com?').waitFor()
   await fillIn(page, { 'New email address': 'ada@example.net' })
+  // The button moves when the question goes away.
+  await page.getByText('Did you mean ada@gmail.com?').waitFor({ state: 'hidden' })
   await press(page, 'Send the link')
   await page.getByText('Not confirmed yet: ada@example.net.').waitFor()
   await fillIn(page, { 'Code from the email': 'AAAA-AAAA' })
