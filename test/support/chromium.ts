@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { onTestFailed, TestRunner } from 'vitest'
 import { withTimeout } from '../../src/lib/with-timeout.js'
 import { stepTimeout } from './controls.js'
 import { goodPassword, type Latchkey } from './latchkey.js'
@@ -51,7 +52,7 @@ export const openChromium = () => {
   return connected
 }
 
-type Visitor = { context: BrowserContext; page: Page; faults: string[] }
+type Visitor = { context: BrowserContext; page: Page; faults: string[]; failedRequests: string[] }
 
 const newVisitor = async (browser: Browser, options: BrowserContextOptions): Promise<Visitor> => {
   const context = await browser.newContext(options)
@@ -60,14 +61,23 @@ const newVisitor = async (browser: Browser, options: BrowserContextOptions): Pro
   context.on('console', (message) => {
     if (/Content.Security.Policy|Refused to/i.test(message.text())) faults.push(message.text())
   })
-  return { context, page: await context.newPage(), faults }
+  const failedRequests: string[] = []
+  context.on('requestfailed', (request) => failedRequests.push(`${request.url()} ${request.failure()?.errorText}`))
+  return { context, page: await context.newPage(), faults, failedRequests }
+}
+
+/** Prints what the person saw and what the service logged about it: a test that waits in vain says neither. */
+const explainFailure = async ({ page, faults, failedRequests }: Visitor, { logLines }: Latchkey) => {
+  const text = await page.innerText('body', { timeout: stepTimeout }).catch(String)
+  const refused = logLines.filter((line) => /"level":"(error|warn)"|"status(Code)?":5\d\d/.test(line))
+  console.error([page.url(), text, ...faults, ...failedRequests, ...refused.slice(-10)].join('\n'))
 }
 
 /** No page of ours, but of our site: for another site, also for `about:blank`, a browser starts another process. */
 const restingPlace = '/health/live'
 
 /** As it was at first: nothing stored, one tab, no routes. What comes late for the page before does not arrive any more. */
-const putAside = async ({ context, page, faults }: Visitor) => {
+const putAside = async ({ context, page, faults, failedRequests }: Visitor) => {
   await Promise.all(context.pages().map(async (each) => each !== page && (await each.close())))
   await page.unrouteAll({ behavior: 'ignoreErrors' })
   await context.unrouteAll({ behavior: 'ignoreErrors' })
@@ -75,6 +85,7 @@ const putAside = async ({ context, page, faults }: Visitor) => {
   await page.evaluate(() => [sessionStorage, localStorage].map((storage) => storage.clear()))
   await context.clearCookies()
   faults.length = 0
+  failedRequests.length = 0
 }
 
 /** Visitors who have left, with a tab that the next one can use: a new one costs more than most of what a test does in it. */
@@ -103,6 +114,7 @@ export const visit = async (
   const visitor = (await takeOver(browser, baseURL, key)) ?? (await newVisitor(browser, all))
   await visitor.context.setExtraHTTPHeaders(extraHTTPHeaders)
   await visitor.page.setViewportSize(viewport ?? smallWindow)
+  if (TestRunner.getCurrentTest()) onTestFailed(() => explainFailure(visitor, latchkey))
   const leave = async () => {
     try {
       await putAside(visitor)
