@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,6 +10,7 @@ import { read } from '../support/project.js'
 import { testProgram } from '../support/servers/programs.js'
 
 const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
+const samples = fileURLToPath(new URL('../../docs/samples', import.meta.url))
 const betterAuthHash = `${'a1'.repeat(16)}:${'b2'.repeat(64)}`
 const bcryptHash = `$2a$10$${'a'.repeat(53)}`
 
@@ -84,6 +85,7 @@ describe('the guides with commands', () => {
     ;[old, database] = await Promise.all([emptyPostgres(), freshPostgres()])
     folder = await mkdtemp(join(tmpdir(), 'latchkey-migrating-'))
     await mkdir(join(folder, 'export'))
+    await cp(samples, join(folder, 'samples'), { recursive: true })
     await writeFile(join(folder, 'users.json'), JSON.stringify(firebaseUsers))
     await writeFile(join(folder, 'export/myrealm-users-0.json'), JSON.stringify(keycloakUsers))
     const key = Buffer.alloc(64, 7).toString('base64')

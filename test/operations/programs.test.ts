@@ -28,11 +28,10 @@ describe('the guide for programs without a browser', () => {
     await latchkey.stop()
   })
 
-  /** All blocks of one language, for the service that runs here. */
-  const blocks = async (language: string) =>
-    [...(await read('docs/programs.md')).matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(
-      ([, block = '']) => block.replaceAll('https://auth.example.com', latchkey.url),
-    )
+  const forThisService = (text: string) => text.replaceAll('https://auth.example.com', latchkey.url)
+  const commandsOfGuide = async () =>
+    [...(await read('docs/programs.md')).matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => forThisService(block))
+  const programOfGuide = async () => forThisService(await read('docs/samples/script.mjs'))
 
   const signedIn = async (username: string) => {
     const tab = latchkey.browser()
@@ -41,7 +40,7 @@ describe('the guide for programs without a browser', () => {
   }
 
   it('has commands for curl that work one after the other, and end the session', async () => {
-    const commands = (await blocks('sh')).slice(0, 6)
+    const commands = (await commandsOfGuide()).slice(0, 6)
     const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', commands.join('\n')], { cwd: folder })
     expect(stdout.match(/"username":"ada"/g)).toHaveLength(4)
     expect(await readdir(folder)).toEqual([])
@@ -50,7 +49,7 @@ describe('the guide for programs without a browser', () => {
   })
 
   it('has commands for curl with a service key', async () => {
-    const commands = (await blocks('sh')).slice(6)
+    const commands = (await commandsOfGuide()).slice(6)
     expect(commands).toHaveLength(2)
     const env = { PATH: process.env.PATH ?? '', SERVICE_KEY: key }
     const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', commands.join('\n')], { cwd: folder, env })
@@ -59,7 +58,7 @@ describe('the guide for programs without a browser', () => {
   })
 
   it('has a program for Node that signs in, renews, changes something and signs out', async () => {
-    const [program = ''] = await blocks('js')
+    const program = await programOfGuide()
     await writeFile(join(folder, 'program.mjs'), program)
     const env = { PATH: process.env.PATH ?? '', PROGRAM_PASSWORD: goodPassword }
     const { stdout } = await run(process.execPath, ['program.mjs'], { cwd: folder, env })
@@ -73,7 +72,7 @@ describe('the guide for programs without a browser', () => {
   })
 
   it('has a program for Node that gives up when it would have to wait for an hour, and says what a second step is', async () => {
-    const [program = ''] = await blocks('js')
+    const program = await programOfGuide()
     const reset = "(await send('POST', '/api/auth/reset-password', { email: 'bea@example.com' })).status"
     const resets = `console.log([${[reset, reset, reset, reset].join(', ')}].join())`
     await writeFile(join(folder, 'resets.mjs'), `${program.slice(0, program.indexOf('const me ='))}\n${resets}`)

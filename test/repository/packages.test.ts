@@ -167,9 +167,7 @@ describe('the types of the packages', () => {
     expect(examples.length).toBeGreaterThan(3)
     const prelude = `import { createClient } from '@latchkey/client'\nconst client = createClient()\n`
     const texts = examples.map((text = '') => (text.startsWith('import') ? text : prelude + text))
-    // The examples of this guide build on each other.
-    const page = `declare const ask: (question: string) => Promise<string>\ndeclare const show: (text: string) => void\n`
-    texts.push(prelude + page + (await examplesIn('docs/own-pages.md')).join('\n'))
+    texts.push(await read('docs/samples/own-pages.ts'))
     const ofPrograms = await examplesIn('packages/service/README.md')
     expect(ofPrograms.length).toBeGreaterThan(2)
     const program = 'declare const process: { env: Record<string, string | undefined> }\n'

@@ -1,0 +1,137 @@
+// Pages of your own: signing in, enrolling, proving it again, adding a factor, taking an account back. docs/own-pages.md explains it.
+import { type Answer, createClient, type Proof } from '@latchkey/client'
+import { safeReturnTo } from '@latchkey/client/return-to'
+
+const client = createClient()
+/** What your page asks its user for, and what it shows. */
+declare const ask: (question: string) => Promise<string>
+declare const show: (text: string) => void
+
+/** A path of this site, or a page of one of your ALLOWED_ORIGINS. Everything else is undefined. */
+const goOn = () => {
+  const wanted = new URLSearchParams(location.search).get('returnTo')
+  location.replace(safeReturnTo(wanted, ['https://app.example.com']) ?? '/')
+}
+
+type Step = { next: string; methods?: readonly string[] }
+
+const finishSignIn = async ({ next, methods = [] }: Step) => {
+  switch (next) {
+    case 'enrolment':
+      return enrol()
+    case 'terms':
+    case 'profile':
+      return answerLastStep()
+    case 'registration': // only after confirmMailLogin: the address has no account yet
+      return register()
+    default:
+      // The browser asks for the passkey. Offer the code only if "totp" is in the list.
+      if (!methods.includes('totp')) return signInWithPasskey()
+      return client.secondFactor({ code: await ask('The code of your app, or a recovery code') })
+  }
+}
+
+/** What the operator asks users for (TERMS_VERSION, PROFILE_FIELDS_FILE). */
+const answerLastStep = async () => {
+  const waiting = await client.checkSecondFactor()
+  if (waiting.refused) return waiting
+  const { terms, fields = [] } = waiting.value
+  if (terms) {
+    show(`By going on you agree to ${terms.url}`)
+    return client.secondFactor({ terms: terms.version })
+  }
+  const values: Record<string, string> = {}
+  for (const { key, labels } of fields) values[key] = await ask(labels.en ?? key)
+  return client.secondFactor({ fields: values })
+}
+
+/** The answer with `next: "registration"` has the same as `checkMailRegistration`: a proposed username, fields and terms. */
+const register = async () => {
+  const asked = await client.checkMailRegistration()
+  if (asked.refused) return asked
+  const { username, terms } = asked.value
+  show(`Your username: ${username}`)
+  return client.registerByMail({ username, terms: terms?.version })
+}
+
+const signInWithPasskey = async () => {
+  const options = await client.passkeyLoginOptions()
+  if (options.refused) return options
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options.value)
+  const credential = await navigator.credentials.get({ publicKey })
+  if (!(credential instanceof PublicKeyCredential)) return undefined
+  return client.passkeyLogin({ credential: credential.toJSON() })
+}
+
+const enter = async (answer: Answer<object> | undefined): Promise<void> => {
+  if (!answer) return
+  if (answer.refused) return show(answer.refused)
+  const { value } = answer
+  return 'next' in value ? enter(await finishSignIn(value as Step)) : goOn()
+}
+
+const openEnrolment = async () => {
+  const waiting = await client.checkSecondFactor()
+  if (waiting.refused) return waiting
+  if (waiting.value.passwordRequired) return client.openEnrolmentByPassword({ password: await ask('Your password') })
+  if (!waiting.value.mailedCodeRequired) return waiting
+  const mailed = await client.mailEnrolmentCode()
+  return mailed.refused ? mailed : client.openEnrolment({ mailedCode: await ask('The code in the mail') })
+}
+
+const enrol = async () => {
+  const opened = await openEnrolment()
+  if (opened.refused) return opened
+  const begun = await client.beginTotpToSignIn()
+  if (begun.refused) return begun
+  show(begun.value.qr) // an SVG; begun.value.secret is for typing it
+  const signedIn = await client.confirmTotpToSignIn({ code: await ask('The code that the app shows') })
+  if (!signedIn.refused) show(signedIn.value.recoveryCodes.join('\n')) // shown once: let the user keep them
+  return signedIn
+}
+
+const proofBy = async (methods: readonly string[]): Promise<Proof | undefined> => {
+  if (methods.includes('totp')) return { code: await ask('The code of your app, or a recovery code') }
+  if (methods.includes('password')) return { password: await ask('Your password') }
+  if (methods.includes('mail')) {
+    await client.mailStepUpCode()
+    return { mailedCode: await ask('The code in the mail') }
+  }
+  const options = await client.stepUpPasskeyOptions()
+  if (options.refused) return undefined
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options.value)
+  const credential = await navigator.credentials.get({ publicKey })
+  return credential instanceof PublicKeyCredential ? { credential: credential.toJSON() } : undefined
+}
+
+const withFreshSignIn = async <Value>(call: () => Promise<Answer<Value>>): Promise<Answer<Value>> => {
+  const first = await call()
+  if (first.refused !== 'fresh_sign_in_required') return first
+  const proof = await proofBy(first.methods ?? [])
+  if (!proof) return first
+  const proven = await client.stepUp(proof)
+  return proven.refused ? proven : call()
+}
+
+export const addApp = async () => {
+  const begun = await withFreshSignIn(() => client.beginTotp())
+  if (begun.refused) return begun
+  show(begun.value.qr)
+  const confirmed = await client.confirmTotp({ code: await ask('The code that the app shows') })
+  if (!confirmed.refused) show(confirmed.value.recoveryCodes.join('\n'))
+  return confirmed
+}
+
+export const addPasskey = async () => {
+  const options = await withFreshSignIn(() => client.passkeyOptions())
+  if (options.refused) return options
+  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options.value)
+  const credential = await navigator.credentials.create({ publicKey })
+  if (!(credential instanceof PublicKeyCredential)) return undefined
+  return client.addPasskey({ credential: credential.toJSON(), name: 'My laptop' })
+}
+
+export const takeBack = (token: string, password: string) =>
+  token.startsWith('email-') ? client.undoEmail({ token, password }) : client.undoFactor({ token, password })
+
+await enter(await client.login({ username: await ask('Username'), password: await ask('Password') }))
