@@ -12,7 +12,7 @@ import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { runnerImport } from 'vite'
 import { cookiesOf, openConnection, request } from './load/connection.mjs'
-import { closedLoad } from './load/loads.mjs'
+import { runClients } from './load/loads.mjs'
 import { cost, startLatchkey } from './subjects/latchkey.mjs'
 
 /** @typedef {Record<'instance' | 'database' | 'redis', number>} Costs */
@@ -65,7 +65,7 @@ const startParts = async () => {
 /** @type {(parts: Parts, name: string, seconds: number, step: (client: number) => Promise<boolean>) => Promise<Row>} */
 const measure = async ({ cpuNow }, name, seconds, step) => {
   const before = cpuNow()
-  const { perSecond, p99, done, failed } = await closedLoad({ clients, seconds, step })
+  const { perSecond, p99, done, failed } = await runClients({ clients, seconds, step })
   const after = cpuNow()
   if (failed > done / 100) throw new Error(`${name}: ${failed} of ${done + failed} requests failed`)
   const cost = (/** @type {keyof Costs} */ part) => ((after[part] - before[part]) * 1000) / done
@@ -89,7 +89,7 @@ const measureRequests = async (parts) => {
       return answer?.status === 200
     },
     login: async (/** @type {number} */ client) => {
-      const answer = await connections[client]?.ask(latchkey.login(latchkey.people[client] ?? ''))
+      const answer = await connections[client]?.ask(latchkey.loginRequest(latchkey.people[client] ?? ''))
       return answer?.status === 200
     },
   }

@@ -26,9 +26,9 @@ import { startLatchkey } from './subjects/latchkey.mjs'
 import { openStores } from './subjects/stores.mjs'
 
 /** @typedef {Awaited<ReturnType<typeof startPeers>>} Peers */
-/** @typedef {{ latchkey: import('./subjects/latchkey.mjs').Latchkey, peers: Peers, databaseUrl: string | undefined, stores: import('./subjects/stores.mjs').Stores }} Stage */
+/** @typedef {{ latchkey: import('./subjects/latchkey.mjs').Latchkey, peers: Peers, databaseUrl: string | undefined, stores: import('./subjects/stores.mjs').Stores }} BenchSetup */
 
-/** @type {Record<string, (stage: Stage) => Promise<void>>} */
+/** @type {Record<string, (setup: BenchSetup) => Promise<void>>} */
 const measures = {
   access: measureAccess,
   first: measureFirst,
@@ -38,8 +38,8 @@ const measures = {
   saturation: measureSaturation,
   priority: measurePriority,
 }
-const usual = ['access', 'first', 'workers', 'login', 'refresh', 'saturation']
-const longest = 25 * 60_000
+const defaultMeasures = ['access', 'first', 'workers', 'login', 'refresh', 'saturation']
+const timeout = 25 * 60_000
 
 /** One after the other: two that start at once would both migrate, and one would fail. @param {string | undefined} databaseUrl @param {string | undefined} redisUrl */
 const startPeers = async (databaseUrl, redisUrl) => {
@@ -68,25 +68,24 @@ const run = async (/** @type {string[]} */ names) => {
   }
 }
 
-const given = process.argv.slice(2)
-const asked = given.filter((word) => word !== '--write')
-const unknown = asked.filter((name) => !(name in measures))
+const args = process.argv.slice(2)
+const requested = args.filter((arg) => arg !== '--write')
+const unknown = requested.filter((name) => !(name in measures))
 if (unknown.length > 0) {
-  console.error(
-    `There is nothing called ${unknown.join(', ')} to measure; there is ${Object.keys(measures).join(', ')}.`,
-  )
+  console.error(`Unknown: ${unknown.join(', ')}. You can measure ${Object.keys(measures).join(', ')}.`)
   process.exit(2)
 }
 // Servers are kept by processes that end with this one, however it ends.
 setTimeout(() => {
-  console.error('This takes far too long; something hangs.')
+  console.error(`The run was stopped after ${timeout / 60_000} minutes: something hangs.`)
   process.exit(1)
-}, longest).unref()
+}, timeout).unref()
 
-const load = loadavg().map((each) => each.toFixed(1))
+const loadAverage = () => loadavg()[0]?.toFixed(1)
+const load = loadAverage()
 const machine = `${availableParallelism()} cores (${cpus()[0]?.model ?? 'of an unknown kind'}), Node ${process.version}`
-console.log(`${machine}, load ${load[0]}`)
-await run(asked.length > 0 ? asked : usual)
-const loads = `The load of the machine was ${load[0]} before and ${loadavg()[0]?.toFixed(1)} after.`
+console.log(`${machine}, load average ${load}`)
+await run(requested.length > 0 ? requested : defaultMeasures)
+const loads = `Load average ${load} before, ${loadAverage()} after.`
 console.log(`\n${loads}`)
-if (asked.length < given.length) await writeResults(`${machine}. ${loads}`)
+if (args.includes('--write')) await writeResults(`${machine}. ${loads}`)

@@ -1,8 +1,8 @@
 // node bench/start.mjs [--rounds 5] [--minutes 0] [--program dist/main.js]
 //
 // How long a start takes until /health answers 200, how much processor time it takes until then, and how much memory is
-// resident after five seconds without requests: as in production, with PostgreSQL and Redis that are migrated already, and as
-// `npm start` does it, with an embedded database that is new (first) or exists (later). With --minutes, mixed requests follow
+// resident after five seconds without requests: as in production, with PostgreSQL and Redis that are migrated already, and
+// with the embedded database, as without any settings, which is new (first) or exists (later). With --minutes, mixed requests follow
 // for that long, and the memory is printed each minute. --program measures another build. Needs Linux and a build (npm run
 // build). It starts its own PostgreSQL and Redis, like the tests, and stops and removes everything that it started.
 import { spawn } from 'node:child_process'
@@ -31,8 +31,8 @@ const { values } = parseArgs({
 const rounds = Number(values.rounds)
 const minutes = Number(values.minutes)
 const program = resolve(values.program)
-const longestStart = 60_000
-const idle = 5_000
+const startTimeout = 60_000
+const idleTime = 5_000
 
 /** @param {number} pid */
 const residentMegabytes = async (pid) => {
@@ -56,16 +56,20 @@ const measureStart = async (folder, settings) => {
     env,
     stdio: ['ignore', 'ignore', 'inherit'],
   })
-  const pid = child.pid ?? 0
+  const { pid } = child
+  if (pid === undefined) throw new Error(`${process.execPath} could not be run`)
   const exited = once(child, 'exit')
   try {
     while (!(await isHealthy(port))) {
-      if (child.exitCode !== null || performance.now() - begun > longestStart) throw new Error('It did not start')
+      const ending = child.exitCode ?? child.signalCode
+      if (ending !== null) throw new Error(`${program} ended with ${ending} before /health answered 200`)
+      if (performance.now() - begun > startTimeout)
+        throw new Error(`${program} did not answer /health with 200 within ${startTimeout} ms`)
       await wait(5)
     }
     const seconds = (performance.now() - begun) / 1_000
     const core = (coreTime(pid) ?? Number.NaN) / 1e6
-    await wait(idle)
+    await wait(idleTime)
     return { seconds, core, resident: await residentMegabytes(pid) }
   } finally {
     child.kill('SIGTERM')
@@ -83,8 +87,8 @@ const inFolder = async (work) => {
   }
 }
 
-/** The settings of a new clone, except for the places. @param {string} folder */
-const embedded = (folder) => ({ HOST: '127.0.0.1', DATA_DIR: folder, DRAIN_DELAY: '0ms' })
+/** The settings of a new clone, except for the host and the folder of the data. @param {string} folder */
+const embeddedSettings = (folder) => ({ HOST: '127.0.0.1', DATA_DIR: folder, DRAIN_DELAY: '0ms' })
 
 /** @type {(name: string, starts: Start[]) => string[]} */
 const row = (name, starts) => {
@@ -98,21 +102,21 @@ const row = (name, starts) => {
 const measureStarts = (stores) =>
   inFolder(async (folder) => {
     /** @type {Record<'production' | 'first' | 'later', Start[]>} */
-    const seen = { production: [], first: [], later: [] }
+    const starts = { production: [], first: [], later: [] }
     // The first start migrates, and does not count.
     await measureStart(folder, settingsFor(stores, folder))
     for (let round = 0; round < rounds; round += 1) {
-      seen.production.push(await measureStart(folder, settingsFor(stores, folder)))
+      starts.production.push(await measureStart(folder, settingsFor(stores, folder)))
       await inFolder(async (data) => {
-        seen.first.push(await measureStart(data, embedded(data)))
-        seen.later.push(await measureStart(data, embedded(data)))
+        starts.first.push(await measureStart(data, embeddedSettings(data)))
+        starts.later.push(await measureStart(data, embeddedSettings(data)))
       })
     }
     printTable(`${rounds} rounds, medians`, [
       ['', 'seconds', 'range', 'core seconds', 'resident'],
-      row('production', seen.production),
-      row('embedded, first', seen.first),
-      row('embedded, later', seen.later),
+      row('production', starts.production),
+      row('embedded, first', starts.first),
+      row('embedded, later', starts.later),
     ])
   })
 

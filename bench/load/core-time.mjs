@@ -30,13 +30,13 @@ export const coreTimes = (pid) =>
   )
 
 /**
- * A turn that also says how much core time an answer took.
- * @type {(pid: number, turn: (seconds: number) => Promise<{ perSecond: number }>) => (seconds: number) => Promise<import('./rounds.mjs').Turn>}
+ * Runs a load, and also says how much core time an answer took.
+ * @type {(pid: number, runLoad: (seconds: number) => Promise<{ perSecond: number }>) => (seconds: number) => Promise<import('./rounds.mjs').Measurement>}
  */
-export const withCoreTime = (pid, turn) => async (seconds) => {
+export const withCoreTime = (pid, runLoad) => async (seconds) => {
   const before = coreTime(pid)
-  const seen = await turn(seconds)
+  const measured = await runLoad(seconds)
   const after = coreTime(pid)
-  if (before === undefined || after === undefined) return seen
-  return { ...seen, core: (after - before) / (seen.perSecond * seconds) }
+  if (before === undefined || after === undefined) return measured
+  return { ...measured, core: (after - before) / (measured.perSecond * seconds) }
 }

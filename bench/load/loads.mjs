@@ -22,7 +22,7 @@ const summary = (times, failed, seconds) => {
  * @param {{ clients: number, seconds: number, step: (client: number) => Promise<boolean> }} load
  * @returns {Promise<Measured>}
  */
-export const closedLoad = async ({ clients, seconds, step }) => {
+export const runClients = async ({ clients, seconds, step }) => {
   /** @type {number[]} */
   const times = []
   let failed = 0
@@ -45,7 +45,7 @@ export const closedLoad = async ({ clients, seconds, step }) => {
  * @param {{ port: number, rate: number, seconds: number, text: () => string, succeeds: (status: number) => boolean }} load
  * @returns {Promise<Measured>}
  */
-export const offeredLoad = async ({ port, rate, seconds, text, succeeds }) => {
+export const sendAtRate = async ({ port, rate, seconds, text, succeeds }) => {
   /** @type {Connection[]} */
   const connections = []
   /** @type {Connection[]} */
@@ -53,7 +53,7 @@ export const offeredLoad = async ({ port, rate, seconds, text, succeeds }) => {
   /** @type {number[]} */
   const times = []
   /** @type {Promise<void>[]} */
-  const underWay = []
+  const sending = []
   let failed = 0
 
   const take = () => {
@@ -75,11 +75,11 @@ export const offeredLoad = async ({ port, rate, seconds, text, succeeds }) => {
   const begun = performance.now()
   for (let sent = 0; sent < rate * seconds; sent += 1) {
     const due = begun + (sent * 1000) / rate
-    const early = due - performance.now()
-    if (early > 0) await new Promise((resolve) => setTimeout(resolve, early))
-    underWay.push(send(due))
+    const delay = due - performance.now()
+    if (delay > 0) await new Promise((resolve) => setTimeout(resolve, delay))
+    sending.push(send(due))
   }
-  await Promise.all(underWay)
+  await Promise.all(sending)
   const took = (performance.now() - begun) / 1000
   for (const connection of connections) connection.close()
   return summary(times, failed, took)

@@ -1,6 +1,6 @@
 // What a service sees all day: mostly access checks, some pages and refreshes, and now and then a sign-in or a new password.
 import { cookiesOf, openConnection, request } from './connection.mjs'
-import { closedLoad } from './loads.mjs'
+import { runClients } from './loads.mjs'
 
 /** @typedef {import('../subjects/latchkey.mjs').Latchkey} Latchkey */
 
@@ -21,10 +21,10 @@ const requestOf = (n, cookie, login) => {
 }
 
 /** Returns how many requests were answered. @type {(latchkey: Latchkey, seconds: number) => Promise<number>} */
-export const mixedLoad = async ({ port, people, login, signIn }, seconds) => {
+export const mixedLoad = async ({ port, people, loginRequest, signIn }, seconds) => {
   const browsers = await Promise.all(
     people.slice(0, clients).map(async (person) => {
-      return { login: login(person), cookie: await signIn(person), connection: openConnection(port), steps: 0 }
+      return { login: loginRequest(person), cookie: await signIn(person), connection: openConnection(port), steps: 0 }
     }),
   )
   const step = async (/** @type {number} */ client) => {
@@ -38,7 +38,7 @@ export const mixedLoad = async ({ port, people, login, signIn }, seconds) => {
     return true
   }
   try {
-    return (await closedLoad({ clients, seconds, step })).done
+    return (await runClients({ clients, seconds, step })).done
   } finally {
     for (const { connection } of browsers) connection.close()
   }

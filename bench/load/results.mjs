@@ -6,7 +6,7 @@ import { plot } from './plot.mjs'
 
 /** @typedef {{ name: string, ratio: number, perSecond: number }} Bar */
 /** `bars` are drawn; a table of other numbers has none. @typedef {{ title: string, table: string, bars: Bar[] }} Section */
-/** `where`: the machine, and how busy it was. @typedef {Section & { node: string, where: string }} Result */
+/** `where`: the machine, and its load average before and after. @typedef {Section & { node: string, where: string }} Result */
 
 /** @type {Section[]} */
 const sections = []
@@ -20,13 +20,21 @@ const fileOf = (/** @type {string} */ name) => fileURLToPath(new URL(`../${name}
 const headingOf = (/** @type {Section} */ { title }) => title.replace(/:.*/, '')
 const nameOf = (/** @type {Result} */ result) => `${headingOf(result)}, ${result.node}`
 
+const introduction = `Written by \`node bench/run.mjs --write\`. [docs/benchmarks.md](../docs/benchmarks.md) explains the tables.
+
+- \`ratio\`: requests per second, divided by those of the first row in the same round. The column has the median of the rounds, so it
+  can differ from the quotient of two medians. \`range\`: the smallest and the largest ratio of a round.
+- \`core time\`: processor time for one answer. \`core time ratio\`: the core time of the first row, divided by that of the row.
+- A first row called “limit” does the least work that the answer needs. A ratio above 1 in its table is noise of the machine.
+- The load average is that of the last minute: the first one is of what ran before.`
+
 /** @type {(results: readonly Result[]) => string} */
 const pageOf = (results) => {
   const parts = results.map((result) => {
     const { title, table, where } = result
     return `## ${nameOf(result)}\n\n${title}. ${where}\n\n${table}\n`
   })
-  return `# Results\n\nWritten by \`node bench/run.mjs --write\`. [docs/benchmarks.md](../docs/benchmarks.md) explains them.\n\n![The ratios](results.svg)\n\n${parts.join('\n')}`
+  return `# Results\n\n${introduction}\n\n![The ratios](results.svg)\n\n${parts.join('\n')}`
 }
 
 /** @param {string} where */

@@ -1,9 +1,9 @@
-// Rounds and tables. Every subject has one turn in every round, so that other load on the machine affects all of them, and a
-// ratio always compares two turns of the same round.
+// Rounds and tables. Every candidate is measured once in every round, so that other load on the machine affects all of them, and a
+// ratio always compares two measurements of the same round.
 import { addSection } from './results.mjs'
 
-/** `core` is the core time of an answer in microseconds. @typedef {{ perSecond: number, p50?: number, p99?: number, core?: number }} Turn */
-/** @typedef {{ name: string, turn: (seconds: number) => Promise<Turn> }} Subject */
+/** `core` is the core time of an answer in microseconds. @typedef {{ perSecond: number, p50?: number, p99?: number, core?: number }} Measurement */
+/** @typedef {{ name: string, runLoad: (seconds: number) => Promise<Measurement> }} Candidate */
 /** @typedef {{ name: string, perSecond: number, ratio: number, least: number, most: number, p99: number | undefined, core: number | undefined }} Row */
 
 /** @type {(numbers: number[]) => number} */
@@ -18,38 +18,40 @@ export const median = (numbers) => {
 const medianOf = (/** @type {number[]} */ numbers) => (numbers.length > 0 ? median(numbers) : undefined)
 
 /**
- * The turns of each subject. A short round before the first one warms up all subjects.
- * @type {(subjects: Subject[], plan: { rounds: number, seconds: number }) => Promise<Turn[][]>}
+ * The measurements of each candidate, one for each round. A short round before the first one warms up all candidates.
+ * @type {(candidates: Candidate[], plan: { rounds: number, seconds: number }) => Promise<Measurement[][]>}
  */
-export const turnsInRounds = async (subjects, { rounds, seconds }) => {
-  /** @type {Turn[][]} */
-  const turns = subjects.map(() => [])
-  for (const { turn } of subjects) await turn(Math.min(2, seconds))
+export const measureInRounds = async (candidates, { rounds, seconds }) => {
+  /** @type {Measurement[][]} */
+  const measurements = candidates.map(() => [])
+  for (const { runLoad } of candidates) await runLoad(Math.min(2, seconds))
   for (let round = 0; round < rounds; round += 1) {
-    for (const [index, { turn }] of subjects.entries()) turns[index]?.push(await turn(seconds))
+    for (const [index, { runLoad }] of candidates.entries()) measurements[index]?.push(await runLoad(seconds))
   }
-  return turns
+  return measurements
 }
 
 /**
- * The first subject is the limit that the others are compared with.
- * @param {Subject[]} subjects
+ * The first candidate is the one that the others are compared with. The ratio is the median of the ratios of the rounds.
+ * @param {Candidate[]} candidates
  * @param {{ rounds: number, seconds: number }} plan
  * @returns {Promise<Row[]>}
  */
-export const inRounds = async (subjects, plan) => {
-  const turns = await turnsInRounds(subjects, plan)
-  return subjects.map(({ name }, index) => {
-    const own = turns[index] ?? []
-    const ratios = own.map(({ perSecond }, round) => perSecond / (turns[0]?.[round]?.perSecond ?? Number.NaN))
+export const compareInRounds = async (candidates, plan) => {
+  const measurements = await measureInRounds(candidates, plan)
+  return candidates.map(({ name }, index) => {
+    const results = measurements[index] ?? []
+    const ratios = results.map(
+      ({ perSecond }, round) => perSecond / (measurements[0]?.[round]?.perSecond ?? Number.NaN),
+    )
     return {
       name,
-      perSecond: median(own.map((turn) => turn.perSecond)),
+      perSecond: median(results.map((each) => each.perSecond)),
       ratio: median(ratios),
       least: Math.min(...ratios),
       most: Math.max(...ratios),
-      p99: medianOf(own.flatMap((turn) => turn.p99 ?? [])),
-      core: medianOf(own.flatMap((turn) => turn.core ?? [])),
+      p99: medianOf(results.flatMap((each) => each.p99 ?? [])),
+      core: medianOf(results.flatMap((each) => each.core ?? [])),
     }
   })
 }
@@ -60,7 +62,7 @@ const count = (/** @type {number} */ number) =>
 /** @type {(number: number | undefined) => string} */
 export const inMilliseconds = (number) => (number === undefined ? '' : `${number.toFixed(number < 10 ? 1 : 0)} ms`)
 
-/** Prints a table in Markdown, so that it can be read here and kept there. @type {(title: string, rows: string[][], bars?: import('./results.mjs').Bar[]) => void} */
+/** Prints a table in Markdown, for the terminal and for results.md. @type {(title: string, rows: string[][], bars?: import('./results.mjs').Bar[]) => void} */
 export const printTable = (title, rows, bars = []) => {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   const line = (/** @type {string[]} */ row) =>
@@ -70,17 +72,21 @@ export const printTable = (title, rows, bars = []) => {
   addSection({ title, table: [line(head), rule, ...others.map(line)].join('\n'), bars })
 }
 
-/** How much less core time the limit needs for an answer, where that was measured. @type {(row: Row, limit: Row | undefined) => string[]} */
-const coreCells = ({ core }, limit) =>
-  limit?.core === undefined ? [] : [core ? `${core.toFixed(0)} µs` : '', core ? (limit.core / core).toFixed(2) : '']
+/** The core time of an answer, and that of the first row divided by it, where core time was measured. @type {(row: Row, first: Row | undefined) => string[]} */
+const coreCells = ({ core }, first) =>
+  first?.core === undefined ? [] : [core ? `${core.toFixed(0)} µs` : '', core ? (first.core / core).toFixed(2) : '']
 
 /** @type {(title: string, rows: Row[]) => void} */
 export const printRows = (title, rows) => {
-  const head = ['', 'a second', 'ratio', 'range', 'p99']
+  const head = ['', 'per second', 'ratio', 'range', 'p99']
   const cells = rows.map((row) => {
     const { name, perSecond, ratio, least, most, p99 } = row
     const range = `${least.toFixed(2)}–${most.toFixed(2)}`
     return [name, count(perSecond), ratio.toFixed(2), range, inMilliseconds(p99), ...coreCells(row, rows[0])]
   })
-  printTable(title, [[...head, ...(rows[0]?.core === undefined ? [] : ['core time', 'its ratio'])], ...cells], rows)
+  printTable(
+    title,
+    [[...head, ...(rows[0]?.core === undefined ? [] : ['core time', 'core time ratio'])], ...cells],
+    rows,
+  )
 }

@@ -4,7 +4,7 @@ import { openStores } from '../subjects/stores.mjs'
 
 /** @typedef {NonNullable<import('../subjects/stores.mjs').Stores>} Stores */
 
-const longest = 3 * 60 * 60_000
+const timeout = 3 * 60 * 60_000
 
 /**
  * Those that are named, or all.
@@ -15,14 +15,14 @@ const longest = 3 * 60 * 60_000
 export const runMeasures = async (measures, named, settings = {}) => {
   const names = named.length > 0 ? named : Object.keys(measures)
   if (names.some((name) => !(name in measures))) {
-    console.error(`There is ${Object.keys(measures).join(', ')} to measure, and nothing else.`)
+    console.error(`You can measure ${Object.keys(measures).join(', ')}.`)
     process.exit(2)
   }
   // Servers are kept by processes that end with this one, however it ends.
   setTimeout(() => {
-    console.error('This takes far too long; something hangs.')
+    console.error(`The run was stopped after ${timeout / 60_000} minutes: something hangs.`)
     process.exit(1)
-  }, longest).unref()
+  }, timeout).unref()
 
   const stores = await openStores({
     full_page_writes: 'on',
@@ -37,7 +37,7 @@ export const runMeasures = async (measures, named, settings = {}) => {
     for (const name of names) {
       const before = loadavg()[0]?.toFixed(1)
       await measures[name]?.(stores)
-      console.log(`\nThe load of the machine was ${before} before and is ${loadavg()[0]?.toFixed(1)} now.`)
+      console.log(`\nLoad average ${before} before, ${loadavg()[0]?.toFixed(1)} after.`)
     }
   } finally {
     await stores.close()

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { openConnection, request } from './connection.mjs'
-import { closedLoad } from './loads.mjs'
+import { runClients } from './loads.mjs'
 
 const run = promisify(execFile)
 
@@ -40,7 +40,7 @@ const byOurselves = async ({ port, path, cookie, connections, seconds }) => {
     const answer = await clients[client]?.ask(text)
     return answer !== undefined && answer.status < 400
   }
-  const measured = await closedLoad({ clients: connections, seconds, step })
+  const measured = await runClients({ clients: connections, seconds, step })
   for (const client of clients) client.close()
   return measured
 }

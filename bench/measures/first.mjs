@@ -3,15 +3,15 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { openConnection, request } from '../load/connection.mjs'
 import { withCoreTime } from '../load/core-time.mjs'
-import { closedLoad } from '../load/loads.mjs'
-import { inRounds, printRows } from '../load/rounds.mjs'
+import { runClients } from '../load/loads.mjs'
+import { compareInRounds, printRows } from '../load/rounds.mjs'
 
 const clients = 16
 const plan = { rounds: 7, seconds: 1 }
 const path = '/api/auth/verify'
 
 /** Cookies of sessions of their own, from the claims of a real one. @param {string} cookie @param {string} secret */
-const tokenMaker = (cookie, secret) => {
+const createCookieMaker = (cookie, secret) => {
   const [header = '', payload = ''] = /access_token=([^;]*)/.exec(cookie)?.[1]?.split('.') ?? []
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())
   return () => {
@@ -20,26 +20,26 @@ const tokenMaker = (cookie, secret) => {
   }
 }
 
-/** @param {import('../run.mjs').Stage} stage */
+/** @param {import('../run.mjs').BenchSetup} setup */
 export const measureFirst = async ({ latchkey }) => {
-  const newCookie = tokenMaker(await latchkey.signIn('person-0'), latchkey.settings.JWT_SECRET ?? '')
+  const newCookie = createCookieMaker(await latchkey.signIn('person-0'), latchkey.settings.JWT_SECRET ?? '')
   const connections = Array.from({ length: clients }, () => openConnection(latchkey.port))
 
   /** @param {() => string} nextRequest */
-  const turn = (nextRequest) => async (/** @type {number} */ seconds) => {
+  const createLoad = (nextRequest) => async (/** @type {number} */ seconds) => {
     const step = async (/** @type {number} */ client) => (await connections[client]?.ask(nextRequest()))?.status === 204
-    const measured = await closedLoad({ clients, seconds, step })
+    const measured = await runClients({ clients, seconds, step })
     if (measured.failed > 0) throw new Error(`${measured.failed} access checks were refused`)
     return measured
   }
   const known = request('GET', path, { cookie: newCookie() })
-  const subjects = [
-    { name: 'a token that was checked before', turn: turn(() => known) },
-    { name: 'the first check of a token', turn: turn(() => request('GET', path, { cookie: newCookie() })) },
-  ].map((subject) => ({ ...subject, turn: withCoreTime(latchkey.pid(), subject.turn) }))
+  const candidates = [
+    { name: 'a token that was checked before', runLoad: createLoad(() => known) },
+    { name: 'the first check of a token', runLoad: createLoad(() => request('GET', path, { cookie: newCookie() })) },
+  ].map((candidate) => ({ ...candidate, runLoad: withCoreTime(latchkey.pid(), candidate.runLoad) }))
   printRows(
     `First access check of a token: ${clients} clients, ${plan.rounds} rounds of ${plan.seconds} s, medians`,
-    await inRounds(subjects, plan),
+    await compareInRounds(candidates, plan),
   )
   for (const connection of connections) connection.close()
 }

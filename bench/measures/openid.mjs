@@ -2,16 +2,16 @@
 // oidc-provider, which most providers in Node are made of, on the same PostgreSQL.
 import { openConnection } from '../load/connection.mjs'
 import { coreTime } from '../load/core-time.mjs'
-import { closedLoad } from '../load/loads.mjs'
-import { inRounds, printRows } from '../load/rounds.mjs'
+import { runClients } from '../load/loads.mjs'
+import { compareInRounds, printRows } from '../load/rounds.mjs'
 
 /** @typedef {import('../subjects/openid.mjs').Provider} Provider */
-/** @typedef {import('../load/rounds.mjs').Turn} Turn */
+/** @typedef {import('../load/rounds.mjs').Measurement} Measurement */
 
 const clients = 16
 /** Of each client, so that its authorizations do not reach the number of tokens that one of them can have. */
 const sessions = 4
-const codesInTurn = 24
+const codesPerClient = 24
 const plan = { rounds: 5, seconds: 3 }
 
 /** @type {(answer: import('../load/connection.mjs').Answer | undefined) => Record<string, string>} */
@@ -32,37 +32,37 @@ const openClients = async (provider) => {
   return browsers
 }
 
-/** @typedef {Turn & { done: number }} Counted */
-/** As `withCoreTime`, for a load that may begin after something else. @type {(pid: number, load: () => Promise<Counted>) => Promise<Counted>} */
-const measured = async (pid, load) => {
+/** @typedef {Measurement & { done: number }} CountedMeasurement */
+/** As `withCoreTime`, for a load that may begin after something else. @type {(pid: number, load: () => Promise<CountedMeasurement>) => Promise<CountedMeasurement>} */
+const withProcessTime = async (pid, load) => {
   const before = coreTime(pid)
-  const seen = await load()
+  const result = await load()
   const after = coreTime(pid)
-  return { ...seen, ...(before !== undefined && after !== undefined && { core: (after - before) / seen.done }) }
+  return { ...result, ...(before !== undefined && after !== undefined && { core: (after - before) / result.done }) }
 }
 
-/** The turns of a provider, by what is asked of it. @param {Provider} provider */
-export const createTurns = async (provider) => {
+/** The loads of a provider, by the kind of request. @param {Provider} provider */
+export const createLoads = async (provider) => {
   const browsers = await openClients(provider)
   const ask = (/** @type {number} */ client, /** @type {string} */ text) => browsers[client]?.connection.ask(text)
   const redeem = async (/** @type {number} */ client, /** @type {string} */ code) =>
-    contentOf(await ask(client, provider.redemption(code)))
+    contentOf(await ask(client, provider.redeemRequest(code)))
   const codesOf = async (/** @type {string[]} */ cookies, /** @type {number} */ count) => {
     /** @type {string[]} */
     const codes = []
-    while (codes.length < count) codes.push(await provider.code(cookies[codes.length % cookies.length] ?? ''))
+    while (codes.length < count) codes.push(await provider.requestCode(cookies[codes.length % cookies.length] ?? ''))
     return codes
   }
   const tokens = await Promise.all(
     browsers.map(async ({ cookies }, client) => redeem(client, (await codesOf(cookies, 1))[0] ?? '')),
   )
   const load = (/** @type {number} */ seconds, /** @type {(client: number) => Promise<boolean>} */ step) =>
-    measured(provider.pid(), () => closedLoad({ clients: browsers.length, seconds, step }))
+    withProcessTime(provider.pid(), () => runClients({ clients: browsers.length, seconds, step }))
 
-  /** Takes as long as it takes. The codes are made before: that is a request of the browser. @type {() => Promise<Counted>} */
+  /** Takes as long as it takes. The codes are made before: that is a request of the browser. @type {() => Promise<CountedMeasurement>} */
   const redemptions = async () => {
-    const codes = await Promise.all(browsers.map(({ cookies }) => codesOf(cookies, codesInTurn)))
-    return measured(provider.pid(), async () => {
+    const codes = await Promise.all(browsers.map(({ cookies }) => codesOf(cookies, codesPerClient)))
+    return withProcessTime(provider.pid(), async () => {
       const begun = performance.now()
       await Promise.all(
         codes.map(async (own, client) => {
@@ -80,12 +80,12 @@ export const createTurns = async (provider) => {
     'code → tokens': redemptions,
     refresh: (/** @type {number} */ seconds) =>
       load(seconds, async (client) => {
-        tokens[client] = contentOf(await ask(client, provider.refreshing(tokens[client]?.refresh_token ?? '')))
+        tokens[client] = contentOf(await ask(client, provider.refreshRequest(tokens[client]?.refresh_token ?? '')))
         return true
       }),
     UserInfo: (/** @type {number} */ seconds) =>
       load(seconds, async (client) => {
-        contentOf(await ask(client, provider.userInfo(tokens[client]?.access_token ?? '')))
+        contentOf(await ask(client, provider.userInfoRequest(tokens[client]?.access_token ?? '')))
         return true
       }),
   }
@@ -93,17 +93,17 @@ export const createTurns = async (provider) => {
 
 /** @param {Provider} latchkey @param {Provider} other */
 export const measureOpenid = async (latchkey, other) => {
-  const theirs = await createTurns(other)
-  const ours = await createTurns(latchkey)
+  const theirs = await createLoads(other)
+  const ours = await createLoads(latchkey)
   try {
     for (const kind of /** @type {const} */ (['code → tokens', 'refresh', 'UserInfo'])) {
-      const subjects = [
-        { name: 'oidc-provider, PostgreSQL', turn: theirs[kind] },
-        { name: 'Latchkey', turn: ours[kind] },
+      const candidates = [
+        { name: 'oidc-provider, PostgreSQL', runLoad: theirs[kind] },
+        { name: 'Latchkey', runLoad: ours[kind] },
       ]
       printRows(
         `${kind}: ${clients} clients, ${plan.rounds} rounds of ${plan.seconds} s, medians`,
-        await inRounds(subjects, plan),
+        await compareInRounds(candidates, plan),
       )
     }
   } finally {

@@ -1,23 +1,24 @@
-// What refreshes notice while the service's own purge deletes a great many expired sessions. A service that starts with an empty
+// How long refreshes take while the service's own purge deletes a great many expired sessions. A service that starts with an empty
 // table has nothing to purge and looks again after an hour: that is the quiet time. Started again, it purges.
 import { setTimeout as wait } from 'node:timers/promises'
 import { Pool } from 'pg'
-import { offeredLoad } from '../load/loads.mjs'
+import { sendAtRate } from '../load/loads.mjs'
 import { inMilliseconds, median, printTable } from '../load/rounds.mjs'
 import { createRefreshes, fill } from '../subjects/filled.mjs'
 import { startLatchkey } from '../subjects/latchkey.mjs'
-import { ahead } from './saturation.mjs'
+import { withRaisedPriority } from './saturation.mjs'
 
 /** @typedef {NonNullable<import('../subjects/stores.mjs').Stores>} Stores */
 /** @typedef {import('../load/loads.mjs').Measured} Measured */
 
 const rate = 100
 const plan = { windows: 5, seconds: 10 }
-const firstSweep = 10_000
+/** Housekeeping first looks for expired sessions six seconds after the start; by then it has looked. */
+const untilFirstLook = 10_000
 const longest = 15 * 60_000
 
 /** @type {(sql: Pool) => Promise<number>} */
-const deletedIn = async (sql) => {
+const countDeleted = async (sql) => {
   const { rows } = await sql.query(`select n_tup_del from pg_stat_user_tables where relname = 'refresh_token_records'`)
   return Number(rows[0]?.n_tup_del)
 }
@@ -48,13 +49,13 @@ const quietWindows = async (offer) => {
 /** @type {(sql: Pool, expired: number, offer: (seconds: number) => Promise<Measured>) => Promise<{ windows: Measured[], took: number }>} */
 const purgeWindows = async (sql, expired, offer) => {
   const deadline = performance.now() + longest
-  while ((await deletedIn(sql)) === 0) {
+  while ((await countDeleted(sql)) === 0) {
     if (performance.now() > deadline) throw new Error('The purge did not begin')
     await offer(1)
   }
   const begun = performance.now()
   const windows = []
-  while ((await deletedIn(sql)) < expired) {
+  while ((await countDeleted(sql)) < expired) {
     if (performance.now() > deadline) throw new Error('The purge did not finish in time')
     windows.push(await offer(plan.seconds))
   }
@@ -67,14 +68,14 @@ export const measurePurge = async (stores, { sessions, expired }) => {
   const latchkey = await startLatchkey({ databaseUrl, redisUrl: stores.redisUrl })
   const sql = new Pool({ connectionString: databaseUrl, max: 1 })
   try {
-    await wait(firstSweep)
+    await wait(untilFirstLook)
     await fill(databaseUrl, { users: sessions, sessions, expired })
     const text = await createRefreshes(latchkey, { users: sessions, sessions })
     const offer = (/** @type {number} */ seconds) =>
-      offeredLoad({ port: latchkey.port, rate, seconds, text, succeeds: (status) => status === 200 })
-    await ahead(async () => {
+      sendAtRate({ port: latchkey.port, rate, seconds, text, succeeds: (status) => status === 200 })
+    await withRaisedPriority(async () => {
       const before = await quietWindows(offer)
-      if ((await deletedIn(sql)) > 0) throw new Error('The purge began too early')
+      if ((await countDeleted(sql)) > 0) throw new Error('The purge began too early')
       await latchkey.restart()
       const { windows, took } = await purgeWindows(sql, expired, offer)
       const after = await quietWindows(offer)
@@ -82,7 +83,7 @@ export const measurePurge = async (stores, { sessions, expired }) => {
       printTable(
         `Purge of ${expired} expired sessions in ${took.toFixed(0)} s, ${rate} refreshes a second, windows of ${plan.seconds} s, medians`,
         [
-          ['', 'answered', 'failed', 'p50', 'p99', 'least–most p99', 'ratio'],
+          ['', 'succeeded', 'failed', 'p50', 'p99', 'least–most p99', 'ratio'],
           row('before', before, quiet),
           row('during the purge', windows, quiet),
           row('after', after, quiet),

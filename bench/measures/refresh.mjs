@@ -1,13 +1,13 @@
-// How many sessions can be refreshed in a second, against a bare server that does the same work by the same drivers, the stack
-// that most teams would write themselves, and one row updated by its key.
+// How many sessions can be refreshed per second, against a bare server that does the same work by the same drivers, the stack
+// that most teams would write themselves, and beside them the update of one row by its key.
 import { askOnce, cookiesOf, openConnection, request } from '../load/connection.mjs'
 import { withCoreTime } from '../load/core-time.mjs'
 import { headersOf } from '../load/headers.mjs'
-import { closedLoad } from '../load/loads.mjs'
-import { inRounds, printRows } from '../load/rounds.mjs'
+import { runClients } from '../load/loads.mjs'
+import { compareInRounds, inMilliseconds, printRows, printTable } from '../load/rounds.mjs'
 import { createOneRowUpdates, hasPgbench, pgbench, startBareRefresh } from '../subjects/limits.mjs'
 
-/** @typedef {import('../run.mjs').Stage} Stage */
+/** @typedef {import('../run.mjs').BenchSetup} BenchSetup */
 /** @typedef {{ port: number, pid: () => number }} Target */
 
 const clients = 32
@@ -19,7 +19,7 @@ const refreshWith = (/** @type {string} */ cookie) => request('POST', '/api/auth
  * @param {Target} target
  * @param {string[]} cookies
  */
-const createTurn = ({ port, pid }, cookies) => {
+const createLoad = ({ port, pid }, cookies) => {
   const browsers = cookies.map((cookie) => ({ cookie, connection: openConnection(port) }))
   const step = async (/** @type {number} */ client) => {
     const browser = browsers[client]
@@ -30,7 +30,7 @@ const createTurn = ({ port, pid }, cookies) => {
     return true
   }
   return {
-    turn: withCoreTime(pid(), (seconds) => closedLoad({ clients, seconds, step })),
+    runLoad: withCoreTime(pid(), (seconds) => runClients({ clients, seconds, step })),
     close: () => {
       for (const { connection } of browsers) connection.close()
     },
@@ -45,37 +45,44 @@ const signInAll = async (people, signIn) => {
   return cookies
 }
 
-/** @param {Stage} stage */
+/** @param {BenchSetup} setup */
 export const measureRefresh = async ({ latchkey, peers, databaseUrl }) => {
   if (!databaseUrl) return console.log('\nRefresh: left out, because it needs PostgreSQL and Redis.')
   const { people, signIn } = latchkey
   const first = await askOnce(latchkey.port, refreshWith(await signIn('person-0')))
   const bare = await startBareRefresh(latchkey.settings, headersOf(first.head))
   const rows = await createOneRowUpdates(databaseUrl, clients)
-  const turns = {
-    'limit: node:http, the same drivers and work': createTurn(bare, await signInAll(people, signIn)),
-    'Latchkey `POST /api/auth/refresh`': createTurn(latchkey, await signInAll(people, signIn)),
+  const loads = {
+    'limit: node:http, the same drivers and work': createLoad(bare, await signInAll(people, signIn)),
+    'Latchkey `POST /api/auth/refresh`': createLoad(latchkey, await signInAll(people, signIn)),
     ...(peers && {
-      'express, jsonwebtoken, express-rate-limit, pg': createTurn(
+      'express, jsonwebtoken, express-rate-limit, pg': createLoad(
         peers.express,
         await signInAll(people, peers.express.signIn),
       ),
     }),
   }
-  const oneRow = (/** @type {number} */ seconds) => closedLoad({ clients, seconds, step: rows.update })
-  const subjects = [
-    ...Object.entries(turns).map(([name, { turn }]) => ({ name, turn })),
-    { name: 'one row by key, the same driver and pool', turn: oneRow },
-  ]
+  const oneRow = (/** @type {number} */ seconds) => runClients({ clients, seconds, step: rows.update })
+  const refreshes = Object.entries(loads).map(([name, { runLoad }]) => ({ name, runLoad }))
+  /** @type {import('../load/rounds.mjs').Candidate[]} */
+  const updates = [{ name: "the service's driver and pool", runLoad: oneRow }]
   if (hasPgbench()) {
-    const turn = (/** @type {number} */ seconds) => pgbench(databaseUrl, { clients: rows.pool, rows: clients, seconds })
-    subjects.push({ name: 'the same row by `pgbench`', turn })
+    const runLoad = (/** @type {number} */ seconds) =>
+      pgbench(databaseUrl, { clients: rows.pool, rows: clients, seconds })
+    updates.push({ name: '`pgbench`', runLoad })
   }
   try {
-    const title = `Refresh: ${clients} clients, ${plan.rounds} rounds of ${plan.seconds} s, medians`
-    printRows(title, await inRounds(subjects, plan))
+    const how = `${clients} clients, ${plan.rounds} rounds of ${plan.seconds} s, medians`
+    const results = await compareInRounds([...refreshes, ...updates], plan)
+    printRows(`Refresh: ${how}`, results.slice(0, refreshes.length))
+    printTable(`Update of one row by its key, in the rounds of the refresh: ${how}`, [
+      ['', 'per second', 'p99'],
+      ...results
+        .slice(refreshes.length)
+        .map(({ name, perSecond, p99 }) => [name, perSecond.toFixed(0), inMilliseconds(p99)]),
+    ])
   } finally {
-    for (const { close } of Object.values(turns)) close()
+    for (const { close } of Object.values(loads)) close()
     await Promise.all([bare.stop(), rows.close()])
   }
   return undefined

@@ -1,11 +1,11 @@
-// What other users notice while more people sign in than the cores can hash for: nothing, it should be.
+// How long other users wait while more people sign in than the cores can hash passwords for. Their times should not change.
 import { getPriority, setPriority } from 'node:os'
 import { request } from '../load/connection.mjs'
-import { offeredLoad } from '../load/loads.mjs'
+import { sendAtRate } from '../load/loads.mjs'
 import { inMilliseconds, printTable } from '../load/rounds.mjs'
 
-/** @typedef {import('../run.mjs').Stage} Stage */
-/** @typedef {{ port: number, login: (name: string) => string }} Target */
+/** @typedef {import('../run.mjs').BenchSetup} BenchSetup */
+/** @typedef {{ port: number, loginRequest: (name: string) => string }} Target */
 
 const offered = { logins: 50, checks: 100, health: 10 }
 const quietSeconds = 8
@@ -17,7 +17,7 @@ const busySeconds = 20
  * @template Result
  * @param {() => Promise<Result>} work
  */
-export const ahead = async (work) => {
+export const withRaisedPriority = async (work) => {
   const usual = getPriority()
   try {
     setPriority(-15)
@@ -33,20 +33,20 @@ export const ahead = async (work) => {
   }
 }
 
-/** @type {(target: Target, rate: number, seconds: number) => ReturnType<typeof offeredLoad>} */
-const offerLogins = ({ port, login }, rate, seconds) => {
-  let turn = 0
+/** @type {(target: Target, rate: number, seconds: number) => ReturnType<typeof sendAtRate>} */
+const offerLogins = ({ port, loginRequest }, rate, seconds) => {
+  let sent = 0
   const text = () => {
-    turn += 1
-    return login(`person-${turn % 8}`)
+    sent += 1
+    return loginRequest(`person-${sent % 8}`)
   }
-  return offeredLoad({ port, rate, seconds, text, succeeds: (status) => status === 200 })
+  return sendAtRate({ port, rate, seconds, text, succeeds: (status) => status === 200 })
 }
 
-/** @type {(port: number, path: string, cookie: string, seconds: number) => ReturnType<typeof offeredLoad>} */
+/** @type {(port: number, path: string, cookie: string, seconds: number) => ReturnType<typeof sendAtRate>} */
 export const offerChecks = (port, path, cookie, seconds) => {
   const text = request('GET', path, { cookie })
-  return offeredLoad({
+  return sendAtRate({
     port,
     rate: offered.checks,
     seconds,
@@ -55,10 +55,10 @@ export const offerChecks = (port, path, cookie, seconds) => {
   })
 }
 
-/** @type {(port: number, seconds: number) => ReturnType<typeof offeredLoad>} */
+/** @type {(port: number, seconds: number) => ReturnType<typeof sendAtRate>} */
 const offerHealth = (port, seconds) => {
   const text = request('GET', '/health')
-  return offeredLoad({ port, rate: offered.health, seconds, text: () => text, succeeds: (status) => status === 200 })
+  return sendAtRate({ port, rate: offered.health, seconds, text: () => text, succeeds: (status) => status === 200 })
 }
 
 /** @type {(name: string, load: import('../load/loads.mjs').Measured) => string[]} */
@@ -70,23 +70,26 @@ const row = (name, { p50, p99, done, failed }) => [
   String(failed),
 ]
 
-/** @param {Stage} stage */
+/** @param {BenchSetup} setup */
 export const measureSaturation = async ({ latchkey, peers }) => {
   const cookie = await latchkey.signIn('person-0')
   const { port } = latchkey
   const check = (/** @type {number} */ seconds) => offerChecks(port, '/api/auth/verify', cookie, seconds)
   await check(2)
-  const rows = [['', 'p50', 'p99', 'answered', 'refused']]
-  await ahead(async () => {
+  const rows = [['', 'p50', 'p99', 'succeeded', 'failed']]
+  await withRaisedPriority(async () => {
     const [quiet, quietHealth] = await Promise.all([check(quietSeconds), offerHealth(port, quietSeconds)])
-    rows.push(row('access checks, no sign-ins', quiet), row('`/health`, no sign-ins', quietHealth))
+    rows.push(
+      row(`access checks, before the sign-ins, ${quietSeconds} s`, quiet),
+      row(`\`/health\`, before the sign-ins, ${quietSeconds} s`, quietHealth),
+    )
     const [busy, busyHealth, logins] = await Promise.all([
       check(busySeconds),
       offerHealth(port, busySeconds),
       offerLogins(latchkey, offered.logins, busySeconds),
     ])
-    rows.push(row('access checks meanwhile', busy), row('`/health` meanwhile', busyHealth))
-    rows.push(row('the sign-ins themselves', logins))
+    rows.push(row('access checks, during the sign-ins', busy), row('`/health`, during the sign-ins', busyHealth))
+    rows.push(row('sign-ins', logins))
     if (!peers) return
     const { cached } = peers
     const peerCookie = await cached.signIn('person-0')
@@ -94,12 +97,12 @@ export const measureSaturation = async ({ latchkey, peers }) => {
       offerChecks(cached.port, cached.sessionPath, peerCookie, busySeconds),
       offerLogins(cached, offered.logins, busySeconds),
     ])
-    rows.push(row('Better Auth: `get-session` with cookie cache meanwhile', peerBusy))
-    rows.push(row('Better Auth: the sign-ins themselves', peerLogins))
+    rows.push(row('Better Auth `get-session`, cookie cache, during the sign-ins', peerBusy))
+    rows.push(row('Better Auth sign-ins', peerLogins))
   })
   const { logins, checks, health } = offered
   printTable(
-    `Saturation: ${logins} sign-ins a second offered for ${busySeconds} s, with ${checks} access checks and ${health} \`/health\` a second`,
+    `Saturation: ${logins} sign-ins per second for ${busySeconds} s, with ${checks} access checks and ${health} \`/health\` per second`,
     rows,
   )
 }

@@ -1,16 +1,15 @@
-// Whether refreshes and sign-ins get slower when the tables are large: two instances of the service with a database each, in
-// turns. PostgreSQL's core time per request is that of the connections of the instance.
+// Do refreshes and sign-ins get slower when the tables are large? Two instances of the service with a database each take turns. PostgreSQL's core time per request is that of the connections of the instance.
 import { randomInt } from 'node:crypto'
 import { Pool } from 'pg'
 import { openConnection } from '../load/connection.mjs'
 import { coreTime } from '../load/core-time.mjs'
-import { closedLoad } from '../load/loads.mjs'
-import { inMilliseconds, median, printTable, turnsInRounds } from '../load/rounds.mjs'
+import { runClients } from '../load/loads.mjs'
+import { inMilliseconds, measureInRounds, median, printTable } from '../load/rounds.mjs'
 import { connectionTimes, createRefreshes, fill } from '../subjects/filled.mjs'
 import { cost, startLatchkey } from '../subjects/latchkey.mjs'
 
 /** @typedef {import('../subjects/filled.mjs').Sizes} Sizes */
-/** @typedef {import('../load/rounds.mjs').Turn} Turn */
+/** @typedef {import('../load/rounds.mjs').Measurement} Measurement */
 /** @typedef {NonNullable<import('../subjects/stores.mjs').Stores>} Stores */
 
 const plans = {
@@ -19,10 +18,10 @@ const plans = {
 }
 
 /** @typedef {import('../subjects/latchkey.mjs').Latchkey} Latchkey */
-/** `instance` is the core time of the instance for an answer. @typedef {Turn & { instance?: number }} CostedTurn */
+/** `instance` is the core time of the instance for an answer. @typedef {Measurement & { instance?: number }} CostedMeasurement */
 
-/** @type {(latchkey: Latchkey, sql: Pool, clients: number, text: () => string) => (seconds: number) => Promise<CostedTurn>} */
-const createTurn = (latchkey, sql, clients, text) => async (seconds) => {
+/** @type {(latchkey: Latchkey, sql: Pool, clients: number, text: () => string) => (seconds: number) => Promise<CostedMeasurement>} */
+const createLoad = (latchkey, sql, clients, text) => async (seconds) => {
   const connections = Array.from({ length: clients }, () => openConnection(latchkey.port))
   const step = async (/** @type {number} */ client) => {
     const answer = await connections[client]?.ask(text())
@@ -31,25 +30,25 @@ const createTurn = (latchkey, sql, clients, text) => async (seconds) => {
   }
   const instanceTime = () => coreTime(latchkey.pid()) ?? Number.NaN
   const before = { database: await connectionTimes(sql), instance: instanceTime() }
-  const seen = await closedLoad({ clients, seconds, step })
+  const measured = await runClients({ clients, seconds, step })
   const after = { database: await connectionTimes(sql), instance: instanceTime() }
   for (const connection of connections) connection.close()
   const used = [...after.database].reduce((sum, [pid, time]) => sum + time - (before.database.get(pid) ?? 0), 0)
-  return { ...seen, core: used / seen.done, instance: (after.instance - before.instance) / seen.done }
+  return { ...measured, core: used / measured.done, instance: (after.instance - before.instance) / measured.done }
 }
 
 /**
- * The turns of an instance whose database is filled. `first`: the place in the order of the sessions to begin with.
- * @type {(latchkey: Latchkey, databaseUrl: string, sizes: Sizes, first?: number) => Promise<FilledSubject>}
+ * The loads of an instance whose database is filled. `first`: the place in the order of the sessions to begin with.
+ * @type {(latchkey: Latchkey, databaseUrl: string, sizes: Sizes, first?: number) => Promise<FilledCandidate>}
  */
-export const openSubject = async (latchkey, databaseUrl, sizes, first = 0) => {
+export const openCandidate = async (latchkey, databaseUrl, sizes, first = 0) => {
   const sql = new Pool({ connectionString: databaseUrl, max: 1 })
   const { rows } = await sql.query('select pg_size_pretty(pg_database_size(current_database())) as size')
-  const refresh = await createRefreshes(latchkey, sizes, first)
-  const login = () => latchkey.login(`user-${enabledUser(sizes.users)}`)
+  const nextRefresh = await createRefreshes(latchkey, sizes, first)
+  const loginRequest = () => latchkey.loginRequest(`user-${enabledUser(sizes.users)}`)
   return {
-    refresh: createTurn(latchkey, sql, plans.refresh.clients, refresh),
-    login: createTurn(latchkey, sql, plans.login.clients, login),
+    refresh: createLoad(latchkey, sql, plans.refresh.clients, nextRefresh),
+    login: createLoad(latchkey, sql, plans.login.clients, loginRequest),
     sizes,
     size: String(rows[0]?.size),
     stop: async () => {
@@ -58,7 +57,7 @@ export const openSubject = async (latchkey, databaseUrl, sizes, first = 0) => {
     },
   }
 }
-/** @typedef {{ refresh: (seconds: number) => Promise<CostedTurn>, login: (seconds: number) => Promise<CostedTurn>, sizes: Sizes, size: string, stop: () => Promise<void> }} FilledSubject */
+/** @typedef {{ refresh: (seconds: number) => Promise<CostedMeasurement>, login: (seconds: number) => Promise<CostedMeasurement>, sizes: Sizes, size: string, stop: () => Promise<void> }} FilledCandidate */
 
 /** One user in a thousand is disabled in the largest tables. @param {number} users */
 const enabledUser = (users) => {
@@ -66,21 +65,22 @@ const enabledUser = (users) => {
   return n % 1000 === 1 ? n + 1 : n
 }
 
-/** @type {(stores: Stores, sizes: Sizes) => Promise<FilledSubject>} */
+/** @type {(stores: Stores, sizes: Sizes) => Promise<FilledCandidate>} */
 export const startFilled = async (stores, sizes) => {
   const databaseUrl = await stores.database()
   const latchkey = await startLatchkey({ databaseUrl, redisUrl: stores.redisUrl })
   const begun = performance.now()
   await fill(databaseUrl, sizes)
   console.log(`Filled ${sizes.sessions} sessions in ${((performance.now() - begun) / 1000).toFixed(0)} s`)
-  return openSubject(latchkey, databaseUrl, sizes)
+  return openCandidate(latchkey, databaseUrl, sizes)
 }
 
-/** Medians and, against the turns of the small tables in the same rounds, how many times as much time. @type {(name: string, own: CostedTurn[], small: CostedTurn[]) => string[]} */
+/** Medians and, how many times as much time as with the small tables in the same rounds. @type {(name: string, own: CostedMeasurement[], small: CostedMeasurement[]) => string[]} */
 const row = (name, own, small) => {
-  const values = (/** @type {keyof CostedTurn} */ key) => own.map((turn) => turn[key] ?? Number.NaN)
-  const ratio = (/** @type {(turn: CostedTurn) => number} */ time) => {
-    const ratios = own.map((turn, round) => time(turn) / time(small[round] ?? turn))
+  const values = (/** @type {keyof CostedMeasurement} */ key) =>
+    own.map((measurement) => measurement[key] ?? Number.NaN)
+  const ratio = (/** @type {(measurement: CostedMeasurement) => number} */ time) => {
+    const ratios = own.map((measurement, round) => time(measurement) / time(small[round] ?? measurement))
     return `${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)})`
   }
   return [
@@ -96,25 +96,25 @@ const row = (name, own, small) => {
   ]
 }
 
-/** In turns, and stops both. @param {FilledSubject} one @param {FilledSubject} other */
-export const compareSubjects = async (one, other) => {
+/** Measures both in turns, and stops them. @param {FilledCandidate} one @param {FilledCandidate} other */
+export const compareCandidates = async (one, other) => {
   const head = [
     '',
-    'a second',
+    'per second',
     'time, ratio (range)',
     'p50',
     'p99',
-    'its ratio',
+    'p99 ratio',
     'PostgreSQL core time',
-    'its ratio',
-    'instance',
+    'PostgreSQL core time ratio',
+    'core time of the instance',
   ]
   const rows = [head]
   const names = [one, other].map(({ sizes }) => `${sizes.sessions.toLocaleString('en')} sessions`)
   try {
     for (const kind of /** @type {const} */ (['refresh', 'login'])) {
-      const subjects = [one, other].map((each) => ({ name: kind, turn: each[kind] }))
-      const [first = [], second = []] = await turnsInRounds(subjects, plans[kind])
+      const candidates = [one, other].map((each) => ({ name: kind, runLoad: each[kind] }))
+      const [first = [], second = []] = await measureInRounds(candidates, plans[kind])
       rows.push(row(`${kind}, ${names[0]}`, first, first), row(`${kind}, ${names[1]}`, second, first))
     }
   } finally {
@@ -129,4 +129,4 @@ export const compareSubjects = async (one, other) => {
 
 /** @param {Stores} stores @param {{ small: Sizes, large: Sizes }} sizes */
 export const measureTableSize = async (stores, { small, large }) =>
-  compareSubjects(await startFilled(stores, small), await startFilled(stores, large))
+  compareCandidates(await startFilled(stores, small), await startFilled(stores, large))

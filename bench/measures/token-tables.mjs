@@ -2,14 +2,14 @@
 // with a database each, in turns. PostgreSQL's core time per request is that of the connections of the instance.
 import { Pool } from 'pg'
 import { openConnection } from '../load/connection.mjs'
-import { closedLoad } from '../load/loads.mjs'
-import { median, printTable, turnsInRounds } from '../load/rounds.mjs'
+import { runClients } from '../load/loads.mjs'
+import { measureInRounds, median, printTable } from '../load/rounds.mjs'
 import { connectionTimes, fill, idInSql, idOf, source, stride } from '../subjects/filled.mjs'
 import { scope, startLatchkeyProvider } from '../subjects/openid.mjs'
-import { createTurns } from './openid.mjs'
+import { createLoads } from './openid.mjs'
 
 /** @typedef {NonNullable<import('../subjects/stores.mjs').Stores>} Stores */
-/** @typedef {import('../load/rounds.mjs').Turn} Turn */
+/** @typedef {import('../load/rounds.mjs').Measurement} Measurement */
 
 const clients = 16
 const plan = { rounds: 6, seconds: 4 }
@@ -71,18 +71,18 @@ const createRefreshTokens = async (settings) => {
 }
 
 /**
- * A turn that also says how much core time of PostgreSQL an answer took.
- * @type {(sql: Pool, turn: (seconds: number) => Promise<Turn & { done: number }>) => (seconds: number) => Promise<Turn>}
+ * Runs a load, and also says how much core time of PostgreSQL an answer took.
+ * @type {(sql: Pool, runLoad: (seconds: number) => Promise<Measurement & { done: number }>) => (seconds: number) => Promise<Measurement>}
  */
-const withStoreTime = (sql, turn) => async (seconds) => {
+const withStoreTime = (sql, runLoad) => async (seconds) => {
   const before = await connectionTimes(sql)
-  const seen = await turn(seconds)
+  const measured = await runLoad(seconds)
   const after = await connectionTimes(sql)
   const used = [...after].reduce((sum, [pid, time]) => sum + time - (before.get(pid) ?? 0), 0)
-  return { ...seen, core: used / seen.done }
+  return { ...measured, core: used / measured.done }
 }
 
-/** @type {(stores: Stores, tokens: number) => Promise<{ turns: Record<string, (seconds: number) => Promise<Turn>>, size: string, stop: () => Promise<void> }>} */
+/** @type {(stores: Stores, tokens: number) => Promise<{ loads: Record<string, (seconds: number) => Promise<Measurement>>, size: string, stop: () => Promise<void> }>} */
 const startFilled = async (stores, tokens) => {
   const databaseUrl = await stores.database()
   const latchkey = await startLatchkeyProvider({ databaseUrl, redisUrl: stores.redisUrl })
@@ -92,11 +92,11 @@ const startFilled = async (stores, tokens) => {
   const sql = new Pool({ connectionString: databaseUrl, max: 1 })
   const { rows } = await sql.query('select pg_size_pretty(pg_database_size(current_database())) as size')
   const refreshToken = await createRefreshTokens(latchkey.settings)
-  const own = await createTurns(latchkey)
+  const own = await createLoads(latchkey)
   const connections = Array.from({ length: clients }, () => openConnection(latchkey.port))
   let count = 0
   const all = (/** @type {(n: number, round: number) => string} */ text) => (/** @type {number} */ seconds) =>
-    closedLoad({
+    runClients({
       clients,
       seconds,
       step: async (client) => {
@@ -107,15 +107,15 @@ const startFilled = async (stores, tokens) => {
       },
     })
   return {
-    turns: {
+    loads: {
       'code → tokens': withStoreTime(sql, own['code → tokens']),
       refresh: withStoreTime(
         sql,
-        all((n, round) => latchkey.refreshing(refreshToken(n, 2 + 2 * round))),
+        all((n, round) => latchkey.refreshRequest(refreshToken(n, 2 + 2 * round))),
       ),
       UserInfo: withStoreTime(
         sql,
-        all((n) => latchkey.userInfo(accessToken(n))),
+        all((n) => latchkey.userInfoRequest(accessToken(n))),
       ),
     },
     size: String(rows[0]?.size),
@@ -128,10 +128,10 @@ const startFilled = async (stores, tokens) => {
   }
 }
 
-/** @type {(name: string, own: Turn[], small: Turn[]) => string[]} */
+/** @type {(name: string, own: Measurement[], small: Measurement[]) => string[]} */
 const row = (name, own, small) => {
-  const cells = (/** @type {(turn: Turn) => number} */ value) => {
-    const ratios = own.map((turn, round) => value(turn) / value(small[round] ?? turn))
+  const cells = (/** @type {(measurement: Measurement) => number} */ value) => {
+    const ratios = own.map((measurement, round) => value(measurement) / value(small[round] ?? measurement))
     const range = `${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)})`
     return { value: median(own.map(value)).toFixed(0), range }
   }
@@ -144,14 +144,14 @@ const row = (name, own, small) => {
 export const measureTokenTables = async (stores, { small, large }) => {
   const one = await startFilled(stores, small)
   const other = await startFilled(stores, large)
-  const rows = [['', 'a second', 'ratio (range)', 'PostgreSQL core time', 'its ratio']]
+  const rows = [['', 'per second', 'ratio (range)', 'PostgreSQL core time', 'core time ratio']]
   try {
-    for (const kind of Object.keys(one.turns)) {
-      const subjects = [one, other].map(({ turns }) => ({
+    for (const kind of Object.keys(one.loads)) {
+      const candidates = [one, other].map(({ loads }) => ({
         name: kind,
-        turn: turns[kind] ?? (async () => ({ perSecond: 0 })),
+        runLoad: loads[kind] ?? (async () => ({ perSecond: 0 })),
       }))
-      const [first = [], second = []] = await turnsInRounds(subjects, plan)
+      const [first = [], second = []] = await measureInRounds(candidates, plan)
       rows.push(row(`${kind}, ${small.toLocaleString('en')} tokens`, first, first))
       rows.push(row(`${kind}, ${large.toLocaleString('en')} tokens`, second, first))
     }

@@ -1,6 +1,6 @@
 // @ts-nocheck: the package brings no types.
 // oidc-provider (panva) with the adapter for PostgreSQL that its documentation leaves to its users: one table, the payload as JSON,
-// found by its id. Its own pages are replaced by an answer that signs in whom `?person=` names and agrees to everything, so that
+// found by its id. Its own pages are replaced by an answer that signs in the user of `login_hint` and agrees to everything, so that
 // both providers give a code to a signed-in browser at once.
 import { generateKeyPairSync } from 'node:crypto'
 import { createServer } from 'node:http'

@@ -41,7 +41,7 @@ export const startBetterAuth = async ({ databaseUrl, cookieCache }) => {
     sessionPath: paths.session,
     stop: server.stop,
     signUp: (/** @type {string} */ name) => post(paths.signUp, { name, email: addressOf(name), password }),
-    login: (/** @type {string} */ name) =>
+    loginRequest: (/** @type {string} */ name) =>
       request('POST', paths.signIn, { body: { email: addressOf(name), password } }),
     signIn: async (/** @type {string} */ name) => {
       const cookie = cookiesOf(await post(paths.signIn, { email: addressOf(name), password }))

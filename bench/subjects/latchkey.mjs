@@ -90,7 +90,8 @@ export const startLatchkey = async (stores, workers = 1, own = {}) => {
     people,
     restart: server.restart,
     stop: server.stop,
-    login: (/** @type {string} */ username) => request('POST', '/api/auth/login', { body: { username, password } }),
+    loginRequest: (/** @type {string} */ username) =>
+      request('POST', '/api/auth/login', { body: { username, password } }),
     /** The cookies of a user who has just signed in. */
     signIn: async (/** @type {string} */ username) => {
       const answer = await askOnce(port, request('POST', '/api/auth/login', { body: { username, password } }))

@@ -6,7 +6,19 @@ import { askOnce, cookiesOf, isUp, request } from '../load/connection.mjs'
 import { startLatchkey } from './latchkey.mjs'
 import { processes } from './stores.mjs'
 
-/** `codes`: one for each of these browsers. @typedef {{ port: number, pid: () => number, people: readonly string[], signIn: (person: string) => Promise<string>, code: (cookie: string) => Promise<string>, redemption: (code: string) => string, refreshing: (token: string) => string, userInfo: (token: string) => string, stop: () => Promise<void> }} Provider */
+/**
+ * The functions called …Request return the text of a request. `requestCode` sends one with the cookie of a browser, and returns the code.
+ * @typedef {object} Provider
+ * @property {number} port
+ * @property {() => number} pid
+ * @property {readonly string[]} people
+ * @property {(person: string) => Promise<string>} signIn
+ * @property {(cookie: string) => Promise<string>} requestCode
+ * @property {(code: string) => string} redeemRequest
+ * @property {(token: string) => string} refreshRequest
+ * @property {(token: string) => string} userInfoRequest
+ * @property {() => Promise<void>} stop
+ */
 /** @typedef {{ id: string, secret: string }} Registered */
 
 const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
@@ -16,15 +28,15 @@ export const scope = 'openid profile email'
 const verifier = randomBytes(32).toString('base64url')
 const challenge = createHash('sha256').update(verifier).digest('base64url')
 
-/** What the application sends to the two endpoints of programs. @type {(registered: Registered, paths: { token: string, userInfo: string }) => Pick<Provider, 'redemption' | 'refreshing' | 'userInfo'>} */
+/** The requests of the application to the token endpoint and to UserInfo. @type {(registered: Registered, paths: { token: string, userInfo: string }) => Pick<Provider, 'redeemRequest' | 'refreshRequest' | 'userInfoRequest'>} */
 const requestsOf = ({ id, secret }, paths) => {
   const authorization = `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
   const token = (/** @type {Record<string, string>} */ form) => request('POST', paths.token, { authorization, form })
   return {
-    redemption: (code) =>
+    redeemRequest: (code) =>
       token({ grant_type: 'authorization_code', code, redirect_uri: redirectAddress, code_verifier: verifier }),
-    refreshing: (refreshToken) => token({ grant_type: 'refresh_token', refresh_token: refreshToken }),
-    userInfo: (accessToken) => request('GET', paths.userInfo, { authorization: `Bearer ${accessToken}` }),
+    refreshRequest: (refreshToken) => token({ grant_type: 'refresh_token', refresh_token: refreshToken }),
+    userInfoRequest: (accessToken) => request('GET', paths.userInfo, { authorization: `Bearer ${accessToken}` }),
   }
 }
 
@@ -58,23 +70,24 @@ const addApplication = async (settings) => {
   return JSON.parse(printed)
 }
 
-const openWithin = 30_000
+const openTimeout = 30_000
 
 /** @param {{ databaseUrl: string, redisUrl: string }} stores */
 export const startLatchkeyProvider = async (stores) => {
   const latchkey = await startLatchkey(stores)
   const registered = await addApplication(latchkey.settings)
   const discovery = '/api/auth/.well-known/openid-configuration'
-  for (const end = Date.now() + openWithin; !(await isUp(latchkey.port, discovery, 200)); ) {
-    if (Date.now() > end) throw new Error('The provider does not open')
+  const deadline = Date.now() + openTimeout
+  while (!(await isUp(latchkey.port, discovery, 200))) {
+    if (Date.now() > deadline) throw new Error(`${discovery} did not answer 200 within ${openTimeout} ms`)
     await new Promise((resolve) => setTimeout(resolve, 200))
   }
   return {
     ...latchkey,
     ...requestsOf(registered, { token: '/api/auth/token', userInfo: '/api/auth/userinfo' }),
     registered,
-    /** What the page at `/api/auth/authorize` sends. */
-    code: async (/** @type {string} */ cookie) => {
+    /** Sends what the page at `/api/auth/authorize` sends. */
+    requestCode: async (/** @type {string} */ cookie) => {
       const body = { parameters: parametersOf(registered.id).toString() }
       const answer = await askOnce(latchkey.port, request('POST', '/api/auth/authorization', { cookie, body }))
       if (answer.status !== 200) throw new Error(`No code: ${answer.status} ${answer.body}`)
@@ -124,7 +137,7 @@ export const startOidcProvider = async ({ databaseUrl, people }) => {
       codeIn(resumed.location)
       return resumed.cookie
     },
-    code: async (/** @type {string} */ cookie) =>
+    requestCode: async (/** @type {string} */ cookie) =>
       codeIn((await open(`/auth?${parametersOf(registered.id)}`, cookie)).location),
   }
 }

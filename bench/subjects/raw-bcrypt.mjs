@@ -21,7 +21,7 @@ if (!isMainThread) parentPort?.on('message', (task) => parentPort?.postMessage(c
 export const startRawBcrypt = async ({ password, cost }) => {
   const hash = await bcrypt.hash(password, cost)
   const threads = Array.from({ length: availableParallelism() }, () => new Worker(new URL(import.meta.url)))
-  const turn = async (/** @type {number} */ seconds) => {
+  const runLoad = async (/** @type {number} */ seconds) => {
     const begun = performance.now()
     const counts = threads.map(
       (thread) =>
@@ -33,5 +33,5 @@ export const startRawBcrypt = async ({ password, cost }) => {
     const compared = (await Promise.all(counts)).reduce((sum, each) => sum + Number(each), 0)
     return { perSecond: compared / ((performance.now() - begun) / 1000) }
   }
-  return { threads: threads.length, turn, stop: () => Promise.all(threads.map((thread) => thread.terminate())) }
+  return { threads: threads.length, runLoad, stop: () => Promise.all(threads.map((thread) => thread.terminate())) }
 }

@@ -7,11 +7,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Pool } from 'pg'
-import { offeredLoad } from '../../load/loads.mjs'
+import { sendAtRate } from '../../load/loads.mjs'
 import { inMilliseconds, printTable } from '../../load/rounds.mjs'
 import { createRefreshes } from '../../subjects/filled.mjs'
 import { environment, largeDatabase, startLarge } from '../../subjects/large.mjs'
-import { ahead } from '../saturation.mjs'
+import { withRaisedPriority } from '../saturation.mjs'
 
 /** @typedef {NonNullable<import('../../subjects/stores.mjs').Stores>} Stores */
 
@@ -32,7 +32,7 @@ const copyProgram = async (folder) => {
   return name
 }
 
-/** Until the work is done, in pieces of some seconds. @type {(offer: (seconds: number) => ReturnType<typeof offeredLoad>, work: Promise<unknown>) => Promise<import('../../load/loads.mjs').Measured[]>} */
+/** Until the work is done, in pieces of some seconds. @type {(offer: (seconds: number) => ReturnType<typeof sendAtRate>, work: Promise<unknown>) => Promise<import('../../load/loads.mjs').Measured[]>} */
 const offerUntil = async (offer, work) => {
   let isDone = false
   const ended = work.finally(() => {
@@ -53,9 +53,9 @@ export const measureIndex = async (stores, sizes) => {
     const name = await copyProgram(folder)
     const text = await createRefreshes(latchkey, sizes, randomInt(sizes.sessions))
     const offer = (/** @type {number} */ length) =>
-      offeredLoad({ port: latchkey.port, rate, seconds: length, text, succeeds: (status) => status === 200 })
+      sendAtRate({ port: latchkey.port, rate, seconds: length, text, succeeds: (status) => status === 200 })
     const env = await environment(stores, folder)
-    await ahead(async () => {
+    await withRaisedPriority(async () => {
       const before = await offer(4)
       const begun = performance.now()
       const migrating = promisify(execFile)(process.execPath, [join(folder, 'dist/main.js'), 'migrate'], { env })

@@ -3,21 +3,21 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Pool } from 'pg'
-import { offeredLoad } from '../../load/loads.mjs'
+import { sendAtRate } from '../../load/loads.mjs'
 import { inMilliseconds, printTable } from '../../load/rounds.mjs'
 import { createRefreshes } from '../../subjects/filled.mjs'
 import { largeDatabase, startLarge } from '../../subjects/large.mjs'
-import { ahead } from '../saturation.mjs'
+import { withRaisedPriority } from '../saturation.mjs'
 
 /** @typedef {NonNullable<import('../../subjects/stores.mjs').Stores>} Stores */
 
 const rate = 50
 const seconds = 40
-/** The first round of cleaning up begins six seconds after the start. */
-const untilFirstRound = 7_000
+/** Housekeeping first deletes six seconds after the start; a second later it is under way. */
+const untilPurge = 7_000
 
 /** @type {(sql: Pool) => Promise<number>} */
-const deleted = async (sql) => {
+const countDeleted = async (sql) => {
   const { rows } = await sql.query(`select n_tup_del from pg_stat_user_tables where relname = 'refresh_token_records'`)
   return Number(rows[0]?.n_tup_del)
 }
@@ -28,18 +28,18 @@ export const measureLargePurge = async (stores, sizes) => {
   const latchkey = await startLarge(stores)
   try {
     const text = await createRefreshes(latchkey, sizes, randomInt(sizes.sessions))
-    const offer = (/** @type {number} */ length) =>
-      offeredLoad({ port: latchkey.port, rate, seconds: length, text, succeeds: (status) => status === 200 })
-    await ahead(async () => {
+    const offer = (/** @type {number} */ duration) =>
+      sendAtRate({ port: latchkey.port, rate, seconds: duration, text, succeeds: (status) => status === 200 })
+    await withRaisedPriority(async () => {
       const before = await offer(4)
-      await wait(untilFirstRound)
-      const first = await deleted(sql)
+      await wait(untilPurge)
+      const deletedBefore = await countDeleted(sql)
       const during = await offer(seconds)
-      const gone = (await deleted(sql)) - first
+      const deleted = (await countDeleted(sql)) - deletedBefore
       printTable(
-        `Purge, ${rate} refreshes a second; ${(gone / seconds).toFixed(0)} expired sessions were deleted each second`,
+        `Purge, ${rate} refreshes a second; ${(deleted / seconds).toFixed(0)} expired sessions were deleted each second`,
         [
-          ['', 'answered', 'failed', 'p50', 'p99'],
+          ['', 'succeeded', 'failed', 'p50', 'p99'],
           ...Object.entries({ 'before the purge': before, 'during the purge': during }).map(
             ([name, { done, failed, p50, p99 }]) => [
               name,
