@@ -48,7 +48,7 @@ export const registerAdminFlows = (server: Server, config: Config, adminGroup: s
   adminReportsRoutes(server, {
     ...parts,
     adminGuard,
-    attention: createAttention({ ...parts, clockOffset: clockWatch.offset }),
+    attention: createAttention({ ...parts, clockOffsetSeconds: clockWatch.offset }),
     dailyCounts: createDailyCounts(parts),
     adminGroups: { adminGroup, supportGroup },
   })

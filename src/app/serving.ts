@@ -19,8 +19,8 @@ const closeLimit = 5 * seconds
  */
 export const shutdownBudget = (drainDelay: number) => 2 * drainDelay + drainLimit + closeLimit
 
-/** For the log. */
-export const inSeconds = (milliseconds: number) => `${milliseconds / seconds} s`
+/** A duration for the log: `5 s`. */
+export const secondsText = (milliseconds: number) => `${milliseconds / seconds} s`
 
 /** A database that cannot be reached does not delay the start for longer: health says so, and requests are answered 503. */
 const startTimeout = 5 * seconds
@@ -29,18 +29,18 @@ export type OpenedApp = {
   config: Config
   log: Log
   platform: { close(): Promise<void> }
-  /** The database itself; what routes use waits until `status.isPrepared`. */
+  /** The database itself. That of the routes refuses requests until `status.isPrepared`. */
   database: Database
-  /** What development starts with. */
+  /** Writes the rows that a development database starts with. */
   seed(): Promise<void>
-  /** What requests need from the database before the first of them is answered. */
+  /** Reads what requests need from the database, before the first of them is answered. */
   load(): Promise<void>
   background: { start(): void; stop(): Promise<unknown> }
   server: Server
   drainState: DrainState
-  drain(options: { lastCalls: number; limit: number }): Promise<void>
+  drain(options: { idleDelay: number; limit: number }): Promise<void>
   startMetrics(): Promise<{ close(): Promise<void> } | undefined>
-  /** `isPrepared`: the database can be used. `isReady`: what the service starts with is in it. */
+  /** `isPrepared`: requests may use the database. `isReady`: it has its first rows, too. */
   status: {
     isPrepared: boolean
     isReady: boolean
@@ -49,7 +49,10 @@ export type OpenedApp = {
   }
 }
 
-/** Waits for the database and migrates it, and makes sure that passwords can be checked. From then on requests may use it. */
+/**
+ * Waits for the database, migrates and loads it, and makes sure that passwords can be checked. Then requests may use the database. At
+ * last it writes the first rows and starts the work in the background. A shutdown in the meantime stops it.
+ */
 const prepare = async ({ config, database, log, status, seed, load, background }: OpenedApp) => {
   const { signal } = status.closing
   await Promise.all([prepareDatabase({ config, database, log, signal, load }), requireWorkerPackages()])
@@ -60,17 +63,17 @@ const prepare = async ({ config, database, log, status, seed, load, background }
   background.start()
 }
 
-/** Never, without a signal. */
-const aborted = async (signal: AbortSignal | undefined) => {
+/** Waits until the signal is aborted; without a signal it never settles. */
+const waitForAbort = async (signal: AbortSignal | undefined) => {
   if (!signal) return new Promise<never>(() => undefined)
   if (!signal.aborted) await once(signal, 'abort')
   return undefined
 }
 
 export type ServeOptions = {
-  /** Told when the database turns out to be unusable after the port was opened. */
+  /** Called when the database turns out to be unusable after the port was opened. */
   onFatal: (error: unknown) => void
-  /** Stops a start that is under way: no port is opened any more, and what is open is closed with the app. */
+  /** Stops a start that is under way: no further port is opened. `closeApp` closes what is open. */
   signal?: AbortSignal
 }
 
@@ -84,7 +87,7 @@ export const serveApp = async (
   prepared.catch(() => undefined)
   app.status.metrics = await app.startMetrics()
   // Proxies take an open port for a working instance: so the port opens when the database is ready, or after a timeout.
-  await withTimeout(Promise.race([prepared, aborted(signal)]), startTimeout, () => undefined)
+  await withTimeout(Promise.race([prepared, waitForAbort(signal)]), startTimeout, () => undefined)
   if (!signal?.aborted) {
     prepared.catch(onFatal)
     const { host, port } = app.config
@@ -104,7 +107,7 @@ export const closeApp = async ({ config, server, drainState, drain, background, 
   status.closing.abort()
   if (server.server.listening) {
     await wait(config.drainDelay)
-    await drain({ lastCalls: config.drainDelay, limit: drainLimit })
+    await drain({ idleDelay: config.drainDelay, limit: drainLimit })
   }
   await server.close()
   await background.stop()

@@ -17,11 +17,11 @@ import type { Csrf } from './csrf.js'
 import { limitHeaders, sendRefusal } from './errors.js'
 import type { LimitHook } from './limits/limit-hooks.js'
 
-/** An administrator proves a second factor this often, also to look only. */
-const provenFor = 8 * hours
+/** An administrator proves a second factor this often, also to read only. */
+const proofLifetime = 8 * hours
 
-/** What the guard refuses in front of a handler. */
-export const lookRefusals = [
+/** The refusals of the guard, in front of every handler. */
+export const adminReadRefusals = [
   'not_found',
   'cross_site',
   'fresh_sign_in_required',
@@ -29,8 +29,8 @@ export const lookRefusals = [
   'bad_request',
   'unavailable',
 ] as const satisfies RefusalCode[]
-export const changeRefusals = [
-  ...lookRefusals,
+export const adminChangeRefusals = [
+  ...adminReadRefusals,
   'invalid_csrf_token',
   'group_required',
   'administrators_account',
@@ -38,25 +38,27 @@ export const changeRefusals = [
 ] as const satisfies RefusalCode[]
 
 type Hook = onRequestAsyncHookHandler
-/** Who may call the route, for the API document and for the check at the start. */
-const admits = new WeakMap<object, AdminRole>()
+/** The role that a hook asks for. The API document and the check at the start of the service read it. */
+const roleOfHook = new WeakMap<object, AdminRole>()
 
 /** The role that a route asks for; undefined if no guard of administrators is in front of it. */
 export const adminRoleOf = ({ onRequest }: Pick<RouteOptions, 'onRequest'>) =>
-  [onRequest ?? []].flat().flatMap((hook) => admits.get(hook) ?? [])[0]
+  [onRequest ?? []]
+    .flat()
+    .map((hook) => roleOfHook.get(hook))
+    .find((role) => role !== undefined)
 
-/** By the address that was registered, however a request writes it. */
-export const isAdminAddress = (url: string | undefined) =>
-  url === adminPath || url?.startsWith(`${adminPath}/`) === true
+/** For a registered path, and for one that a request names. */
+export const isAdminPath = (url: string | undefined) => url === adminPath || url?.startsWith(`${adminPath}/`) === true
 
 /** A route of administrators without the guard stops the start of the service. */
 export const requireAdminGuard = (route: RouteOptions) => {
-  if (isAdminAddress(route.url) && adminRoleOf(route) === undefined)
-    throw new Error(`${route.url} is an address of administrators, and has no guard`)
+  if (isAdminPath(route.url) && adminRoleOf(route) === undefined)
+    throw new Error(`${route.url} is a route of administrators, and has no guard`)
 }
 
-/** As for an address that does not exist. */
-const sendUnknown = (reply: FastifyReply) => {
+/** The same answer as for a path that does not exist. */
+const sendNotFound = (reply: FastifyReply) => {
   for (const name of limitHeaders) reply.removeHeader(name)
   return sendRefusal(reply, refuse('not_found'))
 }
@@ -72,57 +74,58 @@ type Dependencies = {
   settings: { publicUrl: string; freshFor: number; adminGroup: string; supportGroup: string | undefined }
 }
 
-/** Whether the second factor was proven in this time. */
+/** Refuses if the second factor was not proven in the last `within` milliseconds; else undefined. */
 const createProofCheck = ({ proofs, clock, callers }: Pick<Dependencies, 'proofs' | 'clock' | 'callers'>) => {
   const message = 'Administrators confirm with a second factor that it is them'
   return async (request: FastifyRequest, { proof }: Administrator, within: number) => {
     const { methods, secondFactorAt } = proof
     const age = clock.now().getTime() - (secondFactorAt?.getTime() ?? Number.NEGATIVE_INFINITY)
     if (factorsOf(methods) === 2 && age <= within) return undefined
-    const ofUser = await proofs.methodsOf(callers.of(request).userId)
-    return refuse('fresh_sign_in_required', { message, methods: reachingTwoFactors(ofUser ?? [], methods) })
+    const userMethods = await proofs.methodsOf(callers.of(request).userId)
+    return refuse('fresh_sign_in_required', { message, methods: reachingTwoFactors(userMethods ?? [], methods) })
   }
 }
 
-/** A page of another origin, also one of ALLOWED_ORIGINS or of a sibling host, whose requests have the cookies. */
-const isForeign = ({ headers }: FastifyRequest, publicUrl: string) => {
+/** From a page of another origin. Also one of ALLOWED_ORIGINS or of a sibling host, whose requests have the cookies. */
+const isCrossOrigin = ({ headers }: FastifyRequest, publicUrl: string) => {
   const site = headers['sec-fetch-site']
   const isOtherSite = site !== undefined && site !== 'same-origin' && site !== 'none'
   return isOtherSite || (headers.origin !== undefined && headers.origin !== publicUrl)
 }
 
-/** Who is let in, and who was let in by a request. */
+/** Checks that the caller is an administrator, and remembers them with the request. */
 const createAdmission = (deps: Dependencies) => {
   const { callers, administrators, adminSessions, settings } = deps
   const { adminGroup, supportGroup, publicUrl } = settings
-  const missingProof = createProofCheck(deps)
+  const refuseWithoutProof = createProofCheck(deps)
   const admitted = new WeakMap<FastifyRequest, Administrator & { groups: readonly string[] }>()
   const groupsOf: Record<AdminRole, string[]> = {
     admin: [adminGroup],
     support: [adminGroup, ...(supportGroup === undefined ? [] : [supportGroup])],
   }
 
-  const refusalFor = async (request: FastifyRequest, administrator: Administrator, needed: AdminRole) => {
-    if (isForeign(request, publicUrl)) return refuse('cross_site')
-    const missing = await missingProof(request, administrator, provenFor)
+  /** Refuses, or admits the administrator, which begins their session as an administrator at the first request. */
+  const admit = async (request: FastifyRequest, administrator: Administrator, needed: AdminRole) => {
+    if (isCrossOrigin(request, publicUrl)) return refuse('cross_site')
+    const missing = await refuseWithoutProof(request, administrator, proofLifetime)
     if (missing) return missing
     if (needed === 'admin' && administrator.role !== 'admin') return refuse('group_required')
-    const begun = administrator.isBegun ? undefined : await adminSessions.begin(callers.contextOf(request))
+    const begun = administrator.hasBegun ? undefined : await adminSessions.begin(callers.contextOf(request))
     return isRefused(begun) ? begun : undefined
   }
 
   return {
-    missingProof,
-    asks: (needed: AdminRole) => {
+    refuseWithoutProof,
+    requireRole: (needed: AdminRole) => {
       const hook: Hook = async (request, reply) => {
         const administrator = await administrators.find(callers.of(request))
-        if (!administrator) return sendUnknown(reply)
-        const refusal = await refusalFor(request, administrator, needed)
+        if (!administrator) return sendNotFound(reply)
+        const refusal = await admit(request, administrator, needed)
         if (refusal) return sendRefusal(reply, refusal)
         admitted.set(request, { ...administrator, groups: groupsOf[needed] })
         return undefined
       }
-      admits.set(hook, needed)
+      roleOfHook.set(hook, needed)
       return hook
     },
     administratorOf: (request: FastifyRequest) => {
@@ -136,27 +139,27 @@ const createAdmission = (deps: Dependencies) => {
 export type AdminGuard = ReturnType<typeof createAdminGuard>
 
 /**
- * The one way to register a route of administrators: `server.get(path, adminGuard.look({ schema }), handler)`. Who is in neither group
- * gets the answer of an address that does not exist.
+ * The one way to register a route of administrators: `server.get(path, adminGuard.read({ schema }), handler)`. Callers in neither
+ * group get the answer of a path that does not exist.
  */
 export const createAdminGuard = (deps: Dependencies) => {
   const { callers, csrf, adminLimit, settings } = deps
   const admission = createAdmission(deps)
   const { administratorOf } = admission
 
-  const signedIn: Hook = async (request, reply) => (callers.peek(request) ? undefined : sendUnknown(reply))
+  const requireSession: Hook = async (request, reply) => (callers.peek(request) ? undefined : sendNotFound(reply))
 
-  const fresh: Hook = async (request, reply) => {
-    const missing = await admission.missingProof(request, administratorOf(request), settings.freshFor)
+  const requireFreshProof: Hook = async (request, reply) => {
+    const missing = await admission.refuseWithoutProof(request, administratorOf(request), settings.freshFor)
     return missing && sendRefusal(reply, missing)
   }
 
-  const notOneself: Hook = async (request, reply) => {
+  const refuseOwnAccount: Hook = async (request, reply) => {
     const { id } = request.params as { id?: string }
     return id === callers.of(request).userId ? sendRefusal(reply, refuse('own_account')) : undefined
   }
 
-  const guarded =
+  const withHooks =
     (onRequest: readonly Hook[]) =>
     <Options extends object>(options: Options) => ({
       ...options,
@@ -164,23 +167,23 @@ export const createAdminGuard = (deps: Dependencies) => {
       preValidation: [cleanReason],
       config: { ownOriginOnly: true },
     })
-  const lookedAt = (needed: AdminRole) => [signedIn, adminLimit, admission.asks(needed)]
-  const changed = (needed: AdminRole) => [...lookedAt(needed), csrf.required, fresh, notOneself]
+  const readHooks = (needed: AdminRole) => [requireSession, adminLimit, admission.requireRole(needed)]
+  const changeHooks = (needed: AdminRole) => [...readHooks(needed), csrf.required, requireFreshProof, refuseOwnAccount]
 
   return {
-    /** Both groups look at everything. */
-    look: guarded(lookedAt('support')),
-    /** A change by which both groups help users. */
-    help: guarded(changed('support')),
+    /** Administrators and support read everything. */
+    read: withHooks(readHooks('support')),
+    /** A change by which administrators and support help users. */
+    changeBySupport: withHooks(changeHooks('support')),
     /** A change of what users may do, by administrators only. */
-    change: guarded(changed('admin')),
+    changeByAdmin: withHooks(changeHooks('admin')),
     administratorOf,
-    /** Who changes something, and why: every event of the change has it. */
-    clientOf: (request: FastifyRequest, reason?: string): Client => {
+    /** The client with the administrator as its actor and the reason: every event of the change has both. */
+    actingClient: (request: FastifyRequest, reason?: string): Client => {
       const { role, groups } = administratorOf(request)
       const { userId, sessionId } = callers.of(request)
-      const spares = role === 'support' ? [settings.adminGroup] : []
-      return { ...clientOf(request), actor: { userId, sessionId, groups, reason, spares } }
+      const exemptGroups = role === 'support' ? [settings.adminGroup] : []
+      return { ...clientOf(request), actor: { userId, sessionId, groups, reason, exemptGroups } }
     },
   }
 }

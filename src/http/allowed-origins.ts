@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isAdminAddress } from './admin-guard.js'
+import { isAdminPath } from './admin-guard.js'
 import { isProtocolRoute } from './protocol/protocol-routes.js'
 
 export type AllowedOrigins = ReturnType<typeof createAllowedOrigins>
@@ -25,7 +25,7 @@ export const createAllowedOrigins = (origins: readonly string[]) => {
     grant: async (request: FastifyRequest, reply: FastifyReply) => {
       // Those never answer with credentials, and programs have a list of their own.
       if (!request.url.startsWith('/api/auth/') || isProtocolRoute(request)) return undefined
-      if (isAdminAddress(request.routeOptions.url) || isAdminAddress(request.url)) return undefined
+      if (isAdminPath(request.routeOptions.url) || isAdminPath(request.url)) return undefined
       reply.header('vary', 'Origin')
       const { origin, 'access-control-request-method': asked } = request.headers
       if (!has(origin)) return undefined

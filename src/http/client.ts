@@ -3,11 +3,11 @@ import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import { languageFrom } from '../contract/languages.js'
 import type { Client } from '../domain/sessions/client.js'
-import { connectionOf, networkWith } from '../lib/client-networks.js'
+import { customerNetworkOf, networkWith } from '../lib/client-networks.js'
 
 const userAgentLimit = 256
 
-/** Some proxies append the port of the client to its address: `192.0.2.1:5000`, `[2001:db8::1]:5000`. */
+/** Some proxies append the port of the client to its IP address: `192.0.2.1:5000`, `[2001:db8::1]:5000`. */
 const withoutPort = (address: string) => {
   const [, ipv4, ipv6] = /^(?:([\d.]+):\d+|\[([\da-f:.]+)\](?::\d+)?)$/i.exec(address) ?? []
   return ipv4 ?? ipv6 ?? address
@@ -21,7 +21,7 @@ const canonical = (text: string) => {
     : address
 }
 
-/** The canonical form of a written address; undefined if it is none. */
+/** The canonical form of a written IP address; undefined if it is none. */
 export const readAddress = (text: string) => {
   const address = withoutPort(text)
   return ipaddr.isValid(address) ? canonical(address).toString() : undefined
@@ -31,62 +31,40 @@ export const readAddress = (text: string) => {
 export const readRange = (text: string) => {
   const [address = '', bits = '', ...more] = text.split('/')
   if (!/^\d{1,3}$/.test(bits) || more.length > 0 || isIP(address) === 0) return undefined
-  const most = isIP(address) === 4 ? 32 : 128
-  return Number(bits) <= most ? `${address}/${Number(bits)}` : undefined
+  const longest = isIP(address) === 4 ? 32 : 128
+  return Number(bits) <= longest ? `${address}/${Number(bits)}` : undefined
 }
 
-/** The client's address in its canonical form. If the one that a proxy names is invalid, the address of the connection counts. */
+/** The client's IP address in its canonical form. If the one that a proxy names is invalid, that of the socket counts. */
 const canonicalAddress = (request: FastifyRequest) => {
   const forwarded = withoutPort(request.ip)
   const address = ipaddr.isValid(forwarded) ? forwarded : (request.socket.remoteAddress ?? '')
   return ipaddr.isValid(address) ? canonical(address) : undefined
 }
 
+const ipOf = (request: FastifyRequest) => canonicalAddress(request)?.toString() ?? 'unknown'
+
 /** The language of pages for this client, and of mails to it. */
 export const languageOf = (request: FastifyRequest) => languageFrom(request.headers['accept-language'])
 
 export const clientOf = (request: FastifyRequest): Client => ({
-  ip: canonicalAddress(request)?.toString() ?? 'unknown',
+  ip: ipOf(request),
   userAgent: (request.headers['user-agent'] ?? '').slice(0, userAgentLimit),
   requestId: request.id,
   language: languageOf(request),
 })
 
-/** What limits count by: an IPv4 address, or an IPv6 /64. */
+/** Most limits count by this network of the client: an IPv4 address, or an IPv6 /64. */
 export const clientNetwork = (request: FastifyRequest) => {
   const address = canonicalAddress(request)
   return address ? networkWith(address, 64) : 'unknown'
 }
 
-/** What ceilings count by that many networks of one customer must not get around. */
-export const clientConnection = (request: FastifyRequest) => connectionOf(clientOf(request).ip)
+/** All that one customer of a network provider has: some limits count by it, because a home has many IPv6 networks. */
+export const customerNetwork = (request: FastifyRequest) => customerNetworkOf(ipOf(request))
 
-/** What limits count a written address by, or a /64 that is written as one; undefined if it is neither. */
+/** The network that limits count a written IP address by. A /64 may be written instead of an address; undefined if it is neither. */
 export const networkOf = (text: string) => {
   const address = readAddress(text.replace(/\/64$/, ''))
   return address === undefined ? undefined : networkWith(ipaddr.process(address), 64)
-}
-
-/**
- * Warns once when every request seems to come through a proxy that is not in TRUST_PROXY: all clients would then share
- * one limit.
- */
-export const createProxyWatch = ({ trustsProxy, warn }: { trustsProxy: boolean; warn: () => void }) => {
-  let requests = 0
-  let onlyAddress: string | undefined
-  let isDone = trustsProxy
-  const look = (request: FastifyRequest) => {
-    // A health probe connects directly, even if users come through a proxy.
-    if (isDone || request.routeOptions.config.probe) return
-    const address = request.socket.remoteAddress ?? ''
-    const isPrivate = ipaddr.isValid(address) && ipaddr.process(address).range() !== 'unicast'
-    isDone = !request.headers['x-forwarded-for'] || !isPrivate || (onlyAddress !== undefined && onlyAddress !== address)
-    onlyAddress = address
-    requests += 1
-    if (!isDone && requests === 20) {
-      isDone = true
-      warn()
-    }
-  }
-  return { look, isDone: () => isDone }
 }

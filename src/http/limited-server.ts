@@ -48,10 +48,10 @@ export const createLimitedServer = (framework: RequestListener, answersInFront: 
  */
 export const createDrain =
   (server: HttpServer, state: { isClosing: boolean }) =>
-  async ({ lastCalls, limit }: { lastCalls: number; limit: number }) => {
+  async ({ idleDelay, limit }: { idleDelay: number; limit: number }) => {
     state.isClosing = true
     const quiet = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
-    await withTimeout(quiet, lastCalls, () => undefined)
+    await withTimeout(quiet, idleDelay, () => undefined)
     const closeIdle = () => server.closeIdleConnections()
     closeIdle()
     const sweep = setInterval(closeIdle, 100)

@@ -10,13 +10,13 @@ import { isCleanText, parseStrictJson } from '../lib/strict-json.js'
 import type { Log } from '../platform/log.js'
 import { requireAdminGuard } from './admin-guard.js'
 import { type AllowedOrigins, noOtherOrigins } from './allowed-origins.js'
-import { createProxyWatch } from './client.js'
 import { refuseCrossSite } from './cross-site.js'
 import { handleError, sendRefusal } from './errors.js'
 import { securityHeaders } from './headers.js'
 import { createDrain, createLimitedServer, type FastLane } from './limited-server.js'
 import { createOwnHosts } from './own-hosts.js'
 import { acceptForms } from './protocol/forms.js'
+import { createProxyWatch } from './proxy-watch.js'
 import { answerOnSocket, refuseExpectations } from './raw-answers.js'
 import { createRequestIds, requestIdHeader } from './request-ids.js'
 import { logRequests } from './request-log.js'
@@ -112,7 +112,7 @@ export const createServer = (options: ServerOptions) => {
   const answersInFront: FastLane = (request, response) =>
     mayUseLane &&
     !state.isClosing &&
-    proxyWatch.isDone() &&
+    !proxyWatch.isWatching() &&
     !isForeignHost(request.headers) &&
     (fastLane?.(request, response) ?? false)
   const server = createInstance(options, headers, answersInFront)
@@ -133,7 +133,7 @@ export const createServer = (options: ServerOptions) => {
     if (state.isClosing) reply.header('connection', 'close')
     if (lacksHost(request)) return sendRefusal(reply.header('connection', 'close'), refuse('bad_request'))
     if (isForeignHost(request.headers)) return sendRefusal(reply, refuse('unknown_host'))
-    proxyWatch.look(request)
+    proxyWatch.watch(request)
     return undefined
   })
   const { publicUrl, allowedOrigins = noOtherOrigins } = options

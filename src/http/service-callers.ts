@@ -6,7 +6,7 @@ import { type ServiceKeys, type ServiceScope, serviceScopes } from '../domain/se
 import type { Client } from '../domain/sessions/client.js'
 import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
-import { clientConnection, clientOf } from './client.js'
+import { clientOf, customerNetwork } from './client.js'
 import { sendRefusal } from './errors.js'
 import type { Limits } from './limits/limits.js'
 import { createOncePerWindow } from './once-per-window.js'
@@ -28,14 +28,14 @@ export const serviceRefusals = [
   'unavailable',
 ] as const
 
-/** What the checks of other programs rely on has counts of its own. */
+/** Requests on which the checks of other programs rely have limiters of their own. */
 const limiterFor = (scope: ServiceScope) => limitersOfScopes[scope] ?? 'service'
 const limitersOfScopes: { readonly [Scope in ServiceScope]?: 'service_revocations' | 'service_tokens' } = {
   'revocations:read': 'service_revocations',
   'tokens:read': 'service_tokens',
 }
 
-type Changing = { reason?: string | undefined; spares?: readonly string[] }
+type ActingOptions = { reason?: string | undefined; exemptGroups?: readonly string[] }
 
 const bearer = /^Bearer +(\S+)$/i
 
@@ -43,7 +43,7 @@ const bearer = /^Bearer +(\S+)$/i
 const reportWindow = 15 * minutes
 const mostReported = 1_000
 
-/** What a change may be refused with besides: keys leave the accounts of administrators alone. */
+/** The refusals of a change: a key cannot change the accounts of administrators. */
 export const serviceChangeRefusals = [...serviceRefusals, 'administrators_account'] as const
 
 /** RFC 6750, 3.1. */
@@ -64,10 +64,23 @@ type Dependencies = {
 const createReport = ({ events, clock }: Pick<Dependencies, 'events' | 'clock'>) => {
   const isNew = createOncePerWindow({ mostKeys: mostReported, clock })
   return async (reason: string, request: FastifyRequest) => {
-    if (isNew(`${clientConnection(request)} ${reason}`, reportWindow))
+    if (isNew(`${customerNetwork(request)} ${reason}`, reportWindow))
       await events.record({ kind: 'service_key_refused', reason }, clientOf(request))
   }
 }
+
+/**
+ * The client with the service key as its actor and the reason: every event of the change has both. A key cannot change
+ * administrators: otherwise a stolen one could keep out those who can stop it.
+ */
+const createActingClient =
+  (administrators: Dependencies['administrators']) =>
+  (request: FastifyRequest, options: ActingOptions = {}): Client => {
+    if (!request.serviceKey) throw new Error('A handler asked for its service key without the gate')
+    const { name } = request.serviceKey
+    const { reason, exemptGroups = administrators.groups } = options
+    return { ...clientOf(request), userAgent: `service key ${name}`, actor: { serviceKey: name, exemptGroups, reason } }
+  }
 
 /** Other programs, known by a key in the Authorization header. Cookies mean nothing on their routes. */
 export const createServiceCallers = ({ serviceKeys, limits, events, administrators, clock }: Dependencies) => {
@@ -117,15 +130,6 @@ export const createServiceCallers = ({ serviceKeys, limits, events, administrato
     /** For what a request asks beyond the scope of its gate. */
     hasScope: (request: FastifyRequest, scope: ServiceScope) => request.serviceKey?.scopes.includes(scope) ?? false,
     sendMissingScope,
-    /**
-     * Who changes something, and why: every event of the change has the key. Members of the groups of administrators are spared:
-     * otherwise a stolen key could keep out those who can stop it.
-     */
-    clientOf: (request: FastifyRequest, { reason, spares = administrators.groups }: Changing = {}): Client => {
-      if (!request.serviceKey) throw new Error('A handler asked for its service key without the gate')
-      const { name } = request.serviceKey
-      const actor = { serviceKey: name, spares, reason }
-      return { ...clientOf(request), userAgent: `service key ${name}`, actor }
-    },
+    actingClient: createActingClient(administrators),
   }
 }

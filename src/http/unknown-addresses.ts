@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
 import { refusals } from '../contract/refusals.js'
-import { isAdminAddress } from './admin-guard.js'
+import { isAdminPath } from './admin-guard.js'
 import { sendRefusal } from './errors.js'
 import { sendProtocolError } from './protocol/protocol-errors.js'
 import { isAddressForPrograms } from './protocol/protocol-routes.js'
@@ -33,7 +33,7 @@ export const createUnknownAddresses = (server: FastifyInstance) => {
       const path = withoutQuery(request.url)
       const known = [...routes.values()].filter(({ pattern }) => pattern.test(path))
       const methods = [...new Set(known.flatMap(({ methods }) => [...methods]))].sort()
-      const isHidden = known.some(({ url }) => isAdminAddress(url))
+      const isHidden = known.some(({ url }) => isAdminPath(url))
       if (methods.length > 0 && !methods.includes(request.method) && !isHidden) {
         reply.header('Allow', methods.join(', '))
         return known.some(({ url }) => isAddressForPrograms(url))

@@ -7,10 +7,10 @@ export const networkWith = (address: ipaddr.IPv4 | ipaddr.IPv6, bits: 48 | 56 | 
     : `${ipaddr.fromByteArray(address.toByteArray().fill(0, bits / 8)).toString()}/${bits}`
 
 /**
- * What one customer of a provider has: an IPv4 address, or an IPv6 /56, of which a home gets 256 networks of 64 bits. For shares and
- * ceilings that many networks of one customer must not get around. What is no address, such as that of a command, is itself.
+ * All that one customer of a network provider has: an IPv4 address, or an IPv6 /56, which a home can divide into 256 networks of 64 bits.
+ * Limits that count by it cannot be evaded with many networks. A text that is no IP address, such as that of a command, stays as it is.
  */
-export const connectionOf = (ip: string) => (ipaddr.isValid(ip) ? networkWith(ipaddr.process(ip), 56) : ip)
+export const customerNetworkOf = (ip: string) => (ipaddr.isValid(ip) ? networkWith(ipaddr.process(ip), 56) : ip)
 
-/** What an organisation has, or a server that is rented by the hour: an IPv4 address, or an IPv6 /48, of 256 connections. */
+/** All that an organisation or a rented server has: an IPv4 address, or an IPv6 /48, which is 256 networks of customers. */
 export const siteOf = (ip: string) => (ipaddr.isValid(ip) ? networkWith(ipaddr.process(ip), 48) : ip)

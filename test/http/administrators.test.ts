@@ -275,7 +275,10 @@ it('the overview names what waits too long, and not how much waits', async () =>
   await latchkey.sql.query(`update outgoing_webhooks set created_at = created_at - interval '2 minutes'`)
   expect(await codes()).toEqual(['mails_failing', 'webhooks_waiting'])
   await latchkey.sql.query(`update outgoing_mail set last_error = 'connect ECONNREFUSED' where recipient_key = 'x'`)
-  expect((await get<AdminOverview>('/overview')).attention[0]).toMatchObject({ detail: 'connect ECONNREFUSED' })
+  expect((await get<AdminOverview>('/overview')).attention[0]).toMatchObject({
+    message: '1 mail has waited for more than 5 minutes. The last attempt failed: connect ECONNREFUSED.',
+    detail: 'connect ECONNREFUSED',
+  })
   await latchkey.sql.query('delete from outgoing_webhooks')
   await latchkey.sql.query(`delete from outgoing_mail where recipient_key = 'x'`)
 })

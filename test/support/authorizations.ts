@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { createAuthorizations } from '../../src/domain/authorizations/authorizations.js'
-import { inSeconds } from '../../src/domain/sessions/issue-tokens.js'
+import { epochSeconds } from '../../src/domain/sessions/issue-tokens.js'
 import type { Latchkey } from './latchkey.js'
 
 type Issued = {
@@ -45,9 +45,9 @@ const holderOf = async (latchkey: Latchkey, username: string) => {
     username: row.signed_in_as,
     sid: caller.sessionId,
     gen: caller.generation,
-    auth_time: inSeconds(row.created_at),
-    iat: inSeconds(row.issued_at),
-    exp: inSeconds(row.expires_at),
+    auth_time: epochSeconds(row.created_at),
+    iat: epochSeconds(row.issued_at),
+    exp: epochSeconds(row.expires_at),
   }
   return { ...caller, refreshToken: { text: latchkey.app.nouns.tokens.signRefresh(claims), claims } }
 }

@@ -2,8 +2,8 @@ import { isRefused } from '../../contract/outcome.js'
 import type { ApplicationChanges } from '../../domain/applications/application-changes.js'
 import { applicationFaultSentence } from '../../domain/applications/application-fault-sentences.js'
 import { mostSecrets } from '../../domain/applications/application-secrets.js'
+import { countText } from '../../lib/count-text.js'
 import { CommandFailure } from '../command.js'
-import { counted } from '../terminal/counted.js'
 import { printableText } from '../terminal/printable-json.js'
 import { quoteCommand } from '../terminal/quote-command.js'
 
@@ -29,7 +29,7 @@ const sentences: {
   last_secret: (_, name) =>
     `This is the only secret of ${printableText(name)}. Add another one first: ${quoteCommand('application secret add', name)}`,
   application_in_use: ({ users }, name) =>
-    `${counted(users, 'user')} would lose ${printableText(name)}. Add --yes to delete it.`,
+    `${countText(users, 'user')} would lose ${printableText(name)}. Add --yes to delete it.`,
 }
 
 /** What was done, or why it was not. A sentence may end in a command, which is then the end of the line and can be copied. */

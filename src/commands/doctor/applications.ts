@@ -11,11 +11,11 @@ import {
   ownHostWarning,
 } from '../../domain/applications/application-addresses.js'
 import { createApplications } from '../../domain/applications/applications.js'
+import { countText } from '../../lib/count-text.js'
 import { seconds } from '../../lib/durations.js'
 import { isThisMachine } from '../../lib/loopback.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 import type { Database } from '../../platform/database/database.js'
-import { counted } from '../terminal/counted.js'
 import { type Finding, failure, ok, warning, worstOf } from './check.js'
 
 const dnsTimeout = 5 * seconds
@@ -84,5 +84,5 @@ export const checkApplications = async (database: Database, config: Config): Pro
   if (applications.length === 0) return ok('there are none')
   const findings = await Promise.all(applications.map((application) => checkApplication(application, config)))
   const told = new Map(findings.flat().map((finding) => [finding.says, finding]))
-  return worstOf(`${counted(applications.length, 'application')}, whose addresses can be used`, [...told.values()])
+  return worstOf(`${countText(applications.length, 'application')}, whose addresses can be used`, [...told.values()])
 }

@@ -2,10 +2,10 @@ import { embeddedDirectory } from '../../app/open-platform.js'
 import { migrationsDirectory as directory } from '../../app/prepare-database.js'
 import type { Config } from '../../config.js'
 import { readableTables, writableTables } from '../../domain/tables.js'
+import { countText } from '../../lib/count-text.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import { schemaStatus } from '../../platform/database/migrate.js'
 import { createPgliteClient, settingsOfService } from '../../platform/database/pglite-client.js'
-import { counted } from '../terminal/counted.js'
 import { checkApplications } from './applications.js'
 import { type CheckGroup, errorInProduction, type Finding, failure, judgeClock, ok, warning, worstOf } from './check.js'
 import { checkDatabaseEncryption } from './encryption.js'
@@ -44,7 +44,7 @@ const askServer = async (sql: Sql) => {
 const checkServer = (server: Server, { databasePool, workers, production }: Config): Finding => {
   const needed = databasePool * workers
   const { version, major, standby, writable, encoding, timeout, most, reserved } = server
-  const connections = counted(most - reserved, 'connection')
+  const connections = countText(most - reserved, 'connection')
   return worstOf(`PostgreSQL ${version}, ${connections} in total, ${needed} for each instance`, [
     standby ? failure('this server is a standby and accepts no writes: name the primary in DATABASE_URL') : ok(''),
     standby || writable ? ok('') : failure(readOnly),

@@ -1,7 +1,7 @@
 import { originsWithoutCookies } from '../../config/sibling-hosts.js'
 import { type Config, ConfigurationFaults, type Environment, likelyTypos, loadConfig, secretsIn } from '../../config.js'
+import { countText } from '../../lib/count-text.js'
 import { type Command, OutputFailure, print, readArguments } from '../command.js'
-import { counted } from '../terminal/counted.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { type Check, type CheckGroup, type Finding, failure, ok, runCheck, warning } from './check.js'
 import { hideSecrets } from './secrets.js'
@@ -55,7 +55,7 @@ const examine = async (config: Config) => {
 }
 
 const count = (lines: readonly Line[], level: 'error' | 'warning') =>
-  counted(lines.filter((line) => line.level === level).length, level)
+  countText(lines.filter((line) => line.level === level).length, level)
 
 /** Messages of servers and libraries may have several lines. */
 const inOneLine = (text: string) => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()

@@ -1,15 +1,16 @@
 import type { Config } from '../../config.js'
+import { timeSpan } from '../../contract/time-spans.js'
 import { createReadKeys } from '../../domain/application-keys/key-records.js'
 import { createListKeys, type ListedApplicationKey } from '../../domain/application-keys/list-keys.js'
 import type { ApplicationAlgorithm } from '../../domain/application-keys/signed-token.js'
 import { sealedColumns } from '../../domain/sealed-values/sealed-columns.js'
 import { createSealedValues } from '../../domain/sealed-values/sealed-values.js'
-import { isOverdue } from '../../domain/signing-keys/schedule.js'
+import { isOverdue, signingPeriod } from '../../domain/signing-keys/schedule.js'
 import { createSigningKeys } from '../../domain/signing-keys/signing-keys.js'
 import { systemClock } from '../../lib/clock.js'
+import { countText } from '../../lib/count-text.js'
 import type { Database } from '../../platform/database/database.js'
 import { existingSecret } from '../../platform/generated-secret.js'
-import { counted } from '../terminal/counted.js'
 import { type Finding, failure, ok, warning, worstOf } from './check.js'
 
 /** What seals stored secrets. */
@@ -42,12 +43,14 @@ export const checkSigningKeys = async (
     return ok(
       keys.length === 0
         ? 'JWT_SECRET signs access tokens'
-        : `JWT_SECRET signs access tokens; ${counted(keys.length, 'key')} published`,
+        : `JWT_SECRET signs access tokens; ${countText(keys.length, 'key')} published`,
     )
   if (!current) return ok('the first start with ES256 makes a key')
   const says = whoSigns(current, waiting)
   return isOverdue(current.signsFrom, new Date()) && !waiting
-    ? warning(`${says}: it is older than 90 days, and no running instance has ACCESS_TOKEN_ALGORITHM=ES256`)
+    ? warning(
+        `${says}: it is older than ${timeSpan(signingPeriod, 'en')}, and no running instance has ACCESS_TOKEN_ALGORITHM=ES256`,
+      )
     : ok(says)
 }
 
@@ -58,12 +61,12 @@ const judgeAlgorithm = (algorithm: ApplicationAlgorithm, keys: readonly ListedAp
   if (!current) return ok(`${algorithm}: the running service makes a key`)
   const says = `${algorithm}: ${whoSigns(current, waiting)}`
   return isOverdue(current.signsFrom, new Date()) && !waiting
-    ? warning(`${says}: it is older than 90 days, and no running instance has replaced it`)
+    ? warning(`${says}: it is older than ${timeSpan(signingPeriod, 'en')}, and no running instance has replaced it`)
     : ok(says)
 }
 
 const unreadableKeys = (ids: readonly string[]) =>
-  `${ids.join(', ')}: ${counted(ids.length, 'retired key')} not sealed with SEALING_KEY, and not trusted. Unless you have removed a key from SEALING_KEY, another program has written into the table`
+  `${ids.join(', ')}: ${countText(ids.length, 'retired key')} not sealed with SEALING_KEY, and not trusted. Unless you have removed a key from SEALING_KEY, another program has written into the table`
 
 /** The keys of ID tokens: one for each algorithm that applications use. */
 export const checkApplicationKeys = async (database: Database, config: SealingSettings): Promise<Finding> => {

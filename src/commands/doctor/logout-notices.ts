@@ -1,8 +1,8 @@
 import { createLogoutNotices, type LogoutNoticeState } from '../../domain/logout-notices/logout-notices.js'
 import { systemClock } from '../../lib/clock.js'
+import { countText } from '../../lib/count-text.js'
 import { minutes, seconds } from '../../lib/durations.js'
 import type { Database } from '../../platform/database/database.js'
-import { counted } from '../terminal/counted.js'
 import { printableText } from '../terminal/printable-json.js'
 import { type Finding, ok, warning } from './check.js'
 
@@ -10,13 +10,13 @@ import { type Finding, ok, warning } from './check.js'
 const manyWaiting = 100
 const longWait = 5 * minutes
 
-const inMinutes = (age: number) => counted(Math.floor((age * seconds) / minutes), 'minute')
+const inMinutes = (age: number) => countText(Math.floor((age * seconds) / minutes), 'minute')
 
 const troubleOf = ({ name, waiting, oldest, givenUp, refused }: LogoutNoticeState) => {
-  const waits = `${counted(waiting, 'logout notice waits', 'logout notices wait')}, the oldest for ${inMinutes(oldest)}`
+  const waits = `${countText(waiting, 'logout notice waits', 'logout notices wait')}, the oldest for ${inMinutes(oldest)}`
   const troubles = [
     ...(waiting > manyWaiting || oldest * seconds > longWait ? [waits] : []),
-    ...(givenUp > 0 ? [`${counted(givenUp, 'logout notice was', 'logout notices were')} given up`] : []),
+    ...(givenUp > 0 ? [`${countText(givenUp, 'logout notice was', 'logout notices were')} given up`] : []),
     ...(refused ? ['logout notices were refused in the last day'] : []),
   ]
   return troubles.length > 0 ? [`${printableText(name)}: ${troubles.join(', ')}`] : []
@@ -27,7 +27,7 @@ export const judgeLogoutNotices = (states: readonly LogoutNoticeState[]): Findin
   if (troubles.length > 0) return warning(`${troubles.join('; ')}. \`latchkey application show NAME\` says why`)
   const waiting = states.reduce((sum, state) => sum + state.waiting, 0)
   const waits =
-    waiting === 0 ? 'no logout notice waits' : counted(waiting, 'logout notice waits', 'logout notices wait')
+    waiting === 0 ? 'no logout notice waits' : countText(waiting, 'logout notice waits', 'logout notices wait')
   return ok(`${waits} for an application`)
 }
 

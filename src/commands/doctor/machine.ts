@@ -12,8 +12,8 @@ import { verifyLeakedFile } from '../../domain/passwords/leaked-list.js'
 import { requireWorkerPackages } from '../../domain/passwords/worker-packages.js'
 import { createWorkers } from '../../domain/passwords/workers.js'
 import { systemClock } from '../../lib/clock.js'
+import { countText } from '../../lib/count-text.js'
 import { days, seconds } from '../../lib/durations.js'
-import { counted } from '../terminal/counted.js'
 import { type Check, type CheckGroup, type Finding, failure, ok, warning, worstOf } from './check.js'
 import { spaceAt } from './space.js'
 
@@ -54,7 +54,7 @@ const checkServiceKeys = async (path: string): Promise<Finding> => {
     if (!expiresAt || expiresAt.getTime() > now + expiresSoon) return []
     return `${name} ${expiresAt.getTime() <= now ? 'has expired' : 'expires'} (${expiresAt.toISOString()})`
   })
-  const says = `${counted(keys.length, 'key')} in ${path}`
+  const says = `${countText(keys.length, 'key')} in ${path}`
   return expiring.length === 0
     ? ok(says)
     : warning(`${says}: ${expiring.join(', ')}. Make a new key, and delete the line of the old one`)
@@ -68,7 +68,7 @@ const checkTheme = async (config: Config, path: string): Promise<Finding> => {
 const checkWords = async (path: string): Promise<Finding> => {
   const { pages, mails } = await readOwnWords({ wordsFile: path })
   const texts = [pages, mails].flatMap((each) => Object.values(each).flatMap((ofLanguage) => Object.keys(ofLanguage)))
-  return ok(`${counted(texts.length, 'text')} in ${path}`)
+  return ok(`${countText(texts.length, 'text')} in ${path}`)
 }
 
 /** Reads all of it, which the start does not. */
@@ -76,7 +76,7 @@ const checkLeakedPasswords = async (path: string): Promise<Finding> => {
   const found = await readLeakedFile(path, verifyLeakedFile(path, AbortSignal.timeout(5 * seconds)))
   if (isRefused(found)) throw leakedFileFault(path, found.refused)
   const verified = found.isWhole ? 'complete and unchanged' : 'complete; too large to compare all of it here'
-  return ok(`${counted(found.count, 'leaked password')} in ${path}, ${verified}`)
+  return ok(`${countText(found.count, 'leaked password')} in ${path}, ${verified}`)
 }
 
 const isWritable = (path: string) =>
@@ -109,12 +109,12 @@ const checkThreads = ({ workerThreads: threadsPerProcess, workers, bcryptCost }:
   const cores = availableParallelism()
   const workerThreads = threadsPerProcess === undefined ? undefined : threadsPerProcess * workers
   if (workerThreads === undefined)
-    return ok(`as many threads as suit ${counted(cores, 'core')}, bcrypt at cost ${bcryptCost}`)
+    return ok(`as many threads as suit ${countText(cores, 'core')}, bcrypt at cost ${bcryptCost}`)
   return workerThreads > cores
     ? warning(
-        `WORKER_THREADS is ${threadsPerProcess}${workers > 1 ? ` in each of ${workers} processes` : ''} on ${counted(cores, 'core')}: more threads than cores are not faster, and requests wait`,
+        `WORKER_THREADS is ${threadsPerProcess}${workers > 1 ? ` in each of ${workers} processes` : ''} on ${countText(cores, 'core')}: more threads than cores are not faster, and requests wait`,
       )
-    : ok(`${counted(workerThreads, 'thread')} on ${counted(cores, 'core')}, bcrypt at cost ${bcryptCost}`)
+    : ok(`${countText(workerThreads, 'thread')} on ${countText(cores, 'core')}, bcrypt at cost ${bcryptCost}`)
 }
 
 /** As a sign-in does it: in a thread, at full cost. */

@@ -1,14 +1,14 @@
 import { countPasskeysOfOtherHosts } from '../../domain/passkeys/passkey-records.js'
+import { countText } from '../../lib/count-text.js'
 import type { Sql } from '../../platform/database/database.js'
-import { counted } from '../terminal/counted.js'
 import { type Finding, ok, warning } from './check.js'
 
 /** A passkey works for the host that it was made for, and for no other. */
 export const checkPasskeys = async (sql: Sql, { publicUrl }: { publicUrl: string }): Promise<Finding> => {
   const { hostname } = new URL(publicUrl)
   const { all, ofOthers } = await countPasskeysOfOtherHosts(sql, hostname)
-  if (ofOthers === 0) return ok(all === 0 ? 'none are stored' : `${counted(all, 'passkey')}, for ${hostname}`)
+  if (ofOthers === 0) return ok(all === 0 ? 'none are stored' : `${countText(all, 'passkey')}, for ${hostname}`)
   return warning(
-    `${ofOthers} of ${counted(all, 'passkey')} cannot be used: made for another host than ${hostname}. Put the earlier host back into PUBLIC_URL, or tell the users to add new ones`,
+    `${ofOthers} of ${countText(all, 'passkey')} cannot be used: made for another host than ${hostname}. Put the earlier host back into PUBLIC_URL, or tell the users to add new ones`,
   )
 }

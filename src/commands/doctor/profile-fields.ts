@@ -2,14 +2,14 @@ import { readProfileFields } from '../../app/profile-fields-file.js'
 import type { Config } from '../../config.js'
 import { createProfileFields } from '../../domain/profile-fields/profile-fields.js'
 import { systemClock } from '../../lib/clock.js'
+import { countText } from '../../lib/count-text.js'
 import type { Database } from '../../platform/database/database.js'
-import { counted } from '../terminal/counted.js'
 import { type Finding, ok, warning, worstOf } from './check.js'
 
 /** The file, and what users have of its fields: required ones that most lack, and values of fields that have left it. */
 export const checkProfileFields = async ({ profileFieldsFile }: Config, database?: Database): Promise<Finding> => {
   const definitions = await readProfileFields(profileFieldsFile)
-  const fine = definitions.length === 0 ? 'none' : counted(definitions.length, 'field')
+  const fine = definitions.length === 0 ? 'none' : countText(definitions.length, 'field')
   if (!database) return ok(fine)
   const counts = await createProfileFields({ database, clock: systemClock, definitions }).count()
   const [row] = await database.query<{ users: number }>('select count(*)::int as users from users')
@@ -24,7 +24,7 @@ export const checkProfileFields = async ({ profileFieldsFile }: Config, database
     ),
     ...left.map((each) =>
       warning(
-        `${each.key} has left PROFILE_FIELDS_FILE, but values are left (${counted(each.users, 'user')}): latchkey fields purge ${each.key} --yes`,
+        `${each.key} has left PROFILE_FIELDS_FILE, but values are left (${countText(each.users, 'user')}): latchkey fields purge ${each.key} --yes`,
       ),
     ),
     ok(''),

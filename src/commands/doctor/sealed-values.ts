@@ -1,7 +1,7 @@
 import { sealedColumns } from '../../domain/sealed-values/sealed-columns.js'
 import { createSealedValues } from '../../domain/sealed-values/sealed-values.js'
+import { countText } from '../../lib/count-text.js'
 import type { Sql } from '../../platform/database/database.js'
-import { counted } from '../terminal/counted.js'
 import { type Finding, failure, ok, warning } from './check.js'
 import { type SealingSettings, sealingSecretsOf } from './keys.js'
 
@@ -23,12 +23,12 @@ export const checkSealedValues = async (
   const waysOut = [...new Set(lost.flatMap(({ column: { wayOut } }) => wayOut ?? []))]
   if (byMissing > 0)
     return failure(
-      `the key of ${counted(byMissing, 'stored secret')} is missing, and the service does not start: add it to the end of SEALING_KEY again. ${waysOut.join(' ')}`.trimEnd(),
+      `the key of ${countText(byMissing, 'stored secret')} is missing, and the service does not start: add it to the end of SEALING_KEY again. ${waysOut.join(' ')}`.trimEnd(),
     )
   if (byOthers > 0)
     return warning(
-      `${counted(byOthers, 'stored secret')} sealed with an old key of ${setting}: do not remove it. The next start of an instance seals with the first`,
+      `${countText(byOthers, 'stored secret')} sealed with an old key of ${setting}: do not remove it. The next start of an instance seals with the first`,
     )
-  const all = byFirst === 0 ? 'no secrets are stored' : `${counted(byFirst, 'stored secret')}, sealed with ${setting}`
+  const all = byFirst === 0 ? 'no secrets are stored' : `${countText(byFirst, 'stored secret')}, sealed with ${setting}`
   return ok(secrets.length > 1 ? `${all}; they need only the first of its ${secrets.length} keys` : all)
 }

@@ -2,12 +2,12 @@ import { openWebhookReceiver } from '../../app/webhook-receiver.js'
 import type { Config } from '../../config.js'
 import { createWebhooks } from '../../domain/webhooks/webhooks.js'
 import { systemClock as clock } from '../../lib/clock.js'
+import { countText } from '../../lib/count-text.js'
 import { seconds } from '../../lib/durations.js'
 import type { Database } from '../../platform/database/database.js'
 import { OutboundFailed } from '../../platform/outbound/outbound-failed.js'
 import { sendingStopped } from '../operations/webhooks.js'
 import { commandLog } from '../terminal/command-log.js'
-import { counted } from '../terminal/counted.js'
 import { type Finding, failure, ok, warning, worstOf } from './check.js'
 
 type Receiver = NonNullable<ReturnType<typeof openWebhookReceiver>>
@@ -38,7 +38,7 @@ const checkBacklog = async (database: Database | undefined): Promise<Finding[]> 
   return [
     stopped ? warning(sendingStopped(stopped)) : ok(''),
     givenUp > 0
-      ? warning(`${counted(givenUp, 'webhook was', 'webhooks were')} given up: \`latchkey webhooks list\` says why`)
+      ? warning(`${countText(givenUp, 'webhook was', 'webhooks were')} given up: \`latchkey webhooks list\` says why`)
       : ok(''),
     waiting > 100 ? warning(`${waiting} webhooks wait for the receiver: \`latchkey webhooks list\` says why`) : ok(''),
   ]

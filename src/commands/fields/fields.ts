@@ -1,6 +1,7 @@
 import { readProfileFields } from '../../app/profile-fields-file.js'
 import { loadSettings } from '../../config.js'
 import { labelIn } from '../../contract/field-labels.js'
+import { countText } from '../../lib/count-text.js'
 import {
   type Command,
   type CommandContext,
@@ -11,7 +12,6 @@ import {
   type Stores,
   withStores,
 } from '../command.js'
-import { counted } from '../terminal/counted.js'
 import { printList } from '../terminal/print-list.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
@@ -116,10 +116,10 @@ instance first. This cannot be taken back.
       const users = (await stores.profileFields.count()).find((each) => each.key === key)?.users ?? 0
       if (users > 0 && !values.yes)
         throw new CommandFailure(
-          `${counted(users, 'user')} would lose the value of ${JSON.stringify(key)} for good. Add --yes to do it.`,
+          `${countText(users, 'user')} would lose the value of ${JSON.stringify(key)} for good. Add --yes to do it.`,
         )
       const purged = await purge(stores, key, context)
-      const done = `Deleted the value of ${counted(purged, 'user')}.`
+      const done = `Deleted the value of ${countText(purged, 'user')}.`
       await print(context.stdout, values.json ? printableJson({ key, users: purged }) : done)
       return 0
     })

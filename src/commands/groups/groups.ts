@@ -1,7 +1,7 @@
 import { isRefused, type Refused } from '../../contract/outcome.js'
 import type { Group } from '../../domain/groups/groups.js'
+import { countText } from '../../lib/count-text.js'
 import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
-import { counted } from '../terminal/counted.js'
 import { printList } from '../terminal/print-list.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { quoteCommand } from '../terminal/quote-command.js'
@@ -29,7 +29,7 @@ hyphens, with a letter or a digit first. Members join with \`latchkey user group
       const members = (await groups.list()).find((each) => each.name === name)?.members ?? 0
       const done = added
         ? `Made the group ${name}.`
-        : `The group ${name} is there already, with ${counted(members, 'member')}.`
+        : `The group ${name} is there already, with ${countText(members, 'member')}.`
       await print(context.stdout, values.json ? printableJson({ name, added, members }) : done)
       return 0
     })
@@ -107,7 +107,7 @@ They lose it within two seconds, and stay signed in. If the command is interrupt
       const deleted = await groupChanges.deleteGroup(operator(context), name, { alsoWithMembers })
       if (isRefused(deleted)) throw new CommandFailure(whyNotDeleted(deleted, name))
       const { members } = deleted
-      const done = `Deleted the group ${name}; it had ${counted(members, 'member')}.`
+      const done = `Deleted the group ${name}; it had ${countText(members, 'member')}.`
       await print(context.stdout, values.json ? printableJson({ name, deleted: true, members }) : done)
       return 0
     })

@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { NewContent } from '../../domain/content/content.js'
+import { countText } from '../../lib/count-text.js'
 import { isOneLine } from '../../lib/one-line.js'
 import {
   type Command,
@@ -11,7 +12,6 @@ import {
   readArguments,
   withStores,
 } from '../command.js'
-import { counted } from '../terminal/counted.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asText, cannotRead, openInput } from './input.js'
 import { createJsonLinesReader, type JsonLine } from './json-lines.js'
@@ -101,7 +101,7 @@ Runs as the owner of the tables (DATABASE_OWNER_URL): the service's own role may
         for (const page of pages) await content.load(sql, page)
       })
       await load.catch(explainPrivilege)
-      const what = counted(pages.length, 'page')
+      const what = countText(pages.length, 'page')
       await events.record({ kind: 'content_loaded', reason: what }, operator(context))
       await print(context.stdout, values.json ? printableJson({ pages: pages.length }) : `Loaded ${what}.`)
       return 0

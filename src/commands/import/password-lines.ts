@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { isLeakedFile } from '../../domain/passwords/leaked-file.js'
+import { countText } from '../../lib/count-text.js'
 import { CommandFailure } from '../command.js'
-import { counted } from '../terminal/counted.js'
 
 export const listKinds = ['passwords', 'hashes'] as const
 export type ListKind = (typeof listKinds)[number]
@@ -58,9 +58,9 @@ const textOfFirst = (bytes: Buffer) => {
 /** Why lines were left out, for a reader. */
 export const describeSkipped = ({ empty, tooLong, neverSeen }: SkippedLines) =>
   [
-    ...(empty > 0 ? [counted(empty, 'empty line')] : []),
-    ...(tooLong > 0 ? [`${counted(tooLong, 'line')} of more than ${longestLine.toLocaleString('en')} bytes`] : []),
-    ...(neverSeen > 0 ? [`${counted(neverSeen, 'hash', 'hashes')} with the count 0`] : []),
+    ...(empty > 0 ? [countText(empty, 'empty line')] : []),
+    ...(tooLong > 0 ? [`${countText(tooLong, 'line')} of more than ${longestLine.toLocaleString('en')} bytes`] : []),
+    ...(neverSeen > 0 ? [`${countText(neverSeen, 'hash', 'hashes')} with the count 0`] : []),
   ].join(', ')
 
 /** Gives the SHA-1 of each line to `take`, and counts the lines that it skips. */

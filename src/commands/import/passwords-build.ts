@@ -1,7 +1,7 @@
 import { lstat, realpath, stat } from 'node:fs/promises'
+import { countText } from '../../lib/count-text.js'
 import { whyUnwritable } from '../../lib/file-faults.js'
 import { type Command, CommandFailure, print, readArguments, UsageFault } from '../command.js'
-import { counted } from '../terminal/counted.js'
 import { exitCodes, watchForInterruption } from '../terminal/interruption.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { createProgress } from '../terminal/progress.js'
@@ -62,7 +62,7 @@ type Built = Awaited<ReturnType<typeof readList>> & { bytes: number; replaced: b
 const describe = (output: string, { lines, entries, kind, skipped, bytes, replaced }: Built) => {
   const size = (bytes / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })
   const skips = describeSkipped(skipped)
-  return `${replaced ? 'Replaced' : 'Wrote'} ${output}: ${counted(entries, 'entry', 'entries')} from ${counted(lines, 'line')} of ${kind}, ${size} MB.${skips ? ` Skipped: ${skips}.` : ''}`
+  return `${replaced ? 'Replaced' : 'Wrote'} ${output}: ${countText(entries, 'entry', 'entries')} from ${countText(lines, 'line')} of ${kind}, ${size} MB.${skips ? ` Skipped: ${skips}.` : ''}`
 }
 
 export const passwordsBuild: Command = {

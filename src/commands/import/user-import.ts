@@ -11,6 +11,7 @@ import {
   importFieldsWith,
   readImportedUser,
 } from '../../domain/users/imported-user.js'
+import { countText } from '../../lib/count-text.js'
 import {
   type Command,
   type CommandContext,
@@ -21,7 +22,6 @@ import {
   UsageFault,
   withStores,
 } from '../command.js'
-import { counted } from '../terminal/counted.js'
 import { exitCodes, watchForInterruption } from '../terminal/interruption.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { createProgress } from '../terminal/progress.js'
@@ -70,9 +70,9 @@ const passwordsOf = ({ added, withPassword, unknownHashes }: Counts) => {
 const summary = (counts: Counts, ignored: ReadonlySet<string>, dryRun: boolean) => {
   const { added, existed, refused, groups, newGroups } = counts
   const first = [
-    `${dryRun ? 'Would add' : 'Added'} ${counted(added, 'user')}`,
+    `${dryRun ? 'Would add' : 'Added'} ${countText(added, 'user')}`,
     `${existed.toLocaleString('en')} existed already`,
-    `${counted(refused, 'row was', 'rows were')} refused.`,
+    `${countText(refused, 'row was', 'rows were')} refused.`,
   ].join('; ')
   return [
     first,

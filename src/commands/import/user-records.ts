@@ -4,8 +4,8 @@ import {
   type ImportRow,
   isPlainPassword,
 } from '../../domain/users/imported-user.js'
+import { countText } from '../../lib/count-text.js'
 import { CommandFailure } from '../command.js'
-import { counted } from '../terminal/counted.js'
 import { type CsvRow, createCsvReader } from './csv.js'
 import { unguardFormula } from './csv-cells.js'
 import { asText, type Input } from './input.js'
@@ -52,7 +52,7 @@ const csvRecords = (fieldNamed: ImportFieldNamed): Reader => {
       return [
         {
           line: row.line,
-          fault: `has ${counted(row.fields.length, 'field')} where the first line has ${columns.length}`,
+          fault: `has ${countText(row.fields.length, 'field')} where the first line has ${columns.length}`,
         },
       ]
     const values: ImportRow = {}

@@ -2,6 +2,7 @@ import { loadConfig } from '../../config.js'
 import type { ListedApplicationKey } from '../../domain/application-keys/list-keys.js'
 import type { ApplicationAlgorithm } from '../../domain/application-keys/signed-token.js'
 import type { ListedKey } from '../../domain/signing-keys/signing-keys.js'
+import { countText } from '../../lib/count-text.js'
 import {
   type Command,
   type CommandContext,
@@ -12,7 +13,6 @@ import {
   type Stores,
   withStores,
 } from '../command.js'
-import { counted } from '../terminal/counted.js'
 import { printList } from '../terminal/print-list.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
@@ -115,7 +115,7 @@ const keySentence = (key: RotatedKey, instead?: string) => {
 /** `instead`: what a key does that does not sign. */
 const asSentences = ({ keys, withdrawn }: Rotated, instead?: string) => {
   const sentences = keys.map((key) => keySentence(key, instead))
-  if (withdrawn.length > 0) sentences.push(`Withdrew ${counted(withdrawn.length, 'key')}.`)
+  if (withdrawn.length > 0) sentences.push(`Withdrew ${countText(withdrawn.length, 'key')}.`)
   return sentences.join(' ')
 }
 

@@ -1,10 +1,10 @@
 import { isLimiterName, limiterKey, limitersOf } from '../../domain/limiters/limiters.js'
 import { networkOf } from '../../http/client.js'
-import { connectionOf } from '../../lib/client-networks.js'
+import { customerNetworkOf } from '../../lib/client-networks.js'
 
 export const keysOfNetwork = (network: string) => [
   ...limitersOf('network').map((name) => limiterKey(name, network)),
-  ...limitersOf('connection').map((name) => limiterKey(name, connectionOf(network.replace(/\/64$/, '')))),
+  ...limitersOf('connection').map((name) => limiterKey(name, customerNetworkOf(network.replace(/\/64$/, '')))),
 ]
 
 /** `login:192.0.2.1` → the limit and what it counts. */

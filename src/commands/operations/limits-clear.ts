@@ -1,5 +1,6 @@
 import { userSubject } from '../../domain/limiters/limiters.js'
 import { networkOf } from '../../http/client.js'
+import { countText } from '../../lib/count-text.js'
 import type { Counter } from '../../platform/cache/shared-counters.js'
 import {
   type Command,
@@ -12,7 +13,6 @@ import {
   UsageFault,
   withStores,
 } from '../command.js'
-import { counted } from '../terminal/counted.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { quoteCommandWith } from '../terminal/quote-command.js'
 import { requireUser, unlessDeleted } from '../users/find-user.js'
@@ -121,7 +121,7 @@ const clearAll = async (stores: Stores): Promise<Outcome> => {
     byLimit.set(limit, (byLimit.get(limit) ?? 0) + 1)
   }
   const cleared = [...byLimit].flatMap(([limit, used]) => (used > 0 ? [{ limit, subject: 'all', used }] : []))
-  const parts = cleared.map(({ limit, used }) => `${counted(used, 'counter')} of ${limit}`)
+  const parts = cleared.map(({ limit, used }) => `${countText(used, 'counter')} of ${limit}`)
   return {
     cleared,
     says: parts.length > 0 ? `Cleared ${parts.join(', ')}.` : 'Nothing was counted.',

@@ -1,6 +1,6 @@
 import type { WaitingWebhook } from '../../domain/webhooks/webhooks.js'
+import { countText } from '../../lib/count-text.js'
 import { type Command, limitFrom, operator, print, readArguments, withStores } from '../command.js'
-import { counted } from '../terminal/counted.js'
 import { printList } from '../terminal/print-list.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
@@ -71,7 +71,7 @@ receiver that was away is back.
       await events.record({ kind: 'webhooks_retried', reason: `${due} due` }, operator(context))
       await print(
         context.stdout,
-        values.json ? printableJson({ due }) : `${counted(due, 'webhook is', 'webhooks are')} due now.`,
+        values.json ? printableJson({ due }) : `${countText(due, 'webhook is', 'webhooks are')} due now.`,
       )
       return 0
     })

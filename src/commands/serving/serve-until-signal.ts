@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import { resolve } from 'node:path'
-import { inSeconds, shutdownBudget } from '../../app/serving.js'
+import { secondsText, shutdownBudget } from '../../app/serving.js'
 import { type App, startApp } from '../../app.js'
 import { protections } from '../../config/connections.js'
 import { originsWithoutCookies } from '../../config/sibling-hosts.js'
@@ -44,7 +44,7 @@ const shutDownOnSignals = (log: Log, drainDelay: number) => {
     if (shutdown.signal.aborted) process.exit(1)
     shutdown.abort()
     const within = shutdownBudget(drainDelay)
-    log.info({ signal, within: inSeconds(within) }, 'shutting down')
+    log.info({ signal, within: secondsText(within) }, 'shutting down')
     // Every answered request is committed by now, so a store that does not close is no failure.
     setTimeout(() => {
       log.warn('shutdown took too long: exiting before everything was closed')

@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import { fileURLToPath } from 'node:url'
-import { inSeconds, shutdownBudget } from '../../app/serving.js'
+import { secondsText, shutdownBudget } from '../../app/serving.js'
 import type { Config, Environment } from '../../config.js'
 import { minutes, seconds } from '../../lib/durations.js'
 import { builtFile } from '../../lib/home.js'
@@ -124,7 +124,7 @@ export const prepareSupervisor = (config: Config, texts: Environment, log: Log) 
     announce(config, log)
   })
   const shutDown = (signal: string) => {
-    log.info({ signal, within: inSeconds(longestShutdown(config)) }, 'shutting down all processes of the service')
+    log.info({ signal, within: secondsText(longestShutdown(config)) }, 'shutting down all processes of the service')
     void end(0)
   }
   onSignals({ shutDown, reload })

@@ -1,5 +1,5 @@
+import { countText } from '../../lib/count-text.js'
 import type { Terminal } from '../command.js'
-import { counted } from './counted.js'
 
 const barWidth = 30
 const pause = 100
@@ -25,7 +25,7 @@ export const createProgress = (stderr: Terminal['stderr'], totalBytes: number | 
     const bar =
       share === undefined ? '' : `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)} ${Math.floor(share * 100)} %  `
     const perSecond = Math.round(rows / Math.max((now - began) / 1_000, 0.001))
-    const line = `${bar}${counted(rows, 'row')}, ${perSecond.toLocaleString('en')} a second`
+    const line = `${bar}${countText(rows, 'row')}, ${perSecond.toLocaleString('en')} a second`
     stderr.write(`\r\u001b[2K${line.slice(0, (stderr.columns || 80) - 1)}`)
     isShown = true
   }

@@ -1,8 +1,8 @@
 import { describeDevice } from '../../contract/device-names.js'
 import { isProviderId, providerLabel } from '../../contract/providers.js'
 import type { Session } from '../../domain/sessions/session-lookups.js'
+import { countText } from '../../lib/count-text.js'
 import { type Command, CommandFailure, operator, print, readArguments, UsageFault, withStores } from '../command.js'
-import { counted } from '../terminal/counted.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
 import { requireUser, unlessDeleted } from './find-user.js'
@@ -76,7 +76,7 @@ can sign in again at once; \`user disable\` prevents that. USER is a username, a
       const { id, username } = await requireUser(stores, positionals[0] ?? '')
       const ending = await stores.operatorChanges.endSessions({ userId: id, client: operator(context) })
       const { endedSessions: ended } = unlessDeleted(ending, username)
-      const done = `Ended ${counted(ended, 'session')} of ${username}.`
+      const done = `Ended ${countText(ended, 'session')} of ${username}.`
       await print(context.stdout, values.json ? printableJson({ id, username, sessionsEnded: ended }) : done)
       return 0
     })
@@ -104,7 +104,7 @@ at once. For one user, use \`latchkey user sessions end USER\`.
       await events.record({ kind: 'sessions_ended', reason: 'all users' }, operator(context))
       let ended = 0
       for (let some = atOnce; some === atOnce; ended += some) some = await sessions.endSome('sessions_ended', atOnce)
-      const done = `Ended ${counted(ended, 'session')} of all users.`
+      const done = `Ended ${countText(ended, 'session')} of all users.`
       await print(context.stdout, values.json ? printableJson({ sessionsEnded: ended }) : done)
       return 0
     })

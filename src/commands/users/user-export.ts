@@ -4,6 +4,7 @@ import { profileFieldNames } from '../../contract/schemas.js'
 import type { BulkUsers, ListedUser } from '../../domain/users/bulk.js'
 import { fieldColumn, identityColumn } from '../../domain/users/imported-user.js'
 import { profileReaders } from '../../domain/users/profile-fields.js'
+import { countText } from '../../lib/count-text.js'
 import {
   type Command,
   type CommandContext,
@@ -16,7 +17,6 @@ import {
   write,
 } from '../command.js'
 import { csvLine, guardFormula } from '../import/csv-cells.js'
-import { counted } from '../terminal/counted.js'
 import { printableJson, unprintable } from '../terminal/printable-json.js'
 import { requireUser } from './find-user.js'
 
@@ -79,7 +79,7 @@ const formatNamed = (name: string) => {
 const leftBehind = async (bulkUsers: BulkUsers) => {
   const users = await bulkUsers.countWithSecondFactor()
   if (users === 0) return ''
-  return ` ${counted(users, 'user')} of them ${users === 1 ? 'has' : 'have'} a second step or a passkey, which ${users === 1 ? 'is' : 'are'} not in the file.`
+  return ` ${countText(users, 'user')} of them ${users === 1 ? 'has' : 'have'} a second step or a passkey, which ${users === 1 ? 'is' : 'are'} not in the file.`
 }
 
 /** For a request of someone who cannot sign in and download it. */
@@ -146,7 +146,7 @@ download it from the account page: for a request of someone who cannot sign in. 
         await write(context.stdout, users.map((user) => format.line(user, wanted)).join(''))
         count += users.length
       }
-      await print(context.stderr, `Exported ${counted(count, 'user')}.${await leftBehind(bulkUsers)}`)
+      await print(context.stderr, `Exported ${countText(count, 'user')}.${await leftBehind(bulkUsers)}`)
       return 0
     })
   },

@@ -1,5 +1,6 @@
 import { isRefused } from '../../contract/outcome.js'
 import { formerTotpColumn, recoveryCodeColumn, totpColumn } from '../../domain/sealed-values/sealed-columns.js'
+import { countText } from '../../lib/count-text.js'
 import {
   type Command,
   type CommandContext,
@@ -10,7 +11,6 @@ import {
   UsageFault,
   withStores,
 } from '../command.js'
-import { counted } from '../terminal/counted.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { requireUser, unlessDeleted } from './find-user.js'
 
@@ -22,12 +22,12 @@ const resetUnreadable = (context: CommandContext, { yes, json }: Wanted) =>
     const ids = await sealedValues.usersOfMissing(database, [totpColumn, recoveryCodeColumn, formerTotpColumn])
     if (ids.length > 0 && !yes)
       throw new CommandFailure(
-        `This switches off the two-step sign-in of ${counted(ids.length, 'user')}, whose TOTP secret or recovery codes cannot be opened with SEALING_KEY, signs them out everywhere and sends them a mail. Add --yes to do it.`,
+        `This switches off the two-step sign-in of ${countText(ids.length, 'user')}, whose TOTP secret or recovery codes cannot be opened with SEALING_KEY, signs them out everywhere and sends them a mail. Add --yes to do it.`,
       )
     let users = 0
     for (const userId of ids)
       if (!isRefused(await operatorChanges.resetTotp({ userId, client: operator(context) }))) users += 1
-    const done = `Switched off the two-step sign-in of ${counted(users, 'user')} whose TOTP secret or recovery codes could not be opened.`
+    const done = `Switched off the two-step sign-in of ${countText(users, 'user')} whose TOTP secret or recovery codes could not be opened.`
     await print(context.stdout, json ? printableJson({ users }) : done)
     return 0
   })
@@ -64,12 +64,12 @@ at the next sign-in, after a code from a mail. USER is a username, an email or a
       }
       if (!values.yes)
         throw new CommandFailure(
-          `This switches off the two-step sign-in of ${username}, removes ${counted(count, 'passkey')}, signs ${username} out everywhere and sends a mail. Add --yes to do it.`,
+          `This switches off the two-step sign-in of ${username}, removes ${countText(count, 'passkey')}, signs ${username} out everywhere and sends a mail. Add --yes to do it.`,
         )
       const resetting = await operatorChanges.resetFactors({ userId: id, client: operator(context) })
       const { result: passkeysRemoved, endedSessions: sessionsEnded } = unlessDeleted(resetting, username)
       const then = secondFactor === 'required' ? ' The user adds a new factor at the next sign-in.' : ''
-      const done = `Switched off the two-step sign-in of ${username}; removed ${counted(passkeysRemoved, 'passkey')}; ended ${counted(sessionsEnded, 'session')}. A running service sends the mail.${then}`
+      const done = `Switched off the two-step sign-in of ${username}; removed ${countText(passkeysRemoved, 'passkey')}; ended ${countText(sessionsEnded, 'session')}. A running service sends the mail.${then}`
       const asObject = { id, username, changed: true, passkeysRemoved, sessionsEnded }
       await print(context.stdout, values.json ? printableJson(asObject) : done)
       return 0

@@ -1,7 +1,7 @@
 import { isRefused } from '../../contract/outcome.js'
 import { isProviderId } from '../../contract/providers.js'
+import { countText } from '../../lib/count-text.js'
 import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
-import { counted } from '../terminal/counted.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { requireUser, unlessDeleted } from './find-user.js'
 
@@ -41,7 +41,7 @@ USER is a username, an email or an id. For an account that was stolen, use “la
         context.stdout,
         values.json
           ? printableJson({ id, username, provider, endedSessions })
-          : `Removed the link of ${username} to ${providerName(provider)}; ended ${counted(endedSessions, 'session')}. A running service sends the mail.`,
+          : `Removed the link of ${username} to ${providerName(provider)}; ended ${countText(endedSessions, 'session')}. A running service sends the mail.`,
       )
       return 0
     })

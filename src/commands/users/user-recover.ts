@@ -1,8 +1,8 @@
 import { isRefused } from '../../contract/outcome.js'
 import { undoLifetime } from '../../domain/undos/undos.js'
+import { countText } from '../../lib/count-text.js'
 import { days } from '../../lib/durations.js'
 import { type Command, CommandFailure, emailFrom, operator, print, readArguments, withStores } from '../command.js'
-import { counted } from '../terminal/counted.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { noSuchUser } from './user-show.js'
 
@@ -49,7 +49,7 @@ an email or an id.
       const isRenamed = user.username !== found.username
       const said = [
         `${found.username}${isRenamed ? `, now ${user.username} again,` : ''} belongs to ${user.email}${previousEmail === user.email ? '' : ` (before: ${previousEmail})`}.`,
-        `Removed the password, ${totp ? 'two-step sign-in, ' : ''}${counted(passkeys, 'passkey')} and ${counted(providers.length, 'linked provider')}; ended ${counted(endedSessions, 'session')}.`,
+        `Removed the password, ${totp ? 'two-step sign-in, ' : ''}${countText(passkeys, 'passkey')} and ${countText(providers.length, 'linked provider')}; ended ${countText(endedSessions, 'session')}.`,
         `A running service sends the link to choose a new password to ${user.email}.${user.disabled ? ' The account is disabled: the link works once you enable it.' : ''}`,
       ]
       const asObject = {

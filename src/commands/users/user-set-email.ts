@@ -1,9 +1,9 @@
 import { isRefused } from '../../contract/outcome.js'
 import { longestAccessToken } from '../../domain/tokens/token-length.js'
 import { undoLifetime } from '../../domain/undos/undos.js'
+import { countText } from '../../lib/count-text.js'
 import { days } from '../../lib/durations.js'
 import { type Command, CommandFailure, emailFrom, operator, print, readArguments, withStores } from '../command.js'
-import { counted } from '../terminal/counted.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { requireUser } from './find-user.js'
 
@@ -51,7 +51,7 @@ this time. USER is a username, an email or an id.
         context.stdout,
         values.json
           ? printableJson({ id, username, email: email.email, previousEmail, endedSessions })
-          : `${username} has the email address ${email.email} now; ended ${counted(endedSessions, 'session')}.${values.final ? '' : ` A running service sends the mail to ${previousEmail}.`}`,
+          : `${username} has the email address ${email.email} now; ended ${countText(endedSessions, 'session')}.${values.final ? '' : ` A running service sends the mail to ${previousEmail}.`}`,
       )
       return 0
     })

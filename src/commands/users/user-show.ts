@@ -4,9 +4,9 @@ import { profileFieldNames } from '../../contract/schemas.js'
 import type { StoredEvent } from '../../domain/events/events.js'
 import { shownProfile } from '../../domain/users/profile-fields.js'
 import type { User } from '../../domain/users/users.js'
+import { countText } from '../../lib/count-text.js'
 import { type Command, CommandFailure, print, readArguments, type Stores, withStores } from '../command.js'
 import { eventAsObject, eventsAsTable } from '../operations/event-lines.js'
-import { counted } from '../terminal/counted.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { quoteCommand, quoteCommandWith } from '../terminal/quote-command.js'
 import { asTable } from '../terminal/table.js'
@@ -110,7 +110,7 @@ const sentencesOf = ({ obstacles, details: { username } }: Report) =>
 
 const factorsOf = ({ totp, recoveryCodesLeft, trustedDevices }: Report['details']) =>
   totp
-    ? `on since ${totp.createdAt}; ${counted(recoveryCodesLeft, 'recovery code')} left, ${counted(trustedDevices, 'trusted device')}`
+    ? `on since ${totp.createdAt}; ${countText(recoveryCodesLeft, 'recovery code')} left, ${countText(trustedDevices, 'trusted device')}`
     : 'off'
 
 /** The newest change first: the present address came last. */
@@ -121,14 +121,14 @@ const formerEmailLines = ({ formerEmails }: Report['details']) =>
 const otherHostLines = ({ passkeysOfOtherHosts: hosts }: Report['details']) =>
   [...new Set(hosts)].map((host) => {
     const count = hosts.filter((each) => each === host).length
-    return ['', `not with ${counted(count, 'passkey')} made for ${host}`]
+    return ['', `not with ${countText(count, 'passkey')} made for ${host}`]
   })
 
 const asLines = (report: Report) => {
   const { details, lastFailures, lastSignIn } = report
   const ways = [
     ...(details.password ? ['password'] : []),
-    ...(details.passkeys > 0 ? [counted(details.passkeys, 'passkey')] : []),
+    ...(details.passkeys > 0 ? [countText(details.passkeys, 'passkey')] : []),
     ...details.providers.map((id) => (isProviderId(id) ? providerLabel(id) : id)),
   ]
   const [newest] = details.sessions

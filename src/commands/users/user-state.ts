@@ -1,6 +1,6 @@
 import { isRefused } from '../../contract/outcome.js'
+import { countText } from '../../lib/count-text.js'
 import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
-import { counted } from '../terminal/counted.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { requireUser, unlessDeleted } from './find-user.js'
 
@@ -9,7 +9,7 @@ const json = { json: { type: 'boolean' } } as const
 const untoldSentence = (untold: readonly { name: string }[]) => {
   if (untold.length === 0) return ''
   const names = untold.map(({ name }) => printableText(name)).join(', ')
-  return ` ${counted(untold.length, 'application has', 'applications have')} not been told yet: ${names}.`
+  return ` ${countText(untold.length, 'application has', 'applications have')} not been told yet: ${names}.`
 }
 
 const jsonHelp = '\n\n  --json    one JSON object, for programs'
@@ -32,7 +32,7 @@ tokens within two seconds. USER is a username, an email or an id.${jsonHelp}`,
       const done = changed ? `Disabled ${username}` : `${username} was disabled already`
       const output = values.json
         ? printableJson({ id, username, disabled: true, changed, sessionsEnded: ended, applicationsNotTold: untold })
-        : `${done}; ended ${counted(ended, 'session')}.${untoldSentence(untold)}`
+        : `${done}; ended ${countText(ended, 'session')}.${untoldSentence(untold)}`
       await print(context.stdout, output)
       return 0
     })
@@ -92,7 +92,7 @@ to the first address work: a thief may have got the others. USER is a username, 
       const untold = await stores.logoutNotices.untoldOf(id)
       const output = values.json
         ? printableJson({ id, username, disabled: true, sessionsEnded, applicationsNotTold: untold })
-        : `Locked ${username} down; ended ${counted(sessionsEnded, 'session')}.${untoldSentence(untold)}`
+        : `Locked ${username} down; ended ${countText(sessionsEnded, 'session')}.${untoldSentence(untold)}`
       await print(context.stdout, output)
       return 0
     })
@@ -146,7 +146,7 @@ the user. Signing in with a provider goes on working. USER is a username, an ema
       const expiring = await operatorChanges.expirePassword({ userId: id, client: operator(context) })
       const { result: changed, endedSessions: sessionsEnded } = unlessDeleted(expiring, username)
       const done = changed
-        ? `The password of ${username} no longer works; ended ${counted(sessionsEnded, 'session')}.`
+        ? `The password of ${username} no longer works; ended ${countText(sessionsEnded, 'session')}.`
         : `${username} has no password. Nothing was changed.`
       await print(context.stdout, values.json ? printableJson({ id, username, changed, sessionsEnded }) : done)
       return 0

@@ -8,13 +8,13 @@ import type { SessionCaller } from '../sessions/request-context.js'
 import { ActorRefused } from './actor-refused.js'
 import * as store from './administrators.store.js'
 
-/** Who asks, and how they have proven it in this session. */
+/** An administrator or member of support in a session, and what they have proven in it. */
 export type Administrator = {
   username: string
   role: AdminRole
   proof: Proof
-  /** Whether this session was used as an administrator before. */
-  isBegun: boolean
+  /** This session was used as an administrator before. */
+  hasBegun: boolean
 }
 
 /** ADMIN_GROUP and SUPPORT_GROUP. Without the first, nobody is an administrator. */
@@ -32,7 +32,7 @@ export const createAdministrators = (options: Options) => {
   const held = new WeakSet<Transaction>()
 
   return {
-    /** Whose members are administrators or support. */
+    /** The groups whose members are administrators or support. */
     groups: named,
 
     /** The role that a group gives to its members. */
@@ -53,7 +53,7 @@ export const createAdministrators = (options: Options) => {
       const [row] = await store.selectAdministrator(database, caller, named, liveNow())
       if (!row || adminGroup === undefined) return undefined
       const role = row.groups.includes(adminGroup) ? 'admin' : 'support'
-      return { username: row.username, role, proof: proofOf(row), isBegun: row.administers_since !== null }
+      return { username: row.username, role, proof: proofOf(row), hasBegun: row.administers_since !== null }
     },
 
     /** False if the session was used as an administrator before. */
@@ -65,14 +65,18 @@ export const createAdministrators = (options: Options) => {
      * from here on: of two who disable each other, the second one finds that they are none any more.
      */
     hold: async (sql: Transaction, actor: Actor, about: string | undefined) => {
-      const { spares } = actor
+      const { exemptGroups } = actor
       if (actor.userId !== undefined && !held.has(sql)) {
         const { userId, sessionId, groups } = actor
         await store.lockGroups(sql, named)
         if ((await store.selectActor(sql, userId, sessionId, groups)).length === 0) throw new ActorRefused('not_found')
         held.add(sql)
       }
-      if (about !== undefined && spares.length > 0 && (await store.selectMember(sql, about, spares)).length > 0)
+      if (
+        about !== undefined &&
+        exemptGroups.length > 0 &&
+        (await store.selectMember(sql, about, exemptGroups)).length > 0
+      )
         throw new ActorRefused('administrators_account')
     },
   }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.js'
 import { hours } from '../../lib/durations.js'
 import type { Database } from '../../platform/database/database.js'
-import { fromSeconds, inSeconds } from '../sessions/issue-tokens.js'
+import { epochSeconds, fromEpochSeconds } from '../sessions/issue-tokens.js'
 import type { SessionLimits } from '../sessions/live-sessions.js'
 import * as store from './tokens.store.js'
 
@@ -14,7 +14,7 @@ type Options = SessionLimits & { database: Database; clock: Clock }
 export const createNoteDeviceUse =
   ({ database, clock, lifetimes }: Options) =>
   async (sid: string) => {
-    const now = fromSeconds(inSeconds(clock.now()))
+    const now = fromEpochSeconds(epochSeconds(clock.now()))
     await store.noteDeviceUse(database, {
       sid,
       now,

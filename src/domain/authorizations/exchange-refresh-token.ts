@@ -3,7 +3,7 @@ import { seconds } from '../../lib/durations.js'
 import { fingerprint, randomToken, sameBytes } from '../../lib/random.js'
 import type { Application } from '../applications/application.js'
 import type { Client } from '../sessions/client.js'
-import { fromSeconds, inSeconds } from '../sessions/issue-tokens.js'
+import { epochSeconds, fromEpochSeconds } from '../sessions/issue-tokens.js'
 import { accessTokenLifetime, type Grant } from './grant.js'
 import type { RefreshTokenClaims } from './refresh-token-texts.js'
 import type { TokenExchangeParts } from './token-exchange-parts.js'
@@ -52,7 +52,7 @@ export const createExchangeRefreshToken = (parts: TokenExchangeParts) => {
     }
     if (!row.is_authorized) return refuse('ended')
     if (!row.has_scopes) return refuse('more_scopes')
-    const newest = { tid: claims.tid, gen: row.generation, iat: inSeconds(row.issued_at) }
+    const newest = { tid: claims.tid, gen: row.generation, iat: epochSeconds(row.issued_at) }
     const refreshToken = refreshTokens
       .signWithEach(newest)
       .find((text) => sameBytes(fingerprint(text), row.refresh_hash))
@@ -67,7 +67,7 @@ export const createExchangeRefreshToken = (parts: TokenExchangeParts) => {
     const accessToken = randomToken()
     const scopes = refresh.scopes ?? null
     const issued = { hash: fingerprint(accessToken), scopes, lifetime: accessTokenLifetime }
-    const successor = { tid: claims.tid, gen: claims.gen + 1, iat: inSeconds(clock.now()) }
+    const successor = { tid: claims.tid, gen: claims.gen + 1, iat: epochSeconds(clock.now()) }
     const refreshToken = refreshTokens.sign(successor)
     const rotation = {
       id: claims.tid,
@@ -76,7 +76,7 @@ export const createExchangeRefreshToken = (parts: TokenExchangeParts) => {
       successor: fingerprint(refreshToken),
       generation: successor.gen,
       accessToken: issued,
-      issuedAt: fromSeconds(successor.iat),
+      issuedAt: fromEpochSeconds(successor.iat),
     }
     const [row] = await store.rotateTokens(database, rotation, moments())
     if (row) return { grant: grantOf(row, accessToken, scopes), refreshToken }

@@ -9,7 +9,7 @@ import { type Application, mayUse } from '../applications/application.js'
 import type { Events } from '../events/events.js'
 import { sharedScopes, type TokenContent } from '../id-tokens/user-claims.js'
 import type { Client } from '../sessions/client.js'
-import { inSeconds } from '../sessions/issue-tokens.js'
+import { epochSeconds } from '../sessions/issue-tokens.js'
 import type { SessionProof } from '../sessions/session-lookups.js'
 import type { Sessions, TokenHolder } from '../sessions/sessions.js'
 import type { Users } from '../users/users.js'
@@ -35,7 +35,7 @@ type Dependencies = {
 }
 
 /** A session whose proof does not count as one (a provider that signed in silently) was at least signed in when it began. */
-export const authTimeOf = ({ provenAt, begunAt }: SessionProof) => inSeconds(provenAt) || inSeconds(begunAt)
+export const authTimeOf = ({ provenAt, begunAt }: SessionProof) => epochSeconds(provenAt) || epochSeconds(begunAt)
 
 /**
  * A code for the session of the holder. The rows are taken in the order of every ending, user before session before application, so
@@ -72,7 +72,7 @@ export const createIssueCode =
       content: {
         ...requested.content,
         // The clock of the instance that stored the proof may be ahead of this one.
-        authTime: Math.min(authTimeOf(proof), inSeconds(now)),
+        authTime: Math.min(authTimeOf(proof), epochSeconds(now)),
         methods: [...proof.methods],
         secondFactor: factorsOf(proof.methods) === 2,
       },

@@ -5,7 +5,7 @@ import { uuidv7 } from '../../lib/uuid.js'
 import type { Application } from '../applications/application.js'
 import type { TokenContent } from '../id-tokens/user-claims.js'
 import type { Client } from '../sessions/client.js'
-import { fromSeconds, inSeconds } from '../sessions/issue-tokens.js'
+import { epochSeconds, fromEpochSeconds } from '../sessions/issue-tokens.js'
 import { accessTokenLifetime, type Grant } from './grant.js'
 import { type CodeFault, type CodeRules, type CodeUse, judgeCode } from './judge-code.js'
 import type { RefreshTokenClaims } from './refresh-token-texts.js'
@@ -54,7 +54,7 @@ export const createRedeemCode = (parts: TokenExchangeParts) => {
       codeHash,
       refreshHash: fingerprint(refreshTokens.sign(claims)),
       content: withoutNonce(token_content),
-      issuedAt: fromSeconds(claims.iat),
+      issuedAt: fromEpochSeconds(claims.iat),
       accessToken: { hash: fingerprint(accessToken), lifetime: accessTokenLifetime },
     }
     const [made] = await store.redeemCode(database, tokens, clock.now(), moments())
@@ -77,7 +77,7 @@ export const createRedeemCode = (parts: TokenExchangeParts) => {
     const grant = grantOf(row, accessToken)
     const signed = await sign(grant)
     const now = clock.now()
-    const claims = { tid: uuidv7(now), gen: 0, iat: inSeconds(now) }
+    const claims = { tid: uuidv7(now), gen: 0, iat: epochSeconds(now) }
     if (await useCode(hash, row, accessToken, claims))
       return { grant, refreshToken: refreshTokens.sign(claims), signed }
     const since = await find()

@@ -7,7 +7,7 @@ import type { Application } from '../applications/application.js'
 import type { Approval, DeviceFault, DeviceRequests } from '../device-requests/device-requests.js'
 import type { Events } from '../events/events.js'
 import type { Client } from '../sessions/client.js'
-import { fromSeconds, inSeconds } from '../sessions/issue-tokens.js'
+import { epochSeconds, fromEpochSeconds } from '../sessions/issue-tokens.js'
 import { proofOf } from '../sessions/proof.js'
 import type { SessionLookups, SessionProof } from '../sessions/session-lookups.js'
 import type { DeviceSessions } from '../sign-in/device-sessions.js'
@@ -50,7 +50,7 @@ const createPrepare =
     const proof: SessionProof = { ...proofOf(row), begunAt }
     const token_content = {
       scopes: [...scopes],
-      authTime: Math.min(authTimeOf(proof), inSeconds(now)),
+      authTime: Math.min(authTimeOf(proof), epochSeconds(now)),
       methods,
       secondFactor: factorsOf(methods) === 2,
     }
@@ -119,10 +119,10 @@ export const createRedeemDevice = (parts: RedeemDeviceParts) => {
     if (!grant) return refuse('ended')
     const signed = await redemption.sign(grant)
     const now = clock.now()
-    const claims = { tid: uuidv7(now), gen: 0, iat: inSeconds(now) }
+    const claims = { tid: uuidv7(now), gen: 0, iat: epochSeconds(now) }
     const refreshToken = refreshTokens.sign(claims)
     const refreshHash = fingerprint(refreshToken)
-    const issuing = { approval, grant, refreshHash, tokensId: claims.tid, issuedAt: fromSeconds(claims.iat) }
+    const issuing = { approval, grant, refreshHash, tokensId: claims.tid, issuedAt: fromEpochSeconds(claims.iat) }
     const issued = await issue(redemption, issuing)
     if (!isRefused(issued)) return { grant, refreshToken, signed }
     if (issued.refused === 'ended') return refuse('ended')

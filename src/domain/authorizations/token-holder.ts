@@ -1,5 +1,5 @@
 import { fingerprint } from '../../lib/random.js'
-import { inSeconds } from '../sessions/issue-tokens.js'
+import { epochSeconds } from '../sessions/issue-tokens.js'
 import type { TokenExchangeParts } from './token-exchange-parts.js'
 import * as store from './tokens.store.js'
 
@@ -18,14 +18,14 @@ export const createHolderOf =
       userId: row.user_id,
       username: row.username,
       sid: row.sid,
-      iat: inSeconds(clock.now()),
-      exp: inSeconds(row.expires_at),
+      iat: epochSeconds(clock.now()),
+      exp: epochSeconds(row.expires_at),
       gen: row.oldest_generation,
       email: row.email,
       ...(name !== null && { name }),
-      auth_time: inSeconds(row.authenticated_at),
+      auth_time: epochSeconds(row.authenticated_at),
       amr: row.methods,
-      ...(secondFactorAt && { mfa_time: inSeconds(secondFactorAt) }),
+      ...(secondFactorAt && { mfa_time: epochSeconds(secondFactorAt) }),
       groups: row.groups,
     }
   }

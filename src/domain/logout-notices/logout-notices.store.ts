@@ -84,7 +84,7 @@ export const count = (sql: Sql) =>
   sql.query<{ waiting: number; given_up: number }>(waitingAndGivenUp('logout_notices'), [countedUpTo])
 
 /** How long the oldest one has waited, in seconds. */
-export const oldestWaiting = (sql: Sql, offset: number) =>
+export const oldestWaitSeconds = (sql: Sql, offset: number) =>
   sql.query<{ seconds: number | null }>(
     `select extract(epoch from ${databaseNow('$1')} - min(created_at))::float8 as seconds
      from logout_notices where next_attempt_at is not null`,

@@ -42,8 +42,8 @@ export const createLogoutNotices = ({ database, clock }: { database: Database; c
   return {
     count,
     countWaiting: async () => (await count()).waiting,
-    oldestWaiting: async () => {
-      const [row] = await store.oldestWaiting(database, clock.offset())
+    oldestWaitSeconds: async () => {
+      const [row] = await store.oldestWaitSeconds(database, clock.offset())
       return row?.seconds ?? 0
     },
     /** By application; those without anything to tell of are left out. */

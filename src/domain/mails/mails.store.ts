@@ -145,7 +145,7 @@ export const countWaiting = (sql: Sql) =>
   )
 
 /** The age of the oldest of them, in seconds. */
-export const oldestWaiting = (sql: Sql, offset: number) =>
+export const oldestWaitSeconds = (sql: Sql, offset: number) =>
   sql.query<{ seconds: number | null }>(
     `select extract(epoch from ${databaseNow('$1')} - min(created_at))::float8 as seconds
      from outgoing_mail where next_attempt_at is not null`,

@@ -29,8 +29,8 @@ const createWaiting = (database: Database, clock: Clock) => ({
     return row?.waiting ?? 0
   },
   /** How long the oldest of them has waited, in seconds. */
-  oldestWaiting: async () => {
-    const [row] = await store.oldestWaiting(database, clock.offset())
+  oldestWaitSeconds: async () => {
+    const [row] = await store.oldestWaitSeconds(database, clock.offset())
     return row?.seconds ?? 0
   },
 })

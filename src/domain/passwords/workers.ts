@@ -1,5 +1,5 @@
 import { availableParallelism, platform } from 'node:os'
-import { connectionOf, siteOf } from '../../lib/client-networks.js'
+import { customerNetworkOf, siteOf } from '../../lib/client-networks.js'
 import { seconds } from '../../lib/durations.js'
 import { builtFile } from '../../lib/home.js'
 import { type BoundedQueue, type Busy, busy, createBoundedQueue } from '../../platform/bounded-queue.js'
@@ -23,7 +23,7 @@ const ranks = { known: 0, comparison: 1, other: 2 } as const
 
 const placeOf = ({ ip, isKnown }: Asker, kind: 'comparison' | 'other'): Place => ({
   group: siteOf(ip),
-  share: connectionOf(ip),
+  share: customerNetworkOf(ip),
   rank: isKnown ? ranks.known : ranks[kind],
 })
 

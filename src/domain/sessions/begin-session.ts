@@ -6,7 +6,7 @@ import { uuidv7 } from '../../lib/uuid.js'
 import type { Transaction } from '../../platform/database/database.js'
 import type { Tokens } from '../tokens/tokens.js'
 import type { Client } from './client.js'
-import { fromSeconds, type Issued, type IssueTokens, inSeconds, type SignedInUser } from './issue-tokens.js'
+import { epochSeconds, fromEpochSeconds, type Issued, type IssueTokens, type SignedInUser } from './issue-tokens.js'
 import type { SessionLife } from './live-sessions.js'
 import { firstProof, neverProven, type Proof } from './proof.js'
 import * as store from './sessions.store.js'
@@ -53,7 +53,7 @@ export const createBeginSession =
     const [names] = await store.lockUser(sql, checked)
     if (!names) return undefined
     const now = clock.now()
-    const iat = inSeconds(now)
+    const iat = epochSeconds(now)
     const sid = sessionId ?? uuidv7(now)
     const { username } = names
     const claims = { userId, username, sid, gen: 0, auth_time: iat, iat, exp: life.expiryFor(iat) }
@@ -69,8 +69,8 @@ export const createBeginSession =
       userId,
       username,
       tokenHash: fingerprint(refreshToken),
-      issuedAt: fromSeconds(iat),
-      expiresAt: fromSeconds(claims.exp),
+      issuedAt: fromEpochSeconds(iat),
+      expiresAt: fromEpochSeconds(claims.exp),
       clockOffset: clock.offset(),
       client,
       proof: proven,

@@ -2,9 +2,10 @@ import type { Language } from '../../contract/languages.js'
 
 /**
  * An administrator who changes something of others, or a program with a service key. The event of the change has who it was and their
- * reason, and is not written unless the administrator is still in one of `groups`. `spares`: groups whose members they must not touch.
+ * reason, and is not written unless the administrator is still in one of `groups`. Accounts in
+ * `exemptGroups` they cannot change.
  */
-export type Actor = { spares: readonly string[]; reason?: string | undefined } & (
+export type Actor = { exemptGroups: readonly string[]; reason?: string | undefined } & (
   | { userId: string; sessionId: string; groups: readonly string[]; serviceKey?: undefined }
   | { serviceKey: string; userId?: undefined }
 )

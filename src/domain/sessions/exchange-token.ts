@@ -5,7 +5,7 @@ import type { Database } from '../../platform/database/database.js'
 import type { RefreshClaims, RefreshToken, Tokens } from '../tokens/tokens.js'
 import type { Client } from './client.js'
 import type { EndedSession } from './ended-sessions.js'
-import { fromSeconds, type Issued, type IssueTokens, inSeconds } from './issue-tokens.js'
+import { epochSeconds, fromEpochSeconds, type Issued, type IssueTokens } from './issue-tokens.js'
 import type { SessionLife } from './live-sessions.js'
 import { proofOf } from './proof.js'
 import * as store from './sessions.store.js'
@@ -33,7 +33,7 @@ type Dependencies = {
 const newestClaims = (
   claims: RefreshClaims,
   { generation, issued_at, expires_at }: { generation: number; issued_at: Date; expires_at: Date },
-): RefreshClaims => ({ ...claims, gen: generation, iat: inSeconds(issued_at), exp: inSeconds(expires_at) })
+): RefreshClaims => ({ ...claims, gen: generation, iat: epochSeconds(issued_at), exp: epochSeconds(expires_at) })
 
 /** A refresh token is exchanged for the next one of its session. */
 export const createExchangeToken = ({ database, tokens, clock, life, issue, graces, onEnded }: Dependencies) => {
@@ -63,14 +63,14 @@ export const createExchangeToken = ({ database, tokens, clock, life, issue, grac
     if (!text) return ended
     // The groups have changed since it was made, and its access token would be refused.
     if (row.oldest_generation > row.generation) return exchangeNewest({ text, claims: successor })
-    const now = inSeconds(clock.now())
+    const now = epochSeconds(clock.now())
     return { issued: issue({ id: userId, ...row }, proofOf(row), successor, text, now), raced: true }
   }
 
   const exchange = async (refreshToken: RefreshToken, client: Client, by: RotatedBy): Promise<Rotated> => {
     const { text, claims } = refreshToken
     const now = clock.now()
-    const iat = inSeconds(now)
+    const iat = epochSeconds(now)
     const successor = { ...claims, gen: claims.gen + 1, iat, exp: life.expiryFor(claims.auth_time) }
     const token = tokens.signRefresh(successor)
     const [holder] = await store.rotateRecord(database, {
@@ -78,8 +78,8 @@ export const createExchangeToken = ({ database, tokens, clock, life, issue, grac
       generation: successor.gen,
       presented: fingerprint(text),
       successor: fingerprint(token),
-      issuedAt: fromSeconds(iat),
-      expiresAt: fromSeconds(successor.exp),
+      issuedAt: fromEpochSeconds(iat),
+      expiresAt: fromEpochSeconds(successor.exp),
       usedAt: now,
       live: life.liveNow(),
       clockOffset: clock.offset(),

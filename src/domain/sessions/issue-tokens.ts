@@ -24,8 +24,8 @@ export type Issued = {
 }
 
 /** Claims have whole seconds. So must every stored time from which a token is signed again. */
-export const inSeconds = (moment: Date) => Math.floor(moment.getTime() / 1000)
-export const fromSeconds = (value: number) => new Date(value * 1000)
+export const epochSeconds = (moment: Date) => Math.floor(moment.getTime() / 1000)
+export const fromEpochSeconds = (value: number) => new Date(value * 1000)
 
 type Dependencies = {
   tokens: Pick<Tokens, 'signAccess'>
@@ -50,15 +50,15 @@ export const createIssueTokens =
     const exp = Math.min(iat + accessTokenLifetime / 1000, end)
     const { sid, gen } = claims
     const proof = {
-      auth_time: inSeconds(provenAt),
+      auth_time: epochSeconds(provenAt),
       amr: methods,
-      ...(secondFactorAt && { mfa_time: inSeconds(secondFactorAt) }),
+      ...(secondFactorAt && { mfa_time: epochSeconds(secondFactorAt) }),
     }
     return {
       user: { id, username, email, name, groups },
       sessionId: sid,
       accessToken: tokens.signAccess({ userId: id, username, sid, gen, iat, exp, email, name, groups, ...proof }),
-      accessTokenExpiresAt: fromSeconds(exp),
+      accessTokenExpiresAt: fromEpochSeconds(exp),
       refreshToken,
       accessTokenMaxAge: exp - iat,
       // The clock of the instance that signed the token may be ahead of ours.

@@ -4,7 +4,7 @@ import type { Transaction } from '../../platform/database/database.js'
 import type { Tokens } from '../tokens/tokens.js'
 import type { Client } from './client.js'
 import type { EndedSession } from './ended-sessions.js'
-import { fromSeconds, type IssueTokens, inSeconds, type SignedInUser } from './issue-tokens.js'
+import { epochSeconds, fromEpochSeconds, type IssueTokens, type SignedInUser } from './issue-tokens.js'
 import type { SessionLife } from './live-sessions.js'
 import { changedProof, type ProofChange, proofOf } from './proof.js'
 import type { SessionCaller } from './request-context.js'
@@ -30,8 +30,8 @@ export const createReplaceTokens =
     const { sessionId: sid } = caller
     const [record] = await store.lockRecord(sql, caller, life.liveNow())
     if (!record) return undefined
-    const iat = inSeconds(now)
-    const authTime = inSeconds(record.created_at)
+    const iat = epochSeconds(now)
+    const authTime = epochSeconds(record.created_at)
     const claims = {
       userId: user.id,
       username: record.signed_in_as,
@@ -47,8 +47,8 @@ export const createReplaceTokens =
       id: sid,
       generation: claims.gen,
       successor: fingerprint(refreshToken),
-      issuedAt: fromSeconds(iat),
-      expiresAt: fromSeconds(claims.exp),
+      issuedAt: fromEpochSeconds(iat),
+      expiresAt: fromEpochSeconds(claims.exp),
       usedAt: now,
       clockOffset: clock.offset(),
       client,

@@ -5,10 +5,10 @@ import { days } from '../../lib/durations.js'
  * the next key, and is trusted and published until its last token has expired.
  */
 
-const signsFor = 90 * days
+export const signingPeriod = 90 * days
 
 /** A running instance has made the next key by then. */
-export const isOverdue = (signsFrom: Date, now: Date) => now.getTime() - signsFrom.getTime() > signsFor + 1 * days
+export const isOverdue = (signsFrom: Date, now: Date) => now.getTime() - signsFrom.getTime() > signingPeriod + 1 * days
 
 /** In the order of `signsFrom`; times in milliseconds. */
 type Scheduled = { signsFrom: number }
@@ -52,7 +52,7 @@ export const createSchedule = ({ announcedFor, trustedAfterwards }: Durations) =
     /** Whether it is time to make the next key, so that it can be published before it signs. */
     isNextDue: (keys: readonly Scheduled[], now: number) => {
       const newest = keys.at(-1)
-      return newest === undefined || newest.signsFrom + signsFor - announcedFor <= now
+      return newest === undefined || newest.signsFrom + signingPeriod - announcedFor <= now
     },
 
     /** A key that is published and does not sign yet. */

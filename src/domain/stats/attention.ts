@@ -1,178 +1,195 @@
 import type { AttentionCode } from '../../contract/admin/admin-bodies.js'
 import type { EventKind } from '../../contract/events.js'
+import { timeSpan } from '../../contract/time-spans.js'
 import { type Clock, later } from '../../lib/clock.js'
+import { countText } from '../../lib/count-text.js'
 import { days, minutes, seconds } from '../../lib/durations.js'
 import { uuidFloor } from '../../lib/uuid.js'
 import type { Database } from '../../platform/database/database.js'
 import type { ApplicationKeys } from '../application-keys/application-keys.js'
 import type { LogoutNotices } from '../logout-notices/logout-notices.js'
-import { isOverdue } from '../signing-keys/schedule.js'
+import { isOverdue, signingPeriod } from '../signing-keys/schedule.js'
 import type { SigningKeys } from '../signing-keys/signing-keys.js'
 import type { Webhooks } from '../webhooks/webhooks.js'
 import * as store from './stats.store.js'
 
+/** Something that an operator should look at. A list has each code once. */
 export type Attention = { code: AttentionCode; message: string; count?: number; since?: Date; detail?: string }
 
 type Dependencies = {
   database: Database
   clock: Clock
-  webhooks: Pick<Webhooks, 'count' | 'oldestWaiting' | 'stoppedSince'>
-  logoutNotices: Pick<LogoutNotices, 'count' | 'oldestWaiting'>
+  webhooks: Pick<Webhooks, 'count' | 'oldestWaitSeconds' | 'stoppedSince'>
+  logoutNotices: Pick<LogoutNotices, 'count' | 'oldestWaitSeconds'>
   signingKeys: Pick<SigningKeys, 'list'>
   applicationKeys: Pick<ApplicationKeys, 'list'>
   /** How many seconds this machine's clock is ahead of the database's. */
-  clockOffset: () => number | undefined
+  clockOffsetSeconds: () => number | undefined
 }
+
+type Finding = Attention | false
 
 /** A receiver that restarts is back by then, however many wait for it. */
 const longWait = 15 * minutes
 /** Links and codes in mails expire, the first after 10 minutes. */
-const longWaitOfMails = 5 * minutes
-/** In seconds: tokens then expire noticeably too early or too late. */
-const toleratedOffset = 60
-const refusedIn = 1 * days
-const givenUpIn = 7 * days
+const longMailWait = 5 * minutes
+/** Beyond it, tokens expire noticeably too early or too late. */
+const toleratedOffset = 1 * minutes
+const refusedMailsWindow = 1 * days
+const givenUpMailsWindow = 7 * days
 
-const ofMails = async ({ database, clock }: Dependencies): Promise<Attention[]> => {
+const inWords = (milliseconds: number) => timeSpan(milliseconds, 'en')
+
+const checkMails = async ({ database, clock }: Dependencies): Promise<Finding[]> => {
   const now = clock.now()
-  const eventsIn = async (kind: EventKind, span: number) =>
-    (await store.countEventsOfKind(database, kind, uuidFloor(later(now, -span))))[0]?.events ?? 0
-  const [waiting] = await store.countLateMails(database, later(now, -longWaitOfMails))
-  const { late = 0, since, last_error: answer } = waiting ?? {}
-  const refused = await eventsIn('mail_refused', refusedIn)
-  const givenUp = await eventsIn('mail_given_up', givenUpIn)
-  const found: (Attention | false)[] = [
-    late > 0 && {
+  const countEvents = async (kind: EventKind, window: number) =>
+    (await store.countEventsOfKind(database, kind, uuidFloor(later(now, -window))))[0]?.events ?? 0
+  const [lateMails] = await store.countLateMails(database, later(now, -longMailWait))
+  const { late: lateCount = 0, since, last_error: lastError } = lateMails ?? {}
+  const refused = await countEvents('mail_refused', refusedMailsWindow)
+  const givenUp = await countEvents('mail_given_up', givenUpMailsWindow)
+  const reason = lastError ? `The last attempt failed: ${lastError}.` : '`latchkey doctor` and the log say why.'
+  return [
+    lateCount > 0 && {
       code: 'mails_failing',
-      message: `${late} mails have waited for more than 5 minutes. ${answer ? `The last attempt failed: ${answer}.` : 'The log and `latchkey doctor` say why.'}`,
-      count: late,
+      message: `${countText(lateCount, 'mail has', 'mails have')} waited for more than ${inWords(longMailWait)}. ${reason}`,
+      count: lateCount,
       ...(since && { since }),
-      ...(answer && { detail: answer }),
+      ...(lastError && { detail: lastError }),
     },
     refused > 0 && {
       code: 'mails_refused',
-      message: `In 24 hours the mail server refused ${refused} mails for good. \`latchkey events --kind mail_refused\` says why.`,
+      message: `The mail server refused ${countText(refused, 'mail')} for good in the last ${inWords(refusedMailsWindow)}. \`latchkey events --kind mail_refused\` shows its answers.`,
       count: refused,
     },
     givenUp > 0 && {
       code: 'mails_given_up',
-      message: `In 7 days ${givenUp} mails were given up, because the mail server did not take them in time. \`latchkey events --kind mail_given_up\` says why.`,
+      message: `${countText(givenUp, 'mail was', 'mails were')} given up in the last ${inWords(givenUpMailsWindow)}, because the mail server did not accept them in time. \`latchkey events --kind mail_given_up\` shows its answers.`,
       count: givenUp,
     },
   ]
-  return found.filter((each) => each !== false)
 }
 
-/** Since when something waits, if that is longer than it should. */
-const lateSince = (clock: Clock, oldest: number) =>
-  oldest * seconds > longWait ? later(clock.now(), -oldest * seconds) : undefined
+/** When the oldest began to wait, if it has waited for too long. */
+const lateSince = (clock: Clock, oldestWaitSeconds: number) => {
+  const wait = oldestWaitSeconds * seconds
+  return wait > longWait ? later(clock.now(), -wait) : undefined
+}
 
-const ofWebhooks = async ({ webhooks, clock }: Dependencies): Promise<Attention[]> => {
+const checkWebhooks = async ({ webhooks, clock }: Dependencies): Promise<Finding[]> => {
   const { waiting, givenUp } = await webhooks.count()
-  const since = await webhooks.stoppedSince()
-  const late = lateSince(clock, await webhooks.oldestWaiting())
-  const found: (Attention | false)[] = [
-    since !== undefined && {
+  const stoppedSince = await webhooks.stoppedSince()
+  const waitingSince = lateSince(clock, await webhooks.oldestWaitSeconds())
+  return [
+    stoppedSince !== undefined && {
       code: 'webhooks_stopped',
-      message: 'No webhook is sent: the receiver answered 410. `latchkey webhooks retry` starts it again.',
-      since,
+      message: 'No webhook is sent, because the receiver answered 410. `latchkey webhooks retry` starts them again.',
+      since: stoppedSince,
     },
     givenUp > 0 && {
       code: 'webhooks_given_up',
-      message: `${givenUp} webhooks were given up. \`latchkey webhooks list\` says why, and \`latchkey webhooks retry\` sends them again.`,
+      message: `${countText(givenUp, 'webhook was', 'webhooks were')} given up. \`latchkey webhooks list\` says why, and \`latchkey webhooks retry\` sends them again.`,
       count: givenUp,
     },
-    late !== undefined && {
+    waitingSince !== undefined && {
       code: 'webhooks_waiting',
-      message: `${waiting} webhooks wait, the first for more than 15 minutes. \`latchkey webhooks list\` says why.`,
+      message: `${countText(waiting, 'webhook waits', 'webhooks wait')}, the oldest for more than ${inWords(longWait)}. \`latchkey webhooks list\` says why.`,
       count: waiting,
-      since: late,
+      since: waitingSince,
     },
   ]
-  return found.filter((each) => each !== false)
 }
 
-const ofLogoutNotices = async ({ logoutNotices, clock }: Dependencies): Promise<Attention[]> => {
+const checkLogoutNotices = async ({ logoutNotices, clock }: Dependencies): Promise<Finding[]> => {
   const { waiting, givenUp } = await logoutNotices.count()
-  const late = lateSince(clock, await logoutNotices.oldestWaiting())
-  const found: (Attention | false)[] = [
+  const waitingSince = lateSince(clock, await logoutNotices.oldestWaitSeconds())
+  const help =
+    '`latchkey doctor` names the applications, and `latchkey application show NAME` shows the last error of one.'
+  return [
     givenUp > 0 && {
       code: 'logout_notices_given_up',
-      message: `Applications could not be told of ${givenUp} ended sessions. Their last errors say why.`,
+      message: `${countText(givenUp, 'logout notice was', 'logout notices were')} given up: the application was not told that the session has ended. ${help}`,
       count: givenUp,
     },
-    late !== undefined && {
+    waitingSince !== undefined && {
       code: 'logout_notices_waiting',
-      message: `Applications are still to be told of ${waiting} ended sessions, of the first for more than 15 minutes. Their last errors say why.`,
+      message: `${countText(waiting, 'logout notice waits', 'logout notices wait')}, the oldest for more than ${inWords(longWait)}: the application was not told yet that the session has ended. ${help}`,
       count: waiting,
-      since: late,
+      since: waitingSince,
     },
   ]
-  return found.filter((each) => each !== false)
 }
 
-type ListedKey = { state: string; signsFrom: Date }
-type KeyCodes = { unreadable: AttentionCode; due: AttentionCode; of: string }
+type ListedKey = { state: string; signsFrom: Date; algorithm?: string }
+type KeyUse = { tokens: string; unreadable: AttentionCode; due: AttentionCode }
 
-/** The keys of one algorithm. */
-const ofKeys = (keys: readonly ListedKey[], now: Date, { unreadable, due, of }: KeyCodes): Attention[] => {
-  const count = keys.filter(({ state }) => state === 'unopened').length
-  const current = keys.find(({ state }) => state === 'current')
-  const isDue = current && isOverdue(current.signsFrom, now) && !keys.some(({ state }) => state === 'waiting')
-  return [
-    ...(count > 0
-      ? [{ code: unreadable, message: `A key of ${of} cannot be opened: SEALING_KEY is another one here.`, count }]
-      : []),
-    ...(isDue
-      ? [
-          {
-            code: due,
-            message: `The key of ${of} is older than 90 days, and no instance has replaced it.`,
-            since: current.signsFrom,
-          },
-        ]
-      : []),
-  ]
+/** The key that signs, if the next one should have replaced it. The keys of one algorithm sign one after the other. */
+const findOverdue = (keys: readonly ListedKey[], now: Date) => {
+  const hasNext = keys.some(({ state }) => state === 'waiting')
+  return keys.filter(({ state, signsFrom }) => state === 'current' && !hasNext && isOverdue(signsFrom, now))
 }
 
-const ofAllKeys = async ({ signingKeys, applicationKeys, clock }: Dependencies): Promise<Attention[]> => {
-  const now = clock.now()
-  const forApplications = await applicationKeys.list()
-  const algorithms = [...new Set(forApplications.map(({ algorithm }) => algorithm))]
-  return [
-    ...ofKeys(await signingKeys.list(), now, {
-      unreadable: 'signing_key_unreadable',
-      due: 'signing_key_due',
-      of: 'access tokens',
-    }),
-    ...algorithms.flatMap((algorithm) =>
-      ofKeys(
-        forApplications.filter((key) => key.algorithm === algorithm),
-        now,
-        { unreadable: 'application_key_unreadable', due: 'application_key_due', of: `ID tokens (${algorithm})` },
-      ),
+const checkKeys = (keys: readonly ListedKey[], now: Date, { tokens, unreadable, due }: KeyUse): Finding[] => {
+  const algorithms = [...new Set(keys.map(({ algorithm }) => algorithm))]
+  const overdue = algorithms.flatMap((algorithm) =>
+    findOverdue(
+      keys.filter((key) => key.algorithm === algorithm),
+      now,
     ),
+  )
+  const unopened = keys.filter(({ state }) => state === 'unopened')
+  const [oldest] = overdue.map(({ signsFrom }) => signsFrom).toSorted((one, other) => one.getTime() - other.getTime())
+  return [
+    unopened.length > 0 && {
+      code: unreadable,
+      message: `${countText(unopened.length, 'key')} for ${tokens} cannot be opened with the SEALING_KEY of this instance. Give every instance the same SEALING_KEY.`,
+      count: unopened.length,
+    },
+    oldest !== undefined && {
+      code: due,
+      message: `${countText(overdue.length, 'key')} for ${tokens} should have been replaced after ${inWords(signingPeriod)}. \`latchkey keys rotate\` makes a new one.`,
+      since: oldest,
+    },
   ]
 }
 
-const ofClock = ({ clockOffset }: Dependencies): Attention[] => {
-  const offset = Math.round(Math.abs(clockOffset() ?? 0))
-  return offset > toleratedOffset
-    ? [
-        {
-          code: 'clock_off',
-          message: `The clock of this machine is ${offset} seconds off from the database's: run NTP on both.`,
-          count: offset,
-        },
-      ]
-    : []
+const checkAllKeys = async ({ signingKeys, applicationKeys, clock }: Dependencies): Promise<Finding[]> => {
+  const now = clock.now()
+  const accessTokens = {
+    tokens: 'access tokens',
+    unreadable: 'signing_key_unreadable',
+    due: 'signing_key_due',
+  } as const
+  const idTokens = {
+    tokens: 'ID tokens',
+    unreadable: 'application_key_unreadable',
+    due: 'application_key_due',
+  } as const
+  return [
+    ...checkKeys(await signingKeys.list(), now, accessTokens),
+    ...checkKeys(await applicationKeys.list(), now, idTokens),
+  ]
 }
 
-/** What an operator should look at. `latchkey doctor` looks at more of it. */
-export const createAttention = (deps: Dependencies) => async (): Promise<Attention[]> => [
-  ...(await ofMails(deps)),
-  ...(await ofWebhooks(deps)),
-  ...(await ofLogoutNotices(deps)),
-  ...(await ofAllKeys(deps)),
-  ...ofClock(deps),
-]
+const checkClock = ({ clockOffsetSeconds }: Dependencies): Finding => {
+  const offset = Math.round(Math.abs(clockOffsetSeconds() ?? 0))
+  return (
+    offset * seconds > toleratedOffset && {
+      code: 'clock_off',
+      message: `The clocks of this machine and of the database differ by ${offset} seconds: run NTP on both.`,
+      count: offset,
+    }
+  )
+}
+
+/** Lists what an operator should look at. `latchkey doctor` checks more. */
+export const createAttention = (deps: Dependencies) => async (): Promise<Attention[]> => {
+  const findings = [
+    ...(await checkMails(deps)),
+    ...(await checkWebhooks(deps)),
+    ...(await checkLogoutNotices(deps)),
+    ...(await checkAllKeys(deps)),
+    checkClock(deps),
+  ]
+  return findings.filter((finding) => finding !== false)
+}

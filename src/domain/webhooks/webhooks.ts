@@ -71,7 +71,7 @@ export const createWebhooks = (options: {
     stop: async () => sender?.stop(),
     count,
     countWaiting: async () => (await count()).waiting,
-    oldestWaiting: async () => (await store.oldestWaiting(database, clock.offset()))[0]?.seconds ?? 0,
+    oldestWaitSeconds: async () => (await store.oldestWaitSeconds(database, clock.offset()))[0]?.seconds ?? 0,
     oldest: async (limit: number) => (await store.selectOldest(database, limit)).map(fromRow),
     /** Since when nothing is sent, because the receiver answered 410. */
     stoppedSince: async () => (await store.selectStopped(database))[0]?.stopped_at,

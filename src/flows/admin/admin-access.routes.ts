@@ -21,14 +21,14 @@ import type { Group, Groups } from '../../domain/groups/groups.js'
 import type { Invitations } from '../../domain/invitations/invitations.js'
 import { readEmail } from '../../domain/users/email.js'
 import { groupBody, invitationBody } from '../../http/access-bodies.js'
-import { type AdminGuard, changeRefusals, lookRefusals } from '../../http/admin-guard.js'
+import { type AdminGuard, adminChangeRefusals, adminReadRefusals } from '../../http/admin-guard.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { AdminApplicationsFlow } from './admin-applications.js'
 
-const look = routeRefusals(...lookRefusals)
+const look = routeRefusals(...adminReadRefusals)
 const invite = routeRefusals(
-  ...changeRefusals,
+  ...adminChangeRefusals,
   'email_shape',
   'has_account',
   'email_reserved',
@@ -37,10 +37,10 @@ const invite = routeRefusals(
   'group_of_administrators',
   'too_many_mails',
 )
-const uninvite = routeRefusals(...changeRefusals, 'email_shape')
-const newGroup = routeRefusals(...changeRefusals)
-const groupDeletion = routeRefusals(...changeRefusals, 'reason_required', 'group_in_use', 'group_has_members')
-const applicationPatch = routeRefusals(...changeRefusals, 'reason_required', 'no_group')
+const uninvite = routeRefusals(...adminChangeRefusals, 'email_shape')
+const newGroup = routeRefusals(...adminChangeRefusals)
+const groupDeletion = routeRefusals(...adminChangeRefusals, 'reason_required', 'group_in_use', 'group_has_members')
+const applicationPatch = routeRefusals(...adminChangeRefusals, 'reason_required', 'no_group')
 
 const tags = ['administrators']
 
@@ -93,24 +93,24 @@ type InvitationDependencies = {
 const registerInvitations = (server: Server, { adminGuard, invitations }: InvitationDependencies) => {
   const path = `${adminPath}/invitations`
 
-  server.get(path, adminGuard.look({ schema: schemas.invitations }), async () => ({
+  server.get(path, adminGuard.read({ schema: schemas.invitations }), async () => ({
     invitations: (await invitations.listOpen()).map(invitationBody),
   }))
 
-  server.post(path, adminGuard.change({ schema: schemas.invite }), async (request, reply) => {
+  server.post(path, adminGuard.changeByAdmin({ schema: schemas.invite }), async (request, reply) => {
     const { language, groups } = request.body
     const email = readEmail(request.body.email)
     if (isRefused(email)) return invite.sendRefusal(reply, email)
-    const client = { ...adminGuard.clientOf(request), ...(language && { language }) }
+    const client = { ...adminGuard.actingClient(request), ...(language && { language }) }
     const invited = await invitations.invite(email, client, groups && [...new Set(groups)].sort())
     if (isRefused(invited)) return invite.sendRefusal(reply, refuse(invited.refused))
     return reply.status(201).send(invitationBody(invited))
   })
 
-  server.delete(path, adminGuard.change({ schema: schemas.uninvite }), async (request, reply) => {
+  server.delete(path, adminGuard.changeByAdmin({ schema: schemas.uninvite }), async (request, reply) => {
     const email = readEmail(request.body.email)
     if (isRefused(email)) return uninvite.sendRefusal(reply, email)
-    const wasOpen = await invitations.revoke(email, adminGuard.clientOf(request))
+    const wasOpen = await invitations.revoke(email, adminGuard.actingClient(request))
     return wasOpen ? reply.status(204).send() : uninvite.sendRefusal(reply, refuse('not_found'))
   })
 }
@@ -128,21 +128,21 @@ const registerGroups = (server: Server, deps: GroupDependencies) => {
 
   const body = (group: Group) => groupBody(group, administrators)
 
-  server.get(path, adminGuard.look({ schema: schemas.groups }), async () => ({
+  server.get(path, adminGuard.read({ schema: schemas.groups }), async () => ({
     groups: (await groups.list()).map(body),
   }))
 
-  server.post(path, adminGuard.change({ schema: schemas.newGroup }), async (request, reply) => {
+  server.post(path, adminGuard.changeByAdmin({ schema: schemas.newGroup }), async (request, reply) => {
     const { name } = request.body
-    const isNew = await groups.add(name, adminGuard.clientOf(request))
+    const isNew = await groups.add(name, adminGuard.actingClient(request))
     const group = (await groups.list()).find((each) => each.name === name)
     return group ? reply.status(isNew ? 201 : 200).send(body(group)) : newGroup.sendRefusal(reply, refuse('not_found'))
   })
 
-  server.delete(path, adminGuard.change({ schema: schemas.groupDeletion }), async (request, reply) => {
+  server.delete(path, adminGuard.changeByAdmin({ schema: schemas.groupDeletion }), async (request, reply) => {
     const { name, members = false, reason } = request.body
     if (members && reason === undefined) return groupDeletion.sendRefusal(reply, refuse('reason_required'))
-    const client = adminGuard.clientOf(request, reason)
+    const client = adminGuard.actingClient(request, reason)
     const deleted = await groupChanges.deleteGroup(client, name, { alsoWithMembers: members })
     if (!isRefused(deleted)) return reply.status(204).send()
     return groupDeletion.sendRefusal(reply, deleted.refused === 'no_group' ? refuse('not_found') : deleted)
@@ -154,14 +154,14 @@ type ApplicationDependencies = { adminGuard: AdminGuard; adminApplications: Admi
 const registerApplications = (server: Server, { adminGuard, adminApplications }: ApplicationDependencies) => {
   const path = `${adminPath}/applications`
 
-  server.get(path, adminGuard.look({ schema: schemas.applications }), async () => ({
+  server.get(path, adminGuard.read({ schema: schemas.applications }), async () => ({
     applications: await adminApplications.list(),
   }))
 
-  const patching = adminGuard.change({ schema: schemas.applicationPatch })
+  const patching = adminGuard.changeByAdmin({ schema: schemas.applicationPatch })
   server.patch(`${path}/:id`, patching, async (request, reply) => {
     const { reason, ...change } = request.body
-    const changed = await adminApplications.change(request.params.id, change, adminGuard.clientOf(request, reason))
+    const changed = await adminApplications.change(request.params.id, change, adminGuard.actingClient(request, reason))
     return isRefused(changed) ? applicationPatch.sendRefusal(reply, changed) : changed
   })
 }

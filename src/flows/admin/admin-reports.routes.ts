@@ -12,7 +12,7 @@ import type { EventQuery, Events } from '../../domain/events/events.js'
 import type { Attention } from '../../domain/stats/attention.js'
 import type { DailyCounts } from '../../domain/stats/daily-counts.js'
 import type { Users } from '../../domain/users/users.js'
-import { type AdminGuard, lookRefusals } from '../../http/admin-guard.js'
+import { type AdminGuard, adminReadRefusals } from '../../http/admin-guard.js'
 import type { Callers } from '../../http/caller.js'
 import { readPlace } from '../../http/event-place.js'
 import { routeRefusals } from '../../http/route-refusals.js'
@@ -22,7 +22,7 @@ import { days } from '../../lib/durations.js'
 import { isUuid } from '../../lib/uuid.js'
 import { eventBodyFor } from './admin-bodies.js'
 
-const { responses, sendRefusal } = routeRefusals(...lookRefusals)
+const { responses, sendRefusal } = routeRefusals(...adminReadRefusals)
 
 const tags = ['administrators']
 const selfSchema = { tags, summary: 'Who asks, and what they may do', response: { 200: AdminSelf, ...responses } }
@@ -79,7 +79,7 @@ type Dependencies = {
 }
 
 const registerEvents = (server: Server, { adminGuard, clock, events, users }: Dependencies) => {
-  server.get(`${adminPath}/events`, adminGuard.look({ schema: eventsSchema }), async (request, reply) => {
+  server.get(`${adminPath}/events`, adminGuard.read({ schema: eventsSchema }), async (request, reply) => {
     const { user: name, ...filters } = request.query
     const query = queryFrom(filters, clock.now())
     if (isRefused(query)) return sendRefusal(reply, query)
@@ -98,13 +98,13 @@ const registerEvents = (server: Server, { adminGuard, clock, events, users }: De
 export const adminReportsRoutes = (server: Server, deps: Dependencies) => {
   const { adminGuard, callers, attention, dailyCounts, adminGroups } = deps
 
-  server.get(`${adminPath}/self`, adminGuard.look({ schema: selfSchema }), async (request) => {
+  server.get(`${adminPath}/self`, adminGuard.read({ schema: selfSchema }), async (request) => {
     const { username, role } = adminGuard.administratorOf(request)
     const { adminGroup, supportGroup = null } = adminGroups
     return { id: callers.of(request).userId, username, role, adminGroup, supportGroup }
   })
 
-  server.get(`${adminPath}/overview`, adminGuard.look({ schema: overviewSchema }), async () => ({
+  server.get(`${adminPath}/overview`, adminGuard.read({ schema: overviewSchema }), async () => ({
     attention: (await attention()).map(({ code, message, count, since, detail }) => ({
       code,
       message,

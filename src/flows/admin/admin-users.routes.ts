@@ -20,7 +20,7 @@ import type { createGroupChanges } from '../../domain/accounts/group-changes.js'
 import type { Administrators } from '../../domain/administrators/administrators.js'
 import type { ProfileFields } from '../../domain/profile-fields/profile-fields.js'
 import type { UserSearch } from '../../domain/users/user-search.js'
-import { type AdminGuard, changeRefusals, lookRefusals } from '../../http/admin-guard.js'
+import { type AdminGuard, adminChangeRefusals, adminReadRefusals } from '../../http/admin-guard.js'
 import type { Callers } from '../../http/caller.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
@@ -29,11 +29,11 @@ import { userBody } from './admin-bodies.js'
 import type { createUserActions, createUserDetails } from './admin-users.js'
 import type { createWithoutAccount } from './without-account.js'
 
-const look = routeRefusals(...lookRefusals)
-const action = routeRefusals(...changeRefusals, 'reason_required', 'account_disabled', 'too_many_mails')
-const groupsPatch = routeRefusals(...changeRefusals, 'reason_required', 'no_group', 'too_many_groups')
-const fieldsPatch = routeRefusals(...changeRefusals, 'invalid_fields')
-const deletion = routeRefusals(...changeRefusals, 'other_username')
+const look = routeRefusals(...adminReadRefusals)
+const action = routeRefusals(...adminChangeRefusals, 'reason_required', 'account_disabled', 'too_many_mails')
+const groupsPatch = routeRefusals(...adminChangeRefusals, 'reason_required', 'no_group', 'too_many_groups')
+const fieldsPatch = routeRefusals(...adminChangeRefusals, 'invalid_fields')
+const deletion = routeRefusals(...adminChangeRefusals, 'other_username')
 
 const tags = ['administrators']
 const params = Type.Object({ id: Type.String() })
@@ -94,22 +94,22 @@ const registerChanges = (server: Server, deps: ChangeDependencies) => {
   for (const name of Object.keys(userActions) as UserAction[]) {
     const response = { 204: NoContent, ...action.responses }
     const schema = { tags, summary: summaries[name], params, body: AdminAction, response }
-    server.post(`${adminPath}/users/:id/${name}`, adminGuard.help({ schema }), async (request, reply) => {
+    server.post(`${adminPath}/users/:id/${name}`, adminGuard.changeBySupport({ schema }), async (request, reply) => {
       const { id } = request.params
       const { reason } = request.body
       if (!isUuid(id)) return action.sendRefusal(reply, refuse('not_found'))
       if (reason === undefined && userActions[name].needsReason)
         return action.sendRefusal(reply, refuse('reason_required'))
-      const refused = await actions.act(name, id, adminGuard.clientOf(request, reason))
+      const refused = await actions.act(name, id, adminGuard.actingClient(request, reason))
       return refused ? action.sendRefusal(reply, refused) : reply.status(204).send()
     })
   }
 
-  const deleting = adminGuard.change({ schema: schemas.deletion })
+  const deleting = adminGuard.changeByAdmin({ schema: schemas.deletion })
   server.post(`${adminPath}/users/:id/delete`, deleting, async (request, reply) => {
     const { id } = request.params
     if (!isUuid(id)) return deletion.sendRefusal(reply, refuse('not_found'))
-    const refused = await actions.remove(id, request.body.username, adminGuard.clientOf(request))
+    const refused = await actions.remove(id, request.body.username, adminGuard.actingClient(request))
     return refused ? deletion.sendRefusal(reply, refused) : reply.status(204).send()
   })
 }
@@ -123,7 +123,7 @@ type GroupDependencies = {
 
 const registerGroups = (server: Server, deps: GroupDependencies) => {
   const { adminGuard, userSearch, groupChanges, administrators } = deps
-  const groups = adminGuard.change({ schema: schemas.groups })
+  const groups = adminGuard.changeByAdmin({ schema: schemas.groups })
   server.patch(`${adminPath}/users/:id/groups`, groups, async (request, reply) => {
     const { id } = request.params
     const { add = [], remove = [], reason } = request.body
@@ -132,7 +132,7 @@ const registerGroups = (server: Server, deps: GroupDependencies) => {
     if (needsReason && reason === undefined) return groupsPatch.sendRefusal(reply, refuse('reason_required'))
     if (add.some((name) => remove.includes(name)))
       return groupsPatch.sendRefusal(reply, refuse('bad_request', { message: 'add and remove name the same group' }))
-    const actor = { userId: id, client: adminGuard.clientOf(request, reason) }
+    const actor = { userId: id, client: adminGuard.actingClient(request, reason) }
     const changed = await groupChanges.change(actor, { add, remove })
     if (isRefused(changed))
       return groupsPatch.sendRefusal(
@@ -151,12 +151,12 @@ type FieldDependencies = {
 }
 
 const registerFields = (server: Server, { adminGuard, fieldChanges, profileFields }: FieldDependencies) => {
-  const changing = adminGuard.help({ schema: schemas.fields })
+  const changing = adminGuard.changeBySupport({ schema: schemas.fields })
   server.patch(`${adminPath}/users/:id/fields`, changing, async (request, reply) => {
     const { id } = request.params
     if (!isUuid(id)) return fieldsPatch.sendRefusal(reply, refuse('not_found'))
     const { role } = adminGuard.administratorOf(request)
-    const actor = { userId: id, client: adminGuard.clientOf(request) }
+    const actor = { userId: id, client: adminGuard.actingClient(request) }
     const changed = await fieldChanges.byOperator(
       actor,
       request.body.fields,
@@ -181,7 +181,7 @@ export const adminUsersRoutes = (
 ) => {
   const { adminGuard, callers, userSearch, userDetails, withoutAccount } = deps
 
-  server.get(`${adminPath}/users`, adminGuard.look({ schema: schemas.list }), async (request, reply) => {
+  server.get(`${adminPath}/users`, adminGuard.read({ schema: schemas.list }), async (request, reply) => {
     const page = await userSearch.page(request.query)
     if (isRefused(page)) return look.sendRefusal(reply, page)
     const { search, after } = request.query
@@ -193,7 +193,7 @@ export const adminUsersRoutes = (
     }
   })
 
-  server.get(`${adminPath}/users/:id`, adminGuard.look({ schema: schemas.details }), async (request, reply) => {
+  server.get(`${adminPath}/users/:id`, adminGuard.read({ schema: schemas.details }), async (request, reply) => {
     const { id } = request.params
     const caller = { ...callers.of(request), role: adminGuard.administratorOf(request).role }
     const user = isUuid(id) ? await userDetails(id, caller) : undefined

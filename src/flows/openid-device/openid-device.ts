@@ -17,7 +17,7 @@ import { readUserCode, shownUserCode } from '../../domain/device-requests/user-c
 import type { Client } from '../../domain/sessions/client.js'
 import type { EndStolen } from '../../domain/sessions/rotations.js'
 import type { TokenHolder } from '../../domain/sessions/sessions.js'
-import { connectionOf } from '../../lib/client-networks.js'
+import { customerNetworkOf } from '../../lib/client-networks.js'
 
 type Dependencies = {
   applications: Pick<Applications, 'find'>
@@ -85,7 +85,7 @@ const createStateOf = (secondFactorRequired: boolean) => {
         userAgent,
         ...describeDevice(userAgent),
         askedAt: request.createdAt.toISOString(),
-        sameNetwork: connectionOf(ip) === connectionOf(client.ip),
+        sameNetwork: customerNetworkOf(ip) === customerNetworkOf(client.ip),
       },
     }
   }

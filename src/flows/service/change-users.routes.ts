@@ -91,7 +91,7 @@ const registerActions = (server: Server, { guards, serviceCallers, operatorChang
         if (!isUuid(userId)) return action.sendRefusal(reply, notFound)
         if (reason === undefined && userActions[name].needsReason)
           return action.sendRefusal(reply, refuse('reason_required'))
-        const client = serviceCallers.clientOf(request, { reason })
+        const client = serviceCallers.actingClient(request, { reason })
         const changed = await operatorChanges[name]({ userId, client })
         return action.answer(
           reply,
@@ -114,7 +114,7 @@ const registerFields = (server: Server, { guards, serviceCallers, fieldChanges, 
       if (!isUuid(userId)) return fieldsPatch.sendRefusal(reply, notFound)
       if (Object.keys(fields).length === 0)
         return fieldsPatch.sendRefusal(reply, refuse('bad_request', { message: 'fields names no field' }))
-      const client = serviceCallers.clientOf(request, { reason })
+      const client = serviceCallers.actingClient(request, { reason })
       const changed = await fieldChanges.byOperator({ userId, client }, fields)
       const named = (user: User) =>
         Object.fromEntries(
@@ -151,7 +151,7 @@ const registerGroups = (server: Server, deps: Dependencies) => {
       const { reason, ...wanted } = request.body
       const refusal = isUuid(userId) ? refusalOf(request.body) : notFound
       if (refusal) return groupsPatch.sendRefusal(reply, refusal)
-      const client = serviceCallers.clientOf(request, { reason })
+      const client = serviceCallers.actingClient(request, { reason })
       const changed = await groupChanges.change({ userId, client }, wanted)
       return groupsPatch.answer(
         reply,

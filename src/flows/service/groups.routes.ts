@@ -53,7 +53,7 @@ export const serviceGroupsRoutes = (server: Server, deps: Dependencies) => {
 
   server.post(path, { schema: schemas.add, onRequest }, async (request, reply) => {
     const { name } = request.body
-    const isNew = await groups.add(name, serviceCallers.clientOf(request))
+    const isNew = await groups.add(name, serviceCallers.actingClient(request))
     const group = (await groups.list()).find((each) => each.name === name)
     return group
       ? reply.status(isNew ? 201 : 200).send(groupBody(group, administrators))
@@ -61,7 +61,7 @@ export const serviceGroupsRoutes = (server: Server, deps: Dependencies) => {
   })
 
   server.delete(path, { schema: schemas.deletion, onRequest }, async (request, reply) => {
-    const client = serviceCallers.clientOf(request)
+    const client = serviceCallers.actingClient(request)
     const deleted = await groupChanges.deleteGroup(client, request.body.name, { alsoWithMembers: false })
     if (!isRefused(deleted)) return reply.status(204).send()
     return deletion.sendRefusal(reply, deleted.refused === 'no_group' ? refuse('not_found') : deleted)

@@ -67,7 +67,7 @@ export const serviceInvitationsRoutes = (server: Server, { guards, serviceCaller
     // An invitation to an address of one's own would be a way into any group.
     const givesGroups = serviceCallers.hasScope(request, 'groups')
     if (groups?.length && !givesGroups) return serviceCallers.sendMissingScope(reply, 'groups')
-    const client = { ...serviceCallers.clientOf(request), ...(language && { language }) }
+    const client = { ...serviceCallers.actingClient(request), ...(language && { language }) }
     const invited = givesGroups
       ? await invitations.invite(email, client, groups && [...new Set(groups)].sort())
       : await invitations.inviteWithoutGroups(email, client)
@@ -80,7 +80,7 @@ export const serviceInvitationsRoutes = (server: Server, { guards, serviceCaller
   server.delete(path, { schema: schemas.uninvite, onRequest }, async (request, reply) => {
     const email = readEmail(request.body.email)
     if (isRefused(email)) return uninvite.sendRefusal(reply, email)
-    const wasOpen = await invitations.revoke(email, serviceCallers.clientOf(request))
+    const wasOpen = await invitations.revoke(email, serviceCallers.actingClient(request))
     return wasOpen ? reply.status(204).send() : uninvite.sendRefusal(reply, refuse('not_found'))
   })
 }

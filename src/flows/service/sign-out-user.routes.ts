@@ -30,7 +30,7 @@ export const signOutUserRoutes = (server: Server, { guards, operatorChanges, ser
     const { id: userId } = request.params
     if (!isUuid(userId)) return sendRefusal(reply, refuse('not_found'))
     // Also of an administrator: it takes nothing away from them but a sign-in.
-    const client = serviceCallers.clientOf(request, { spares: [] })
+    const client = serviceCallers.actingClient(request, { exemptGroups: [] })
     const ended = await operatorChanges.endSessions({ userId, client })
     return isRefused(ended) ? sendRefusal(reply, refuse('not_found')) : reply.status(204).send()
   })

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { limiterKey, userSubject } from '../../domain/limiters/limiters.js'
 import type { Cache, Limit } from '../../platform/cache/cache.js'
-import { clientConnection } from '../client.js'
+import { customerNetwork } from '../client.js'
 import type { CountedRequests } from './counted-requests.js'
 import type { OnRejection } from './limited-events.js'
 import type { RouteLimiters } from './limiter.js'
@@ -32,7 +32,7 @@ export const createMailLimits = (deps: Dependencies) => {
      * there are very many. The answer must not show it.
      */
     mayMailStranger: async (request: FastifyRequest) => {
-      const key = limiterKey('network_mails', clientConnection(request))
+      const key = limiterKey('network_mails', customerNetwork(request))
       const { granted, resetsIn } = await cache.reserve(key, toStrangers)
       if (!granted) await onRejection({ limiter: 'network_mails', key, resetsIn }, request)
       return granted

@@ -4,7 +4,7 @@ import { recipientKey } from '../../domain/mails/mail-limits.js'
 import type { NameMarks } from '../../domain/users/name-marks.js'
 import type { Users } from '../../domain/users/users.js'
 import type { Cache } from '../../platform/cache/cache.js'
-import { clientConnection } from '../client.js'
+import { customerNetwork } from '../client.js'
 import type { KnownBrowsers } from './known-browsers.js'
 import type { OnRejection, Whom } from './limited-events.js'
 
@@ -42,7 +42,7 @@ export const createMailSignInLimits = ({ cache, users, nameMarks, knownBrowsers,
   return {
     /** Whether one more may be sent. A network that is over its limit uses up none of a mailbox. */
     mayMail: async (email: string, request: FastifyRequest) => {
-      if (!(await reserve('network_mail_sign_ins', clientConnection(request), request))) return false
+      if (!(await reserve('network_mail_sign_ins', customerNetwork(request), request))) return false
       // Looked up in every case, so that the time does not show whether there is an account.
       const whom = async () => ({ userId: (await users.findByEmail(email))?.id, typedName: email })
       return reserve('mail_sign_ins', await subjectOf(email, request), request, whom)

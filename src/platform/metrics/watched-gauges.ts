@@ -8,7 +8,7 @@ type PoolStats = { open: number; busy: number; waiting: number }
 
 type Waiting = { countWaiting(): Promise<number> }
 /** Their age is in seconds. */
-type WaitingWithAge = Waiting & { oldestWaiting(): Promise<number> }
+type WaitingWithAge = Waiting & { oldestWaitSeconds(): Promise<number> }
 
 export type Watched = {
   workers: { queueLength(): number }
@@ -112,7 +112,7 @@ const watchOutboxes = ({ mails, webhooks, logoutNotices }: Watched, add: AddGaug
     name: 'latchkey_mails_oldest_seconds',
     help: 'Age of the oldest mail that no mail server has accepted yet; 0 if none waits.',
     aggregator: 'max',
-    collect: watchStored(mails.oldestWaiting),
+    collect: watchStored(mails.oldestWaitSeconds),
   })
   add({
     name: 'latchkey_webhooks_waiting',
@@ -130,7 +130,7 @@ const watchOutboxes = ({ mails, webhooks, logoutNotices }: Watched, add: AddGaug
     name: 'latchkey_logout_notices_oldest_seconds',
     help: 'Age of the oldest ended session that an application has not been told of yet; 0 if there is none.',
     aggregator: 'max',
-    collect: watchStored(logoutNotices.oldestWaiting),
+    collect: watchStored(logoutNotices.oldestWaitSeconds),
   })
 }
 
