@@ -4,11 +4,13 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { eventKinds } from '#contract/events.js'
 import { methods } from '#contract/factors.js'
+import { fieldTypes } from '#contract/profile-fields.js'
 import { refusalCodes } from '#contract/refusals.js'
 import { accountChangesGuide } from '../../scripts/account-changes-guide.mjs'
 import { programNames, programs } from '../../src/commands/applications/program-settings.js'
 import { commandNames } from '../../src/commands/commands.js'
 import { accountChangeTable } from '../../src/domain/accounts/account-change-table.js'
+import { readFieldDefinitions } from '../../src/domain/profile-fields/field-definitions.js'
 import { waitsAs, waysToSignIn } from '../../src/domain/sign-in/ways-to-sign-in.js'
 import { anchorsIn, knownMetrics, metricsNamedIn, read } from '../support/project.js'
 import { openPostgresStore } from '../support/stores.js'
@@ -157,6 +159,11 @@ it('the first page starts a protected application as the guide does, whose comma
   const [, commands = ''] = /## Five minutes.*?```sh\n(.*?)```/s.exec(await read('README.md')) ?? []
   expect(commands.split('\n').length).toBeGreaterThan(3)
   expect(await read('docs/five-minutes.md')).toContain(commands)
+})
+
+it('the sample of profile fields is one that the service takes, with every type', async () => {
+  const sample = readFieldDefinitions(JSON.parse(await read('docs/samples/profile-fields.json')))
+  expect(new Set(sample.map(({ type }) => type))).toEqual(new Set(fieldTypes))
 })
 
 describe('the guide for trouble', () => {
