@@ -32,7 +32,7 @@ type RecordedEvent = Pick<ToldEvent, 'kind' | 'userId' | 'sessionId' | 'reason'>
   requestId?: string
   /** The administrator who did it. Their reason is for administrators only, and is in no log. */
   actorId?: string
-  /** The name of the service key, for what another program did. */
+  /** The name of the service key, for what another program did. A user agent would not do: a browser chooses its own. */
   actorKey?: string
   ip: string
   userAgent: string
