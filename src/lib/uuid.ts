@@ -9,9 +9,13 @@ export const isUuid = (value: string) => shape.test(value)
 /** Smaller than every other id. */
 export const nilUuid = '00000000-0000-0000-0000-000000000000'
 
-/** The smallest id of this moment. */
+/** An id has 48 bits for the milliseconds since 1970. */
+const latestTime = 2 ** 48 - 1
+
+/** The smallest id of this moment. No id is from before 1970, so earlier moments have the smallest of all. */
 export const uuidFloor = (moment: Date) => {
-  const hex = moment.getTime().toString(16).padStart(12, '0')
+  const time = Math.min(Math.max(moment.getTime(), 0), latestTime)
+  const hex = time.toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
 }
 

@@ -373,7 +373,9 @@ it('events are filtered, and a page ends where the next one begins', async () =>
     (await get<{ events: AdminEvent[] }>('/events?kind=signed_in,registered')).events.map((e) => e.kind),
   )
   expect([...kinds].filter((kind) => !['signed_in', 'registered'].includes(kind))).toEqual([])
-  for (const query of ['kind=nothing', 'ip=nowhere', 'after=x', 'since=yesterday'])
+  for (const query of ['kind=nothing', 'ip=nowhere', 'after=x', 'since=yesterday', 'since=2027-02-28T23:59:60Z'])
     expect((await send('GET', `/events?${query}`)).body.code, query).toBe('bad_request')
+  for (const early of ['0001-01-01T00:00:00Z', '1969-01-01T00:00:00Z'])
+    expect((await get<{ events: AdminEvent[] }>(`/events?since=${early}`)).events.length).toBeGreaterThan(0)
   expect((await get<{ events: AdminEvent[] }>('/events?ip=command%20line')).events.length).toBeGreaterThan(0)
 })

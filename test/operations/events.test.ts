@@ -84,6 +84,7 @@ describe('why a user could not sign in', () => {
     expect(all.map(({ time }) => time)).toEqual(all.map(({ time }) => time).sort())
     expect(await shown('--kind', 'sign_in_failed', '--limit', '2')).toHaveLength(2)
     expect(await shown('--since', '2001-01-01', '--until', '2001-01-02')).toEqual([])
+    for (const early of ['1969-01-01', '9999999d']) expect(await shown('--since', early)).toEqual(all)
   })
 
   it('takes a network for an address, and several kinds', async () => {
@@ -190,10 +191,11 @@ describe('the events command', () => {
         code: 2,
         err: expect.stringContaining('a network such as 192.0.2.0/24'),
       })
-    expect(await command('events', '--since', 'yesterday')).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('--since takes a time'),
-    })
+    for (const since of ['yesterday', '999999999999999d'])
+      expect(await command('events', '--since', since)).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('--since takes a time'),
+      })
     expect(await command('events', '--limit', '0')).toMatchObject({ code: 2 })
   })
 })

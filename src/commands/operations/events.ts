@@ -21,13 +21,17 @@ const mostAtOnce = 10_000
 
 /** A time such as 2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d. */
 export const momentFrom = (option: string, text: string, now: Date) => {
-  const moment = parseDate(text)
-  if (moment) return moment
+  const moment = parseDate(text) ?? new Date(now.getTime() - spanFrom(text))
+  if (!Number.isNaN(moment.getTime())) return moment
+  throw new UsageFault(`${option} takes a time such as 2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d.`)
+}
+
+const spanFrom = (text: string) => {
   try {
-    return new Date(now.getTime() - duration(text))
+    return duration(text)
   } catch (error) {
-    if (!(error instanceof InvalidValue)) throw error
-    throw new UsageFault(`${option} takes a time such as 2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d.`)
+    if (error instanceof InvalidValue) return Number.NaN
+    throw error
   }
 }
 

@@ -46,6 +46,8 @@ type Filters = { kind?: string; ip?: string; since?: string; after?: string }
 
 const unknownKind = refuse('bad_request', { message: 'kind must name kinds of events, with commas between them' })
 const unknownPlace = refuse('bad_request', { message: 'ip must be an address, a network or `command line`' })
+/** The schema lets the seconds of a leap second through, which a Date does not have. */
+const unknownTime = refuse('bad_request', { message: 'since must be a time such as 2026-11-15T10:00:00Z' })
 const unknownCursor = refuse('bad_request', { message: 'after must be `next` of a page' })
 
 /** One event more than a page has, to know whether there is another page. */
@@ -56,8 +58,10 @@ const queryFrom = ({ kind, ip, since, after }: Filters, now: Date) => {
   const place = ip === undefined ? {} : readPlace(ip)
   if (!place) return unknownPlace
   if (after !== undefined && !isUuid(after)) return unknownCursor
+  const start = since === undefined ? later(now, -keptFor) : new Date(since)
+  if (Number.isNaN(start.getTime())) return unknownTime
   const query: EventQuery = {
-    since: since === undefined ? later(now, -keptFor) : new Date(since),
+    since: start,
     until: later(now, ahead),
     ...(kinds.length > 0 && { kinds }),
     ...place,
