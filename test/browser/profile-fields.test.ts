@@ -38,7 +38,7 @@ it('are asked for by the registration, with the terms, and without a username if
   await press(page, 'Create account')
   await page.waitForURL('**/verify-email**')
   const { text } = await latchkey.mailTo('ada@example.com', /verify-email#token=/)
-  expect(text).toContain('Privacy: https://example.com/privacy')
+  expect(text).toContain('Privacy <https://example.com/privacy>')
   // Another page first: a new fragment alone would not load it again.
   await page.goto('/login')
   await page.goto(`/verify-email#token=${/#token=([\w-]+)/.exec(text)?.[1]}`)

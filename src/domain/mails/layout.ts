@@ -19,7 +19,8 @@ export const asText = (letter: Letter) =>
     [
       '-- ',
       letter.footer,
-      ...letter.links.map(({ label, address }) => `${label}: ${mailAddressIn(address) ?? address}`),
+      // Angle brackets read the same in every language: French has a space before its colons.
+      ...letter.links.map(({ label, address }) => `${label} <${mailAddressIn(address) ?? address}>`),
     ].join('\n'),
   ].join('\n\n')
 

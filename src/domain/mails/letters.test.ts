@@ -194,7 +194,7 @@ describe('a mail with words of the operator', () => {
     const links = { terms: 'https://example.com/terms', support: 'mailto:help@example.com?subject=Account' }
     const order = { kind: 'new-device', values: values['new-device'], language: 'en', origin } as const
     const letter = writeLetter(order, { ...site, links, words })
-    expect(asText(letter)).toMatch(/\nTerms: https:\/\/example\.com\/terms\nAsk us: help@example\.com$/)
+    expect(asText(letter)).toMatch(/\nTerms <https:\/\/example\.com\/terms>\nAsk us <help@example\.com>$/)
     expect(asHtml(letter, brand, 'en')).toMatch(/<a href="mailto:help@example\.com\?subject=Account"[^>]*>Ask us<\/a>/)
   })
 
