@@ -6,7 +6,7 @@ import type { ProfileFieldChanges } from '../contract/profile-fields.js'
 import { refusals } from '../contract/refusals.js'
 import { defaultHome } from '../domain/applications/application-addresses.js'
 import { createApplicationChanges } from '../domain/applications/application-changes.js'
-import { applicationFaultSentence } from '../domain/applications/application-fault-sentences.js'
+import { applicationRefusalSentence } from '../domain/applications/application-refusal-sentences.js'
 import type { NewApplication } from '../domain/applications/application-rules.js'
 import { createApplicationSecrets } from '../domain/applications/application-secrets.js'
 import { operatorClient } from '../domain/sessions/client.js'
@@ -125,7 +125,7 @@ const addApplication = async (given: unknown, place: string, platform: NounPlatf
   if (added.refused === 'no_group') throw fault(noGroup(added.group, place))
   if (added.refused === 'name_taken') throw fault(`another application has the name of ${place}`)
   // A new application has no secret before its first.
-  if (added.refused !== 'too_many_secrets') throw fault(`${place} is refused. ${applicationFaultSentence(added)}`)
+  if (added.refused !== 'too_many_secrets') throw fault(`${place} is refused. ${applicationRefusalSentence(added)}`)
 }
 
 const busy = 'the password of administrator could not be hashed in time'

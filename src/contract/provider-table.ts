@@ -1,7 +1,7 @@
 type Entry = {
-  /** What the guides and the commands call it. */
+  /** Its name in the guides and in the commands. */
   label: string
-  /** What its button says, unless a setting says something else. */
+  /** The text of its button, unless a setting replaces it. */
   name: string
 } & (
   | { kind: 'openid_connect'; issuer: string }
@@ -11,7 +11,8 @@ type Entry = {
 
 /**
  * The providers that have defaults. Further OpenID Connect providers are named in PROVIDERS and need no entry. The id is stored
- * with each user who signs in there, so it must never change; the addresses here are defaults that settings can replace.
+ * with each user who signs in there, so it must never change. It says `a` and `b` instead of a company, because settings can replace the
+ * URLs and the name here by those of another provider of the same kind.
  */
 export const providers = {
   provider_a: {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
-import { randomToken, sameBytes } from '../lib/random.js'
+import { equalInConstantTime, randomToken } from '../lib/random.js'
 import type { Callers } from './caller.js'
 import type { Cookies } from './cookies/cookies.js'
 import type { SignInCookies } from './cookies/sign-in-cookies.js'
@@ -45,7 +45,7 @@ export const createCsrf = ({ keys, cookies, callers, signInCookies }: Dependenci
     const [, nonce, mac] = tokenShape.exec(typeof header === 'string' ? header : '') ?? []
     if (!secret || !nonce || !mac) return false
     const macBytes = Buffer.from(mac, 'base64url')
-    return keys.some((key) => sameBytes(signature(key, holder, secret, nonce), macBytes))
+    return keys.some((key) => equalInConstantTime(signature(key, holder, secret, nonce), macBytes))
   }
 
   return {

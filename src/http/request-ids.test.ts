@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http'
 import { expect, it } from 'vitest'
 import { createRequestIds } from './request-ids.js'
 
-const given = '5f0c3a52-7d1e-4b8a-9c36-e2f40d715a98'
-const from = (remoteAddress: string) =>
-  ({ headers: { 'x-request-id': given }, socket: { remoteAddress } }) as unknown as IncomingMessage
+const sentId = '5f0c3a52-7d1e-4b8a-9c36-e2f40d715a98'
+const requestFrom = (remoteAddress: string) =>
+  ({ headers: { 'x-request-id': sentId }, socket: { remoteAddress } }) as unknown as IncomingMessage
 
 it.each([
   [['127.0.0.1'], '127.0.0.1', true],
@@ -15,8 +15,11 @@ it.each([
   [[], '127.0.0.1', false],
   [undefined, '127.0.0.1', false],
   [['127.0.0.1'], '', false],
-])('an id is taken from a trusted proxy only: %j, %s', (trusted, peer, isTaken) => {
-  const id = createRequestIds(trusted)(from(peer))
-  expect(id === given).toBe(isTaken)
-  expect(id).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)
-})
+])(
+  'the id of a request is used if a trusted proxy sent it: TRUST_PROXY %j, sent from %s: %s',
+  (trusted, peer, isUsed) => {
+    const id = createRequestIds(trusted)(requestFrom(peer))
+    expect(id === sentId).toBe(isUsed)
+    expect(id).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)
+  },
+)

@@ -9,7 +9,7 @@ const wellFormed = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/
 
 type Range = ReturnType<typeof ipaddr.parseCIDR>
 
-const rangeOf = (text: string): Range => {
+const parseRange = (text: string): Range => {
   if (text.includes('/')) return ipaddr.parseCIDR(text)
   const address = ipaddr.parse(text)
   return [address, address.kind() === 'ipv4' ? 32 : 128]
@@ -23,11 +23,11 @@ const isIn = (address: ipaddr.IPv4 | ipaddr.IPv6, [network, bits]: Range) =>
  * anyone else it is ignored: a client could give its requests the id of others.
  */
 export const createRequestIds = (trustProxy: readonly string[] = []) => {
-  const trusted = trustProxy.map(rangeOf)
+  const trusted = trustProxy.map(parseRange)
   const isProxy = (peer = '') => ipaddr.isValid(peer) && trusted.some((range) => isIn(ipaddr.process(peer), range))
   return ({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>) => {
-    const ofProxy = headers[requestIdHeader]
-    const isUsable = typeof ofProxy === 'string' && wellFormed.test(ofProxy) && isProxy(socket.remoteAddress)
-    return isUsable ? ofProxy : randomUUID()
+    const sentId = headers[requestIdHeader]
+    const isUsable = typeof sentId === 'string' && wellFormed.test(sentId) && isProxy(socket.remoteAddress)
+    return isUsable ? sentId : randomUUID()
   }
 }

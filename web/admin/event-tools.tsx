@@ -5,7 +5,7 @@ import { Button } from '../components/button.js'
 import { useWords } from '../hooks/settings.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
 import { fill } from '../words/format.js'
-import { useSentences } from '../words/refusals.js'
+import { useRefusalSentence } from '../words/refusals.js'
 import { useAdmin } from './admin-context.js'
 import { asCsv, asJsonLines } from './event-export.js'
 import { askForEvents, type EventFilter } from './event-filter.js'
@@ -73,14 +73,14 @@ const formats = {
 const useExport = (filter: EventFilter) => {
   const words = useWords('admin').eventList
   const { showSuccess, showError, isLeftAfter } = useAdmin()
-  const sentenceFor = useSentences()
+  const sentenceOf = useRefusalSentence()
   return async (format: keyof typeof formats) => {
     const found: AdminEvent[] = []
     let after: string | undefined
     do {
       const answer = await askForEvents(filter, after === undefined ? {} : { after })
       if (answer.refused) {
-        if (!(await isLeftAfter(answer))) showError(sentenceFor(answer))
+        if (!(await isLeftAfter(answer))) showError(sentenceOf(answer))
         return
       }
       found.push(...answer.value.items)

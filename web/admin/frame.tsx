@@ -4,7 +4,7 @@ import { Notice } from '../components/notice.js'
 import { SignOutButton } from '../components/sign-out-button.js'
 import { useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
-import { useSentences } from '../words/refusals.js'
+import { useRefusalSentence } from '../words/refusals.js'
 import { useAdmin } from './admin-context.js'
 import { fragmentOf, type ScreenName, screenNames } from './place.js'
 
@@ -13,7 +13,7 @@ export const Frame = ({ screen }: { screen: ScreenName }) => {
   const words = useWords('admin')
   const common = useWords('common')
   const { self, mayManage } = useAdmin()
-  const sentenceFor = useSentences()
+  const sentenceOf = useRefusalSentence()
   const [refused, setRefused] = useState<Refusal>()
   return (
     <>
@@ -42,7 +42,7 @@ export const Frame = ({ screen }: { screen: ScreenName }) => {
           <SignOutButton onRefused={setRefused} />
         </div>
       </div>
-      {refused && <Notice kind="error">{`${common.notSignedOut} ${sentenceFor(refused)}`}</Notice>}
+      {refused && <Notice kind="error">{`${common.notSignedOut} ${sentenceOf(refused)}`}</Notice>}
     </>
   )
 }

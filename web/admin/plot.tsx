@@ -16,24 +16,24 @@ const margin = { top: 12, right: 12, bottom: 26, left: 44 }
 /** Sign-ins, failures and new users of each day, as lines; the numbers are in a table below. */
 export const Plot = ({ days }: { days: Day[] }) => {
   const words = useWords('admin')
-  const [pointed, setPointed] = useState<number>()
-  const dateOf = useDates()
-  const number = useNumbers()
-  const day = pointed === undefined ? undefined : days[pointed]
+  const [pointedIndex, setPointedIndex] = useState<number>()
+  const formatDate = useDateFormat()
+  const formatNumber = useNumberFormat()
+  const day = pointedIndex === undefined ? undefined : days[pointedIndex]
   return (
     <figure class="plot">
       <figcaption>
-        <span class="plot-when">{day ? dateOf(day.day, 'long') : words.plot.total}</span>
+        <span class="plot-when">{day ? formatDate(day.day, 'long') : words.plot.total}</span>
         {series.map((name) => (
           <span key={name} class={`plot-legend ${name}`}>
             <svg width="1.5rem" height="0.5rem" viewBox="0 0 24 8" aria-hidden="true">
               <path d="M1 4h22" />
             </svg>
-            {words.plot[name]} <strong>{number(day ? day[name] : sumOf(days, name))}</strong>
+            {words.plot[name]} <strong>{formatNumber(day ? day[name] : sumOf(days, name))}</strong>
           </span>
         ))}
       </figcaption>
-      <Lines days={days} pointed={pointed} onPoint={setPointed} />
+      <Lines days={days} pointedIndex={pointedIndex} onPoint={setPointedIndex} />
       <details>
         <summary>{words.plot.table}</summary>
         <DayTable days={days} />
@@ -44,20 +44,20 @@ export const Plot = ({ days }: { days: Day[] }) => {
 
 const sumOf = (days: Day[], name: Series) => days.reduce((sum, day) => sum + day[name], 0)
 
-const useNumbers = () => {
+const useNumberFormat = () => {
   const { locale } = useSettings()
   return (value: number) => new Intl.NumberFormat(locale).format(value)
 }
 
 /** Days of the service are those of UTC, wherever the administrator is. */
-const useDates = () => {
+const useDateFormat = () => {
   const { locale } = useSettings()
   const styles = { long: { dateStyle: 'long' }, short: { day: 'numeric', month: 'short' } } as const
   return (day: string, style: keyof typeof styles) =>
     new Intl.DateTimeFormat(locale, { ...styles[style], timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))
 }
 
-/** The width that the page has for it: the letters in it keep their size. */
+/** The plot is drawn as wide as its place in the page, and not scaled: so its letters keep their size. */
 const useWidth = () => {
   const place = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(640)
@@ -70,16 +70,16 @@ const useWidth = () => {
   return { place, width }
 }
 
-type LinesProps = { days: Day[]; pointed: number | undefined; onPoint: (day: number | undefined) => void }
+type LinesProps = { days: Day[]; pointedIndex: number | undefined; onPoint: (index: number | undefined) => void }
 
-/** A screen reader reads the table instead. */
-const Lines = ({ days, pointed, onPoint }: LinesProps) => {
+/** Hidden from screen readers, which read the table below. */
+const Lines = ({ days, pointedIndex, onPoint }: LinesProps) => {
   const { place, width } = useWidth()
   const axis = axisFor(Math.max(0, ...days.flatMap((day) => series.map((name) => day[name]))))
   const inner = { width: width - margin.left - margin.right, height: height - margin.top - margin.bottom }
   const x = (index: number) => margin.left + (inner.width * index) / Math.max(1, days.length - 1)
   const y = (value: number) => margin.top + inner.height * (1 - value / axis.end)
-  const point = ({ offsetX }: PointerEvent) => {
+  const pointAt = ({ offsetX }: PointerEvent) => {
     const nearest = Math.round(((offsetX - margin.left) / inner.width) * (days.length - 1))
     onPoint(Math.min(days.length - 1, Math.max(0, nearest)))
   }
@@ -91,18 +91,24 @@ const Lines = ({ days, pointed, onPoint }: LinesProps) => {
         height={height}
         viewBox={`0 0 ${width} ${height}`}
         aria-hidden="true"
-        onPointerMove={point}
+        onPointerMove={pointAt}
         onPointerLeave={() => onPoint(undefined)}
       >
         <Axes days={days} ticks={axis.ticks} width={width} x={x} y={y} />
         <path class="plot-area" d={`${pathOf('signIns')}L${x(days.length - 1)} ${y(0)}L${x(0)} ${y(0)}Z`} />
-        {pointed !== undefined && <path class="plot-pointer" d={`M${x(pointed)} ${margin.top}V${y(0)}`} />}
+        {pointedIndex !== undefined && <path class="plot-pointer" d={`M${x(pointedIndex)} ${margin.top}V${y(0)}`} />}
         {series.map((name) => (
           <path key={name} class={`plot-line ${name}`} d={pathOf(name)} />
         ))}
-        {pointed !== undefined &&
+        {pointedIndex !== undefined &&
           series.map((name) => (
-            <circle key={name} class={`plot-dot ${name}`} cx={x(pointed)} cy={y(days[pointed]?.[name] ?? 0)} r="4" />
+            <circle
+              key={name}
+              class={`plot-dot ${name}`}
+              cx={x(pointedIndex)}
+              cy={y(days[pointedIndex]?.[name] ?? 0)}
+              r="4"
+            />
           ))}
       </svg>
     </div>
@@ -118,8 +124,8 @@ type AxesProps = {
 }
 
 const Axes = ({ days, ticks, width, x, y }: AxesProps) => {
-  const dateOf = useDates()
-  const number = useNumbers()
+  const formatDate = useDateFormat()
+  const formatNumber = useNumberFormat()
   // A label for each week, counted from today.
   const labelled = days.map((day, index) => ({ day, index })).filter(({ index }) => (days.length - 1 - index) % 7 === 0)
   return (
@@ -128,7 +134,7 @@ const Axes = ({ days, ticks, width, x, y }: AxesProps) => {
         <g key={tick}>
           <path class="plot-grid" d={`M${margin.left} ${y(tick)}H${width - margin.right}`} />
           <text x={margin.left - 8} y={y(tick)} dy="0.32em" text-anchor="end">
-            {number(tick)}
+            {formatNumber(tick)}
           </text>
         </g>
       ))}
@@ -140,7 +146,7 @@ const Axes = ({ days, ticks, width, x, y }: AxesProps) => {
           text-anchor={index === days.length - 1 ? 'end' : 'middle'}
           dx={index === days.length - 1 ? margin.right : 0}
         >
-          {dateOf(day.day, 'short')}
+          {formatDate(day.day, 'short')}
         </text>
       ))}
     </>
@@ -149,17 +155,17 @@ const Axes = ({ days, ticks, width, x, y }: AxesProps) => {
 
 const DayTable = ({ days }: { days: Day[] }) => {
   const words = useWords('admin')
-  const dateOf = useDates()
-  const number = useNumbers()
+  const formatDate = useDateFormat()
+  const formatNumber = useNumberFormat()
   return (
     <>
       <Table
         caption={words.plot.heading}
         columns={[
-          { label: words.columns.day, cell: ({ day }: Day) => dateOf(day, 'long') },
+          { label: words.columns.day, cell: ({ day }: Day) => formatDate(day, 'long') },
           ...series.map((name) => ({
             label: words.plot[name],
-            cell: (day: Day) => number(day[name]),
+            cell: (day: Day) => formatNumber(day[name]),
             align: 'end' as const,
           })),
         ]}

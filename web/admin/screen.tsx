@@ -5,7 +5,7 @@ import { Loading } from '../components/loading.js'
 import { Notice } from '../components/notice.js'
 import { TryAgain } from '../components/try-again.js'
 import { useWords } from '../hooks/settings.js'
-import { useSentences } from '../words/refusals.js'
+import { useRefusalSentence } from '../words/refusals.js'
 import { useAdmin } from './admin-context.js'
 
 type Props = {
@@ -37,12 +37,12 @@ type NotLoadedProps = { refused: Refusal; onTryAgain: () => Promise<void> }
 /** In the place of what could not be loaded. */
 const NotLoaded = ({ refused, onTryAgain }: NotLoadedProps) => {
   const words = useWords('admin')
-  const sentenceFor = useSentences()
+  const sentenceOf = useRefusalSentence()
   if (refused.refused === 'not_found') return <Notice kind="error">{words.gone}</Notice>
-  if (refused.refused === 'bad_request') return <Notice kind="error">{sentenceFor(refused)}</Notice>
+  if (refused.refused === 'bad_request') return <Notice kind="error">{sentenceOf(refused)}</Notice>
   return (
     <div class="not-loaded">
-      <Notice kind="error">{`${words.notLoaded} ${sentenceFor(refused)}`}</Notice>
+      <Notice kind="error">{`${words.notLoaded} ${sentenceOf(refused)}`}</Notice>
       <TryAgain onPress={onTryAgain} />
     </div>
   )

@@ -1,13 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Answer, isTemporary, type Refusal } from '#client/client.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
-import { useSentences } from '../words/refusals.js'
+import { useRefusalSentence } from '../words/refusals.js'
 import { useAdmin } from './admin-context.js'
 
 /** What a screen shows. It is asked for again when `key` changes; until the answer is there, the old one stays. */
 export const useRead = <Value>(ask: () => Promise<Answer<Value>>, key = '') => {
   const { isLeftAfter, showError } = useAdmin()
-  const sentenceFor = useSentences()
+  const sentenceOf = useRefusalSentence()
   const [value, setValue] = useState<Value>()
   const [refused, setRefused] = useState<Refusal>()
   const newest = useRef(key)
@@ -21,7 +21,7 @@ export const useRead = <Value>(ask: () => Promise<Answer<Value>>, key = '') => {
       setRefused(undefined)
     } else if (!(await isLeftAfter(answer))) {
       // What was read stays, if the service only cannot answer at the moment.
-      if (value !== undefined && isTemporary(answer)) showError(sentenceFor(answer), () => load(newest.current))
+      if (value !== undefined && isTemporary(answer)) showError(sentenceOf(answer), () => load(newest.current))
       else setRefused(answer)
     }
   })
@@ -50,7 +50,7 @@ const askFor = async <Item>(ask: (after?: string) => Promise<Answer<PageOf<Item>
 /** A long list, page by page. */
 export const usePages = <Item>(ask: (after?: string) => Promise<Answer<PageOf<Item>>>, key: string) => {
   const { isLeftAfter, showError, returned } = useAdmin()
-  const sentenceFor = useSentences()
+  const sentenceOf = useRefusalSentence()
   const first = useRef(key)
   // As many as there were: one of them is the one that the user comes back from.
   const wanted = key === first.current ? (returned?.rows ?? 0) : 0
@@ -59,7 +59,7 @@ export const usePages = <Item>(ask: (after?: string) => Promise<Answer<PageOf<It
     if (!value?.next) return
     const answer = await ask(value.next)
     if (answer.refused) {
-      if (!(await isLeftAfter(answer))) showError(sentenceFor(answer))
+      if (!(await isLeftAfter(answer))) showError(sentenceOf(answer))
       return
     }
     const { items, next } = answer.value

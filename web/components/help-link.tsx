@@ -1,7 +1,7 @@
 import { mailAddressIn } from '#contract/site-links.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 
-/** After a sentence that tells to ask the administrator: where that is done. Nothing, if SUPPORT_URL does not say it. */
+/** A link to SUPPORT_URL, below a sentence that sends the user to the administrator. Nothing is shown without the setting. */
 export const HelpLink = () => {
   const { supportUrl } = useSettings()
   const { getHelp } = useWords('common')

@@ -1,6 +1,6 @@
 import type { Refusal } from '#client/client.js'
 import { useWords } from '../hooks/settings.js'
-import { useSentences } from '../words/refusals.js'
+import { useRefusalSentence } from '../words/refusals.js'
 import { Card } from './card.js'
 import { ContinuesTo } from './continues-to.js'
 import { Heading } from './heading.js'
@@ -19,11 +19,11 @@ type Props = {
 /** A page that needs an answer of the service before it can show anything, and did not get it. */
 export const PageNotLoaded = ({ refused, returnTo, sent, onTryAgain }: Props) => {
   const { pageNotLoaded } = useWords('common')
-  const sentenceFor = useSentences()
+  const sentenceOf = useRefusalSentence()
   return (
     <Card>
       <Heading text={sent?.heading ?? pageNotLoaded} focused={sent !== undefined} />
-      <Notice kind="error">{sentenceFor(refused)}</Notice>
+      <Notice kind="error">{sentenceOf(refused)}</Notice>
       {sent ? <p class="lead">{sent.lead}</p> : <ContinuesTo returnTo={returnTo} />}
       <TryAgain onPress={onTryAgain} />
     </Card>

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Answer, Refusal } from '#client/client.js'
 import { timeSpan } from '#contract/time-spans.js'
-import { useSaid } from '../hooks/said.js'
+import { useMessage } from '../hooks/message.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
-import { useSentences } from '../words/refusals.js'
+import { useRefusalSentence } from '../words/refusals.js'
 import { Button } from './button.js'
 
 /** A mail takes a while to arrive, and a new mail makes the link of the first one invalid. */
@@ -21,10 +21,10 @@ type Props = {
 /** Sends a mail again to the same address. */
 export const SendAgain = ({ send, sent, onSent, onRefused }: Props) => {
   const words = useWords('common')
-  const sentenceFor = useSentences()
+  const sentenceOf = useRefusalSentence()
   const { locale } = useSettings()
   const [isSent, setSent] = useState(false)
-  const { said: message, say: setMessage } = useSaid<string>()
+  const { message, setMessage } = useMessage<string>()
 
   useEffect(() => {
     if (!isSent) return
@@ -34,8 +34,8 @@ export const SendAgain = ({ send, sent, onSent, onRefused }: Props) => {
 
   const withWait = (refusal: Refusal) =>
     refusal.retryAfter === undefined
-      ? sentenceFor(refusal)
-      : `${sentenceFor(refusal)} ${fill(words.tryAgainInAbout, { time: timeSpan(1_000 * refusal.retryAfter, locale) })}`
+      ? sentenceOf(refusal)
+      : `${sentenceOf(refusal)} ${fill(words.tryAgainInAbout, { time: timeSpan(1_000 * refusal.retryAfter, locale) })}`
 
   const press = async () => {
     const answer = await send()

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { useSaid } from '../hooks/said.js'
+import { useMessage } from '../hooks/message.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
 import { HelpLink } from './help-link.js'
 import { Notice } from './notice.js'
@@ -8,19 +8,19 @@ import { TryAgain } from './try-again.js'
 type Message = {
   kind: 'error' | 'success' | 'info'
   text: string
-  /** It tells to ask the administrator. */
+  /** A link to help belongs below it, because it sends the user to the administrator. */
   asks?: boolean
-  /** What failed, once more. */
+  /** Tries again what has failed. */
   again?: () => Promise<void>
 }
 
-/** Time to read it, also slowly: a long text stays longer. */
+/** A longer text stays longer, so that there is time to read it. */
 const lifetimeOf = ({ text }: Message) => Math.max(8_000, 120 * text.length)
 
 /** One message at a time. It can be closed, also with Escape; a message of success goes by itself. */
-export const useMessage = (first: Message | undefined) => {
-  const { said: message, say: setMessage, unsay } = useSaid(first)
-  const remove = useStableCallback(unsay)
+export const useToast = (first: Message | undefined) => {
+  const { message, setMessage, clearMessage } = useMessage(first)
+  const remove = useStableCallback(clearMessage)
   useEffect(() => {
     if (message?.kind !== 'success') return
     const timer = setTimeout(() => remove(message), lifetimeOf(message))

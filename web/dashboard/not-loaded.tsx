@@ -4,7 +4,7 @@ import { Notice } from '../components/notice.js'
 import { SignOutButton } from '../components/sign-out-button.js'
 import { TryAgain } from '../components/try-again.js'
 import { useWords } from '../hooks/settings.js'
-import { useSentences } from '../words/refusals.js'
+import { useRefusalSentence } from '../words/refusals.js'
 import type { PanelName } from './places.js'
 import { AccountPanel } from './section.js'
 
@@ -12,15 +12,13 @@ import { AccountPanel } from './section.js'
 export const NotLoaded = ({ refused, onTryAgain }: { refused: Refusal; onTryAgain: () => Promise<void> }) => {
   const words = useWords('dashboard')
   const common = useWords('common')
-  const sentenceFor = useSentences()
+  const sentenceOf = useRefusalSentence()
   const [signOutRefused, setSignOutRefused] = useState<Refusal>()
-  const sentence = isTemporary(refused) ? words.reconnecting : sentenceFor(refused)
+  const sentence = isTemporary(refused) ? words.reconnecting : sentenceOf(refused)
   return (
     <section class="panel not-loaded">
       <h1>{words.title}</h1>
-      <Notice kind="error">
-        {signOutRefused ? `${common.notSignedOut} ${sentenceFor(signOutRefused)}` : sentence}
-      </Notice>
+      <Notice kind="error">{signOutRefused ? `${common.notSignedOut} ${sentenceOf(signOutRefused)}` : sentence}</Notice>
       <div class="button-row">
         <TryAgain onPress={onTryAgain} />
         <SignOutButton onRefused={setSignOutRefused} />

@@ -8,7 +8,7 @@ import { Form, type Values } from '../components/form.js'
 import { Notice } from '../components/notice.js'
 import { leaving } from '../hooks/busy.js'
 import { useDisclosure } from '../hooks/focus.js'
-import { useSaid } from '../hooks/said.js'
+import { useMessage } from '../hooks/message.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { makePasskey, passkeySupport, signalPasskeys } from '../passkeys/ceremonies.js'
 import { fullDate } from '../words/dates.js'
@@ -52,7 +52,7 @@ const AddPasskey = ({ factors }: Props) => {
   const words = useWords('passkeys')
   const actions = useDashboardActions()
   /** It is about the passkeys that there were at that time. */
-  const { said: problem, say: setProblem } = useSaid<{ text: string; of: Factors }>()
+  const { message: problem, setMessage: setProblem } = useMessage<{ text: string; of: Factors }>()
   const support = passkeySupport()
   if (support !== 'yes') return <p class="panel-lead">{support === 'no' ? words.unsupported : words.numericAddress}</p>
 

@@ -1,6 +1,7 @@
 import type { AccountExport } from '#contract/account-export.js'
 import { askService } from '../browser/page-calls.js'
 
-/** What users can do who have given every proof and do not want to go on. */
-export const exportBeforeSession = () => askService<AccountExport>('second-factor/export')
-export const deleteBeforeSession = (sure: { username: string }) => askService<undefined>('second-factor/delete', sure)
+/** For users who have proven who they are, but do not finish the sign-in. There is no session yet. */
+export const exportAccountBeforeSession = () => askService<AccountExport>('second-factor/export')
+export const deleteAccountBeforeSession = (confirmation: { username: string }) =>
+  askService<undefined>('second-factor/delete', confirmation)

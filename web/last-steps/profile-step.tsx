@@ -6,7 +6,7 @@ import { Heading } from '../components/heading.js'
 import { fieldsTyped, ProfileFieldInputs, useFieldProblems } from '../components/profile-fields.js'
 import { useWords } from '../hooks/settings.js'
 import { useProblems } from '../words/refusals.js'
-import { LeaveInstead } from './leave-instead.js'
+import { DeclineAndLeave } from './decline-and-leave.js'
 import type { SignInStepProps } from './sign-in-step.js'
 
 /** The sign-in goes on when the user has filled in what is missing. */
@@ -27,7 +27,7 @@ export const ProfileStep = ({ waiting: { fields = [] }, returnTo, onAnswered, en
       <Form submitLabel={words.goOn} onSubmit={submit}>
         <ProfileFieldInputs definitions={fields} focused />
       </Form>
-      <LeaveInstead endIfExpired={endIfExpired} />
+      <DeclineAndLeave endIfExpired={endIfExpired} />
     </Card>
   )
 }

@@ -6,7 +6,7 @@ import { Heading } from '../components/heading.js'
 import { TermsCheck } from '../components/terms-check.js'
 import { useWords } from '../hooks/settings.js'
 import { useProblems } from '../words/refusals.js'
-import { LeaveInstead } from './leave-instead.js'
+import { DeclineAndLeave } from './decline-and-leave.js'
 import type { SignInStepProps } from './sign-in-step.js'
 
 /** The sign-in goes on when the user agrees to the present terms. */
@@ -26,7 +26,7 @@ export const TermsStep = ({ waiting: { terms }, returnTo, onAnswered, endIfExpir
       <Form submitLabel={words.goOn} onSubmit={submit}>
         {terms && <TermsCheck terms={terms} />}
       </Form>
-      <LeaveInstead endIfExpired={endIfExpired} />
+      <DeclineAndLeave endIfExpired={endIfExpired} />
     </Card>
   )
 }

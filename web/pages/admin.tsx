@@ -19,7 +19,7 @@ import { withReturnTo } from '../browser/navigation.js'
 import { clearScreenOnLeave, leave } from '../browser/sign-out.js'
 import { Loading } from '../components/loading.js'
 import { PageNotLoaded } from '../components/page-not-loaded.js'
-import { Toast, useMessage } from '../components/toast.js'
+import { Toast, useToast } from '../components/toast.js'
 import { useWords } from '../hooks/settings.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
 import { StepUpDialog, useStepUp } from '../step-up/use-step-up.js'
@@ -74,7 +74,7 @@ const useOnOther = (id: string | undefined, close: () => void) => {
 const AdminPage = () => {
   const { self, ending, unasked, check, isLeftAfter } = useSelf()
   const { place, visit, returned } = usePlace()
-  const { message, setMessage, close } = useMessage(undefined)
+  const { message, setMessage, close } = useToast(undefined)
   useOnOther(place.id, close)
   const { stepUp, withFreshSignIn } = useStepUp()
   const { loading } = useWords('admin')

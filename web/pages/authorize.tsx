@@ -21,7 +21,7 @@ import { useWords } from '../hooks/settings.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
 import { StepUpForm } from '../step-up/step-up-form.js'
 import { fill } from '../words/format.js'
-import { useSentences } from '../words/refusals.js'
+import { useRefusalSentence } from '../words/refusals.js'
 
 const authorization = createApplicationPageCalls(client)
 
@@ -105,11 +105,11 @@ const Refused = ({ refused, isAnswer, onTryAgain }: RefusedProps) => {
 const Unanswerable = ({ refused }: { refused: Refusal }) => {
   const words = useWords('authorize')
   const { toAccount } = useWords('step-up')
-  const sentenceFor = useSentences()
+  const sentenceOf = useRefusalSentence()
   return (
     <Card footer={<a href="/api/auth/account-page">{toAccount}</a>}>
       <Heading text={words.errorHeading} />
-      <Notice kind="error">{sentenceFor(refused)}</Notice>
+      <Notice kind="error">{sentenceOf(refused)}</Notice>
       <p class="card-note">{words.errorLead}</p>
     </Card>
   )

@@ -1,7 +1,7 @@
 import { mount } from '../browser/mount.js'
 import { clearScreenOnLeave, leave } from '../browser/sign-out.js'
 import { Announced } from '../components/announced.js'
-import { Toast, useMessage } from '../components/toast.js'
+import { Toast, useToast } from '../components/toast.js'
 import { ApplicationsPanel } from '../dashboard/applications-panel.js'
 import { type DashboardActions, DashboardActionsContext, useDashboardActions } from '../dashboard/dashboard-actions.js'
 import { DataPanel, DeletePanel } from '../dashboard/data-panel.js'
@@ -26,11 +26,11 @@ import { type Loaded, useLoaded } from '../dashboard/use-loaded.js'
 import { UsedRecoveryCode } from '../dashboard/used-recovery-code.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { StepUpDialog, useStepUp } from '../step-up/use-step-up.js'
-import { asksForHelp, useSentences } from '../words/refusals.js'
+import { asksForHelp, useRefusalSentence } from '../words/refusals.js'
 
 const Dashboard = () => {
-  const sentenceFor = useSentences()
-  const { message, setMessage, close } = useMessage(useLinkMessageInAddress())
+  const sentenceOf = useRefusalSentence()
+  const { message, setMessage, close } = useToast(useLinkMessageInAddress())
   const { loaded, refused, reload } = useLoaded(leave)
   const { stepUp, withFreshSignIn } = useStepUp()
   const words = useWords('dashboard')
@@ -41,7 +41,7 @@ const Dashboard = () => {
       if (refusal.refused === 'not_authenticated') leave('session_ended')
       // The user has closed the dialog that asked for it, and wants nothing changed.
       else if (refusal.refused !== 'fresh_sign_in_required')
-        setMessage({ kind: 'error', text: sentenceFor(refusal, values), asks: asksForHelp(refusal.refused) })
+        setMessage({ kind: 'error', text: sentenceOf(refusal, values), asks: asksForHelp(refusal.refused) })
     },
     reload,
     withFreshSignIn,

@@ -14,12 +14,12 @@ import { ProviderButtons } from '../components/provider-buttons.js'
 import { RegisterForm } from '../components/register-form.js'
 import { useLinkToken } from '../hooks/link-token.js'
 import { useMailedLink } from '../hooks/mailed-link.js'
-import { useSaid } from '../hooks/said.js'
+import { useMessage } from '../hooks/message.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { useSteps } from '../hooks/steps.js'
 import { useVisitor } from '../hooks/visitor.js'
 import { fill } from '../words/format.js'
-import { useSentences } from '../words/refusals.js'
+import { useRefusalSentence } from '../words/refusals.js'
 
 /** Opening the link changes nothing: mail scanners open links too. */
 const Invite = () => {
@@ -60,11 +60,11 @@ const Accept = ({ token, email, provesAddress, onRefused }: AcceptProps) => {
 /** An invitation is for a new account. Without `email` it does not work any more, and is not needed either. */
 const SignedIn = ({ user: { username }, email }: { user: User; email: string | undefined }) => {
   const words = useWords('invite')
-  const sentenceFor = useSentences()
-  const { said: problem, say: setProblem } = useSaid<string>()
+  const sentenceOf = useRefusalSentence()
+  const { message: problem, setMessage: setProblem } = useMessage<string>()
   const signOut = async () => {
     const answer = await client.logout()
-    if (answer.refused) setProblem(sentenceFor(answer))
+    if (answer.refused) setProblem(sentenceOf(answer))
     // The token of the invitation is kept in the history entry of this tab.
     else location.reload()
   }

@@ -25,11 +25,11 @@ import { passkeySupport } from '../passkeys/ceremonies.js'
 import { PasskeyButton } from '../passkeys/passkey-button.js'
 import { Enrolment } from '../two-step/enrolment.js'
 import { fill } from '../words/format.js'
-import { useProblems, useSentences } from '../words/refusals.js'
+import { useProblems, useRefusalSentence } from '../words/refusals.js'
 
 /** The second step of a sign-in: a code of the authenticator app, or a recovery code, or adding the first factor; then what is asked for last. */
 const SecondFactor = () => {
-  const sentenceFor = useSentences()
+  const sentenceOf = useRefusalSentence()
   const returnTo = returnToInAddress()
   const [failure, setFailure] = useState<Refusal>()
   /** A user who is signed in already has nothing to do here. */
@@ -48,7 +48,7 @@ const SecondFactor = () => {
     return isOver
   })
 
-  if (failure !== undefined) return <Over sentence={sentenceFor(failure)} returnTo={returnTo} />
+  if (failure !== undefined) return <Over sentence={sentenceOf(failure)} returnTo={returnTo} />
   if (unasked) return <PageNotLoaded refused={unasked} returnTo={returnTo} onTryAgain={load} />
   if (!waiting) return <LoadingCard />
   const goOn = (answered: object) => {

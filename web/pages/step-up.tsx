@@ -17,7 +17,7 @@ import { useAnswer } from '../hooks/answer.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { StepUpForm } from '../step-up/step-up-form.js'
 import { fill } from '../words/format.js'
-import { useSentences } from '../words/refusals.js'
+import { useRefusalSentence } from '../words/refusals.js'
 
 /** What leads to what the application asks for. Nothing, if it asks for two factors and the account has no second one. */
 type Prover = { methods: readonly ProofMethod[]; username: string }
@@ -123,7 +123,7 @@ const Prove = ({ prover }: { prover: Prover }) => {
 const OtherWays = ({ look = 'plain' }: { look?: 'primary' | 'plain' }) => {
   const { toAccount } = useWords('step-up')
   const words = useWords('common')
-  const sentenceFor = useSentences()
+  const sentenceOf = useRefusalSentence()
   const [refused, setRefused] = useState<Refusal>()
   // A session that has ended needs no sign-out.
   const onRefused = (refusal: Refusal) => (refusal.refused === 'not_authenticated' ? signIn() : setRefused(refusal))
@@ -132,7 +132,7 @@ const OtherWays = ({ look = 'plain' }: { look?: 'primary' | 'plain' }) => {
       <a class={`button ${look}`} href="/api/auth/account-page">
         {toAccount}
       </a>
-      {refused && <Notice kind="error">{`${words.notSignedOut} ${sentenceFor(refused)}`}</Notice>}
+      {refused && <Notice kind="error">{`${words.notSignedOut} ${sentenceOf(refused)}`}</Notice>}
       <SignOutButton onRefused={onRefused} />
     </div>
   )

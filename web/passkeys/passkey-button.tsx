@@ -3,9 +3,9 @@ import { Button } from '../components/button.js'
 import { KeyIcon } from '../components/icons.js'
 import { Notice } from '../components/notice.js'
 import { leaving } from '../hooks/busy.js'
-import { useSaid } from '../hooks/said.js'
+import { useMessage } from '../hooks/message.js'
 import { useWords } from '../hooks/settings.js'
-import { useSentences } from '../words/refusals.js'
+import { useRefusalSentence } from '../words/refusals.js'
 import { getPasskey, passkeySupport } from './ceremonies.js'
 
 type Props = {
@@ -19,18 +19,18 @@ type Props = {
 /** Asks the browser for a passkey. Not shown where there can be none. */
 export const PasskeyButton = ({ look = 'plain', options, prove, onAsk }: Props) => {
   const words = useWords('passkeys')
-  const sentenceFor = useSentences()
-  const { said: problem, say: setProblem } = useSaid<{ kind: 'error' | 'info'; text: string }>()
+  const sentenceOf = useRefusalSentence()
+  const { message: problem, setMessage: setProblem } = useMessage<{ kind: 'error' | 'info'; text: string }>()
   if (passkeySupport() !== 'yes') return null
 
   const ask = async () => {
     const asked = await options()
-    if (asked.refused) return { kind: 'error' as const, text: sentenceFor(asked) }
+    if (asked.refused) return { kind: 'error' as const, text: sentenceOf(asked) }
     const credential = await getPasskey(asked.value)
     if (credential === 'address') return { kind: 'error' as const, text: words.wrongAddress }
     if (typeof credential === 'string') return { kind: 'info' as const, text: words.noneChosen }
     const refused = await prove(credential)
-    return refused && { kind: 'error' as const, text: sentenceFor(refused) }
+    return refused && { kind: 'error' as const, text: sentenceOf(refused) }
   }
   const press = async () => {
     onAsk?.(true)

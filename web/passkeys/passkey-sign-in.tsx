@@ -2,16 +2,16 @@ import { useState } from 'preact/hooks'
 import type { PasskeyCredential } from '#client/client.js'
 import { client } from '../browser/client.js'
 import { Notice } from '../components/notice.js'
-import { useSaid } from '../hooks/said.js'
-import { useSentences } from '../words/refusals.js'
+import { useMessage } from '../hooks/message.js'
+import { useRefusalSentence } from '../words/refusals.js'
 import { usePasskeysInAutofill } from './autofill.js'
 import { PasskeyButton } from './passkey-button.js'
 
 /** Offers passkeys in the field of the username, and by a button. A browser asks for one of them at a time. */
 export const PasskeySignIn = ({ onSignedIn }: { onSignedIn: (answered: object) => void }) => {
-  const sentenceFor = useSentences()
+  const sentenceOf = useRefusalSentence()
   const [isAsking, setAsking] = useState(false)
-  const { said: problem, say: setProblem } = useSaid<string>()
+  const { message: problem, setMessage: setProblem } = useMessage<string>()
   const signIn = async (credential: PasskeyCredential) => {
     const answer = await client.passkeyLogin({ credential })
     if (answer.refused) return answer
@@ -20,7 +20,7 @@ export const PasskeySignIn = ({ onSignedIn }: { onSignedIn: (answered: object) =
   }
   usePasskeysInAutofill(!isAsking, async (credential) => {
     const refused = await signIn(credential)
-    setProblem(refused && sentenceFor(refused))
+    setProblem(refused && sentenceOf(refused))
     return refused === undefined
   })
   const ask = (asking: boolean) => {

@@ -12,13 +12,13 @@ import { Heading } from '../components/heading.js'
 import { KeyIcon } from '../components/icons.js'
 import { Notice } from '../components/notice.js'
 import { leaving } from '../hooks/busy.js'
-import { useSaid } from '../hooks/said.js'
+import { useMessage } from '../hooks/message.js'
 import { useWords } from '../hooks/settings.js'
 import { useSteps } from '../hooks/steps.js'
 import type { SignInStepProps } from '../last-steps/sign-in-step.js'
 import { makePasskey, passkeySupport } from '../passkeys/ceremonies.js'
 import { MailedCode } from '../step-up/mailed-code.js'
-import { useProblems, useSentences } from '../words/refusals.js'
+import { useProblems, useRefusalSentence } from '../words/refusals.js'
 import { AddApp, RecoveryCodes, useAppProblems } from './steps.js'
 
 /** A sign-in that goes on does not say whose it is. */
@@ -158,10 +158,10 @@ const Choice = ({ onAnswered, onTotp, endIfExpired }: AddProps & { onTotp: (totp
 
 const ByPasskey = ({ onAnswered, endIfExpired }: AddProps) => {
   const words = useWords('passkeys')
-  const sentenceFor = useSentences()
-  const { said: problem, say: setProblem } = useSaid<string>()
+  const sentenceOf = useRefusalSentence()
+  const { message: problem, setMessage: setProblem } = useMessage<string>()
 
-  const sentenceUnlessExpired = (refusal: Refusal) => (endIfExpired(refusal) ? undefined : sentenceFor(refusal))
+  const sentenceUnlessExpired = (refusal: Refusal) => (endIfExpired(refusal) ? undefined : sentenceOf(refusal))
   const add = async () => {
     const options = await client.passkeyOptionsToSignIn()
     if (options.refused) return sentenceUnlessExpired(options)

@@ -4,7 +4,7 @@ import type { PasswordFindings } from '#contract/password-rules.js'
 import { de } from './de.js'
 import { en } from './en.js'
 import { errorsOf, feedbackOf } from './passwords.js'
-import { asksForHelp, providerErrorFor, reasonAsksForHelp, sentenceOf } from './refusals.js'
+import { asksForHelp, providerErrorFor, reasonAsksForHelp, refusalSentence } from './refusals.js'
 
 const refusal = (status: number, code = 'unknown') => ({ status, refused: code as ClientRefusalCode })
 const providers = [
@@ -19,7 +19,7 @@ describe('a refusal in words', () => {
     [refusal(503, 'busy'), en.refusals.busy],
     [refusal(500, 'internal'), en.refusals.internal],
   ])('has a sentence of its own: %j', (given, expected) => {
-    expect(sentenceOf(given, en)).toBe(expected)
+    expect(refusalSentence(given, en)).toBe(expected)
   })
 
   it.each([
@@ -30,17 +30,19 @@ describe('a refusal in words', () => {
     ['a code that this page does not know', refusal(400, 'something_new'), en.common.failures.unexpected],
     ['a word that every object knows', refusal(400, 'toString'), en.common.failures.unexpected],
   ])('is a general one for %s', (_, given, expected) => {
-    expect(sentenceOf(given, en)).toBe(expected)
+    expect(refusalSentence(given, en)).toBe(expected)
   })
 
   it('has a reference for the support after a failure on our side', () => {
     const failed = { ...refusal(500, 'internal'), requestId: '5f0c3a52-7d1e-4b8a-9c36-e2f40d715a98' }
-    expect(sentenceOf(failed, en)).toBe(`${en.refusals.internal} (Reference: 5f0c3a52)`)
-    expect(sentenceOf(failed, de)).toMatch(/\(Kennung: 5f0c3a52\)$/)
+    expect(refusalSentence(failed, en)).toBe(`${en.refusals.internal} (Reference: 5f0c3a52)`)
+    expect(refusalSentence(failed, de)).toMatch(/\(Kennung: 5f0c3a52\)$/)
   })
 
   it('names the provider', () => {
-    expect(sentenceOf(refusal(409, 'already_linked'), en, { provider: 'GitHub' })).toContain('Another GitHub account')
+    expect(refusalSentence(refusal(409, 'already_linked'), en, { provider: 'GitHub' })).toContain(
+      'Another GitHub account',
+    )
   })
 })
 

@@ -8,24 +8,24 @@ import type { Words } from './catalogue.js'
 import { fill } from './format.js'
 
 /** Enough of the id to find the request in the log, and short enough to be read out. */
-const shownOf = (requestId: string) => requestId.slice(0, 8)
+const shortReference = (requestId: string) => requestId.slice(0, 8)
 
 /**
- * A refusal in the language of the page. A failure on our side has a reference for the support. An answer without a code that this page knows, such as the error page of a
- * proxy, gets a general sentence.
+ * A refusal in the language of the page. A failure of the service has a reference for the support. An answer without a code that this page
+ * knows, such as the error page of a proxy, gets a general sentence.
  */
-export const sentenceOf = (
+export const refusalSentence = (
   refusal: Refusal,
   words: Pick<Words, 'refusals' | 'common'>,
   values: Record<string, string> = {},
 ): string => {
-  const sentence = plainSentence(refusal, words, values)
+  const sentence = sentenceWithoutReference(refusal, words, values)
   const { requestId } = refusal
   if (requestId === undefined) return sentence
-  return `${sentence} ${fill(words.common.failures.reference, { reference: shownOf(requestId) })}`
+  return `${sentence} ${fill(words.common.failures.reference, { reference: shortReference(requestId) })}`
 }
 
-const plainSentence = (
+const sentenceWithoutReference = (
   { status, refused }: Refusal,
   { refusals, common: { failures } }: Pick<Words, 'refusals' | 'common'>,
   values: Record<string, string>,
@@ -35,31 +35,32 @@ const plainSentence = (
   return [502, 503, 504].includes(status) ? failures.unavailable : failures.unexpected
 }
 
-const asking: readonly string[] = [
+const codesWithHelp: readonly string[] = [
   'too_many_groups',
   'registration_closed',
   'invitation_required',
   'invalid_invitation',
   'link_disabled',
 ] satisfies RefusalCode[]
-/** Whether the sentence of this code tells to ask the administrator: a link to help belongs below it. */
-export const asksForHelp = (code: string) => asking.includes(code)
+/** True if the sentence of this code sends the user to the administrator: a link to help belongs below it. */
+export const asksForHelp = (code: string) => codesWithHelp.includes(code)
 
-const askingReasons: readonly string[] = [
+const reasonsWithHelp: readonly string[] = [
   'registration_closed',
   'invitation_required',
   'email_domain_not_allowed',
 ] satisfies PublicReason[]
 /** The same for the reason of a failed sign-in with a provider. */
-export const reasonAsksForHelp = (reason: string | undefined) => reason !== undefined && askingReasons.includes(reason)
+export const reasonAsksForHelp = (reason: string | undefined) =>
+  reason !== undefined && reasonsWithHelp.includes(reason)
 
-/** `sentenceOf` with the words of this page. */
-export const useSentences = () => {
+/** `refusalSentence` with the words of this page. */
+export const useRefusalSentence = () => {
   const words = { refusals: useWords('refusals'), common: useWords('common') }
-  return (refusal: Refusal, values?: Record<string, string>) => sentenceOf(refusal, words, values)
+  return (refusal: Refusal, values?: Record<string, string>) => refusalSentence(refusal, words, values)
 }
 
-/** They belong to the field of a new username, in every form that has one. */
+/** Refusals that belong to the field of a new username, in every form that has one. */
 export const usernameRefusals = {
   username_length: 'username',
   username_at_sign: 'username',
@@ -70,17 +71,17 @@ export const usernameRefusals = {
 }
 
 /**
- * What a form shows of a refusal: at the field that its code belongs to, or above the form. `valuesOf` are for the places in
- * the sentence.
+ * Shows a refusal in a form: at the field that its code belongs to, or above the form. `valuesOf` returns the values for the
+ * placeholders in the sentence.
  */
 export const useProblems = (
   fields: { [Code in RefusalCode]?: string } = {},
   valuesOf?: (refusal: Refusal) => Record<string, string>,
 ) => {
-  const sentenceFor = useSentences()
+  const sentenceOf = useRefusalSentence()
   return useRetelling((refusal) => {
     const field = fields[refusal.refused as RefusalCode]
-    const sentence = sentenceFor(refusal, valuesOf?.(refusal))
+    const sentence = sentenceOf(refusal, valuesOf?.(refusal))
     return field === undefined
       ? { notice: sentence, retryAfter: refusal.retryAfter, asks: asksForHelp(refusal.refused) }
       : { fields: { [field]: [sentence] } }

@@ -1,6 +1,6 @@
 import { isRefused } from '../../contract/outcome.js'
 import type { ApplicationChanges } from '../../domain/applications/application-changes.js'
-import { applicationFaultSentence } from '../../domain/applications/application-fault-sentences.js'
+import { applicationRefusalSentence } from '../../domain/applications/application-refusal-sentences.js'
 import { mostSecrets } from '../../domain/applications/application-secrets.js'
 import { countText } from '../../lib/count-text.js'
 import { CommandFailure } from '../command.js'
@@ -14,11 +14,11 @@ type Refusal = Extract<Outcome, { refused: string }>
 const sentences: {
   [Code in Refusal['refused']]: (refusal: Extract<Refusal, { refused: Code }>, name: string) => string
 } = {
-  bad_name: applicationFaultSentence,
-  no_redirect_address: applicationFaultSentence,
-  bad_address: applicationFaultSentence,
-  pkce_needed: applicationFaultSentence,
-  consent_needed: applicationFaultSentence,
+  bad_name: applicationRefusalSentence,
+  no_redirect_address: applicationRefusalSentence,
+  bad_address: applicationRefusalSentence,
+  pkce_needed: applicationRefusalSentence,
+  consent_needed: applicationRefusalSentence,
   no_group: ({ group }) => `There is no group ${group}. Make it with: latchkey group add ${group}`,
   name_taken: () => 'Another application has this name.',
   no_application: () => 'The application was deleted in the meantime.',

@@ -1,6 +1,6 @@
 import { refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
-import { fingerprint, randomToken, sameBytes } from '../../lib/random.js'
+import { equalInConstantTime, fingerprint, randomToken } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
 import * as store from './application-secrets.store.js'
@@ -41,7 +41,9 @@ export const createApplicationSecrets = ({ database, clock }: { database: Databa
   /** Compares with each of them, in the same time for a wrong one. */
   isRight: async (applicationId: string, secret: string) => {
     const given = fingerprint(secret)
-    const matches = (await store.selectSecrets(database, applicationId)).map(({ hash }) => sameBytes(hash, given))
+    const matches = (await store.selectSecrets(database, applicationId)).map(({ hash }) =>
+      equalInConstantTime(hash, given),
+    )
     return matches.includes(true)
   },
 })

@@ -1,6 +1,6 @@
 import { type Refused, refuse } from '../../contract/outcome.js'
 import { seconds } from '../../lib/durations.js'
-import { fingerprint, randomToken, sameBytes } from '../../lib/random.js'
+import { equalInConstantTime, fingerprint, randomToken } from '../../lib/random.js'
 import type { Application } from '../applications/application.js'
 import type { Client } from '../sessions/client.js'
 import { epochSeconds, fromEpochSeconds } from '../sessions/issue-tokens.js'
@@ -44,8 +44,8 @@ export const createExchangeRefreshToken = (parts: TokenExchangeParts) => {
     if (!row) return refuse((await store.selectById(database, claims.tid)).length > 0 ? 'unknown_token' : 'ended')
     const presented = fingerprint(token)
     // Newer than its row: the database has lost a write.
-    const isNewest = sameBytes(row.refresh_hash, presented) || claims.gen > row.generation
-    const isPrevious = row.previous_hash !== null && sameBytes(row.previous_hash, presented)
+    const isNewest = equalInConstantTime(row.refresh_hash, presented) || claims.gen > row.generation
+    const isPrevious = row.previous_hash !== null && equalInConstantTime(row.previous_hash, presented)
     if (!isNewest && !(isPrevious && row.is_just_rotated)) {
       await endReused(row.authorization_id, client)
       return refuse('reused_token')
@@ -55,7 +55,7 @@ export const createExchangeRefreshToken = (parts: TokenExchangeParts) => {
     const newest = { tid: claims.tid, gen: row.generation, iat: epochSeconds(row.issued_at) }
     const refreshToken = refreshTokens
       .signWithEach(newest)
-      .find((text) => sameBytes(fingerprint(text), row.refresh_hash))
+      .find((text) => equalInConstantTime(fingerprint(text), row.refresh_hash))
     if (refreshToken === undefined) return refuse('unknown_token')
     const inserted = await store.insertAccessToken(database, claims.tid, issued, moments())
     return inserted.length > 0 ? { grant: grantOf(row, accessToken, scopes), refreshToken } : refuse('ended')

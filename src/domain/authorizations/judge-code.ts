@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Refused, refuse } from '../../contract/outcome.js'
-import { sameBytes } from '../../lib/random.js'
+import { equalInConstantTime } from '../../lib/random.js'
 import type { Application } from '../applications/application.js'
 import { isRedirectAddress } from '../applications/application-addresses.js'
 import type { CodeRow } from './tokens.store.js'
@@ -27,7 +27,7 @@ const verifierShape = /^[\w.~-]{43,128}$/
 
 /** RFC 7636, 4.6. Only S256: a challenge that was meant as `plain` never fits. */
 const fits = (verifier: string, challenge: string) =>
-  sameBytes(
+  equalInConstantTime(
     Buffer.from(createHash('sha256').update(verifier, 'ascii').digest('base64url'), 'ascii'),
     Buffer.from(challenge, 'utf8'),
   )

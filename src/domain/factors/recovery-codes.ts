@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { withoutGroups } from '../../contract/code-groups.js'
 import type { Clock } from '../../lib/clock.js'
-import { fingerprint, sameBytes } from '../../lib/random.js'
+import { equalInConstantTime, fingerprint } from '../../lib/random.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
 import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
 import { recoveryCodeColumn } from '../sealed-values/sealed-columns.js'
@@ -25,7 +25,9 @@ export const createRecoveryCodes = ({ database, clock, sealedValues }: Dependenc
     const given = hashOf(userId, code)
     const rows = await store.selectSealedCodes(sql, userId)
     const opened = rows.map(({ id, sealed }) => ({ id, hash: open(id, sealed) }))
-    const [found] = opened.filter(({ hash }) => hash !== undefined && sameBytes(Buffer.from(hash, 'base64url'), given))
+    const [found] = opened.filter(
+      ({ hash }) => hash !== undefined && equalInConstantTime(Buffer.from(hash, 'base64url'), given),
+    )
     if (!found && opened.some(({ hash }) => hash === undefined))
       throw new Error('A recovery code in the database cannot be opened')
     return found?.id

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { sameBytes } from '../../lib/random.js'
+import { equalInConstantTime } from '../../lib/random.js'
 
 /** RFC 6238 with the values that every authenticator app knows: SHA-1, 6 digits, 30 seconds. */
 const period = 30
@@ -40,7 +40,7 @@ export const codeOf = (secret: string, step: number) => {
 export const stepOf = (secret: string, code: string, seconds: number) => {
   const now = stepAt(seconds)
   const steps = tolerated.map((difference) => now + difference).filter((step) => step >= 0)
-  const matching = steps.filter((step) => sameBytes(Buffer.from(codeOf(secret, step)), Buffer.from(code)))
+  const matching = steps.filter((step) => equalInConstantTime(Buffer.from(codeOf(secret, step)), Buffer.from(code)))
   return matching[0]
 }
 

@@ -1,5 +1,5 @@
 import { type Clock, later } from '../../lib/clock.js'
-import { fingerprint, randomToken, sameBytes } from '../../lib/random.js'
+import { equalInConstantTime, fingerprint, randomToken } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import type { Client } from '../sessions/client.js'
@@ -60,7 +60,7 @@ export const createTrustedDevices = ({
   /** Those of these values of a browser that belong to this account. */
   tokensOf: async (userId: string, tokens: readonly string[]) => {
     const rows = await store.selectHashes(database, userId, tokens.map(fingerprint))
-    return tokens.filter((token) => rows.some(({ hash }) => sameBytes(hash, fingerprint(token))))
+    return tokens.filter((token) => rows.some(({ hash }) => equalInConstantTime(hash, fingerprint(token))))
   },
   list: async (userId: string) => (await store.selectOfUser(database, userId, clock.now())).map(fromRow),
   remove: async (sql: Sql, id: string, userId: string) => (await store.deleteOfUser(sql, id, userId)).length > 0,

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { type Clock, later } from '../../lib/clock.js'
 import { days } from '../../lib/durations.js'
-import { sameBytes } from '../../lib/random.js'
+import { equalInConstantTime } from '../../lib/random.js'
 import type { User } from '../users/users.js'
 
 export const knownDeviceLifetime = 365 * days
@@ -49,7 +49,7 @@ export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; c
     if (bytes.length !== nonceBytes + macBytes) return undefined
     const nonce = bytes.subarray(0, nonceBytes)
     const mac = bytes.subarray(nonceBytes)
-    const isOurs = keys.some((key) => sameBytes(macWith(key, account, nonce), mac))
+    const isOurs = keys.some((key) => equalInConstantTime(macWith(key, account, nonce), mac))
     return isOurs && !hasExpired(nonce) ? nonce.toString('hex') : undefined
   }
 

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { inGroups, withoutGroups } from '../../contract/code-groups.js'
-import { sameBytes } from '../../lib/random.js'
+import { equalInConstantTime } from '../../lib/random.js'
 
 const letters = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
 const bytesOfLetter = 4
@@ -24,6 +24,6 @@ export const createCodeText = (keys: readonly Buffer[]) => ({
   },
   isCodeOf: (id: string, typed: string) => {
     const given = Buffer.from(withoutGroups(typed))
-    return keys.some((key) => sameBytes(Buffer.from(codeWith(key, id)), given))
+    return keys.some((key) => equalInConstantTime(Buffer.from(codeWith(key, id)), given))
   },
 })

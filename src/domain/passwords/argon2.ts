@@ -1,5 +1,5 @@
 import { argon2id } from 'hash-wasm'
-import { sameBytes } from '../../lib/random.js'
+import { equalInConstantTime } from '../../lib/random.js'
 import type { Argon2Hash } from './imported-hashes.js'
 
 /** A file of its own, because few threads ever need it: it is loaded with the first such hash. */
@@ -7,5 +7,5 @@ export const argon2Matches = async (password: string, { memory, passes, lanes, s
   // The library throws for it, and no system takes it.
   if (password === '') return false
   const parameters = { memorySize: memory, iterations: passes, parallelism: lanes, hashLength: key.length }
-  return sameBytes(await argon2id({ password, salt, ...parameters, outputType: 'binary' }), key)
+  return equalInConstantTime(await argon2id({ password, salt, ...parameters, outputType: 'binary' }), key)
 }

@@ -1,5 +1,5 @@
 import { createCipheriv, scryptSync } from 'node:crypto'
-import { sameBytes } from '../../lib/random.js'
+import { equalInConstantTime } from '../../lib/random.js'
 import type { ImportedHash, ScryptHash } from './imported-hashes.js'
 
 /** https://github.com/firebase/scrypt: the derived key encrypts the project's signer key, and the result is the hash. */
@@ -13,7 +13,7 @@ const scryptMatches = (password: string, { N, r, p, salt, key, isNormalised, sig
   // Node's own limit is 32 MiB. What is stored was checked against ours.
   const maxmem = 128 * r * (N + p + 2) + 1024
   const derived = scryptSync(text, salt, signerKey ? 32 : key.length, { N, r, p, maxmem })
-  return sameBytes(signerKey ? firebaseKey(derived, signerKey) : derived, key)
+  return equalInConstantTime(signerKey ? firebaseKey(derived, signerKey) : derived, key)
 }
 
 export const importedMatches = async (password: string, hash: ImportedHash) => {

@@ -1,6 +1,6 @@
 import { refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
-import { fingerprint, sameBytes } from '../../lib/random.js'
+import { equalInConstantTime, fingerprint } from '../../lib/random.js'
 import type { Database } from '../../platform/database/database.js'
 import * as store from './registrations.store.js'
 
@@ -25,7 +25,7 @@ export const createRegistrationRows = ({ database, clock }: Dependencies) => ({
     const [row] = await store.selectByToken(database, hash, browserHash, clock.now())
     if (!row) return { refusal: refuse('invalid_link') }
     if (row.confirmed) return { row, refusal: refuse('already_confirmed') }
-    return sameBytes(row.token_hash, hash) ? { row } : { row, refusal: refuse('link_replaced') }
+    return equalInConstantTime(row.token_hash, hash) ? { row } : { row, refusal: refuse('link_replaced') }
   },
   /** The newest one of this browser, also if it is confirmed. */
   byBrowser: async (browserToken: string | undefined) => {

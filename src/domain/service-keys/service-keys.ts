@@ -1,7 +1,7 @@
 import { type Refused, refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
 import { parseDate } from '../../lib/parse-date.js'
-import { fingerprint, randomToken, sameBytes } from '../../lib/random.js'
+import { equalInConstantTime, fingerprint, randomToken } from '../../lib/random.js'
 
 /** What a key may be for. Each route of other programs needs one of these. */
 export const serviceScopes = [
@@ -109,7 +109,7 @@ export const createServiceKeys = (initial: readonly ServiceKey[], clock: Clock) 
       const hash = fingerprint(given)
       let found: ServiceKey | undefined
       for (const key of keys) {
-        if (sameBytes(key.hash, hash)) found = key
+        if (equalInConstantTime(key.hash, hash)) found = key
       }
       if (!found) return refuse('unknown_key')
       const { name, scopes, expiresAt } = found

@@ -1,6 +1,6 @@
 import { type Refused, refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
-import { fingerprint, sameBytes } from '../../lib/random.js'
+import { equalInConstantTime, fingerprint } from '../../lib/random.js'
 import type { Database } from '../../platform/database/database.js'
 import type { RefreshClaims, RefreshToken, Tokens } from '../tokens/tokens.js'
 import type { Client } from './client.js'
@@ -59,7 +59,9 @@ export const createExchangeToken = ({ database, tokens, clock, life, issue, grac
     const standing = standingOf(row, presented)
     if (standing !== 'valid') return refuse(standing, owner)
     const successor = newestClaims(claims, row)
-    const text = tokens.signRefreshWithEach(successor).find((each) => sameBytes(fingerprint(each), row.token_hash))
+    const text = tokens
+      .signRefreshWithEach(successor)
+      .find((each) => equalInConstantTime(fingerprint(each), row.token_hash))
     if (!text) return ended
     // The groups have changed since it was made, and its access token would be refused.
     if (row.oldest_generation > row.generation) return exchangeNewest({ text, claims: successor })

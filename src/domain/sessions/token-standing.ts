@@ -1,4 +1,4 @@
-import { fingerprint, sameBytes } from '../../lib/random.js'
+import { equalInConstantTime, fingerprint } from '../../lib/random.js'
 import type { RefreshToken } from '../tokens/tokens.js'
 import type { RecordRow } from './sessions.store.js'
 
@@ -11,7 +11,7 @@ export type TokenStanding = 'valid' | 'replaced' | 'theft'
 /** Any other old token counts as stolen: the caller ends the session. */
 export const standingOf = (row: RecordRow, { text, claims }: RefreshToken): TokenStanding => {
   const presented = fingerprint(text)
-  const isPresented = (hash: Uint8Array | null) => hash !== null && sameBytes(hash, presented)
+  const isPresented = (hash: Uint8Array | null) => hash !== null && equalInConstantTime(hash, presented)
   // Newer than its row: the last write was lost in a failover.
   if (isPresented(row.token_hash) || claims.gen > row.generation) return 'valid'
   if (row.just_voided && isPresented(row.voided_hash)) return 'replaced'

@@ -7,22 +7,22 @@ import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { Notice } from '../components/notice.js'
 import { useDisclosure } from '../hooks/focus.js'
-import { useSaid } from '../hooks/said.js'
+import { useMessage } from '../hooks/message.js'
 import { useWords } from '../hooks/settings.js'
-import { useProblems, useSentences } from '../words/refusals.js'
-import { deleteBeforeSession, exportBeforeSession } from './leave-calls.js'
+import { useProblems, useRefusalSentence } from '../words/refusals.js'
+import { deleteAccountBeforeSession, exportAccountBeforeSession } from './leave-calls.js'
 
 type Props = { endIfExpired: (refusal: Refusal) => boolean }
 
-/** Who does not want to go on can take the data, and delete the account. */
-export const LeaveInstead = ({ endIfExpired }: Props) => {
+/** For users who do not agree or do not want to answer: they can download their data and delete the account. */
+export const DeclineAndLeave = ({ endIfExpired }: Props) => {
   const words = useWords('profile-fields')
   const lead = useId()
   const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-labelledby': lead })
   return (
     <div {...containerProps}>
       {isOpen ? (
-        <Leaving lead={lead} endIfExpired={endIfExpired} />
+        <LeaveForm lead={lead} endIfExpired={endIfExpired} />
       ) : (
         <Button look="quiet" onPress={() => setOpen(true)}>
           {words.decline}
@@ -32,23 +32,23 @@ export const LeaveInstead = ({ endIfExpired }: Props) => {
   )
 }
 
-const Leaving = ({ lead, endIfExpired }: Props & { lead: string }) => {
+const LeaveForm = ({ lead, endIfExpired }: Props & { lead: string }) => {
   const words = useWords('profile-fields')
-  const sentenceFor = useSentences()
-  const problemsOf = useProblems({ other_username: 'username' })
-  const { said: problem, say: setProblem } = useSaid<string>()
-  const sentenceOf = (refusal: Refusal) =>
-    refusal.refused === 'fresh_sign_in_required' ? words.proveFirst : sentenceFor(refusal)
+  const refusalSentence = useRefusalSentence()
+  const formProblems = useProblems({ other_username: 'username' })
+  const { message: problem, setMessage: setProblem } = useMessage<string>()
+  const isProofMissing = (refusal: Refusal) => refusal.refused === 'fresh_sign_in_required'
+  const sentenceOf = (refusal: Refusal) => (isProofMissing(refusal) ? words.proveFirst : refusalSentence(refusal))
 
   const download = async () => {
-    const answer = await exportBeforeSession()
+    const answer = await exportAccountBeforeSession()
     setProblem(answer.refused && !endIfExpired(answer) ? sentenceOf(answer) : undefined)
     if (!answer.refused) saveFile(JSON.stringify(answer.value, null, 2), 'account-data.json', 'application/json')
   }
-  const remove = async ({ username = '' }: Values): Promise<Problems | undefined> => {
-    const answer = await deleteBeforeSession({ username: username.trim() })
-    if (answer.refused === 'fresh_sign_in_required') return { notice: words.proveFirst }
-    if (answer.refused) return endIfExpired(answer) ? undefined : problemsOf(answer)
+  const deleteAccount = async ({ username = '' }: Values): Promise<Problems | undefined> => {
+    const answer = await deleteAccountBeforeSession({ username: username.trim() })
+    if (answer.refused && isProofMissing(answer)) return { notice: words.proveFirst }
+    if (answer.refused) return endIfExpired(answer) ? undefined : formProblems(answer)
     leaveSignedOut('account_deleted')
     return undefined
   }
@@ -60,7 +60,7 @@ const Leaving = ({ lead, endIfExpired }: Props & { lead: string }) => {
       </p>
       {problem !== undefined && <Notice kind="error">{problem}</Notice>}
       <Button onPress={download}>{words.download}</Button>
-      <Form submitLabel={words.deleteSure} look="danger" onSubmit={remove}>
+      <Form submitLabel={words.deleteSure} look="danger" onSubmit={deleteAccount}>
         <Field name="username" label={words.typeUsername} autoComplete="off" />
       </Form>
     </>

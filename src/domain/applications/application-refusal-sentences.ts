@@ -1,7 +1,7 @@
 import { addressFaults } from './application-addresses.js'
 import { type ApplicationRefusal, longestApplicationName } from './application-rules.js'
 
-/** For operators: what is wrong with an application that a command or a file describes. */
+/** Sentences for operators, whose command or file describes an application that is refused. */
 const sentences: {
   [Code in ApplicationRefusal['refused']]: (refusal: Extract<ApplicationRefusal, { refused: Code }>) => string
 } = {
@@ -14,5 +14,5 @@ const sentences: {
     'A native application always asks its user for consent, because any program on the same machine can pose as it.',
 }
 
-export const applicationFaultSentence = (refusal: ApplicationRefusal) =>
+export const applicationRefusalSentence = (refusal: ApplicationRefusal) =>
   (sentences[refusal.refused] as (refusal: ApplicationRefusal) => string)(refusal)
