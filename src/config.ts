@@ -67,11 +67,11 @@ const settingsThatNeedOthers: readonly (readonly [Name, needed: Name, why: strin
   ['PRODUCT_LOGO_SIZE', 'PRODUCT_LOGO_URL', 'the logo that has this size'],
 ]
 
-const all: Readonly<Record<string, Setting>> = settings
+const settingTable: Readonly<Record<string, Setting>> = settings
 const camelCase = (name: string) => name.toLowerCase().replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 
 /** `X_FILE` names a file that holds the value of `X`, as container platforms hand out secrets. */
-const fromFile = (name: string, path: string) => {
+const readValueFile = (name: string, path: string) => {
   // The secret itself may stand there by mistake, so only what looks like a path is repeated.
   const file = /^\.{0,2}\//.test(path) ? `the file ${path}` : `the file that ${name}_FILE names`
   const content = () => {
@@ -91,7 +91,7 @@ const givenValue = (name: string, env: Environment) => {
   const path = env[`${name}_FILE`]
   const value = env[name]?.trim()
   if (path && value) throw new InvalidValue(`is set twice: as ${name} and as ${name}_FILE`)
-  return path ? fromFile(name, path) : value || undefined
+  return path ? readValueFile(name, path) : value || undefined
 }
 
 /** Of a setting that other settings depend on. What is wrong with it is reported when it is read itself. */
@@ -104,9 +104,9 @@ const valueIfReadable = (name: string, env: Environment) => {
 }
 
 /** With the settings of the providers that PROVIDERS names. */
-const tableFor = (env: Environment): Readonly<Record<string, Setting>> => {
+const settingTableFor = (env: Environment): Readonly<Record<string, Setting>> => {
   const names = list(text)(valueIfReadable('PROVIDERS', env) ?? '')
-  return { ...all, ...furtherProviderSettings(furtherProviders(names)) }
+  return { ...settingTable, ...furtherProviderSettings(furtherProviders(names)) }
 }
 
 const isPlainElsewhere = (address: unknown) =>
@@ -165,7 +165,7 @@ const isNear = (given: string, name: string) => {
 
 /** Environment variables that look like a misspelt setting. */
 export const likelyTypos = (env: Environment) => {
-  const names = Object.keys(tableFor(env))
+  const names = Object.keys(settingTableFor(env))
   const known = new Set<string>(names.flatMap((name) => [name, `${name}_FILE`]))
   return Object.keys(env).flatMap((name) => {
     const bare = name.replace(/^LATCHKEY_/, '').replace(/_FILE$/, '')
@@ -180,7 +180,7 @@ export const likelyTypos = (env: Environment) => {
 }
 
 const readValues = (env: Environment, wanted?: readonly string[]) => {
-  const table = tableFor(env)
+  const table = settingTableFor(env)
   const values: Record<string, unknown> = {}
   const faults: string[] = []
   const absent = new Set<string>()
@@ -221,7 +221,7 @@ export const loadSettings = <Wanted extends Name>(env: Environment, wanted: read
 
 /** The values of every setting that the table marks as secret. */
 export const secretsIn = (env: Environment) =>
-  Object.entries(tableFor(env)).flatMap(([name, { secret }]) => (secret ? (givenValue(name, env) ?? []) : []))
+  Object.entries(settingTableFor(env)).flatMap(([name, { secret }]) => (secret ? (givenValue(name, env) ?? []) : []))
 
 /**
  * Reads the environment into one frozen object, or throws everything that is wrong with it. `texts` has what was set, and the
@@ -260,7 +260,7 @@ export const settingsElsewhere = (texts: Environment, { port }: Pick<Config, 'po
   ...Object.fromEntries(
     Object.entries(texts).map(([name, value]) => [
       name,
-      value && all[name]?.read === filePath ? resolve(value) : value,
+      value && settingTable[name]?.read === filePath ? resolve(value) : value,
     ]),
   ),
   PORT: String(port),

@@ -8,7 +8,7 @@ import { createAdminApplications } from '../flows/admin/admin-applications.js'
 import { adminReportsRoutes } from '../flows/admin/admin-reports.routes.js'
 import { createActivity, createUserActions, createUserDetails } from '../flows/admin/admin-users.js'
 import { adminUsersRoutes } from '../flows/admin/admin-users.routes.js'
-import { createWithoutAccount } from '../flows/admin/without-account.js'
+import { createFindWithoutAccount } from '../flows/admin/without-account.js'
 import { createAdminGuard } from '../http/admin-guard.js'
 import type { Server } from '../http/server.js'
 import type { Cache } from '../platform/cache/cache.js'
@@ -42,7 +42,7 @@ export const registerAdminFlows = (server: Server, config: Config, adminGroup: s
     userSearch,
     userDetails: createUserDetails({ ...parts, userSearch, activity: createActivity(parts) }),
     userActions: createUserActions(parts),
-    withoutAccount: createWithoutAccount(parts),
+    withoutAccount: createFindWithoutAccount(parts),
   })
   adminAccessRoutes(server, { ...parts, adminGuard, adminApplications: createAdminApplications(parts) })
   adminReportsRoutes(server, {

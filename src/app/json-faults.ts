@@ -28,7 +28,7 @@ const parserFault = (text: string) => {
 }
 
 /** The parser counts characters, and of a wrong one it only repeats the text around it: an operator needs the line. */
-const namedLine = (text: string, message: string) => {
+const withLineNumber = (text: string, message: string) => {
   const [, what, position] = /^(.+?)(?: in JSON at position (\d+).*|, (?:\.{3})?".*)$/s.exec(message) ?? []
   if (what === undefined) return message
   const lines = text.split('\n')
@@ -41,21 +41,21 @@ const namedLine = (text: string, message: string) => {
 
 const syntaxFault = (text: string) => {
   const message = parserFault(text)
-  return message === undefined ? undefined : `is no JSON: ${namedLine(text, message)}`
+  return message === undefined ? undefined : `is no JSON: ${withLineNumber(text, message)}`
 }
 
-const unclean = (text: string) =>
+const uncleanTextFault = (text: string) =>
   text.includes('\0') ? 'the character \\u0000' : 'half of a character that needs two \\u escapes'
 
 /** What `parseStrictJson` refuses though it is JSON: keys that stand twice or that every object has, and texts that cannot be stored. */
-const trapIn = (json: string) => {
+const findStrictFault = (json: string) => {
   const keysOfOpenObjects: Set<string>[] = []
   for (const { 0: token, 1: colon, index } of json.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?|[{}]/g)) {
     if (token === '{') keysOfOpenObjects.push(new Set())
     else if (token === '}') keysOfOpenObjects.pop()
     else {
       const text: string = JSON.parse(token.slice(0, token.lastIndexOf('"') + 1))
-      if (!isCleanText(text)) return `has ${unclean(text)} in the text at ${placeOf(json, index)}`
+      if (!isCleanText(text)) return `has ${uncleanTextFault(text)} in the text at ${placeOf(json, index)}`
       if (colon === undefined) continue
       const keys = keysOfOpenObjects.at(-1)
       if (keys?.has(text)) return `has the key ${JSON.stringify(text)} a second time at ${placeOf(json, index)}`
@@ -70,5 +70,5 @@ const trapIn = (json: string) => {
 /** What is wrong with bytes that `parseStrictJson` refuses, and where. */
 export const jsonFault = (bytes: Uint8Array) => {
   const text = new TextDecoder().decode(bytes)
-  return encodingFault(bytes) ?? syntaxFault(text) ?? trapIn(text) ?? 'cannot be read as JSON'
+  return encodingFault(bytes) ?? syntaxFault(text) ?? findStrictFault(text) ?? 'cannot be read as JSON'
 }

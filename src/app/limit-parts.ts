@@ -35,7 +35,7 @@ export const createLimitParts = (config: Config, platform: NounPlatform, nouns: 
   const passwordGuesses = createPasswordGuesses({
     countedRequests,
     routeLimiters,
-    ofNames: config.accountLimit,
+    nameLimit: config.accountLimit,
     knownDevicesCount,
     nameMarks: nouns.nameMarks,
     knownBrowsers,
@@ -52,8 +52,8 @@ export const createLimitParts = (config: Config, platform: NounPlatform, nouns: 
     limits: createLimits({ countedRequests, routeLimiters, callers, passwordGuesses }),
     signInLimits: createSignInLimits({
       countedRequests,
-      ofAccounts: config.signInLimit,
-      ofNetworks: config.networkSignInLimit,
+      accountLimit: config.signInLimit,
+      networkLimit: config.networkSignInLimit,
       knownDevicesCount,
       cache,
       knownBrowsers,

@@ -5,20 +5,20 @@ import type { NounPlatform, Nouns } from './nouns.js'
 import type { backgroundOf, OpenidNouns } from './openid-nouns.js'
 
 /** The database is asked at most this often whether there is an application. */
-const askedEvery = 1 * seconds
+const checkInterval = 1 * seconds
 
 type OnDemand<Loaded> = { isWanted: () => Promise<boolean>; load: () => Promise<Loaded> }
 
 /** Loads once, when it is first wanted. From then on it is open or closed, as the last answer of `isWanted` says. */
-const createLoadedOnDemand = <Loaded>(clock: Clock, { isWanted, load }: OnDemand<Loaded>) => {
+const createOnDemand = <Loaded>(clock: Clock, { isWanted, load }: OnDemand<Loaded>) => {
   let loaded: Loaded | undefined
   let isOpen = false
-  let asking: Promise<void> | undefined
+  let checking: Promise<void> | undefined
   let askedAt = Number.NEGATIVE_INFINITY
 
   const current = () => (isOpen ? loaded : undefined)
 
-  const ask = async () => {
+  const check = async () => {
     try {
       const wanted = await isWanted()
       if (wanted) loaded ??= await load()
@@ -30,26 +30,26 @@ const createLoadedOnDemand = <Loaded>(clock: Clock, { isWanted, load }: OnDemand
       askedAt = Number.NEGATIVE_INFINITY
       throw error
     } finally {
-      asking = undefined
+      checking = undefined
     }
   }
 
-  const askNow = async () => {
-    asking ??= ask()
-    await asking
+  const checkNow = async () => {
+    checking ??= check()
+    await checking
     return current()
   }
 
-  const askAtMostOnceASecond = async () => {
+  const checkAtMostOnceASecond = async () => {
     // No request waits for a question that a slow database has not answered yet.
-    if (asking) return current() ?? askNow()
+    if (checking) return current() ?? checkNow()
     const moment = clock.now().getTime()
-    if (Math.abs(moment - askedAt) < askedEvery) return current()
+    if (Math.abs(moment - askedAt) < checkInterval) return current()
     askedAt = moment
-    return askNow()
+    return checkNow()
   }
 
-  return { askNow, askAtMostOnceASecond }
+  return { checkNow, checkAtMostOnceASecond }
 }
 
 export type OpenidProvider = ReturnType<typeof createOpenidProvider>
@@ -76,22 +76,22 @@ export const createOpenidProvider = (config: Config, platform: NounPlatform, nou
     if (isRunning) startParts()
     return opened
   }
-  const onDemand = createLoadedOnDemand(clock, { isWanted: nouns.applications.exist, load })
+  const onDemand = createOnDemand(clock, { isWanted: nouns.applications.exist, load })
 
   return {
     /** Undefined while there is no application: then every address of the provider is unknown. */
-    open: onDemand.askAtMostOnceASecond,
+    open: onDemand.checkAtMostOnceASecond,
     /** For the metrics: in seconds, by algorithm. */
     keyAges: () => keyAges(),
     /** Asked for in each round of the housekeeping, so that an instance without requests opens the provider too. */
     jobs: async () => {
-      await onDemand.askAtMostOnceASecond()
+      await onDemand.checkAtMostOnceASecond()
       return background.jobs
     },
     start: () => {
       isRunning = true
       startParts()
-      onDemand.askNow().catch((err: unknown) => log.warn({ err }, 'the applications could not be read'))
+      onDemand.checkNow().catch((err: unknown) => log.warn({ err }, 'the applications could not be read'))
     },
     stop: async () => {
       isRunning = false

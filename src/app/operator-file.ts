@@ -6,7 +6,7 @@ import { parseStrictJson } from '../lib/strict-json.js'
 import { jsonFault } from './json-faults.js'
 
 /** More than all texts of all languages need. */
-const mostMegabytes = 4
+const maxMegabytes = 4
 
 /** Reads a JSON file that a setting names. What is wrong with it stops the start with a sentence that names the place. */
 export const readOperatorFile = async <Content>(
@@ -19,7 +19,7 @@ export const readOperatorFile = async <Content>(
     throw fault(`the file cannot be read: ${path} (${whyUnreadable(error)})`)
   }
   const { size } = await stat(path).catch(unreadable)
-  if (size > mostMegabytes * 1_000_000) throw fault(`${path} is larger than ${mostMegabytes} MB (${size} bytes)`)
+  if (size > maxMegabytes * 1_000_000) throw fault(`${path} is larger than ${maxMegabytes} MB (${size} bytes)`)
   const bytes = await readFile(path).catch(unreadable)
   const parsed = parseStrictJson(bytes)
   if (!parsed) throw fault(`${path} ${jsonFault(bytes)}`)

@@ -58,13 +58,13 @@ type Dependencies = {
 const signInLimits = (config: Config, nameMarks: Dependencies['nameMarks']) => {
   const { redisUrl, redisPrefix, loginLimit, loginLimitKnownDevices, sensitiveLimit, accountLimit, mailSignIn } = config
   return {
-    ofNetworks: { login: loginLimit.maximum, confirm: loginLimit.maximum, sensitive: sensitiveLimit.maximum },
-    ofDevices: loginLimitKnownDevices === 'own' ? loginLimit.maximum : undefined,
-    ofNames: accountLimit.maximum,
+    networkMaxima: { login: loginLimit.maximum, confirm: loginLimit.maximum, sensitive: sensitiveLimit.maximum },
+    deviceMaximum: loginLimitKnownDevices === 'own' ? loginLimit.maximum : undefined,
+    nameMaximum: accountLimit.maximum,
     keysOfName: (name: string) => nameMarks.all(name).map((mark) => limiterKey('account', mark)),
     keysOfMailbox: (email: string) =>
       nameMarks.all(recipientKey(email)).map((mark) => limiterKey('mail_sign_ins', mark)),
-    ofMailboxes: mailSignIn === 'on' ? limiters.mail_sign_ins.limit.maximum : undefined,
+    mailboxMaximum: mailSignIn === 'on' ? limiters.mail_sign_ins.limit.maximum : undefined,
     networkOf,
     /** Undefined without REDIS_URL: then the counters are in the memory of the service. */
     openCounters: async () => {

@@ -128,7 +128,7 @@ const addApplication = async (given: unknown, place: string, platform: NounPlatf
   if (added.refused !== 'too_many_secrets') throw fault(`${place} is refused. ${applicationRefusalSentence(added)}`)
 }
 
-const busy = 'the password of administrator could not be hashed in time'
+const hashingTimedOut = 'the password of administrator could not be hashed in time'
 
 const fieldsFrom = (given: unknown = {}, { profileFields }: Nouns) => {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
@@ -154,9 +154,9 @@ const addUser = async (
   const weak = await nouns.passwords.refusalFor(password, { username, email, name: null }, asker)
   if (weak?.refused === 'password_rejected')
     throw fault(`password of administrator cannot be used. ${weak.errors.join(' ')}`)
-  if (weak) throw fault(busy)
+  if (weak) throw fault(hashingTimedOut)
   const passwordHash = await nouns.passwords.hash(password, asker)
-  if (isRefused(passwordHash)) throw fault(busy)
+  if (isRefused(passwordHash)) throw fault(hashingTimedOut)
   const user = { email: address, username: name, name: null, passwordHash, fields: fieldsFrom(fields, nouns) }
   const created = await nouns.newUsers.create(platform.database, user)
   if (isRefused(created))

@@ -40,7 +40,7 @@ const fontAt = (value: unknown, place: string) => {
     : faultAt(`${place} must end with one of ${generic.join(', ')}, for devices that have none of the fonts`)
 }
 
-const eachAt = <Value>(
+const valuesAt = <Value>(
   given: unknown,
   place: string,
   keys: readonly string[],
@@ -56,10 +56,10 @@ const eachAt = <Value>(
 const themeIn = (value: unknown): Theme => {
   const given = objectAt(value, 'the file', [...schemes, 'radii', 'fonts'])
   return {
-    light: eachAt(given.light, 'light', colourNames, colourAt),
-    dark: eachAt(given.dark, 'dark', colourNames, colourAt),
-    radii: eachAt(given.radii, 'radii', Object.keys(radii), (radius, place) => numberAt(radius, place, 0, 32)),
-    fonts: eachAt(given.fonts, 'fonts', Object.keys(fonts), fontAt),
+    light: valuesAt(given.light, 'light', colourNames, colourAt),
+    dark: valuesAt(given.dark, 'dark', colourNames, colourAt),
+    radii: valuesAt(given.radii, 'radii', Object.keys(radii), (radius, place) => numberAt(radius, place, 0, 32)),
+    fonts: valuesAt(given.fonts, 'fonts', Object.keys(fonts), fontAt),
   }
 }
 

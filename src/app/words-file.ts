@@ -60,9 +60,9 @@ export const ownWordsIn = (value: unknown, texts = replaceableTexts()): OwnWords
   const own: OwnWords = { pages: {}, mails: {} }
   for (const [language, given] of Object.entries(objectAt(value, 'the file', languages))) {
     if (!isLanguage(language)) continue
-    const ofLanguage = objectAt(given, language, parts)
+    const languageTexts = objectAt(given, language, parts)
     for (const part of parts)
-      own[part][language] = ownTextsAt(ofLanguage[part], `${language}.${part}`, texts[part][language])
+      own[part][language] = ownTextsAt(languageTexts[part], `${language}.${part}`, texts[part][language])
   }
   return own
 }

@@ -12,7 +12,7 @@ export type Protection =
   | 'encrypted if the server offers it'
   | 'not encrypted'
 
-const allHere = (hosts: readonly string[]) => hosts.every(isThisMachine)
+const areAllOnThisMachine = (hosts: readonly string[]) => hosts.every(isThisMachine)
 
 const bySslMode: Readonly<Record<PostgresAddress['tls']['mode'], Protection>> = {
   disable: 'not encrypted',
@@ -23,11 +23,11 @@ const bySslMode: Readonly<Record<PostgresAddress['tls']['mode'], Protection>> = 
 }
 
 export const protectionOfDatabase = ({ hosts, tls }: PostgresAddress): Protection =>
-  allHere(hosts.map(({ host }) => host)) ? 'on this machine' : bySslMode[tls.mode]
+  areAllOnThisMachine(hosts.map(({ host }) => host)) ? 'on this machine' : bySslMode[tls.mode]
 
 export const protectionOfRedis = (address: RedisAddress): Protection => {
   if (address.tls) return 'encrypted and verified'
-  return allHere(redisHosts(address)) ? 'on this machine' : 'not encrypted'
+  return areAllOnThisMachine(redisHosts(address)) ? 'on this machine' : 'not encrypted'
 }
 
 export const protectionOfMail = ({ host, secure, requireTLS, ignoreTLS, tls }: SmtpServer): Protection => {

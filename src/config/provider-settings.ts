@@ -81,18 +81,18 @@ const clientSettings = (id: BuiltInProviderId): Record<string, Setting> => {
   }
 }
 
-const named = (id: ProviderId, fields: Readonly<Record<string, Setting>>) =>
+const withSettingNames = (id: ProviderId, fields: Readonly<Record<string, Setting>>) =>
   Object.entries(fields).map(([field, setting]) => [providerSetting(id, field), setting] as const)
 
 /** The settings of the providers that have defaults, and the one that names others. */
 export const providerSettings: Readonly<Record<string, Setting>> = Object.fromEntries([
-  ...builtInProviderIds.flatMap((id) => named(id, { ...addressSettings(id), ...clientSettings(id) })),
+  ...builtInProviderIds.flatMap((id) => withSettingNames(id, { ...addressSettings(id), ...clientSettings(id) })),
   ['PROVIDERS', furtherProvidersSetting],
 ])
 
 /** The settings of the providers that PROVIDERS names. */
 export const furtherProviderSettings = (ids: readonly ProviderId[]): Readonly<Record<string, Setting>> =>
-  Object.fromEntries(ids.flatMap((id) => named(id, furtherFields)))
+  Object.fromEntries(ids.flatMap((id) => withSettingNames(id, furtherFields)))
 
 export const isProviderSetting = (name: string) => name === 'PROVIDERS' || name.startsWith('PROVIDER_')
 
@@ -107,12 +107,12 @@ export const providerFaults = (values: Readonly<Record<string, unknown>>, absent
   const pairs = builtInProviderIds.map(
     (id) => [providerSetting(id, 'CLIENT_ID'), providerSetting(id, 'CLIENT_SECRET')] as const,
   )
-  const halves = pairs.filter(([one, other]) => !values[one] !== !values[other])
+  const incompletePairs = pairs.filter(([one, other]) => !values[one] !== !values[other])
   const needed = furtherProviders(values.PROVIDERS).flatMap((id) =>
     ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET'].map((field) => ({ id, name: providerSetting(id, field) })),
   )
   return [
-    ...halves.map(([one, other]) => `${one} and ${other}: set both or neither`),
+    ...incompletePairs.map(([one, other]) => `${one} and ${other}: set both or neither`),
     ...needed
       .filter(({ name }) => absent.has(name))
       .map(({ id, name }) => `${name}: must be set, because PROVIDERS names ${id.replace('provider_', '')}`),

@@ -17,7 +17,7 @@ export type Setting<Value = unknown> = {
   secret?: true
 }
 
-const must = (requirement: string) => new InvalidValue(`must be ${requirement}`)
+const mustBe = (requirement: string) => new InvalidValue(`must be ${requirement}`)
 
 export const text: Read<string> = (value) => value
 
@@ -28,7 +28,7 @@ export const oneOf =
   <const Choices extends readonly string[]>(...choices: Choices): Read<Choices[number]> =>
   (value) => {
     const choice = choices.find((each) => each === value)
-    if (choice === undefined) throw must(`one of ${choices.join(', ')}`)
+    if (choice === undefined) throw mustBe(`one of ${choices.join(', ')}`)
     return choice
   }
 
@@ -36,20 +36,20 @@ export const integer =
   (least: number, most: number): Read<number> =>
   (value) => {
     const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN
-    if (!(number >= least && number <= most)) throw must(`a whole number from ${least} to ${most}`)
+    if (!(number >= least && number <= most)) throw mustBe(`a whole number from ${least} to ${most}`)
     return number
   }
 
 export const duration: Read<number> = (value) => {
   const milliseconds = readDuration(value)
-  if (milliseconds === undefined) throw must('a duration such as 30s, 15m, 1h or 365d')
+  if (milliseconds === undefined) throw mustBe('a duration such as 30s, 15m, 1h or 365d')
   return milliseconds
 }
 
 /** For what would never come about in no time at all. */
 export const someDuration: Read<number> = (value) => {
   const milliseconds = duration(value)
-  if (milliseconds === 0) throw must('longer than 0')
+  if (milliseconds === 0) throw mustBe('longer than 0')
   return milliseconds
 }
 
@@ -59,7 +59,7 @@ export const durationUpTo =
   (value) => {
     const milliseconds = duration(value)
     if (milliseconds < 1_000 || milliseconds % 1_000 > 0 || milliseconds > duration(longest))
-      throw must(`whole seconds, from 1s to ${longest}`)
+      throw mustBe(`whole seconds, from 1s to ${longest}`)
     return milliseconds
   }
 
@@ -67,7 +67,7 @@ export const limit: Read<{ maximum: number; window: number }> = (value) => {
   const [maximum = '', window = ''] = value.split('/')
   const count = /^\d{1,9}$/.test(maximum) ? Number(maximum) : 0
   if (count < 1 || !/^[1-9]\d{0,8}(ms|s|m|h|d)$/.test(window))
-    throw must('a number of requests and a window, such as 5/15m')
+    throw mustBe('a number of requests and a window, such as 5/15m')
   return { maximum: count, window: duration(window) }
 }
 
@@ -75,14 +75,14 @@ export const limit: Read<{ maximum: number; window: number }> = (value) => {
 export const webAddress: Read<string> = (value) => {
   const url = URL.canParse(value) ? new URL(value) : undefined
   const isPlain = url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash
-  if (!url || !isPlain) throw must('an address such as https://app.example.com')
+  if (!url || !isPlain) throw mustBe('an address such as https://app.example.com')
   return (url.origin + url.pathname).replace(/\/$/, '')
 }
 
 /** The address of a whole site: cookies and redirects belong to an origin, not to a path below it. */
 export const siteAddress: Read<string> = (value) => {
   const address = webAddress(value)
-  if (address !== new URL(address).origin) throw must('an address without a path, such as https://app.example.com')
+  if (address !== new URL(address).origin) throw mustBe('an address without a path, such as https://app.example.com')
   return address
 }
 

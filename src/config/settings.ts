@@ -48,17 +48,17 @@ const colour: Read<string> = (value) => {
   if (!/^#[0-9a-f]{6}$/i.test(value)) throw new InvalidValue('must be a colour such as #2f6fed')
   return value.toLowerCase()
 }
-const accepted = <Address extends object>(read: Address | InvalidAddress): Address => {
+const acceptAddress = <Address extends object>(read: Address | InvalidAddress): Address => {
   if (isInvalidAddress(read)) throw new InvalidValue(read.reason)
   return read
 }
-const smtpServer: Read<SmtpServer> = (value) => accepted(readSmtpAddress(value))
+const smtpServer: Read<SmtpServer> = (value) => acceptAddress(readSmtpAddress(value))
 const postgresAddress: Read<string> = (value) => {
-  accepted(readPostgresAddress(value))
+  acceptAddress(readPostgresAddress(value))
   return value
 }
 const redisAddress: Read<string> = (value) => {
-  accepted(readRedisAddress(value))
+  acceptAddress(readRedisAddress(value))
   return value
 }
 const signingSecrets: Read<string[]> = (value) => {
@@ -84,7 +84,7 @@ const pictureSize: Read<{ width: number; height: number }> = (value) => {
   if (!width) throw new InvalidValue('must be a width and a height in pixels, such as 560x120')
   return { width: Number(width), height: Number(height) }
 }
-const inCode = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ')
+const codeList = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ')
 const linkAddress = addressOrPath('/terms')
 const supportAddress: Read<string> = (value) => (/^mailto:[^\s@]+@[^\s@]+$/i.test(value) ? value : linkAddress(value))
 const termsVersion: Read<string> = (value) => {
@@ -173,7 +173,7 @@ export const settings = {
   IMPRINT_URL: { read: linkAddress, otherwise: 'none', meaning: 'Your legal notice, linked like `TERMS_URL`.' },
   SUPPORT_URL: { read: supportAddress, otherwise: 'none', meaning: 'Where users find help, linked like `TERMS_URL`, and where pages and mails tell users to ask the administrator; it may also be `mailto:help@example.com`.' },
   HOME_URL: { read: linkAddress, otherwise: '`AFTER_SIGN_IN`, unless that is the account page', meaning: 'Your application, to which the name at the top of every page leads: an `https` address, or a path below `PUBLIC_URL`.' },
-  SERVICE_KEYS_FILE: { read: filePath, otherwise: 'none', meaning: `File with the keys of other programs that may ask \`/api/service/\`, a line for each: \`NAME SHA256 [SCOPES] [until=DATE]\`. Scopes, with commas between them, are ${inCode(serviceScopes)}; a key without any has ${inCode(defaultScopes)}. docs/programs.md says what they open. \`latchkey service-key add NAME\` adds a key. Read again on SIGHUP.` },
+  SERVICE_KEYS_FILE: { read: filePath, otherwise: 'none', meaning: `File with the keys of other programs that may ask \`/api/service/\`, a line for each: \`NAME SHA256 [SCOPES] [until=DATE]\`. Scopes, with commas between them, are ${codeList(serviceScopes)}; a key without any has ${codeList(defaultScopes)}. docs/programs.md says what they open. \`latchkey service-key add NAME\` adds a key. Read again on SIGHUP.` },
   WEBHOOK_URL: { read: webhookAddress, otherwise: 'off', secret: true, meaning: 'Address to which events are sent: see docs/webhooks.md. Production needs `https`, unless private addresses are allowed.' },
   WEBHOOK_SECRET: { read: webhookSecrets, otherwise: 'none', secret: true, meaning: 'Signs webhooks: `whsec_` and 24 to 64 random bytes in base64. Several, separated by commas, sign at the same time while you replace a secret. Required with `WEBHOOK_URL`.' },
   WEBHOOK_ALLOW_PRIVATE: { read: oneOf('true', 'false'), fallback: 'false', meaning: '`true` allows a receiver in a private network or on this machine, and plain `http` to it.' },

@@ -147,7 +147,7 @@ export const createAdminGuard = (deps: Dependencies) => {
   const admission = createAdmission(deps)
   const { administratorOf } = admission
 
-  const requireSession: Hook = async (request, reply) => (callers.peek(request) ? undefined : sendNotFound(reply))
+  const requireSession: Hook = async (request, reply) => (callers.find(request) ? undefined : sendNotFound(reply))
 
   const requireFreshProof: Hook = async (request, reply) => {
     const missing = await admission.refuseWithoutProof(request, administratorOf(request), settings.freshFor)

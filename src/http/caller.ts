@@ -46,9 +46,9 @@ type RefreshTokens = ReturnType<typeof createRefreshTokens>
 
 /** For what lasts as long as the session: an access token alone, which lasts for minutes, is not enough. */
 const createHolderOf =
-  (peek: (request: FastifyRequest) => Caller | undefined, refreshableTokenOf: RefreshTokens['refreshableTokenOf']) =>
+  (findCaller: (request: FastifyRequest) => Caller | undefined, refreshableTokenOf: RefreshTokens['refreshableTokenOf']) =>
   (request: FastifyRequest) => {
-    const caller = peek(request)
+    const caller = findCaller(request)
     const refreshToken = refreshableTokenOf(request)
     return caller && caller.sessionId === refreshToken?.claims.sid ? { ...caller, refreshToken } : undefined
   }
@@ -65,7 +65,7 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     return token === undefined ? undefined : tokens.readAccess(token)
   }
 
-  const peek = (request: FastifyRequest): Caller | undefined => {
+  const find = (request: FastifyRequest): Caller | undefined => {
     const seen = known.get(request)
     if (seen) return seen
     const claims = claimsOf(request)
@@ -88,27 +88,27 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
 
   /** For handlers behind `required`. */
   const of = (request: FastifyRequest) => {
-    const caller = peek(request)
+    const caller = find(request)
     if (!caller) throw new Error('A handler asked for its caller without requiring one')
     return caller
   }
 
   return {
     learnKey,
-    peek,
+    find,
     /** All that a valid access token says. */
     claimsOf,
     refreshTokenOf,
     refreshedSessionOf,
     /** The session by either of its cookies: the access cookie expires first, and the session is still valid. */
-    sessionOf: (request: FastifyRequest) => peek(request)?.sessionId ?? refreshTokenOf(request)?.claims.sid,
+    sessionOf: (request: FastifyRequest) => find(request)?.sessionId ?? refreshTokenOf(request)?.claims.sid,
     /** The same, but only by a token that has not expired. A refresh is about the session of its refresh token. */
-    currentSessionOf: (request: FastifyRequest) => refreshableTokenOf(request)?.claims.sid ?? peek(request)?.sessionId,
+    currentSessionOf: (request: FastifyRequest) => refreshableTokenOf(request)?.claims.sid ?? find(request)?.sessionId,
     refreshableTokenOf,
     /** The caller with the refresh token of the same session. */
-    holderOf: createHolderOf(peek, refreshableTokenOf),
+    holderOf: createHolderOf(find, refreshableTokenOf),
     required: async (request: FastifyRequest, reply: FastifyReply) =>
-      peek(request) ? undefined : sendRefusal(reply, refuse('not_authenticated')),
+      find(request) ? undefined : sendRefusal(reply, refuse('not_authenticated')),
     of,
     /** The same, with what events and mails need to know of the request. */
     contextOf: (request: FastifyRequest) => ({ caller: of(request), client: clientOf(request) }),

@@ -34,7 +34,7 @@ export const createEnrolling = ({ callers, csrf, signInCookies, freshness }: Dep
   const enrollerOf = (request: FastifyRequest): Enroller | undefined => {
     const challenge = signInCookies.challengeOf(request)
     if (challenge !== undefined && csrf.isOfChallenge(request)) return { challenge }
-    const caller = callers.peek(request)
+    const caller = callers.find(request)
     return caller && csrf.isOfSession(request) ? { caller } : undefined
   }
 
@@ -48,7 +48,7 @@ export const createEnrolling = ({ callers, csrf, signInCookies, freshness }: Dep
     required: async (request: FastifyRequest, reply: FastifyReply) => {
       const enroller = enrollerOf(request)
       if (!enroller) {
-        const isKnown = callers.peek(request) !== undefined || signInCookies.challengeOf(request) !== undefined
+        const isKnown = callers.find(request) !== undefined || signInCookies.challengeOf(request) !== undefined
         return sendRefusal(reply, refuse(isKnown ? 'invalid_csrf_token' : 'not_authenticated'))
       }
       known.set(request, enroller)

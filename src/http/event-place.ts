@@ -3,11 +3,11 @@ import { commandLine } from '../domain/sessions/client.js'
 import { readAddress, readRange } from './client.js'
 
 /** What events have that came without an address. */
-const notAddresses = [commandLine, 'unknown']
+const namedOrigins = [commandLine, 'unknown']
 
 /** An address, a network such as 192.0.2.0/24, or what stands in the place of an address; undefined if it is none of them. */
-export const readPlace = (text: string): Pick<EventQuery, 'ip' | 'network'> | undefined => {
-  if (notAddresses.includes(text)) return { ip: text }
+export const readEventOrigin = (text: string): Pick<EventQuery, 'ip' | 'network'> | undefined => {
+  if (namedOrigins.includes(text)) return { ip: text }
   const [ip, network] = text.includes('/') ? [undefined, readRange(text)] : [readAddress(text), undefined]
   if (ip !== undefined) return { ip }
   return network === undefined ? undefined : { network }

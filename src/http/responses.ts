@@ -15,7 +15,7 @@ const sendSignedIn = (reply: FastifyReply, cookies: Cookies, session: NewSession
 }
 
 /** Where a proof has led: signed in, or what is still missing. `more` is about a factor that was added on the way. */
-export const sendEntry = (
+export const sendSignInStep = (
   reply: FastifyReply,
   { cookies, signInCookies }: { cookies: Cookies; signInCookies: SignInCookies },
   entry: Entry,
@@ -28,14 +28,14 @@ export const sendEntry = (
 }
 
 /** The same for a sign-in that has waited: its cookie is cleared, or replaced by the one of the next step. */
-export const sendFinished = (
+export const sendFinishedSignIn = (
   reply: FastifyReply,
   parts: { cookies: Cookies; signInCookies: SignInCookies },
   entry: Entry,
   more?: object,
 ) => {
   if ('issued' in entry) parts.signInCookies.clearChallenge(reply)
-  return sendEntry(reply, parts, entry, more)
+  return sendSignInStep(reply, parts, entry, more)
 }
 
 export const sendRenewed = (reply: FastifyReply, cookies: Cookies, issued: Issued) => {

@@ -70,8 +70,8 @@ export const routeRefusals = <const Code extends RefusalCode>(...codes: Code[]) 
   responses: Object.fromEntries(
     codes.map((code) => {
       const { status } = refusals[code]
-      const together = codes.filter((each) => refusals[each].status === status)
-      return [status, { ...bodyOfAll(together), 'x-response-description': together.join(', ') }]
+      const sameStatus = codes.filter((each) => refusals[each].status === status)
+      return [status, { ...bodyOfAll(sameStatus), 'x-response-description': sameStatus.join(', ') }]
     }),
   ) as unknown as Responses<Code>,
   sendRefusal: (reply: FastifyReply, refused: Refused<Code>) => sendRefusal(reply, refused),

@@ -107,7 +107,7 @@ export const createServiceCallers = ({ serviceKeys, limits, events, administrato
       return refuseKey(used.refused === 'expired_key' ? `expired ${used.name}` : 'wrong', request, reply)
     // A right key is let in even when the limit of failed sign-ins is reached.
     request.serviceKey = used
-    await limits.ofPrograms[limiterFor(scope)](request, reply)
+    await limits.forPrograms[limiterFor(scope)](request, reply)
     return reply.sent || used.scopes.includes(scope) ? undefined : sendMissingScope(reply, scope)
   }
 

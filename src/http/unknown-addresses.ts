@@ -31,12 +31,12 @@ export const createUnknownAddresses = (server: FastifyInstance) => {
   return (page: (request: FastifyRequest, reply: FastifyReply) => FastifyReply) =>
     server.setNotFoundHandler((request, reply) => {
       const path = withoutQuery(request.url)
-      const known = [...routes.values()].filter(({ pattern }) => pattern.test(path))
-      const methods = [...new Set(known.flatMap(({ methods }) => [...methods]))].sort()
-      const isHidden = known.some(({ url }) => isAdminPath(url))
+      const matchingRoutes = [...routes.values()].filter(({ pattern }) => pattern.test(path))
+      const methods = [...new Set(matchingRoutes.flatMap(({ methods }) => [...methods]))].sort()
+      const isHidden = matchingRoutes.some(({ url }) => isAdminPath(url))
       if (methods.length > 0 && !methods.includes(request.method) && !isHidden) {
         reply.header('Allow', methods.join(', '))
-        return known.some(({ url }) => isAddressForPrograms(url))
+        return matchingRoutes.some(({ url }) => isAddressForPrograms(url))
           ? sendProtocolError(reply, wrongMethod)
           : sendRefusal(reply, refuse('method_not_allowed'))
       }

@@ -1,12 +1,12 @@
 type Reasons = Readonly<Record<string, string>>
 
-const ofReading: Reasons = {
+const readingFaults: Reasons = {
   ENOENT: 'there is no such file',
   EACCES: 'this user may not read it',
   EISDIR: 'it is a folder',
 }
 
-const ofWriting: Reasons = {
+const writingFaults: Reasons = {
   ENOENT: 'there is no such folder',
   EACCES: 'this user may not do that',
   EISDIR: 'it is a folder',
@@ -24,7 +24,7 @@ const inWords = (reasons: Reasons, error: unknown) => {
 }
 
 /** Why a file cannot be read, for an operator. */
-export const whyUnreadable = (error: unknown) => inWords(ofReading, error) ?? 'unknown'
+export const whyUnreadable = (error: unknown) => inWords(readingFaults, error) ?? 'unknown'
 
 /** Why something cannot be written, for an operator. Undefined if the error is not one of the system. */
-export const whyUnwritable = (error: unknown) => inWords(ofWriting, error)
+export const whyUnwritable = (error: unknown) => inWords(writingFaults, error)

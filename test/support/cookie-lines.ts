@@ -1,7 +1,7 @@
 import { cookieRowOf, isSessionCookie, longestAgeOf, prefixOfHost } from '../../src/http/cookies/cookie-table.js'
 
 /** Cookies of the applications in the tests, which pass our proxies and guards. */
-const ofApplications = new Set(['theme'])
+const applicationCookies = new Set(['theme'])
 
 const attributesOf = (texts: readonly string[]) =>
   new Map(texts.map((text): [string, string] => [text.split('=', 1)[0] ?? '', text.slice(text.indexOf('=') + 1)]))
@@ -20,7 +20,7 @@ export const faultOfCookieLine = (line: string): string | undefined => {
   const [pair = '', ...rest] = line.split('; ')
   const [fullName = ''] = pair.split('=', 1)
   const value = pair.slice(fullName.length + 1)
-  if (ofApplications.has(fullName)) return undefined
+  if (applicationCookies.has(fullName)) return undefined
   const isPrefixed = fullName.startsWith(prefixOfHost)
   const name = isPrefixed ? fullName.slice(prefixOfHost.length) : fullName
   const row = cookieRowOf(name)
@@ -43,7 +43,7 @@ export const faultOfCookieLine = (line: string): string | undefined => {
 
 /** Every `Set-Cookie` line that the clients of the tests receive goes through here. */
 export const expectCookieLines = (lines: readonly string[], { isSecure }: { isSecure?: boolean } = {}) => {
-  const ours = lines.filter((line) => !ofApplications.has(line.split('=', 1)[0] ?? ''))
+  const ours = lines.filter((line) => !applicationCookies.has(line.split('=', 1)[0] ?? ''))
   for (const line of ours) {
     const fault = faultOfCookieLine(line)
     if (fault) throw new Error(`A Set-Cookie line ${fault}: ${line.replace(/=[^;]{50,}/, '=…')}`)

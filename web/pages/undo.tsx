@@ -30,11 +30,11 @@ const Undo = () => {
 const effectsOf = (
   { changesBack: { email, username, language, totp }, removes }: UndoState,
   words: Words['undo']['effects'],
-  ofPage: Language,
+  pageLanguage: Language,
 ) => [
   ...(email === null ? [] : [fill(words.email, { email })]),
   ...(username === null ? [] : [fill(words.username, { username })]),
-  ...(language === null ? [] : [fill(words.language, { language: languageName(language, ofPage) })]),
+  ...(language === null ? [] : [fill(words.language, { language: languageName(language, pageLanguage) })]),
   ...(removes.totp ? [words.totp] : []),
   ...(totp ? [words.formerTotp] : []),
   ...(removes.recoveryCodes ? [words.recoveryCodes] : []),

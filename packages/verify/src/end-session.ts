@@ -5,7 +5,7 @@ import type { Verifier } from './verifier.js'
 
 const limits = { milliseconds: 10_000, mostBytes: 16 * 1024 }
 const csrfSecret = /^(?:__Host-)?csrf_secret=[\w-]+/
-const ofSession = /^(?:access|refresh)_token=/
+const sessionCookie = /^(?:access|refresh)_token=/
 
 const stillSignedIn = (status: number) =>
   new Error(`Latchkey answered with ${status} to the sign-out: the user is still signed in`)
@@ -40,6 +40,6 @@ export const createSessionEnd = ({ service: { serviceUrl, fetch } }: Verifier) =
     }
     const ended = await ask(`${serviceUrl}/api/auth/logout`, headers, undefined, '{}')
     if (ended.status !== 204) throw stillSignedIn(ended.status)
-    return ended.headers.getSetCookie().filter((line) => ofSession.test(line))
+    return ended.headers.getSetCookie().filter((line) => sessionCookie.test(line))
   }
 }

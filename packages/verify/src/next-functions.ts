@@ -41,13 +41,13 @@ const pathHeader = 'x-latchkey-path'
 /** With this in its query a page asks the proxy to send the visitor to the sign-in page: a page itself cannot count redirects. */
 const signInMark = 'latchkey=sign-in'
 /** What Next adds to the addresses of its own requests. */
-const ofNext = /^_rsc(?:=|$)/
+const nextParameter = /^_rsc(?:=|$)/
 
 /** The path with its query, without what Next and a page have added. */
 const placeOf = (url: string) => {
   const { pathname, search } = new URL(url)
   const pairs = search.slice(1).split('&')
-  const query = pairs.filter((pair) => pair !== '' && pair !== signInMark && !ofNext.test(pair)).join('&')
+  const query = pairs.filter((pair) => pair !== '' && pair !== signInMark && !nextParameter.test(pair)).join('&')
   return { isMarked: pairs.includes(signInMark), path: query === '' ? pathname : `${pathname}?${query}` }
 }
 

@@ -23,7 +23,7 @@ const whatToCompare = (code: VerifyRefusal) =>
 const tokenShape = /^[\w.-]{1,2048}$/
 /** With a value: the service also clears cookies of these names in other places. */
 const newAccessToken = /^access_token=([\w.-]+);/
-const ofSession = /^(?:access|refresh)_token=/
+const sessionCookie = /^(?:access|refresh)_token=/
 
 /** Cookies must reach the browser even if the request fails: its old refresh token would count as stolen some minutes later. */
 export type Renewed =
@@ -69,7 +69,7 @@ export const createRenewal = ({ service, verifyToken }: Verifier) => {
     try {
       const { status, headers } = await ask(`${serviceUrl}/api/auth/verify?renew=1`, headersFor(request))
       if (status === 401) return signedOut
-      if (status === 204) return await accept(headers.getSetCookie().filter((line) => ofSession.test(line)))
+      if (status === 204) return await accept(headers.getSetCookie().filter((line) => sessionCookie.test(line)))
       if (status !== 503) onProblem(`a session cannot be renewed: the service answered with ${status}`)
     } catch (error) {
       onProblem(`a session cannot be renewed: ${reasonOf(error)}`)

@@ -157,13 +157,13 @@ const embeddedChecks = (config: Config): CheckGroup => {
   const place = `embedded in ${folder}: one instance only, not safe against power loss. What is in it is checked while the service runs`
   // Only through a running service: to open it here would create one that does not exist yet, or files of another user in it.
   let opened: Promise<Database | undefined> | undefined
-  const ofService = () => {
+  const checkService = () => {
     opened ??= settingsOfService(folder).then((settings) => settings && createPgliteClient(folder))
     return opened
   }
-  const ifOpen = () => ofService().catch(() => undefined)
+  const ifOpen = () => checkService().catch(() => undefined)
   const whyNotOpen = () =>
-    ofService().then(
+    checkService().then(
       () => ok(''),
       (error: unknown) =>
         warning(`${place}. Not now: ${error instanceof Error ? error.message : 'it does not answer'}`),

@@ -6,9 +6,9 @@ import { type Finding, ok, warning } from './check.js'
 /** A passkey works for the host that it was made for, and for no other. */
 export const checkPasskeys = async (sql: Sql, { publicUrl }: { publicUrl: string }): Promise<Finding> => {
   const { hostname } = new URL(publicUrl)
-  const { all, ofOthers } = await countPasskeysOfOtherHosts(sql, hostname)
-  if (ofOthers === 0) return ok(all === 0 ? 'none are stored' : `${countText(all, 'passkey')}, for ${hostname}`)
+  const { all, forOtherHosts } = await countPasskeysOfOtherHosts(sql, hostname)
+  if (forOtherHosts === 0) return ok(all === 0 ? 'none are stored' : `${countText(all, 'passkey')}, for ${hostname}`)
   return warning(
-    `${ofOthers} of ${countText(all, 'passkey')} cannot be used: made for another host than ${hostname}. Put the earlier host back into PUBLIC_URL, or tell the users to add new ones`,
+    `${forOtherHosts} of ${countText(all, 'passkey')} cannot be used: made for another host than ${hostname}. Put the earlier host back into PUBLIC_URL, or tell the users to add new ones`,
   )
 }

@@ -30,13 +30,18 @@ const typeWith = (name: string, comment: string, member: Member, definitions: re
 
 /** The types of `fields`, as TypeScript: where they are read, in a registration, and in a change of the account. */
 export const fieldTypesOf = (definitions: readonly ProfileFieldDefinition[]) => {
-  const ofUsers = definitions.filter(({ editedBy }) => editedBy === 'user')
+  const userFields = definitions.filter(({ editedBy }) => editedBy === 'user')
   const read = '`fields` of an account, a webhook, the service API and the claim. Every value can be missing.'
   return [
     '// Made by `latchkey fields types` from PROFILE_FIELDS_FILE: do not edit.',
     ...typeWith('ProfileFields', read, value, definitions),
-    ...typeWith('RegistrationFields', '`fields` of a registration.', registered, ofUsers),
-    ...typeWith('ProfileFieldChanges', '`fields` of a change of the account; null removes a value.', change, ofUsers),
+    ...typeWith('RegistrationFields', '`fields` of a registration.', registered, userFields),
+    ...typeWith(
+      'ProfileFieldChanges',
+      '`fields` of a change of the account; null removes a value.',
+      change,
+      userFields,
+    ),
     ...typeWith('OperatorFieldChanges', '`fields` of a change by the service API.', operatorChange, definitions),
   ].join('\n')
 }

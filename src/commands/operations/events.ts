@@ -1,7 +1,7 @@
 import { duration, InvalidValue } from '../../config/setting-values.js'
 import { eventKinds } from '../../contract/events.js'
 import type { EventQuery, StoredEvent } from '../../domain/events/events.js'
-import { readPlace } from '../../http/event-place.js'
+import { readEventOrigin } from '../../http/event-place.js'
 import { parseDate } from '../../lib/parse-date.js'
 import {
   type Command,
@@ -36,7 +36,7 @@ const spanFrom = (text: string) => {
 }
 
 const placeFrom = (text: string | undefined): Pick<EventQuery, 'ip' | 'network'> => {
-  const place = text === undefined ? {} : readPlace(text)
+  const place = text === undefined ? {} : readEventOrigin(text)
   if (place) return place
   throw new UsageFault('--ip takes an IPv4 or IPv6 address, a network such as 192.0.2.0/24, or “command line”.')
 }

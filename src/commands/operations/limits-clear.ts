@@ -29,13 +29,13 @@ const describeCounter = ({ key, used }: Counter): Cleared => ({ ...readLimitKey(
 const isUsed = ({ used }: Counter) => used > 0
 
 /** The names of a user together. Their keys hold a MAC of the name: the user says more. */
-const ofNames = (counters: readonly Counter[], { username }: { username: string }): Cleared[] => {
+const clearedNames = (counters: readonly Counter[], { username }: { username: string }): Cleared[] => {
   const used = counters.reduce((sum, counter) => sum + counter.used, 0)
   return used > 0 ? [{ limit: 'account', subject: username, used }] : []
 }
 
 /** The known browsers of a user together: each is a random number to all others. */
-const ofDevices = (counters: readonly Counter[], { username }: { username: string }): Cleared[] => {
+const clearedDevices = (counters: readonly Counter[], { username }: { username: string }): Cleared[] => {
   const used = new Map<string, number>()
   for (const counter of counters) {
     const { limit } = readLimitKey(counter.key)
@@ -92,8 +92,8 @@ const clearUser = async (stores: Stores, named: string, context: CommandContext)
   const counted = unlessDeleted(await stores.clearLimits({ userId: user.id, client: operator(context) }), user.username)
   const cleared = [
     ...(counted.hadWrongCodes ? [{ limit: 'codes', subject: userSubject(user.id) }] : []),
-    ...ofNames(counted.names, user),
-    ...ofDevices(counted.devices, user),
+    ...clearedNames(counted.names, user),
+    ...clearedDevices(counted.devices, user),
     ...counted.others.map(describeCounter),
   ]
   const networks = await refusedNetworks(stores, user)

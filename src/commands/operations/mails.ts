@@ -27,7 +27,7 @@ const states: Record<string, string> = {
   mail_given_up: 'given up',
 } satisfies Record<(typeof mailEventKinds)[number], string>
 
-const ofWaiting = (mail: WaitingMail): Listed => ({
+const listedWaitingMail = (mail: WaitingMail): Listed => ({
   time: mail.createdAt,
   state: 'waits',
   kind: mail.kind,
@@ -39,7 +39,7 @@ const ofWaiting = (mail: WaitingMail): Listed => ({
 })
 
 /** The reason of the event is the kind of the mail, and after a colon why it was not sent. */
-const ofEvent = (event: StoredEvent): Listed => {
+const listedEvent = (event: StoredEvent): Listed => {
   const [kind = '', ...why] = (event.reason ?? '').split(': ')
   return {
     time: event.createdAt,
@@ -109,7 +109,7 @@ the log of that server knows.
       const owner = values.user === undefined ? undefined : await ownerOf(stores, values.user)
       const waiting = await stores.waitingMails.list(limit + 1, owner)
       const done = await decided(stores, limit + 1, owner)
-      const shown = [...waiting.slice(0, limit).map(ofWaiting), ...done.slice(0, limit).map(ofEvent)]
+      const shown = [...waiting.slice(0, limit).map(listedWaitingMail), ...done.slice(0, limit).map(listedEvent)]
       const none = `No mail waits, and none was sent in ${shownFor / days} days.`
       await printList(context, shown, { json: values.json, asTable: asLines, none })
       if (waiting.length > limit || done.length > limit) await print(context.stderr, 'There are more: use --limit.')

@@ -33,7 +33,7 @@ const fieldColumns = {
     definitions.length === 0 ? [] : [{ name: 'fields', of: ({ fields }) => known(fields) }],
 }
 
-const columnsWith = (providers: readonly ProviderId[], ofFields: readonly Column[]): readonly Column[] => [
+const columnsWith = (providers: readonly ProviderId[], fieldColumns: readonly Column[]): readonly Column[] => [
   { name: 'id', of: ({ id }) => id },
   { name: 'email', of: ({ email }) => email },
   { name: 'username', of: ({ username }) => username },
@@ -47,7 +47,7 @@ const columnsWith = (providers: readonly ProviderId[], ofFields: readonly Column
     of: ({ identities }: ListedUser) => identities[provider] ?? null,
   })),
   { name: 'groups', of: ({ groups }) => groups },
-  ...ofFields,
+  ...fieldColumns,
   { name: 'created_at', of: ({ createdAt }) => createdAt },
   { name: 'disabled', of: ({ disabled }) => disabled },
 ]

@@ -33,5 +33,5 @@ export const mayUseDevices = ({ kind, deviceFlow }: Pick<Application, 'kind' | '
   kind === 'native' && deviceFlow
 
 /** Whether a user who is in these groups may use it. */
-export const mayUse = ({ access, groups }: Pick<Application, 'access' | 'groups'>, ofUser: readonly string[]) =>
-  access === 'everyone' || groups.some((group) => ofUser.includes(group))
+export const mayUse = ({ access, groups }: Pick<Application, 'access' | 'groups'>, userGroups: readonly string[]) =>
+  access === 'everyone' || groups.some((group) => userGroups.includes(group))

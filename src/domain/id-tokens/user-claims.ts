@@ -52,8 +52,10 @@ type Asked = Pick<TokenContent, 'scopes' | 'claims'>
 /** What is shared: a claim that is asked for by its name counts as the scope that it belongs to. */
 export const sharedScopes = ({ scopes, claims }: Asked): OpenidScope[] => {
   const requested = [...(claims?.idToken ?? []), ...(claims?.userinfo ?? [])]
-  const ofClaims = userClaims.filter((name) => requested.includes(name)).map((name): OpenidScope => table[name].scope)
-  return openidScopes.filter((scope) => scopes.includes(scope) || ofClaims.includes(scope))
+  const scopesOfClaims = userClaims
+    .filter((name) => requested.includes(name))
+    .map((name): OpenidScope => table[name].scope)
+  return openidScopes.filter((scope) => scopes.includes(scope) || scopesOfClaims.includes(scope))
 }
 
 /** Without the claims that were asked for by name: those of the scopes that are left come with these. */

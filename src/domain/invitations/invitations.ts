@@ -140,7 +140,7 @@ export const createInvitations = (deps: Dependencies) => {
     listOpen: async () => (await store.selectOpen(database, clock.now())).map(fromRow),
 
     /** Of these addresses, also those that have an account in the meantime. */
-    ofEmails: async (emails: readonly string[]) =>
+    findByEmails: async (emails: readonly string[]) =>
       (await store.selectOfEmails(database, emails.map(emailKey), clock.now())).map(fromRow),
 
     /** False if there was none to withdraw. */

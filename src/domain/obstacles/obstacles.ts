@@ -38,7 +38,7 @@ type Dependencies = {
 
 const mostEvents = 200
 
-const ofLimit = ({ limit, subject, until }: ReachedLimit): Obstacle => {
+const limitObstacle = ({ limit, subject, until }: ReachedLimit): Obstacle => {
   const time = until.toISOString()
   if (subject === undefined)
     return {
@@ -88,7 +88,7 @@ const mustAddFactor: Obstacle = {
 }
 
 /** Events are deleted after 90 days; that the account is locked down stays. */
-const ofLockDown = (since: Date, recent: readonly StoredEvent[]): Obstacle => {
+const lockDownObstacle = (since: Date, recent: readonly StoredEvent[]): Obstacle => {
   const event = recent.find(({ kind }) => kind === 'user_locked_down')
   const subject = (event?.actor ?? event?.actorKey ?? event?.userAgent) || undefined
   const detail = event?.actorReason ?? undefined
@@ -106,8 +106,8 @@ export const createObstacles = (deps: Dependencies) => {
   const { secondFactorRequired, mailSignIn, configuredProviders } = settings
 
   /** Of the account itself. */
-  const ofAccount = async (user: User, recent: readonly StoredEvent[]): Promise<Obstacle[]> => {
-    if (user.lockedDownAt) return [ofLockDown(user.lockedDownAt, recent)]
+  const accountObstacles = async (user: User, recent: readonly StoredEvent[]): Promise<Obstacle[]> => {
+    if (user.lockedDownAt) return [lockDownObstacle(user.lockedDownAt, recent)]
     if (user.disabled) return [{ code: 'disabled', message: 'The account is disabled.', solvedBy: 'enable' }]
     const { totpCreatedAt } = await factors.describe(user.id)
     const hasPasskey = (await passkeys.countUsable(user.id)) > 0
@@ -121,7 +121,7 @@ export const createObstacles = (deps: Dependencies) => {
     ]
   }
 
-  const ofWrongCodes = async ({ id }: User): Promise<Obstacle[]> => {
+  const wrongCodeObstacles = async ({ id }: User): Promise<Obstacle[]> => {
     const left = await codeWaits.secondsLeft(id)
     if (left === 0) return []
     const until = later(clock.now(), left * seconds)
@@ -144,10 +144,17 @@ export const createObstacles = (deps: Dependencies) => {
         user,
         recent.map(({ ip }) => ip),
       )
-      const ofLimits: Obstacle[] =
-        typeof reached === 'string' ? [{ code: 'limits_unknown', message: whyUnknown[reached] }] : reached.map(ofLimit)
+      const limitObstacles: Obstacle[] =
+        typeof reached === 'string'
+          ? [{ code: 'limits_unknown', message: whyUnknown[reached] }]
+          : reached.map(limitObstacle)
       const others = await Promise.all(more.map((find) => find(user, recent)))
-      return [...(await ofAccount(user, recent)), ...others.flat(), ...(await ofWrongCodes(user)), ...ofLimits]
+      return [
+        ...(await accountObstacles(user, recent)),
+        ...others.flat(),
+        ...(await wrongCodeObstacles(user)),
+        ...limitObstacles,
+      ]
     },
   }
 }

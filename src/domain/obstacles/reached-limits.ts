@@ -20,17 +20,17 @@ export type WhyUnknown = 'in_memory' | 'unreachable'
 /** What the limiters count, and how much each allows. */
 export type SignInLimits = {
   /** How many attempts a network has, by the name of the limiter. */
-  ofNetworks: Readonly<Record<'login' | 'confirm' | 'sensitive', number>>
+  networkMaxima: Readonly<Record<'login' | 'confirm' | 'sensitive', number>>
   /** How many attempts a known device has of its own; undefined if it shares those of its network. */
-  ofDevices: number | undefined
+  deviceMaximum: number | undefined
   /** How many attempts unknown devices have with one name. */
-  ofNames: number
+  nameMaximum: number
   /** The counter of a name that is typed. Without the signing secret it cannot be found. */
   keysOfName: (name: string) => string[]
   /** That of the mails to sign in, by the address. */
   keysOfMailbox: (email: string) => string[]
   /** How many mails to sign in unknown devices can ask for; undefined while there are none. */
-  ofMailboxes: number | undefined
+  mailboxMaximum: number | undefined
   /** The network by which an address is counted. */
   networkOf: (address: string) => string | undefined
   openCounters: () => Promise<Counters | undefined>
@@ -42,44 +42,44 @@ export type ReachedLimit = { limit: string; subject: string | undefined; until: 
 const mostNetworks = 20
 
 /** With LOGIN_LIMIT_KNOWN_DEVICES=own: browsers that have used up their own attempts. Only the browsers know which these are. */
-const devicesAtLimit = async ({ ofDevices }: SignInLimits, counters: Counters, userId: string) => {
-  if (ofDevices === undefined) return []
+const devicesAtLimit = async ({ deviceMaximum }: SignInLimits, counters: Counters, userId: string) => {
+  if (deviceMaximum === undefined) return []
   const keys = (await Promise.all(beginningsOfDevices(userId).map(counters.keys))).flat()
   const found = await counters.read(keys.filter((key) => key.startsWith(limiterKey('login', ''))))
   return found
-    .filter(({ used }) => used >= ofDevices)
+    .filter(({ used }) => used >= deviceMaximum)
     .map(({ ends }) => ({ limit: 'login', subject: undefined, until: ends }))
 }
 
 /** The names of the account that were typed too often with a wrong password. */
-const namesAtLimit = async ({ keysOfName, ofNames }: SignInLimits, counters: Counters, user: User) => {
+const namesAtLimit = async ({ keysOfName, nameMaximum }: SignInLimits, counters: Counters, user: User) => {
   const found = [user.username, user.email].map(async (subject) =>
     (await counters.read(keysOfName(subject))).map((counter) => ({ ...counter, subject })),
   )
   return (await Promise.all(found))
     .flat()
-    .filter(({ used }) => used >= ofNames)
+    .filter(({ used }) => used >= nameMaximum)
     .map(({ subject, ends }) => ({ limit: 'account', subject, until: ends }))
 }
 
 /** Mails to sign in that unknown devices have asked for. */
 const mailboxesAtLimit = async (limits: SignInLimits, counters: Counters, { email: subject }: User) => {
-  const { keysOfMailbox, ofMailboxes } = limits
-  if (ofMailboxes === undefined) return []
+  const { keysOfMailbox, mailboxMaximum } = limits
+  if (mailboxMaximum === undefined) return []
   return (await counters.read(keysOfMailbox(subject)))
-    .filter(({ used }) => used >= ofMailboxes)
+    .filter(({ used }) => used >= mailboxMaximum)
     .map(({ ends }) => ({ limit: 'mail_sign_ins', subject, until: ends }))
 }
 
 const networksAtLimit = async (limits: SignInLimits, counters: Counters, addresses: readonly string[]) => {
   const known = addresses.map(limits.networkOf).filter((network) => network !== undefined)
   const networks = [...new Set(known)].slice(0, mostNetworks)
-  const names = Object.keys(limits.ofNetworks) as (keyof SignInLimits['ofNetworks'])[]
+  const names = Object.keys(limits.networkMaxima) as (keyof SignInLimits['networkMaxima'])[]
   const reached = names.map(async (limit) => {
     const subjects = new Map(networks.map((network) => [limiterKey(limit, network), network]))
     const found = await counters.read([...subjects.keys()])
     return found
-      .filter(({ used }) => used >= limits.ofNetworks[limit])
+      .filter(({ used }) => used >= limits.networkMaxima[limit])
       .map(({ key, ends }) => ({ limit, subject: subjects.get(key), until: ends }))
   })
   return (await Promise.all(reached)).flat()

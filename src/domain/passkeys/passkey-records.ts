@@ -30,5 +30,5 @@ export const createPasskeyRecords = ({ database }: { database: Database }) => ({
 /** How many passkeys no browser offers any more, because they were made for another host. */
 export const countPasskeysOfOtherHosts = async (sql: Sql, host: string) => {
   const [row] = await store.countOfOtherHosts(sql, host)
-  return { all: row?.all ?? 0, ofOthers: row?.of_others ?? 0 }
+  return { all: row?.all ?? 0, forOtherHosts: row?.of_others ?? 0 }
 }

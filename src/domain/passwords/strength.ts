@@ -28,8 +28,8 @@ const wholeAndParts = (texts: readonly string[]) => {
  * the words of the service.
  */
 export const personalInputs = ({ username, email, name }: Person, words: readonly string[]): string[] => {
-  const ofPerson = [username, email, email?.split('@')[0], name].filter((text) => typeof text === 'string')
-  return [...new Set([...wholeAndParts(words), ...wholeAndParts(ofPerson).slice(0, mostOfPerson)])]
+  const personalWords = [username, email, email?.split('@')[0], name].filter((text) => typeof text === 'string')
+  return [...new Set([...wholeAndParts(words), ...wholeAndParts(personalWords).slice(0, mostOfPerson)])]
 }
 
 /** docs/specification.md, 2.4. A weakness, such as a common word with replaced letters, keeps the score below strong. */

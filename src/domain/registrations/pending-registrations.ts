@@ -50,7 +50,7 @@ export const createPendingRegistrations = (
     },
 
     findByBrowser: async (token: string, browserToken: string | undefined) => {
-      const { row, refusal } = await registrationRows.ofLink(token, browserToken)
+      const { row, refusal } = await registrationRows.stateOfLink(token, browserToken)
       if (refusal) return refusal
       return row.bound ? toPending(row) : refuse('password_required')
     },

@@ -19,7 +19,7 @@ export type RegistrationRows = ReturnType<typeof createRegistrationRows>
 /** The row of a registration, by the link in its mail or by the browser that began it. */
 export const createRegistrationRows = ({ database, clock }: Dependencies) => ({
   /** What the link leads to. One that does not work any more may still have its row. */
-  ofLink: async (token: string, browserToken: string | undefined) => {
+  stateOfLink: async (token: string, browserToken: string | undefined) => {
     const hash = fingerprint(token)
     const browserHash = browserToken === undefined ? null : fingerprint(browserToken)
     const [row] = await store.selectByToken(database, hash, browserHash, clock.now())
@@ -38,7 +38,7 @@ export const createRegistrationRows = ({ database, clock }: Dependencies) => ({
 export const createRegistrationStates = ({ database, clock }: Dependencies, rows: RegistrationRows) => ({
   /** Whether a link still works, and what it needs. */
   lookAtLink: async (token: string, browserToken: string | undefined) => {
-    const { row, refusal } = await rows.ofLink(token, browserToken)
+    const { row, refusal } = await rows.stateOfLink(token, browserToken)
     const other = { passwordRequired: false, newerMail: false, codeUsable: false }
     if (refusal) return { state: linkStates[refusal.refused], applicationId: row && senderOf(row), ...other }
     const newerMail = (await store.selectNewer(database, row.id, clock.now())).length > 0

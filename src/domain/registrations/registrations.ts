@@ -129,6 +129,6 @@ export const createRegistrations = (deps: Dependencies) => {
       if (row) await sendAgain(row, client, withheld)
     },
 
-    ofEmails: createWaitingRegistrations(deps).ofEmails,
+    findByEmails: createWaitingRegistrations(deps).findByEmails,
   }
 }

@@ -29,7 +29,7 @@ export const createWaitingRegistrations = ({ database, clock }: Dependencies) =>
     return rows.length > 0
   },
   /** All that is stored under these addresses, also confirmed registrations. */
-  ofEmails: async (emails: readonly string[]): Promise<StoredRegistration[]> => {
+  findByEmails: async (emails: readonly string[]): Promise<StoredRegistration[]> => {
     const rows = await store.selectOfEmails(database, emails.map(emailKey), clock.now())
     return rows.map((row) => ({ email: row.email, confirmedAt: row.confirmed_at, expiresAt: row.expires_at }))
   },

@@ -111,7 +111,7 @@ export const createSealedValues = (secrets: readonly string[], columns: readonly
   }
 
   /** The users who have values in these columns that cannot be opened, as their key is missing. */
-  const usersOfMissing = (sql: Sql, ofUsers: readonly SealedColumn[]) => usersWithoutKey(sql, ofUsers, known)
+  const usersOfMissing = (sql: Sql, userColumns: readonly SealedColumn[]) => usersWithoutKey(sql, userColumns, known)
 
   return { of, count, reseal, usersOfMissing }
 }

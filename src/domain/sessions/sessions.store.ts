@@ -164,7 +164,7 @@ const locked = selectList<LockedRow>({
 type Caller = { sessionId: string; userId: string; generation: number }
 
 /** No row if the session has ended or the caller's token was replaced. */
-const ofCaller = `r.id = $1 and r.user_id = $2 and r.oldest_generation <= $3 and ${liveSession('$4')}`
+const isCallersSession = `r.id = $1 and r.user_id = $2 and r.oldest_generation <= $3 and ${liveSession('$4')}`
 const callerValues = ({ sessionId, userId, generation }: Caller, live: LiveAt) => [
   sessionId,
   userId,
@@ -174,7 +174,7 @@ const callerValues = ({ sessionId, userId, generation }: Caller, live: LiveAt) =
 
 export const lockRecord = (sql: Sql, caller: Caller, live: LiveAt) =>
   sql.query<LockedRow>(
-    `select ${locked} from refresh_token_records as r where ${ofCaller} for update`,
+    `select ${locked} from refresh_token_records as r where ${isCallersSession} for update`,
     callerValues(caller, live),
   )
 
@@ -267,7 +267,7 @@ const storedProof = selectList<StoredProofRow>({
 /** The last proof in a session that is valid. */
 export const selectProof = (sql: Sql, caller: Caller, live: LiveAt) =>
   sql.query<StoredProofRow>(
-    `select ${storedProof} from refresh_token_records as r where ${ofCaller}`,
+    `select ${storedProof} from refresh_token_records as r where ${isCallersSession}`,
     callerValues(caller, live),
   )
 

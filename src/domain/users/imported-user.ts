@@ -58,10 +58,12 @@ const bare = (name: string) =>
     .replaceAll(/[_\s-]/g, '')
 /** Finds the field that a column means. */
 export const importFieldsWith = (providers: readonly ProviderId[], definitions: ProfileFields['definitions']) => {
-  const ofProfile =
+  const profileFault =
     definitions.length > 0 ? (['fields', ...definitions.map(({ key }) => fieldColumn(key))] as const) : []
   const fieldsByBareName = new Map<string, ImportField>([
-    ...[...importFields, ...providers.map(identityColumn), ...ofProfile].map((field) => [bare(field), field] as const),
+    ...[...importFields, ...providers.map(identityColumn), ...profileFault].map(
+      (field) => [bare(field), field] as const,
+    ),
     // As Firebase exports it.
     ['salt', 'password_salt'],
   ])

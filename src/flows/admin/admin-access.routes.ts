@@ -26,7 +26,7 @@ import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { AdminApplicationsFlow } from './admin-applications.js'
 
-const look = routeRefusals(...adminReadRefusals)
+const readRefusals = routeRefusals(...adminReadRefusals)
 const invite = routeRefusals(
   ...adminChangeRefusals,
   'email_shape',
@@ -45,7 +45,7 @@ const applicationPatch = routeRefusals(...adminChangeRefusals, 'reason_required'
 const tags = ['administrators']
 
 const schemas = {
-  invitations: { tags, summary: 'Open invitations', response: { 200: AdminInvitations, ...look.responses } },
+  invitations: { tags, summary: 'Open invitations', response: { 200: AdminInvitations, ...readRefusals.responses } },
   invite: {
     tags,
     summary: 'Invite an address: the link is in the mail',
@@ -58,7 +58,11 @@ const schemas = {
     body: AdminUninvite,
     response: { 204: NoContent, ...uninvite.responses },
   },
-  groups: { tags, summary: 'Groups, and how many members each has', response: { 200: AdminGroups, ...look.responses } },
+  groups: {
+    tags,
+    summary: 'Groups, and how many members each has',
+    response: { 200: AdminGroups, ...readRefusals.responses },
+  },
   newGroup: {
     tags,
     summary: 'Make a group',
@@ -74,7 +78,7 @@ const schemas = {
   applications: {
     tags,
     summary: 'Applications with their last errors',
-    response: { 200: AdminApplications, ...look.responses },
+    response: { 200: AdminApplications, ...readRefusals.responses },
   },
   applicationPatch: {
     tags,

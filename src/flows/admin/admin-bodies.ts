@@ -84,13 +84,22 @@ export const eventBodyFor =
     createdAt: event.createdAt.toISOString(),
   })
 
-type Seen = { kind: string; message: string; count: number; seenAt: Date }
+type SeenProblem = { kind: string; message: string; count: number; seenAt: Date }
 
-const seenBody = ({ kind, message, count, seenAt }: Seen) => ({ kind, message, count, seenAt: seenAt.toISOString() })
+const problemBody = ({ kind, message, count, seenAt }: SeenProblem) => ({
+  kind,
+  message,
+  count,
+  seenAt: seenAt.toISOString(),
+})
 
 export const applicationBody = (
   application: Application,
-  more: { secrets: readonly { id: string; createdAt: Date }[]; errors: readonly Seen[]; normalEnds: readonly Seen[] },
+  more: {
+    secrets: readonly { id: string; createdAt: Date }[]
+    errors: readonly SeenProblem[]
+    normalEnds: readonly SeenProblem[]
+  },
 ): AdminApplication => ({
   id: application.id,
   name: application.name,
@@ -108,6 +117,6 @@ export const applicationBody = (
   algorithm: application.algorithm,
   createdAt: application.createdAt.toISOString(),
   secrets: more.secrets.map(({ id, createdAt }) => ({ id, createdAt: createdAt.toISOString() })),
-  errors: more.errors.map(seenBody),
-  normalEnds: more.normalEnds.map(seenBody),
+  errors: more.errors.map(problemBody),
+  normalEnds: more.normalEnds.map(problemBody),
 })

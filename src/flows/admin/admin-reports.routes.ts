@@ -14,7 +14,7 @@ import type { DailyCounts } from '../../domain/stats/daily-counts.js'
 import type { Users } from '../../domain/users/users.js'
 import { type AdminGuard, adminReadRefusals } from '../../http/admin-guard.js'
 import type { Callers } from '../../http/caller.js'
-import { readPlace } from '../../http/event-place.js'
+import { readEventOrigin } from '../../http/event-place.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { type Clock, later } from '../../lib/clock.js'
@@ -38,9 +38,9 @@ const eventsSchema = {
   response: { 200: AdminEvents, ...responses },
 }
 
-const keptFor = 90 * days
+const eventLifetime = 90 * days
 /** Clocks of other machines that are ahead. */
-const ahead = 1 * days
+const clockTolerance = 1 * days
 
 type Filters = { kind?: string; ip?: string; since?: string; after?: string }
 
@@ -55,14 +55,14 @@ const queryFrom = ({ kind, ip, since, after }: Filters, now: Date) => {
   const names = kind?.split(',') ?? []
   const kinds = eventKinds.filter((each) => names.includes(each))
   if (kinds.length < names.length) return unknownKind
-  const place = ip === undefined ? {} : readPlace(ip)
+  const place = ip === undefined ? {} : readEventOrigin(ip)
   if (!place) return unknownPlace
   if (after !== undefined && !isUuid(after)) return unknownCursor
-  const start = since === undefined ? later(now, -keptFor) : new Date(since)
+  const start = since === undefined ? later(now, -eventLifetime) : new Date(since)
   if (Number.isNaN(start.getTime())) return unknownTime
   const query: EventQuery = {
     since: start,
-    until: later(now, ahead),
+    until: later(now, clockTolerance),
     ...(kinds.length > 0 && { kinds }),
     ...place,
     ...(after !== undefined && { beforeId: after }),

@@ -27,9 +27,9 @@ import type { Server } from '../../http/server.js'
 import { isUuid } from '../../lib/uuid.js'
 import { userBody } from './admin-bodies.js'
 import type { createUserActions, createUserDetails } from './admin-users.js'
-import type { createWithoutAccount } from './without-account.js'
+import type { createFindWithoutAccount } from './without-account.js'
 
-const look = routeRefusals(...adminReadRefusals)
+const readRefusals = routeRefusals(...adminReadRefusals)
 const action = routeRefusals(...adminChangeRefusals, 'reason_required', 'account_disabled', 'too_many_mails')
 const groupsPatch = routeRefusals(...adminChangeRefusals, 'reason_required', 'no_group', 'too_many_groups')
 const fieldsPatch = routeRefusals(...adminChangeRefusals, 'invalid_fields')
@@ -43,13 +43,13 @@ const schemas = {
     tags,
     summary: 'Users, a page at a time, by how a name begins',
     querystring: AdminUserQuery,
-    response: { 200: AdminUsers, ...look.responses },
+    response: { 200: AdminUsers, ...readRefusals.responses },
   },
   details: {
     tags,
     summary: 'Everything about a user, and why they cannot sign in',
     params,
-    response: { 200: AdminUserDetails, ...look.responses },
+    response: { 200: AdminUserDetails, ...readRefusals.responses },
   },
   groups: {
     tags,
@@ -167,23 +167,23 @@ const registerFields = (server: Server, { adminGuard, fieldChanges, profileField
   })
 }
 
-type LookDependencies = {
+type ReadDependencies = {
   adminGuard: AdminGuard
   callers: Callers
   userSearch: UserSearch
   userDetails: ReturnType<typeof createUserDetails>
-  withoutAccount: ReturnType<typeof createWithoutAccount>
+  withoutAccount: ReturnType<typeof createFindWithoutAccount>
 }
 
 export const adminUsersRoutes = (
   server: Server,
-  deps: LookDependencies & ChangeDependencies & GroupDependencies & FieldDependencies,
+  deps: ReadDependencies & ChangeDependencies & GroupDependencies & FieldDependencies,
 ) => {
   const { adminGuard, callers, userSearch, userDetails, withoutAccount } = deps
 
   server.get(`${adminPath}/users`, adminGuard.read({ schema: schemas.list }), async (request, reply) => {
     const page = await userSearch.page(request.query)
-    if (isRefused(page)) return look.sendRefusal(reply, page)
+    if (isRefused(page)) return readRefusals.sendRefusal(reply, page)
     const { search, after } = request.query
     const isNobody = page.users.length === 0 && search !== undefined && after === undefined
     return {
@@ -197,7 +197,7 @@ export const adminUsersRoutes = (
     const { id } = request.params
     const caller = { ...callers.of(request), role: adminGuard.administratorOf(request).role }
     const user = isUuid(id) ? await userDetails(id, caller) : undefined
-    return user ?? look.sendRefusal(reply, refuse('not_found'))
+    return user ?? readRefusals.sendRefusal(reply, refuse('not_found'))
   })
 
   registerChanges(server, deps)

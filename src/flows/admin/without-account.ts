@@ -7,18 +7,18 @@ import { readEmail } from '../../domain/users/email.js'
 import { later } from '../../lib/clock.js'
 
 type Dependencies = {
-  invitations: Pick<Invitations, 'ofEmails'>
-  waitingRegistrations: Pick<ReturnType<typeof createWaitingRegistrations>, 'ofEmails'>
+  invitations: Pick<Invitations, 'findByEmails'>
+  waitingRegistrations: Pick<ReturnType<typeof createWaitingRegistrations>, 'findByEmails'>
 }
 
 /** What is known about an address that no user has: who calls a helpdesk may only think that they have an account. */
-export const createWithoutAccount =
+export const createFindWithoutAccount =
   ({ invitations, waitingRegistrations }: Dependencies) =>
   async (search: string): Promise<AdminUsers['withoutAccount']> => {
     const email = readEmail(search.trim())
     if (isRefused(email)) return null
-    const [invitation] = await invitations.ofEmails([email.email])
-    const registrations = await waitingRegistrations.ofEmails([email.email])
+    const [invitation] = await invitations.findByEmails([email.email])
+    const registrations = await waitingRegistrations.findByEmails([email.email])
     const registration = registrations.filter(({ confirmedAt }) => confirmedAt === null).at(-1)
     if (!invitation && !registration) return null
     return {

@@ -29,7 +29,7 @@ export const headerComponents = Object.fromEntries(
   Object.entries(sharedHeaders).map(([name, [, description, type]]) => [name, { description, schema: { type } }]),
 )
 
-const ofLimits: HeaderName[] = [
+const limitHeaderNames: HeaderName[] = [
   'RateLimit',
   'RateLimitPolicy',
   'RateLimitLimit',
@@ -45,7 +45,7 @@ const namesFor = (facts: RouteFacts, { status, signsIn, codes }: Answer): Header
     ...(signsIn ? (['SessionCookies'] as const) : []),
     ...(status >= 300 && status < 400 ? (['Location'] as const) : []),
     ...(retries ? (['RetryAfter'] as const) : []),
-    ...(status === 429 ? ofLimits : []),
+    ...(status === 429 ? limitHeaderNames : []),
     ...((status === 401 || status === 403) && facts.serviceScope ? (['WwwAuthenticate'] as const) : []),
   ]
 }

@@ -5,7 +5,7 @@ import { isRefused } from '../../contract/outcome.js'
 import { TypedEmail } from '../../contract/request-fields.js'
 import { Accepted, NoContent, Nullable } from '../../contract/schemas.js'
 import { readEmail } from '../../domain/users/email.js'
-import { atLeast, minResponseTime } from '../../http/at-least.js'
+import { minResponseTime, takeAtLeast } from '../../http/at-least.js'
 import type { Callers } from '../../http/caller.js'
 import type { Guards } from '../../http/guards.js'
 import type { Limits } from '../../http/limits/limits.js'
@@ -65,7 +65,7 @@ export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
   server.post('/api/auth/email', asking, async (request, reply) => {
     const withheld = !(await mailLimits.mayMailStranger(request))
     const change = changeEmail.ask(callers.contextOf(request), { ...request.body, withheld })
-    const refused = await atLeast(minResponseTime, change)
+    const refused = await takeAtLeast(minResponseTime, change)
     return refused ? askRefusals.sendRefusal(reply, refused) : reply.status(202).send(accepted)
   })
 

@@ -91,7 +91,7 @@ export const confirmEmailRoutes = (server: Server, deps: Dependencies) => {
 
   const checking = { schema: checkSchema, onRequest: limits.byNetwork }
   server.post('/api/auth/email/check', checking, async (request, reply) => {
-    return checkRefusals.answer(reply, await confirmEmail.look(request.body.token, callers.peek(request)))
+    return checkRefusals.answer(reply, await confirmEmail.describe(request.body.token, callers.find(request)))
   })
 
   server.post('/api/auth/email/code', { schema: codeSchema, onRequest: guards.change }, async (request, reply) => {
@@ -118,7 +118,7 @@ export const confirmEmailRoutes = (server: Server, deps: Dependencies) => {
   }
   server.post('/api/auth/email/confirm', confirming, async (request, reply) => {
     const { token, password } = request.body
-    const confirmed = await confirmEmail.confirm({ token, password, caller: callers.peek(request) }, clientOf(request))
+    const confirmed = await confirmEmail.confirm({ token, password, caller: callers.find(request) }, clientOf(request))
     if (isRefused(confirmed)) {
       if (confirmed.refused !== 'wrong_current_password') countedRequests.refundDespiteRefusal(request)
       return confirmRefusals.sendRefusal(reply, confirmed)

@@ -76,7 +76,7 @@ export const createConfirmEmail = (deps: Dependencies) => {
   const { neededProof, proofFor, stillValid } = deps.confirmationProofs
 
   /** For the page of the link. Not the username: a mistyped address belongs to another person. */
-  const look = async (token: string, caller: SessionCaller | undefined) => {
+  const describe = async (token: string, caller: SessionCaller | undefined) => {
     const waiting = await emailChanges.find(token)
     const user = waiting && (await users.findEnabled(waiting.userId))
     if (!user) return refuse('invalid_link')
@@ -120,5 +120,5 @@ export const createConfirmEmail = (deps: Dependencies) => {
     return waiting && users.findById(waiting.userId)
   }
 
-  return { look, confirm, confirmByCode, userOf }
+  return { describe, confirm, confirmByCode, userOf }
 }

@@ -5,7 +5,7 @@ import type { Server } from '../../http/server.js'
 import type { Design } from '../../lib/design.js'
 import type { DevelopmentMailbox } from '../../platform/mail/development.js'
 import { asFramed, asPage, withFrame } from './dev-answers.js'
-import { inWholeWindow, linksIn, renderMail, renderMailbox } from './mailbox-page.js'
+import { linksIn, renderMail, renderMailbox, withLinksInTopWindow } from './mailbox-page.js'
 
 const { responses, sendRefusal } = routeRefusals('not_found')
 
@@ -40,7 +40,7 @@ export const devMailboxRoutes = (
 
   server.get('/dev/mailbox/:id/html', pageOfMail, async (request, reply) => {
     const mail = mailbox.find(request.params.id)
-    return mail ? asPage(asFramed(reply), inWholeWindow(mail.html)) : sendRefusal(reply, refuse('not_found'))
+    return mail ? asPage(asFramed(reply), withLinksInTopWindow(mail.html)) : sendRefusal(reply, refuse('not_found'))
   })
 
   /** Newest first; `?to=` shows only one recipient. */

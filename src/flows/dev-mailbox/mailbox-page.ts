@@ -47,26 +47,24 @@ export const renderMailbox = (mails: readonly DeliveredMail[], design: Design) =
   return shell('Development mailbox', mails.length > 0 ? list : empty, design)
 }
 
-const aloneOnItsLine = /^https?:\/\/[^\s<>"]+$/
+const linkLine = /^https?:\/\/[^\s<>"]+$/
 
 /** The links of a mail: each stands alone on its line. */
-export const linksIn = (text: string) => text.split('\n').filter((line) => aloneOnItsLine.test(line))
+export const linksIn = (text: string) => text.split('\n').filter((line) => linkLine.test(line))
 
 const lineOf = (line: string) => {
   const text = escapeHtml(line)
-  return aloneOnItsLine.test(line) ? `<a href="${text}">${text}</a>` : text
+  return linkLine.test(line) ? `<a href="${text}">${text}</a>` : text
 }
 
 /** The HTML part as a mail program shows it. Its links open in the whole window, not inside the frame. */
-export const inWholeWindow = (html: string) => html.replace(/<head[^>]*>/i, '$&<base target="_top">')
+export const withLinksInTopWindow = (html: string) => html.replace(/<head[^>]*>/i, '$&<base target="_top">')
 
 const lineHeight = 26
 
 /** How high a letter is in lines of so many characters: a link is a button with its address below. `around`: heading and margins. */
 const heightOf = (text: string, { characters, around }: { characters: number; around: number }) => {
-  const lines = text
-    .split('\n')
-    .map((line) => Math.ceil(line.length / characters) + (aloneOnItsLine.test(line) ? 3 : 0.7))
+  const lines = text.split('\n').map((line) => Math.ceil(line.length / characters) + (linkLine.test(line) ? 3 : 0.7))
   return Math.ceil(lines.reduce((sum, each) => sum + each * lineHeight, around))
 }
 const wide = { characters: 56, around: 70 }

@@ -8,7 +8,7 @@ import type { MailPreview } from '../../domain/mails/mail-preview.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { asFramed, asPage, withFrame } from './dev-answers.js'
-import { inWholeWindow } from './mailbox-page.js'
+import { withLinksInTopWindow } from './mailbox-page.js'
 import { exampleScript, exampleScriptPath, isExampleName, type PageExample, pageExamples } from './page-examples.js'
 import { inScheme, type Look, renderMailPreview, renderPreview, schemes, withExample } from './preview-page.js'
 
@@ -32,36 +32,36 @@ export const previewRoutes = (server: Server, { look, mailPreview, drawPage, has
     asPage(reply, renderPreview(look, { hasAdminPage })),
   )
 
-  const ofPage = { config, schema: { ...page, params: Type.Object({ name, language }) } }
-  server.get('/dev/preview/pages/:name/:language', ofPage, async ({ params }, reply) => {
+  const pageOptions = { config, schema: { ...page, params: Type.Object({ name, language }) } }
+  server.get('/dev/preview/pages/:name/:language', pageOptions, async ({ params }, reply) => {
     if (!isExampleName(params.name) || !isLanguage(params.language)) return sendRefusal(reply, refuse('not_found'))
     const example: PageExample = pageExamples[params.name]
     return asPage(reply, withExample(drawPage(example.page, params.language, example.settings), params.name))
   })
 
-  const ofScript = { config, schema: { ...page, params: Type.Object({ name }) } }
-  server.get(exampleScriptPath(':name'), ofScript, async ({ params }, reply) =>
+  const scriptOptions = { config, schema: { ...page, params: Type.Object({ name }) } }
+  server.get(exampleScriptPath(':name'), scriptOptions, async ({ params }, reply) =>
     isExampleName(params.name)
       ? reply.type('text/javascript; charset=utf-8').send(exampleScript(params.name))
       : sendRefusal(reply, refuse('not_found')),
   )
 
-  const written = ({ kind, language }: { kind: string; language: string }) =>
+  const previewOf = ({ kind, language }: { kind: string; language: string }) =>
     isMailKind(kind) && isLanguage(language) ? { kind, language, mail: mailPreview(kind, language) } : undefined
-  const ofMail = { config, schema: { ...page, params: Type.Object({ kind: name, language }) } }
+  const mailOptions = { config, schema: { ...page, params: Type.Object({ kind: name, language }) } }
 
-  server.get('/dev/preview/mails/:kind/:language', ofMail, async (request, reply) => {
-    const found = written(request.params)
+  server.get('/dev/preview/mails/:kind/:language', mailOptions, async (request, reply) => {
+    const found = previewOf(request.params)
     return found ? asPage(withFrame(reply), renderMailPreview(found, look)) : sendRefusal(reply, refuse('not_found'))
   })
 
-  const ofFrame = {
+  const frameOptions = {
     config,
-    schema: { ...ofMail.schema, querystring: Type.Object({ scheme: Type.Optional(OneOf(schemes)) }) },
+    schema: { ...mailOptions.schema, querystring: Type.Object({ scheme: Type.Optional(OneOf(schemes)) }) },
   }
-  server.get('/dev/preview/mails/:kind/:language/html', ofFrame, async (request, reply) => {
-    const found = written(request.params)
+  server.get('/dev/preview/mails/:kind/:language/html', frameOptions, async (request, reply) => {
+    const found = previewOf(request.params)
     if (!found) return sendRefusal(reply, refuse('not_found'))
-    return asPage(asFramed(reply), inWholeWindow(inScheme(found.mail.html, request.query.scheme)))
+    return asPage(asFramed(reply), withLinksInTopWindow(inScheme(found.mail.html, request.query.scheme)))
   })
 }

@@ -61,8 +61,8 @@ export const createNamesData =
   }
 
 type AddressesDependencies = {
-  registrations: Pick<Registrations, 'ofEmails'>
-  invitations: Pick<Invitations, 'ofEmails'>
+  registrations: Pick<Registrations, 'findByEmails'>
+  invitations: Pick<Invitations, 'findByEmails'>
   mails: Pick<Mails, 'sentTo'>
 }
 
@@ -70,12 +70,12 @@ type AddressesDependencies = {
 export const createAddressesData =
   ({ registrations, invitations, mails }: AddressesDependencies) =>
   async (userId: string, emails: readonly string[]) => ({
-    registrations: (await registrations.ofEmails(emails)).map(({ email, confirmedAt, expiresAt }) => ({
+    registrations: (await registrations.findByEmails(emails)).map(({ email, confirmedAt, expiresAt }) => ({
       email,
       confirmedAt: confirmedAt?.toISOString() ?? null,
       expiresAt: expiresAt.toISOString(),
     })),
-    invitations: (await invitations.ofEmails(emails)).map(({ email, createdAt, expiresAt }) => ({
+    invitations: (await invitations.findByEmails(emails)).map(({ email, createdAt, expiresAt }) => ({
       email,
       createdAt: createdAt.toISOString(),
       expiresAt: expiresAt.toISOString(),

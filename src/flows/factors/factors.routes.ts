@@ -8,7 +8,7 @@ import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import { type Enrolling, enrollerSecurity } from '../../http/enrolling.js'
 import type { Guards } from '../../http/guards.js'
-import { sendFinished, sendRotated, withCookies, withHeaders } from '../../http/responses.js'
+import { sendFinishedSignIn, sendRotated, withCookies, withHeaders } from '../../http/responses.js'
 import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { uuidPattern } from '../../lib/uuid.js'
@@ -104,7 +104,7 @@ export const factorsRoutes = (server: Server, deps: Dependencies) => {
     const finished = await totpEnrolment.confirm(code, token, signInCookies.visitOf(request))
     if (isRefused(finished)) return confirmRefusals.sendRefusal(signInCookies.clearedIfOver(reply, finished), finished)
     const { entry, recoveryCodes } = finished
-    return sendFinished(reply, { cookies, signInCookies }, entry, { recoveryCodes })
+    return sendFinishedSignIn(reply, { cookies, signInCookies }, entry, { recoveryCodes })
   }
 
   server.post(

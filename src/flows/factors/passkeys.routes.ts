@@ -11,7 +11,7 @@ import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { CeremonyCookies } from '../../http/cookies/tab-cookies.js'
 import { type Enrolling, enrollerSecurity } from '../../http/enrolling.js'
 import type { Guards } from '../../http/guards.js'
-import { sendFinished, sendRotated, withCookies, withHeaders } from '../../http/responses.js'
+import { sendFinishedSignIn, sendRotated, withCookies, withHeaders } from '../../http/responses.js'
 import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { uuidPattern } from '../../lib/uuid.js'
@@ -99,7 +99,7 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
   ) => {
     const finished = await enrolmentPasskeys.add(newPasskey, token, signInCookies.visitOf(request))
     if (isRefused(finished)) return addRefusals.sendRefusal(signInCookies.clearedIfOver(reply, finished), finished)
-    return sendFinished(reply.status(201), { cookies, signInCookies }, finished.entry, finished.added)
+    return sendFinishedSignIn(reply.status(201), { cookies, signInCookies }, finished.entry, finished.added)
   }
 
   server.post(path, { schema: schemas.add, onRequest: guards.enrol }, async (request, reply) => {

@@ -8,7 +8,7 @@ import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { Limits } from '../../http/limits/limits.js'
 import type { PasswordGuesses } from '../../http/limits/password-guesses.js'
 import type { SignInLimits } from '../../http/limits/sign-in-limits.js'
-import { sendEntry, withHeaders } from '../../http/responses.js'
+import { sendSignInStep, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createLogin } from './login.js'
@@ -67,7 +67,7 @@ export const loginRoutes = (server: Server, deps: Dependencies) => {
       const limited = await signInLimits.signIns(proven.user, request, reply)
       if (limited) return reply
       const result = await login.enter(proven, password, visit)
-      return isRefused(result) ? sendRefusal(reply, result) : sendEntry(reply, { cookies, signInCookies }, result)
+      return isRefused(result) ? sendRefusal(reply, result) : sendSignInStep(reply, { cookies, signInCookies }, result)
     })
   }
 }

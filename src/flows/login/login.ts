@@ -8,7 +8,7 @@ import type { Client } from '../../domain/sessions/client.js'
 import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import type { UserChanges } from '../../domain/users/user-changes.js'
 import type { User, Users } from '../../domain/users/users.js'
-import { atLeast, minResponseTime } from '../../http/at-least.js'
+import { minResponseTime, takeAtLeast } from '../../http/at-least.js'
 
 /** Who types a password. */
 type Guesser = Pick<Visit, 'client' | 'knownDevices'>
@@ -31,7 +31,7 @@ const createFailures = ({ events }: Dependencies) => {
   /** An event of a known user takes the database longer than one without a user. The answer waits until that is hidden. */
   const noteFailure = async (client: Client, reason: string, userId: string | undefined) => {
     const failed = { kind: 'sign_in_failed', triedBy: 'password', reason } as const
-    await atLeast(minResponseTime, events.record({ ...failed, ...(userId !== undefined && { userId }) }, client))
+    await takeAtLeast(minResponseTime, events.record({ ...failed, ...(userId !== undefined && { userId }) }, client))
   }
 
   const refuseCredentials = async (client: Client, reason: string, userId?: string) => {
@@ -61,12 +61,12 @@ const createOwnerOf =
     ])
     const isKnown = user !== undefined && knownDevices.find(user, values) !== undefined
     const asker = { ...client, isKnown }
-    const ofRegistration = registration && (await passwords.verify(password, registration.passwordHash, asker))
-    if (isRefused(ofRegistration)) return ofRegistration
-    const ofUser = await passwords.verify(password, user?.passwordHash, asker)
-    if (isRefused(ofUser)) return ofUser
-    if (user && ofUser.matches) return { user, needsRehash: ofUser.needsRehash }
-    return ofRegistration?.matches ? { unconfirmed: true, user } : { wrongPasswordOf: user }
+    const registrationMatch = registration && (await passwords.verify(password, registration.passwordHash, asker))
+    if (isRefused(registrationMatch)) return registrationMatch
+    const userMatch = await passwords.verify(password, user?.passwordHash, asker)
+    if (isRefused(userMatch)) return userMatch
+    if (user && userMatch.matches) return { user, needsRehash: userMatch.needsRehash }
+    return registrationMatch?.matches ? { unconfirmed: true, user } : { wrongPasswordOf: user }
   }
 
 /** The session of a user whose password was right, or what is still missing. */

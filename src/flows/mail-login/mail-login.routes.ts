@@ -6,14 +6,14 @@ import { LinkToken } from '../../contract/request-fields.js'
 import { Accepted, SignedIn } from '../../contract/schemas.js'
 import type { MailSignIns } from '../../domain/mail-sign-ins/mail-sign-ins.js'
 import { readEmail } from '../../domain/users/email.js'
-import { atLeast, minResponseTime } from '../../http/at-least.js'
+import { minResponseTime, takeAtLeast } from '../../http/at-least.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { Limits } from '../../http/limits/limits.js'
 import type { MailSignInLimits } from '../../http/limits/mail-sign-in-limits.js'
-import { sendEntry, withHeaders } from '../../http/responses.js'
+import { sendSignInStep, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createMailLogin } from './mail-login.js'
@@ -96,12 +96,12 @@ export const mailLoginRoutes = (server: Server, deps: Dependencies) => {
       const earlier = cookies.read(request, 'attempt_mail')
       return mailSignIns.begin({ email, earlier, withheld }, clientOf(request))
     }
-    cookies.set(reply, 'attempt_mail', await atLeast(minResponseTime, ask()))
+    cookies.set(reply, 'attempt_mail', await takeAtLeast(minResponseTime, ask()))
     return reply.status(202).send(accepted)
   })
 
   const sendRegistration = async (reply: FastifyReply, browserToken: string) => {
-    const asked = await mailRegistration.look(browserToken)
+    const asked = await mailRegistration.describe(browserToken)
     if (!asked) return confirmRefusals.sendRefusal(reply, refuse('mailed_code_void'))
     cookies.set(reply, 'attempt_mail', browserToken)
     return reply.status(202).send({ next: 'registration', methods: [], ...asked })
@@ -120,7 +120,7 @@ export const mailLoginRoutes = (server: Server, deps: Dependencies) => {
     if (isRefused(entered)) return confirmRefusals.sendRefusal(reply, entered)
     if ('registration' in entered) return sendRegistration(reply, entered.registration)
     cookies.clear(reply, 'attempt_mail')
-    return sendEntry(reply, { cookies, signInCookies }, entered)
+    return sendSignInStep(reply, { cookies, signInCookies }, entered)
   })
 
   server.post(`${path}/check`, { schema: schemas.check, onRequest: limits.byNetwork }, async (request) => {

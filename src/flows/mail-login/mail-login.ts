@@ -4,7 +4,7 @@ import type { MailSignIns, ProvenMail } from '../../domain/mail-sign-ins/mail-si
 import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import type { UserChanges } from '../../domain/users/user-changes.js'
 import type { Users } from '../../domain/users/users.js'
-import { atLeast, minResponseTime } from '../../http/at-least.js'
+import { minResponseTime, takeAtLeast } from '../../http/at-least.js'
 import type { Transaction } from '../../platform/database/database.js'
 
 type Given = { code: string } | { token: string }
@@ -22,7 +22,7 @@ export const createMailLogin = ({ mailSignIns, signIns, users, userChanges, even
   /** An event of a known user takes the database longer than one without a user. The answer waits until that is hidden. */
   const noteFailure = async ({ client }: Visit, reason: string, userId: string | undefined) => {
     const failed = { kind: 'sign_in_failed', triedBy: 'mail', reason: `mail_${reason}` } as const
-    await atLeast(minResponseTime, events.record({ ...failed, ...(userId !== undefined && { userId }) }, client))
+    await takeAtLeast(minResponseTime, events.record({ ...failed, ...(userId !== undefined && { userId }) }, client))
   }
 
   const byCode = async (code: string, browserToken: string | undefined, visit: Visit) => {

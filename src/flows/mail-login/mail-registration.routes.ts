@@ -9,12 +9,12 @@ import { SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { Limits } from '../../http/limits/limits.js'
-import { sendEntry, withHeaders } from '../../http/responses.js'
+import { sendSignInStep, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createMailRegistration } from './mail-registration.js'
 
-const lookRefusals = routeRefusals('challenge_over', 'too_many_requests', 'unavailable')
+const describeRefusals = routeRefusals('challenge_over', 'too_many_requests', 'unavailable')
 const registerRefusals = routeRefusals(
   'bad_request',
   'username_length',
@@ -40,7 +40,7 @@ const schemas = {
   look: {
     tags,
     summary: 'What the registration of this browser asks for, after its address was proven by the mail',
-    response: { 200: MailRegistration, ...lookRefusals.responses },
+    response: { 200: MailRegistration, ...describeRefusals.responses },
   },
   register: {
     tags,
@@ -75,8 +75,8 @@ export const mailRegistrationRoutes = (server: Server, deps: Dependencies) => {
   const register = { ...schemas.register, body: askingUsername(schemas.register.body, usernameSource) }
   const onRequest = limits.byNetwork
   server.get(`${path}/registration`, { schema: schemas.look, onRequest }, async (request, reply) => {
-    const asked = await mailRegistration.look(cookies.read(request, 'attempt_mail') ?? '')
-    return asked ? reply.send(asked) : lookRefusals.sendRefusal(reply, refuse('challenge_over'))
+    const asked = await mailRegistration.describe(cookies.read(request, 'attempt_mail') ?? '')
+    return asked ? reply.send(asked) : describeRefusals.sendRefusal(reply, refuse('challenge_over'))
   })
 
   server.post(`${path}/registration`, { schema: register, onRequest }, async (request, reply) => {
@@ -84,6 +84,6 @@ export const mailRegistrationRoutes = (server: Server, deps: Dependencies) => {
     const entry = await mailRegistration.complete(browserToken, request.body, signInCookies.visitOf(request))
     if (isRefused(entry)) return registerRefusals.sendRefusal(reply, entry)
     cookies.clear(reply, 'attempt_mail')
-    return sendEntry(reply, { cookies, signInCookies }, entry)
+    return sendSignInStep(reply, { cookies, signInCookies }, entry)
   })
 }

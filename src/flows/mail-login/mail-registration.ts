@@ -39,7 +39,7 @@ export const createMailRegistration = (deps: Dependencies) => {
 
   return {
     /** What is asked for, in the browser that has proven the address. */
-    look: async (browserToken: string): Promise<MailRegistration | undefined> => {
+    describe: async (browserToken: string): Promise<MailRegistration | undefined> => {
       const email = await mailSignIns.findProven(browserToken)
       if (!email) return undefined
       const { username } = await newUsers.freeUsername(usernameFromEmail(email).username)

@@ -63,7 +63,7 @@ const textOf = ({ values, repeated }: Form) =>
 const createVisitorOf =
   (callers: Callers) =>
   (request: FastifyRequest, browser: string): Visitor => {
-    const couldNotRenew = callers.peek(request) === undefined && callers.refreshableTokenOf(request) !== undefined
+    const couldNotRenew = callers.find(request) === undefined && callers.refreshableTokenOf(request) !== undefined
     return { browser, caller: callers.holderOf(request), couldNotRenew, client: clientOf(request) }
   }
 

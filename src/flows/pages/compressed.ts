@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 /** One body in every encoding that a browser may accept. */
 export type Body = { plain: Buffer; br: Buffer; gzip: Buffer }
 
-export const compressed = (text: string): Body => {
+export const compress = (text: string): Body => {
   const plain = Buffer.from(text)
   const br = brotliCompressSync(plain, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } })
   return { plain, br, gzip: gzipSync(plain, { level: 9 }) }

@@ -15,8 +15,8 @@ const flattened = (value: unknown, key: string): (readonly [string, string])[] =
 /** What stands beside the sections of pages is a section like the others. */
 const sectionsOf = ({ pages, notFound }: BuiltManifest, language: Language) => {
   const { footer, ...words } = notFound.words[language]
-  const ofPages = Object.values(pages).map((page) => page.words[language].sections)
-  return Object.assign({ footer, 'not-found': words }, ...ofPages) as Record<string, unknown>
+  const pageSections = Object.values(pages).map((page) => page.words[language].sections)
+  return Object.assign({ footer, 'not-found': words }, ...pageSections) as Record<string, unknown>
 }
 
 /** Every text of pages that can be replaced, with its places: `{provider}`. */

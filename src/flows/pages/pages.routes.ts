@@ -12,7 +12,7 @@ import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { askedLanguage } from './asked-language.js'
 import type { Assets } from './assets.js'
-import { type Body, compressed, sendCompressed } from './compressed.js'
+import { type Body, compress, sendCompressed } from './compressed.js'
 import { languageRoutes } from './language-routes.js'
 import { renderNotFound, renderPage, type Theme } from './shell.js'
 
@@ -38,7 +38,7 @@ const assetRoutes = (server: Server, assets: Assets) => {
     (request, reply) => {
       const asset = assets.files.get(request.params.name)
       if (!asset) return sendRefusal(reply, refuse('not_found'))
-      vary(reply, 'accept-encoding').header('content-type', asset.type)
+      addVary(reply, 'accept-encoding').header('content-type', asset.type)
       // The name has a hash of the content, so a browser never needs to ask for the file again.
       reply.header('cache-control', 'public, max-age=31536000, immutable')
       return sendCompressed(request, reply, asset)
@@ -47,14 +47,14 @@ const assetRoutes = (server: Server, assets: Assets) => {
 
   server.get('/api/auth/client.js', page, (request, reply) => {
     const { client } = assets
-    vary(reply, 'accept-encoding').header('etag', client.tag).header('cache-control', 'public, max-age=300')
+    addVary(reply, 'accept-encoding').header('etag', client.tag).header('cache-control', 'public, max-age=300')
     if (isNamedIn(request.headers['if-none-match'], client.tag)) return reply.status(304).send()
     return sendCompressed(request, reply.header('content-type', client.type), client)
   })
 }
 
 /** A planted cookie beside ours signs the browser out. Clearing every variant lets the user sign in again. */
-const clearPlanted = (cookies: Cookies, request: FastifyRequest, reply: FastifyReply) => {
+const clearPlantedCookies = (cookies: Cookies, request: FastifyRequest, reply: FastifyReply) => {
   if (cookies.isDoubled(request)) cookies.clearSession(reply)
 }
 
@@ -63,7 +63,7 @@ const hasSessionCookie = (cookies: Cookies, request: FastifyRequest) =>
   sessionCookies.some((name) => cookies.read(request, name) !== undefined)
 
 /** Pages that a signed-in user does not need. They show no form to a browser with a session before it was checked. */
-const leavesSignedIn: readonly PageName[] = ['login', 'register']
+const pagesForSignedOut: readonly PageName[] = ['login', 'register']
 
 /**
  * The pages contain no user data: they are the same for every visitor of a language, need no cookie to load, and call the
@@ -76,19 +76,20 @@ export const pagesRoutes = (
   const told = { productName: theme.name, supportUrl: theme.links?.support }
   const render = (name: PageName, language: Language, more?: Partial<PageSettings>) =>
     renderPage(name, assets.pages[name], theme, { ...installation, ...told, language, ...more })
-  const rendered = onceEach((name: PageName, language: Language) => render(name, language))
-  const renderedForSession = onceEach((name: PageName, language: Language) =>
+  const cachedPage = cacheRendered((name: PageName, language: Language) => render(name, language))
+  const cachedPageForSession = cacheRendered((name: PageName, language: Language) =>
     render(name, language, { maybeSignedIn: true }),
   )
-  const renderedNotFound = onceEach((_: 'not-found', language: Language) =>
+  const cachedNotFound = cacheRendered((_: 'not-found', language: Language) =>
     renderNotFound(assets.notFound, theme, language),
   )
 
   const addPage = (path: string, name: PageName) => {
     server.get(path, page, (request, reply) => {
       noteReturnTo(request)
-      if (name === 'login') clearPlanted(cookies, request, reply)
-      const known = leavesSignedIn.includes(name) && hasSessionCookie(cookies, request) ? renderedForSession : rendered
+      if (name === 'login') clearPlantedCookies(cookies, request, reply)
+      const known =
+        pagesForSignedOut.includes(name) && hasSessionCookie(cookies, request) ? cachedPageForSession : cachedPage
       return sendPage(request, reply, known(name, pageLanguage(cookies, request)))
     })
     server.get(`${path}/`, page, (request, reply) => {
@@ -115,14 +116,14 @@ export const pagesRoutes = (
   languageRoutes(server, { assets, cookies })
 
   const notFound = (request: FastifyRequest, reply: FastifyReply) =>
-    sendPage(request, reply.status(404), renderedNotFound('not-found', pageLanguage(cookies, request)))
+    sendPage(request, reply.status(404), cachedNotFound('not-found', pageLanguage(cookies, request)))
 
   /** A page at an address of the protocol. `posted`: what an application has sent as a form. */
   const protocolPage =
     (name: (typeof protocolPageNames)[number]) => (request: FastifyRequest, reply: FastifyReply, posted?: string) => {
       const language = pageLanguage(cookies, request)
       const body =
-        posted === undefined ? rendered(name, language) : compressed(render(name, language, { parameters: posted }))
+        posted === undefined ? cachedPage(name, language) : compress(render(name, language, { parameters: posted }))
       return sendPage(request, reply, body)
     }
   return { notFound, protocolPage, drawPage: render }
@@ -139,20 +140,20 @@ const isNamedIn = (tags = '', tag: string) => {
 }
 
 /** Added to what the answer depends on already, such as the origin of the page that asks. */
-const vary = (reply: FastifyReply, headers: string) =>
+const addVary = (reply: FastifyReply, headers: string) =>
   reply.header('vary', [reply.getHeader('vary'), headers].filter(Boolean).join(', '))
 
 const sendPage = (request: FastifyRequest, reply: FastifyReply, body: Body) => {
   reply.header('content-type', 'text/html; charset=utf-8').header('cache-control', 'no-store')
-  return sendCompressed(request, vary(reply, 'accept-encoding, accept-language, cookie'), body)
+  return sendCompressed(request, addVary(reply, 'accept-encoding, accept-language, cookie'), body)
 }
 
 /** Keeps the rendered documents: one for each page and language. */
-const onceEach = <Name extends string>(render: (name: Name, language: Language) => string) => {
+const cacheRendered = <Name extends string>(render: (name: Name, language: Language) => string) => {
   const cache = new Map<string, Body>()
   return (name: Name, language: Language) => {
     const key = `${name} ${language}`
-    const body = cache.get(key) ?? compressed(render(name, language))
+    const body = cache.get(key) ?? compress(render(name, language))
     cache.set(key, body)
     return body
   }

@@ -3,7 +3,7 @@ import type { PasskeyCredential } from '../../contract/passkeys.js'
 import type { Events } from '../../domain/events/events.js'
 import type { PasskeyCeremonies } from '../../domain/passkeys/passkey-ceremonies.js'
 import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
-import { atLeast, minResponseTime } from '../../http/at-least.js'
+import { minResponseTime, takeAtLeast } from '../../http/at-least.js'
 
 type Answered = {
   credential: PasskeyCredential
@@ -22,7 +22,7 @@ export const createPasskeyLogin = (deps: {
 
   const reject = async ({ client }: Visit, why: string, userId?: string) => {
     const failed = { kind: 'sign_in_failed', reason: `passkey_${why}`, triedBy: 'passkey' } as const
-    await atLeast(minResponseTime, events.record({ ...failed, ...(userId !== undefined && { userId }) }, client))
+    await takeAtLeast(minResponseTime, events.record({ ...failed, ...(userId !== undefined && { userId }) }, client))
     return refuse('passkey_rejected')
   }
 

@@ -9,7 +9,7 @@ import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { Limits } from '../../http/limits/limits.js'
 import type { MailLimits } from '../../http/limits/mail-limits.js'
-import { sendEntry, withHeaders } from '../../http/responses.js'
+import { sendSignInStep, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createRegister } from './register.js'
@@ -93,7 +93,7 @@ export const registerRoutes = (server: Server, deps: Dependencies) => {
     if (isRefused(result)) return sendRefusal(reply, result)
     if ('entry' in result) {
       if (earlier !== undefined) cookies.clear(reply, 'registration')
-      return sendEntry(reply, { cookies, signInCookies }, result.entry)
+      return sendSignInStep(reply, { cookies, signInCookies }, result.entry)
     }
     cookies.set(reply, 'registration', result.browserToken)
     return reply.status(202).send(accepted)

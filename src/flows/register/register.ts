@@ -11,7 +11,7 @@ import { displayName } from '../../domain/users/display-name.js'
 import { type Email, readEmail } from '../../domain/users/email.js'
 import { chooseUsername, usernameFromEmail } from '../../domain/users/username.js'
 import type { Usernames } from '../../domain/users/usernames.js'
-import { atLeast, minResponseTime } from '../../http/at-least.js'
+import { minResponseTime, takeAtLeast } from '../../http/at-least.js'
 import type { EnterInvited } from './enter-invited.js'
 
 type NewRegistration = {
@@ -102,6 +102,6 @@ export const createRegister = (deps: Dependencies) => {
     const withheld = !(await mayMail())
     const mailing = { ...(invite !== undefined && { invite }), earlier, withheld, applicationId, agreedTerms }
     const registering = registrations.begin(user, client, mailing)
-    return { browserToken: await atLeast(minResponseTime, registering) }
+    return { browserToken: await takeAtLeast(minResponseTime, registering) }
   }
 }

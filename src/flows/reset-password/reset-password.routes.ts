@@ -6,7 +6,7 @@ import { Accepted, NoContent, SecondFactorNeeded, SignedIn } from '../../contrac
 import { named } from '../../domain/applications/application.js'
 import type { Applications } from '../../domain/applications/applications.js'
 import type { SignIns } from '../../domain/sign-in/sign-ins.js'
-import { atLeast, minResponseTime } from '../../http/at-least.js'
+import { minResponseTime, takeAtLeast } from '../../http/at-least.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
@@ -14,7 +14,7 @@ import type { CountedRequests } from '../../http/limits/counted-requests.js'
 import type { Limits } from '../../http/limits/limits.js'
 import type { MailLimits } from '../../http/limits/mail-limits.js'
 import type { RecoveredAccounts } from '../../http/recovered-accounts.js'
-import { sendEntry, withHeaders } from '../../http/responses.js'
+import { sendSignInStep, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createResetPassword } from './reset-password.js'
@@ -87,14 +87,14 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
   for (const path of ['/reset-password', '/api/auth/reset-password']) {
     server.post(path, requesting, async (request, reply) => {
       const withheld = !(await mailLimits.mayMailStranger(request))
-      await atLeast(minResponseTime, resetPassword.request(request.body, clientOf(request), withheld))
+      await takeAtLeast(minResponseTime, resetPassword.request(request.body, clientOf(request), withheld))
       return reply.status(202).send(accepted)
     })
   }
 
   const checking = { schema: checkSchema, onRequest: limits.byNetwork }
   server.post('/api/auth/reset-password/check', checking, async (request, reply) => {
-    const found = await resetPassword.look(request.body.token)
+    const found = await resetPassword.describe(request.body.token)
     if (isRefused(found)) return checkRefusals.sendRefusal(reply, found)
     const { user, applicationId } = found
     const application = applicationId === undefined ? undefined : await applications.find(applicationId)
@@ -114,6 +114,6 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
     const entry = signIn ? await signIns.byReset(user, passwordHash, visit) : undefined
     // A new session makes its browser known itself.
     if (!entry || !('issued' in entry)) recoveredAccounts.rememberBrowser(user, request, reply)
-    return entry ? sendEntry(reply, { cookies, signInCookies }, entry) : reply.status(204).send()
+    return entry ? sendSignInStep(reply, { cookies, signInCookies }, entry) : reply.status(204).send()
   })
 }

@@ -37,14 +37,14 @@ export const createResetPassword = (deps: Dependencies) => {
   }
 
   /** Whether a link still works, for the page before it shows its form. Changes nothing. */
-  const look = async (token: string) => {
+  const describe = async (token: string) => {
     const found = await oneTimeTokens.peekReset(token)
     const user = found && (await users.findEnabled(found.userId))
     return user ? { user, applicationId: found.applicationId } : refuse('invalid_link')
   }
 
   const confirm = async (token: string, password: string, client: Client) => {
-    const found = await look(token)
+    const found = await describe(token)
     if (isRefused(found)) return found
     const { user } = found
     const rejected = await passwords.refusalFor(password, user, client)
@@ -61,5 +61,5 @@ export const createResetPassword = (deps: Dependencies) => {
     return isRefused(reset) ? refuse('invalid_link') : { user: reset.user, passwordHash }
   }
 
-  return { request, look, confirm }
+  return { request, describe, confirm }
 }

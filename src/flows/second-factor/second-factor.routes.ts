@@ -13,13 +13,13 @@ import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { Limits } from '../../http/limits/limits.js'
-import { sendFinished, withCookies, withHeaders } from '../../http/responses.js'
+import { sendFinishedSignIn, withCookies, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
-import { createAsked } from './asked.js'
 import { clearsChallenge, needsChallenge } from './challenge-document.js'
+import { createNextQuestion } from './next-question.js'
 
-const lookRefusals = routeRefusals('challenge_over', 'too_many_requests', 'unavailable')
+const stateRefusals = routeRefusals('challenge_over', 'too_many_requests', 'unavailable')
 const { responses, sendRefusal } = routeRefusals(
   'bad_request',
   'wrong_second_factor',
@@ -39,11 +39,11 @@ const { responses, sendRefusal } = routeRefusals(
   'unavailable',
 )
 
-const lookSchema = {
+const stateSchema = {
   tags: ['sign in'],
   summary: 'What the sign-in of this browser still needs',
   ...needsChallenge,
-  response: { 200: SecondFactorWaiting, ...withCookies(lookRefusals.responses, clearsChallenge) },
+  response: { 200: SecondFactorWaiting, ...withCookies(stateRefusals.responses, clearsChallenge) },
 }
 const schema = {
   tags: ['sign in'],
@@ -100,7 +100,7 @@ const createAnswers = ({ enrolments, lastAnswers, signInCookies, cookies }: Depe
     const visit = signInCookies.visitOf(request)
     const entry = token === undefined ? refuse('challenge_over') : await lastAnswers.answer(token, step, given, visit)
     if (isRefused(entry)) return sendRefusal(signInCookies.clearedIfOver(reply, entry), entry)
-    return sendFinished(reply, { cookies, signInCookies }, entry)
+    return sendFinishedSignIn(reply, { cookies, signInCookies }, entry)
   }
 
   return { openEnrolment, answerLast }
@@ -108,16 +108,16 @@ const createAnswers = ({ enrolments, lastAnswers, signInCookies, cookies }: Depe
 
 export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
   const { signIns, signInCookies, cookies, limits } = deps
-  const asked = createAsked(deps)
+  const asked = createNextQuestion(deps)
   const path = '/api/auth/second-factor'
   const onRequest = limits.byNetwork
 
-  server.get(path, { schema: lookSchema, onRequest }, async (request, reply) => {
+  server.get(path, { schema: stateSchema, onRequest }, async (request, reply) => {
     const token = signInCookies.challengeOf(request)
     const challenge = token === undefined ? undefined : await signIns.findChallenge(token)
     if (!challenge) {
       signInCookies.clearChallenge(reply)
-      return lookRefusals.sendRefusal(reply, refuse('challenge_over'))
+      return stateRefusals.sendRefusal(reply, refuse('challenge_over'))
     }
     return reply.send(await asked(challenge))
   })
@@ -143,6 +143,6 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
       return sendRefusal(reply, refuse('too_many_requests', { retryAfter }))
     }
     if (finished.trustedDevices !== undefined) signInCookies.trust(reply, finished.trustedDevices)
-    return sendFinished(reply, { cookies, signInCookies }, finished.entry)
+    return sendFinishedSignIn(reply, { cookies, signInCookies }, finished.entry)
   })
 }

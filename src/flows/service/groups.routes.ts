@@ -10,7 +10,7 @@ import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { type ServiceCallers, serviceRefusals } from '../../http/service-callers.js'
 
-const look = routeRefusals(...serviceRefusals)
+const readRefusals = routeRefusals(...serviceRefusals)
 const deletion = routeRefusals(...serviceRefusals, 'group_in_use', 'group_has_members')
 
 const tags = ['for other programs']
@@ -18,13 +18,13 @@ const schemas = {
   list: {
     tags,
     summary: 'Groups, and how many members each has',
-    response: { 200: ServiceGroups, ...look.responses },
+    response: { 200: ServiceGroups, ...readRefusals.responses },
   },
   add: {
     tags,
     summary: 'Make a group',
     body: ServiceGroupName,
-    response: { 200: ServiceGroup, 201: ServiceGroup, ...look.responses },
+    response: { 200: ServiceGroup, 201: ServiceGroup, ...readRefusals.responses },
   },
   deletion: {
     tags,
@@ -57,7 +57,7 @@ export const serviceGroupsRoutes = (server: Server, deps: Dependencies) => {
     const group = (await groups.list()).find((each) => each.name === name)
     return group
       ? reply.status(isNew ? 201 : 200).send(groupBody(group, administrators))
-      : look.sendRefusal(reply, refuse('not_found'))
+      : readRefusals.sendRefusal(reply, refuse('not_found'))
   })
 
   server.delete(path, { schema: schemas.deletion, onRequest }, async (request, reply) => {

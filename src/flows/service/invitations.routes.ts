@@ -15,7 +15,7 @@ import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import { type ServiceCallers, serviceRefusals } from '../../http/service-callers.js'
 
-const look = routeRefusals(...serviceRefusals)
+const readRefusals = routeRefusals(...serviceRefusals)
 const invite = routeRefusals(
   ...serviceRefusals,
   'email_shape',
@@ -30,7 +30,7 @@ const uninvite = routeRefusals(...serviceRefusals, 'email_shape')
 
 const tags = ['for other programs']
 const schemas = {
-  list: { tags, summary: 'Open invitations', response: { 200: ServiceInvitations, ...look.responses } },
+  list: { tags, summary: 'Open invitations', response: { 200: ServiceInvitations, ...readRefusals.responses } },
   invite: {
     tags,
     summary:

@@ -68,7 +68,7 @@ export const undoRoutes = (server: Server, deps: Dependencies) => {
   const limited = { onRequest: limits.confirm, onSend: countedRequests.refundSuccess }
 
   server.post('/api/auth/undo/check', { schema: checkSchema, onRequest: limits.byNetwork }, async (request, reply) => {
-    return checkRefusals.answer(reply, await undo.look(request.body.token))
+    return checkRefusals.answer(reply, await undo.describe(request.body.token))
   })
 
   const takeBack = async (of: UndoOf, link: Link, request: FastifyRequest, reply: FastifyReply) => {

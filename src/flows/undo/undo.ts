@@ -22,7 +22,7 @@ export const createUndo = ({ undoPreview, takeBackAccount, passwords, providers 
   const nameOf = (provider: ProviderId) => providers[provider]?.name ?? providerLabel(provider)
 
   /** For the page of the link. */
-  const look = async (token: string) => {
+  const describe = async (token: string) => {
     const found = await undoPreview(token)
     if (isRefused(found)) return found
     const { undo, user, email, username, language, formerTotp, totp, recoveryCodes, passkeys } = found
@@ -61,5 +61,5 @@ export const createUndo = ({ undoPreview, takeBackAccount, passwords, providers 
     return takeBackAccount({ token, of, passwordHash }, client)
   }
 
-  return { look, takeBack }
+  return { describe, takeBack }
 }

@@ -6,13 +6,13 @@ import { Accepted, SecondFactorNeeded, SignedIn } from '../../contract/schemas.j
 import { named } from '../../domain/applications/application.js'
 import type { Applications } from '../../domain/applications/applications.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
-import { atLeast, minResponseTime } from '../../http/at-least.js'
+import { minResponseTime, takeAtLeast } from '../../http/at-least.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { SignInCookies } from '../../http/cookies/sign-in-cookies.js'
 import type { Limits } from '../../http/limits/limits.js'
 import type { MailLimits } from '../../http/limits/mail-limits.js'
-import { sendEntry, withHeaders } from '../../http/responses.js'
+import { sendSignInStep, withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createVerifyEmail } from './verify-email.js'
@@ -107,7 +107,7 @@ export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
   server.post('/api/auth/verify-email/resend', resending, async (request, reply) => {
     const browserToken = cookies.read(request, 'registration')
     const withheld = !(await mailLimits.mayMailStranger(request))
-    const result = await atLeast(
+    const result = await takeAtLeast(
       minResponseTime,
       registrations.sendAgainToBrowser(browserToken, clientOf(request), withheld),
     )
@@ -122,6 +122,6 @@ export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
     const result = await verifyEmail(request.body, browserToken, signInCookies.visitOf(request))
     if (isRefused(result)) return verifyRefusals.sendRefusal(reply, result)
     cookies.clear(reply, 'registration')
-    return sendEntry(reply, { cookies, signInCookies }, result)
+    return sendSignInStep(reply, { cookies, signInCookies }, result)
   })
 }

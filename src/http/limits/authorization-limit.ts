@@ -10,7 +10,7 @@ import { sendLimited } from './limiter-answers.js'
 type Dependencies = {
   countedRequests: Pick<CountedRequests, 'tooMany'>
   routeLimiters: Pick<RouteLimiters, 'authorization_requests'>
-  callers: Pick<Callers, 'peek'>
+  callers: Pick<Callers, 'find'>
 }
 
 export type AuthorizationLimit = ReturnType<typeof createAuthorizationLimit>
@@ -23,7 +23,7 @@ export const createAuthorizationLimit = ({ countedRequests, routeLimiters, calle
   const limiter = routeLimiters.authorization_requests
   return {
     tooMany: (request: FastifyRequest, reply: FastifyReply) => {
-      const caller = callers.peek(request)
+      const caller = callers.find(request)
       const subject = caller ? userSubject(caller.userId) : clientNetwork(request)
       return countedRequests.tooMany(limiter, subject, request, reply)
     },

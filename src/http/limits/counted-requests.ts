@@ -1,28 +1,34 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Cache, Reservation } from '../../platform/cache/cache.js'
-import type { OnRejection, Whom } from './limited-events.js'
+import type { FindSubject, OnRejection } from './limited-events.js'
 import type { Limiter } from './limiter.js'
 import { sendLimited, setLimitHeaders } from './limiter-answers.js'
 import { createReservations } from './reservations.js'
 
 const createReject =
   (onRejection: OnRejection) =>
-  ({ name: limiter }: Limiter, key: string, { resetsIn }: Reservation, request: FastifyRequest, whom?: Whom) =>
-    onRejection({ limiter, key, resetsIn, whom }, request)
+  (
+    { name: limiter }: Limiter,
+    key: string,
+    { resetsIn }: Reservation,
+    request: FastifyRequest,
+    findSubject?: FindSubject,
+  ) =>
+    onRejection({ limiter, key, resetsIn, findSubject }, request)
 
 export type CountedRequests = ReturnType<typeof createCountedRequests>
 
 /** Counts requests in limiters, answers those that are too many, and gives back those that succeeded. */
 export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; onRejection: OnRejection }) => {
-  const { reserve, reserveOrWait, holds, release } = createReservations(cache)
+  const { reserve, reserveOrWait, hasReservation, release } = createReservations(cache)
   const reject = createReject(onRejection)
   const successes = new WeakSet<FastifyRequest>()
 
   return {
     reserve,
-    holds,
+    hasReservation,
     /**
-     * Reserves, or answers and says so. What was reserved before in other counters is given back then: nothing is compared. `whom`
+     * Reserves, or answers and says so. What was reserved before in other counters is given back then: nothing is compared. `findSubject`
      * says for the event whose attempt it was. The reply itself is no result: a promise of it is one of undefined, once it is sent.
      */
     count: async (
@@ -30,7 +36,7 @@ export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; on
       subject: string,
       request: FastifyRequest,
       reply: FastifyReply,
-      whom?: Whom,
+      findSubject?: FindSubject,
     ): Promise<'answered' | undefined> => {
       const { key, reservation } = await reserveOrWait(limiter, subject, reply)
       // The client left while it waited. Nothing is compared for it, and nothing has failed.
@@ -41,7 +47,7 @@ export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; on
       }
       if (!reservation.granted) {
         await release(request, reply)
-        await reject(limiter, key, reservation, request, whom)
+        await reject(limiter, key, reservation, request, findSubject)
         sendLimited(reply, limiter, reservation)
         return 'answered'
       }

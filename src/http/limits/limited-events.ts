@@ -6,9 +6,9 @@ import { clientOf } from '../client.js'
 import { createOncePerWindow } from '../once-per-window.js'
 
 /** Whose attempt it was, if the limiter knows: the user, or the name that was typed and belongs to none. */
-export type Whom = () => Promise<{ userId: string | undefined; typedName: string }>
+export type FindSubject = () => Promise<{ userId: string | undefined; typedName: string }>
 
-export type Rejection = { limiter: LimiterName; key: string; resetsIn: number; whom?: Whom | undefined }
+export type Rejection = { limiter: LimiterName; key: string; resetsIn: number; findSubject?: FindSubject | undefined }
 export type OnRejection = (rejection: Rejection, request: FastifyRequest) => Promise<void>
 
 /** With so many client networks at once, further events would say nothing new. */
@@ -22,11 +22,11 @@ export const createLimitedEvents = ({ events, clock }: { events: Pick<Events, 'r
   const isNew = createOncePerWindow({ mostKeys, clock })
 
   /** The refusal stays a refusal when the database is away. */
-  const find = (whom: Whom | undefined) => whom?.().catch(() => undefined)
+  const find = (whom: FindSubject | undefined) => whom?.().catch(() => undefined)
 
-  return async ({ limiter, key, resetsIn, whom }: Rejection, request: FastifyRequest) => {
+  return async ({ limiter, key, resetsIn, findSubject }: Rejection, request: FastifyRequest) => {
     if (!limiters[limiter].isEvent || !isNew(key, resetsIn)) return
-    const { userId, typedName } = (await find(whom)) ?? {}
+    const { userId, typedName } = (await find(findSubject)) ?? {}
     await events.record(
       { kind: 'rate_limited', reason: limiter, ...(userId !== undefined && { userId }) },
       { ...clientOf(request), ...(typedName !== undefined && { typedName }) },

@@ -44,7 +44,7 @@ export const createLimits = (deps: Dependencies) => {
   const callersUser: Subject = (request) => userSubject(callers.of(request).userId)
   const anySessionOrNetwork: Subject = (request) => sessionOrClientNetwork(callers, request)
   const callerOrNetwork: Subject = (request) =>
-    callers.peek(request) === undefined ? clientNetwork(request) : callersSession(request)
+    callers.find(request) === undefined ? clientNetwork(request) : callersSession(request)
   const byNetwork = hook(limiters.general, clientNetwork)
   const confirm = hook(limiters.confirm, clientNetwork)
 
@@ -64,7 +64,7 @@ export const createLimits = (deps: Dependencies) => {
     session: hook(limiters.session, anySessionOrNetwork),
     logout: hook(limiters.logout, anySessionOrNetwork),
     /** For other programs: each key has its own counts. */
-    ofPrograms: {
+    forPrograms: {
       service: hook(limiters.service, serviceKey),
       service_revocations: hook(limiters.service_revocations, serviceKey),
       service_tokens: hook(limiters.service_tokens, serviceKey),

@@ -20,13 +20,13 @@ export type MailLimits = ReturnType<typeof createMailLimits>
 /** How many mails a client can cause, counted from inside a handler. */
 export const createMailLimits = (deps: Dependencies) => {
   const { cache, countedRequests, toStrangers, onRejection } = deps
-  const ofMailedCodes = deps.routeLimiters.mailed_codes
+  const mailedCodesLimiter = deps.routeLimiters.mailed_codes
   return {
     /** Codes for a user who is not signed in yet. */
     mailedCodesTo: (userId: string, request: FastifyRequest, reply: FastifyReply) =>
-      countedRequests.count(ofMailedCodes, userSubject(userId), request, reply),
+      countedRequests.count(mailedCodesLimiter, userSubject(userId), request, reply),
     /** A thief who knew the old password may have used up the codes of this hour. */
-    forgetMailedCodes: (userId: string) => cache.forget(limiterKey(ofMailedCodes.name, userSubject(userId))),
+    forgetMailedCodes: (userId: string) => cache.forget(limiterKey(mailedCodesLimiter.name, userSubject(userId))),
     /**
      * Whether this client may cause one more mail to an address that it has not proven. Each address has a ceiling of its own, but
      * there are very many. The answer must not show it.

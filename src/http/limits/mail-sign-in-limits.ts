@@ -6,7 +6,7 @@ import type { Users } from '../../domain/users/users.js'
 import type { Cache } from '../../platform/cache/cache.js'
 import { customerNetwork } from '../client.js'
 import type { KnownBrowsers } from './known-browsers.js'
-import type { OnRejection, Whom } from './limited-events.js'
+import type { FindSubject, OnRejection } from './limited-events.js'
 
 type Counting = Extract<LimiterName, 'mail_sign_ins' | 'network_mail_sign_ins'>
 
@@ -25,10 +25,10 @@ export type MailSignInLimits = ReturnType<typeof createMailSignInLimits>
  * signed in before has as many of its own, so that others cannot use up those of the owner. The answer must not show it.
  */
 export const createMailSignInLimits = ({ cache, users, nameMarks, knownBrowsers, onRejection }: Dependencies) => {
-  const reserve = async (limiter: Counting, subject: string, request: FastifyRequest, whom?: Whom) => {
+  const reserve = async (limiter: Counting, subject: string, request: FastifyRequest, findSubject?: FindSubject) => {
     const key = limiterKey(limiter, subject)
     const { granted, resetsIn } = await cache.reserve(key, limiters[limiter].limit)
-    if (!granted) await onRejection({ limiter, key, resetsIn, whom }, request)
+    if (!granted) await onRejection({ limiter, key, resetsIn, findSubject }, request)
     return granted
   }
 
@@ -44,8 +44,8 @@ export const createMailSignInLimits = ({ cache, users, nameMarks, knownBrowsers,
     mayMail: async (email: string, request: FastifyRequest) => {
       if (!(await reserve('network_mail_sign_ins', customerNetwork(request), request))) return false
       // Looked up in every case, so that the time does not show whether there is an account.
-      const whom = async () => ({ userId: (await users.findByEmail(email))?.id, typedName: email })
-      return reserve('mail_sign_ins', await subjectOf(email, request), request, whom)
+      const findSubject = async () => ({ userId: (await users.findByEmail(email))?.id, typedName: email })
+      return reserve('mail_sign_ins', await subjectOf(email, request), request, findSubject)
     },
   }
 }

@@ -9,8 +9,8 @@ import { createWaitingReservations } from './waiting-reservations.js'
 /** For all counters of a request together. */
 const longestWait = 5 * seconds
 
-/** `decided` tells the attempts that wait for this one. */
-type Held = { limiter: Limiter; key: string; reservation: Reservation; decided: () => void }
+/** `onDecision` tells the attempts that wait for this one. */
+type Held = { limiter: Limiter; key: string; reservation: Reservation; onDecision: () => void }
 
 /** What each request has reserved in which counters and may get back, until it is answered. */
 export const createReservations = (cache: Pick<Cache, 'reserve' | 'refund'>) => {
@@ -21,7 +21,7 @@ export const createReservations = (cache: Pick<Cache, 'reserve' | 'refund'>) => 
 
   const hold = (reserved: Held, reply: FastifyReply) => {
     // At the latest, if its client is gone or its answer fails.
-    reply.raw.once('close', reserved.decided)
+    reply.raw.once('close', reserved.onDecision)
     held.set(reply.request, [...heldBy(reply.request), reserved])
   }
 
@@ -36,24 +36,25 @@ export const createReservations = (cache: Pick<Cache, 'reserve' | 'refund'>) => 
     reserve: async (limiter: Limiter, subject: string, reply: FastifyReply) => {
       const key = limiterKey(limiter.name, subject)
       const reservation = await cache.reserve(key, limiter.limit)
-      if (reservation.granted) hold({ limiter, key, reservation, decided: () => undefined }, reply)
+      if (reservation.granted) hold({ limiter, key, reservation, onDecision: () => undefined }, reply)
       return reservation
     },
     reserveOrWait: async (limiter: Limiter, subject: string, reply: FastifyReply) => {
       const key = limiterKey(limiter.name, subject)
       const ask = () => cache.reserve(key, limiter.limit)
       if (!limiter.refundsSuccess) return { key, reservation: await ask() }
-      const { reservation, decided } = await reserveOrQueue(key, ask, reply.raw, endOfWait(reply.request))
-      if (decided) hold({ limiter, key, reservation, decided }, reply)
+      const { reservation, onDecision } = await reserveOrQueue(key, ask, reply.raw, endOfWait(reply.request))
+      if (onDecision) hold({ limiter, key, reservation, onDecision }, reply)
       return { key, reservation }
     },
-    holds: (request: FastifyRequest, { name }: Limiter) => heldBy(request).some(({ limiter }) => limiter.name === name),
+    hasReservation: (request: FastifyRequest, { name }: Limiter) =>
+      heldBy(request).some(({ limiter }) => limiter.name === name),
     /** Gives back what can be given back. */
     release: async (request: FastifyRequest, reply: FastifyReply) => {
       const mine = heldBy(request)
       held.delete(request)
-      for (const { limiter, key, reservation, decided } of mine) {
-        await cache.refund(key, reservation.window).finally(decided)
+      for (const { limiter, key, reservation, onDecision } of mine) {
+        await cache.refund(key, reservation.window).finally(onDecision)
         if (!limiter.silent) setLimitHeaders(reply, limiter, { ...reservation, remaining: reservation.remaining + 1 })
       }
     },

@@ -10,8 +10,8 @@ import type { Limiter } from './limiter.js'
 
 type Dependencies = {
   countedRequests: Pick<CountedRequests, 'count'>
-  ofAccounts: Limit
-  ofNetworks: Limit
+  accountLimit: Limit
+  networkLimit: Limit
   /** `own`: a known device is not stopped by others in its network. */
   knownDevicesCount: 'shared' | 'own'
   cache: Pick<Cache, 'forget'>
@@ -28,26 +28,27 @@ export type SignInLimits = ReturnType<typeof createSignInLimits>
 export const createSignInLimits = (deps: Dependencies) => {
   const { countedRequests, knownBrowsers, cache } = deps
   const shape = { code: 'too_many_logins', silent: true, tellsWait: true } as const
-  const ofUnknownDevices: Limiter = { ...shape, name: 'sign_ins', limit: deps.ofAccounts }
-  const ofKnownDevices: Limiter = { ...ofUnknownDevices, name: 'known_sign_ins' }
-  const ofNetworks: Limiter = { ...shape, name: 'network_sign_ins', limit: deps.ofNetworks }
+  const unknownDevicesLimiter: Limiter = { ...shape, name: 'sign_ins', limit: deps.accountLimit }
+  const knownDevicesLimiter: Limiter = { ...unknownDevicesLimiter, name: 'known_sign_ins' }
+  const networkLimiter: Limiter = { ...shape, name: 'network_sign_ins', limit: deps.networkLimit }
 
   return {
     /** The answer, if this sign-in is one too many. The account comes first: one that is over its limit uses up none of its network's. */
     signIns: async (user: DeviceOwner & Pick<User, 'username'>, request: FastifyRequest, reply: FastifyReply) => {
       const browser = knownBrowsers.browserOf(user, request)
-      const whom = async () => ({ userId: user.id, typedName: user.username })
+      const findSubject = async () => ({ userId: user.id, typedName: user.username })
       const limited = await (browser === undefined
-        ? countedRequests.count(ofUnknownDevices, userSubject(user.id), request, reply, whom)
-        : countedRequests.count(ofKnownDevices, deviceSubject(user.id, browser), request, reply, whom))
+        ? countedRequests.count(unknownDevicesLimiter, userSubject(user.id), request, reply, findSubject)
+        : countedRequests.count(knownDevicesLimiter, deviceSubject(user.id, browser), request, reply, findSubject))
       if (limited || (browser !== undefined && deps.knownDevicesCount === 'own')) return limited
-      return countedRequests.count(ofNetworks, clientNetwork(request), request, reply)
+      return countedRequests.count(networkLimiter, clientNetwork(request), request, reply)
     },
     /** The account has a new password: who used the sign-ins up may have known the earlier one. */
     forgetSignIns: async (account: DeviceOwner, request: FastifyRequest) => {
       const browser = knownBrowsers.browserOf(account, request)
-      await cache.forget(limiterKey(ofUnknownDevices.name, userSubject(account.id)))
-      if (browser !== undefined) await cache.forget(limiterKey(ofKnownDevices.name, deviceSubject(account.id, browser)))
+      await cache.forget(limiterKey(unknownDevicesLimiter.name, userSubject(account.id)))
+      if (browser !== undefined)
+        await cache.forget(limiterKey(knownDevicesLimiter.name, deviceSubject(account.id, browser)))
     },
   }
 }

@@ -47,7 +47,7 @@ export const createWaitingReservations = () => {
 
   /**
    * Calls `reserve` until it is granted, each time that one of the others was decided. It gives up when none of them is left,
-   * when too many wait, at `end` (a time of `performance`), or when the client has left. `decided` is to be called when a
+   * when too many wait, at `end` (a time of `performance`), or when the client has left. `onDecision` is to be called when a
    * granted attempt is decided.
    */
   return async (key: string, reserve: () => Promise<Reservation>, response: ServerResponse, end: number) => {
@@ -55,7 +55,7 @@ export const createWaitingReservations = () => {
       const before = attempts.get(key)
       const seen = before?.decisions ?? 0
       const reservation = await reserve()
-      if (reservation.granted) return { reservation, decided: begin(key) }
+      if (reservation.granted) return { reservation, onDecision: begin(key) }
       const others = before ?? attempts.get(key)
       const timeLeft = end - performance.now()
       if (!others || timeLeft <= 0 || others.waiting.size >= mostWaiting || response.closed) return { reservation }

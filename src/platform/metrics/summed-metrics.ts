@@ -22,7 +22,7 @@ const onlyGrows = ({ type }: Metric) => ['counter', 'histogram'].includes(String
 export const createSummedMetrics = () => {
   const newest = new Map<number, Metric[]>()
   const waiting = new Set<{ id: number; resolve: () => void }>()
-  let ofEnded: Metric[] = []
+  let endedProcesses: Metric[] = []
 
   cluster.on('message', ({ id }, message: unknown) => {
     if (!isAnswer(message)) return
@@ -36,7 +36,7 @@ export const createSummedMetrics = () => {
     if (last) void keep(last)
   })
   const keep = async (last: Metric[]) => {
-    ofEnded = await AggregatorRegistry.aggregate([ofEnded, last]).getMetricsAsJSON()
+    endedProcesses = await AggregatorRegistry.aggregate([endedProcesses, last]).getMetricsAsJSON()
   }
 
   const ask = async (id: number) => {
@@ -56,7 +56,7 @@ export const createSummedMetrics = () => {
     contentType: AggregatorRegistry.PROMETHEUS_CONTENT_TYPE,
     text: async () => {
       await Promise.all(Object.keys(cluster.workers ?? {}).map((id) => ask(Number(id))))
-      return AggregatorRegistry.aggregate([...newest.values(), ofEnded]).metrics()
+      return AggregatorRegistry.aggregate([...newest.values(), endedProcesses]).metrics()
     },
   }
 }

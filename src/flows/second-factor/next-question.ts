@@ -14,7 +14,7 @@ type Dependencies = {
   trustedDevices: Pick<TrustedDevices, 'areOffered' | 'trustedFor'>
 }
 
-type Asked = Partial<Omit<SecondFactorWaiting, 'next' | 'expiresAt'>>
+type NextQuestion = Partial<Omit<SecondFactorWaiting, 'next' | 'expiresAt'>>
 const nothing = {
   methods: [],
   mailedCodeRequired: false,
@@ -24,8 +24,8 @@ const nothing = {
 }
 
 /** What the browser is told of a sign-in that waits. */
-export const createAsked = ({ signIns, enrolments, lastAnswers, termsOfUse, trustedDevices }: Dependencies) => {
-  const steps: Record<NextStep, (challenge: Challenge) => Promise<Asked>> = {
+export const createNextQuestion = ({ signIns, enrolments, lastAnswers, termsOfUse, trustedDevices }: Dependencies) => {
+  const steps: Record<NextStep, (challenge: Challenge) => Promise<NextQuestion>> = {
     second_factor: async ({ userId }) => {
       const methods = await signIns.methodsOf(userId)
       const trustDevice = methods.includes('totp') && trustedDevices.areOffered
