@@ -34,7 +34,7 @@ type Options = ServeOptions & {
   storeTimeouts?: StoreTimeouts
   /** Another one for tests: a sweep by a clock that a test has moved deletes rows that the test still asks for. */
   housekeepingInterval?: number
-  /** What was set. With the embedded database, commands beside the service work with the same settings. */
+  /** The environment as it was given. With the embedded database, commands beside the service work with the same settings. */
   texts?: Environment
 }
 
@@ -113,7 +113,7 @@ export const startApp = async (given: Config, options: Options) => {
       throw error
     })
     const { server, log, platform, nouns, status, routes } = app
-    /** What can be changed without a restart. With a fault in the file the earlier keys stay. */
+    /** Reads the service keys again, without a restart. With a fault in the file the earlier keys stay. */
     const reload = async () => platform.serviceKeys.replace(await readServiceKeys(config.serviceKeysFile))
     return { config, server, log, platform, nouns, prepared, isReady: () => status.isReady, routes, reload, close }
   } finally {

@@ -50,7 +50,7 @@ export class ConfigurationFaults extends OperatorError {
   }
 }
 
-/** What production must not leave to defaults. With a hint where the name alone does not say what to set. */
+/** Settings that production must not leave to their defaults, with a hint where the name alone does not say what to set. */
 const requiredInProduction: readonly (readonly [Name, hint?: string])[] = [
   ['PUBLIC_URL'],
   ['TRUST_PROXY', 'the address that your proxy connects from, or none when clients connect to the service itself'],
@@ -94,7 +94,7 @@ const givenValue = (name: string, env: Environment) => {
   return path ? readValueFile(name, path) : value || undefined
 }
 
-/** Of a setting that other settings depend on. What is wrong with it is reported when it is read itself. */
+/** The value of a setting on which others depend; undefined if it cannot be read. Its fault is reported when it is read itself. */
 const valueIfReadable = (name: string, env: Environment) => {
   try {
     return givenValue(name, env)
@@ -103,7 +103,7 @@ const valueIfReadable = (name: string, env: Environment) => {
   }
 }
 
-/** With the settings of the providers that PROVIDERS names. */
+/** The table of settings, with those of the providers that PROVIDERS names. */
 const settingTableFor = (env: Environment): Readonly<Record<string, Setting>> => {
   const names = list(text)(valueIfReadable('PROVIDERS', env) ?? '')
   return { ...settingTable, ...furtherProviderSettings(furtherProviders(names)) }
@@ -255,7 +255,7 @@ export const readConfig = (env: Environment): { config: Config; texts: Environme
   return { config, texts }
 }
 
-/** What was set, for a process in another working directory: with whole paths, and the port that was chosen for 0. */
+/** The environment for a process in another working directory: with absolute paths, and the port that was chosen for 0. */
 export const settingsElsewhere = (texts: Environment, { port }: Pick<Config, 'port'>): Environment => ({
   ...Object.fromEntries(
     Object.entries(texts).map(([name, value]) => [

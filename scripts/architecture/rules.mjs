@@ -26,8 +26,8 @@ const rings = [
 const drawers = /^(utils?|helpers?|common|shared|misc)$/
 const longestFile = 400
 const longestFunction = 60
-const mostParts = 8
-const mostReturned = 12
+const maxParts = 8
+const maxReturned = 12
 
 /** @type {Rule} */
 const hasAPlace = ({ path }) =>
@@ -207,10 +207,10 @@ const factoriesAreSmall = (module, tree) =>
           parts: module.path.startsWith('src/app/') ? 0 : partsOf(factory.takes, module, tree).length,
           returned: isList(module.path) ? 0 : returnedBy(factory, module, tree),
         }))
-        .filter(({ parts, returned }) => parts > mostParts || returned > mostReturned)
+        .filter(({ parts, returned }) => parts > maxParts || returned > maxReturned)
         .map(({ name, parts, returned, line }) => ({
           line,
-          says: `${name} takes ${parts} parts and returns ${returned}: at most ${mostParts} and ${mostReturned}`,
+          says: `${name} takes ${parts} parts and returns ${returned}: at most ${maxParts} and ${maxReturned}`,
         }))
 
 // What puts the program together returns its parts, and the client has a function for each request.

@@ -8,7 +8,7 @@ import {
 import type { Clock } from '../lib/clock.js'
 import type { Nouns } from './nouns.js'
 
-/** For the export of the caller's own account and for `latchkey user export` alike. */
+/** Composes the data of an account, for the export by its user and for `latchkey user export`. */
 export const composeAccountData = (nouns: Nouns, clock: Clock) =>
   createAccountData({
     clock,

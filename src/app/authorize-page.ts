@@ -17,7 +17,7 @@ import type { OpenidProvider } from './openid-provider.js'
 type Dependencies = Platform & Nouns & HttpParts & { openidProvider: OpenidProvider }
 type Pages = ReturnType<typeof pagesRoutes>
 
-/** Where applications send their users. Nothing of it is made while there is no application. */
+/** Registers the page to which applications send their users. Nothing of it is made while there is no application. */
 export const registerAuthorizePage = (
   server: Server,
   { publicUrl }: Config,

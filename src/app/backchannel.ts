@@ -7,13 +7,13 @@ import {
   isPublicOrPrivateAddress,
 } from '../platform/outbound/public-addresses.js'
 
-/** Which IP addresses logout notices may be sent to. */
+/** Returns a function that says whether logout notices may be sent to an IP address. */
 export const backchannelMayReach = ({ backchannelAllowPrivate, production }: Config) => {
   if (backchannelAllowPrivate === 'true') return isPublicOrPrivateAddress
   return production ? isPublicAddress : isPublicOrLoopbackAddress
 }
 
-/** How applications are told that a session has ended: of the answer only the status matters. */
+/** Opens the client that sends logout notices to applications. Of an answer only the status matters. */
 export const openBackchannel = (config: Config) =>
   createOutbound({
     connectTimeout: 10 * seconds,

@@ -4,7 +4,7 @@ import { minutes } from '../lib/durations.js'
 import type { NounPlatform, Nouns } from './nouns.js'
 import type { OpenidProvider } from './openid-provider.js'
 
-/** What requests need from the database before the first of them is answered. */
+/** Loads what requests need from the database, before the first of them is answered. */
 export const createDatabaseLoading =
   (
     { unprepared, log }: Pick<NounPlatform, 'unprepared' | 'log'>,

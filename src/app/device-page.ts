@@ -10,7 +10,7 @@ import type { OpenidProvider } from './openid-provider.js'
 type Dependencies = Platform & Nouns & HttpParts & { openidProvider: OpenidProvider; secondFactorRequired: boolean }
 type Pages = ReturnType<typeof pagesRoutes>
 
-/** Where users let a device in that has no browser. */
+/** Registers the page on which users approve a device that has no browser. */
 export const registerDevicePage = (server: Server, dependencies: Dependencies, pages: Pages) =>
   openidDeviceRoutes(server, {
     ...dependencies,

@@ -1,6 +1,6 @@
 import { isCleanText } from '../lib/strict-json.js'
 
-/** Where a character stands, counted from 1 as editors do. */
+/** The line and column of a character, counted from 1 as editors do. */
 const placeOf = (text: string, at: number) => {
   const lines = text.slice(0, at).split('\n')
   return `line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`
@@ -47,7 +47,10 @@ const syntaxFault = (text: string) => {
 const uncleanTextFault = (text: string) =>
   text.includes('\0') ? 'the character \\u0000' : 'half of a character that needs two \\u escapes'
 
-/** What `parseStrictJson` refuses though it is JSON: keys that stand twice or that every object has, and texts that cannot be stored. */
+/**
+ * Finds what `parseStrictJson` refuses although it is JSON: keys that stand twice or that every object has, and texts that cannot be
+ * stored.
+ */
 const findStrictFault = (json: string) => {
   const keysOfOpenObjects: Set<string>[] = []
   for (const { 0: token, 1: colon, index } of json.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?|[{}]/g)) {
@@ -67,7 +70,7 @@ const findStrictFault = (json: string) => {
   return undefined
 }
 
-/** What is wrong with bytes that `parseStrictJson` refuses, and where. */
+/** A sentence about bytes that `parseStrictJson` refuses: the fault, and its place. */
 export const jsonFault = (bytes: Uint8Array) => {
   const text = new TextDecoder().decode(bytes)
   return encodingFault(bytes) ?? syntaxFault(text) ?? findStrictFault(text) ?? 'cannot be read as JSON'

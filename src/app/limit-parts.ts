@@ -18,7 +18,7 @@ import type { NounPlatform, Nouns } from './nouns.js'
 
 type HttpParts = { callers: Callers; signInCookies: SignInCookies }
 
-/** What counts requests, and what refuses those that are too many. */
+/** Creates the limiters: they count requests, and refuse those that are too many. */
 export const createLimitParts = (config: Config, platform: NounPlatform, nouns: Nouns, parts: HttpParts) => {
   const { cache, metrics, clock } = platform
   const { callers, signInCookies } = parts

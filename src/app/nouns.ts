@@ -52,7 +52,7 @@ import { createRegistrationNouns } from './registration-nouns.js'
 import { createSignInNouns } from './sign-in-nouns.js'
 import type { OwnWords } from './words-file.js'
 
-/** What nouns are made of. The service opens one (`open-platform`), and commands open a smaller one (`commands/open-stores`). */
+/** The parts that nouns are made of. The service opens all of them (`open-platform`), and commands open fewer (`commands/open-stores`). */
 export type NounPlatform = {
   clock: Clock
   log: Log
@@ -84,7 +84,7 @@ const createKeys = (secrets: NounPlatform['secrets']) => {
 
 type Keys = ReturnType<typeof createKeys>
 
-/** What tokens are signed and checked with. A start reads it before the service is ready, so these nouns have the database at once. */
+/** The nouns that sign and check tokens. A start loads their keys before the service is ready, so they have the database at once. */
 const createTokenNouns = (config: Config, platform: NounPlatform) => {
   const { secrets, sealingSecrets, unprepared: database, clock, log } = platform
   const endedSessions = createEndedSessions({ database, clock, log })
@@ -104,7 +104,7 @@ const createTokenNouns = (config: Config, platform: NounPlatform) => {
 
 type TokenNouns = ReturnType<typeof createTokenNouns>
 
-/** What operators ask users for. */
+/** The nouns behind the forms that operators configure: profile fields and terms. */
 const createFormNouns = (config: Config, { database, clock, fieldDefinitions }: NounPlatform) => ({
   profileFields: createProfileFields({ database, clock, definitions: fieldDefinitions }),
   terms: createTerms({ database, clock, version: config.termsVersion }),

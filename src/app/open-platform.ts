@@ -37,7 +37,7 @@ const usualTimeouts: StoreTimeouts = { connection: 3 * seconds, statement: 5 * s
 /** No request waits for a command, and some read whole tables: `stats`, or a search for any part of a name. */
 export const timeoutsOfCommands: StoreTimeouts = { ...usualTimeouts, statement: 10 * minutes }
 
-/** Where the embedded database is. */
+/** The folder of the embedded database. */
 export const embeddedDirectory = ({ dataDir }: Pick<Config, 'dataDir'>) => join(dataDir, 'database')
 
 /** `settingsForCommands`: of a service, for commands that use the embedded database through it. */

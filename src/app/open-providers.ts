@@ -24,7 +24,7 @@ export const openProviders = async (config: Config, design: Design, log: Log) =>
   const { providers, production } = config
   const redirectUris = redirectUrisOf(config)
   const devProviders = await openDevProviders(config, design, redirectUris, log)
-  /** What a provider is opened with: the client that was configured, or that of the development provider. */
+  /** The settings of each provider: of the client that was configured, or of the development provider. */
   const settings: ProviderSettings = Object.fromEntries(
     byProvider(providers).flatMap(([id, { clientId, clientSecret = '', ...configured }]) => {
       const shared = { redirectUri: redirectUris[id] ?? '', production }

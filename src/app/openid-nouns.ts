@@ -18,7 +18,7 @@ import { createDeviceSessions } from '../domain/sign-in/device-sessions.js'
 import { openBackchannel } from './backchannel.js'
 import type { NounPlatform, Nouns } from './nouns.js'
 
-/** What signs for applications. */
+/** The nouns that sign tokens for applications. */
 const createTokenNouns = ({ publicUrl }: Config, { database, clock, log }: NounPlatform, { sealedValues }: Nouns) => {
   const applicationKeys = createApplicationKeys({ database, clock, sealedValues })
   const loadedApplicationKeys = createLoadedApplicationKeys({ applicationKeys, clock, log })
@@ -81,7 +81,7 @@ export type OpenidNouns = ReturnType<typeof createOpenidNouns>
 
 type BackgroundPart = { start(): void; stop(): Promise<unknown> }
 
-/** What runs while the provider is open. Parts are stopped in the order of the list; jobs are those of the housekeeping. */
+/** The work in the background while the provider is open. Parts are stopped in the order of the list; jobs belong to the housekeeping. */
 export const backgroundOf = ({
   applicationErrors,
   applicationKeys,

@@ -101,7 +101,7 @@ import type { HttpParts, Platform } from './http-parts.js'
 import type { Nouns } from './nouns.js'
 import type { OpenidProvider } from './openid-provider.js'
 
-/** What users agree to, with a version. */
+/** The terms of use with their version, if there are any. */
 const termsOf = ({ termsVersion: version, termsUrl: url }: Config): TermsOfUse | undefined =>
   version === undefined || url === undefined ? undefined : { version, url }
 
@@ -116,7 +116,7 @@ type Dependencies = Platform &
     deletedAccounts: DeletedAccounts
   }
 
-/** What users do with their own account. */
+/** Flows of users for their own account. */
 const registerAccountFlows = (server: Server, dependencies: Dependencies) => {
   changeEmailRoutes(server, { ...dependencies, changeEmail: createChangeEmail(dependencies) })
   const confirmationProofs = createConfirmationProofs(dependencies)
@@ -148,7 +148,7 @@ const registerFactorFlows = (server: Server, dependencies: Dependencies) => {
   passkeyLoginRoutes(server, { ...dependencies, passkeyLogin: createPasskeyLogin(dependencies) })
 }
 
-/** What is done with a session once it has begun. */
+/** Flows of a session that has begun. */
 const registerSessionFlows = (server: Server, dependencies: Dependencies) => {
   refreshRoutes(server, dependencies)
   logoutRoutes(server, { ...dependencies, logout: createLogout(dependencies) })
@@ -158,7 +158,7 @@ const registerSessionFlows = (server: Server, dependencies: Dependencies) => {
   accessCheckRoutes(server, { ...dependencies, renewal: createRenewal(dependencies) })
 }
 
-/** For other programs, with a key of their own. */
+/** Flows of other programs, which have a service key. */
 const registerServiceFlows = (server: Server, { publicUrl }: Config, dependencies: Dependencies) => {
   serviceUsersRoutes(server, { ...dependencies, userSearch: createUserSearch(dependencies) })
   serviceUserChangesRoutes(server, dependencies)
@@ -169,7 +169,7 @@ const registerServiceFlows = (server: Server, { publicUrl }: Config, dependencie
   tokensRoutes(server, { ...dependencies, publicUrl })
 }
 
-/** What applications that sign their users in here send themselves. */
+/** The requests that applications send by themselves, without a browser. */
 const registerProtocolFlows = (server: Server, { production, publicUrl }: Config, dependencies: Dependencies) => {
   const browserOrigins = createBrowserOrigins({ clock: dependencies.clock, production })
   const protocolDoor = createProtocolDoor({ ...dependencies, browserOrigins })
@@ -212,7 +212,7 @@ const registerEndSession = (server: Server, dependencies: Dependencies, pages: P
   })
 }
 
-/** What the pages are told about this installation. */
+/** The facts about this installation that the pages show. */
 const installationOf = (config: Config, platform: Platform, nouns: Nouns) => ({
   theme: themeOf(config, platform.design),
   providers: Object.values(nouns.providers).map(({ id, name }) => ({

@@ -3,7 +3,7 @@ import { seconds } from '../lib/durations.js'
 import { createOutbound, type OutboundOptions } from '../platform/outbound/outbound.js'
 import { isPublicAddress } from '../platform/outbound/public-addresses.js'
 
-/** Where webhooks are sent, and how: of the answer only the status matters. Undefined if webhooks are off. */
+/** Opens the client that sends webhooks. Of an answer only the status matters. Undefined if webhooks are off. */
 export const openWebhookReceiver = (config: Config, options: OutboundOptions = {}) => {
   const { webhookUrl: url, webhookSecret: secrets, webhookAllowPrivate, production } = config
   if (url === undefined || secrets === undefined) return undefined

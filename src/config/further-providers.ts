@@ -30,7 +30,7 @@ export const furtherProvidersSetting: Setting = {
 export const furtherProviders = (names: unknown): ProviderId[] =>
   (Array.isArray(names) ? names : []).filter((name) => shape.test(name)).map((name): ProviderId => `provider_${name}`)
 
-/** What a button says without a setting: the name with a capital. */
+/** The text of the button without a setting: the name with a capital. */
 export const nameForButton = (id: ProviderId) => id.replace(/^provider_(.)/, (_, first: string) => first.toUpperCase())
 
 export const logoSetting: Setting = {

@@ -1,6 +1,6 @@
 import { InvalidValue, list, type Read } from './setting-values.js'
 
-const mostWords = 100
+const maxWords = 100
 
 const word: Read<string> = (text) => {
   const { length } = Array.from(text)
@@ -11,6 +11,6 @@ const word: Read<string> = (text) => {
 /** Each of them costs time at every estimate of a password. */
 export const passwordWords: Read<string[]> = (value) => {
   const words = list(word)(value)
-  if (words.length > mostWords) throw new InvalidValue(`must be at most ${mostWords} words`)
+  if (words.length > maxWords) throw new InvalidValue(`must be at most ${maxWords} words`)
   return words
 }

@@ -25,7 +25,7 @@ type ClientAtProvider = {
   redirectUri?: string
 }
 
-/** What was set for a provider. Without a client id it is off, or a development provider stands in for it. */
+/** The settings of a provider. Without a client id it is off, or a development provider stands in for it. */
 export type ProviderConfig =
   | (ClientAtProvider & { kind: 'openid_connect'; issuer: string; trustEmail?: boolean })
   | (ClientAtProvider & { kind: 'github'; url: string; apiUrl: string })
@@ -102,7 +102,7 @@ export const providerAddresses = (further: readonly ProviderId[]) => [
   ...further.map((id) => providerSetting(id, 'ISSUER')),
 ]
 
-/** What belongs together, and what a provider that was named cannot do without. */
+/** Finds settings of a provider that are missing beside others. */
 export const providerFaults = (values: Readonly<Record<string, unknown>>, absent: ReadonlySet<string>) => {
   const pairs = builtInProviderIds.map(
     (id) => [providerSetting(id, 'CLIENT_ID'), providerSetting(id, 'CLIENT_SECRET')] as const,
@@ -158,7 +158,7 @@ export const providerConfigs = (values: Readonly<Record<string, unknown>>): Prov
 
 type Addresses = { publicUrl: string; providers: ProviderConfigs }
 
-/** Where each provider sends the browser back to. */
+/** The redirect URI of each provider. */
 export const redirectUrisOf = ({ publicUrl, providers: configs }: Addresses) =>
   Object.fromEntries(
     byProvider(configs).map(([id, { redirectUri }]) => [id, redirectUri ?? publicUrl + callbackPath(id)]),

@@ -21,7 +21,7 @@ const mustBe = (requirement: string) => new InvalidValue(`must be ${requirement}
 
 export const text: Read<string> = (value) => value
 
-/** Of a file or a folder; a relative one is looked for below the working directory. */
+/** The path of a file or a folder. A relative one is looked for below the working directory. */
 export const filePath: Read<string> = (value) => value
 
 export const oneOf =
@@ -46,7 +46,7 @@ export const duration: Read<number> = (value) => {
   return milliseconds
 }
 
-/** For what would never come about in no time at all. */
+/** A duration above zero. */
 export const someDuration: Read<number> = (value) => {
   const milliseconds = duration(value)
   if (milliseconds === 0) throw mustBe('longer than 0')

@@ -4,7 +4,7 @@ const isPlain = (origin: unknown) => typeof origin === 'string' && !origin.start
 
 const isWithin = (host: string, domain: string) => host === domain || host.endsWith(`.${domain}`)
 
-/** What is wrong with the hosts that are to share a session. */
+/** Finds faults in the hosts that are to share a session. */
 export const siblingFaults = ({ nodeEnv, publicUrl, cookieDomain, allowedOrigins }: Given) => {
   const host = typeof publicUrl === 'string' ? new URL(publicUrl).hostname : 'localhost'
   const isAbove = typeof cookieDomain === 'string' && isWithin(host, cookieDomain)

@@ -5,7 +5,7 @@ import type { OwnTexts } from '../domain/mails/own-mail-words.js'
 import type { Design } from '../lib/design.js'
 import type { Logo } from '../lib/product-logo.js'
 
-/** How pages and mails look. */
+/** The design of pages and mails. */
 export const themeOf = (config: Config, design: Design) => {
   const { productName: name, faviconUrl: iconUrl } = config
   const { termsUrl: terms, privacyUrl: privacy, imprintUrl: imprint, supportUrl: support } = config
@@ -20,7 +20,7 @@ export const themeOf = (config: Config, design: Design) => {
   return { name, design, iconUrl, links, home, ...(logo && { logo }) }
 }
 
-/** What every mail says of the service. */
+/** The name, logo and links that stand in every mail. */
 export const letterheadOf = (
   config: Config,
   { design, ownWords }: { design: Design; ownWords: { mails: OwnTexts } },
@@ -31,7 +31,7 @@ export const letterheadOf = (
   ownTexts: ownWords.mails,
 })
 
-/** Where a sign-in ends is the application, unless it is the account page. */
+/** The application to which a sign-in leads; undefined if it leads to the account page. */
 const applicationAt = (afterSignIn: string) =>
   /^\/(dashboard|api\/auth\/account-page)(?![^/?#])/.test(afterSignIn) ? undefined : afterSignIn
 

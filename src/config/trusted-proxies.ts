@@ -6,7 +6,7 @@ import { InvalidValue, list, type Read } from './setting-values.js'
  * The widest range that is one network: 10.0.0.0/8 is the largest private range of IPv4, and no operator gets more than a
  * /16 of IPv6. A client that connects from a trusted address can claim any client address, and so avoid every limit.
  */
-const leastBits = { ipv4: 8, ipv6: 16 }
+const minBits = { ipv4: 8, ipv6: 16 }
 
 /** Every IPv4 address can also be written as IPv6, in the range that starts here. */
 const mappedIpv4 = ipaddr.IPv6.parse('::ffff:0.0.0.0')
@@ -14,10 +14,10 @@ const mappedBits = 96
 
 const isTooWide = (range: string) => {
   const [address, bits] = ipaddr.parseCIDR(range)
-  if (address.kind() === 'ipv4') return bits < leastBits.ipv4
+  if (address.kind() === 'ipv4') return bits < minBits.ipv4
   const holdsIpv4 =
     mappedIpv4.match(ipaddr.IPv6.parseCIDR(range)) || ipaddr.process(address.toString()).kind() === 'ipv4'
-  return bits < (holdsIpv4 ? mappedBits + leastBits.ipv4 : leastBits.ipv6)
+  return bits < (holdsIpv4 ? mappedBits + minBits.ipv4 : minBits.ipv6)
 }
 
 const addressRange: Read<string> = (value) => {

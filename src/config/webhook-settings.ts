@@ -2,7 +2,7 @@ import { isThisMachine } from '../lib/loopback.js'
 import { addressIn, isPublicAddress } from '../platform/outbound/public-addresses.js'
 import { InvalidValue, list, type Read } from './setting-values.js'
 
-/** With a path and a query, because receivers put tokens there. */
+/** The URL of a receiver. It may have a path and a query, because receivers put tokens there. */
 export const webhookAddress: Read<string> = (value) => {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.hash)

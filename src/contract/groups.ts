@@ -1,14 +1,14 @@
 /** A name that a header, a claim and a query can hold without encoding. */
 export const groupPattern = '^[a-z0-9][a-z0-9._-]{0,31}$'
 /** Of one user, and in one condition. */
-export const mostGroups = 16
+export const maxGroups = 16
 
 const groupName = new RegExp(groupPattern)
 export const isGroupName = (value: unknown): value is string => typeof value === 'string' && groupName.test(value)
 
 /** The groups of a token or of a condition. */
 export const isGroupList = (value: unknown): value is readonly string[] =>
-  Array.isArray(value) && value.length <= mostGroups && value.every(isGroupName)
+  Array.isArray(value) && value.length <= maxGroups && value.every(isGroupName)
 
 /** The names of a list with commas; undefined if it is no such list. */
 export const readGroupList = (text: string) => {

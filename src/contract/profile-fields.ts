@@ -3,7 +3,7 @@ import { OneOf } from './refusal-bodies.js'
 
 /** What an operator asks users for (PROFILE_FIELDS_FILE). The texts of a value are never longer than this, all of a user together. */
 export const longestFields = 4_000
-export const mostFields = 20
+export const maxFields = 20
 
 export const fieldTypes = ['text', 'phone', 'url', 'date', 'choice', 'boolean'] as const
 export type FieldType = (typeof fieldTypes)[number]
@@ -42,7 +42,7 @@ export const ProfileFields = Type.Record(Type.String(), Value, {
 /** Its text is bounded by the rules of each field, which say what is wrong. */
 const NewValue = Type.Union([Type.String({ maxLength: longestFields }), Type.Boolean(), Type.Null()])
 export const ProfileFieldChanges = Type.Record(Type.String({ maxLength: 64 }), NewValue, {
-  maxProperties: mostFields,
+  maxProperties: maxFields,
   title: 'ProfileFieldChanges',
   description: 'By key; null or an empty text removes a value',
 })

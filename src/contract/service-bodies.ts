@@ -17,7 +17,7 @@ import { Nullable, ServiceUser } from './schemas.js'
 export const servicePath = '/api/service'
 
 /** Users of a page. */
-const mostListedUsers = 200
+const maxListedUsers = 200
 
 // ── Users
 
@@ -57,7 +57,7 @@ export const ServiceUserQuery = Type.Object({
   limit: Type.Optional(
     Type.String({
       pattern: '^(?:[1-9]\\d?|1\\d\\d|200)$',
-      description: `Users of a page, 1 to ${mostListedUsers}; 50 without it`,
+      description: `Users of a page, 1 to ${maxListedUsers}; 50 without it`,
     }),
   ),
 })

@@ -1,6 +1,6 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider/lib/provider.js'
 
-const mostEntries = 5000
+const maxEntries = 5000
 
 type Entry = { payload: AdapterPayload; until: number }
 
@@ -16,7 +16,7 @@ export const createIssuerStorage = () => {
   }
 
   const write = (key: string, payload: AdapterPayload, expiresIn: number) => {
-    const [oldest] = entries.size >= mostEntries ? entries.keys() : []
+    const [oldest] = entries.size >= maxEntries ? entries.keys() : []
     if (oldest !== undefined) entries.delete(oldest)
     entries.set(key, { payload, until: Date.now() + expiresIn * 1000 })
   }

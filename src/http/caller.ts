@@ -44,9 +44,12 @@ const createRefreshTokens = ({ cookies, tokens }: Pick<Dependencies, 'cookies' |
 
 type RefreshTokens = ReturnType<typeof createRefreshTokens>
 
-/** For what lasts as long as the session: an access token alone, which lasts for minutes, is not enough. */
+/** Finds the holder of a session for what lasts as long as the session: an access token alone, which lasts for minutes, is not enough. */
 const createHolderOf =
-  (findCaller: (request: FastifyRequest) => Caller | undefined, refreshableTokenOf: RefreshTokens['refreshableTokenOf']) =>
+  (
+    findCaller: (request: FastifyRequest) => Caller | undefined,
+    refreshableTokenOf: RefreshTokens['refreshableTokenOf'],
+  ) =>
   (request: FastifyRequest) => {
     const caller = findCaller(request)
     const refreshToken = refreshableTokenOf(request)

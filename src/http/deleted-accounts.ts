@@ -20,7 +20,7 @@ type Dependencies = {
 
 export type DeletedAccounts = ReturnType<typeof createDeletedAccounts>
 
-/** What stays in a browser whose user deletes the account: nothing of it, and everything of other accounts. */
+/** Clears a browser whose user deletes the account: of everything of that account, and of nothing of others. */
 export const createDeletedAccounts = (deps: Dependencies) => {
   const { users, trustedDevices, knownDevices, callers, cookies, signInCookies, pendingLinkCookie } = deps
 

@@ -6,10 +6,10 @@ import type { Csrf } from './csrf.js'
 import { sendRefusal } from './errors.js'
 import type { Freshness } from './freshness.js'
 
-/** Who adds a factor: a signed-in user, or a sign-in that cannot go on without one. */
+/** The one who adds a factor: a signed-in user, or a sign-in that cannot go on without one. */
 export type Enroller = { caller: Caller } | { challenge: string }
 
-/** For the API document. */
+/** The credentials of these routes, for the API document. */
 export const enrollerSecurity: Record<string, string[]>[] = [
   { accessToken: [], csrfToken: [] },
   { challenge: [], csrfToken: [] },

@@ -57,7 +57,7 @@ export const sendRefusal = (reply: FastifyReply, refusal: Answered) => {
   return reply.header(requestIdHeader, requestId).status(status).send(body)
 }
 
-/** What refuses a request before any handler of ours sees it, by Fastify's own codes. */
+/** The refusal for each of Fastify's own codes, before any handler of ours sees the request. */
 const frameworkRefusals: Record<string, RefusalCode> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'too_large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
@@ -67,7 +67,7 @@ const frameworkRefusals: Record<string, RefusalCode> = {
   FST_ERR_MAX_PARAM_LENGTH: 'not_found',
 }
 
-/** What the schema allows in this place: each alternative of it has refused the value. */
+/** The values that the schema allows in this place: each alternative of it has refused the value. */
 const allowedAt = (place: string, { validation = [] }: FastifyError) =>
   validation.flatMap(({ keyword, instancePath, params }) =>
     keyword === 'const' && instancePath === place ? [String(params.allowedValue)] : [],

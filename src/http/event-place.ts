@@ -2,7 +2,7 @@ import type { EventQuery } from '../domain/events/events.js'
 import { commandLine } from '../domain/sessions/client.js'
 import { readAddress, readRange } from './client.js'
 
-/** What events have that came without an address. */
+/** The texts that stand in the place of an IP address in events without one. */
 const namedOrigins = [commandLine, 'unknown']
 
 /** An address, a network such as 192.0.2.0/24, or what stands in the place of an address; undefined if it is none of them. */

@@ -21,7 +21,7 @@ type Dependencies = {
  * step-up. The session's row decides, so that it is never an older token that counts.
  */
 export const createFreshness = ({ callers, sessionLookups, proofs, clock, freshFor }: Dependencies) => {
-  /** What to answer, if the caller's session is not fresh. */
+  /** Refuses if the caller's session is not fresh; else undefined. */
   const refusalFor = async (request: FastifyRequest) => {
     const caller = callers.of(request)
     const proof = await sessionLookups.proofOfCaller(caller)

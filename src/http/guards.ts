@@ -13,7 +13,7 @@ import { countingOf } from './limits/limit-hooks.js'
 import type { Limits } from './limits/limits.js'
 import type { ServiceCallers } from './service-callers.js'
 
-/** What stands in front of the handler of a route: the API document and docs/api.md are made of it. */
+/** The gates in front of the handler of a route: the API document and docs/api.md are made of them. */
 export type RouteFacts = {
   method: string
   url: string
@@ -25,14 +25,14 @@ export type RouteFacts = {
   isSensitive: boolean
   /** The role of an administrator who may call it; undefined if it is no route of administrators. */
   adminRole: AdminRole | undefined
-  /** What the key of another program must be for; undefined if the route takes no such key. */
+  /** The scope that the key of another program must have; undefined if the route takes no such key. */
   serviceScope: ServiceScope | undefined
   limiters: readonly LimiterName[]
-  /** Why there are none. */
+  /** The reason why there are none. */
   unlimited: string | undefined
   /** The answers of the limiters among its hooks. */
   limitCodes: readonly LimitCode[]
-  /** What a request from another site's page gets. */
+  /** The refusal of a request from another site's page. */
   crossSite: RefusalCode
   /** Called by load balancers. It answers whatever state the stores are in. */
   isProbe: boolean

@@ -4,15 +4,15 @@ import type { Clock } from '../lib/clock.js'
  * Whether something is to be reported: the first time for a key in a window, and for so many keys at most. Further reports would
  * say nothing new, and could fill the table of events.
  */
-export const createOncePerWindow = ({ mostKeys, clock }: { mostKeys: number; clock: Clock }) => {
+export const createOncePerWindow = ({ maxKeys, clock }: { maxKeys: number; clock: Clock }) => {
   const reportedUntil = new Map<string, number>()
   return (key: string, window: number) => {
     const now = clock.now().getTime()
     if ((reportedUntil.get(key) ?? 0) > now) return false
-    if (reportedUntil.size >= mostKeys) {
+    if (reportedUntil.size >= maxKeys) {
       for (const [old, until] of reportedUntil) if (until <= now) reportedUntil.delete(old)
     }
-    if (reportedUntil.size >= mostKeys) return false
+    if (reportedUntil.size >= maxKeys) return false
     reportedUntil.set(key, now + window)
     return true
   }

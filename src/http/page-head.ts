@@ -1,7 +1,7 @@
 import { escapeHtml } from '../lib/escape-html.js'
 import { pagePolicy } from './headers.js'
 
-/** Of a page without scripts, for developers. */
+/** The head of a page without scripts, for developers. */
 export const pageHead = (title: string, style: string) => `<head>
 <meta charset="utf-8">
 ${pagePolicy("'none'")}

@@ -11,7 +11,7 @@ const wholeAnswer = (refusal: Refused<RefusalCode>, headers: Readonly<Record<str
   return { body, headers: { ...headers, 'content-type': type, 'content-length': length, connection: 'close' } }
 }
 
-/** What the HTTP parser refuses never becomes a request: it is answered on the socket itself, with the same headers. */
+/** Answers what the HTTP parser refuses. It never becomes a request, so it is answered on the socket itself, with the same headers. */
 export const answerOnSocket = (
   socket: Socket,
   refusal: Refused<RefusalCode>,

@@ -14,7 +14,7 @@ const sendSignedIn = (reply: FastifyReply, cookies: Cookies, session: NewSession
   return send(reply, session, more)
 }
 
-/** Where a proof has led: signed in, or what is still missing. `more` is about a factor that was added on the way. */
+/** Answers a proof: the user is signed in, or is told what is still missing. `more` is about a factor that was added on the way. */
 export const sendSignInStep = (
   reply: FastifyReply,
   { cookies, signInCookies }: { cookies: Cookies; signInCookies: SignInCookies },

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 
-const mostOrigins = 20
+const maxOrigins = 20
 const longest = 512
 
 type Noted = { query: unknown; log: Pick<FastifyRequest['log'], 'warn'> }
@@ -13,7 +13,7 @@ export type ReturnToNotes = ReturnType<typeof createReturnToNotes>
  */
 export const createReturnToNotes = (allowedOrigins: readonly string[]) => {
   const noted = new Set<string>(allowedOrigins)
-  const most = noted.size + mostOrigins
+  const most = noted.size + maxOrigins
 
   return ({ query, log }: Noted) => {
     const { returnTo } = (query ?? {}) as { returnTo?: unknown }

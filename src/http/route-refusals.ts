@@ -50,7 +50,7 @@ type BodyOf<Code extends RefusalCode> = Code extends keyof typeof otherBodies
     : typeof ErrorBody
 type Responses<Code extends RefusalCode> = { [Each in Code as StatusOf<Each>]: BodyOf<Each> }
 
-/** What the gates refuse in front of a handler that changes something for a caller. */
+/** The refusals of the gates in front of a handler that changes something for a caller. */
 export const guardRefusals = [
   'not_authenticated',
   'invalid_csrf_token',
@@ -59,7 +59,7 @@ export const guardRefusals = [
   'unavailable',
 ] as const satisfies RefusalCode[]
 
-/** What the schemas of the route let a handler send. */
+/** The bodies that the schemas of the route let a handler send. */
 type BodyTaken<Reply extends FastifyReply> = Parameters<Reply['send']>[0]
 
 /**

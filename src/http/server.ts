@@ -170,7 +170,7 @@ declare module 'fastify' {
     ownOriginOnly?: boolean
     /** The limiters in which its handler counts. Those of its hooks are known. */
     countsIn?: readonly LimiterName[]
-    /** Why it has no limiter. */
+    /** The reason why it has no limiter. */
     unlimited?: string
   }
 }

@@ -16,7 +16,7 @@ export type ServiceCallers = ReturnType<typeof createServiceCallers>
 /** None of the addresses needs these. A proxy may read them in another way, and take the address for one that it passes on. */
 const isOddPath = ({ url }: FastifyRequest) => /[%.;\\]/.test(url.replace(/\?.*$/s, ''))
 
-/** What a route for other programs may refuse. The gate itself gives all of them but a query that is not understood. */
+/** The refusals of a route for other programs. The gate itself gives all of them but a query that is not understood. */
 export const serviceRefusals = [
   'bad_request',
   'not_authenticated',
@@ -41,7 +41,7 @@ const bearer = /^Bearer +(\S+)$/i
 
 /** A program with an expired key tries again and again. One event says it. */
 const reportWindow = 15 * minutes
-const mostReported = 1_000
+const maxReported = 1_000
 
 /** The refusals of a change: a key cannot change the accounts of administrators. */
 export const serviceChangeRefusals = [...serviceRefusals, 'administrators_account'] as const
@@ -62,7 +62,7 @@ type Dependencies = {
 }
 
 const createReport = ({ events, clock }: Pick<Dependencies, 'events' | 'clock'>) => {
-  const isNew = createOncePerWindow({ mostKeys: mostReported, clock })
+  const isNew = createOncePerWindow({ maxKeys: maxReported, clock })
   return async (reason: string, request: FastifyRequest) => {
     if (isNew(`${customerNetwork(request)} ${reason}`, reportWindow))
       await events.record({ kind: 'service_key_refused', reason }, clientOf(request))
@@ -124,10 +124,10 @@ export const createServiceCallers = ({ serviceKeys, limits, events, administrato
   return {
     /** The gate of a route: a key that has this scope. */
     withScope: (scope: ServiceScope) => gates[scope],
-    /** Which scope a gate asks for; undefined if it is no gate of ours. */
+    /** The scope that a gate asks for; undefined if it is no gate of ours. */
     scopeOf: (gate: unknown) => serviceScopes.find((scope) => gates[scope] === gate),
     limiterFor,
-    /** For what a request asks beyond the scope of its gate. */
+    /** For handlers that need another scope beside that of their gate. */
     hasScope: (request: FastifyRequest, scope: ServiceScope) => request.serviceKey?.scopes.includes(scope) ?? false,
     sendMissingScope,
     actingClient: createActingClient(administrators),

@@ -15,7 +15,7 @@ import type { User } from '../domain/users/users.js'
 
 type Shared = Pick<User, 'id' | 'email' | 'username' | 'provider' | 'providers' | 'groups' | 'createdAt'>
 
-/** What every body about a user has. A field that the contract names and this leaves out does not compile. */
+/** The fields of every body about a user. A field that the contract names and this leaves out does not compile. */
 const sharedBody = ({ id, email, username, provider, providers, groups, createdAt }: Shared, fields: FieldValues) => ({
   id,
   email,

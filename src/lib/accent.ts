@@ -1,5 +1,5 @@
 import { type Colour, contrastOf, hexColour, parseColour } from './contrast.js'
-import { leastContrast } from './contrast-rules.js'
+import { minContrast } from './contrast-rules.js'
 import type { Colours } from './design-tokens.js'
 
 /**
@@ -21,29 +21,29 @@ const slack = 0.1
 export const shadesOf = (accent: string, { background, surface, raised }: Colours): Shades => {
   const colour = parseColour(accent)
   const surfaces = [background, surface, raised].map(parseColour)
-  const towards = leastOf(black, surfaces) > leastOf(white, surfaces) ? black : white
+  const towards = minOf(black, surfaces) > minOf(white, surfaces) ? black : white
   return {
     fill: hexColour(colour),
     onFill: hexColour(readableOn(colour)),
-    edge: hexColour(bend(colour, towards, surfaces, leastContrast.control)),
-    text: hexColour(bend(colour, towards, surfaces, leastContrast.text)),
+    edge: hexColour(bend(colour, towards, surfaces, minContrast.control)),
+    text: hexColour(bend(colour, towards, surfaces, minContrast.text)),
   }
 }
 
-const leastOf = (colour: Colour, surfaces: readonly Colour[]) =>
+const minOf = (colour: Colour, surfaces: readonly Colour[]) =>
   Math.min(...surfaces.map((surface) => contrastOf(colour, surface)))
 
 /** Near black reads softer than black. On a colour that is too dark for it, either white or black has at least 4.58. */
 const readableOn = (fill: Colour): Colour => {
   const soft: Colour = [17, 20, 19]
-  return [white, soft].find((candidate) => contrastOf(candidate, fill) >= leastContrast.text) ?? black
+  return [white, soft].find((candidate) => contrastOf(candidate, fill) >= minContrast.text) ?? black
 }
 
 const bend = (colour: Colour, towards: Colour, surfaces: readonly Colour[], wanted: number): Colour => {
-  if (leastOf(colour, surfaces) >= wanted) return colour
+  if (minOf(colour, surfaces) >= wanted) return colour
   for (let share = 2; share <= 100; share += 2) {
     const bent = mix(colour, towards, share / 100)
-    if (leastOf(bent, surfaces) >= wanted + slack) return bent
+    if (minOf(bent, surfaces) >= wanted + slack) return bent
   }
   return towards
 }

@@ -2,7 +2,7 @@ import { contrast } from './contrast.js'
 import type { ColourName, Colours } from './design-tokens.js'
 
 /** WCAG 2.2: 1.4.3 asks 4.5 of text, 1.4.11 asks 3 of the parts of a control. */
-export const leastContrast = { text: 4.5, control: 3 }
+export const minContrast = { text: 4.5, control: 3 }
 
 type ContrastRule = { colour: ColourName; on: readonly ColourName[]; least: number }
 
@@ -11,13 +11,13 @@ const contrastRules: readonly ContrastRule[] = [
   {
     colour: 'text',
     on: ['background', 'surface', 'raised', 'info-background', 'danger-background', 'success-background'],
-    least: leastContrast.text,
+    least: minContrast.text,
   },
-  { colour: 'muted', on: ['background', 'surface', 'raised', 'info-background'], least: leastContrast.text },
-  { colour: 'edge', on: ['background', 'surface', 'raised'], least: leastContrast.control },
-  { colour: 'danger', on: ['surface', 'danger-background'], least: leastContrast.text },
-  { colour: 'success', on: ['surface', 'success-background'], least: leastContrast.text },
-  { colour: 'warning', on: ['surface'], least: leastContrast.text },
+  { colour: 'muted', on: ['background', 'surface', 'raised', 'info-background'], least: minContrast.text },
+  { colour: 'edge', on: ['background', 'surface', 'raised'], least: minContrast.control },
+  { colour: 'danger', on: ['surface', 'danger-background'], least: minContrast.text },
+  { colour: 'success', on: ['surface', 'success-background'], least: minContrast.text },
+  { colour: 'warning', on: ['surface'], least: minContrast.text },
 ]
 
 /** The pairs of a scheme that cannot be read or seen. */

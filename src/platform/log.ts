@@ -17,7 +17,7 @@ const describe = (error: unknown): object => {
   return { type: error.name, message: error.message, ...code, stack: error.stack, ...cause }
 }
 
-const mostUnwritten = 1_000_000
+const maxUnwritten = 1_000_000
 
 type LogFormat = 'json' | 'plain'
 
@@ -31,7 +31,7 @@ type LogOptions = {
 
 /** A log that cannot be written, because its terminal is closed or its disk is full, must not end the service. */
 const standardOutput = () => {
-  const output = pino.destination({ sync: true, maxLength: mostUnwritten })
+  const output = pino.destination({ sync: true, maxLength: maxUnwritten })
   output.on('error', () => undefined)
   return output
 }

@@ -13,7 +13,7 @@ import { askForEvents, type EventFilter } from './event-filter.js'
 const pause = 5_000
 /** An event may become visible some seconds after its moment. */
 const overlap = 60_000
-const mostExported = 10_000
+const maxExported = 10_000
 
 type Props = { filter: EventFilter; events: AdminEvent[] | undefined; onArrived: (events: AdminEvent[]) => void }
 
@@ -85,7 +85,7 @@ const useExport = (filter: EventFilter) => {
       }
       found.push(...answer.value.items)
       after = answer.value.next ?? undefined
-    } while (after !== undefined && found.length < mostExported)
+    } while (after !== undefined && found.length < maxExported)
     const { write, type } = formats[format]
     saveFile(write(found), `events.${format}`, type)
     showSuccess(fill(after === undefined ? words.exported : words.exportCut, { count: `${found.length}` }))

@@ -92,12 +92,12 @@ const UserFilter = ({ filter, onChange }: { filter: Filter; onChange: (change: P
 }
 
 /** A page of the API may have few users, or none, and others follow: the service looks at some thousand for each. */
-const mostAsked = 100
+const maxAsked = 100
 
 const askForUsers = async (filter: Filter, after?: string) => {
   const items: AdminUser[] = []
   let next = after ?? null
-  for (let asked = 0; asked < mostAsked; asked += 1) {
+  for (let asked = 0; asked < maxAsked; asked += 1) {
     const answer = await calls.users({ ...filter, after: next ?? '' })
     if (answer.refused) return answer
     items.push(...answer.value.users)

@@ -19,7 +19,7 @@ import { useProblems } from '../words/refusals.js'
 import type { MailStage } from './mail-stage.js'
 import { Registration } from './registration.js'
 
-const mostTries = 5
+const maxTries = 5
 const codeLength = 8
 
 export type MailLoginProps = {
@@ -120,7 +120,7 @@ const CodeForm = (props: MailLoginProps) => {
     const problems = problemsOf(answer)
     if (answer.refused !== 'wrong_mailed_code') return problems
     setWrong(wrong + 1)
-    const left = fill(words.triesLeft, { count: String(Math.max(mostTries - wrong - 1, 0)) })
+    const left = fill(words.triesLeft, { count: String(Math.max(maxTries - wrong - 1, 0)) })
     return { fields: { code: [...(problems.fields?.code ?? []), left] } }
   }
   return (

@@ -14,11 +14,11 @@ export type ApplicationTokenOptions = {
 
 const optionNames: NamesOf<ApplicationTokenOptions> = { serviceKey: true, applications: true }
 
-const limits = { milliseconds: 10_000, mostBytes: 16 * 1024 }
+const limits = { milliseconds: 10_000, maxBytes: 16 * 1024 }
 /** For how long an answer counts, in milliseconds. A session that ends is known sooner to a verifier with `revocations`. */
 const rememberedFor = 10_000
-const mostRemembered = 1_000
-const mostUnderWay = 1_000
+const maxRemembered = 1_000
+const maxUnderWay = 1_000
 /** After no answer, and after a key that the service refuses: each question with a wrong one counts as a failed sign-in of this network. */
 const pauses = { noAnswer: 1_000, wrongKey: 10 * 60_000 }
 const wrongKeyStatuses: Readonly<Record<number, string>> = {
@@ -62,7 +62,7 @@ const createMemories = () => {
 
 const keep = <Value>(kept: Map<string, Value>, token: string, value: Value) => {
   const [oldest] = kept.keys()
-  if (kept.size >= mostRemembered && oldest !== undefined) kept.delete(oldest)
+  if (kept.size >= maxRemembered && oldest !== undefined) kept.delete(oldest)
   kept.set(token, value)
 }
 
@@ -156,7 +156,7 @@ export const createApplicationTokens = (options: ApplicationTokenOptions) => {
     const asked = memory.underWay.get(token)
     if (asked) return asked
     // One that was good before is always asked for: random tokens must not take its place.
-    if (memory.underWay.size >= mostUnderWay && !good) return refuse('unavailable')
+    if (memory.underWay.size >= maxUnderWay && !good) return refuse('unavailable')
     const asking = askAndRemember(token, verifier, memory)
     memory.underWay.set(token, asking)
     return asking

@@ -12,7 +12,7 @@ const serve = async (answer: RequestListener) => {
   })
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
-const ask = createBoundedFetch(fetch, { milliseconds: 60_000, mostBytes: 1_000 })
+const ask = createBoundedFetch(fetch, { milliseconds: 60_000, maxBytes: 1_000 })
 
 it('follows no redirect, which would carry a key to another address', async () => {
   const keys: unknown[] = []
@@ -40,7 +40,7 @@ it('reads no more than it may, also of an answer without an end', async () => {
 
 it('gives up on a service that does not answer, and when it is told to', async () => {
   const silent = await serve(() => {})
-  const hasty = createBoundedFetch(fetch, { milliseconds: 20, mostBytes: 1_000 })
+  const hasty = createBoundedFetch(fetch, { milliseconds: 20, maxBytes: 1_000 })
   await expect(hasty(silent, {})).rejects.toThrow('timeout')
   const closing = new AbortController()
   const asked = ask(silent, {}, closing.signal)

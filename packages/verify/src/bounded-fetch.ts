@@ -1,9 +1,9 @@
 export type Fetch = typeof globalThis.fetch
 
-type Limits = { milliseconds: number; mostBytes: number }
+type Limits = { milliseconds: number; maxBytes: number }
 
 /** The whole body as text. A longer one is an error: the rest of it is not read. */
-const readText = async ({ body }: Response, mostBytes: number) => {
+const readText = async ({ body }: Response, maxBytes: number) => {
   if (body === null) return ''
   const reader = body.getReader()
   const decoder = new TextDecoder()
@@ -13,9 +13,9 @@ const readText = async ({ body }: Response, mostBytes: number) => {
     const { done, value } = await reader.read()
     if (done) return text + decoder.decode()
     bytes += value.byteLength
-    if (bytes > mostBytes) {
+    if (bytes > maxBytes) {
       await reader.cancel()
-      throw new Error(`The answer has more than ${mostBytes} bytes`)
+      throw new Error(`The answer has more than ${maxBytes} bytes`)
     }
     text += decoder.decode(value, { stream: true })
   }
@@ -26,7 +26,7 @@ const readText = async ({ body }: Response, mostBytes: number) => {
  * service key to another address.
  */
 export const createBoundedFetch =
-  (fetch: Fetch, { milliseconds, mostBytes }: Limits) =>
+  (fetch: Fetch, { milliseconds, maxBytes }: Limits) =>
   async (url: string, headers: Record<string, string>, signal?: AbortSignal, body?: string) => {
     const timeout = AbortSignal.timeout(milliseconds)
     const response = await fetch(url, {
@@ -35,6 +35,6 @@ export const createBoundedFetch =
       redirect: 'manual',
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     })
-    const text = await readText(response, mostBytes)
+    const text = await readText(response, maxBytes)
     return { status: response.status, headers: response.headers, text }
   }

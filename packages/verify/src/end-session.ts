@@ -3,7 +3,7 @@ import { clientHeaders } from './client-headers.js'
 import { type AnyRequest, headerOf, readCookie } from './cookies.js'
 import type { Verifier } from './verifier.js'
 
-const limits = { milliseconds: 10_000, mostBytes: 16 * 1024 }
+const limits = { milliseconds: 10_000, maxBytes: 16 * 1024 }
 const csrfSecret = /^(?:__Host-)?csrf_secret=[\w-]+/
 const sessionCookie = /^(?:access|refresh)_token=/
 

@@ -9,8 +9,8 @@ const pause = 30_000
 const firstPause = 1_000
 /** A service that hangs holds up a request for so long, once in 30 seconds, if there are keys to go on with. */
 const longestWait = 1_000
-const limits = { milliseconds: 5_000, mostBytes: 64 * 1024 }
-const mostKeys = 32
+const limits = { milliseconds: 5_000, maxBytes: 64 * 1024 }
+const maxKeys = 32
 const usualMaxAge = 300
 const longestMaxAge = 3_600
 
@@ -49,7 +49,7 @@ const importKey = async (jwk: unknown, known: PublishedKeys | undefined): Promis
 const readKeys = async (text: string, known: PublishedKeys | undefined): Promise<PublishedKeys> => {
   const set: unknown = JSON.parse(text)
   if (!isObject(set) || !Array.isArray(set.keys)) throw new Error('The answer is no list of keys')
-  const keys = await Promise.all(set.keys.slice(0, mostKeys).map((jwk) => importKey(jwk, known)))
+  const keys = await Promise.all(set.keys.slice(0, maxKeys).map((jwk) => importKey(jwk, known)))
   return new Map(keys.flat().map((each) => [each.id, each]))
 }
 

@@ -30,7 +30,7 @@ export const createReturningAddresses = (publicUrl: string, appUrl: string = pub
   }
 }
 
-const mostRedirects = 3
+const maxRedirects = 3
 
 /**
  * The cookie that counts redirects to the sign-in page within ten seconds. Nothing after the third: the sign-in page sees a session
@@ -44,7 +44,7 @@ const createRedirectCounter = (appUrl: string) => {
     count: (cookies: string | undefined) => {
       const { value, isDoubled } = readCookie(cookies, name)
       const next = /^\d$/.test(value ?? '') ? Number(value) + 1 : 1
-      return isDoubled || next > mostRedirects ? undefined : `${name}=${next}; Max-Age=10; ${attributes}`
+      return isDoubled || next > maxRedirects ? undefined : `${name}=${next}; Max-Age=10; ${attributes}`
     },
     /** For a request with a session: the redirects before it were no loop. */
     forget: (cookies: string | undefined) =>

@@ -5,7 +5,7 @@ import { isObject } from './token-text.js'
 
 /** How long the service waits for news before it answers, in seconds, and how long we wait for that answer. */
 const wait = 25
-const limits = { milliseconds: (wait + 15) * 1000, mostBytes: 4 * 1024 * 1024 }
+const limits = { milliseconds: (wait + 15) * 1000, maxBytes: 4 * 1024 * 1024 }
 /** The service puts so many entries into one answer at most. One with fewer was the last of the list. */
 const pageSize = 10_000
 

@@ -1,7 +1,7 @@
 import { isRefused } from '../../contract/outcome.js'
 import type { ApplicationChanges } from '../../domain/applications/application-changes.js'
 import { applicationRefusalSentence } from '../../domain/applications/application-refusal-sentences.js'
-import { mostSecrets } from '../../domain/applications/application-secrets.js'
+import { maxSecrets } from '../../domain/applications/application-secrets.js'
 import { countText } from '../../lib/count-text.js'
 import { CommandFailure } from '../command.js'
 import { printableText } from '../terminal/printable-json.js'
@@ -24,7 +24,7 @@ const sentences: {
   no_application: () => 'The application was deleted in the meantime.',
   has_no_secret: () => 'Only an application of the kind web has secrets.',
   too_many_secrets: (_, name) =>
-    `${printableText(name)} has ${mostSecrets} secrets already. Remove the older one first: ${quoteCommand('application secret remove', name)}`,
+    `${printableText(name)} has ${maxSecrets} secrets already. Remove the older one first: ${quoteCommand('application secret remove', name)}`,
   no_secret: (_, name) => `${printableText(name)} has no such secret. See: ${quoteCommand('application show', name)}`,
   last_secret: (_, name) =>
     `This is the only secret of ${printableText(name)}. Add another one first: ${quoteCommand('application secret add', name)}`,

@@ -25,7 +25,7 @@ const checkProxy = ({ publicUrl, trustProxy }: Config): Finding => {
 }
 
 /** An old secret is needed for 30 days: hardly three of them at once. */
-const mostOldSecrets = 2
+const maxOldSecrets = 2
 const cheapestCost = 4
 
 const checkSecrets = ({ jwtSecret }: Config): Finding => {
@@ -33,7 +33,7 @@ const checkSecrets = ({ jwtSecret }: Config): Finding => {
   const older = jwtSecret.length - 1
   const findings = [
     new Set(jwtSecret).size < jwtSecret.length ? warning('JWT_SECRET names one secret twice') : ok(''),
-    older > mostOldSecrets
+    older > maxOldSecrets
       ? warning(`JWT_SECRET holds ${older} old secrets: remove those that are older than 30 days`)
       : ok(''),
   ]

@@ -41,7 +41,7 @@ const isEmpty = async (sql: Sql) => {
   return row?.empty ?? false
 }
 
-const mostCounted = 10_000
+const maxCounted = 10_000
 
 /** Users whom only a mail can let in, as many as are worth counting. Imported accounts without a password are among them. */
 const countByMailOnly = async (sql: Sql) => {
@@ -51,7 +51,7 @@ const countByMailOnly = async (sql: Sql) => {
          and not exists (select 1 from identities as i where i.user_id = u.id)
          and not exists (select 1 from passkeys as p where p.user_id = u.id) limit $1
      ) as counted`,
-    [mostCounted],
+    [maxCounted],
   )
   return row?.users ?? 0
 }
@@ -62,7 +62,7 @@ const mailFinding = async ({ mailSignIn }: Config, sql: Sql) => {
   return users === 0
     ? ok('')
     : warning(
-        `users without a password, a provider and a passkey: ${users === mostCounted ? 'at least ' : ''}${users}. While MAIL_SIGN_IN is off, they need “Forgot password?” to sign in`,
+        `users without a password, a provider and a passkey: ${users === maxCounted ? 'at least ' : ''}${users}. While MAIL_SIGN_IN is off, they need “Forgot password?” to sign in`,
       )
 }
 

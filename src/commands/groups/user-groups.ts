@@ -1,4 +1,4 @@
-import { mostGroups } from '../../contract/groups.js'
+import { maxGroups } from '../../contract/groups.js'
 import { isRefused } from '../../contract/outcome.js'
 import { longestAccessToken } from '../../domain/tokens/token-length.js'
 import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
@@ -21,7 +21,7 @@ export const userGroups: Command = {
   help: `latchkey user groups USER [--add GROUP]... [--remove GROUP]... [--json]
 
 Without --add and --remove it changes nothing. A change counts within two seconds, for every instance, and signs nobody out. A user
-can be in ${mostGroups} groups at most, and in fewer if their names are long: an access token must stay under ${longestAccessToken} bytes. USER is a
+can be in ${maxGroups} groups at most, and in fewer if their names are long: an access token must stay under ${longestAccessToken} bytes. USER is a
 username, an email or an id.
 
   --add GROUP       or several with commas; they must be there (latchkey group add)
@@ -61,4 +61,4 @@ const whyRefused = (
 ) =>
   refusal.refused === 'no_group'
     ? `There is no group ${refusal.group}. Make it with: latchkey group add ${refusal.group}`
-    : `${username} would be in more than ${mostGroups} groups, or the access token would be longer than ${longestAccessToken} bytes. Nothing was changed.`
+    : `${username} would be in more than ${maxGroups} groups, or the access token would be longer than ${longestAccessToken} bytes. Nothing was changed.`

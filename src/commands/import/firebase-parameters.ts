@@ -32,7 +32,7 @@ export const loadFirebaseParameters = async (path: string) => {
 }
 
 /** The parameters have a few hundred bytes. */
-const mostBytes = 64 * 1024
+const maxBytes = 64 * 1024
 
 /** Also a second brace: as JSON, the parameters are an object in an object. */
 const isBetween = (byte: number) => /[\s}]/.test(String.fromCharCode(byte))
@@ -53,7 +53,7 @@ export const splitFirebaseParameters = async (input: Input) => {
   const chunks = input.bytes[Symbol.asyncIterator]()
   let begun = Buffer.alloc(0)
   let end = -1
-  while (end < 0 && begun.length < mostBytes) {
+  while (end < 0 && begun.length < maxBytes) {
     const { value, done } = await chunks.next()
     if (done) break
     begun = Buffer.concat([begun, Buffer.from(value)])

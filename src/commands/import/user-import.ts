@@ -83,14 +83,14 @@ const summary = (counts: Counts, ignored: ReadonlySet<string>, dryRun: boolean) 
   ].join('\n')
 }
 
-const mostIgnored = 20
+const maxIgnored = 20
 
 /** Notes the names that mean no field. JSON lines may have any number of them, so only the first ones are kept. */
 const noteIgnored = (fieldNamed: ImportFieldNamed) => {
   const ignored = new Set<string>()
   const noting: ImportFieldNamed = (name) => {
     const field = fieldNamed(name)
-    if (field === undefined && ignored.size < mostIgnored) ignored.add(displayName(name, 60) ?? '(no name)')
+    if (field === undefined && ignored.size < maxIgnored) ignored.add(displayName(name, 60) ?? '(no name)')
     return field
   }
   return { fieldNamed: noting, ignored }

@@ -17,7 +17,7 @@ import { printList } from '../terminal/print-list.js'
 import { eventAsJson, eventsAsTable, followedHeading, followedLine } from './event-lines.js'
 import { followEvents } from './follow-events.js'
 
-const mostAtOnce = 10_000
+const maxAtOnce = 10_000
 
 /** A time such as 2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d. */
 export const momentFrom = (option: string, text: string, now: Date) => {
@@ -119,7 +119,7 @@ requestId of the log lines of the same request.
                   operators did
   --since TIME    2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d (default 24h; with --follow, now)
   --until TIME    the same forms (default now)
-  --limit N       only the newest N, 1 to ${mostAtOnce} (default 100)
+  --limit N       only the newest N, 1 to ${maxAtOnce} (default 100)
   --follow        go on with new events as they come, until Ctrl-C; waits for a database that is restarted
   --json          one JSON object on each line, for programs`,
 
@@ -133,7 +133,7 @@ requestId of the log lines of the same request.
     const since = momentFrom('--since', values.since ?? (values.follow ? '0s' : '24h'), now)
     // Includes events of this very millisecond.
     const until = new Date(momentFrom('--until', values.until ?? '0s', now).getTime() + 1)
-    const limit = limitFrom(values.limit ?? '100', mostAtOnce)
+    const limit = limitFrom(values.limit ?? '100', maxAtOnce)
     if (since >= until) throw new UsageFault('--since is later than --until.')
     return withStores(context, 'service', async (stores) => {
       const { find, note } = await search(stores, values.user)

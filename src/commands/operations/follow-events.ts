@@ -10,7 +10,7 @@ const pause = 1 * seconds
 const overlap = 30 * seconds
 /** Clocks that are ahead. */
 const ahead = 1 * days
-const mostAtOnce = 10_000
+const maxAtOnce = 10_000
 
 type Span = Pick<EventQuery, 'since' | 'until' | 'limit'>
 type Follow = {
@@ -26,7 +26,7 @@ const createReader = ({ since, find, show }: Follow) => {
   const shown = new Map<string, number>()
   let newest = since === undefined ? undefined : since.getTime() + overlap
 
-  const read = (from: number) => find({ since: new Date(from), until: new Date(Date.now() + ahead), limit: mostAtOnce })
+  const read = (from: number) => find({ since: new Date(from), until: new Date(Date.now() + ahead), limit: maxAtOnce })
   const note = ({ id, createdAt }: StoredEvent) => {
     newest = Math.max(newest ?? 0, createdAt.getTime())
     shown.set(id, createdAt.getTime())

@@ -6,7 +6,7 @@ import { type Command, limitFrom, print, readArguments, type Stores, withStores 
 import { printList } from '../terminal/print-list.js'
 import { asTable } from '../terminal/table.js'
 
-const mostAtOnce = 10_000
+const maxAtOnce = 10_000
 const shownFor = 7 * days
 
 /** One line of the list. `time`: since when it waits, or when it was decided. */
@@ -95,7 +95,7 @@ the log of that server knows.
 
   --user USER   only mails about this user: a username, an email or an id. Also an address without an account, for a
                 registration that is not confirmed
-  --limit N     how many of each, 1 to ${mostAtOnce} (default 100)
+  --limit N     how many of each, 1 to ${maxAtOnce} (default 100)
   --json        one JSON object on each line, for programs`,
 
   run: async (args, context) => {
@@ -104,7 +104,7 @@ the log of that server knows.
       { user: { type: 'string' }, limit: { type: 'string', default: '100' }, json: { type: 'boolean' } },
       [],
     )
-    const limit = limitFrom(values.limit, mostAtOnce)
+    const limit = limitFrom(values.limit, maxAtOnce)
     return withStores(context, 'service', async (stores) => {
       const owner = values.user === undefined ? undefined : await ownerOf(stores, values.user)
       const waiting = await stores.waitingMails.list(limit + 1, owner)

@@ -5,7 +5,7 @@ import { printList } from '../terminal/print-list.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
 
-const mostAtOnce = 10_000
+const maxAtOnce = 10_000
 
 const asJson = (webhook: WaitingWebhook) => {
   const { id, type, userId, createdAt: time, attempts, nextAttemptAt: nextAttempt, failure } = webhook
@@ -36,12 +36,12 @@ Shows webhooks that are not delivered yet, oldest first: how often they were tri
 last attempt failed. Those that were given up are kept for 30 days. If the receiver answered 410, nothing is sent: then a line
 on the standard error says since when.
 
-  --limit N    how many, 1 to ${mostAtOnce} (default 100)
+  --limit N    how many, 1 to ${maxAtOnce} (default 100)
   --json       one JSON object on each line, for programs`,
 
   run: async (args, context) => {
     const { values } = readArguments(args, { limit: { type: 'string', default: '100' }, json: { type: 'boolean' } }, [])
-    const limit = limitFrom(values.limit, mostAtOnce)
+    const limit = limitFrom(values.limit, maxAtOnce)
     return withStores(context, 'service', async ({ webhooks }) => {
       const found = await webhooks.oldest(limit + 1)
       const shown = found.slice(0, limit)

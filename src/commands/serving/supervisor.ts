@@ -17,7 +17,7 @@ import {
 import { onSignals } from './signals.js'
 
 /** A process that ends by itself is replaced, after a longer pause each time. If none serves any more, that is given up. */
-const mostCrashes = 5
+const maxCrashes = 5
 const crashWindow = 1 * minutes
 const firstPause = 1 * seconds
 const longestPause = 30 * seconds
@@ -94,7 +94,7 @@ export const prepareSupervisor = (config: Config, texts: Environment, log: Log) 
     const now = performance.now()
     crashes.push(now)
     const recent = crashes.filter((moment) => moment > now - crashWindow).length
-    if (ready.size === 0 && recent > mostCrashes) {
+    if (ready.size === 0 && recent > maxCrashes) {
       log.fatal({ crashes: recent }, 'the processes of the service crash again and again: giving up')
       return void end(1)
     }

@@ -19,7 +19,7 @@ import { printList } from '../terminal/print-list.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
 
-const mostAtOnce = 1_000
+const maxAtOnce = 1_000
 
 const waysIn = ({ passwordHash, identities }: ListedUser) =>
   [
@@ -73,7 +73,7 @@ const unusedFrom = (text: string | undefined) => {
 type ListValues = ReturnType<typeof readArguments<typeof listOptions>>['values']
 
 export const listUsers = async (values: ListValues, context: CommandContext) => {
-  const limit = limitFrom(values.limit, mostAtOnce)
+  const limit = limitFrom(values.limit, maxAtOnce)
   const after = values.after?.toLowerCase()
   if (after !== undefined && !isUuid(after)) throw new UsageFault('--after takes the id of a user.')
   const filter = {
@@ -108,7 +108,7 @@ Lists users, oldest first. With several filters, those to whom all of them apply
   --unused-since TIME   only users who were added before this time and have used no session since: 2026-11-15T10:00Z, or how
                         long ago: 30d, 90d at most. What was before that is not kept
   --group NAME          only members of this group
-  --limit N             how many, 1 to ${mostAtOnce} (default 50)
+  --limit N             how many, 1 to ${maxAtOnce} (default 50)
   --after ID            continue after this user; if there are more users, the last line says with which id
   --json                one JSON object on each line, for programs`,
 
@@ -124,7 +124,7 @@ export const userSearch: Command = {
 
 Finds users whose username, email or name contains TEXT, in any case. An exact match comes first.
 
-  --limit N     how many, 1 to ${mostAtOnce} (default 50)
+  --limit N     how many, 1 to ${maxAtOnce} (default 50)
   --json        one JSON object on each line, for programs
 
 The exit code is 1 if no user matches.`,
@@ -132,7 +132,7 @@ The exit code is 1 if no user matches.`,
   run: async (args, context) => {
     const options = { limit: { type: 'string', default: '50' }, json: { type: 'boolean' } } as const
     const { values, positionals } = readArguments(args, options, ['TEXT'])
-    const limit = limitFrom(values.limit, mostAtOnce)
+    const limit = limitFrom(values.limit, maxAtOnce)
     const text = (positionals[0] ?? '').trim()
     if (text === '') throw new UsageFault('TEXT is empty.')
 

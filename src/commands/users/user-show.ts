@@ -19,7 +19,7 @@ const failureKinds = new Set([
   'step_up_failed',
   'refresh_theft',
 ])
-const mostFailures = 10
+const maxFailures = 10
 
 /** Newest first. A sign-in that waits for its second step counts as failed, unless a later sign-in succeeded. */
 const failuresIn = (events: readonly StoredEvent[], lastSignIn: StoredEvent | undefined) => {
@@ -51,7 +51,7 @@ const readReport = async (stores: Stores, user: User) => {
   const { id, username, email, emailProven, disabled, createdAt, providers, groups } = user
   const lastSignIn = events.find((event) => event.userId === id && beganSession(event))
   return {
-    lastFailures: failuresIn(events, lastSignIn).slice(0, mostFailures).toReversed(),
+    lastFailures: failuresIn(events, lastSignIn).slice(0, maxFailures).toReversed(),
     lastSignIn,
     obstacles,
     details: {
@@ -190,7 +190,7 @@ export const userShow: Command = {
   help: `latchkey user show USER [--json]
 
 Shows the account, the email addresses that it had in the last 90 days, how the user signs in, two-step sign-in, sessions, what
-keeps the user from signing in now, and the last ${mostFailures} failures with their reasons, also refusals of IP addresses from which
+keeps the user from signing in now, and the last ${maxFailures} failures with their reasons, also refusals of IP addresses from which
 the account was used. USER is a username, an email or an id. An account exists only when its email was confirmed, or when an
 operator or a provider vouched for it.
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { groupPattern, mostGroups } from '../groups.js'
+import { groupPattern, maxGroups } from '../groups.js'
 import { languages } from '../languages.js'
 import { UndoState } from '../mailed-links.js'
 import { ProfileFieldChanges, ProfileFieldDefinition, ProfileFields } from '../profile-fields.js'
@@ -206,8 +206,8 @@ export const AdminAction = Type.Object({ reason: Type.Optional(Reason) }, { titl
 /** `PATCH /users/:id/groups`: answers with the user. `remove` needs the reason, and `add` of ADMIN_GROUP or SUPPORT_GROUP. */
 export const AdminGroupsPatch = Type.Object(
   {
-    add: Type.Optional(Type.Array(Group, { maxItems: mostGroups })),
-    remove: Type.Optional(Type.Array(Group, { maxItems: mostGroups })),
+    add: Type.Optional(Type.Array(Group, { maxItems: maxGroups })),
+    remove: Type.Optional(Type.Array(Group, { maxItems: maxGroups })),
     reason: Type.Optional(Reason),
   },
   { title: 'AdminGroupsPatch' },
@@ -239,7 +239,7 @@ export const AdminInvite = Type.Object(
     email: Type.String({ maxLength: 254 }),
     groups: Type.Optional(
       Type.Array(Group, {
-        maxItems: mostGroups,
+        maxItems: maxGroups,
         description: 'Without it, those of the open invitation of this address stay',
       }),
     ),
@@ -316,7 +316,7 @@ export const AdminApplications = Type.Object(
 export const AdminApplicationPatch = Type.Object(
   {
     everyone: Type.Optional(Type.Boolean()),
-    groups: Type.Optional(Type.Array(Group, { maxItems: mostGroups })),
+    groups: Type.Optional(Type.Array(Group, { maxItems: maxGroups })),
     reason: Type.Optional(Reason),
   },
   { title: 'AdminApplicationPatch' },

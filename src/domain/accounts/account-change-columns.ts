@@ -5,7 +5,10 @@ import type { MailKind } from '../mails/letters.js'
 import type { UndoKind } from '../undos/undos.js'
 import type { ChangedFactor } from './change-details.js'
 
-/** Who can cause a change. A sign-in adds a factor or a provider on its way. An old token of a session may be in the hands of a thief. */
+/**
+ * The ones who can cause a change. A sign-in adds a factor or a provider on its way. An old token of a session may be in the hands of a
+ * thief.
+ */
 export type Door = 'caller' | 'link' | 'operator' | 'sign-in' | 'old token'
 
 /**
@@ -28,21 +31,21 @@ type SessionsEnd =
   | { otherSessions: 'stay'; event: Event | null }
   | { otherSessions: 'stay with new groups'; event: Event }
 
-/** What follows from a change of an account, in the transaction of the change. */
+/** The consequences of a change of an account, in the transaction of the change. */
 export type Consequences = SessionsEnd & {
   by: readonly Door[]
   /** To the owner, at the address that the account had before. */
   mail: MailKind | null
-  /** What the link in the mail takes back. */
+  /** The change that the link in the mail takes back. */
   undo: UndoKind | null
   /** Triggers write those about users. `each`: one for every factor that was removed. */
   webhook:
     | `factor.changed ${ChangedFactor | 'each'}`
     | Extract<WebhookType, 'user.updated' | 'user.deleted' | 'session.theft_suspected'>
     | null
-  /** Of the caller, if there is one. New tokens: those before them are refused from now on. */
+  /** The session of the caller, if there is one. New tokens: those before them are refused from now on. */
   thisSession: 'stays' | 'new tokens' | 'no longer fresh' | 'ends'
-  /** What counts as proven in this session no more. */
+  /** The methods that do not count as proven in this session any more. */
   withdraws: readonly Method[]
   voids: readonly Voided[]
 }

@@ -341,5 +341,5 @@ export type KindBy<Through extends Door> = {
 
 export const consequencesOf = (kind: ChangeKind): Consequences => accountChangeTable[kind]
 
-/** Nothing of the account is left but the last mail and an event. */
+/** True for a deletion: nothing of the account is left but the last mail and an event. */
 export const isDeletion = ({ webhook }: Consequences) => webhook === 'user.deleted'

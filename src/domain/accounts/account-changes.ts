@@ -15,7 +15,7 @@ import type { ChangeLimit, LimitRefusal } from './change-limit.js'
 
 export type { Changes } from './change-held-account.js'
 
-/** Of several kinds, all must give new tokens to be sure of them. */
+/** Tokens are certain only if all kinds of the change give new ones. */
 type TokensAfter<Kind extends ChangeKind> = (typeof accountChangeTable)[Kind]['thisSession'] extends 'new tokens'
   ? Issued
   : Issued | undefined
@@ -27,7 +27,7 @@ type LimitRefusalOf<Kind extends ChangeKind> = (typeof accountChangeTable)[Kind]
   ? never
   : LimitRefusal
 
-/** Whose account a link is for, and who uses it. */
+/** The account that a link is for, and the client that uses it. */
 type LinkContext = RequestContext & { userId: string; whileDisabled?: 'refused' | 'allowed' }
 export type OperatorContext = { userId: string; client: Client }
 

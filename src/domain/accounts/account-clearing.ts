@@ -23,7 +23,7 @@ type Dependencies = {
 /** A secret: of the app that works again, in the place of the one that replaced it. */
 export type TotpClearing = 'stays' | 'removed' | FormerSecret
 
-/** What an account loses when it is taken back, and the username and the language that it gets. */
+/** The parts that an account loses when it is taken back, and the username and the language that it gets. */
 export type Clearing = {
   username: string
   language: Language | undefined

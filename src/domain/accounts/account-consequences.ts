@@ -115,7 +115,7 @@ export const createAccountConsequences = (deps: Dependencies) => {
     return sessions.endAll(sql, event, user.id, except)
   }
 
-  /** Of a deletion nothing is kept that leads to the user but the id, which programs have got with the webhook. */
+  /** Records the event. After a deletion nothing is kept that leads to the user but the id, which programs have got with the webhook. */
   const record = async (sql: Transaction, account: HeldAccount, row: Consequences, details: AnyDetails) => {
     const { user, client, caller } = account
     if (row.event === null) return

@@ -1,6 +1,6 @@
 import type { Consequences } from './account-change-columns.js'
 
-/** What the owner is told of although nothing of the account changes: rows of the table of account changes, too. */
+/** Notices to the owner although nothing of the account changes: rows of the table of account changes, too. */
 export const accountNotices = {
   // A sign-in in a browser in which the account was not used before.
   new_device: {

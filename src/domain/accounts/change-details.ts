@@ -33,7 +33,7 @@ export type ChangedFactor = WebhookData<'factor.changed'>['factor']
 /** An operator can leave the mail out: the address before may be a thief's, and a disabled user cannot follow it. */
 type Unmailed<Kind> = Kind extends KindBy<'operator'> ? { readonly mail: null } : never
 
-/** What the table cannot know: of which passkey, which provider, what the account had before. */
+/** The details that the table cannot know: which passkey, which provider, what the account had before. */
 export type ChangeDetails<Kind extends ChangeKind> = (
   | Needed<'mail', MailRest<Row<Kind>['mail']>, Addressed>
   | Unmailed<Kind>

@@ -8,14 +8,14 @@ import { type ChangeKind, consequencesOf } from './account-change-table.js'
 import type { AccountConsequences, HeldAccount } from './account-consequences.js'
 import type { AnyDetails, ChangeDetails } from './change-details.js'
 
-/** What was changed, by kind: nothing if the account was like that already. */
+/** The changes by kind: none if the account was like that already. */
 export type Changes<Kind extends ChangeKind> = { readonly [Each in Kind]?: ChangeDetails<Each> }
 export type Changed<Kind extends ChangeKind> = { readonly changes: Changes<Kind>; readonly result?: unknown }
 
 /** Makes the change. If it refuses, the transaction is rolled back, and nothing that it wrote stays. */
 export type Work<Outcome> = (sql: Transaction, user: User) => Promise<Outcome>
 
-/** Which changes `Work` may make. */
+/** The changes that `Work` may make. */
 export type Kinds<Kind extends ChangeKind> = Kind | readonly [Kind, ...Kind[]]
 
 /** `user` is the account afterwards. `issued`: new tokens for the caller's session, if there is one and the table says so. */
@@ -28,9 +28,16 @@ type Applied<Result> = {
 }
 type ResultOf<Outcome> = Exclude<Outcome, Refused> extends { result: infer Result } ? Result : undefined
 
-/** What can make the access tokens of a user longer. An undo link can too, and is never refused. */
-const lengthening = ['username_changed', 'email_changed', 'email_set', 'group_joined'] as const satisfies ChangeKind[]
-type TooLong<Kind> = [Extract<Kind, (typeof lengthening)[number]>] extends [never] ? never : Refused<'too_many_groups'>
+/** Changes that can make the access tokens of a user longer. An undo link can too, and is never refused. */
+const lengtheningKinds = [
+  'username_changed',
+  'email_changed',
+  'email_set',
+  'group_joined',
+] as const satisfies ChangeKind[]
+type TooLong<Kind> = [Extract<Kind, (typeof lengtheningKinds)[number]>] extends [never]
+  ? never
+  : Refused<'too_many_groups'>
 
 type Dependencies = {
   users: Pick<Users, 'findById'>
@@ -80,7 +87,7 @@ export const createChangeHeldAccount = ({ users, sessions, applyConsequences, to
     if (unannounced) throw new Error(`The change ${unannounced} was not announced`)
     const endedSessions = await applyAll(sql, account, changes)
     const user = (await users.findById(sql, account.user.id)) ?? account.user
-    const mayBeLonger = lengthening.some((kind) => changes[kind])
+    const mayBeLonger = lengtheningKinds.some((kind) => changes[kind])
     if (mayBeLonger && user.groups.length > 0 && !tokens.fits(user)) return refuse('too_many_groups') as TooLong<Kind>
     const issued = await renewTokens(sql, account, user, { kinds, proven: changes.stepped_up?.proven })
     const isMailed = changed.map(consequencesOf).some(({ mail }) => mail !== null)

@@ -12,7 +12,7 @@ type Dependencies = {
 
 export type FieldChanges = ReturnType<typeof createFieldChanges>
 
-/** What is written into the profile fields of a user. The event names the fields, and has no value. */
+/** Writes the profile fields of a user. The event names the fields, and has no value. */
 export const createFieldChanges = ({ accountChanges, profileFields }: Dependencies) => {
   /** The caller holds the row of the user. The result says which have changed. */
   const write = (given: ProfileFieldChanges, by: FieldEditor) => async (sql: Transaction, user: User) => {

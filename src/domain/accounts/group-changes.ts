@@ -18,7 +18,7 @@ const membersAtOnce = 500
 
 const kinds = ['group_joined', 'group_left'] as const
 
-/** Which users are in a group. A change counts within two seconds at every instance, and signs no user out. */
+/** Changes the members of groups. A change counts within two seconds at every instance, and signs no user out. */
 export const createGroupChanges = ({ database, accountChanges, groups, events }: Dependencies) => {
   const changeGroups = (wanted: GroupChange) => async (sql: Transaction, user: User) => {
     const changed = await groups.change(sql, user, wanted)

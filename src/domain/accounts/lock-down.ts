@@ -13,7 +13,10 @@ type Dependencies = {
   resetLinks: Pick<ResetLinks, 'sendInside'>
 }
 
-/** Of what an administrator does in the browser, or a program with a key, the user is told. An operator tells users in another way, or not at all. */
+/**
+ * Tells the user of what an administrator does in the browser, or a program with a key. An operator tells users in another way, or not at
+ * all.
+ */
 export const noticeOf = ({ client }: OperatorContext) => (client.actor ? {} : { mail: null })
 
 /** A password from before the lock-down ends, and who has none gets a link too. */

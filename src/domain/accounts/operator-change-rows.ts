@@ -1,6 +1,6 @@
 import type { Consequences } from './account-change-columns.js'
 
-/** What only operators, and programs with a key, do to an account. */
+/** Changes of an account that only operators, and programs with a key, make. */
 export const operatorChangeRows = {
   user_deleted: {
     by: ['operator'],

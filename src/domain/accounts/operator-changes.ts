@@ -17,7 +17,7 @@ type NewEmail = { from: string; email: Email; isFinal: boolean }
 
 export type OperatorChanges = ReturnType<typeof createOperatorChanges> & LockDown
 
-/** What operators, and programs with a key, can do to an account of any user. */
+/** Changes of any account by operators, and by programs with a key. */
 export const createOperatorChanges = (deps: Dependencies) => {
   const { accountChanges, userChanges, emailChanges, deleteAccount } = deps
   const { byOperator } = accountChanges

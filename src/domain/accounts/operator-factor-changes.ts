@@ -16,10 +16,10 @@ type Dependencies = {
   providerName: (provider: ProviderId) => string
 }
 
-/** Of what was not there, no user is told. */
+/** The change of the factors that were there: no user is told of others. */
 const factorsReset = (factors: readonly ChangedFactor[]) => (factors.length > 0 ? { factors_reset: { factors } } : {})
 
-/** What operators can take away of what an account signs in with. */
+/** Operators remove ways in which an account signs in. */
 export const createOperatorFactorChanges = (deps: Dependencies) => {
   const { accountChanges, identityLinks, userChanges, factors, passkeys, providerName } = deps
   const { byOperator } = accountChanges

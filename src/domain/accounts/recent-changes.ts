@@ -2,7 +2,7 @@ import type { Undo } from '../undos/undos.js'
 import type { User } from '../users/users.js'
 import type { Clearing, TotpClearing } from './account-clearing.js'
 
-/** As it was before the oldest of these changes: off, or on with another app. */
+/** The app before the oldest of these changes: none, or another one. */
 export const totpBefore = (open: readonly Undo[]): TotpClearing => {
   for (const undo of open) {
     if (undo.kind === 'totp') return 'removed'
@@ -11,7 +11,7 @@ export const totpBefore = (open: readonly Undo[]): TotpClearing => {
   return 'stays'
 }
 
-/** What was changed in the last seven days and can still be taken back, whatever the order. The oldest names come back. */
+/** The changes of the last seven days that can still be taken back, whatever their order. The oldest names come back. */
 export const clearingOf = (user: User, open: readonly Undo[]): Clearing => ({
   username: open.flatMap((undo) => (undo.kind === 'username' ? [undo.former] : []))[0] ?? user.username,
   language: open.flatMap((undo) => (undo.kind === 'language' ? [undo.former] : []))[0] ?? user.language,

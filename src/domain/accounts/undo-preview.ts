@@ -16,7 +16,7 @@ type Dependencies = {
 
 export type UndoPreview = ReturnType<typeof createUndoPreview>
 
-/** What an undo link would do now. Changes nothing. */
+/** Describes what an undo link would do now. Changes nothing. */
 export const createUndoPreview =
   ({ users, identityLinks, factors, passkeys, undos }: Dependencies) =>
   async (token: string) => {
@@ -36,7 +36,7 @@ export const createUndoPreview =
     return {
       undo,
       user,
-      /** What the account has afterwards. */
+      /** The account afterwards. */
       email: undo.email,
       username,
       language,
@@ -45,7 +45,7 @@ export const createUndoPreview =
       recoveryCodes: !totp && (await factors.hasNewRecoveryCodes(user.id, undoLifetime)),
       passkeys: namesOf(true),
       providers: identities.filter(isRecent).map(({ provider }) => provider),
-      /** What stays, and may have been added by a thief before these days. */
+      /** The parts that stay, and may have been added by a thief before these days. */
       keeps: {
         totp: hasTotp && !totp,
         passkeys: namesOf(false),

@@ -32,12 +32,12 @@ export const dueAlgorithms = ({ now, keys, inUse }: ApplicationKeySet) =>
   inUse.filter((algorithm) => isNextDue(keysFor(keys, algorithm), now) && !hasUnopened(keys, algorithm))
 
 /** Makes a key, and stores it unless another process was first. The key is made before the transaction: it awaits statements only. */
-const createMaking = (deps: Dependencies, read: ReadKeys) => {
+const createKeyMaking = (deps: Dependencies, read: ReadKeys) => {
   const { database } = deps
   const add = createAddKey(deps)
 
   /** One process at a time, and with the keys as they are then: two that start at once make one key. */
-  const alone = <Result>(work: (sql: Transaction, found: ApplicationKeySet) => Promise<Result>) =>
+  const withLock = <Result>(work: (sql: Transaction, found: ApplicationKeySet) => Promise<Result>) =>
     database.transaction(async (sql) => {
       await store.lock(sql)
       return work(sql, await read(sql))
@@ -45,7 +45,7 @@ const createMaking = (deps: Dependencies, read: ReadKeys) => {
 
   const makeNext = async (algorithm: ApplicationAlgorithm) => {
     const pair = await newKeyPair(algorithm)
-    return alone(async (sql, found) =>
+    return withLock(async (sql, found) =>
       dueAlgorithms(found).includes(algorithm) ? add(sql, pair, delayAfter(keysFor(found.keys, algorithm))) : undefined,
     )
   }
@@ -59,20 +59,20 @@ const createMaking = (deps: Dependencies, read: ReadKeys) => {
     const waiting = waitingOf(await read(), algorithm)
     if (waiting) return waiting
     const pair = await newKeyPair(algorithm)
-    return alone(async (sql, found) => {
+    return withLock(async (sql, found) => {
       if (hasUnopened(found.keys, algorithm)) return undefined
       const delay = delayAfter(keysFor(found.keys, algorithm))
       return waitingOf(found, algorithm) ?? { ...(await add(sql, pair, delay)), isNew: true, now: new Date(found.now) }
     })
   }
 
-  return { alone, add, makeNext, rotateOne }
+  return { withLock, add, makeNext, rotateOne }
 }
 
 /** The key pairs of ID tokens and logout tokens in the database: reading, making and removing them. */
 export const createApplicationKeys = (deps: Dependencies) => {
   const read = createReadKeys(deps)
-  const { alone, add, makeNext, rotateOne } = createMaking(deps, read)
+  const { withLock, add, makeNext, rotateOne } = createKeyMaking(deps, read)
 
   return {
     read,
@@ -97,7 +97,7 @@ export const createApplicationKeys = (deps: Dependencies) => {
     replaceAll: async () => {
       const { inUse } = await read()
       const pairs = await Promise.all(inUse.map((algorithm) => newKeyPair(algorithm)))
-      return alone(async (sql) => {
+      return withLock(async (sql) => {
         const removed = await store.deleteAll(sql)
         const made = []
         for (const pair of pairs) made.push(await add(sql, pair, 0))

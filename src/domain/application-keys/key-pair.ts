@@ -9,7 +9,7 @@ import {
 import { promisify } from 'node:util'
 import type { ApplicationAlgorithm } from './signed-token.js'
 
-/** As it is published (RFC 7517). */
+/** A public key as it is published (RFC 7517). */
 export type PublishedKey = { kid: string; alg: ApplicationAlgorithm; use: 'sig' } & (
   | { kty: 'RSA'; n: string; e: string }
   | { kty: 'EC'; crv: string; x: string; y: string }
@@ -31,7 +31,7 @@ const idLength = 16
 const idOf = (members: object) =>
   createHash('sha256').update(JSON.stringify(members)).digest('base64url').slice(0, idLength)
 
-/** What a key set says of a key, and its id. */
+/** The members of a key in a key set, and its id. */
 const membersOf = (publicKey: KeyObject) => {
   const { kty, crv, x, y, n, e } = publicKey.export({ format: 'jwk' })
   if (kty === 'RSA' && n !== undefined && e !== undefined)

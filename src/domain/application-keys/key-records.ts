@@ -22,7 +22,7 @@ export const applicationKeySchedule = createSchedule({
  * How long a public key is kept after the next key signs, for ID tokens that come back as a hint: as long as a session lasts by default
  * (SESSION_MAX_AGE). With a longer session, logout asks the user first.
  */
-export const keptForHints = 365 * days
+export const hintKeyLifetime = 365 * days
 
 /** Without `pair`: retired, or sealed with a key that this process does not have. Without `publicKey` it counts for nothing. */
 export type ApplicationKey = {

@@ -2,9 +2,9 @@ import type { Sql } from '../../platform/database/database.js'
 import * as store from './application-keys.store.js'
 import {
   type ApplicationKey,
+  hintKeyLifetime,
   isUnopened,
   isUnreadable,
-  keptForHints,
   publishedAt,
   type ReadKeys,
 } from './key-records.js'
@@ -20,7 +20,7 @@ export const createPurgeKeys = (read: ReadKeys) => async (sql: Sql) => {
   const old = known.filter(({ id }) => !published.has(id))
   const isOver = ({ algorithm, signsFrom }: ApplicationKey) => {
     const next = known.find((key) => key.algorithm === algorithm && key.signsFrom > signsFrom)
-    return next !== undefined && next.signsFrom + keptForHints <= set.now
+    return next !== undefined && next.signsFrom + hintKeyLifetime <= set.now
   }
   const idsOf = (keys: typeof old) => keys.map(({ id }) => id)
   const retired = await store.retire(sql, idsOf(old.filter(({ isRetired }) => !isRetired)))

@@ -5,7 +5,7 @@ import { createBoundedQueue } from '../../platform/bounded-queue.js'
 import { StoreUnavailable } from '../../platform/database/database.js'
 
 /** A signature takes a few milliseconds: what waits behind so many is answered within a few seconds. */
-const mostWaiting = 1_000
+const maxWaiting = 1_000
 const deadline = 10 * seconds
 
 /** In base64url. Node computes it in a thread if it is given a function to call. */
@@ -18,7 +18,7 @@ const signInThread = (key: KeyObject, text: string) =>
 
 /** Signatures of RSA, which would hold up the event loop. One at a time, so that a core is left for requests. */
 export const createRsaSignatures = () => {
-  const queue = createBoundedQueue({ atOnce: 1, waiting: mostWaiting })
+  const queue = createBoundedQueue({ atOnce: 1, waiting: maxWaiting })
   return async (key: KeyObject, text: string): Promise<string> => {
     const signature = await queue.run(() => signInThread(key, text), AbortSignal.timeout(deadline))
     if (isRefused(signature)) throw new StoreUnavailable('Too many tokens wait for their signature')

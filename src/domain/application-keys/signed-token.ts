@@ -22,7 +22,7 @@ export const withEncoding = (key: KeyObject) => ({ key, dsaEncoding: 'ieee-p1363
 
 export const unsignedToken = (header: string, claims: Record<string, unknown>) => `${header}.${encoded(claims)}`
 
-/** As long as the largest form that is read. */
+/** The length of the largest form that is read. */
 const maximumLength = 16_384
 const shape = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/
 

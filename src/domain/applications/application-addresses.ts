@@ -1,7 +1,7 @@
 import { isLoopback } from '../../lib/loopback.js'
 import type { Application, ApplicationKind } from './application.js'
 
-/** What is wrong with an address, in the words that follow it in a sentence. */
+/** The faults of an address, in words that follow it in a sentence. */
 export const addressFaults = {
   too_long: 'is longer than 2000 characters',
   forbidden_character: 'has a space, a quote, a backslash, a control character or a letter outside of ASCII',
@@ -45,7 +45,7 @@ export const addressFault = (text: string, rules: Rules): AddressFault | undefin
   return schemeFault(text, url, rules)
 }
 
-/** Where logout notices are sent: by this service, whatever the kind of the application. */
+/** The fault of the address for logout notices, which this service sends whatever the kind of the application. */
 export const backchannelFault = (text: string, production: boolean) => addressFault(text, { kind: 'web', production })
 
 /** A native application listens on a port that is free at that moment (RFC 8252, 7.3). */
@@ -80,7 +80,7 @@ export const isOnOwnHost = (address: string, ownUrl: string) => {
 export const ownHostWarning =
   'is on the host of Latchkey itself: the application gets its cookies, and one may overwrite those of the other. Use another host'
 
-/** Where users start again if the operator names no other place: the origin of the first address, or a scheme of its own. */
+/** The place where users start again if the operator names no other: the origin of the first address, or a scheme of its own. */
 export const defaultHome = ([first = '']: readonly string[]) => {
   if (!URL.canParse(first)) return first
   const { origin, protocol } = new URL(first)

@@ -84,7 +84,7 @@ const createChangeHeld =
 
 export type ApplicationChanges = ReturnType<typeof createApplicationChanges>
 
-/** What operators do with applications. Each is one transaction, with its event. */
+/** Changes of applications by operators. Each is one transaction, with its event. */
 export const createApplicationChanges = (parts: Dependencies) => {
   const { database, events, applicationSecrets, usedApplications } = parts
   const changeHeld = createChangeHeld(parts)

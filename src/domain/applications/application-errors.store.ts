@@ -6,7 +6,7 @@ const columns = selectList<ErrorRow>({ kind: true, message: true, count: true, s
 
 type NotedError = { applicationId: string; kind: string; message: string; count: number; seenAt: Date }
 
-/** Nothing if the application is gone. */
+/** Writes an error, unless the application is gone. */
 export const upsertError = (sql: Sql, { applicationId, kind, message, count, seenAt }: NotedError) =>
   sql.query(
     `insert into application_errors (application_id, message, count, seen_at, kind)

@@ -13,7 +13,7 @@ import { createUnwrittenErrors, type NotedSentence } from './unwritten-errors.js
  * What an error is about, and how many different ones of it are kept for each application: 20 together. Anybody can cause those of
  * addresses, requests and clients, and must not be able to crowd out the others.
  */
-const kept = {
+const keptErrors = {
   redirect_address: 3,
   request: 4,
   client: 3,
@@ -25,13 +25,13 @@ const kept = {
   /** No error: a request that ended without a code, as it may. Only counted, by the word that the application was told. */
   normal_end: 8,
 } as const
-export type ErrorKind = keyof typeof kept
+export type ErrorKind = keyof typeof keptErrors
 const normalEnd: ErrorKind = 'normal_end'
 
-/** What the log has in another place, or what is no error. */
-const unlogged: readonly ErrorKind[] = ['logout_notice', 'logout_refused', normalEnd]
+/** Kinds that the log has in another place, or that are no errors. */
+const unloggedKinds: readonly ErrorKind[] = ['logout_notice', 'logout_refused', normalEnd]
 
-const writtenEvery = 1 * minutes
+const writeInterval = 1 * minutes
 /** How often what waits is looked at. */
 const interval = 10 * seconds
 
@@ -50,7 +50,7 @@ const createWriter = ({ database, clock, log }: Dependencies) => {
     const key = `${applicationId} ${kind}`
     const known = unwritten.get(key)
     if (known) return known
-    const errors = createUnwrittenErrors({ window: writtenEvery, kept: kept[kind] })
+    const errors = createUnwrittenErrors({ window: writeInterval, kept: keptErrors[kind] })
     const made = { applicationId, kind, errors }
     unwritten.set(key, made)
     return made
@@ -67,7 +67,7 @@ const createWriter = ({ database, clock, log }: Dependencies) => {
     }
     if (due.length > 0)
       await store
-        .deleteOldErrors(database, applicationId, kind, kept[kind])
+        .deleteOldErrors(database, applicationId, kind, keptErrors[kind])
         .catch((err: unknown) => log.warn({ err }, 'old errors of an application could not be deleted'))
   }
 
@@ -92,7 +92,7 @@ const createWriter = ({ database, clock, log }: Dependencies) => {
   }
 }
 
-/** What applications did wrong lately, in plain words, for the operator who asks why a sign-in does not work. */
+/** The recent errors of applications in plain words, for the operator who asks why a sign-in does not work. */
 export const createApplicationErrors = (deps: Dependencies) => {
   const { database, log } = deps
   const writer = createWriter(deps)
@@ -103,7 +103,7 @@ export const createApplicationErrors = (deps: Dependencies) => {
 
     /** Never delays or fails the caller. Values in the sentence come from `quoted`. */
     note: ({ id, name }: Noted, kind: ErrorKind, sentence: string, client?: Pick<Client, 'requestId'>) => {
-      if (!unlogged.includes(kind))
+      if (!unloggedKinds.includes(kind))
         log.info({ requestId: client?.requestId, application: id, name, reason: sentence }, 'application refused')
       writer.add(id, kind, sentence)
     },

@@ -40,6 +40,6 @@ const rules: readonly Rule[] = [
   ({ kind, consent }) => (kind !== 'native' || consent === 'ask' ? undefined : refuse('consent_needed')),
 ]
 
-/** What is wrong with an application, before anything is written. */
+/** Finds the fault of an application, before anything is written. */
 export const applicationFault = (application: NewApplication, production: boolean) =>
   rules.map((rule) => rule(application, production)).find((refusal) => refusal !== undefined)

@@ -6,17 +6,17 @@ import type { Database, Transaction } from '../../platform/database/database.js'
 import * as store from './application-secrets.store.js'
 
 /** One, or two while the old one is being replaced. */
-export const mostSecrets = 2
+export const maxSecrets = 2
 
 export type ApplicationSecret = { id: string; createdAt: Date }
 
 export type ApplicationSecrets = ReturnType<typeof createApplicationSecrets>
 
-/** What applications of the kind `web` prove themselves with. Only hashes are kept. */
+/** The secrets with which applications of the kind `web` prove themselves. Only hashes are kept. */
 export const createApplicationSecrets = ({ database, clock }: { database: Database; clock: Clock }) => ({
-  /** Of an application whose row the caller holds. The secret is shown once. */
+  /** Adds a secret to an application whose row the caller holds. It is shown once. */
   add: async (sql: Transaction, applicationId: string, secret = randomToken()) => {
-    if ((await store.selectSecrets(sql, applicationId)).length >= mostSecrets) return refuse('too_many_secrets')
+    if ((await store.selectSecrets(sql, applicationId)).length >= maxSecrets) return refuse('too_many_secrets')
     const id = uuidv7(clock.now())
     await store.insertSecret(sql, { id, applicationId, hash: fingerprint(secret), clockOffset: clock.offset() })
     return { id, secret }

@@ -5,7 +5,7 @@ export type ApplicationKind = 'web' | 'browser' | 'native'
 export type Application = {
   id: string
   name: string
-  /** Where users start again when a request has expired. */
+  /** The URL where users start again when a request has expired. */
   home: string
   kind: ApplicationKind
   redirectAddresses: readonly string[]
@@ -25,8 +25,8 @@ export type Application = {
   createdAt: Date
 }
 
-/** What users are told of it. */
-export const named = ({ name, home }: Application) => ({ name, home })
+/** The part of an application that users see. */
+export const publicApplication = ({ name, home }: Application) => ({ name, home })
 
 /** Whether its devices without a browser may sign in. */
 export const mayUseDevices = ({ kind, deviceFlow }: Pick<Application, 'kind' | 'deviceFlow'>) =>

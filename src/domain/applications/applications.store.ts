@@ -84,7 +84,7 @@ export const insert = (sql: Sql, row: ApplicationRow) =>
     [...parametersOf(row), row.created_at],
   )
 
-/** Of a row that is locked. */
+/** Updates a row that is locked. */
 export const update = (sql: Sql, row: ApplicationRow) =>
   sql.query(
     `update applications set name = $2, home = $3, kind = $4, redirect_addresses = $5, logout_addresses = $6,

@@ -37,7 +37,7 @@ export const createUnwrittenErrors = ({ window, kept }: { window: number; kept: 
       const [oldest] = waiting.keys()
       if (waiting.size > kept && oldest !== undefined) waiting.delete(oldest)
     },
-    /** What may be written now. */
+    /** Takes the errors that may be written now. */
     takeDue: (now: Date) => {
       if (now.getTime() - since < window) return takeNew()
       since = now.getTime()

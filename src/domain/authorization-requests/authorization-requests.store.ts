@@ -49,7 +49,7 @@ export const setUser = (sql: Sql, request: OpenRequest, userId: string, replaces
     [...valuesOf(request), userId, replaces],
   )
 
-/** Of many at once, one succeeds. Null: no user has answered. */
+/** Marks the request as used. Of many at once, one succeeds. Null: no user has answered. */
 export const setUsed = (sql: Sql, request: OpenRequest, userId: string | null) =>
   sql.query(
     `update authorization_requests set used_at = ${databaseNow('$3')}

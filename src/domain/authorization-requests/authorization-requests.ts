@@ -6,7 +6,7 @@ import { authorizationRequestLifetime } from './lifetime.js'
 import type { CheckedRequest } from './request-steps.js'
 
 /** In one browser. One more ends the oldest: a page of another site can open as many as it likes. */
-const mostOpen = 20
+const maxOpen = 20
 
 type Stored = Omit<CheckedRequest, 'hint'> & { redirectAddress: string }
 
@@ -14,7 +14,7 @@ type Stored = Omit<CheckedRequest, 'hint'> & { redirectAddress: string }
 export type AuthorizationRequest = Stored & {
   id: string
   applicationId: string
-  /** Whom it belongs to, from the first proof or consent on. */
+  /** The user whom it belongs to, from the first proof or consent on. */
   userId: string | undefined
   createdAt: Date
   /** False for one that is answered at once. */
@@ -41,7 +41,7 @@ export const createAuthorizationRequests = ({ database, clock }: { database: Dat
       const lifetime = authorizationRequestLifetime
       const [stored] = await store.insertRequest(database, { ...open, applicationId, parameters, lifetime })
       if (!stored) throw new Error('A request was not stored')
-      await store.deleteSurplus(database, open.browser, mostOpen)
+      await store.deleteSurplus(database, open.browser, maxOpen)
       return { ...parameters, id, applicationId, userId: undefined, createdAt: stored.created_at, isStored: true }
     },
 

@@ -12,15 +12,15 @@ export type SignedInUser = {
   id: string
   username: string
   groups: readonly string[]
-  /** What was proven in this session, and when by the database's clock: another instance may have stored the request. */
+  /** The proofs of this session, and the time by the database's clock: another instance may have stored the request. */
   proof: Proof & { moment: Date }
-  /** What the account can prove with. */
+  /** The methods that the account can prove with. */
   methods: readonly ProofMethod[]
-  /** What the user has agreed to before; undefined: nothing. */
+  /** The scopes that the user has agreed to before; undefined: none. */
   agreedTo: readonly string[] | undefined
 }
 
-/** What a request asks for, of an application or of its device. */
+/** The demands of a request, by an application or by its device. */
 export type Questioned = Pick<
   AuthorizationRequest,
   'createdAt' | 'maxAge' | 'prompts' | 'acr' | 'prefersTwoFactors' | 'user' | 'userId' | 'scopes' | 'claims'
@@ -71,7 +71,7 @@ export const lacksConsent = ({ application, request, user }: Situation) => {
 type Question = {
   next: AuthorizationStep
   isAsked: (situation: Situation) => boolean
-  /** What `prompt=none` is answered with instead. */
+  /** The error that answers `prompt=none` instead. */
   silently: AuthorizationError
 }
 
@@ -88,7 +88,7 @@ const questions: readonly Question[] = [
   { next: 'consent', isAsked: lacksConsent, silently: 'consent_required' },
 ]
 
-/** What is enough for `prove`. Nothing, if only a new sign-in leads to two factors. */
+/** The methods that are enough for `prove`. Empty if only a new sign-in leads to two factors. */
 export const enoughToProve = (situation: Situation) => {
   const { methods, proof } = situation.user
   return lacksFactor(situation) ? reachingTwoFactors(methods, proof.methods) : methods

@@ -1,6 +1,6 @@
 import { isCleanText } from '../../lib/strict-json.js'
 
-/** What can be asked for by name (OpenID Connect Core 1.0, 5.5). All others are in every ID token, or not known here. */
+/** The claims that can be requested by name (OpenID Connect Core 1.0, 5.5). All others are in every ID token, or not known here. */
 const claimNames = ['name', 'preferred_username', 'email', 'email_verified', 'groups', 'fields'] as const
 
 /** How many factors were used: one or two. */
@@ -30,7 +30,7 @@ const knownIn = (requests: ClaimRequests) => claimNames.filter((name) => Object.
 const requestOf = (requests: ClaimRequests, name: string) =>
   Object.hasOwn(requests, name) ? (requests[name] ?? undefined) : undefined
 
-/** What is no text, or names no level of ours, is enough for nobody: the request then fails. */
+/** The levels that meet the request. A value that is no text, or no level of ours, is met by none: the request then fails. */
 const enoughLevels = (requests: ClaimRequests): readonly AcrLevel[] => {
   const acr = requestOf(requests, 'acr')
   if (acr?.essential !== true) return acrLevels

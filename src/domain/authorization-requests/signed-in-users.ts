@@ -14,7 +14,7 @@ type Dependencies = {
   consents: Pick<Consents, 'scopesOf'>
 }
 
-/** What is known of the user when a request is decided: from the database, as a token may promise a right that was taken away. */
+/** Finds what a request is decided by: the user as the database has them, because a token may promise a right that was taken away. */
 export const createSignedInUsers = ({ users, sessionLookups, proofs, consents }: Dependencies) => ({
   /** Undefined if the session has ended or the account was disabled. */
   of: async (caller: SessionCaller | undefined, applicationId: string): Promise<SignedInUser | undefined> => {

@@ -8,7 +8,7 @@ import type { ProofRow } from '../sessions/proof.js'
 import { authorization, hasRight, stillAuthorized } from './still-authorized.js'
 import type { HolderRow } from './tokens.store.js'
 
-/** Who may use it, as it is now. An operator who changes it waits until the transaction ends. */
+/** Reads who may use the application now. An operator who changes it waits until the transaction ends. */
 export const holdApplication = (sql: Sql, id: string) =>
   sql.query<Pick<Application, 'access' | 'groups'>>('select access, groups from applications where id = $1 for share', [
     id,
@@ -56,7 +56,7 @@ const approver = selectList<ApproverRow>({
   begun_at: 'r.created_at',
 })
 
-/** Who has approved a device, in a session that lives. */
+/** The user who has approved a device, in a session that lives. */
 export const selectApprover = (sql: Sql, { userId, sid }: { userId: string; sid: string }, live: LiveAt) =>
   sql.query<ApproverRow>(
     `select ${approver} from refresh_token_records as r join users as u on u.id = r.user_id
@@ -156,7 +156,7 @@ export const selectConsents = (sql: Sql, userId: string) =>
     [userId],
   )
 
-/** What the user has agreed to. */
+/** Deletes the consent of a user. */
 export const deleteConsent = (sql: Sql, userId: string, applicationId: string) =>
   sql.query('delete from consents where user_id = $1 and application_id = $2 returning 1', [userId, applicationId])
 
@@ -168,7 +168,7 @@ export const holdUser = (sql: Sql, userId: string) =>
 export const selectStillAuthorized = (sql: Sql, id: string, live: LiveAt) =>
   sql.query(`select 1 from ${authorization} where s.id = $1 and ${stillAuthorized('$2')}`, [id, momentsOf(live)])
 
-/** Of the session of a device, which has one. */
+/** The authorization of a device's session, which has one. */
 export const selectOfDevice = (sql: Sql, sid: string) =>
   sql.query<{ id: string; user_id: string }>(
     `select s.id, s.user_id from application_sessions as s join refresh_token_records as r on r.id = s.sid

@@ -35,7 +35,7 @@ type Options = SessionLimits & {
   refreshTokenKeys: readonly Buffer[]
 }
 
-/** Which application may act for which session, and the codes and tokens of that. To end one, its row is deleted. */
+/** An authorization lets an application act for a session. It has codes and tokens; to end it, its row is deleted. */
 export const createAuthorizations = (options: Options) => {
   const { database } = options
   const issueCodeInside = createIssueCode(options)
@@ -58,7 +58,7 @@ export const createAuthorizations = (options: Options) => {
       return refreshed
     },
 
-    /** What UserInfo answers; undefined if the access token has expired or what it stands for has ended. */
+    /** The user for UserInfo; undefined if the access token has expired or its authorization has ended. */
     subjectOf: async (accessToken: string) => {
       const [row] = await tokenStore.selectByAccessToken(database, fingerprint(accessToken), moments())
       return row && grantOf(row, accessToken, row.scopes)

@@ -6,7 +6,7 @@ import type { SessionLimits } from '../sessions/live-sessions.js'
 import * as store from './tokens.store.js'
 
 /** A use is written at most this often. A session lasts for weeks without one. */
-const noted = 1 * hours
+const writeInterval = 1 * hours
 
 type Options = SessionLimits & { database: Database; clock: Clock }
 
@@ -18,7 +18,7 @@ export const createNoteDeviceUse =
     await store.noteDeviceUse(database, {
       sid,
       now,
-      noted,
+      writeInterval,
       longest: { unused: lifetimes.refreshToken, age: lifetimes.session },
     })
   }

@@ -40,7 +40,7 @@ export const createEndAuthorizations = ({ database, events }: Dependencies) => {
       })
     },
 
-    /** Of several old codes or tokens at once, the first ends the authorization and is recorded. */
+    /** Ends the authorization whose code or token was used again. Of several such uses at once, the first ends it and is recorded. */
     endReused: async (authorizationId: string, client: Client) => {
       const [owner] = await store.selectOwner(database, authorizationId)
       if (!owner) return

@@ -11,7 +11,7 @@ import type { NewAccessToken } from './tokens.store.js'
 import * as store from './tokens.store.js'
 
 /** For this long the token before the newest one gets the newest again: an answer may be lost, and two processes may refresh at once. */
-const grace = 30 * seconds
+const gracePeriod = 30 * seconds
 
 export type RefreshFault = 'unknown_token' | 'reused_token' | 'more_scopes' | 'ended'
 
@@ -38,7 +38,7 @@ export const createExchangeRefreshToken = (parts: TokenExchangeParts) => {
     issued: NewAccessToken,
   ): Promise<{ grant: Grant; refreshToken: string } | Refused<RefreshFault>> => {
     const { scopes } = issued
-    const wanted = { id: claims.tid, applicationId: application.id, grace, scopes }
+    const wanted = { id: claims.tid, applicationId: application.id, grace: gracePeriod, scopes }
     const [row] = await store.selectTokens(database, wanted, moments())
     // We have signed it. Its rows are deleted when the session, or the use of the application, ends.
     if (!row) return refuse((await store.selectById(database, claims.tid)).length > 0 ? 'unknown_token' : 'ended')

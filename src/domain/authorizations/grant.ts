@@ -5,7 +5,7 @@ import type { HolderRow } from './tokens.store.js'
 
 export const accessTokenLifetime = 15 * minutes
 
-/** What an application is given: an access token, and what an ID token or UserInfo says with it. */
+/** The tokens for an application: an access token, and what an ID token or UserInfo says with it. */
 export type Grant = {
   accessToken: string
   authorizationId: string

@@ -17,7 +17,7 @@ import * as store from './authorizations.store.js'
 
 const codeLifetime = 60 * seconds
 
-/** What the application has asked for. The rest of the content of its tokens is how the session was proven. */
+/** The request of the application. The rest of the content of its tokens is how the session was proven. */
 export type Requested = {
   application: Pick<Application, 'id' | 'name'>
   redirectAddress: string

@@ -51,7 +51,7 @@ const verifierFault = (
 const isRetry = ({ is_just_used, challenge }: CodeRow, verifier: string | undefined) =>
   is_just_used && challenge !== null && verifierFault(challenge, verifier, true) === undefined
 
-/** Of the application as it is now: an operator may have changed it since the code was made. */
+/** The rules of the application as they are now: an operator may have changed them since the code was made. */
 export type CodeRules = Pick<Application, 'pkce' | 'kind' | 'redirectAddresses'>
 
 const faultOf = (row: CodeRow | undefined, use: CodeUse, rules: CodeRules): CodeFault | undefined => {

@@ -14,10 +14,10 @@ import type { CodeRow } from './tokens.store.js'
 import * as store from './tokens.store.js'
 
 /** A second use with the right verifier within this time is a retry. */
-const retry = 10 * seconds
+const retryWindow = 10 * seconds
 
-/** Of one authorization. A browser has no use for more. */
-const mostTokens = 50
+/** The most tokens of one authorization. A browser has no use for more. */
+const maxTokens = 50
 
 export type Redemption<Signed> = CodeUse & {
   application: Pick<Application, 'id'> & CodeRules
@@ -42,7 +42,7 @@ export const createRedeemCode = (parts: TokenExchangeParts) => {
   const deleteSurplus = (authorizationId: string) =>
     database.transaction(async (sql) => {
       await store.holdAuthorization(sql, authorizationId)
-      await store.deleteSurplus(sql, authorizationId, mostTokens)
+      await store.deleteSurplus(sql, authorizationId, maxTokens)
     })
 
   /** False if the code was used, or the authorization has ended, since the code was read. */
@@ -58,7 +58,7 @@ export const createRedeemCode = (parts: TokenExchangeParts) => {
       accessToken: { hash: fingerprint(accessToken), lifetime: accessTokenLifetime },
     }
     const [made] = await store.redeemCode(database, tokens, clock.now(), moments())
-    if (made && made.earlier_tokens >= mostTokens) await deleteSurplus(authorizationId)
+    if (made && made.earlier_tokens >= maxTokens) await deleteSurplus(authorizationId)
     return made !== undefined
   }
 
@@ -66,7 +66,7 @@ export const createRedeemCode = (parts: TokenExchangeParts) => {
     const { application, code, client, sign } = redemption
     const hash = fingerprint(code)
     const find = async () => {
-      const [row] = await store.selectCode(database, { hash, applicationId: application.id, retry }, moments())
+      const [row] = await store.selectCode(database, { hash, applicationId: application.id, retryWindow }, moments())
       const judged = judgeCode(row, redemption, application)
       if (row && isRefused(judged) && judged.refused === 'reused_code') await endReused(row.authorization_id, client)
       return judged

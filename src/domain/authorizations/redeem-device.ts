@@ -32,11 +32,11 @@ type DeviceRedemption<Signed> = {
   application: Pick<Application, 'id' | 'name'>
   deviceCode: string
   client: Client
-  /** As for a code: if it cannot be made, the approval is still good. */
+  /** Signs the ID token. If that fails, the approval is still good, as with a code. */
   sign: (grant: Grant) => Promise<Signed>
 }
 
-/** What becomes of an approval: ids and tokens that are written together. */
+/** The ids and tokens that are written together when an approval is used. */
 type Issuing = { approval: Approval; grant: Grant; refreshHash: Uint8Array; tokensId: string; issuedAt: Date }
 
 /** The grant of an approval as it will be, if nothing changes before the transaction. */

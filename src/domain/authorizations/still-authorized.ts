@@ -6,20 +6,20 @@ const mayUseNow = `(a.access = 'everyone' or a.groups && u.groups)`
 
 const hasOneOf = (counts: 'first' | 'second' | 'both') => `r.methods && '{${methodsThatCount(counts).join()}}'::text[]`
 
-/** As `factorsOf` counts them, of the session `refresh_token_records as r`. */
+/** Two factors, counted as by `factorsOf`, in the session `refresh_token_records as r`. */
 const hasTwoFactors = `coalesce(${hasOneOf('both')} or (${hasOneOf('first')} and ${hasOneOf('second')}), false)`
 
 /** The user has agreed to everything that the application got last. */
 const hasAgreed = `exists (
   select 1 from consents as k where k.user_id = s.user_id and k.application_id = s.application_id and k.scopes @> s.scopes)`
 
-/** What the application demands now, which may be more than when the authorization was made. */
+/** The demands of the application now, which may be more than when the authorization was made. */
 const meetsDemands = `((a.factors = 1 or ${hasTwoFactors}) and (a.consent = 'none' or ${hasAgreed}))`
 
 /** An enabled user who may use the application, in a session that is good enough for it. */
 export const hasRight = `(u.disabled_at is null and ${mayUseNow} and ${meetsDemands})`
 
-/** What `stillAuthorized` asks about, for a statement that names `application_sessions as s`. */
+/** The tables that `stillAuthorized` reads, for a statement that names `application_sessions as s`. */
 export const authorization = `application_sessions as s
      join refresh_token_records as r on r.id = s.sid
      join users as u on u.id = s.user_id

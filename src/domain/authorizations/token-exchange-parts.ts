@@ -18,7 +18,7 @@ type Options = SessionLimits & {
 
 export type TokenExchangeParts = ReturnType<typeof createTokenExchangeParts>
 
-/** What it takes to exchange a code, a refresh token or the code of a device for new tokens. */
+/** The parts that exchange a code, a refresh token or the code of a device for new tokens. */
 export const createTokenExchangeParts = (options: Options) => {
   const { database, clock, refreshTokenKeys, profileFields } = options
   const { liveNow } = createSessionLife(options)

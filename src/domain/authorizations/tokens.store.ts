@@ -9,7 +9,7 @@ import { authorization, stillAuthorized } from './still-authorized.js'
 /** The moments that a statement compares: by the clock of the database, which tests move by the offset. */
 export type Moments = { live: LiveAt; clockOffset: number }
 
-/** Of whom a token is, as the user is now. */
+/** The user and session of a token, as they are now. */
 export type HolderRow = {
   authorization_id: string
   sid: string
@@ -59,14 +59,14 @@ const code = selectList<CodeRow>({
 /** `retry` is for how long a second use counts as a retry of the first. */
 export const selectCode = (
   sql: Sql,
-  { hash, applicationId, retry }: { hash: Uint8Array; applicationId: string; retry: number },
+  { hash, applicationId, retryWindow }: { hash: Uint8Array; applicationId: string; retryWindow: number },
   { live, clockOffset }: Moments,
 ) =>
   sql.query<CodeRow>(
     `select ${code} from authorization_codes as c
      join (${authorization}) on s.id = c.application_session_id
      where c.hash = $1 and s.application_id = $2`,
-    [hash, applicationId, clockOffset, retry, momentsOf(live)],
+    [hash, applicationId, clockOffset, retryWindow, momentsOf(live)],
   )
 
 type NewTokens = {
@@ -206,10 +206,10 @@ export const rotateTokens = (sql: Sql, rotation: Rotation, { live, clockOffset }
   )
 
 /** In milliseconds. */
-type DeviceUse = { sid: string; now: Date; noted: number; longest: { unused: number; age: number } }
+type DeviceUse = { sid: string; now: Date; writeInterval: number; longest: { unused: number; age: number } }
 
 /** For the session of a device, and for no other: it goes on, and so do its tokens. */
-export const noteDeviceUse = (sql: Sql, { sid, now, noted, longest }: DeviceUse) =>
+export const noteDeviceUse = (sql: Sql, { sid, now, writeInterval, longest }: DeviceUse) =>
   sql.query(
     `with used as (
        update refresh_token_records set last_used_at = $2, issued_at = $2,
@@ -219,7 +219,7 @@ export const noteDeviceUse = (sql: Sql, { sid, now, noted, longest }: DeviceUse)
      )
      update application_tokens as t set expires_at = used.expires_at
      from used join application_sessions as s on s.sid = used.id where t.application_session_id = s.id`,
-    [sid, now, noted, longest.unused, longest.age],
+    [sid, now, writeInterval, longest.unused, longest.age],
   )
 
 export type TokensRow = HolderRow & {
@@ -256,7 +256,7 @@ export const selectTokens = (
     [wanted.id, wanted.applicationId, clockOffset, wanted.grace, momentsOf(live), wanted.scopes],
   )
 
-/** Of whichever application. */
+/** The tokens with this id, of any application. */
 export const selectById = (sql: Sql, id: string) => sql.query('select 1 from application_tokens where id = $1', [id])
 
 // ── Access tokens

@@ -47,7 +47,7 @@ export const createUsedApplications = (options: Options) => {
     countUsers: async (sql: Sql, applicationId: string) =>
       (await store.selectUsers(sql, applicationId, liveNow())).length,
 
-    /** What the user has agreed to share, with the name of the application. */
+    /** The scopes that the user has agreed to share, with the name of the application. */
     consentsOf: async (userId: string) =>
       (await store.selectConsents(database, userId)).map(({ application, scopes, given_at }) => ({
         application,

@@ -4,7 +4,9 @@ import * as store from './consents.store.js'
 
 export type Consents = ReturnType<typeof createConsents>
 
-/** What users have agreed to share with an application. It never stands in for the group that the application asks for. */
+/**
+ * The scopes that users have agreed to share with an application. A consent never stands in for the group that the application asks for.
+ */
 export const createConsents = ({ database, clock }: { database: Database; clock: Clock }) => ({
   /** Undefined if the user has never agreed. */
   scopesOf: async (

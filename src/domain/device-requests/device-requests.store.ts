@@ -69,7 +69,7 @@ export const selectUndecided = (sql: Sql, userHash: Uint8Array, userId: string, 
 
 type Answering = { userId: string; sessionId: string }
 
-/** Of many answers at once, one gets a row. */
+/** Approves the request. Of many answers at once, one gets a row. */
 export const setApproved = (sql: Sql, userHash: Uint8Array, { userId, sessionId }: Answering, clockOffset: number) =>
   sql.query(`update device_requests set answer = 'approved', user_id = $3, sid = $4 where ${isOpen} returning id`, [
     userHash,
@@ -120,11 +120,11 @@ type Poll = {
   applicationId: string
   clockOffset: number
   /** For how long a second use counts as a retry of the first. */
-  retry: number
+  retryWindow: number
   /** How much earlier than its interval a device may ask: the way here takes longer at times. */
-  tolerance: number
+  pollTolerance: number
   /** In seconds. */
-  slower: number
+  slowDownSeconds: number
 }
 
 /**
@@ -142,7 +142,7 @@ export const pollRequest = (sql: Sql, poll: Poll) =>
      update device_requests as d set polled_at = ${databaseMoment('$3')},
        poll_interval = d.poll_interval + case when held.is_too_early then $6::int else 0 end
      from held where d.id = held.id returning ${polled}`,
-    [poll.deviceHash, poll.applicationId, poll.clockOffset, poll.retry, poll.tolerance, poll.slower],
+    [poll.deviceHash, poll.applicationId, poll.clockOffset, poll.retryWindow, poll.pollTolerance, poll.slowDownSeconds],
   )
 
 /** Uses an approval up: of many at once, one gets a row. */

@@ -12,14 +12,14 @@ import { deviceRequestLifetime, pollInterval } from './device-times.js'
 import { newUserCode } from './user-codes.js'
 
 /** By how much the interval grows each time a question comes too early (RFC 8628, 3.5). */
-const slower = 5
-const tolerance = 500
+const slowDownSeconds = 5
+const pollTolerance = 500
 
 /** A second use within this time is a retry of a program whose answer was lost. */
-const retry = 10 * seconds
+const retryWindow = 10 * seconds
 
 /** Two requests with one code are as good as impossible: the third try finds a free one. */
-const mostTries = 3
+const maxTries = 3
 
 /** A device that waits for its user. */
 export type DeviceRequest = {
@@ -31,7 +31,7 @@ export type DeviceRequest = {
   isApproved: boolean
 }
 
-/** What a device that asks is told, if it gets no tokens. */
+/** The answer to a device that gets no tokens. */
 export type DeviceFault =
   | 'unknown_device'
   | 'device_pending'
@@ -57,7 +57,7 @@ type Dependencies = { database: Database; clock: Clock }
 const createBegin =
   ({ database, clock }: Dependencies) =>
   async ({ id: applicationId }: Pick<Application, 'id'>, scopes: readonly OpenidScope[], client: Client) => {
-    for (let tries = 0; tries < mostTries; tries += 1) {
+    for (let tries = 0; tries < maxTries; tries += 1) {
       const deviceCode = randomToken()
       const userCode = newUserCode()
       const inserted = await store.insertRequest(database, {
@@ -115,9 +115,9 @@ export const createDeviceRequests = ({ database, clock }: Dependencies) => ({
       deviceHash,
       applicationId,
       clockOffset,
-      retry,
-      tolerance,
-      slower,
+      retryWindow,
+      pollTolerance,
+      slowDownSeconds,
     })
     if (!row) return refuse('unknown_device')
     const fault = faultOf(row)

@@ -8,11 +8,14 @@ const shape = new RegExp(`^[${alphabet}]{${length}}$`)
 /** 20^8 are 2.56 * 10^10. How long a guess takes is in docs/decisions.md. */
 export const newUserCode = () => Array.from({ length }, () => alphabet[randomInt(alphabet.length)] ?? '').join('')
 
-/** As it is compared: without the dash, spaces and small letters of the person who typed it. Undefined if it is no code. */
+/**
+ * The code in the form that is compared: without the dash, spaces and small letters of the person who typed it. Undefined if it is no
+ * code.
+ */
 export const readUserCode = (text: string) => {
   const code = text.replaceAll(/[\s.·_\p{Pd}]/gu, '').toUpperCase()
   return shape.test(code) ? code : undefined
 }
 
-/** As devices and pages show it: `WDJB-MJHT`. */
+/** The code in the form that devices and pages show: `WDJB-MJHT`. */
 export const shownUserCode = (code: string) => `${code.slice(0, length / 2)}-${code.slice(length / 2)}`

@@ -38,7 +38,7 @@ const columns = selectList<EventRow>({
   actor_reason: true,
 })
 
-/** Nothing about a user who was deleted in the meantime. */
+/** Inserts an event, unless it is about a user who was deleted in the meantime. */
 export const insertEvent = (
   sql: Sql,
   event: {

@@ -178,9 +178,9 @@ const prepareEvent = (event: Event, { ip, userAgent, requestId, typedName, actor
   return { row, tell }
 }
 
-/** What happened to one account. */
+/** The events of one account. */
 const createEventsOfUsers = (database: Database) => ({
-  /** What a user sees of the account. */
+  /** The events that a user sees of the account. */
   recent: async (userId: string) =>
     (await store.selectRecentOfUser(database, userId, accountEventKinds, 50))
       .map(fromRow)
@@ -211,7 +211,7 @@ const createRetention = (clock: Clock) => ({
     const [months] = await store.makeMonths(sql)
     return months?.made ?? 0
   },
-  /** What is left of the oldest month goes row by row. */
+  /** Deletes the rest of the oldest month row by row. */
   purge: async (sql: Sql, limit: number) => {
     const oldestId = uuidFloor(later(clock.now(), -retention))
     const [months] = await store.dropMonthsBefore(sql, oldestId)

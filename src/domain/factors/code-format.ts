@@ -13,10 +13,10 @@ const newCode = () => Array.from(randomBytes(codeLength), (byte) => alphabet[byt
 /** Ten codes, in groups of four so that they can be read and copied. */
 export const newRecoveryCodes = () => Array.from({ length: codes }, () => inGroups(newCode()))
 
-/** What was read wrong from a screen or from paper is read as what it looks like. */
+/** Replaces characters that are often misread from a screen or from paper by those that codes have. */
 const withoutLookalikes = (code: string) => code.replaceAll('O', '0').replaceAll(/[IL]/g, '1').replaceAll('U', 'V')
 
-/** What a user typed or pasted, told apart by its shape; undefined if it has none of them. */
+/** The kind of code that a user typed or pasted, by its shape; undefined if it has none of them. */
 export const readCode = (typed: string) => {
   const text = withoutGroups(typed)
   if (/^\d{6}$/.test(text)) return { method: 'otp' as const, code: text }

@@ -8,7 +8,7 @@ import * as store from './code-limit.store.js'
 /** The owner gets one mail a day about wrong codes: after this many. */
 const wrongBeforeMail = 3
 
-/** Where a code was counted. */
+/** The counter in which a code was counted. */
 type Counted = { at: 'account' } | { at: 'device'; key: string; window: CounterWindow }
 
 export type CodeLimit = ReturnType<typeof createCodeLimit>

@@ -18,7 +18,7 @@ type Dependencies = {
   productName: string
 }
 
-/** Who asks for a secret: a session, or a challenge at an enrolment. `account` is what the app shows. */
+/** The session that asks for a secret, or the challenge at an enrolment. `account` is the name that the app shows. */
 export type SecretRequest = { userId: string; sessionId: string; account: string }
 export type SecretConfirmation = { userId: string; sessionId: string; code: string }
 

@@ -18,7 +18,7 @@ export const assertOpened = (secret: string | undefined) => {
 
 export type TotpSecrets = ReturnType<typeof createTotpSecrets>
 
-/** What an account shares with its authenticator app. */
+/** The secret that an account shares with its authenticator app. */
 export const createTotpSecrets = ({ database, clock, sealedValues, pendingSecrets }: Dependencies) => {
   const secrets = sealedValues.of(totpColumn)
 
@@ -28,7 +28,7 @@ export const createTotpSecrets = ({ database, clock, sealedValues, pendingSecret
   })
 
   return {
-    /** Since when it is on with this app. */
+    /** The time since which it is on with this app. */
     createdAt: createOptionalTransaction(database)(
       async (sql, userId: string) => (await find(sql, userId))?.created_at,
     ),

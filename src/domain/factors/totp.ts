@@ -6,7 +6,7 @@ const period = 30
 const digits = 6
 
 /** The clock of a phone may be a step behind or ahead. */
-const tolerated = [0, -1, 1]
+const toleratedSteps = [0, -1, 1]
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
@@ -39,12 +39,12 @@ export const codeOf = (secret: string, step: number) => {
 /** The step that a code belongs to, at this time in seconds since 1970. All of them are always compared. */
 export const stepOf = (secret: string, code: string, seconds: number) => {
   const now = stepAt(seconds)
-  const steps = tolerated.map((difference) => now + difference).filter((step) => step >= 0)
+  const steps = toleratedSteps.map((difference) => now + difference).filter((step) => step >= 0)
   const matching = steps.filter((step) => equalInConstantTime(Buffer.from(codeOf(secret, step)), Buffer.from(code)))
   return matching[0]
 }
 
-/** What a QR code holds. Apps show the issuer and the account. */
+/** The content of the QR code. Apps show the issuer and the account. */
 export const otpauthUri = (secret: string, { issuer, account }: { issuer: string; account: string }) => {
   const name = encodeURIComponent(issuer)
   const label = encodeURIComponent(account)

@@ -5,7 +5,7 @@ import type { Database, Sql } from '../../platform/database/database.js'
 import type { Client } from '../sessions/client.js'
 import * as store from './trusted-devices.store.js'
 
-/** Who asks, and the values of trusted devices that this browser has. */
+/** The client, and the values of trusted devices that its browser has. */
 type Browser = { client: Client; trustedDevices: readonly string[] }
 
 export type TrustedDevice = { id: string; ip: string; userAgent: string; createdAt: Date; expiresAt: Date }

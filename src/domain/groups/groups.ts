@@ -1,4 +1,4 @@
-import { mostGroups } from '../../contract/groups.js'
+import { maxGroups } from '../../contract/groups.js'
 import { refuse } from '../../contract/outcome.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
@@ -59,7 +59,7 @@ const createPromises = ({ clock, events, administrators, tokens }: Dependencies)
       const existing = (await store.holdGroups(sql, names, clock.now())).map(({ name }) => name)
       const unknown = names.find((name) => !existing.includes(name))
       if (unknown !== undefined) return refuse('no_group', { group: unknown })
-      const isTooMuch = names.length > mostGroups || !tokens.fits({ username: longestUsername, email, groups: names })
+      const isTooMuch = names.length > maxGroups || !tokens.fits({ username: longestUsername, email, groups: names })
       return isTooMuch ? refuse('too_many_groups') : undefined
     },
 
@@ -102,7 +102,7 @@ export const createGroups = (deps: Dependencies) => {
     hold: async (sql: Transaction, names: readonly string[]) =>
       (await store.holdGroups(sql, names, clock.now())).map(({ name }) => name),
 
-    /** Of a user whose row the caller holds. `joined` and `left` are what has really changed. */
+    /** Changes the groups of a user whose row the caller holds. `joined` and `left` are what has really changed. */
     change: async (
       sql: Transaction,
       user: { id: string; groups: readonly string[] },
@@ -114,7 +114,7 @@ export const createGroups = (deps: Dependencies) => {
       const joined = [...new Set(add)].filter((name) => !user.groups.includes(name)).sort()
       const left = [...new Set(remove)].filter((name) => user.groups.includes(name)).sort()
       const groups = [...user.groups, ...joined].filter((name) => !left.includes(name)).sort()
-      if (groups.length > mostGroups) return refuse('too_many_groups')
+      if (groups.length > maxGroups) return refuse('too_many_groups')
       if (joined.length + left.length > 0) await store.updateGroupsOfUser(sql, user.id, groups)
       return { joined, left, groups }
     },

@@ -54,7 +54,7 @@ export const createIdTokens = ({ applicationKeys, clock, issuer }: Dependencies)
     return applicationKeys.sign(application.algorithm, { typ: 'JWT', claims })
   },
 
-  /** Whom an `id_token_hint` names. It may have expired long ago; whose session `sid` is, the caller compares. */
+  /** The user whom an `id_token_hint` names. It may have expired long ago; the caller compares whose session `sid` is. */
   readHint: async (token: string) => {
     const claims = await applicationKeys.readSigned(token)
     if (!claims || claims.iss !== issuer) return undefined

@@ -1,7 +1,7 @@
 import { type OpenidScope, openidScopes } from '../../contract/authorization.js'
 import type { FieldValues } from '../../contract/profile-fields.js'
 
-/** What an application is told about a user. */
+/** The facts about a user that an application can be told. */
 export type Subject = {
   id: string
   username: string
@@ -14,12 +14,12 @@ export type Subject = {
   fields: FieldValues
 }
 
-/** What the tokens of a code say besides who the user is, as it was when the code was made. */
+/** The content of the tokens of a code besides the user, as it was when the code was made. */
 export type TokenContent = {
   nonce?: string
   /** When the user last proved who they are, in seconds. Never 0. */
   authTime: number
-  /** As `amr` of a session names them. */
+  /** The methods, named as in `amr` of a session. */
   methods: string[]
   secondFactor: boolean
   /** The application takes no other value, and two factors are also one. */
@@ -49,7 +49,7 @@ export const supportedScopes: readonly string[] = ['openid', ...new Set(userClai
 
 type Asked = Pick<TokenContent, 'scopes' | 'claims'>
 
-/** What is shared: a claim that is asked for by its name counts as the scope that it belongs to. */
+/** The scopes that are shared: a claim that is asked for by its name counts as the scope that it belongs to. */
 export const sharedScopes = ({ scopes, claims }: Asked): OpenidScope[] => {
   const requested = [...(claims?.idToken ?? []), ...(claims?.userinfo ?? [])]
   const scopesOfClaims = userClaims

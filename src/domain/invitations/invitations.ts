@@ -37,7 +37,7 @@ type Dependencies = {
   events: Pick<Events, 'holdActor' | 'recordInside'>
 }
 
-/** Who may have an account, by the gate of registration or by an invitation. */
+/** Decides who may have an account, by the gate of registration or by an invitation. */
 const createAdmission = ({ clock, gate, groups }: Dependencies) => ({
   /**
    * Creates an account for a proven address if the gate or an invitation of that address allows it. The invitation is used up
@@ -59,7 +59,7 @@ const createAdmission = ({ clock, gate, groups }: Dependencies) => ({
     return { created, invited: true }
   },
 
-  /** Why a new account cannot have this address, once it is proven; undefined if the gate or an invitation allows it. */
+  /** The refusal if a new account cannot have this address, once it is proven; undefined if the gate or an invitation allows it. */
   refusalForNew: async (sql: Sql, email: Email) => {
     const [invitation] = await store.lockByEmail(sql, email.key, clock.now(), null)
     return invitation ? undefined : gate.refusalFor(email)
@@ -139,7 +139,7 @@ export const createInvitations = (deps: Dependencies) => {
 
     listOpen: async () => (await store.selectOpen(database, clock.now())).map(fromRow),
 
-    /** Of these addresses, also those that have an account in the meantime. */
+    /** The invitations of these addresses, also of those that have an account in the meantime. */
     findByEmails: async (emails: readonly string[]) =>
       (await store.selectOfEmails(database, emails.map(emailKey), clock.now())).map(fromRow),
 

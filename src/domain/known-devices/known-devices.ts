@@ -7,7 +7,7 @@ import type { User } from '../users/users.js'
 export const knownDeviceLifetime = 365 * days
 
 /** A family computer: each account that has signed in here has its own value, the newest first. */
-export const mostAccounts = 5
+export const maxAccounts = 5
 
 const nonceBytes = 16
 /** After the time, as bytes of the nonce: what stays the same while a browser gets new nonces. */
@@ -64,9 +64,9 @@ export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; c
   }
 
   return {
-    /** What failures of this browser are counted by; undefined if none of its values belongs to the account. */
+    /** The key by which failures of this browser are counted; undefined if none of its values belongs to the account. */
     find: nonceOf,
-    /** What sign-ins and sessions of this browser are counted by: it stays the same from one sign-in to the next. */
+    /** The key by which sign-ins and sessions of this browser are counted: it stays the same from one sign-in to the next. */
     browserIn: (account: DeviceOwner, values: readonly string[]) => {
       const nonce = nonceOf(account, values)
       return nonce === undefined ? undefined : browserOf(nonce)
@@ -77,7 +77,7 @@ export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; c
     /** The values for the browser, with a new one for this account: a copy that was stolen before is counted apart. */
     remember: (account: DeviceOwner, values: readonly string[]) => [
       make(account, values),
-      ...values.filter((value) => nonceIn(value, account) === undefined).slice(0, mostAccounts - 1),
+      ...values.filter((value) => nonceIn(value, account) === undefined).slice(0, maxAccounts - 1),
     ],
   }
 }

@@ -21,7 +21,7 @@ export type LimiterRow = {
   limit: `${string}_LIMIT` | { readonly maximum: number; readonly window: number }
   /** Whether a refusal is an event: it can prevent a sign-in or a mail. The others are only in the log and the metrics. */
   isEvent: boolean
-  /** What is counted, for docs/api.md. */
+  /** A description of what is counted, for docs/api.md. */
   about: string
 }
 
@@ -218,16 +218,16 @@ export const limiterNames = Object.keys(limiters) as LimiterName[]
 export const limitersOf = (counted: Counted) =>
   limiterNames.filter((name) => (limiters[name].counts as readonly Counted[]).includes(counted))
 
-/** What a limiter counts a user by. */
+/** The subject of a user in the keys of limiters. */
 export const userSubject = (userId: string) => `user:${userId}`
 
-/** What a limiter counts a session by. */
+/** The subject of a session in the keys of limiters. */
 export const sessionSubject = (sessionId: string) => `session:${sessionId}`
 
-/** What a limiter counts a browser by that is known to a user. It begins with the user, so that a command finds all of them. */
+/** The subject of a browser that is known to a user. It begins with the user, so that a command finds all of them. */
 export const deviceSubject = (userId: string, device: string) => `device:${userId}:${device}`
 
-/** What the keys of the browsers that are known to a user begin with. */
+/** The beginnings of the keys of all browsers that are known to a user. */
 export const beginningsOfDevices = (userId: string) =>
   limitersOf('device').map((name) => limiterKey(name, deviceSubject(userId, '')))
 

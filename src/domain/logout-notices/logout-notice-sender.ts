@@ -18,7 +18,7 @@ import * as store from './logout-notices.store.js'
 const noticePauses = [5 * seconds, 30 * seconds, 2 * minutes, 5 * minutes, 10 * minutes]
 /** The same for everything that one application is told: the server that is away is not asked for each of its notices. */
 const applicationPauses = [5 * seconds, 15 * seconds, 30 * seconds, 1 * minutes]
-const triedFor = 1 * days
+const retryPeriod = 1 * days
 /** How soon a notice is seen that no event of this process has announced: one by another program, or after a pause. */
 const interval = 1 * seconds
 
@@ -39,8 +39,8 @@ export type SenderParts = {
   log: Pick<BaseLogger, 'warn' | 'error'>
 }
 
-/** What an operator reads in the errors of the application. */
-const inWords: Record<OutboundFailure, string> = {
+/** The sentences that an operator reads in the errors of the application. */
+const failureSentences: Record<OutboundFailure, string> = {
   busy: 'has too many requests under way',
   connect_timeout: 'did not accept the connection in time',
   encoded: 'sent a compressed answer',
@@ -71,7 +71,7 @@ const createAttempt =
     } catch (error) {
       if (!(error instanceof OutboundFailed))
         return { status: 0, failure: reasonOf(error), sentence: 'was not asked, as the notice could not be signed' }
-      return { status: 0, failure: error.code, sentence: inWords[error.code] }
+      return { status: 0, failure: error.code, sentence: failureSentences[error.code] }
     }
   }
 
@@ -91,7 +91,7 @@ const createDeliver = (parts: SenderParts) => {
     const offset = clock.offset()
     const base = noticePauses[Math.min(notice.attempts, noticePauses.length) - 1] ?? 0
     const pause = scattered(base, Math.random())
-    const [failed] = await store.markFailed(database, notice, { failure, pause, triedFor, offset })
+    const [failed] = await store.markFailed(database, notice, { failure, pause, retryPeriod, offset })
     await store.pause(database, notice.application_id, applicationPauses, offset)
     onOutcome(failed?.given_up ? 'given_up' : 'failed')
     const { id, application_id: application, attempts } = notice

@@ -19,7 +19,7 @@ export type WaitingRow = {
 const isPaused = (application: string, offset: string) =>
   `exists (select 1 from logout_pauses as p where p.application_id = ${application} and p.paused_until > ${databaseNow(offset)})`
 
-/** Which applications have something to be told now. */
+/** The applications for which a notice is due. */
 export const selectDue = (sql: Sql, offset: number) =>
   sql.query<{ id: string }>(
     `select a.id from applications as a
@@ -29,7 +29,7 @@ export const selectDue = (sql: Sql, offset: number) =>
     [offset],
   )
 
-/** As for mails: takes the one that has waited longest, and no other sender takes it until the lease ends. */
+/** Takes the notice that has waited longest. No other sender takes it until the lease ends, as with mails. */
 export const claim = (sql: Sql, applicationId: string, lease: number, offset: number) =>
   sql.query<DueNotice>(
     `update logout_notices
@@ -53,14 +53,14 @@ export const deleteNotice = (sql: Sql, id: string) => sql.query('delete from log
 export const markFailed = (
   sql: Sql,
   { id, attempts }: DueNotice,
-  { failure, pause, triedFor, offset }: { failure: string; pause: number; triedFor: number; offset: number },
+  { failure, pause, retryPeriod, offset }: { failure: string; pause: number; retryPeriod: number; offset: number },
 ) =>
   sql.query<{ given_up: boolean }>(
     `update logout_notices set failure = $3, next_attempt_at =
        case when created_at > ${databaseNow('$4')} - ${milliseconds('$6')} then ${databaseNow('$4')} + ${milliseconds('$5')} end
      where id = $1 and attempts = $2 and next_attempt_at is not null
      returning next_attempt_at is null as given_up`,
-    [id, attempts, failure, offset, pause, triedFor],
+    [id, attempts, failure, offset, pause, retryPeriod],
   )
 
 /**
@@ -93,7 +93,7 @@ export const oldestWaitSeconds = (sql: Sql, offset: number) =>
 
 export type StateRow = { name: string; waiting: number; oldest: number | null; given_up: number; refused: boolean }
 
-/** Of each application that has a notice in the queue, or has refused one lately. */
+/** The state of each application that has a notice in the queue, or has refused one lately. */
 export const selectStates = (sql: Sql, { refusedIn, offset }: { refusedIn: number; offset: number }) =>
   sql.query<StateRow>(
     `select * from (

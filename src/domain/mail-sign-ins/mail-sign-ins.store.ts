@@ -15,7 +15,7 @@ type TriedRow = MailSignInRow & { is_good: boolean }
 
 /** By the database's clock, which also sets the expiry: instances whose clocks differ agree on it. */
 const isOpen = (clockOffset: string) => `expires_at > ${databaseMoment(clockOffset)}`
-/** What was mailed still works. It can end before its row, see `keep`. */
+/** The code and the link in the mail still work. That can end before the row does, see `keep`. */
 const mailIsGood = (clockOffset: string) =>
   `proven_at is null and ${isOpen(clockOffset)} and code_expires_at > ${databaseMoment(clockOffset)}`
 
@@ -53,7 +53,7 @@ export const insert = (
     ],
   )
 
-/** As it is found, if it was for the address, and as it goes on. */
+/** The row as it is found if it was for the address, and as it goes on. */
 type Kept = {
   from: { browserHash: Uint8Array; addressHash: Uint8Array }
   to: { browserHash: Uint8Array; addressHash: Uint8Array }

@@ -32,7 +32,7 @@ type Dependencies = {
 /** `earlier`: the value that this browser had. `withheld`: a limit is reached, and no mail is sent. */
 type Asked = { email: Email; earlier: string | undefined; withheld: boolean }
 
-/** What the mail of a sign-in opens: an account, a registration, or nothing. */
+/** The account or the registration that the mail opens, or neither. */
 type Opens = { userId: string | null; email: Email | null }
 const nothing: Opens = { userId: null, email: null }
 
@@ -67,7 +67,7 @@ const createMailFor = ({ users, invitations }: Dependencies) => {
   }
 }
 
-/** What a row is found by: the browser, and the address that it has asked for. */
+/** The hashes by which a row is found: of the browser, and of the address that it has asked for. */
 const hashesOf = (browserToken: string, { key }: Email) => ({
   browserHash: fingerprint(browserToken),
   addressHash: fingerprint(`${browserToken} ${key}`),
@@ -136,7 +136,7 @@ export type MailSignIns = ReturnType<typeof createMailSignIns>
 export const createMailSignIns = (deps: Dependencies) => {
   const { database, clock, mailedCodes } = deps
 
-  /** What a link opens in this browser. One that another browser asked for is not used up. */
+  /** Finds what a link opens in this browser. A link for another browser is not used up. */
   const findByToken = async (token: string, browserToken: string | undefined) => {
     const browserHash = browserToken === undefined ? null : fingerprint(browserToken)
     const [row] = await store.selectByToken(database, fingerprint(token), browserHash, clock.offset())

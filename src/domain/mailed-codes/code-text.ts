@@ -16,7 +16,7 @@ const codeWith = (key: Buffer, id: string) => {
  * the database does not contain it.
  */
 export const createCodeText = (keys: readonly Buffer[]) => ({
-  /** As mails show it, in groups. */
+  /** The code as mails show it, in groups. */
   codeOf: (id: string) => {
     const [newest] = keys
     if (!newest) throw new Error('There is no key to make codes with')

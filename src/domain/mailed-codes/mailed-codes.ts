@@ -29,7 +29,7 @@ type CodeMail = {
       : never
     : never
 }[MailKind]
-/** What a code is for: the mail that says it, and the session or the sign-in, by its id, that can use it. */
+/** The purpose of a code: the mail that has it, and the session or the sign-in, by its id, that can use it. */
 type Purpose = { mail: CodeMail; boundTo: string }
 const holderOf = ({ mail, boundTo }: Purpose) => `${mail} ${boundTo}`
 

@@ -58,7 +58,7 @@ const darkStyle = ({ colours: { light, dark }, accent }: Design) => {
   return `<meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark"><style>:root{color-scheme:light dark}@media (prefers-color-scheme:dark){${rules.join('')}}</style>`
 }
 
-/** What the list of mails shows beside the subject: the first sentence, and nothing of what follows, such as a code. */
+/** The text that a list of mails shows beside the subject: the first sentence, and nothing of what follows, such as a code. */
 const preview = ({ blocks }: Letter) => {
   const first = blocks.flatMap((block) => ('text' in block ? [block.text] : [])).at(0) ?? ''
   return `<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">${escapeHtml(first)}${'&#8199;&#847;'.repeat(90)}</div>`

@@ -3,7 +3,7 @@ import { type Brand, brandForMails } from './layout.js'
 import { mailWordsWith, type OwnTexts } from './own-mail-words.js'
 import { addressesOf } from './write-letter.js'
 
-/** What every mail says of the service. */
+/** The parts about the service that every mail has. */
 export type Letterhead = { publicUrl: string; brand: Brand; from: string; ownTexts?: OwnTexts }
 
 /** A mail has no site: its links are full addresses. */

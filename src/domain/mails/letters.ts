@@ -46,7 +46,7 @@ export type MailValues = {
   'passkey-added': { username: string; passkeyName: string } & UndoLink
   'passkey-removed': { username: string; passkeyName: string }
   'factors-reset': { username: string }
-  /** What an administrator did in the browser. */
+  /** Changes by an administrator in the browser. */
   'account-disabled': { username: string }
   'account-enabled': { username: string }
   'account-locked-down': { username: string }
@@ -84,7 +84,7 @@ export type PageInMails =
   | 'invite'
   | 'undo'
 
-/** Why the recipient gets the mail. `visitor`: the address was typed by a visitor, and may have no account. */
+/** The sentence that says why the recipient gets the mail. `visitor`: the address was typed by a visitor, and may have no account. */
 export type Footer = 'account' | 'visitor' | 'invited' | 'last'
 
 const mail = <const Part extends string>(footer: Footer, ...parts: Part[]) => ({ footer, parts })
@@ -180,7 +180,7 @@ export const writtenValues = <Values extends object>(values: Values, language: L
   return Object.fromEntries(written) as WrittenValues<Values>
 }
 
-/** What mails say in one language. A sentence that is missing does not compile. */
+/** The texts of mails in one language. A sentence that is missing does not compile. */
 export type MailWords = {
   /** The words of the button that leads to a page. */
   labels: Record<PageInMails, string>

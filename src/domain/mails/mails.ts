@@ -22,7 +22,7 @@ type NotQueued = Refused<'ceiling_reached' | 'no_user' | 'withheld'>
 
 const retention = 1 * days
 
-/** What waits for a mail server, for the metrics. */
+/** Counts the mails that wait for a mail server, for the metrics. */
 const createWaiting = (database: Database, clock: Clock) => ({
   countWaiting: async () => {
     const [row] = await store.countWaiting(database)

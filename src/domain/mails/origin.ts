@@ -5,7 +5,7 @@ import { type Client, isAdministrator } from '../sessions/client.js'
 import type { MailWords } from './letters.js'
 import { wordsIn } from './words/words-in.js'
 
-/** Who did what a mail is about, and when. */
+/** The client that did what a mail is about, and the time. */
 export type Origin = { client: Pick<Client, 'ip' | 'userAgent' | 'actor'>; at: Date }
 
 /** "15 November 2026 at 12:00 UTC" */

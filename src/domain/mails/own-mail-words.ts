@@ -10,7 +10,7 @@ type AnyValues = Readonly<Record<string, unknown>>
 type Sentences = Readonly<Record<string, string>>
 const kinds = Object.keys(forms) as MailKind[]
 
-/** Where a mail says something else, and what its values are then. The name is the last part of the key. */
+/** The variants of a mail, with their values. The name of a variant is the last part of the key. */
 const variants: Readonly<Record<string, { values: AnyValues; isThis: (values: AnyValues) => boolean }>> = {
   withoutCode: { values: { code: undefined }, isThis: (values) => 'code' in values && values.code === undefined },
   withoutPassword: { values: { hasPassword: false }, isThis: ({ hasPassword }) => hasPassword === false },

@@ -9,7 +9,7 @@ import type { Events } from '../events/events.js'
 import * as store from './mails.store.js'
 import { readContent } from './sealed-mail.js'
 
-const givenUpAfter = 2 * days
+const retryPeriod = 2 * days
 
 /** `failed`: it is tried again later. */
 export type MailOutcome = 'accepted' | 'refused' | 'given_up' | 'failed'
@@ -28,7 +28,7 @@ type Options = {
   onOutcome?: ((outcome: MailOutcome) => void) | undefined
 }
 
-/** What becomes of a mail: in its row, in the log, in the metrics and as an event. */
+/** Notes the outcome of a mail: in its row, in the log, in the metrics and as an event. */
 const createOutcomes = ({ database, clock, log, events, onOutcome = () => undefined }: Options) => {
   type Final = Exclude<MailOutcome, 'failed'>
   const lineOf = ({ id, kind, attempts, user_id }: store.DueMail) => ({ mail: id, userId: user_id, kind, attempts })
@@ -59,7 +59,7 @@ const createOutcomes = ({ database, clock, log, events, onOutcome = () => undefi
     await note(mail, 'accepted', row)
   }
 
-  const putOff = async (mail: store.DueMail, expiresAt: number, error: unknown) => {
+  const postpone = async (mail: store.DueMail, expiresAt: number, error: unknown) => {
     const reason = reasonOf(error)
     const delay = delayAfter(mail.attempts, Math.random())
     if (clock.now().getTime() + delay > expiresAt) return giveUp(mail, reason)
@@ -68,13 +68,13 @@ const createOutcomes = ({ database, clock, log, events, onOutcome = () => undefi
     log.warn({ ...lineOf(mail), reason }, 'mail could not be sent yet')
   }
 
-  return { giveUp, accept, putOff }
+  return { giveUp, accept, postpone }
 }
 
 /** Sends waiting mails to the mail server. The mailer's own deadline is 40 seconds, which is shorter than the lease. */
 export const createSender = (options: Options) => {
   const { database, clock, seal, mailer, log } = options
-  const { giveUp, accept, putOff } = createOutcomes(options)
+  const { giveUp, accept, postpone } = createOutcomes(options)
 
   const deliver = async (mail: store.DueMail) => {
     const content = readContent(seal, mail.content)
@@ -82,7 +82,7 @@ export const createSender = (options: Options) => {
       await giveUp(mail, 'its content cannot be decrypted: the secret that encrypted it is no longer configured')
       return true
     }
-    const expiresAt = mail.created_at.getTime() + Math.min(content.worthSendingFor ?? givenUpAfter, givenUpAfter)
+    const expiresAt = mail.created_at.getTime() + Math.min(content.worthSendingFor ?? retryPeriod, retryPeriod)
     if (clock.now().getTime() >= expiresAt) {
       await giveUp(mail, 'it is too late to send it')
       return true
@@ -94,7 +94,7 @@ export const createSender = (options: Options) => {
       else await accept(mail)
       return true
     } catch (error) {
-      await putOff(mail, expiresAt, error)
+      await postpone(mail, expiresAt, error)
       return false
     }
   }

@@ -9,7 +9,7 @@ export const kindsHiddenFromUsers: readonly MailKind[] = ['confirm-email', 'emai
 /** `to` is null for a mail whose address is forgotten, `sentAt` for one that waits. */
 type SentMail = { to: string | null; kind: string; createdAt: Date; sentAt: Date | null }
 
-/** What is stored about mails to a user, for those who send none. */
+/** The mails to a user that are stored, for parts that send none. */
 export const createSentMails = ({ database }: { database: Database }) => ({
   /**
    * What was mailed to a user in the last day or waits to be sent, to these addresses of the user or to others. Of the mails to

@@ -2,7 +2,7 @@ import type { Database } from '../../platform/database/database.js'
 import { emailKey } from '../users/email.js'
 import * as store from './mails.store.js'
 
-/** Whose mails: an account, or an address that has none. */
+/** The owner of mails: an account, or an address that has none. */
 export type MailOwner = { userId?: string; email: string }
 
 /** `failure`: why the last attempt failed. */

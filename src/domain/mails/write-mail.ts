@@ -11,11 +11,11 @@ import { writeLetter } from './write-letter.js'
 
 type RequestOf<Kind extends MailKind> = {
   to: string
-  /** Whom the mail is about, or who caused it: without this user it is not sent. Null for an address without an account. */
+  /** The user whom the mail is about, or who caused it: without this user it is not sent. Null for an address without an account. */
   userId: string | null
   template: Kind
   values: MailValues[Kind]
-  /** Who caused it: mails about an account name them. Their language is that of a mail to an address without an account. */
+  /** The client that caused it: mails about an account name it. Its language is that of a mail to an address without an account. */
   client: Client
   /** When it happened, if not just now. */
   at?: Date

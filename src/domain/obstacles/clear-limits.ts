@@ -17,7 +17,7 @@ type Dependencies = {
   events: Pick<Events, 'holdActor' | 'recordInside'>
 }
 
-/** What limits have counted for a user: under the names, in known browsers, and for the account and its sessions. */
+/** The counters of a user: under the names, in known browsers, and for the account and its sessions. */
 export type CountedForUser = { names: Counter[]; devices: Counter[]; others: Counter[] }
 
 /** A counter whose attempts were all given back. */

@@ -4,13 +4,13 @@ import type { createWaitingMails } from '../mails/waiting-mails.js'
 import type { User } from '../users/users.js'
 import type { Obstacle } from './obstacles.js'
 
-const mostWaiting = 100
+const maxWaiting = 100
 
 type Dependencies = { waitingMails: Pick<ReturnType<typeof createWaitingMails>, 'list'> }
 
 /** Not those that wait for their first attempt. */
 const waitingOf = async ({ waitingMails }: Dependencies, { id, email }: User): Promise<Obstacle[]> => {
-  const failed = (await waitingMails.list(mostWaiting, { userId: id, email })).filter(({ failure }) => failure !== null)
+  const failed = (await waitingMails.list(maxWaiting, { userId: id, email })).filter(({ failure }) => failure !== null)
   const [oldest] = failed
   const detail = failed.at(-1)?.failure
   if (!oldest || !detail) return []
@@ -25,7 +25,7 @@ const sentences = {
   mail_given_up: 'The last mail to this user was given up',
 }
 
-/** Of the last mail that was decided: after one that was accepted, earlier ones do not matter. */
+/** The refusal of the last mail that was accepted or refused: after an accepted one, earlier ones do not matter. */
 const lastRefusal = ({ id }: User, recent: readonly StoredEvent[]): Obstacle[] => {
   const last = recent.find(({ kind, userId }) => userId === id && mailEventKinds.some((each) => each === kind))
   if (last?.kind !== 'mail_refused' && last?.kind !== 'mail_given_up') return []

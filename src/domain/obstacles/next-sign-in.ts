@@ -10,7 +10,7 @@ type Dependencies = {
   profileFields: Pick<ProfileFields, 'missing'>
 }
 
-/** What the user is asked for before the next session begins. */
+/** Finds what the user will be asked before the next session begins. */
 export const createNextSignInObstacles =
   ({ database, terms, profileFields }: Dependencies) =>
   async (user: User): Promise<Obstacle[]> => {

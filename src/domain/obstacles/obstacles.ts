@@ -32,11 +32,11 @@ type Dependencies = {
   codeWaits: ReturnType<typeof createCodeWaits>
   limits: SignInLimits
   settings: { secondFactorRequired: boolean; mailSignIn: boolean; configuredProviders: readonly ProviderId[] }
-  /** What other parts of the service know. `recent`: the events of the user, newest first. */
+  /** Obstacles that other parts of the service know. `recent`: the events of the user, newest first. */
   more: readonly ((user: User, recent: readonly StoredEvent[]) => Promise<Obstacle[]>)[]
 }
 
-const mostEvents = 200
+const maxEvents = 200
 
 const limitObstacle = ({ limit, subject, until }: ReachedLimit): Obstacle => {
   const time = until.toISOString()
@@ -100,12 +100,12 @@ const lockDownObstacle = (since: Date, recent: readonly StoredEvent[]): Obstacle
 
 export type Obstacles = ReturnType<typeof createObstacles>
 
-/** What keeps a user from signing in, for operators and administrators. */
+/** Finds what keeps a user from signing in, for operators and administrators. */
 export const createObstacles = (deps: Dependencies) => {
   const { clock, events, factors, passkeys, codeWaits, limits, settings, more } = deps
   const { secondFactorRequired, mailSignIn, configuredProviders } = settings
 
-  /** Of the account itself. */
+  /** The obstacles in the account itself. */
   const accountObstacles = async (user: User, recent: readonly StoredEvent[]): Promise<Obstacle[]> => {
     if (user.lockedDownAt) return [lockDownObstacle(user.lockedDownAt, recent)]
     if (user.disabled) return [{ code: 'disabled', message: 'The account is disabled.', solvedBy: 'enable' }]
@@ -131,7 +131,7 @@ export const createObstacles = (deps: Dependencies) => {
 
   /** Newest first. Also refusals to addresses from which the account was used. */
   const eventsOf = ({ id, username }: User) => {
-    const span = { since: later(clock.now(), -90 * days), until: later(clock.now(), 1 * days), limit: mostEvents }
+    const span = { since: later(clock.now(), -90 * days), until: later(clock.now(), 1 * days), limit: maxEvents }
     return events.about({ userId: id, name: username }, span)
   }
 

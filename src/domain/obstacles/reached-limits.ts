@@ -4,7 +4,7 @@ import type { User } from '../users/users.js'
 /** A counter that is open: its key, how many are used, and when its window ends. */
 export type Counter = { key: string; used: number; ends: Date }
 
-/** Where the service counts. Commands can read those in Redis only. */
+/** The counters of the service. Commands can read those in Redis only. */
 export type Counters = {
   read(keys: readonly string[]): Promise<Counter[]>
   /** Everything that they count is available again. */
@@ -14,10 +14,10 @@ export type Counters = {
   close(): Promise<void>
 }
 
-/** Why the counters are not known: they are in the memory of the service, or Redis does not answer. */
+/** The reason why the counters are not known: they are in the memory of the service, or Redis does not answer. */
 export type WhyUnknown = 'in_memory' | 'unreachable'
 
-/** What the limiters count, and how much each allows. */
+/** The limits of a sign-in: their keys, and how much each allows. */
 export type SignInLimits = {
   /** How many attempts a network has, by the name of the limiter. */
   networkMaxima: Readonly<Record<'login' | 'confirm' | 'sensitive', number>>
@@ -39,7 +39,7 @@ export type SignInLimits = {
 /** A limit that is used up: it refuses until then. Of a browser no name is known. */
 export type ReachedLimit = { limit: string; subject: string | undefined; until: Date }
 
-const mostNetworks = 20
+const maxNetworks = 20
 
 /** With LOGIN_LIMIT_KNOWN_DEVICES=own: browsers that have used up their own attempts. Only the browsers know which these are. */
 const devicesAtLimit = async ({ deviceMaximum }: SignInLimits, counters: Counters, userId: string) => {
@@ -73,7 +73,7 @@ const mailboxesAtLimit = async (limits: SignInLimits, counters: Counters, { emai
 
 const networksAtLimit = async (limits: SignInLimits, counters: Counters, addresses: readonly string[]) => {
   const known = addresses.map(limits.networkOf).filter((network) => network !== undefined)
-  const networks = [...new Set(known)].slice(0, mostNetworks)
+  const networks = [...new Set(known)].slice(0, maxNetworks)
   const names = Object.keys(limits.networkMaxima) as (keyof SignInLimits['networkMaxima'])[]
   const reached = names.map(async (limit) => {
     const subjects = new Map(networks.map((network) => [limiterKey(limit, network), network]))

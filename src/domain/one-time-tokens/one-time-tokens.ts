@@ -9,7 +9,7 @@ export const resetLifetime = 30 * minutes
 export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
 
 /** Both let their holder choose a password. Anyone can ask for a reset; a restore link is in the mail that gives an account back. */
-const choosePassword = ['reset_password', 'restore_account'] as const
+const passwordPurposes = ['reset_password', 'restore_account'] as const
 
 export const createOneTimeTokens = ({ database, clock }: { database: Database; clock: Clock }) => {
   /** The user's only one of its purpose. The caller holds the user's row, so that of several at once one remains. */
@@ -17,7 +17,7 @@ export const createOneTimeTokens = ({ database, clock }: { database: Database; c
     sql: Sql,
     userId: string,
     token: string,
-    kind: { purpose: (typeof choosePassword)[number]; applicationId?: string | undefined },
+    kind: { purpose: (typeof passwordPurposes)[number]; applicationId?: string | undefined },
   ) => {
     await store.deleteOfUser(sql, userId, kind.purpose)
     const expiresAt = later(clock.now(), resetLifetime)
@@ -38,12 +38,12 @@ export const createOneTimeTokens = ({ database, clock }: { database: Database; c
       await store.deleteOfUser(sql, userId, 'restore_account')
     },
     /** The user of a token with which a password can be chosen, without using the token. */
-    peekReset: async (token: string) => {
-      const [row] = await store.selectToken(database, fingerprint(token), choosePassword, clock.now())
+    findReset: async (token: string) => {
+      const [row] = await store.selectToken(database, fingerprint(token), passwordPurposes, clock.now())
       return row && { userId: row.user_id, applicationId: row.application_id ?? undefined }
     },
     takeReset: async (sql: Sql, token: string) => {
-      const [row] = await store.takeToken(sql, fingerprint(token), choosePassword, clock.now())
+      const [row] = await store.takeToken(sql, fingerprint(token), passwordPurposes, clock.now())
       return row?.user_id
     },
     /** Marks a value as used until it expires. False if it was used before. */

@@ -5,7 +5,7 @@ import type { Seal } from '../../lib/seal.js'
 
 export const ceremonyLifetime = 5 * minutes
 
-/** What a challenge was made for. An answer to one of them is no answer to another. */
+/** The purpose of a challenge. An answer for one purpose is refused for another. */
 export type Purpose = 'sign_in' | 'registration' | 'step_up'
 
 /** `sealedChallenge` is for a cookie of the browser that gets the challenge. */

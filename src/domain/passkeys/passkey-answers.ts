@@ -17,7 +17,7 @@ export type ProvenPasskey = { id: string; userId: string; counter: number; synce
 /** A passkey that was made for our challenge. It counts when `add` has written it down. */
 export type NewPasskey = Awaited<ReturnType<typeof verifyRegistration>> & { transports: string[] }
 
-/** Why an answer was refused, for the operator. The user gets one answer for all of them. */
+/** The reason of a refused answer, for the operator. The user gets one answer for all of them. */
 export type RejectedReason = 'challenge' | 'unknown_passkey' | 'wrong_passkey'
 export const reject = (reason: RejectedReason, userId?: string) =>
   refuse('passkey_rejected', { reason, ...(userId !== undefined && { userId }) })

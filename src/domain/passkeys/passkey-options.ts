@@ -6,7 +6,7 @@ import * as store from './passkeys.store.js'
 import { algorithms, type RelyingParty } from './verification.js'
 
 const encoded = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url')
-/** What an authenticator says of whose passkey it is. */
+/** The user handle: by it, an authenticator says whose passkey it is. */
 export const handleOf = (userId: string) => Buffer.from(userId, 'utf8').toString('base64url')
 
 const descriptorOf = ({ credential_id: id, transports }: store.PasskeyRow) => ({
@@ -17,7 +17,7 @@ const descriptorOf = ({ credential_id: id, transports }: store.PasskeyRow) => ({
 
 type Dependencies = { database: Database; ceremonies: Ceremonies; relyingParty: RelyingParty }
 
-/** What a browser needs to make a passkey, or to sign a challenge with one. */
+/** The options with which a browser makes a passkey, or signs a challenge with one. */
 export const createPasskeyOptions = ({ database, ceremonies, relyingParty }: Dependencies) => {
   const usableOf = async (userId: string) =>
     (await store.selectOfUser(database, userId)).filter((row) => row.relying_party === relyingParty.id)

@@ -2,7 +2,7 @@ import type { Database, Sql, Transaction } from '../../platform/database/databas
 import { createOptionalTransaction } from '../../platform/database/optional-transaction.js'
 import * as store from './passkeys.store.js'
 
-/** What its owner sees of it. */
+/** A passkey as its owner sees it. */
 export type Passkey = { id: string; name: string; createdAt: Date; lastUsedAt: Date | null; synced: boolean }
 
 export const fromRow = (row: store.PasskeyRow): Passkey => ({
@@ -15,7 +15,7 @@ export const fromRow = (row: store.PasskeyRow): Passkey => ({
 
 export type PasskeyRecords = ReturnType<typeof createPasskeyRecords>
 
-/** What is stored of passkeys, for those who begin no ceremony with them. */
+/** The passkeys that are stored, for parts that begin no ceremony with them. */
 export const createPasskeyRecords = ({ database }: { database: Database }) => ({
   list: createOptionalTransaction(database)(async (sql, userId: string) =>
     (await store.selectOfUser(sql, userId)).map(fromRow),

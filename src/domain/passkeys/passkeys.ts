@@ -15,7 +15,7 @@ import type { RelyingParty } from './verification.js'
 
 export type { NewPasskey, ProvenPasskey } from './passkey-answers.js'
 
-const mostPasskeys = 25
+const maxPasskeys = 25
 
 /** Null if nothing of it can be shown. */
 export const passkeyName = (wanted: string) => displayName(wanted, longestPasskeyName)
@@ -36,7 +36,7 @@ export const createPasskeys = (deps: Dependencies) => {
 
   /** The caller holds a lock on the user's row. */
   const add = async (sql: Transaction, user: User, made: NewPasskey, wantedName: string) => {
-    if ((await store.selectOfUser(sql, user.id)).length >= mostPasskeys) return refuse('too_many_passkeys')
+    if ((await store.selectOfUser(sql, user.id)).length >= maxPasskeys) return refuse('too_many_passkeys')
     const name = passkeyName(wantedName) ?? 'Passkey'
     const [row] = await store.insert(sql, {
       id: uuidv7(clock.now()),

@@ -6,7 +6,7 @@ export type RelyingParty = { id: string; origin: string; name: string }
 /** EdDSA, ES256 and RS256, as COSE names them. */
 export const algorithms = [-8, -7, -257]
 
-/** What the browser says that it has signed. Undefined if it is not readable, or another site has it in a frame. */
+/** The client data that the browser has signed. Undefined if it is not readable, or another site has the page in a frame. */
 export const clientDataOf = ({ response }: PasskeyCredential) => {
   try {
     const data: unknown = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString('utf8'))
@@ -37,7 +37,7 @@ const hasPlainAttestation = async (attestationObject: string) => {
 }
 
 /** Smaller keys than these can be broken. Every authenticator that is sold makes larger ones. */
-const leastBytesOfRsa = 2_048 / 8
+const minBytesOfRsa = 2_048 / 8
 const p256 = 1
 const ed25519 = 6
 
@@ -49,7 +49,7 @@ const isStrongKey = async (publicKey: Uint8Array) => {
   if (cose.isCOSEPublicKeyOKP(key)) return key.get(cose.COSEKEYS.crv) === ed25519
   if (!cose.isCOSEPublicKeyRSA(key)) return false
   const modulus = key.get(cose.COSEKEYS.n) ?? new Uint8Array()
-  return modulus.slice(modulus.findIndex((byte) => byte !== 0)).length >= leastBytesOfRsa
+  return modulus.slice(modulus.findIndex((byte) => byte !== 0)).length >= minBytesOfRsa
 }
 
 /** The new passkey, if the answer to this challenge is right. */

@@ -12,7 +12,7 @@ export type Estimate = {
   score: 0 | 1 | 2 | 3 | 4
   suggestions: FeedbackId[]
   warning: FeedbackId | undefined
-  /** What the score alone may miss: common or personal words, keyboard patterns, dates and sequences with small changes. */
+  /** A weakness that the score alone may miss: common or personal words, keyboard patterns, dates and sequences with small changes. */
   weakness: 'common' | 'words' | 'personal' | 'pattern' | undefined
 }
 
@@ -62,7 +62,7 @@ const phrases = {
 const patterns = new Set(['spatial', 'date', 'sequence', 'repeat', 'regex'])
 const guessesOfAStrongPart = 1e8
 
-const mostBesidePatterns = 4
+const maxBesidePatterns = 4
 const guessesOfAStrongRow = 10
 
 /** Keyboard patterns, dates and repetitions with little else. A repetition of something strong does not count. */
@@ -70,17 +70,17 @@ const isMadeOfPatterns = (parts: MatchExtended[]) => {
   const beside = parts.filter((part) => !patterns.has(part.pattern) || Number(part.guesses) >= guessesOfAStrongPart)
   const lengthBeside = beside.reduce((length, part) => length + part.token.length, 0)
   const guesses = parts.reduce((sum, part) => sum + Math.log10(Number(part.guesses)), 0)
-  return lengthBeside <= mostBesidePatterns && guesses < guessesOfAStrongRow
+  return lengthBeside <= maxBesidePatterns && guesses < guessesOfAStrongRow
 }
 
 /** Two rarer words are strong enough, and the library knows single ones. Every entry takes time at the start. */
-const mostWords = 25_000
+const maxWords = 25_000
 
-/** As a power of ten. The library requires 8 for a strong password, but adds much for each further part. */
-const leastGuesses = 8.5
+/** A power of ten. The library requires 8 for a strong password, but adds much for each further part. */
+const minGuesses = 8.5
 
 const weaknessIn = ({ cost, parts }: Reading): Estimate['weakness'] => {
-  if (cost >= leastGuesses) return undefined
+  if (cost >= minGuesses) return undefined
   const kinds = parts.map(({ kind }) => kind)
   if (kinds.includes('personal')) return 'personal'
   const lengthOf = (wanted: string) =>
@@ -104,9 +104,7 @@ export const createEstimator = () => {
   const known = createKnownWords({
     ranked: [
       passwords['passwords-common'],
-      ...[words['commonWords-en'], words['wikipedia-en'], words['lastnames-en']].map((list) =>
-        list.slice(0, mostWords),
-      ),
+      ...[words['commonWords-en'], words['wikipedia-en'], words['lastnames-en']].map((list) => list.slice(0, maxWords)),
     ],
     unordered: [words['firstnames-en'], passwords['diceware-common']],
     hashed: createHashedWords(readFileSync(builtFile('common-passwords'))),

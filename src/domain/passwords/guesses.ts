@@ -109,7 +109,7 @@ const costOfSpreading = 1
 const encoded = /^([A-Za-z0-9+/]{6,}={0,2})[^A-Za-z0-9]{0,2}$/
 const costOfEncoding = 1
 
-/** What a password is in plain text if it is the base64 of one: `cGFzc3dvcmQ=` is `password`. */
+/** The plain text of a password that is base64: `cGFzc3dvcmQ=` is `password`. */
 const decoded = (password: string) => {
   const [, text] = encoded.exec(password) ?? []
   const plain = text === undefined ? '' : Buffer.from(text, 'base64').toString('latin1').replace(/\n$/, '')

@@ -1,7 +1,7 @@
 import { costOf } from './hashes.js'
 import { readImportedHash } from './imported-hashes.js'
 
-/** What Firebase shows as the password hash parameters of a project. */
+/** The password hash parameters of a Firebase project. */
 export type FirebaseParameters = { signerKey: Buffer; saltSeparator: Buffer; rounds: number; memoryCost: number }
 
 /** Two systems write a salt, a colon and a key in hexadecimal digits, and hash with different parameters. */

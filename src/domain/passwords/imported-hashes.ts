@@ -26,13 +26,13 @@ export type Argon2Hash = {
 
 const MiB = 1024 * 1024
 /** A comparison may not need more memory than this, or pass over more than that: one row must not slow down the service. */
-const mostMemory = 128 * MiB
-const mostWork = 512 * MiB
+const maxMemory = 128 * MiB
+const maxWork = 512 * MiB
 
 const numbers = (text: string) => Object.fromEntries(text.split(',').map((pair) => pair.split('=')))
 const base64 = (text: string) => Buffer.from(text, 'base64')
 const isWithin = (value: number, least: number, most: number) => value >= least && value <= most
-const isInBounds = (memory: number, rounds: number) => memory <= mostMemory && memory * rounds <= mostWork
+const isInBounds = (memory: number, rounds: number) => memory <= maxMemory && memory * rounds <= maxWork
 const areUsable = (salt: Buffer, key: Buffer) => isWithin(salt.length, 1, 128) && isWithin(key.length, 16, 128)
 
 const scryptForm =

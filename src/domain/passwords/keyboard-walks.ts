@@ -33,7 +33,7 @@ const keysOf = ({ rows, shifted }: Layout) => {
 
 const keyboards = layouts.map(keysOf)
 
-/** As powers of ten. A move that repeats one of the last four, as in `1q2w3e` or `1qaz2wsx`, is no new choice. */
+/** Costs as powers of ten. A move that repeats one of the last four, as in `1q2w3e` or `1qaz2wsx`, is no new choice. */
 const costs = { cornerStart: 1, start: 1.7, repeated: 0.1, neighbour: 0.7, jump: 1.7, shift: 0.4 }
 const rememberedMoves = 4
 const shortestWalk = 3

@@ -29,7 +29,7 @@ const reversed = (text: string) => text.split('').reverse().join('')
 
 /** How much each replacement adds for an attacker, as a power of ten. Replacing every letter is one rule, not many. */
 const costOfASubstitution = 0.3
-const mostForSubstitutions = 1
+const maxForSubstitutions = 1
 const costOfReversing = 0.5
 
 export type Lists = {
@@ -44,7 +44,7 @@ export type Lists = {
 /** Longer words of the hashed list are not looked for. */
 const longestHashed = 40
 
-const smaller = (words: Map<string, number>, word: string, cost: number) => {
+const keepSmallerCost = (words: Map<string, number>, word: string, cost: number) => {
   if (cost < (words.get(word) ?? Number.POSITIVE_INFINITY)) words.set(word, cost)
 }
 
@@ -63,8 +63,8 @@ export const createKnownWords = ({ ranked, unordered = [], hashed }: Lists) => {
   const add = (word: string, cost: number) => {
     if (word.length < 2) return
     longest = Math.max(longest, word.length)
-    smaller(words, withoutDisguise(word), cost)
-    if (!isPlain(word)) smaller(exact, word, cost)
+    keepSmallerCost(words, withoutDisguise(word), cost)
+    if (!isPlain(word)) keepSmallerCost(exact, word, cost)
   }
   for (const list of ranked) for (const [place, word] of list.entries()) add(word, Math.log10(place + 1))
   for (const list of unordered) for (const word of list) add(word, Math.log10(list.length))
@@ -91,7 +91,7 @@ export const createKnownWords = ({ ranked, unordered = [], hashed }: Lists) => {
       )
       if (substitutions === 0) return word
       return Math.min(
-        word + Math.min(substitutions * costOfASubstitution, mostForSubstitutions),
+        word + Math.min(substitutions * costOfASubstitution, maxForSubstitutions),
         costOfExact(text.slice(start, end)),
         costOfExact(backwards.slice(last, first)) + costOfReversing,
       )

@@ -1,11 +1,11 @@
 import { createHash, type Hash, randomBytes } from 'node:crypto'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { entrySize, headSize, mostEntries, partsOf, prefixes, writeHead } from './leaked-file.js'
+import { entrySize, headSize, maxEntries, partsOf, prefixes, writeHead } from './leaked-file.js'
 
 const buckets = 1_024
 const prefixesInBucket = prefixes / buckets
-/** Of each bucket, so many values are in memory: 16 MB in all. */
+/** The number of values of each bucket in memory: 16 MB in all. */
 const bufferSize = 2_048
 const valueSize = Float64Array.BYTES_PER_ELEMENT
 const beyondEntry = 2 ** 32
@@ -91,7 +91,7 @@ const createSortingBuffers = (scratch: Scratch) => {
   const filled = new Uint32Array(buckets)
   const bufferOf = (bucket: number) => buffered.subarray(bucket * bufferSize, (bucket + 1) * bufferSize)
 
-  /** Of a password that is repeated again and again, only one in each piece is written. */
+  /** Writes a full buffer. Of a password that is repeated again and again, only one in each piece is written. */
   const makeRoom = async (bucket: number) => {
     const values = bufferOf(bucket)
     const unique = sortUnique(values, bufferSize)
@@ -135,7 +135,7 @@ export const createLeakedListBuilder = async (path: string) => {
     let count = 0
     for (let bucket = 0; bucket < buckets; bucket += 1) {
       const values = await valuesOf(bucket)
-      if (count + values.length > mostEntries) throw new Error(`A list has at most ${mostEntries} entries`)
+      if (count + values.length > maxEntries) throw new Error(`A list has at most ${maxEntries} entries`)
       await writeAll(handle, entriesOf(bucket, values, begins, count), headSize + count * entrySize, hash)
       count += values.length
     }

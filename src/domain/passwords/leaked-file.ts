@@ -26,7 +26,7 @@ const sealedSize = 64
 export const prefixes = 2 ** indexBits
 export const entrySize = 4
 /** A place in the index has 4 bytes. */
-export const mostEntries = 2 ** 32 - 1
+export const maxEntries = 2 ** 32 - 1
 const indexSize = (prefixes + 1) * entrySize
 export const headSize = headerSize + indexSize
 
@@ -61,7 +61,7 @@ export const writeHead = (begins: Uint32Array, entriesHash: Buffer) => {
 
 export type FileFault = 'foreign' | 'other_version' | 'truncated' | 'damaged'
 
-/** What the beginning of a file says, or what is wrong with it. The entries themselves are not read. */
+/** Reads the head of a file, or says what is wrong with it. The entries themselves are not read. */
 export const readHead = (head: Buffer, fileSize: number): { count: number; entriesHash: Buffer } | FileFault => {
   if (!isLeakedFile(head)) return 'foreign'
   if (head.length < headSize) return 'truncated'

@@ -9,10 +9,10 @@ import { entrySize, type FileFault, headSize, partsOf, placeInIndex, placeOfEntr
 type OpenFile = { handle: FileHandle; identity: string; count: number; entriesHash: Buffer }
 
 /** So much is read at once in the search for an entry: 16 KB. */
-const mostReadAtOnce = 4_096
+const maxReadAtOnce = 4_096
 const chunkSize = 1024 * 1024
 
-/** Which file this is, and whether it was written to since. */
+/** The identity of a file. It changes when the file is written to. */
 const identityOf = ({ dev, ino, size, mtimeMs }: Stats) => [dev, ino, size, mtimeMs].join(' ')
 
 const readAt = async (handle: FileHandle, place: number, length: number) => {
@@ -49,7 +49,7 @@ const contains = async ({ handle }: OpenFile, password: string) => {
   const bounds = await readExactly(handle, placeInIndex(prefix), 2 * entrySize)
   let from = bounds.readUInt32BE(0)
   let to = bounds.readUInt32BE(entrySize)
-  while (to - from > mostReadAtOnce) {
+  while (to - from > maxReadAtOnce) {
     const middle = Math.floor((from + to) / 2)
     const found = (await readExactly(handle, placeOfEntry(middle), entrySize)).readUInt32BE(0)
     if (found <= entry) from = middle

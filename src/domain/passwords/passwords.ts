@@ -19,11 +19,11 @@ type Verified = {
   needsRehash: boolean
 }
 
-/** Who asks decides whose turn it is when many wait (workers.ts). */
+/** Checks and hashes passwords. The asker decides whose turn it is when many wait (workers.ts). */
 export type Passwords = {
   /** Checks a new password: the rules and the strength of docs/specification.md, 5.4 and 2.4. */
   check(password: string, person: Person, asker: Asker): Promise<Strength | Busy>
-  /** Why this user cannot have this password; undefined if it is fine. */
+  /** The refusal if this user cannot have this password; undefined if it is fine. */
   refusalFor(password: string, person: Person, asker: Asker): Promise<undefined | PasswordRejection | Busy>
   hash(password: string, asker: Asker): Promise<string | Busy>
   /** Takes as long without a hash as with one, so that the time does not show whether a user has a password. */
@@ -48,11 +48,11 @@ export const createPasswords = ({ workers, cost, words, leaked }: Dependencies):
 
   const check = async (password: string, person: Person, asker: Asker): Promise<Strength | Busy> => {
     const fault = unusable(password)
-    if (fault !== undefined) return written(noStrength, { errors: [fault], feedback: [] })
+    if (fault !== undefined) return strengthBody(noStrength, { errors: [fault], feedback: [] })
     const estimate = await workers.estimate(password, personalInputs(person, words), asker)
     if (isRefused(estimate)) return estimate
     const strength = strengthOf(estimate)
-    return written(strength, validate(password, strength))
+    return strengthBody(strength, validate(password, strength))
   }
 
   const refusalFor: Passwords['refusalFor'] = async (password, person, asker) => {
@@ -85,7 +85,7 @@ export const createPasswords = ({ workers, cost, words, leaked }: Dependencies):
 }
 
 /** The ids for our pages, and beside them the sentences of the API. */
-const written = ({ score, isStrong }: PasswordStrength, ids: PasswordFindings): Strength => {
+const strengthBody = ({ score, isStrong }: PasswordStrength, ids: PasswordFindings): Strength => {
   const { errors, feedback } = inSentences(ids)
   return { strength: { score, feedback, isStrong }, validation: { valid: errors.length === 0, errors }, ids }
 }

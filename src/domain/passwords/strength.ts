@@ -3,11 +3,11 @@ import type { Estimate } from './estimator.js'
 
 export type PasswordStrength = { score: number; feedback: FeedbackId[]; isStrong: boolean }
 
-/** What is known about the user who chooses the password. */
+/** The facts about the user who chooses the password. */
 export type Person = { username?: string | undefined; email?: string | undefined; name?: string | null | undefined }
 
-const leastStrong = 3
-const mostOfPerson = 20
+const minStrong = 3
+const maxOfPerson = 20
 
 const warnings = {
   common: 'similar_to_common',
@@ -29,13 +29,13 @@ const wholeAndParts = (texts: readonly string[]) => {
  */
 export const personalInputs = ({ username, email, name }: Person, words: readonly string[]): string[] => {
   const personalWords = [username, email, email?.split('@')[0], name].filter((text) => typeof text === 'string')
-  return [...new Set([...wholeAndParts(words), ...wholeAndParts(personalWords).slice(0, mostOfPerson)])]
+  return [...new Set([...wholeAndParts(words), ...wholeAndParts(personalWords).slice(0, maxOfPerson)])]
 }
 
 /** docs/specification.md, 2.4. A weakness, such as a common word with replaced letters, keeps the score below strong. */
 export const strengthOf = ({ score: estimated, suggestions, warning, weakness }: Estimate): PasswordStrength => {
-  const score = weakness === undefined ? estimated : Math.min(estimated, leastStrong - 1)
-  const isStrong = score >= leastStrong
+  const score = weakness === undefined ? estimated : Math.min(estimated, minStrong - 1)
+  const isStrong = score >= minStrong
   const said = warning ?? (weakness && warnings[weakness])
   const advice: FeedbackId[] = suggestions.length === 0 && !isStrong ? ['add_words'] : suggestions
   return { score, feedback: said === undefined ? advice : [...advice, said], isStrong }

@@ -16,7 +16,7 @@ export type { Busy } from '../../platform/bounded-queue.js'
 export type Asker = { ip: string; isKnown?: boolean }
 
 /** The program itself: a command, or a test. */
-const itself: Asker = { ip: '' }
+const ownProgram: Asker = { ip: '' }
 
 /** In this order: who is known, sign-ins, and everything else, such as registrations. */
 const ranks = { known: 0, comparison: 1, other: 2 } as const
@@ -127,19 +127,19 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
   const estimates = createEstimates(estimating, inTime)
 
   return {
-    hash: (password, cost, asker = itself) =>
+    hash: (password, cost, asker = ownProgram) =>
       queued<string>(hashQueue, placeOf(asker, 'other'), () => hashing.run({ password, cost }, { name: 'hash' })),
-    compare: (password, hash, cost, asker = itself) =>
+    compare: (password, hash, cost, asker = ownProgram) =>
       queued<boolean>(hashQueue, placeOf(asker, 'comparison'), () =>
         hashing.run({ password, hash, cost }, { name: 'compare' }),
       ),
-    compareImported: (password, hash, cost, asker = itself) => {
+    compareImported: (password, hash, cost, asker = ownProgram) => {
       const place = placeOf(asker, 'comparison')
       return queued<boolean | Busy>(importedQueue, place, () =>
         queued<boolean>(hashQueue, place, () => hashing.run({ password, hash, cost }, { name: 'compareImported' })),
       )
     },
-    estimate: (password, inputs, asker = itself) =>
+    estimate: (password, inputs, asker = ownProgram) =>
       queued(estimateQueue, placeOf(asker, 'other'), () => estimates.run({ password, inputs }), estimates.inTime()),
     queueLength: () => hashQueue.length() + importedQueue.length() + estimateQueue.length(),
     close: async () => {

@@ -4,7 +4,7 @@ import {
   type FieldType,
   fieldTypes,
   longestFields,
-  mostFields,
+  maxFields,
   type ProfileFieldDefinition,
 } from '../../contract/profile-fields.js'
 import { faultAt, type GivenObject, listAt, numberAt, objectAt, textAt } from '../../lib/json-places.js'
@@ -61,7 +61,7 @@ const daysAt = (given: GivenObject, place: string) => {
 }
 
 type Bounds = Pick<ProfileFieldDefinition, 'minLength' | 'maxLength' | 'min' | 'max' | 'options'>
-/** What bounds each type, and how many characters its values have at most. */
+/** The bounds of each type, and how many characters its values have at most. */
 const types: Readonly<
   Record<
     FieldType,
@@ -117,7 +117,7 @@ const definitionAt = (value: unknown, at: number): ProfileFieldDefinition => {
 /** The definitions in the JSON of the file, or an exception that says what is wrong with it, and where. */
 export const readFieldDefinitions = (value: unknown): readonly ProfileFieldDefinition[] => {
   const { fields } = objectAt(value, 'the file', ['fields'])
-  const definitions = listAt(fields, 'fields', mostFields).map(definitionAt)
+  const definitions = listAt(fields, 'fields', maxFields).map(definitionAt)
   const keys = definitions.map(({ key }) => key)
   const twice = keys.findIndex((key, at) => keys.indexOf(key) !== at)
   if (twice >= 0) faultAt(`fields[${twice}] has the key ${keys[twice]}, which another field has`)

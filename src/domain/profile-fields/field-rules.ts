@@ -13,7 +13,7 @@ import { readFieldValue, type Today } from './field-values.js'
 export type StoredFields = FieldValues
 export type FieldEditor = ProfileFieldDefinition['editedBy']
 export type InvalidFieldsRefusal = Refused<'invalid_fields'> & { fields: { key: string; fault: FieldFaultId }[] }
-/** What is stored afterwards, and which values have changed. */
+/** The values that are stored afterwards, and the keys of those that have changed. */
 type Changed = { fields: StoredFields; changed: readonly string[] }
 
 /** The user's own day may be another one than ours: the zones are from 12 hours behind UTC to 14 ahead. */
@@ -26,7 +26,7 @@ const own = (values: StoredFields, key: string) => (Object.hasOwn(values, key) ?
 
 type Dependencies = { clock: Clock; definitions: readonly ProfileFieldDefinition[] }
 
-/** What stored values count today. */
+/** Reads stored values by the definitions of today. */
 export const createFieldLookups = ({ definitions }: Pick<Dependencies, 'definitions'>) => {
   /**
    * A value that the present file would not take counts as missing. It stays in the export of the user. One of another type, which
@@ -45,7 +45,7 @@ export const createFieldLookups = ({ definitions }: Pick<Dependencies, 'definiti
 
   return {
     known,
-    /** What users must give before they get a session. */
+    /** The fields that users must fill in before they get a session. */
     missing: (stored: StoredFields) => {
       const values = known(stored)
       return definitions.filter(({ key, required }) => required && own(values, key) === undefined)
@@ -90,7 +90,7 @@ export const createFieldEdits = ({ clock, definitions }: Dependencies) => {
 
   return {
     change,
-    /** Of an account that is being created: what its form asks for must be there. */
+    /** The fields of an account that is being created: those that its form asks for must be there. */
     begin: (given: ProfileFieldChanges = {}): StoredFields | InvalidFieldsRefusal => {
       const asked = definitions.filter(({ registration, required }) => registration && required)
       const lacking = asked.filter(({ key }) => !Object.hasOwn(given, key)).map(({ key }) => [key, null])

@@ -40,7 +40,7 @@ const isWebAddress = (text: string) => {
 
 const readers: Readonly<Record<Exclude<FieldType, 'boolean'>, Read>> = {
   text: (text, definition) => lengthFault(text, definition) ?? { value: text },
-  /** As ITU-T E.164 writes it: a plus sign, and up to 15 digits with the country first. */
+  /** A phone number as in ITU-T E.164: a plus sign, and up to 15 digits with the country first. */
   phone: (text) => {
     const number = text.replaceAll(/[\s().\-/]/g, '').replace(/^00/, '+')
     return /^\+[1-9]\d{5,14}$/.test(number) ? { value: number } : 'phone'

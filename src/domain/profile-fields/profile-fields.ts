@@ -10,7 +10,7 @@ const purgedAtOnce = 500
 
 export type ProfileFields = ReturnType<typeof createProfileFields>
 
-/** What an operator asks users for (PROFILE_FIELDS_FILE): the one place where values are judged, whoever gives them. */
+/** The fields that an operator asks users for (PROFILE_FIELDS_FILE): the one place where values are judged, whoever gives them. */
 export const createProfileFields = (deps: {
   database: Database
   clock: Clock

@@ -7,7 +7,7 @@ import type { User, Users } from '../users/users.js'
 
 export type Proofs = ReturnType<typeof createProofs>
 
-/** What an account can prove with. */
+/** The methods that an account can prove with. */
 export const createProofs = ({
   database,
   users,

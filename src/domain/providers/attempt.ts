@@ -15,7 +15,7 @@ const Purpose = Type.Union([
   Type.Object({ kind: Type.Literal('link'), userId: Type.String(), sessionId: Type.String() }),
 ])
 
-/** As it is in the cookie. */
+/** The attempt in the form of its cookie. */
 const SealedAttempt = Type.Object({
   provider: Provider,
   state: Type.String(),
@@ -23,7 +23,7 @@ const SealedAttempt = Type.Object({
   nonce: Type.String(),
   returnTo: Type.String(),
   purpose: Purpose,
-  /** Of the browser, which does not send them when the provider sends it back. Absent if it did not send them before either. */
+  /** The values of the browser's cookies, which it does not send when the provider sends it back. Absent if it had none. */
   knownDevices: Type.Optional(Type.Unsafe<readonly string[]>(Type.Array(Type.String()))),
   /** The session that this browser had, which it does not name either when it comes back. */
   earlierSession: Type.Optional(Type.Object({ userId: Type.String(), sessionId: Type.String() })),
@@ -33,7 +33,7 @@ const SealedAttempt = Type.Object({
 export type Purpose = Static<typeof Purpose>
 export type Attempt = Omit<Static<typeof SealedAttempt>, 'expiresAt'> & { expiresAt: Date }
 
-/** What the browser that begins an attempt has sent. */
+/** The cookies of the browser that begins an attempt. */
 type BrowserState = Pick<Attempt, 'knownDevices' | 'earlierSession'>
 
 /** One attempt to sign in at a provider. The server stores nothing of it: the browser has it, sealed. */

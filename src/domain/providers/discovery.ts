@@ -3,8 +3,8 @@ import type { Clock } from '../../lib/clock.js'
 import { hours, seconds } from '../../lib/durations.js'
 import type { Fetch } from '../../platform/outbound/outbound.js'
 
-const freshFor = 1 * hours
-const failureFor = 5 * seconds
+const documentLifetime = 1 * hours
+const failureLifetime = 5 * seconds
 
 export type DiscoverySettings = { issuer: string; clientId: string; allowLoopbackHttp: boolean }
 
@@ -40,14 +40,14 @@ export const createDiscovery = (settings: DiscoverySettings, { clock }: { clock:
   }
 
   const ask = (fetch: Fetch) => {
-    if (failed && now() - failed.at < failureFor) return Promise.reject(failed.error)
+    if (failed && now() - failed.at < failureLifetime) return Promise.reject(failed.error)
     pending ??= discover(fetch)
     return pending
   }
 
   return async (fetch: Fetch): Promise<oidc.ServerMetadata> => {
     if (!known) return ask(fetch)
-    if (now() - known.at > freshFor) ask(fetch).catch(() => undefined)
+    if (now() - known.at > documentLifetime) ask(fetch).catch(() => undefined)
     return known.metadata
   }
 }

@@ -46,7 +46,7 @@ export const createLinkIdentity = ({
     return linkedNow(identity)
   }
 
-  /** What the caller applies to the account together with the session that begins. Undefined if nothing was linked. */
+  /** The change that the caller applies to the account together with the session that begins. Undefined if nothing was linked. */
   const linkByAddress = async (sql: Transaction, user: User, identity: Identity) => {
     const current = await users.lock(sql, user.id)
     return isDecided(current, user) ? linkLocked(sql, current, identity) : undefined

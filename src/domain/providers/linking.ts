@@ -1,7 +1,7 @@
 import { type Refused, refuse } from '../../contract/outcome.js'
 import type { ProviderId } from '../../contract/providers.js'
 
-/** What the policy needs to know about an account. The email of every account is verified: none exists before that. */
+/** The facts about an account that the policy needs. The email of every account is verified: none exists before that. */
 export type LinkableAccount = { id: string; disabled: boolean; providers: readonly ProviderId[] }
 
 export type Situation = {

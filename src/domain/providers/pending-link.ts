@@ -15,7 +15,7 @@ export type Linker = { userId: string; sessionId: string }
 /** An identity that the provider has proven, waiting for the session that began the link. */
 export type PendingLink = { provider: ProviderId; linker: Linker; state: string; profile: Profile; expiresAt: Date }
 
-/** As it is in the cookie. The name of the profile is left out: a link changes no name. */
+/** The link in the form of its cookie. The name of the profile is left out: a link changes no name. */
 const SealedLink = Type.Object({
   provider: Provider,
   userId: Type.String(),

@@ -18,7 +18,7 @@ type AttemptValues = { state: string; verifier: string; nonce: string }
 /** `cause` is a fixed word for the log and the event; it never contains text from the provider. */
 export type ProviderRefusal = Refused<'failed' | 'cancelled' | 'no_email'> & { cause: string }
 
-/** What each kind of provider implements. */
+/** The functions that each kind of provider has. */
 export type Provider = {
   id: ProviderId
   name: string

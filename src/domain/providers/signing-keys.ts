@@ -2,9 +2,9 @@ import type { Clock } from '../../lib/clock.js'
 import { hours, minutes, seconds } from '../../lib/durations.js'
 import type { Fetch } from '../../platform/outbound/outbound.js'
 
-const freshFor = 5 * minutes
+const renewalAge = 5 * minutes
 const coolDown = 30 * seconds
-const usableFor = 24 * hours
+const longestAge = 24 * hours
 
 type KeySet = { body: string; fetchedAt: number }
 
@@ -34,7 +34,7 @@ export const createSigningKeys = ({ clock }: { clock: Clock }) => {
         return set
       })
       .catch((error: unknown) => {
-        if (current && age() < usableFor) return current
+        if (current && age() < longestAge) return current
         throw error
       })
       .finally(() => {
@@ -48,12 +48,12 @@ export const createSigningKeys = ({ clock }: { clock: Clock }) => {
   return {
     /** The set for the library: recent enough to be used, old enough to be loaded again. */
     held: () =>
-      current && age() < freshFor
+      current && age() < renewalAge
         ? { jwks: JSON.parse(current.body), uat: Math.floor(Date.now() / 1000) - 120 }
         : undefined,
     /** Replaces the request for the key set. */
     answer: async (fetch: Fetch, url: string, request: Parameters<Fetch>[1]) => {
-      const set = current && cooling() && age() < usableFor ? current : await renew(fetch, url, request)
+      const set = current && cooling() && age() < longestAge ? current : await renew(fetch, url, request)
       return new Response(set.body, { headers: { 'content-type': 'application/json' } })
     },
   }

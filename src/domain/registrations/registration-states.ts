@@ -6,7 +6,7 @@ import * as store from './registrations.store.js'
 
 /** The state of a registration, for its link or the browser that registered. */
 type RegistrationState = 'waiting' | 'confirmed' | 'replaced' | 'unknown'
-type OfBrowser = { state: RegistrationState; codeUsable: boolean; applicationId?: string | undefined }
+type BrowserRegistration = { state: RegistrationState; codeUsable: boolean; applicationId?: string | undefined }
 
 const linkStates = { invalid_link: 'unknown', already_confirmed: 'confirmed', link_replaced: 'replaced' } as const
 
@@ -18,7 +18,7 @@ export type RegistrationRows = ReturnType<typeof createRegistrationRows>
 
 /** The row of a registration, by the link in its mail or by the browser that began it. */
 export const createRegistrationRows = ({ database, clock }: Dependencies) => ({
-  /** What the link leads to. One that does not work any more may still have its row. */
+  /** The state behind a link. One that does not work any more may still have its row. */
   stateOfLink: async (token: string, browserToken: string | undefined) => {
     const hash = fingerprint(token)
     const browserHash = browserToken === undefined ? null : fingerprint(browserToken)
@@ -34,10 +34,10 @@ export const createRegistrationRows = ({ database, clock }: Dependencies) => ({
   },
 })
 
-/** What the pages of a registration are told. Changes nothing. */
+/** Describes a registration for its pages. Changes nothing. */
 export const createRegistrationStates = ({ database, clock }: Dependencies, rows: RegistrationRows) => ({
   /** Whether a link still works, and what it needs. */
-  lookAtLink: async (token: string, browserToken: string | undefined) => {
+  describeLink: async (token: string, browserToken: string | undefined) => {
     const { row, refusal } = await rows.stateOfLink(token, browserToken)
     const other = { passwordRequired: false, newerMail: false, codeUsable: false }
     if (refusal) return { state: linkStates[refusal.refused], applicationId: row && senderOf(row), ...other }
@@ -47,7 +47,7 @@ export const createRegistrationStates = ({ database, clock }: Dependencies, rows
   },
 
   /** The state of the registration that this browser began. */
-  stateForBrowser: async (browserToken: string | undefined): Promise<OfBrowser> => {
+  stateForBrowser: async (browserToken: string | undefined): Promise<BrowserRegistration> => {
     const row = await rows.byBrowser(browserToken)
     if (!row) return { state: 'unknown', codeUsable: false }
     const codeUsable = !row.confirmed && row.code_tries_left > 0

@@ -106,9 +106,9 @@ export const selectByBrowser = (sql: Sql, browserHash: Uint8Array, now: Date) =>
   )
 
 /** The most secrets of one browser that a registration keeps: one for each time that it was begun again. */
-const mostBrowserHashes = 10
+const maxBrowserHashes = 10
 
-/** What this browser began for the same email before, under its earlier secret, is also found by its new one. */
+/** Ties the earlier registrations of this browser for the same email to its new secret. */
 export const bindNewSecret = (
   sql: Sql,
   { emailKey, earlier, next }: { emailKey: string; earlier: Uint8Array; next: Uint8Array },
@@ -118,7 +118,7 @@ export const bindNewSecret = (
     `update pending_registrations set browser_hashes = browser_hashes || $3::bytea where id in (
        select id from pending_registrations
        where ${isBound('$2')} and email_key in ($1, ${forgottenKey('$1::text')}) and expires_at > $4 and confirmed_at is null
-         and cardinality(browser_hashes) < ${mostBrowserHashes}
+         and cardinality(browser_hashes) < ${maxBrowserHashes}
        order by id for update
      )`,
     [emailKey, earlier, next, now],

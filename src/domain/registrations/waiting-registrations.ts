@@ -16,10 +16,10 @@ export const findOwnRow = async ({ database, clock }: Dependencies, login: strin
   return row
 }
 
-/** What is told of a registration without its names: anyone may have typed them. */
+/** A registration without its names: anyone may have typed them. */
 type StoredRegistration = { email: string; confirmedAt: Date | null; expiresAt: Date }
 
-/** What is stored of registrations, for those who begin and confirm none. */
+/** The registrations that are stored, for parts that begin and confirm none. */
 export const createWaitingRegistrations = ({ database, clock }: Dependencies) => ({
   /** Whether a registration waits under an email or a name. */
   has: async (login: string) => {

@@ -4,9 +4,9 @@ export type SealedColumn = {
   column: string
   /** The primary key of the table, or another column that is unique. */
   id: { column: string; type: 'uuid' | 'text' }
-  /** As messages name the values: “3 signing keys”. */
+  /** The name of the values in messages: “3 signing keys”. */
   what: string
-  /** What to do if the values can never be opened again. */
+  /** The advice if the values can never be opened again. */
   wayOut?: string
   /** The service starts without a value that cannot be opened: only what it is for does not work. */
   canDoWithout?: true
@@ -53,7 +53,7 @@ export const recoveryCodeColumn: SealedColumn = {
   what: 'recovery codes',
 }
 
-/** Of apps that were replaced: an undo link lets them work again. */
+/** The secrets of apps that were replaced: an undo link lets them work again. */
 export const formerTotpColumn: SealedColumn = {
   ...totpColumn,
   table: 'undos',

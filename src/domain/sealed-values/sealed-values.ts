@@ -19,16 +19,16 @@ const keyOf = (sealed: string) => sealed.split('.', 1)[0] ?? ''
 
 const boundTo = ({ table, column }: SealedColumn, id: string) => `${table}.${column} ${id}`
 
-const andWayOut = ({ wayOut }: SealedColumn) => (wayOut === undefined ? '' : ` ${wayOut}`)
+const wayOutSentence = ({ wayOut }: SealedColumn) => (wayOut === undefined ? '' : ` ${wayOut}`)
 
-const missing = (values: number, column: SealedColumn) =>
+const missingKeyError = (values: number, column: SealedColumn) =>
   new SealedWithMissingKey(
-    `SEALING_KEY: ${values} of the ${column.what} in the database cannot be opened: the key that sealed them is missing. Add it to the end of SEALING_KEY again; if SEALING_KEY was not set then, it is the JWT_SECRET of that time. Nothing was changed.${andWayOut(column)}`,
+    `SEALING_KEY: ${values} of the ${column.what} in the database cannot be opened: the key that sealed them is missing. Add it to the end of SEALING_KEY again; if SEALING_KEY was not set then, it is the JWT_SECRET of that time. Nothing was changed.${wayOutSentence(column)}`,
   )
 
-const damaged = (id: string, column: SealedColumn) =>
+const damagedValueError = (id: string, column: SealedColumn) =>
   new SealedWithMissingKey(
-    `SEALING_KEY: one of the ${column.what} in the database cannot be opened, although its key is known: the value was changed or moved (${column.table}, ${id}). Restore the row, or delete it.${andWayOut(column)}`,
+    `SEALING_KEY: one of the ${column.what} in the database cannot be opened, although its key is known: the value was changed or moved (${column.table}, ${id}). Restore the row, or delete it.${wayOutSentence(column)}`,
   )
 
 const countByKeys = async (sql: Sql, columns: readonly SealedColumn[], [first, ...others]: readonly string[]) => {
@@ -87,7 +87,7 @@ export const createSealedValues = (secrets: readonly string[], columns: readonly
     const { seal, open } = of(column)
     const fresh = rows.flatMap(({ id, sealed }) => {
       const text = open(id, sealed)
-      if (text === undefined && !column.canDoWithout) throw damaged(id, column)
+      if (text === undefined && !column.canDoWithout) throw damagedValueError(id, column)
       return text === undefined ? [] : [{ id, sealed: seal(id, text) }]
     })
     if (fresh.length > 0) await store.replace(sql, column, fresh)
@@ -101,7 +101,7 @@ export const createSealedValues = (secrets: readonly string[], columns: readonly
   const reseal = async (database: Database) => {
     const counted = await count(database)
     for (const { column, byMissing } of counted)
-      if (byMissing > 0 && !column.canDoWithout) throw missing(byMissing, column)
+      if (byMissing > 0 && !column.canDoWithout) throw missingKeyError(byMissing, column)
     for (const { column, byOthers } of counted) {
       if (byOthers === 0) continue
       for (let last: string | null | undefined = null; last !== undefined; )

@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.js'
 import { parseDate } from '../../lib/parse-date.js'
 import { equalInConstantTime, fingerprint, randomToken } from '../../lib/random.js'
 
-/** What a key may be for. Each route of other programs needs one of these. */
+/** The scopes of a key. Each route for other programs needs one of them. */
 export const serviceScopes = [
   'users:read',
   'users:write',
@@ -15,7 +15,7 @@ export const serviceScopes = [
 ] as const
 export type ServiceScope = (typeof serviceScopes)[number]
 
-/** Of a key without scopes. What changes users, groups and invitations must be named. */
+/** The scopes of a key for which none are named. Those that change users, groups and invitations must be named. */
 export const defaultScopes: readonly ServiceScope[] = ['users:read', 'sessions:end', 'revocations:read']
 
 export type ServiceKey = {

@@ -21,7 +21,7 @@ export type FirstProof = {
   trustedDevice?: string
   provider?: ProviderId | undefined
   provenAt?: Date | undefined
-  /** Of the session that this one begins from, with the times of its own proofs. */
+  /** The proof of the session that this one begins from, with the times of its own proofs. */
   inherited?: Proof
 }
 

@@ -32,6 +32,9 @@ export const commandLine = 'command line'
 /** No address, and the account on the operator's machine as the device. */
 export const operatorClient = (name: string): Client => ({ ip: commandLine, userAgent: name })
 
-/** Whom users know as an administrator: an operator at the command line, an administrator in a browser, or a program of theirs. */
+/**
+ * True for those whom users know as administrators: an operator at the command line, an administrator in a browser, or a program of
+ * theirs.
+ */
 export const isAdministrator = ({ ip, actor }: Pick<Client, 'ip' | 'actor'>) =>
   ip === commandLine || actor !== undefined

@@ -4,7 +4,7 @@ import { minutes } from '../../lib/durations.js'
 export type EndedSession = { sid: string; minGeneration: number | null }
 
 /** Higher than the generation of any token. */
-const everything = 2 ** 32 - 1
+const everyGeneration = 2 ** 32 - 1
 
 /**
  * How long an entry is kept after it was added. An access token is valid for 15 minutes, and for 20 if the clock of the
@@ -19,7 +19,7 @@ const sliceLength = 5 * minutes
 const slotWords = 5
 const minGenerationAt = 4
 const firstSlots = 1_024
-const mostFilled = 0.75
+const maxFilled = 0.75
 const growth = 1.5
 
 /** A bit for each value of the first 23 bits of a word. */
@@ -63,7 +63,7 @@ const createTable = () => {
   const isKeyAt = (place: number) =>
     words[place + 3] === key[3] && words[place + 2] === key[2] && words[place + 1] === key[1] && words[place] === key[0]
 
-  /** Where the key is, or where it would be. The last two words of a session id are random, so they spread by themselves. */
+  /** The slot of the key, or the one where it would be. The last two words of a session id are random, so they spread by themselves. */
   const find = () => {
     let at = Math.floor((((key[2] ?? 0) ^ (key[3] ?? 0)) >>> 0) * (slots / 2 ** 32))
     for (;;) {
@@ -97,7 +97,7 @@ const createTable = () => {
     /** 0 if the key is not there. */
     minGenerationOfKey: () => words[find() + minGenerationAt] ?? 0,
     setKey: (minGeneration: number) => {
-      if (used + 1 > slots * mostFilled) {
+      if (used + 1 > slots * maxFilled) {
         const newKey = key.slice()
         grow()
         key.set(newKey)
@@ -171,10 +171,10 @@ export const createEndedList = (now: () => number) => {
   return {
     has: (sid: string, generation: number) => generation < minGenerationOf(sid),
     /** Whether the session itself has ended, and not only its earlier tokens. */
-    hasEnded: (sid: string) => minGenerationOf(sid) === everything,
+    hasEnded: (sid: string) => minGenerationOf(sid) === everyGeneration,
     /** False if it was known already. */
     add: ({ sid, minGeneration }: EndedSession) => {
-      const least = minGeneration ?? everything
+      const least = minGeneration ?? everyGeneration
       if (minGenerationOf(sid) >= least) return false
       forgetOld()
       readKey(sid)

@@ -3,7 +3,7 @@ import { databaseNow, milliseconds } from '../../platform/database/database-now.
 import type { SnapshotCursor } from './snapshot-cursor.js'
 
 export type News = {
-  /** What this statement could see. */
+  /** The snapshot of this statement. */
   snapshot: string
   /** Another value after a restart and on another server: its transactions have other numbers. */
   server: string

@@ -117,7 +117,7 @@ export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
     },
     /** For refresh tokens, which a browser may go on sending after its session has ended. */
     hasEnded: list.hasEnded,
-    /** What this instance has ended itself is refused at once. Only for what is committed. */
+    /** Refuses at once what this instance has ended itself. Only for what is committed. */
     add,
     /** For verifiers in other programs: what ended since the last answer, and a way to wait for the next end. */
     since: createEndedSince({ database, clock }),

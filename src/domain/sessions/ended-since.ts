@@ -7,7 +7,7 @@ import { selectNews } from './ended-sessions.store.js'
 import { cursorAfter, firstCursor, isContinuation, type Seen, type SnapshotCursor } from './snapshot-cursor.js'
 
 /** In one answer. If there are as many, the next answer has more. */
-const mostEntries = 10_000
+const maxEntries = 10_000
 
 /** Entries are kept for 20 minutes. The rest is for clocks of instances that differ. */
 const cursorLifetime = 10 * minutes
@@ -25,7 +25,7 @@ const short = (snapshot: string) =>
 
 const snapshotShape = /^[1-9]\d{0,17}:[1-9]\d{0,17}:(?:\d{1,18}(?:,\d{1,18})*)?$/
 
-/** As the database checks it: the numbers of the open transactions rise, and lie between the other two. */
+/** Checks a snapshot as the database does: the numbers of the open transactions rise, and lie between the other two. */
 const isSnapshot = (text: unknown): text is string => {
   if (typeof text !== 'string' || text.length > longestSnapshot || !snapshotShape.test(text)) return false
   const [oldest = '', next = '', open = ''] = text.split(':')
@@ -71,10 +71,10 @@ export const createEndedSince = ({ database, clock }: { database: Database; cloc
   const since = async (text?: string): Promise<EndedSince> => {
     const cursor = text === undefined ? undefined : read(text, clock.now())
     const place = cursor?.place ?? firstCursor
-    const page = await selectNews(database, place, mostEntries)
+    const page = await selectNews(database, place, maxEntries)
     if (cursor && !continues(cursor, page)) return since()
     const first = cursor?.first ?? short(page.snapshot)
-    const isFull = page.last !== null && page.entries.length === mostEntries
+    const isFull = page.last !== null && page.entries.length === maxEntries
     const next = isFull ? { place: { ...place, ...page.last }, first } : { place: cursorAfter(first), first: null }
     return {
       entries: page.entries.map(([sid, minGeneration]) => ({ sid, minGeneration })),

@@ -15,7 +15,7 @@ type Dependencies = {
 }
 
 /** More than any user needs. A program that signs in again and again must not fill the table. */
-const mostSessions = 100
+const maxSessions = 100
 
 /** Ends sessions, and says so as soon as that is committed. */
 export const createEndings = ({ database, onEnded }: Dependencies) => {
@@ -34,7 +34,7 @@ export const createEndings = ({ database, onEnded }: Dependencies) => {
     }),
     /** After a new one has begun, in its transaction: others end. */
     endSurplus: async (sql: Transaction, userId: string, begun: string) => {
-      const ended = await store.deleteSurplus(sql, 'signed_in', userId, begun, mostSessions)
+      const ended = await store.deleteSurplus(sql, 'signed_in', userId, begun, maxSessions)
       tell(sql, ended)
     },
     /** Those that began with this provider: it is being unlinked. The one of the caller stays, and is not fresh any more. */

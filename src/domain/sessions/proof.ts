@@ -3,7 +3,7 @@ import { isSecondFactor, type Method } from '../../contract/factors.js'
 /** How the user of a session has proven who they are, when they last did, and when they last did by a second factor. */
 export type Proof = { methods: readonly string[]; provenAt: Date; secondFactorAt: Date | null }
 
-/** As it is stored. */
+/** The proof as it is stored. */
 export type ProofRow = { methods: string[]; authenticated_at: Date; second_factor_at: Date | null }
 
 export const proofOf = ({ methods, authenticated_at, second_factor_at }: ProofRow): Proof => ({
@@ -12,10 +12,10 @@ export const proofOf = ({ methods, authenticated_at, second_factor_at }: ProofRo
   secondFactorAt: second_factor_at,
 })
 
-/** What happens to the proof of a session that gets new tokens: one more method, or those of a factor that was removed. */
+/** The change of the proof of a session that gets new tokens: one more method, or without those of a factor that was removed. */
 export type ProofChange = { proven?: Method; withdrawn?: readonly Method[] }
 
-/** Of a session that is signed in, and not fresh before a step-up. */
+/** The time of a session that is signed in, and not fresh before a step-up. */
 export const neverProven = new Date(0)
 
 /** A second factor is proven at the sign-in itself; what came before it may be older. */

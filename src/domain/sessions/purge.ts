@@ -5,7 +5,7 @@ import type { Sql } from '../../platform/database/database.js'
 import type { LiveAt } from './live-sessions.js'
 import { purgeAfter } from './sessions.store.js'
 
-const rest = 1 * hours
+const pauseAfterRound = 1 * hours
 
 /**
  * Deletes the sessions that are over among the next records. Most records are not, so a step reads more than it may delete,
@@ -20,7 +20,7 @@ export const createPurge = ({ clock, liveNow }: { clock: Clock; liveNow: () => L
     const [step] = await purgeAfter(sql, cursor, liveNow(), limit * 10)
     cursor = step?.cursor ?? nilUuid
     if (step?.cursor) return limit
-    restsUntil = later(clock.now(), rest)
+    restsUntil = later(clock.now(), pauseAfterRound)
     return 0
   }
 }

@@ -3,7 +3,7 @@ import type { Client } from './client.js'
 /** The caller, and which of the session's tokens it used. */
 export type SessionCaller = { sessionId: string; userId: string; generation: number }
 
-/** Who asks: what is known of the client, which has the language of the browser, and the session of a signed-in user. */
+/** The one who asks: the client, with the language of the browser, and the session of a signed-in user. */
 export type RequestContext = { client: Client; caller?: SessionCaller | undefined }
 
 /** The same for a request that needs a session. */

@@ -15,7 +15,7 @@ type TheftDependencies = {
 
 export type EndStolen = ReturnType<typeof createEndStolen>
 
-/** Of several old tokens at once, the first ends the session and tells the owner. */
+/** Ends a stolen session. Of several old tokens at once, the first ends it and tells the owner. */
 export const createEndStolen =
   ({ sessions, accountChanges, onRotation }: TheftDependencies) =>
   async ({ claims: { userId, sid: sessionId, gen: generation } }: RefreshToken, client: Client) => {

@@ -42,7 +42,7 @@ const fromRow = (row: listed.SessionRow): Session => ({
 
 export type SessionLookups = ReturnType<typeof createSessionLookups>
 
-/** Which sessions live. A caller's session counts as live only for its newest tokens. */
+/** Finds sessions that live. A caller's session counts as live only for its newest tokens. */
 export const createSessionLookups = ({ database, ...limits }: SessionLimits & { database: Database; clock: Clock }) => {
   const { liveNow } = createSessionLife(limits)
 

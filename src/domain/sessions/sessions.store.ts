@@ -95,7 +95,7 @@ const proofColumns = {
   second_factor_at: true,
 } as const
 
-/** What the claims of an access token are made from, as it is now. */
+/** The columns from which the claims of an access token are made, as they are now. */
 type HolderRow = ProofRow & { username: string; email: string; name: string | null; groups: string[] }
 const holderColumns = {
   username: 'u.username',

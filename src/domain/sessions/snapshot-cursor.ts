@@ -1,6 +1,6 @@
 import { nilUuid } from '../../lib/uuid.js'
 
-/** Where to go on reading: the entries that `seen` does not show, in the order of their key, after `xact` and `sid`. */
+/** The place to go on reading: the entries that `seen` does not show, in the order of their key, after `xact` and `sid`. */
 export type SnapshotCursor = { seen: string | null; xact: string; sid: string }
 
 export const firstCursor: SnapshotCursor = { seen: null, xact: '0', sid: nilUuid }

@@ -49,7 +49,7 @@ export type Challenge = {
   userId: string
   kind: NextStep
   by: SignedInBy
-  /** What its session begins with, when only the last steps are missing. */
+  /** The proof that its session begins with, when only the last steps are missing. */
   proof: FirstProof | undefined
   link: Identity | undefined
   /** Whether the proof was given that opens this enrolment: a mailed code, the password, or a first proof that came with a mail. */

@@ -28,7 +28,7 @@ const missingIn = ({ by, isOpened }: Challenge, { passwordHash }: Pick<User, 'pa
 /** Compares a password with a hash. */
 type Verify = (passwordHash: string) => Promise<{ matches: boolean } | Refused<'busy'>>
 
-/** What opens an enrolment. */
+/** The proof that opens an enrolment. */
 type Opening = NonNullable<ReturnType<typeof missingIn>>
 const refusalFor = { password: 'current_password_required', 'mailed code': 'mailed_code_required' } as const
 
@@ -54,7 +54,7 @@ const createFind = ({ challenges, users }: Pick<Dependencies, 'challenges' | 'us
 }
 type Finding = ReturnType<typeof createFind>
 
-/** What opens the enrolment of a sign-in by mail. */
+/** Opens the enrolment of a sign-in by mail with the password. */
 const createPasswordOpening = ({ database, challenges, events }: Dependencies, { findWaitingFor }: Finding) => ({
   /** After a sign-in by mail. A wrong password uses up a try of the sign-in. */
   enterPassword: async (token: string, verify: Verify, client: Client) => {
@@ -100,7 +100,7 @@ export const createEnrolments = (deps: Dependencies) => {
       return refuse(refusalFor[missing])
     },
 
-    /** What the user is asked for before a factor can be added. */
+    /** The proof that the user is asked for before a factor can be added. */
     missingOf: async (challenge: Challenge) => {
       const user = await users.findById(challenge.userId)
       return user && missingIn(challenge, user)

@@ -55,7 +55,7 @@ const proofOf = ({ by, passwordHash, provenAt }: FirstStep): FirstProof => {
 
 export type FirstSteps = ReturnType<typeof createFirstSteps>
 
-/** What follows from the first proof of a sign-in. */
+/** Goes on after the first proof of a sign-in. */
 export const createFirstSteps = (deps: Dependencies) => {
   const { database, users, events, trustedDevices, challenges, nextSteps, newSessions } = deps
 

@@ -17,7 +17,7 @@ type Dependencies = {
   nextSteps: Pick<NextSteps, 'nextFor'>
 }
 
-/** What answers each step. Of the terms it is the version that the user has seen: another instance may have asked for another one. */
+/** The answer to each step. That of the terms is the version that the user has seen: another instance may have asked for another one. */
 export type LastAnswer = { profile: ProfileFieldChanges; terms: string }
 type Written = { changes: Changes<'fields_changed' | 'terms_agreed'> } | InvalidFieldsRefusal | Refused<'terms_changed'>
 type Step<Given> = {

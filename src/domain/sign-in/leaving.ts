@@ -24,7 +24,7 @@ type Dependencies = {
 
 export type Leaving = ReturnType<typeof createLeaving>
 
-/** What users can do who have given every proof and do not agree to the terms: take their data, and go. */
+/** For users who have given every proof and do not agree to the terms: they can take their data and delete the account. */
 export const createLeaving = (deps: Dependencies) => {
   const { database, users, challenges, accountChanges, deleteAccount, proofs, clock, freshFor } = deps
 

@@ -23,7 +23,7 @@ type Dependencies = {
   lastSteps: Pick<LastSteps, 'nextFor' | 'areDue'>
 }
 
-/** Where a proof leads: to a session, or to a challenge for what is still missing. */
+/** The result of a proof: a session, or a challenge for what is still missing. */
 export type Entry =
   | { issued: NewSession }
   | { challenge: string; next: NextStep; methods: readonly SecondFactorMethod[] }

@@ -15,13 +15,13 @@ type Step = { next: ProofStep; methods: readonly SecondFactorMethod[]; allowsTru
 
 export type NextSteps = ReturnType<typeof createNextSteps>
 
-/** Which proof a sign-in needs after its first one. */
+/** Finds the proof that a sign-in needs after its first one. */
 export const createNextSteps = ({ database, factors, passkeys, secondFactorRequired }: Dependencies) => {
   const withPasskeys = async (sql: Sql, userId: string, codes: SecondFactorMethod[]): Promise<SecondFactorMethod[]> =>
     (await passkeys.countUsable(sql, userId)) > 0 ? ['passkey', ...codes] : codes
 
   return {
-    /** What finishes a challenge of this user, the best first. */
+    /** The methods that finish a challenge of this user, the best first. */
     methodsOf: async (userId: string) => withPasskeys(database, userId, await factors.methodsOf(userId)),
 
     /** Undefined if the first proof is enough. A passkey alone does not make a second step necessary, unless every account needs one. */

@@ -121,7 +121,7 @@ export const createSignIns = (deps: Dependencies) => {
     /** Whether a first proof is not enough for this account: then a link to it is written together with the session. */
     needsMore: async (sql: Transaction, userId: string) => (await nextSteps.nextFor(sql, userId)) !== undefined,
 
-    /** What the sign-in of this browser waits for; undefined if there is none. */
+    /** The challenge of the sign-in that waits in this browser; undefined if there is none. */
     findChallenge: (token: string) => challenges.find(token),
     methodsOf: nextSteps.methodsOf,
   }

@@ -3,7 +3,7 @@ import { builtInProviderIds, type ProviderId } from '../../contract/providers.js
 import type { LimiterName } from '../limiters/limiters.js'
 import { neverProven } from '../sessions/proof.js'
 
-/** What an account can sign in with, as this service is configured. */
+/** The means by which an account can sign in, as this service is configured. */
 type Means = { hasPassword: boolean; hasProvider: boolean; hasPasskey: boolean }
 
 /** The methods that count so. */
@@ -34,7 +34,7 @@ type Way = Counted &
   Trusted & {
     /** Counts the requests of a network, before anything is compared. */
     limiter: Extract<LimiterName, 'login' | 'general' | 'confirm'>
-    /** What the user reads in the list of events. */
+    /** The event in the list of the user. */
     event: 'signed_in' | 'registered'
     /** Whether the owner gets a mail if the second step never comes: another person may know the first proof. */
     tellsOfUnfinished: boolean
@@ -150,10 +150,10 @@ const freshness: Record<Trusted['freshSince'], (provenAt?: Date) => Date | undef
   'what the provider says': (provenAt = neverProven) => provenAt,
   never: () => neverProven,
 }
-/** Since when the session of a first proof is fresh; undefined: since now. */
+/** The time since which the session of a first proof is fresh; undefined: now. */
 export const freshSinceOf = (way: WayToSignIn, provenAt?: Date) => freshness[waysToSignIn[way].freshSince](provenAt)
 
-/** What opens the enrolment of a sign-in that waits as this. */
+/** The proof that opens the enrolment of a sign-in that waits as this. */
 export const openedBy = ({ way }: SignedInBy) => waysToSignIn[way].beforeEnrolment
 
 export const skipsOnTrustedDevice = ({ way }: FirstBy) => waysToSignIn[way].trustedDevice === 'skips the second step'
@@ -179,11 +179,11 @@ export const eventOf = (by: SignedInBy) => {
   return { kind, ...(kind === 'signed_in' && { reason: by.way }), sessionBegan: by.way }
 }
 
-/** What a sign-in is while it waits. */
+/** The form in which a sign-in waits. */
 export const waitingOf = (by: FirstBy): WaitingBy =>
   by.way === 'provider' ? by : { way: waitsAs[waysToSignIn[by.way].method] }
 
-/** As it was stored. Undefined for a way that this release does not know: such a sign-in is over. */
+/** Reads a stored way. Undefined for a way that this release does not know: such a sign-in is over. */
 export const readWay = (way: string, provider: ProviderId | undefined): SignedInBy | undefined => {
   if (way === 'provider') return provider && { way, provider }
   const known = names.find((each) => each === way)

@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 
-/** As it is published (RFC 7517). */
+/** A public key as it is published (RFC 7517). */
 type PublishedKey = {
   kty: 'EC'
   crv: 'P-256'

@@ -27,7 +27,7 @@ export const createSigningKeys = (deps: Dependencies) => {
   const add = createAddKey(deps)
 
   /** One process at a time, and with the keys as they are then: two that start at once make one key. */
-  const alone = <Result>(work: (sql: Transaction, found: KeySet) => Promise<Result>) =>
+  const withLock = <Result>(work: (sql: Transaction, found: KeySet) => Promise<Result>) =>
     database.transaction(async (sql) => {
       await store.lock(sql)
       return work(sql, await read(sql))
@@ -39,7 +39,7 @@ export const createSigningKeys = (deps: Dependencies) => {
     /** The next key if it is time for it, and the first one if there is none. */
     makeIfDue: async () => {
       const pair = newKeyPair()
-      return alone(async (sql, { now, keys, unopened }) =>
+      return withLock(async (sql, { now, keys, unopened }) =>
         // Keys that cannot be opened belong to instances with another SEALING_KEY, and a new one would not help them.
         isNextDue(keys, now) && unopened.length === 0 ? add(sql, pair, delayAfter(keys)) : undefined,
       )
@@ -48,7 +48,7 @@ export const createSigningKeys = (deps: Dependencies) => {
     /** Makes the next key now, unless one is waiting already. Undefined if the keys cannot be opened. */
     rotate: async () => {
       const pair = newKeyPair()
-      return alone(async (sql, { now, keys, unopened }) => {
+      return withLock(async (sql, { now, keys, unopened }) => {
         if (unopened.length > 0) return undefined
         const waiting = waitingAt(keys, now)
         if (waiting) return { id: waiting.id, signsFrom: new Date(waiting.signsFrom), isNew: false, now: new Date(now) }
@@ -57,12 +57,12 @@ export const createSigningKeys = (deps: Dependencies) => {
     },
 
     /** Returns the ids of all keys, which it removed. */
-    withdrawAll: () => alone(removeAll),
+    withdrawAll: () => withLock(removeAll),
 
     /** The same, and makes a key that signs at once. */
     replaceAll: async () => {
       const pair = newKeyPair()
-      return alone(async (sql, found) => {
+      return withLock(async (sql, found) => {
         const removed = await removeAll(sql, found)
         return { ...(await add(sql, pair, 0)), removed }
       })

@@ -5,7 +5,7 @@ import type { Database } from '../../platform/database/database.js'
 import * as store from './stats.store.js'
 
 /** The query reads a row for each session and event of 30 days, so its answer is used for a while. */
-const countedEvery = 10 * minutes
+const countInterval = 10 * minutes
 
 /**
  * How many users were active in the last 1, 7 and 30 days: those who used a session in that time. Sessions that have ended have
@@ -32,7 +32,7 @@ export const createActiveUsers = ({ database, clock }: { database: Database; clo
      */
     recent: () => {
       const now = clock.now()
-      if (last && now.getTime() - last.at.getTime() < countedEvery) return last.counted
+      if (last && now.getTime() - last.at.getTime() < countInterval) return last.counted
       const counted = count()
       last = { at: now, counted }
       return counted

@@ -45,7 +45,7 @@ const checkMails = async ({ database, clock }: Dependencies): Promise<Finding[]>
   const countEvents = async (kind: EventKind, window: number) =>
     (await store.countEventsOfKind(database, kind, uuidFloor(later(now, -window))))[0]?.events ?? 0
   const [lateMails] = await store.countLateMails(database, later(now, -longMailWait))
-  const { late: lateCount = 0, since, last_error: lastError } = lateMails ?? {}
+  const { late_count: lateCount = 0, since, last_error: lastError } = lateMails ?? {}
   const refused = await countEvents('mail_refused', refusedMailsWindow)
   const givenUp = await countEvents('mail_given_up', givenUpMailsWindow)
   const reason = lastError ? `The last attempt failed: ${lastError}.` : '`latchkey doctor` and the log say why.'

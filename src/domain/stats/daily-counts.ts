@@ -6,8 +6,8 @@ import * as store from './stats.store.js'
 
 const shownDays = 30
 /** Events of a day may be written a little later, by a machine whose clock is behind. */
-const settledAfter = 5 * minutes
-const countedEvery = 1 * minutes
+const settlingTime = 5 * minutes
+const countInterval = 1 * minutes
 
 type DailyCount = { day: string; signIns: number; failures: number; newUsers: number }
 
@@ -27,8 +27,8 @@ export const createDailyCounts = ({ database, clock }: { database: Database; clo
     const end = later(from, 1 * days)
     const [row] = await store.countDay(database, uuidFloor(from), uuidFloor(end))
     const found = { day, signIns: row?.sign_ins ?? 0, failures: row?.failures ?? 0, newUsers: row?.new_users ?? 0 }
-    const isOver = now > end.getTime() + settledAfter
-    counted.set(day, { count: found, until: isOver ? end.getTime() + (shownDays + 1) * days : now + countedEvery })
+    const isOver = now > end.getTime() + settlingTime
+    counted.set(day, { count: found, until: isOver ? end.getTime() + (shownDays + 1) * days : now + countInterval })
     return found
   }
 

@@ -83,8 +83,8 @@ export const countDay = (sql: Sql, from: string, before: string) =>
 
 /** Mails that wait since before then, since when the oldest of them does, and why the last attempt with the newest one failed. */
 export const countLateMails = (sql: Sql, waitingSince: Date) =>
-  sql.query<{ late: number; since: Date | null; last_error: string | null }>(
-    `select count(*) as late, min(created_at) as since,
+  sql.query<{ late_count: number; since: Date | null; last_error: string | null }>(
+    `select count(*) as late_count, min(created_at) as since,
        (array_agg(last_error order by id desc) filter (where last_error is not null))[1] as last_error
      from outgoing_mail where next_attempt_at is not null and created_at < $1`,
     [waitingSince],

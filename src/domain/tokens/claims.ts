@@ -30,7 +30,7 @@ export type AccessClaims = {
   groups?: readonly string[]
 }
 
-/** What a session signs. `sub`, `iss` and `aud` are added to it, and a long name is cut. */
+/** The claims that a session signs. `sub`, `iss` and `aud` are added to them, and a long name is cut. */
 export type NewAccessClaims = Omit<AccessClaims, 'sub' | 'iss' | 'aud' | 'name' | 'groups'> & {
   name: string | null
   groups: readonly string[]

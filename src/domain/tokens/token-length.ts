@@ -5,7 +5,7 @@ import { lastGeneration, lastMoment, type NewAccessClaims } from './claims.js'
 /** With it the cookies of a browser stay under 4 KB, which is the most that many proxies take. */
 export const longestAccessToken = 1800
 
-/** Of ES256, in base64url. */
+/** The length of an ES256 signature in base64url. */
 const lengthOfLongerSignature = 86
 
 const longestClaims = {

@@ -96,7 +96,7 @@ export const createTokens = (options: Options) => {
     return signAccess({ ...claims, name: letters.slice(0, letters.length / 2).join('') })
   }
 
-  /** What can change from one request to the next is asked at every request, also for a remembered token. */
+  /** Checks what can change from one request to the next: at every request, also for a remembered token. */
   const isCurrent = (claims: AccessClaims) => hasBegun(claims) && !hasExpired(claims) && !hasEnded(claims)
 
   return {

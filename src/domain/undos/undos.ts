@@ -35,7 +35,7 @@ export type UndoKind = Undoable['kind']
 /** `email`: the address to which the mail with the link went. `isVoid`: the link works no longer, and the change is still taken back by others. */
 export type Undo = Undoable & { userId: string; email: string; since: Date; expiresAt: Date; isVoid: boolean }
 
-/** Which of the two calls takes the token. */
+/** The call that takes the token. */
 export const undoOf = ({ kind }: Undoable): UndoOf => (kind === 'email' ? 'email' : 'factor')
 
 /** Programs from before apps could be replaced know the kind in the row. */

@@ -1,4 +1,4 @@
-import { isGroupList, mostGroups } from '../../contract/groups.js'
+import { isGroupList, maxGroups } from '../../contract/groups.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { FieldType, FieldValues, ProfileFieldChanges } from '../../contract/profile-fields.js'
 import type { ProviderId } from '../../contract/providers.js'
@@ -51,7 +51,7 @@ export const fieldColumn = (key: string): `fields.${string}` => `fields.${key}`
 
 export type ImportField = (typeof importFields)[number] | `${ProviderId}_id` | 'fields' | `fields.${string}`
 
-const bare = (name: string) =>
+const normalizedName = (name: string) =>
   name
     .trim()
     .toLowerCase()
@@ -62,17 +62,17 @@ export const importFieldsWith = (providers: readonly ProviderId[], definitions: 
     definitions.length > 0 ? (['fields', ...definitions.map(({ key }) => fieldColumn(key))] as const) : []
   const fieldsByBareName = new Map<string, ImportField>([
     ...[...importFields, ...providers.map(identityColumn), ...profileFault].map(
-      (field) => [bare(field), field] as const,
+      (field) => [normalizedName(field), field] as const,
     ),
     // As Firebase exports it.
     ['salt', 'password_salt'],
   ])
-  return (name: string) => fieldsByBareName.get(bare(name))
+  return (name: string) => fieldsByBareName.get(normalizedName(name))
 }
 export type ImportFieldNamed = ReturnType<typeof importFieldsWith>
 
 /** Whether a column holds passwords themselves. They are refused: hashing a million of them would take days. */
-export const isPlainPassword = (name: string) => bare(name) === 'password'
+export const isPlainPassword = (name: string) => normalizedName(name) === 'password'
 
 class BrokenRule extends Error {}
 const broken = (reason: string): never => {
@@ -142,7 +142,7 @@ const groupsOf = (row: ImportRow): readonly string[] => {
   const names = Array.isArray(groups) ? groups : (textOf(row, 'groups', 1024) ?? '').split(/[,\s]+/).filter(Boolean)
   return isGroupList(names)
     ? Array.from(new Set<string>(names)).sort()
-    : broken(`groups must be up to ${mostGroups} names of small letters, digits, dots, underscores and hyphens`)
+    : broken(`groups must be up to ${maxGroups} names of small letters, digits, dots, underscores and hyphens`)
 }
 
 const createdAtOf = (row: ImportRow, now: Date) => {

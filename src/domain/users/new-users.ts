@@ -59,7 +59,7 @@ const createFreeUsername =
     return withSuffix(wanted, free?.suffix ?? id.slice(-6))
   }
 
-const mostTries = 20
+const maxTries = 20
 
 /** For a new user who has chosen no name. Another user can be faster, with the same name: then the next one is tried. */
 const createWithFreeUsername =
@@ -71,7 +71,7 @@ const createWithFreeUsername =
   ): Promise<Outcome> => {
     const next = async () => attempt(await freeUsername(usernameFromEmail(email).username))
     let outcome = await next()
-    for (let tries = 1; tries < mostTries && isTaken(outcome); tries++) outcome = await next()
+    for (let tries = 1; tries < maxTries && isTaken(outcome); tries++) outcome = await next()
     return outcome
   }
 
@@ -82,7 +82,7 @@ export const createNewUsers = (deps: Dependencies) => {
   const { database, clock, usernames } = deps
   const freeUsername = createFreeUsername(deps)
 
-  /** Which unique value is taken; undefined if it is free again. */
+  /** The unique value that is taken; undefined if it is free again. */
   const obstacle = async (sql: Sql, user: { email: Email; username: Username }) => {
     if (await firstUser(store.selectByEmail(sql, user.email.key))) return refuse('email_taken')
     if ((await ownerOfReserved(sql, user.email.email, clock.offset())) !== undefined) return refuse('email_taken')
@@ -110,7 +110,7 @@ export const createNewUsers = (deps: Dependencies) => {
     user: ProviderUser,
     admit: Admission<Refusal> = (_sql, insert) => insert(),
   ): Promise<User | Refused<'provider_taken' | 'email_taken' | Refusal>> => {
-    for (let tries = 0; tries < mostTries; tries++) {
+    for (let tries = 0; tries < maxTries; tries++) {
       const now = clock.now()
       const id = uuidv7(now)
       const username = await freeUsername(user.username, id)

@@ -3,7 +3,7 @@ import { longestName } from '../../contract/name-lengths.js'
 import { type ProfileField, profileFieldNames } from '../../contract/schemas.js'
 import { displayName } from './display-name.js'
 
-/** As the table `users` has them. */
+/** The fields as the table `users` has them. */
 export type StoredProfile = Record<ProfileField, string | null>
 export const profileColumns = Object.fromEntries(profileFieldNames.map((name) => [name, true])) as Record<
   ProfileField,
@@ -19,7 +19,7 @@ export type Reader = {
   imported: (text: string) => string | null | { broken: string }
   /** From the table: a newer program, a provider or plain SQL may have written what this program would not. */
   stored: (text: string | null) => string | null | undefined
-  /** What an export writes, so that the import takes it. */
+  /** The text for an export, in a form that the import accepts. */
   exported: (text: string | null) => string | null
 }
 
@@ -51,7 +51,7 @@ export type Profile = { [Name in ProfileField]: ReturnType<(typeof profileReader
 export const profileFrom = (row: StoredProfile) =>
   Object.fromEntries(profileFieldNames.map((name) => [name, profileReaders[name].stored(row[name])])) as Profile
 
-/** Of these fields, as bodies have them: null for what is not known. */
+/** The values of these fields for a body: null if they are not known. */
 export const shownProfile = <Name extends ProfileField>(profile: Pick<Profile, Name>, names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, profile[name] ?? null])) as {
     [Each in Name]: Exclude<Profile[Each], undefined> | null

@@ -11,7 +11,7 @@ type FormerEmail = { email: string; replacedAt: Date }
 
 export type UserChanges = ReturnType<typeof createUserChanges>
 
-/** What can be changed in the row of a user, which the caller holds. */
+/** Changes of the row of a user, which the caller holds. */
 export const createUserChanges = ({ database, clock }: { database: Database; clock: Clock }) => ({
   setPassword: async (sql: Sql, userId: string, passwordHash: string) => {
     await store.updatePassword(sql, userId, passwordHash)

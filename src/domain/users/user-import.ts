@@ -13,7 +13,7 @@ export type Batch = {
 
 const nothing: ReadonlySet<string> = new Set()
 /** Between looking and writing, another process may take a value. Then the rest is looked at again. */
-const mostTries = 5
+const maxTries = 5
 
 const usernameTaken = 'the username belongs to a user with another email'
 const emailReserved = 'the email is kept for the user who had it until a few days ago'
@@ -28,7 +28,7 @@ const keysOf = ({ id, email, username, identities }: ImportedUser) => ({
 
 type Dependencies = { database: Database; usernames: Pick<Usernames, 'release'> }
 
-/** Who of these can be added, in the order of the file. `added` holds the keys of users who count as added before. */
+/** Decides which of these users can be added, in the order of the file. `added` holds the keys of users who count as added before. */
 const createDecide = ({ database, usernames }: Dependencies) => {
   const takenFor = async (users: readonly ImportedUser[]) => {
     const identities = users.flatMap((user) => user.identities)
@@ -85,7 +85,7 @@ export const createUserImport = (deps: Dependencies) => {
 
   const add = async (users: readonly ImportedUser[]): Promise<Batch> => {
     const done: ImportedUser[] = []
-    for (let tries = 0; tries < mostTries; tries += 1) {
+    for (let tries = 0; tries < maxTries; tries += 1) {
       const left = users.filter((user) => !done.includes(user))
       const batch = await decide(left, nothing)
       const insertedEmails = await insert(batch.added)

@@ -13,12 +13,12 @@ export type FoundRow = {
   groups: string[]
   fields: FieldValues
   provider: string | null
-  /** Where the user has an identity. */
+  /** The providers at which the user has an identity. */
   providers: string[]
   last_sign_in_at: Date | null
   has_totp: boolean
   has_passkey: boolean
-  /** What the page is in the order of. */
+  /** The value by which the page is in order. */
   key: string
 }
 
@@ -44,7 +44,7 @@ const found = selectList<FoundRow>({
   key: true,
 })
 
-/** What a search compares, each with an index that is in the order of bytes. */
+/** The columns that a search compares, each with an index in the order of bytes. */
 const keys = {
   username: 'username_key collate "C"',
   email: 'email_key collate "C"',
@@ -79,7 +79,7 @@ export type Scan = {
   scanned: number
 }
 
-/** Of those that are looked at: no index finds them, and there may be few among very many. */
+/** Conditions for rows that a scan has found: no index finds them, and there may be few among very many. */
 export type Sieve = { isEnabled: boolean; isWithoutFactor: boolean; limit: number }
 
 /**

@@ -50,14 +50,14 @@ const searches = [
 ]
 
 /** So many are looked at for one page where no index finds users. */
-const usuallyScanned = 10_000
+const usersPerScan = 10_000
 
-/** Where a page begins: after the user with this key, in this search. */
+/** The place where a page begins: after the user with this key, in this search. */
 type Cursor = { at: number; key: string; id: string }
 
 const firstPage: Cursor = { at: 0, key: '', id: nilUuid }
 
-const written = ({ at, key, id }: Cursor) => Buffer.from(JSON.stringify([at, key, id])).toString('base64url')
+const writeCursor = ({ at, key, id }: Cursor) => Buffer.from(JSON.stringify([at, key, id])).toString('base64url')
 
 const readCursor = (text: string): Cursor | undefined => {
   try {
@@ -87,7 +87,7 @@ export type UserSearch = ReturnType<typeof createUserSearch>
  */
 export const createUserSearch = ({
   database,
-  scannedAtOnce = usuallyScanned,
+  scannedAtOnce = usersPerScan,
 }: {
   database: Database
   scannedAtOnce?: number
@@ -108,7 +108,7 @@ export const createUserSearch = ({
     const users: { row: store.FoundRow; at: number }[] = []
     const pageEndingAt = (end: Cursor | undefined) => ({
       users: users.slice(0, pageSize).map(({ row }) => fromRow(row)),
-      next: end ? written(end) : null,
+      next: end ? writeCursor(end) : null,
     })
     // Without a text there is one order: that of all usernames.
     for (const [at, search] of (text === '' ? searches.slice(0, 1) : searches).entries()) {

@@ -9,7 +9,7 @@ import * as store from './usernames.store.js'
 /** How long a former username stays with its owner. Links, mentions and programs that know users by name still use it. */
 export const usernameReservedFor = 30 * days
 /** So that no user collects names. */
-const mostFormerNames = 5
+const maxFormerNames = 5
 
 type Named = { id: string; username: string }
 export type RenameRefusal = Refused<'username_taken'> | (Refused<'too_many_usernames'> & { freeFrom: Date })
@@ -43,7 +43,7 @@ export const createUsernames = ({ database, clock, reserved = [] }: Dependencies
   const isTaken = async (sql: Sql, key: string, userId: string | null = null) =>
     (await store.selectHolder(sql, key, userId, clock.now())).length > 0
 
-  /** Why this user cannot have the name; undefined for another spelling of the same name. */
+  /** Refuses a name that this user cannot have; undefined for another spelling of the same name. */
   const refusalFor = async (sql: Transaction, user: Named, next: Username): Promise<RenameRefusal | undefined> => {
     if (next.key === usernameKey(user.username)) return undefined
     const former = await formerNames(sql, user.id, clock.now())
@@ -52,7 +52,7 @@ export const createUsernames = ({ database, clock, reserved = [] }: Dependencies
     if ((!wasMine && isReserved(next.key)) || (await isTaken(sql, next.key, user.id))) return refuse('username_taken')
     const counted = others.filter(({ counts }) => counts)
     const [oldest] = counted
-    return oldest && counted.length >= mostFormerNames
+    return oldest && counted.length >= maxFormerNames
       ? refuse('too_many_usernames', { freeFrom: oldest.reservedUntil })
       : undefined
   }

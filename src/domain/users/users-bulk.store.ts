@@ -76,7 +76,7 @@ export const insertMany = (sql: Sql, users: readonly ImportedUser[]) => {
   )
 }
 
-/** Which values of these users belong to users who are there already. */
+/** The values of these users that belong to existing users. */
 export const selectTaken = (sql: Sql, users: readonly ImportedUser[]) =>
   sql.query<{ id: string; email_key: string; username_key: string }>(
     `select id, email_key, username_key from users where email_key = any($1::text[])
@@ -92,7 +92,7 @@ export const selectReserved = (sql: Sql, keys: readonly string[]) =>
     [keys],
   )
 
-/** As for one address: what has expired is deleted before the addresses are used. */
+/** Deletes reservations of these addresses that have expired, before the addresses are used. */
 export const releaseEmails = (sql: Sql, users: readonly ImportedUser[]) =>
   sql.query(
     `delete from undos where hash in
@@ -100,7 +100,7 @@ export const releaseEmails = (sql: Sql, users: readonly ImportedUser[]) =>
     [users.map((user) => user.email.key)],
   )
 
-/** Which of their addresses are kept for users who had them until a short time ago. */
+/** The addresses of these users that are reserved for users who had them until a short time ago. */
 export const selectReservedEmails = (sql: Sql, users: readonly ImportedUser[]) =>
   sql.query<{ email_key: string }>('select email_key from undos where email_key = any($1::text[])', [
     users.map((user) => user.email.key),
@@ -139,7 +139,7 @@ export const selectProviders = (sql: Sql) =>
      select provider from found where provider is not null order by provider`,
   )
 
-/** What a list of users is limited to. */
+/** The conditions of a list of users. */
 export type Filter = {
   disabled?: boolean
   noSecondFactor?: boolean

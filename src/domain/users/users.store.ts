@@ -15,7 +15,7 @@ export type UserRow = StoredProfile & {
   username: string
   password_hash: string | null
   provider: string | null
-  /** Where the user has an identity. */
+  /** The providers at which the user has an identity. */
   providers: string[]
   groups: string[]
   fields: FieldValues
@@ -181,7 +181,7 @@ export const insertIdentity = (sql: Sql, userId: string, { provider, subject }: 
     [userId, provider, subject, clockOffset],
   )
 
-/** What the provider calls the account now. */
+/** Stores the email that the provider has for the account now. */
 export const updateIdentityEmail = (sql: Sql, { provider, subject }: Identity, email: string) =>
   sql.query('update identities set email = $3 where provider = $1 and subject = $2 and email is distinct from $3', [
     provider,

@@ -9,7 +9,7 @@ import { type Profile, profileFrom } from './profile-fields.js'
 import { usernameKey } from './username.js'
 import * as store from './users.store.js'
 
-/** Of its profile, `language` is that of the mails about the account; undefined until the next sign-in sets it. */
+/** A user. `language` of the profile is that of the mails about the account; undefined until the next sign-in sets it. */
 export type User = Profile & {
   id: string
   email: string
@@ -18,7 +18,7 @@ export type User = Profile & {
   providers: ProviderId[]
   /** Sorted. */
   groups: readonly string[]
-  /** What operators ask for, also of fields that have left the file: `profileFields.known` gives those of today. */
+  /** The values of profile fields, also of those that have left the file: `profileFields.known` gives those of today. */
   fields: FieldValues
   /** By a mail of ours, or by the word of a provider. */
   emailProven: boolean

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 
-/** Of a secret as it is configured: `whsec_` and the key in base64. */
+/** The key of a secret as it is configured: `whsec_` and the key in base64. */
 export const keyOf = (secret: string) => Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
 
 /**

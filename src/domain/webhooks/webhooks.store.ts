@@ -27,7 +27,7 @@ export const insert = (sql: Sql, webhook: { type: WebhookType; userId: string; d
   )
 
 /** Events are written for this long from now on. Writes a row once in an hour at most. */
-export const want = (sql: Sql, duration: number) =>
+export const renewSubscription = (sql: Sql, duration: number) =>
   sql.query(
     `insert into webhooks_wanted (until) values (now() + ${milliseconds('$1')})
      on conflict (one_row) do update set until = excluded.until

@@ -63,7 +63,7 @@ export const createWebhooks = (options: {
     /** From now on events are written, also those of other instances, and sent, also if the receiver wanted none before. */
     load: async (sql: Sql = database) => {
       if (!receiver) return
-      await store.want(sql, subscriptionLifetime)
+      await store.renewSubscription(sql, subscriptionLifetime)
       await store.resumeSending(sql)
     },
     wake: () => sender?.wake(),
@@ -73,13 +73,13 @@ export const createWebhooks = (options: {
     countWaiting: async () => (await count()).waiting,
     oldestWaitSeconds: async () => (await store.oldestWaitSeconds(database, clock.offset()))[0]?.seconds ?? 0,
     oldest: async (limit: number) => (await store.selectOldest(database, limit)).map(fromRow),
-    /** Since when nothing is sent, because the receiver answered 410. */
+    /** The time since which nothing is sent, because the receiver answered 410. */
     stoppedSince: async () => (await store.selectStopped(database))[0]?.stopped_at,
     /** Everything is due at once, also what was given up, and is sent, also after a 410. Returns how many. */
     retryAll: async () => (await store.retryAll(database, clock.offset(), lease)).length,
     /** A job of its own: without it no webhook is written after some days, whatever else fails. */
     renewSubscription: async (sql: Sql) => {
-      if (receiver) await store.want(sql, subscriptionLifetime)
+      if (receiver) await store.renewSubscription(sql, subscriptionLifetime)
       return 0
     },
   }

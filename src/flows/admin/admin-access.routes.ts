@@ -170,7 +170,7 @@ const registerApplications = (server: Server, { adminGuard, adminApplications }:
   })
 }
 
-/** Who may have an account, who is in which group, and who may use which application. */
+/** Administrators change invitations, groups, and who may use an application. */
 export const adminAccessRoutes = (
   server: Server,
   deps: InvitationDependencies & GroupDependencies & ApplicationDependencies,

@@ -98,7 +98,7 @@ const registerEvents = (server: Server, { adminGuard, clock, events, users }: De
   })
 }
 
-/** What administrators read about the service, its events and themselves. */
+/** Administrators read about the service, its events and themselves. */
 export const adminReportsRoutes = (server: Server, deps: Dependencies) => {
   const { adminGuard, callers, attention, dailyCounts, adminGroups } = deps
 

@@ -87,7 +87,7 @@ const summaries: Record<UserAction, string> = {
 
 type ChangeDependencies = { adminGuard: AdminGuard; userActions: ReturnType<typeof createUserActions> }
 
-/** What changes a user. */
+/** Registers the changes of a user. */
 const registerChanges = (server: Server, deps: ChangeDependencies) => {
   const { adminGuard, userActions: actions } = deps
 

@@ -30,7 +30,7 @@ type FactorParts = {
   trustedDevices: Pick<TrustedDevices, 'list'>
 }
 
-/** What the account signs in with. No secret of it is shown. */
+/** The ways in which the account signs in. No secret of them is shown. */
 const describeFactors = async (
   { factors, passkeys, trustedDevices }: FactorParts,
   { id, passwordHash, providers }: User,
@@ -53,7 +53,7 @@ type ActivityParts = {
   undos: Pick<Undos, 'openOf'>
 }
 
-/** What the user did, and what keeps them from signing in. */
+/** The recent events of a user, and the obstacles to their next sign-in. */
 export const createActivity =
   ({ obstacles, sessionLookups, usedApplications, undos }: ActivityParts) =>
   async (user: User, role: AdminRole) => {
@@ -107,7 +107,7 @@ type ActionDependencies = {
 type ActionRefusal = 'no_user' | 'account_disabled' | 'too_many_mails'
 type Action = (actor: OperatorContext) => Promise<{ refused: ActionRefusal } | object>
 
-/** What administrators do with the account of another user: what operators do with commands. */
+/** Changes of the account of another user by an administrator. Operators have the same as commands. */
 export const createUserActions = ({ operatorChanges, resetLinks, clearLimits, users }: ActionDependencies) => {
   const actions: Record<UserAction, Action> = {
     disable: operatorChanges.disable,

@@ -11,7 +11,7 @@ type Dependencies = {
   waitingRegistrations: Pick<ReturnType<typeof createWaitingRegistrations>, 'findByEmails'>
 }
 
-/** What is known about an address that no user has: who calls a helpdesk may only think that they have an account. */
+/** Describes an email address that no user has: a person who calls a helpdesk may only think that they have an account. */
 export const createFindWithoutAccount =
   ({ invitations, waitingRegistrations }: Dependencies) =>
   async (search: string): Promise<AdminUsers['withoutAccount']> => {

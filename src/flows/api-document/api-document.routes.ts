@@ -49,7 +49,7 @@ const document = {
   },
 } as const
 
-/** What each group of operations is about. */
+/** Descriptions of the groups of operations. */
 const tags = {
   'sign in': 'A username or an email, and a password.',
   registration: 'A new account, and the proof of its email address.',

@@ -1,7 +1,7 @@
 import type { AdminRole } from '../../contract/admin/admin-bodies.js'
 import type { RouteFacts } from '../../http/guards.js'
 
-/** What a request needs, from the gates before its handler. An empty list means that anyone may call. */
+/** The credentials that a request needs, from the gates before its handler. An empty list means that anyone may call. */
 export const securityOf = (gated: Pick<RouteFacts, 'byAccessToken' | 'byCsrfToken' | 'serviceScope'>) => {
   const needed = {
     ...(gated.byAccessToken && { accessToken: [] }),

@@ -1,4 +1,4 @@
-/** How the reference looks. Its colours, radii, fonts and sizes are the custom properties of lib/design-style.ts. */
+/** The style of the reference. Its colours, radii, fonts and sizes are the custom properties of lib/design-style.ts. */
 export const referenceStyle = `
 *,*::before,*::after{box-sizing:border-box}
 html{scroll-padding-top:1rem}

@@ -4,7 +4,7 @@ import { routeRefusals } from '../../http/route-refusals.js'
 
 const isSafe = ({ method }: RouteFacts) => method === 'GET' || method === 'HEAD'
 
-/** What any request can get: the document says it once for all operations. */
+/** Refusals that any request can get: the document has them once for all operations. */
 export const anyRequest: readonly RefusalCode[] = [
   'https_required',
   'not_found',

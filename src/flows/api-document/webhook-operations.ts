@@ -8,7 +8,7 @@ const header = (name: string, description: string) => ({
   schema: { type: 'string' },
 })
 
-/** What all webhooks have in common, for the components of the document. */
+/** Parts that all webhooks have in common, for the components of the document. */
 export const webhookComponents = {
   parameters: {
     WebhookId: header('webhook-id', 'The same at every attempt, and of this event only'),

@@ -53,7 +53,7 @@ export const createConfirmationProofs = (deps: ProofDependencies) => {
     return refuse('wrong_current_password')
   }
 
-  /** Of a password; a session is asked again where the user's row is locked. */
+  /** True if the password is still the one that was proven. A session is checked again where the user's row is locked. */
   const stillValid = async (sql: Transaction, user: User, proof: Proof) =>
     'caller' in proof || (user.passwordHash === proof.passwordHash && !(await factors.hasTotp(sql, user.id)))
 
@@ -75,7 +75,7 @@ export const createConfirmEmail = (deps: Dependencies) => {
   const { accountChanges, users, emailChanges, invitations } = deps
   const { neededProof, proofFor, stillValid } = deps.confirmationProofs
 
-  /** For the page of the link. Not the username: a mistyped address belongs to another person. */
+  /** Describes the change, for the page of the link. Not the username: a mistyped address belongs to another person. */
   const describe = async (token: string, caller: SessionCaller | undefined) => {
     const waiting = await emailChanges.find(token)
     const user = waiting && (await users.findEnabled(waiting.userId))
@@ -114,7 +114,7 @@ export const createConfirmEmail = (deps: Dependencies) => {
     return emailChanges.unlessTaken(confirming)
   }
 
-  /** Whose change the link confirms. */
+  /** Finds the user whose change the link confirms. */
   const userOf = async (token: string) => {
     const waiting = await emailChanges.find(token)
     return waiting && users.findById(waiting.userId)

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 
-/** What the frame around the HTML part allows: opening a link that was clicked, but no scripts. */
+/** The permissions of the frame around the HTML part: it may open a link that was clicked, but runs no scripts. */
 export const frameSandbox = 'allow-popups allow-top-navigation-by-user-activation'
 
 export const asPage = (reply: FastifyReply, html: string) =>

@@ -1,4 +1,4 @@
-/** How the mailbox looks. Its colours, radii, fonts and sizes are the custom properties of lib/design-style.ts. */
+/** The style of the mailbox. Its colours, radii, fonts and sizes are the custom properties of lib/design-style.ts. */
 export const mailboxStyle = `
 *,*::before,*::after{box-sizing:border-box}
 body{margin:0;min-height:100dvh;padding:clamp(1.5rem,6vh,4rem) 1rem 2.5rem;color:var(--text);background:var(--background);

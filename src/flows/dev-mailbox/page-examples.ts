@@ -6,9 +6,9 @@ import type { PageName, PageSettings } from '../../contract/pages.js'
 export type PageExample = {
   page: PageName
   settings?: Partial<PageSettings>
-  /** What the service answers, by the path of the request. Every other request fails. */
+  /** The answers of the service by the path of the request. Every other request fails. */
   answers: Readonly<Record<string, object>>
-  /** What is in the storage of the tab. */
+  /** The items in the storage of the tab. */
   stored?: Readonly<Record<string, string>>
 }
 

@@ -8,7 +8,7 @@ import { escapeHtml } from '../../lib/escape-html.js'
 import { devPage, mailFrame } from './mailbox-page.js'
 import { type ExampleName, exampleScriptPath } from './page-examples.js'
 
-/** How this page looks itself: as the pages of the operator, with their logo. */
+/** The design of the preview page: that of the operator's pages, with their logo. */
 export type Look = { design: Design; brand: string }
 
 const footer = `Examples with the looks and the words of your settings. To see pages in the dark scheme, switch your system or browser to it.

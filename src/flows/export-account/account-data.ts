@@ -128,7 +128,7 @@ export const createWaysInData =
   }
 
 /** More than an account has in 90 days, unless it is attacked. */
-const mostEvents = 10_000
+const maxEvents = 10_000
 
 /** As in the list of mails: what became of a mail to an address that the user asked for is not said. */
 const isShown = ({ kind, reason }: StoredEvent) =>
@@ -141,11 +141,11 @@ type ActivityDependencies = {
 }
 
 const recordedEvents = async (events: Pick<Events, 'allOf'>, userId: string) => {
-  const newest = await events.allOf(userId, mostEvents + 1)
+  const newest = await events.allOf(userId, maxEvents + 1)
   return {
     events: newest
       .filter(isShown)
-      .slice(0, mostEvents)
+      .slice(0, maxEvents)
       .map(({ id, kind, reason, ip, userAgent, createdAt }) => ({
         id,
         kind,
@@ -154,7 +154,7 @@ const recordedEvents = async (events: Pick<Events, 'allOf'>, userId: string) => 
         userAgent,
         createdAt: createdAt.toISOString(),
       })),
-    eventsComplete: newest.length <= mostEvents,
+    eventsComplete: newest.length <= maxEvents,
   }
 }
 

@@ -16,7 +16,7 @@ export type Answers = ReturnType<typeof createAnswers>
 
 type Dependencies = { applicationErrors: Pick<ApplicationErrors, 'note'>; issuer: string }
 
-/** Where the browser goes with the answer to a request. */
+/** The URLs to which the browser takes the answer to a request. */
 export const createAnswers = ({ applicationErrors, issuer }: Dependencies) => ({
   /** It ends without a code, as it may: that is counted, and is no error of the application. */
   withError: (application: Application, address: AnswerAddress, { error, description }: RequestEnd) => {

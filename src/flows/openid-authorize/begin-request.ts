@@ -25,7 +25,7 @@ type Dependencies = {
   issuer: string
 }
 
-/** Where an answer goes: an address that is registered, with the `state` of the request (RFC 6749, 4.1.2.1). */
+/** The destination of an answer: a registered redirect address, with the `state` of the request (RFC 6749, 4.1.2.1). */
 export type AnswerAddress = { redirectAddress: string; state?: string | undefined }
 
 /** `iss` is in every answer (RFC 9207). A registered address is used as it is, byte for byte. */
@@ -42,7 +42,7 @@ type Sender = Pick<Visitor, 'browser' | 'client'>
 
 const busy = 'too many requests from this network or user, try again in some minutes'
 
-const mostRemembered = 1_000
+const maxRemembered = 1_000
 
 /** Applications that have asked before, for an answer while the database is away. */
 const createRemembered = () => {
@@ -53,7 +53,7 @@ const createRemembered = () => {
       remembered.delete(application.id)
       remembered.set(application.id, application)
       const [oldest] = remembered.keys()
-      if (remembered.size > mostRemembered && oldest !== undefined) remembered.delete(oldest)
+      if (remembered.size > maxRemembered && oldest !== undefined) remembered.delete(oldest)
     },
   }
 }
@@ -86,7 +86,7 @@ const createErrorAt =
     location: answerLocation(address, { error, error_description: description }, issuer),
   })
 
-/** For a request that is one too many: what its application is told. Undefined without an address that is registered. */
+/** The URL with the error for a request that is one too many. Undefined without a redirect address that is registered. */
 const createAnswerBusy = ({ applications, issuer }: Pick<Dependencies, 'applications' | 'issuer'>) => {
   const errorAt = createErrorAt(issuer)
   return async (text: string) => {

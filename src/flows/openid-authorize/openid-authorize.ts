@@ -1,7 +1,7 @@
 import type { Authorization, AuthorizationStep } from '../../contract/authorization.js'
 import { applicationIdOf } from '../../contract/authorization-request-id.js'
 import { isRefused } from '../../contract/outcome.js'
-import { type Application, named } from '../../domain/applications/application.js'
+import { type Application, publicApplication } from '../../domain/applications/application.js'
 import { isRedirectAddress } from '../../domain/applications/application-addresses.js'
 import type { Applications } from '../../domain/applications/applications.js'
 import type { AuthorizationRequests } from '../../domain/authorization-requests/authorization-requests.js'
@@ -38,12 +38,12 @@ type Answer = { request: string; user: string; answer: 'continue' | 'deny' }
 
 const startAgain = (application: Application | undefined): Authorization => ({
   next: 'start_again',
-  ...(application && { application: named(application) }),
+  ...(application && { application: publicApplication(application) }),
 })
 
 const done = (application: Application, location: string): Authorization => ({
   next: 'done',
-  application: named(application),
+  application: publicApplication(application),
   location,
 })
 
@@ -81,7 +81,7 @@ const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' 
     return {
       request: request.id,
       next,
-      application: named(application),
+      application: publicApplication(application),
       ...(user && { user: { id: user.id, username: user.username } }),
       ...(next === 'consent' && { scopes: sharedScopes(request) }),
       ...(user && next === 'prove' && { methods: [...enoughToProve({ ...asking, user })] }),
@@ -157,7 +157,7 @@ export const createAuthorize = (deps: Dependencies) => {
       return asking ? proceed(asking) : startAgainAt(id)
     },
 
-    /** What the user has pressed. It counts for the question that is open, and only for the user whom the page has shown. */
+    /** Takes the answer of the user. It counts for the question that is open, and only for the user who was shown on the page. */
     answer: async ({ request: id, user: shown, answer }: Answer, visitor: Visitor) => {
       const asking = await find(id, visitor)
       if (!asking) return startAgainAt(id)

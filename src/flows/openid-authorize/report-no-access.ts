@@ -12,11 +12,11 @@ type Dependencies = { events: Pick<Events, 'record'>; clock: Clock }
 
 /** A program that sends its user back here again and again is one event. */
 const reportWindow = 15 * minutes
-const mostReported = 1_000
+const maxReported = 1_000
 
 /** So that operators who are asked why a user cannot use an application find it among the user's events. */
 export const createReportNoAccess = ({ events, clock }: Dependencies) => {
-  const isNew = createOncePerWindow({ mostKeys: mostReported, clock })
+  const isNew = createOncePerWindow({ maxKeys: maxReported, clock })
   return async ({ application, visitor }: Asking, { id: userId }: SignedInUser) => {
     if (!isNew(`${application.id} ${userId}`, reportWindow)) return
     const sessionId = visitor.caller?.sessionId

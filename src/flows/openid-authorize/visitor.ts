@@ -1,7 +1,7 @@
 import type { Client } from '../../domain/sessions/client.js'
 import type { TokenHolder } from '../../domain/sessions/sessions.js'
 
-/** Who brings the request of an application: a browser, and the session in it. */
+/** The browser that brings the request of an application, and the session in it. */
 export type Visitor = {
   /** The value of the cookie that ties requests to their browser. */
   browser: string

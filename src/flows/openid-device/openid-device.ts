@@ -1,7 +1,7 @@
 import { describeDevice } from '../../contract/device-names.js'
 import type { DeviceAnswer, DeviceState, DeviceStep } from '../../contract/device-request.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
-import { type Application, mayUseDevices, named } from '../../domain/applications/application.js'
+import { type Application, mayUseDevices, publicApplication } from '../../domain/applications/application.js'
 import type { ApplicationErrors } from '../../domain/applications/application-errors.js'
 import type { Applications } from '../../domain/applications/applications.js'
 import {
@@ -35,7 +35,7 @@ export type Approver = { holder: TokenHolder; client: Client }
 
 type Waiting = { userCode: string; request: DeviceRequest; application: Application; user: SignedInUser }
 
-/** What is asked is what the application asks for in a browser; native ones always ask whether to continue. */
+/** The step for each question. It asks what the application asks for in a browser; native ones always ask whether to continue. */
 const steps: Readonly<Record<ReturnType<typeof nextQuestion>, DeviceStep>> = {
   sign_in: 'sign_in',
   choose: 'sign_in',
@@ -47,7 +47,7 @@ const steps: Readonly<Record<ReturnType<typeof nextQuestion>, DeviceStep>> = {
   done: 'approve',
 }
 
-/** What is open, and what the user is shown. */
+/** The step that is open, and what the page shows of it. */
 const createStateOf = (secondFactorRequired: boolean) => {
   /**
    * The device gets a session of its own, so an account with a second factor approves it with that: a trusted browser does not stand
@@ -76,7 +76,7 @@ const createStateOf = (secondFactorRequired: boolean) => {
     return {
       next,
       code: shownUserCode(userCode),
-      application: named(application),
+      application: publicApplication(application),
       user: { id: user.id, username: user.username },
       scopes: request.scopes,
       ...(next === 'prove' && { methods: [...enoughToProve({ ...asking, user })] }),
@@ -91,7 +91,7 @@ const createStateOf = (secondFactorRequired: boolean) => {
   }
 }
 
-/** What the user decides about a device that waits. */
+/** A user approves or denies a device that waits. */
 export const createDeviceApproval = (deps: Dependencies) => {
   const { applications, applicationErrors, deviceRequests, deviceAuthorizations, signedInUsers, endStolen } = deps
   const stateOf = createStateOf(deps.secondFactorRequired)

@@ -30,7 +30,7 @@ type Nouns = { applications: Pick<Applications, 'list'>; authorizations: Pick<Au
 
 type Dependencies = { protocolDoor: ProtocolDoor<Nouns>; countedRequests: Pick<CountedRequests, 'count'> }
 
-/** Who the user of an access token is, as it is now (OpenID Connect Core 5.3). */
+/** Answers with the claims of the user of an access token, as they are now (OpenID Connect Core 5.3). */
 export const openidUserinfoRoutes = (server: Server, { protocolDoor, countedRequests }: Dependencies) => {
   protocolDoor.answerPreflights(server, url)
 

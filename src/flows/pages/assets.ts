@@ -9,10 +9,10 @@ import type { Body } from './compressed.js'
 /** The words below every page. */
 export type FooterWords = Record<SiteLink | 'language', string>
 
-/** What a page says whose script is switched off, or has not come. */
+/** Texts of a page whose script is switched off or has not loaded. */
 export type WithoutScript = Record<'noscript' | 'notComplete' | 'reload', string>
 
-/** What web/build.mjs writes about a page: its files, and in each language its title and the texts for its script. */
+/** The facts that web/build.mjs writes about a page: its files, and in each language its title and the texts for its script. */
 type BuiltPage = {
   script: string
   styles: string[]

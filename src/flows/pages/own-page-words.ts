@@ -12,7 +12,7 @@ const flattened = (value: unknown, key: string): (readonly [string, string])[] =
     : []
 }
 
-/** What stands beside the sections of pages is a section like the others. */
+/** All sections of texts: those of the pages, and those beside them, such as the page for unknown paths. */
 const sectionsOf = ({ pages, notFound }: BuiltManifest, language: Language) => {
   const { footer, ...words } = notFound.words[language]
   const pageSections = Object.values(pages).map((page) => page.words[language].sections)

@@ -129,7 +129,7 @@ export const pagesRoutes = (
   return { notFound, protocolPage, drawPage: render }
 }
 
-/** What the visitor chose on one of our pages, then what an application asks for, then what the browser is set to. */
+/** The language of the visitor: their own choice on one of our pages, else that of the application, else that of the browser. */
 const pageLanguage = (cookies: Cookies, request: FastifyRequest) =>
   chosenLanguage(cookies, request) ?? askedLanguage(request) ?? languageOf(request)
 

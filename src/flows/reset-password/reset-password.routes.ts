@@ -3,7 +3,7 @@ import { ResetLink } from '../../contract/mailed-links.js'
 import { isRefused } from '../../contract/outcome.js'
 import { LinkToken, SendingApplication, TypedLogin, TypedPassword } from '../../contract/request-fields.js'
 import { Accepted, NoContent, SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
-import { named } from '../../domain/applications/application.js'
+import { publicApplication } from '../../domain/applications/application.js'
 import type { Applications } from '../../domain/applications/applications.js'
 import type { SignIns } from '../../domain/sign-in/sign-ins.js'
 import { minResponseTime, takeAtLeast } from '../../http/at-least.js'
@@ -98,7 +98,7 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
     if (isRefused(found)) return checkRefusals.sendRefusal(reply, found)
     const { user, applicationId } = found
     const application = applicationId === undefined ? undefined : await applications.find(applicationId)
-    return { username: user.username, ...(application && { application: named(application) }) }
+    return { username: user.username, ...(application && { application: publicApplication(application) }) }
   })
 
   const { signIns, cookies, signInCookies } = deps

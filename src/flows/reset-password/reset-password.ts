@@ -14,7 +14,7 @@ type Dependencies = {
   users: Users
   userChanges: UserChanges
   passwords: Passwords
-  oneTimeTokens: Pick<OneTimeTokens, 'peekReset' | 'takeReset'>
+  oneTimeTokens: Pick<OneTimeTokens, 'findReset' | 'takeReset'>
   resetLinks: ResetLinks
   registrations: Registrations
   events: Pick<Events, 'record'>
@@ -38,7 +38,7 @@ export const createResetPassword = (deps: Dependencies) => {
 
   /** Whether a link still works, for the page before it shows its form. Changes nothing. */
   const describe = async (token: string) => {
-    const found = await oneTimeTokens.peekReset(token)
+    const found = await oneTimeTokens.findReset(token)
     const user = found && (await users.findEnabled(found.userId))
     return user ? { user, applicationId: found.applicationId } : refuse('invalid_link')
   }

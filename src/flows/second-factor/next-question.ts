@@ -23,7 +23,7 @@ const nothing = {
   trustedFor: null,
 }
 
-/** What the browser is told of a sign-in that waits. */
+/** Describes the next question of a sign-in that waits, for the browser. */
 export const createNextQuestion = ({ signIns, enrolments, lastAnswers, termsOfUse, trustedDevices }: Dependencies) => {
   const steps: Record<NextStep, (challenge: Challenge) => Promise<NextQuestion>> = {
     second_factor: async ({ userId }) => {

@@ -48,7 +48,7 @@ type Dependencies = {
   signInCookies: SignInCookies
   cookies: Cookies
   limits: Limits
-  /** Where each provider sends the browser back to. */
+  /** The redirect URI of each provider. */
   redirectUris: Record<ProviderId, string>
   /** The page after a sign-in, if no other page was requested. */
   allowedOrigins: readonly string[]

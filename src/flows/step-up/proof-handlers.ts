@@ -30,7 +30,7 @@ type Dependencies = {
 type Given = { credential: PasskeyCredential; code: string; password: string; mailedCode: string }
 export type GivenProof = Partial<Given>
 
-/** Who proves it. The challenge is there if the proof is a passkey. */
+/** The user who gives the proof. The challenge is there if the proof is a passkey. */
 type Prover = { user: User; caller: SessionCaller; sealedChallenge: string | undefined; visit: Visit }
 
 type WrongProof = 'wrong_current_password' | 'wrong_mailed_code' | 'mailed_code_void' | 'passkey_rejected'
@@ -39,7 +39,7 @@ type Refusal = Refused<WrongProof | 'busy' | 'not_authenticated'> | NotEnough | 
 
 type ProofReason = 'passkey' | 'code' | 'password' | 'mail'
 
-/** How one kind of proof is checked: which of the account's methods it is, and how events name it. */
+/** Checks one kind of proof, and says which of the account's methods it is and how events name it. */
 type ProofHandler<Value> = {
   proof: ProofMethod
   reason: ProofReason

@@ -21,7 +21,7 @@ type Dependencies = {
   proofHandlers: ProofHandlers
 }
 
-/** Nothing was compared, it would not have been enough, or the session is over: no failed try. */
+/** Refusals that are no failed try: nothing was compared, the proof would not have been enough, or the session is over. */
 const untried: readonly string[] = ['busy', 'too_many_codes', 'not_authenticated', 'fresh_sign_in_required']
 
 type ProofRequest = { given: GivenProof; sealedChallenge: string | undefined; visit: Visit }

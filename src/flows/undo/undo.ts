@@ -21,7 +21,7 @@ type Link = { token: string; password?: string | undefined }
 export const createUndo = ({ undoPreview, takeBackAccount, passwords, providers }: Dependencies) => {
   const nameOf = (provider: ProviderId) => providers[provider]?.name ?? providerLabel(provider)
 
-  /** For the page of the link. */
+  /** Describes the change that a link takes back, for its page. */
   const describe = async (token: string) => {
     const found = await undoPreview(token)
     if (isRefused(found)) return found
@@ -43,7 +43,7 @@ export const createUndo = ({ undoPreview, takeBackAccount, passwords, providers 
     return state
   }
 
-  /** With a password it is the new one. It must fit the names that the account has afterwards. */
+  /** Takes the change back. `password` is the new one, and must fit the names that the account has afterwards. */
   const takeBack = async (of: UndoOf, { token, password }: Link, client: Client) => {
     if (password === undefined) return takeBackAccount({ token, of, passwordHash: undefined }, client)
     const found = await undoPreview(token)

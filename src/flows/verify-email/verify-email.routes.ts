@@ -3,7 +3,7 @@ import { LinkState } from '../../contract/mailed-links.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { LinkToken, TypedPassword } from '../../contract/request-fields.js'
 import { Accepted, SecondFactorNeeded, SignedIn } from '../../contract/schemas.js'
-import { named } from '../../domain/applications/application.js'
+import { publicApplication } from '../../domain/applications/application.js'
 import type { Applications } from '../../domain/applications/applications.js'
 import type { Registrations } from '../../domain/registrations/registrations.js'
 import { minResponseTime, takeAtLeast } from '../../http/at-least.js'
@@ -98,9 +98,9 @@ export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
     const { applicationId, ...state } =
       token === undefined
         ? { ...(await registrations.stateForBrowser(browserToken)), passwordRequired: false, newerMail: false }
-        : await registrations.lookAtLink(token, browserToken)
+        : await registrations.describeLink(token, browserToken)
     const application = applicationId === undefined ? undefined : await applications.find(applicationId)
-    return { ...state, ...(application && { application: named(application) }) }
+    return { ...state, ...(application && { application: publicApplication(application) }) }
   })
 
   const resending = { schema: resendSchema, onRequest, config: { countsIn: ['network_mails'] as const } }

@@ -1,6 +1,6 @@
 import { languages } from '../../contract/languages.js'
 import { authorizationRequestLifetime } from '../../domain/authorization-requests/lifetime.js'
-import { knownDeviceLifetime, mostAccounts } from '../../domain/known-devices/known-devices.js'
+import { knownDeviceLifetime, maxAccounts } from '../../domain/known-devices/known-devices.js'
 import { mailSignInLifetime } from '../../domain/mail-sign-ins/mail-sign-ins.js'
 import { ceremonyLifetime } from '../../domain/passkeys/ceremonies.js'
 import { attemptLifetime } from '../../domain/providers/attempt.js'
@@ -23,7 +23,7 @@ type CookieRow = {
 const jwt = /^[\w-]+\.[\w-]+\.[\w-]+$/
 const token = /^[\w-]{43}$/
 /** One for each account that this browser knows. */
-const tokens = new RegExp(`^[\\w-]{43}(?:\\.[\\w-]{43}){0,${mostAccounts - 1}}$`)
+const tokens = new RegExp(`^[\\w-]{43}(?:\\.[\\w-]{43}){0,${maxAccounts - 1}}$`)
 const sealed = /^[\w-]+$/
 
 // biome-ignore format: one cookie a line, so that the table can be read as a table

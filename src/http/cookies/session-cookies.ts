@@ -5,7 +5,7 @@ import type { NewSession } from '../../domain/sign-in/new-sessions.js'
 import { cookieLine } from './cookie-line.js'
 import { sessionCookies } from './cookie-table.js'
 
-const mostDomains = 4
+const maxDomains = 4
 
 /** The host and the domains above it, for which another host could have set a cookie. No browser accepts one for `com`. */
 const domainsOf = (host: string) => {
@@ -13,7 +13,7 @@ const domainsOf = (host: string) => {
   return labels
     .slice(0, -1)
     .map((_, place) => labels.slice(place).join('.'))
-    .slice(-mostDomains)
+    .slice(-maxDomains)
 }
 
 type Options = {

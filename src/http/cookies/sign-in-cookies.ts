@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Refused } from '../../contract/outcome.js'
-import { mostAccounts } from '../../domain/known-devices/known-devices.js'
+import { maxAccounts } from '../../domain/known-devices/known-devices.js'
 import type { Visit } from '../../domain/sign-in/sign-ins.js'
 import { seconds } from '../../lib/durations.js'
 import type { Callers } from '../caller.js'
@@ -29,7 +29,7 @@ export const createSignInCookies = ({ cookies, callers, trustedFor = 0 }: Depend
     (cookies.read(request, name) ?? '')
       .split('.')
       .filter((value) => tokenShape.test(value))
-      .slice(0, mostAccounts)
+      .slice(0, maxAccounts)
 
   const trustedIn = (request: FastifyRequest) => valuesIn(request, 'trusted_device')
   const knownIn = (request: FastifyRequest) => valuesIn(request, 'known_device')
@@ -52,7 +52,7 @@ export const createSignInCookies = ({ cookies, callers, trustedFor = 0 }: Depend
       return reply
     },
     trust: (reply: FastifyReply, tokens: readonly string[]) => {
-      cookies.set(reply, 'trusted_device', tokens.slice(0, mostAccounts).join('.'), trustedMaxAge)
+      cookies.set(reply, 'trusted_device', tokens.slice(0, maxAccounts).join('.'), trustedMaxAge)
     },
     /** The values of this browser's known_device cookie. */
     knownIn,

@@ -13,9 +13,9 @@ export const tabCookieName = (prefix: Prefix, secret: string): Name =>
 type Options = {
   cookies: Cookies
   prefix: Prefix
-  /** Of other tabs, and fewer if the Cookie header would grow too long. */
-  mostOthers: number
-  mostBytesOfOthers: number
+  /** The most cookies of other tabs that stay; fewer if the Cookie header would grow too long. */
+  maxOthers: number
+  maxBytesOfOthers: number
   /** In milliseconds; 0 if the value is worth nothing. */
   expiryOf: (value: string) => number
 }
@@ -24,7 +24,7 @@ type Options = {
  * Cookies of which every tab has its own, so that tabs do not disturb each other. The name is derived from a secret of the tab,
  * so that the answer to the tab finds its cookie.
  */
-const createTabCookies = ({ cookies, prefix, mostOthers, mostBytesOfOthers, expiryOf }: Options) => {
+const createTabCookies = ({ cookies, prefix, maxOthers, maxBytesOfOthers, expiryOf }: Options) => {
   const shape = new RegExp(String.raw`^${prefix}_[\w-]{12}$`)
   const isName = (name: string): name is Name => shape.test(name)
   const nameFor = (secret: string) => tabCookieName(prefix, secret)
@@ -34,7 +34,7 @@ const createTabCookies = ({ cookies, prefix, mostOthers, mostBytesOfOthers, expi
     cookies
       .names(request)
       .filter(isName)
-      .slice(0, 2 * mostOthers)
+      .slice(0, 2 * maxOthers)
       .map((name) => ({
         name,
         bytes: cookies.bytesOf(request, name),
@@ -46,9 +46,9 @@ const createTabCookies = ({ cookies, prefix, mostOthers, mostBytesOfOthers, expi
   const makeRoom = (request: FastifyRequest, reply: FastifyReply, left: number) => {
     const others = othersOf(request)
     const bytesOfOthers = others.reduce((sum, { bytes }) => sum + bytes, 0)
-    let bytesLeft = Math.min(left, mostBytesOfOthers - bytesOfOthers)
+    let bytesLeft = Math.min(left, maxBytesOfOthers - bytesOfOthers)
     for (const [index, { name, bytes, expiry }] of others.entries()) {
-      if (expiry > 0 && others.length - index <= mostOthers && bytesLeft >= 0) continue
+      if (expiry > 0 && others.length - index <= maxOthers && bytesLeft >= 0) continue
       bytesLeft += bytes
       cookies.clear(reply, name)
     }
@@ -70,7 +70,7 @@ export type AttemptCookies = ReturnType<typeof createAttemptCookies>
 /** One cookie for each attempt to sign in at a provider, named after its state. */
 export const createAttemptCookies = ({ cookies, attempts }: { cookies: Cookies; attempts: Attempts }) => {
   const expiryOf = (sealed: string) => attempts.open(sealed)?.expiresAt.getTime() ?? 0
-  const tabs = createTabCookies({ cookies, prefix: 'attempt', mostOthers: 4, mostBytesOfOthers: 1_500, expiryOf })
+  const tabs = createTabCookies({ cookies, prefix: 'attempt', maxOthers: 4, maxBytesOfOthers: 1_500, expiryOf })
   return {
     keep: (request: FastifyRequest, reply: FastifyReply, attempt: Attempt) =>
       tabs.keep(request, reply, attempt.state, attempts.seal(attempt)),
@@ -91,14 +91,14 @@ export const createCeremonyCookies = ({ cookies }: { cookies: Cookies }) => {
   const tabs = createTabCookies({
     cookies,
     prefix: 'passkey',
-    mostOthers: 12,
-    mostBytesOfOthers: Number.POSITIVE_INFINITY,
+    maxOthers: 12,
+    maxBytesOfOthers: Number.POSITIVE_INFINITY,
     expiryOf: expiryOfSealedChallenge,
   })
   return {
     keep: (request: FastifyRequest, reply: FastifyReply, { challenge, sealedChallenge }: Ceremony) =>
       tabs.keep(request, reply, challenge, sealedChallenge),
-    /** What this browser kept of the challenge. Its cookie is cleared: the challenge can be answered once. */
+    /** Takes what this browser kept of the challenge. The cookie is cleared: the challenge can be answered once. */
     take: (request: FastifyRequest, reply: FastifyReply, challenge: string | undefined) => {
       if (challenge === undefined) return undefined
       const sealedChallenge = tabs.read(request, challenge)

@@ -11,7 +11,7 @@ export type KnownBrowsers = ReturnType<typeof createKnownBrowsers>
 
 /** Whether a request comes from a browser that an account has signed in with. */
 export const createKnownBrowsers = ({ knownDevices, signInCookies }: Dependencies) => ({
-  /** Whether any account has, by what the browser says: nothing is checked. */
+  /** True if the browser claims that any account has signed in with it. Nothing is checked. */
   claimsAny: (request: FastifyRequest) => signInCookies.knownIn(request).length > 0,
   deviceOf: (account: DeviceOwner, request: FastifyRequest) =>
     knownDevices.find(account, signInCookies.knownIn(request)),

@@ -4,7 +4,7 @@ import type { LimiterName } from '../../domain/limiters/limiters.js'
 
 type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
-/** What a hook counts, and how it refuses: the API document and docs/api.md are made of it. */
+/** The limiters of a hook, and its refusal: the API document and docs/api.md are made of it. */
 type Counting = { names: readonly LimiterName[]; code: LimitCode }
 export type LimitHook = Hook & { counting: Counting }
 

@@ -5,21 +5,21 @@ import type { Clock } from '../../lib/clock.js'
 import { clientOf } from '../client.js'
 import { createOncePerWindow } from '../once-per-window.js'
 
-/** Whose attempt it was, if the limiter knows: the user, or the name that was typed and belongs to none. */
+/** Finds out whose attempt it was, if the limiter knows: the user, or the name that was typed and belongs to none. */
 export type FindSubject = () => Promise<{ userId: string | undefined; typedName: string }>
 
 export type Rejection = { limiter: LimiterName; key: string; resetsIn: number; findSubject?: FindSubject | undefined }
 export type OnRejection = (rejection: Rejection, request: FastifyRequest) => Promise<void>
 
-/** With so many client networks at once, further events would say nothing new. */
-const mostKeys = 10_000
+/** The most client networks that are remembered. Beyond it, further events would say nothing new. */
+const maxKeys = 10_000
 
 /**
  * One event for each limiter, client network and window, however many requests are refused. So no client can
  * fill the table: each event needs a client network that has used its whole limit.
  */
 export const createLimitedEvents = ({ events, clock }: { events: Pick<Events, 'record'>; clock: Clock }) => {
-  const isNew = createOncePerWindow({ mostKeys, clock })
+  const isNew = createOncePerWindow({ maxKeys, clock })
 
   /** The refusal stays a refusal when the database is away. */
   const find = (whom: FindSubject | undefined) => whom?.().catch(() => undefined)

@@ -11,7 +11,7 @@ export type Limiter = {
   silent?: true
   /** A refusal says in `Retry-After` how long this limiter really waits, also if its body names another time. */
   tellsWait?: true
-  /** What programs are told instead of the sentence for users. */
+  /** The sentence for programs, instead of the one for users. */
   protocolMessage?: string
 }
 

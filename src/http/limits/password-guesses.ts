@@ -21,12 +21,12 @@ const deviceLimiter: Limiter = {
   silent: true,
 }
 
-/** Of all known devices of an account together: a user who signs in often has many of them. */
+/** Counts all known devices of an account together: a user who signs in often has many of them. */
 const knownDevicesLimiter: Limiter = { ...deviceLimiter, name: 'known', limit: limiters.known.limit }
 
 const guessLimiters = { names: ['login', 'account'], code: 'too_many_logins' } as const
 
-/** For a name without an account. */
+/** Stands for the account of a name that has none. */
 const noAccount: DeviceOwner = { id: nilUuid, undoCount: 0 }
 
 type Dependencies = {
@@ -106,7 +106,7 @@ export const createPasswordGuesses = (deps: Dependencies) => {
       const user = knownBrowsers.claimsAny(request) ? await users.findById(userId) : undefined
       return countUser(user ?? { ...noAccount, id: userId }, username, request, reply)
     }),
-    /** For a user findSubject something else names, such as a mailed link. */
+    /** For a user who is named by something else, such as a mailed link. */
     byUser: countUser,
   }
 }

@@ -6,13 +6,13 @@ import type { Limiter } from './limiter.js'
 import { setLimitHeaders } from './limiter-answers.js'
 import { createWaitingReservations } from './waiting-reservations.js'
 
-/** For all counters of a request together. */
+/** The longest that a request waits, for all its counters together. */
 const longestWait = 5 * seconds
 
 /** `onDecision` tells the attempts that wait for this one. */
 type Held = { limiter: Limiter; key: string; reservation: Reservation; onDecision: () => void }
 
-/** What each request has reserved in which counters and may get back, until it is answered. */
+/** Remembers what each request has reserved in which counters, until it is answered: it may get that back. */
 export const createReservations = (cache: Pick<Cache, 'reserve' | 'refund'>) => {
   const held = new WeakMap<FastifyRequest, readonly Held[]>()
   const waitsEnd = new WeakMap<FastifyRequest, number>()
@@ -32,7 +32,7 @@ export const createReservations = (cache: Pick<Cache, 'reserve' | 'refund'>) => 
   }
 
   return {
-    /** Of attempts that count only for this client: they wait for no others. */
+    /** For attempts that count only for this client: they wait for no others. */
     reserve: async (limiter: Limiter, subject: string, reply: FastifyReply) => {
       const key = limiterKey(limiter.name, subject)
       const reservation = await cache.reserve(key, limiter.limit)

@@ -4,7 +4,7 @@ import type { Reservation } from '../../platform/cache/cache.js'
 type Undecided = { count: number; decisions: number; waiting: Set<() => void> }
 
 /** So many wait at one counter. More are not colleagues who sign in at the same moment. */
-const mostWaiting = 50
+const maxWaiting = 50
 
 /**
  * Attempts of this process that are counted and may still be given back. An attempt that finds a counter full waits until one of
@@ -58,7 +58,7 @@ export const createWaitingReservations = () => {
       if (reservation.granted) return { reservation, onDecision: begin(key) }
       const others = before ?? attempts.get(key)
       const timeLeft = end - performance.now()
-      if (!others || timeLeft <= 0 || others.waiting.size >= mostWaiting || response.closed) return { reservation }
+      if (!others || timeLeft <= 0 || others.waiting.size >= maxWaiting || response.closed) return { reservation }
       // One may have been decided while the counter was asked.
       if (others.decisions === seen && !(await nextDecision(others, timeLeft, response))) return { reservation }
     }

@@ -84,7 +84,10 @@ const judge = async (
   return isRight ? application : invalid('The client is not known or its secret is wrong', 'The secret is wrong')
 }
 
-/** What its requests are counted by. Anyone can send the id of a client without a secret: it must not use up what others need. */
+/**
+ * The subject by which the requests of a client are counted. Anyone can send the id of a client without a secret: it must not use up what
+ * others need.
+ */
 const subjectOf = ({ id, kind }: Application, request: FastifyRequest) =>
   kind === 'web' ? `application:${id}` : `application:${id}:${clientNetwork(request)}`
 
@@ -95,14 +98,14 @@ type Dependencies = Reporting & { countedRequests: CountedRequests; routeLimiter
 
 /** A program with a wrong secret tries again and again. One event says it. */
 const reportWindow = 15 * minutes
-const mostReported = 1_000
+const maxReported = 1_000
 
 /**
  * Failures of a program keep its whole network from signing in with passwords. So the event, and the list of errors of the application,
  * say which program it is.
  */
 const createReport = ({ events, clock }: Reporting) => {
-  const isNew = createOncePerWindow({ mostKeys: mostReported, clock })
+  const isNew = createOncePerWindow({ maxKeys: maxReported, clock })
   return async (
     { note }: Invalid,
     { id }: Credentials,

@@ -13,11 +13,11 @@ export type ClientRouteParts<Nouns extends ClientNouns> = {
   countedRequests: Pick<CountedRequests, 'refundSuccess'>
   /** Told of a request whose client was refused, with the status of the answer. */
   onClientRefused?: (form: Form, status: number) => void
-  /** What its handler counts in besides. */
+  /** Further limiters in which its handler counts. */
   countsIn?: readonly LimiterName[]
 }
 
-/** What a client sends that has authenticated. */
+/** The request of a client that has authenticated. */
 export type ClientRequest = { application: Application; form: Form; request: FastifyRequest; reply: FastifyReply }
 
 /** A route that takes the form of an application, once the application has proven which one it is. */

@@ -34,7 +34,7 @@ export const createProtocolDoor = <Nouns extends Doors>({ openidProvider, browse
   return {
     /** The hook and the handler of a route. */
     through: (handler: Handler) => ({ onSend: [grant], handler: answerWith(handler) }),
-    /** What a browser asks before it sends a request of another site's page. */
+    /** Answers the preflight of a browser, before it sends a request of another site's page. */
     answerPreflights: (server: Server, url: string) =>
       server.route({
         method: 'OPTIONS',

@@ -42,7 +42,7 @@ export const sendProtocolError = (reply: FastifyReply, fault: ProtocolError, sch
   return reply.status(status).send({ error, error_description: description })
 }
 
-/** What our own refusals are called there. */
+/** The error of the protocol for each of our own refusals. */
 const words: Partial<Record<RefusalCode, ProtocolErrorCode>> = {
   unavailable: 'temporarily_unavailable',
   internal: 'server_error',

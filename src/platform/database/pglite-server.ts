@@ -7,9 +7,9 @@ import { readBatches } from './protocol-batches.js'
 
 type Dependencies = TurnParts & { settings: Readonly<Record<string, string | undefined>> }
 
-const mostCommands = 32
+const maxCommands = 32
 /** With those that are only told that there is no place, or have said nothing yet. */
-const mostSockets = 2 * mostCommands
+const maxSockets = 2 * maxCommands
 
 const send = (socket: Socket, bytes: Buffer) =>
   new Promise<void>((resolve, reject) => {
@@ -68,7 +68,7 @@ export const createPgliteServer = ({ settings, ...parts }: Dependencies) => {
 
   const offer = () => {
     if (isClosing) return undefined
-    return commands.size > mostCommands ? { allPlaces: mostCommands } : { settings }
+    return commands.size > maxCommands ? { allPlaces: maxCommands } : { settings }
   }
 
   const serveStatements = async (socket: Socket) => {
@@ -97,7 +97,7 @@ export const createPgliteServer = ({ settings, ...parts }: Dependencies) => {
 
   return {
     serve: (socket: Socket) => {
-      if (isClosing || commands.size >= mostSockets) socket.end()
+      if (isClosing || commands.size >= maxSockets) socket.end()
       else commands.set(socket, serveOne(socket))
     },
     /** A transaction under way may still finish, and its command learns that it was committed. */

@@ -10,7 +10,7 @@ export type DevelopmentMailbox = Mailer & {
   find(id: string): DeliveredMail | undefined
 }
 
-const mostMails = 100
+const maxMails = 100
 
 export const createDevelopmentMailbox = ({
   environment,
@@ -31,7 +31,7 @@ export const createDevelopmentMailbox = ({
   return {
     send: async (mail) => {
       const others = mails.filter((other) => other.id !== mail.id)
-      mails = [{ ...mail, arrivedAt: clock.now() }, ...others].slice(0, mostMails)
+      mails = [{ ...mail, arrivedAt: clock.now() }, ...others].slice(0, maxMails)
       // The log line links to the mail and does not repeat its token: no log contains tokens.
       log.info(
         { to: mail.to, subject: mail.subject, open: `${mailboxUrl}/${mail.id}` },

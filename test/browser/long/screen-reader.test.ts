@@ -17,7 +17,7 @@ afterAll(async () => {
   await latchkey?.stop()
 })
 
-const mostAttempts = 5
+const maxAttempts = 5
 const longEnoughToSpeak = 20_000
 
 /** What Orca says to it. On a page that has just been loaded, Orca may still be reading, so it is done again until it is heard. */
@@ -28,7 +28,7 @@ const hear = async (texts: string[], act: (attempt: number) => Promise<unknown>)
     const said = await since()
     return texts.every((text) => said.includes(text))
   }
-  for (let attempt = 0; attempt < mostAttempts && !(await isHeard()); attempt += 1) {
+  for (let attempt = 0; attempt < maxAttempts && !(await isHeard()); attempt += 1) {
     await act(attempt)
     await until('Orca says it', isHeard, longEnoughToSpeak).catch(() => undefined)
   }
