@@ -144,7 +144,7 @@ const readCatalogue = async () => {
 const inEachLanguage = (catalogue, pick) =>
   Object.fromEntries(Object.entries(catalogue).map(([language, words]) => [language, pick(words)]))
 
-/** What the server says while the script of a page is missing. @param {Words['common']} common */
+/** The texts that the server shows while the script of a page is missing. @param {Words['common']} common */
 const withoutScript = ({ noscript, notComplete, reload }) => ({ noscript, notComplete, reload })
 
 /** @type {(catalogue: Catalogue, page: PageName, parts: readonly (keyof Words)[]) => Record<string, unknown>} */

@@ -18,7 +18,7 @@ export const request = (method, path, { cookie, authorization, body, form } = {}
   return `${lines.join('\r\n')}\r\n\r\n${text}`
 }
 
-/** What a browser would send back: the names and values of the cookies that an answer sets. @type {(answer: Answer) => string} */
+/** The cookies that a browser would send back: the names and values of the cookies that an answer sets. @type {(answer: Answer) => string} */
 export const cookiesOf = ({ head }) =>
   [...head.matchAll(/^set-cookie: ([^=;]+=[^;\r\n]*)/gim)].map(([, pair]) => pair).join('; ')
 

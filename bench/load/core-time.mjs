@@ -11,7 +11,7 @@ const timeIn = (stat) => {
   return (Number(fields[11]) + Number(fields[12])) * tick
 }
 
-/** Of all threads of a process. Nothing where there is no /proc. @type {(pid: number) => number | undefined} */
+/** The core time of all threads of a process; undefined where there is no /proc. @type {(pid: number) => number | undefined} */
 export const coreTime = (pid) => {
   try {
     return timeIn(readFileSync(`/proc/${pid}/stat`, 'utf8'))
@@ -20,7 +20,7 @@ export const coreTime = (pid) => {
   }
 }
 
-/** Of each thread of a process. @type {(pid: number) => Map<number, number>} */
+/** The core time of each thread of a process. @type {(pid: number) => Map<number, number>} */
 export const coreTimes = (pid) =>
   new Map(
     readdirSync(`/proc/${pid}/task`).map((thread) => [

@@ -10,7 +10,7 @@ const pause = 10
 
 const passwordCheck = request('POST', '/api/auth/password-strength', { body: { password: 'violet-Harbor-91-lantern' } })
 
-/** What the nth step of a client asks for. @type {(n: number, cookie: string, login: string) => string} */
+/** The nth request of a client. @type {(n: number, cookie: string, login: string) => string} */
 const requestOf = (n, cookie, login) => {
   if (n % 200 === 0) return login
   if (n % 100 === 50) return passwordCheck

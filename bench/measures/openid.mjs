@@ -9,8 +9,8 @@ import { compareInRounds, printRows } from '../load/rounds.mjs'
 /** @typedef {import('../load/rounds.mjs').Measurement} Measurement */
 
 const clients = 16
-/** Of each client, so that its authorizations do not reach the number of tokens that one of them can have. */
-const sessions = 4
+/** More than one for each client, so that its authorizations do not reach the number of tokens that one of them can have. */
+const sessionsPerClient = 4
 const codesPerClient = 24
 const plan = { rounds: 5, seconds: 3 }
 
@@ -26,14 +26,14 @@ const openClients = async (provider) => {
   for (const person of provider.people.slice(0, clients)) {
     /** @type {string[]} */
     const cookies = []
-    while (cookies.length < sessions) cookies.push(await provider.signIn(person))
+    while (cookies.length < sessionsPerClient) cookies.push(await provider.signIn(person))
     browsers.push({ cookies, connection: openConnection(provider.port) })
   }
   return browsers
 }
 
 /** @typedef {Measurement & { done: number }} CountedMeasurement */
-/** As `withCoreTime`, for a load that may begin after something else. @type {(pid: number, load: () => Promise<CountedMeasurement>) => Promise<CountedMeasurement>} */
+/** Measures core time as `withCoreTime` does, for a load that may begin after something else. @type {(pid: number, load: () => Promise<CountedMeasurement>) => Promise<CountedMeasurement>} */
 const withProcessTime = async (pid, load) => {
   const before = coreTime(pid)
   const result = await load()

@@ -83,7 +83,7 @@ export const startLatchkey = async (stores, workers = 1, own = {}) => {
   })
   return {
     port,
-    /** Where the empty server inside of the service listens. */
+    /** The port of the empty server inside of the service. */
     insidePort,
     pid: server.pid,
     settings,

@@ -16,7 +16,7 @@ import { OperatorError } from '../lib/operator-error.js'
 import { accountName } from '../platform/account-name.js'
 import type { Database } from '../platform/database/database.js'
 
-/** What commands need: whether a password follows the rules, and its hash. */
+/** The password functions that commands need: the rules, and the hash. */
 export type CommandPasswords = {
   /** The messages of the rules that the password breaks; none when it is good. */
   faults(password: string, about: { username: string; email: string; name: string | null }): Promise<string[]>
@@ -31,9 +31,9 @@ export type Stores = Omit<Nouns, 'passwords'> &
     bulkUsers: BulkUsers
     secondFactor: 'optional' | 'required'
     passwords: CommandPasswords
-    /** What is stored about a user, as the user could download it. */
+    /** The stored data of a user, as the user could download it. */
     accountData: ReturnType<typeof createAccountData>
-    /** Of our pages, for links. */
+    /** The URLs of our pages, for links. */
     addresses: Addresses
     close(): Promise<void>
   }
@@ -46,7 +46,7 @@ export type Terminal = {
 
 export type CommandContext = Terminal & {
   environment: Environment
-  /** Of the service that has the embedded database open here, if one runs: a command does not contradict it. */
+  /** The settings of the service that has the embedded database open here, if one runs: a command does not contradict it. */
   settings(): Promise<Environment>
   /** Opens the migrated database, as the service's own role or as the owner of the tables. Called once, when needed. */
   openStores(role: 'service' | 'owner'): Promise<Stores>
@@ -56,7 +56,7 @@ export type CommandContext = Terminal & {
 export type Command = {
   summary: string
   help: string
-  /** What it prints is shown only once: if it could not be written, the command has failed. */
+  /** The output is shown only once: if it could not be written, the command has failed. */
   printsOnce?: true
   run(args: string[], context: CommandContext): Promise<number>
 }
@@ -118,7 +118,7 @@ export const readArguments = <Wanted extends Options>(
   return result
 }
 
-/** What is wrong with a name or an address that was typed. */
+/** The fault of a name or an address that was typed. */
 export const inputFault = ({ refused }: Refused<EmailRefusal | UsernameRefusal>) =>
   new CommandFailure(`${refusals[refused].message}.`)
 
@@ -163,7 +163,7 @@ export const withStores = async <Result>(
 /** The reader has closed the pipe, with this write or before it. */
 const closedPipe = new Set<unknown>(['EPIPE', 'ERR_STREAM_DESTROYED'])
 
-/** What a command says could not be written. */
+/** The output of a command could not be written. */
 export class OutputFailure extends Error {
   override name = 'OutputFailure'
   readonly stream: Writable

@@ -63,8 +63,9 @@ const isSilentlyPlain = (url: string | undefined) => {
 }
 
 /**
- * What production refuses: password hashes, sessions and counters must not cross a network in the clear because a word is
- * missing. Without encryption the address says so. Mail needs no rule here: `smtp://` requires TLS unless it says otherwise.
+ * Production refuses connections that are not encrypted: password hashes, sessions and counters must not cross a network in the clear
+ * because a word is missing. Without encryption the address says so. Mail needs no rule here: `smtp://` requires TLS unless it says
+ * otherwise.
  */
 export const unprotectedFaults = ({ databaseUrl, databaseOwnerUrl, redisUrl }: Addresses) => {
   const vague = Object.entries({ DATABASE_URL: databaseUrl, DATABASE_OWNER_URL: databaseOwnerUrl })

@@ -2,15 +2,15 @@ import { type Static, Type } from 'typebox'
 import { OneOf } from './refusal-bodies.js'
 import { Id, NamedApplication, StepUpMethods } from './schemas.js'
 
-/** What an application may ask for with `scope`. Others are ignored (OpenID Connect Core 1.0, 3.1.2.1). */
+/** The scopes that an application may ask for. Others are ignored (OpenID Connect Core 1.0, 3.1.2.1). */
 export const openidScopes = ['openid', 'profile', 'email', 'groups', 'fields'] as const
 export type OpenidScope = (typeof openidScopes)[number]
 
-/** What an application may ask for with `prompt`. Others are refused. */
+/** The values of `prompt` that an application may send. Others are refused. */
 export const openidPrompts = ['none', 'login', 'consent', 'select_account'] as const
 export type OpenidPrompt = (typeof openidPrompts)[number]
 
-/** What the token endpoint takes. */
+/** The grants that the token endpoint accepts. */
 export const grantTypes = [
   'authorization_code',
   'refresh_token',
@@ -18,7 +18,7 @@ export const grantTypes = [
 ] as const
 export type GrantType = (typeof grantTypes)[number]
 
-/** What the page does next for a request of an application. */
+/** The next step of the page for a request of an application. */
 const authorizationSteps = [
   'sign_in',
   'choose',

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 /** The query of the address, as the application has sent it. */
 const maxParameters = 8 * 1024
 
-/** Why the application cannot be returned to, or is not known. */
+/** The reasons why the user cannot return to the application, or why it is not known. */
 const endSessionProblems = [
   'invalid_parameters',
   'invalid_hint',

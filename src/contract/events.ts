@@ -1,4 +1,4 @@
-/** What happens to an account and is shown to its user: pages have words for each kind. */
+/** Events of an account that are shown to its user: pages have words for each kind. */
 export const accountEventKinds = [
   'registered',
   'invitation_used',
@@ -58,10 +58,10 @@ export const accountEventKinds = [
 ] as const
 export type AccountEventKind = (typeof accountEventKinds)[number]
 
-/** What became of a mail; the reason begins with its template. */
+/** The outcome of a mail; the reason begins with its template. */
 export const mailEventKinds = ['mail_accepted', 'mail_refused', 'mail_given_up'] as const
 
-/** What only operators see: of mails, of accounts that are gone, of other programs, of commands. */
+/** Events that only operators see: of mails, of accounts that are gone, of other programs, of commands. */
 const operatorEventKinds = [
   ...mailEventKinds,
   'account_deleted',

@@ -1,11 +1,11 @@
-/** What finishes the second step of a sign-in. */
+/** The methods that finish the second step of a sign-in. */
 export const secondFactorMethods = ['passkey', 'totp', 'recovery_code'] as const
 export type SecondFactorMethod = (typeof secondFactorMethods)[number]
 
-/** What a sign-in goes on with before its proofs are complete: a proof of the account's factor, or adding the first one. */
+/** The steps of a sign-in before its proofs are complete: a proof of the account's factor, or adding the first one. */
 const proofSteps = ['second_factor', 'enrolment'] as const
 export type ProofStep = (typeof proofSteps)[number]
-/** What is asked for afterwards: fields that are missing, then the terms. */
+/** The steps after the proofs: fields that are missing, then the terms. */
 export const lastSteps = ['profile', 'terms'] as const
 export type LastStep = (typeof lastSteps)[number]
 export const nextSteps = [...proofSteps, ...lastSteps] as const

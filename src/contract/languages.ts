@@ -8,7 +8,7 @@ export type Language = (typeof languages)[number]
 export const languageName = (language: Language, reader: Language) =>
   new Intl.DisplayNames(reader, { type: 'language' }).of(language) ?? language
 
-/** As its speakers write it at the beginning of a line: "Deutsch". */
+/** The name of a language as its speakers write it at the beginning of a line: "Deutsch". */
 export const ownNameOf = (language: Language) => {
   const name = languageName(language, language)
   return name.charAt(0).toUpperCase() + name.slice(1)

@@ -21,7 +21,7 @@ export const MailLoginNext = Type.Object(
 )
 export type MailLoginNext = Static<typeof MailLoginNext>
 
-/** What a mailed link is in this browser: it signs in, belongs to another browser, or does not work any more. */
+/** The state of a mailed link in this browser: it signs in, belongs to another browser, or does not work any more. */
 export const MailLoginLink = Type.Object(
   { state: OneOf(['usable', 'other_browser', 'over'] as const) },
   { title: 'MailLoginLink' },

@@ -1,4 +1,4 @@
-/** What is refused only to administrators, and to programs with a service key. */
+/** Refusals that only administrators get, and programs with a service key. */
 export const operatorRefusals = {
   reason_required: {
     status: 400,

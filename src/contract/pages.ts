@@ -37,7 +37,7 @@ export type ProviderButton = {
   logo?: string | undefined
 }
 
-/** What a page is told at its start. It is the same for every visitor of a language, but for `maybeSignedIn`. */
+/** The settings of a page at its start. They are the same for every visitor of a language, but for `maybeSignedIn`. */
 export type PageSettings = {
   language: Language
   productName: string
@@ -52,15 +52,15 @@ export type PageSettings = {
   afterSignIn: string
   /** Other sites to which a sign-in may lead back. */
   allowedOrigins: readonly string[]
-  /** What the registration asks for besides (PROFILE_FIELDS_FILE). */
+  /** Further fields of the registration (PROFILE_FIELDS_FILE). */
   registrationFields: readonly ProfileFieldDefinition[]
-  /** What new users agree to. */
+  /** The terms that new users agree to. */
   terms?: TermsOfUse | undefined
   /** `SUPPORT_URL`: where users find help. */
   supportUrl?: string | undefined
   /** Whether this process keeps the mails, for /dev/mailbox. */
   hasMailbox: boolean
-  /** What an application has sent as a form. Otherwise it is in the address. */
+  /** The parameters that an application has sent as a form. Otherwise they are in the URL. */
   parameters?: string
   /** The browser has sent a session cookie, which nobody has checked: the page asks before it shows a form. */
   maybeSignedIn?: boolean
@@ -69,7 +69,10 @@ export type PageSettings = {
 /** Changes the language of the pages in this browser: `?to=es`. With `&page=login` it answers with the words of that page. */
 export const languageSwitch = '/api/auth/language'
 
-/** What the build makes of web/first-cards: the HTML that a page shows before its script has come. `words` as in the settings element. */
+/**
+ * Draws the HTML that a page shows before its script has loaded: the build makes it from web/first-cards. `words` as in the settings
+ * element.
+ */
 export type DrawFirstCard = (page: PageName, settings: PageSettings & { words: Record<string, unknown> }) => string
 
 /** The element of the page that holds its settings, and the texts of its language, as JSON. */

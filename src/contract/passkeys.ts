@@ -4,7 +4,7 @@ const transports = Type.Array(Type.String({ maxLength: 32 }), { maxItems: 16 })
 const Encoded = (maxLength: number) => Type.String({ maxLength, pattern: '^[\\w-]*$' })
 
 /**
- * What `PublicKeyCredential.toJSON()` gives in a browser, for both ceremonies: a wrong part is a wrong passkey, and is
+ * The result of `PublicKeyCredential.toJSON()` in a browser, for both ceremonies: a wrong part is a wrong passkey, and is
  * answered like any other.
  */
 export const PasskeyCredential = Type.Object(

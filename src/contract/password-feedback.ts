@@ -1,4 +1,4 @@
-/** What the strength estimate says about a password: first what makes it weak, then advice. */
+/** The sentences of the strength estimate about a password: first what makes it weak, then advice. */
 export const feedbackSentences = {
   straight_rows: 'Straight rows of keys on your keyboard are easy to guess.',
   key_patterns: 'Short keyboard patterns are easy to guess.',

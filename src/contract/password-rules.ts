@@ -20,7 +20,7 @@ export const passwordRuleIds = Object.keys(passwordRules) as PasswordRuleId[]
 
 export const longestPassword = 256
 
-/** What is wrong with a password, in the words of the API. */
+/** The faults of a password, in the words of the API. */
 const errorSentences = {
   length: 'Password must be at least 8 characters',
   lowercase: 'Password must contain lowercase letters',

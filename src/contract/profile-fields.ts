@@ -30,7 +30,7 @@ export const ProfileFieldDefinition = Type.Object(
 export type ProfileFieldDefinition = Static<typeof ProfileFieldDefinition>
 
 export type FieldValue = string | boolean
-/** Of one user, by key. What has no value is left out. */
+/** The values of one user, by key. A field without a value is left out. */
 export type FieldValues = Readonly<Record<string, FieldValue>>
 
 const Value = Type.Union([Type.String(), Type.Boolean()])
@@ -48,7 +48,7 @@ export const ProfileFieldChanges = Type.Record(Type.String({ maxLength: 64 }), N
 })
 export type ProfileFieldChanges = Static<typeof ProfileFieldChanges>
 
-/** What is wrong with a value. */
+/** The faults of a value. */
 const fieldFaults = [
   'unknown',
   'administrators_only',

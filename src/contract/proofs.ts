@@ -5,7 +5,7 @@ export const proofMethods = ['passkey', 'totp', 'recovery_code', 'password', 'ma
 
 export type ProofMethod = (typeof proofMethods)[number]
 
-/** As `amr` of a session names them. */
+/** The method of each proof in `amr` of a session. */
 export const amrOfProof: Record<ProofMethod, Method> = {
   passkey: 'passkey',
   totp: 'otp',

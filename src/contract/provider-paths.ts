@@ -6,8 +6,8 @@ import type { ProviderId } from './providers.js'
  */
 export const providerPath = (id: ProviderId) => id.replaceAll('_', '-')
 
-/** Where a sign-in at this provider begins. */
+/** The path at which a sign-in with this provider begins. */
 export const signInPath = (id: ProviderId) => `/api/auth/${providerPath(id)}`
 
-/** Where the provider sends the browser back to. */
+/** The path to which the provider sends the browser back. */
 export const callbackPath = (id: ProviderId) => `${signInPath(id)}/callback`

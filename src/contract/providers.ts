@@ -15,7 +15,7 @@ export const isProviderId = (text: unknown): text is ProviderId => typeof text =
 
 const isBuiltIn = (id: ProviderId): id is BuiltInProviderId => builtInProviderIds.some((each) => each === id)
 
-/** What the guides and the commands call it: "provider A", "provider microsoft". */
+/** The name of a provider in the guides and the commands: "provider A", "provider microsoft". */
 export const providerLabel = (id: ProviderId) => (isBuiltIn(id) ? providers[id].label : id.replace('_', ' '))
 
 /** The name of a setting of this provider: `PROVIDER_A_CLIENT_ID`. */

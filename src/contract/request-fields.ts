@@ -1,7 +1,7 @@
 import { type TObject, Type } from 'typebox'
 import type { UsernameSource } from './pages.js'
 
-/** What several requests carry. Longer values are refused before anything looks at them. */
+/** Fields of several requests. Longer values are refused before anything looks at them. */
 export const TypedPassword = Type.String({ minLength: 1, maxLength: 1024 })
 export const TypedEmail = Type.String({ minLength: 3, maxLength: 254 })
 /** A username has no @, so one field takes both. */

@@ -14,7 +14,7 @@ export const Id = Type.String({ format: 'uuid' })
 export const Moment = Type.String({ format: 'date-time' })
 export const Provider = Type.Unsafe<ProviderId>({ type: 'string', pattern: providerIdPattern, title: 'ProviderId' })
 
-/** Of mails about an account; null until its next sign-in. */
+/** The language of mails about an account; null until its next sign-in. */
 export const LanguageCode = OneOf(languages)
 
 /** The schema of a 204. */
@@ -91,16 +91,12 @@ export const Caller = Type.Object(
 )
 export type Caller = Static<typeof Caller>
 
-/** Who a user is, for everyone who is told of one. */
+/** The fields that identify a user, wherever one is named. */
 const identifying = { id: Id, email: Type.String(), username: Type.String() }
 const providersOfUser = { provider: Nullable(Provider), providers: Type.Array(Provider) }
 const groupsAndFields = { groups: Type.Array(Type.String({ pattern: groupPattern })), fields: ProfileFields }
 
-/**
- * What users write about themselves. Each field is a column of the table `users`, and part of the account, of an import and of an
- * export. `change` is what a request to change it takes. Only with `forPrograms` do service keys and webhooks get it: then the
- * triggers `user_updated` and `queue_webhook_of_user` have it too.
- */
+/** The changes that users make to themselves on the account page. */
 export const profileFields = {
   name: {
     value: Nullable(Type.String()),
@@ -245,7 +241,7 @@ const TrustedDevice = Type.Object(
   { title: 'TrustedDevice' },
 )
 
-/** What an account can sign in with. */
+/** The factors with which an account can sign in. */
 export const Factors = Type.Object(
   {
     password: Type.Boolean(),

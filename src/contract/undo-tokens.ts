@@ -1,4 +1,4 @@
-/** What an undo link takes back: something that was added to the account, or a change of its email. */
+/** An undo link takes back something that was added to the account, or a change of its email. */
 export type UndoOf = 'factor' | 'email'
 
 /** The token says which of the two it is, so that the page of the link knows whom to ask. */

@@ -55,7 +55,7 @@ const lengthRefusal = (username: string) => {
   return length < 1 || length > longestUsername ? 'username_length' : undefined
 }
 
-/** What is wrong with a normalized username that exists already, is imported, or comes from an operator. */
+/** The fault of a normalized username that exists already, is imported, or comes from an operator. */
 export const usernameRefusal = (username: string): UsernameRefusal | undefined => {
   const length = lengthRefusal(username)
   if (length) return length
@@ -70,7 +70,7 @@ const mayBeChosen = (character: string) =>
   allowed.test(character) && !invisible.test(character) && (!/\p{L}/u.test(character) || isOrdinary(character))
 
 /**
- * What is wrong with a normalized username that a user chooses. Applications put usernames into paths, queries and pages, so there is
+ * The fault of a normalized username that a user chooses. Applications put usernames into paths, queries and pages, so there is
  * nothing in them that has a meaning there. The registration page asks this too, before it sends anything.
  */
 export const chosenUsernameRefusal = (username: string): UsernameRefusal | undefined => {
@@ -83,7 +83,7 @@ export const chosenUsernameRefusal = (username: string): UsernameRefusal | undef
   return alphabets.some((alphabet) => alphabet.test(username)) ? undefined : 'username_alphabets'
 }
 
-/** What is left of a text when everything is dropped that a chosen username cannot have. */
+/** The rest of a text when everything is dropped that a chosen username cannot have. */
 export const usableInUsername = (text: string, longest: number) =>
   Array.from(
     Array.from(text.toWellFormed().normalize('NFKC'))

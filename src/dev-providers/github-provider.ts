@@ -91,7 +91,7 @@ const choose = async (
   response.writeHead(302, { location: answer.href, 'cache-control': 'no-store' }).end()
 }
 
-/** As GitHub does, errors come with status 200. */
+/** Exchanges a code. Errors come with status 200, as from GitHub. */
 const exchange = async (
   client: RegisteredClient,
   codes: Vault<Grant>,

@@ -1,5 +1,5 @@
 /**
- * What the service's role may do with the tables, by name and not "all tables": others may live in the same schema. A
+ * The rights of the service's role to the tables, by name and not "all tables": others may live in the same schema. A
  * test compares the lists with the migrations.
  */
 export const writableTables: readonly string[] = [

@@ -7,7 +7,7 @@ const nameIn = (host: string) => host.replace(/:\d*$/, '').toLowerCase()
 const isAddress = (name: string) => isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
 
 /**
- * Whether a `Host` header names this development service. A page of another site can let its own name lead to this machine (DNS
+ * Says whether a `Host` header names this development service. A page of another site can let its own name lead to this machine (DNS
  * rebinding), and the browser then lets it read every answer. It can do that with a name only: an IP address cannot be redirected,
  * and browsers resolve names below `localhost` themselves.
  */

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifySchemaValidationError } from 'fastify'
 type Validate = { (data: unknown): boolean; errors?: FastifySchemaValidationError[] | null }
 
 /**
- * Nothing is converted, and what a schema does not name is removed. The schemas themselves are not validated here: TypeBox
+ * Values are not converted, and properties that a schema does not name are removed. The schemas themselves are not validated here: TypeBox
  * makes them, and a test validates the API document, which has all of them.
  */
 const ajvOptions = {

@@ -6,7 +6,7 @@ export const minContrast = { text: 4.5, control: 3 }
 
 type ContrastRule = { colour: ColourName; on: readonly ColourName[]; least: number }
 
-/** What is written or drawn on what. */
+/** Pairs of colours: what is written or drawn, and its background. */
 const contrastRules: readonly ContrastRule[] = [
   {
     colour: 'text',

@@ -1,6 +1,7 @@
 /**
- * The colours, radii, fonts and sizes of everything that people see, unless THEME_FILE says otherwise (design.ts): the pages, the mails, the development mailbox and the
- * pages of the development providers. Style sheets use them as custom properties (design-style.ts), mails as they are.
+ * The colours, radii, fonts and sizes of everything that people see, unless THEME_FILE says otherwise (design.ts): the pages, the mails,
+ * the development mailbox and the pages of the development providers. Style sheets use them as custom properties (design-style.ts), mails
+ * as they are.
  */
 const light = {
   background: '#f5f4f0',
@@ -52,5 +53,5 @@ export const fonts = {
   code: "ui-monospace,'SF Mono','Cascadia Mono',Menlo,Consolas,monospace",
 }
 
-/** Of a line, as a multiple of the size of its letters. */
+/** The height of a line, as a multiple of the size of its letters. */
 export const lineHeight = 1.5

@@ -1,7 +1,7 @@
 import { type Shades, shadesOf } from './accent.js'
 import { type Colours, colours, fonts, radii } from './design-tokens.js'
 
-/** What an operator says of the looks; the rest stays as it is. */
+/** The part of the design that an operator changes; the rest stays as it is. */
 export type Theme = {
   light?: Partial<Colours> & { accent?: string }
   dark?: Partial<Colours> & { accent?: string }

@@ -23,7 +23,7 @@ const systems: readonly (readonly [RegExp, string])[] = [
 const firstMatch = (table: readonly (readonly [RegExp, string])[], text: string) =>
   table.find(([pattern]) => pattern.test(text))?.[1]
 
-/** What a user agent says of the device. `browser` may also be a program such as curl. */
+/** Reads the device from a user agent. `browser` may also be a program such as curl. */
 export const readDevice = (userAgent: string) => ({
   browser: firstMatch(programs, userAgent) ?? null,
   system: firstMatch(systems, userAgent) ?? null,

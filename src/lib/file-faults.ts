@@ -23,8 +23,8 @@ const inWords = (reasons: Reasons, error: unknown) => {
   return code === undefined ? undefined : (reasons[code] ?? code)
 }
 
-/** Why a file cannot be read, for an operator. */
+/** The reason why a file cannot be read, for an operator. */
 export const whyUnreadable = (error: unknown) => inWords(readingFaults, error) ?? 'unknown'
 
-/** Why something cannot be written, for an operator. Undefined if the error is not one of the system. */
+/** The reason why something cannot be written, for an operator. Undefined if the error is not one of the system. */
 export const whyUnwritable = (error: unknown) => inWords(writingFaults, error)

@@ -1,4 +1,4 @@
-/** What is wrong with a file that the operator wrote, as a sentence that names the place. */
+/** A fault in a file that the operator wrote, as a sentence that names the place. */
 export class FaultAtPlace extends Error {
   override name = 'FaultAtPlace'
 }

@@ -15,7 +15,7 @@ const nonceLength = 12
 const tagLength = 16
 const shape = /^[A-Za-z0-9_-]+$/
 
-/** What is authenticated besides the text. */
+/** The data that is authenticated besides the text. */
 const contextOf = (boundTo: string) => Buffer.from(`${version} ${boundTo}`, 'utf8')
 
 const openWith = (key: Buffer, boundTo: string, bytes: Buffer) => {

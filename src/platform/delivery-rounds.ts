@@ -16,7 +16,7 @@ export const scattered = (pause: number, chance: number) => pause * (0.8 + 0.4 *
 
 export const reasonOf = (error: unknown) => (error instanceof Error ? error.message : 'unknown failure')
 
-/** What was delivered must be recorded, or it would be delivered twice. So this is tried until the lease ends. */
+/** Records a delivery. It is tried until the lease ends: otherwise it would be delivered twice. */
 export const recordDelivery = async <Result>(write: () => Promise<Result>) => {
   for (let pause = 500; ; pause *= 2) {
     try {

@@ -1,5 +1,5 @@
 /**
- * Who waits: shares of one group take turns with each other, and groups with other groups. A lower rank is served first.
+ * The place of one who waits: shares of one group take turns with each other, and groups with other groups. A lower rank is served first.
  */
 export type Place = { group: string; share: string; rank: number }
 
@@ -14,7 +14,7 @@ const compare = (one: readonly number[], other: readonly number[]) =>
   one.map((value, at) => value - (other[at] ?? 0)).find((difference) => difference !== 0) ?? 0
 
 /**
- * Who is next, of those who wait: the first rank, in it the group whose last turn was longest ago, and in that the share whose last
+ * Finds the next of those who wait: the first rank, in it the group whose last turn was longest ago, and in that the share whose last
  * turn was longest ago. So a share with a hundred who wait, or a group with a hundred shares, delays another by one of them.
  */
 export const createFairLine = <Entry extends Place>() => {
@@ -62,8 +62,8 @@ export const createFairLine = <Entry extends Place>() => {
       return next
     },
     /**
-     * Who has to leave a full line for a newcomer: of the group with the most who wait, and in it of the share with the most, the newest
-     * of the last rank. Undefined if that is the newcomer.
+     * Finds the one who has to leave a full line for a newcomer: of the group with the most who wait, and in it of the share with the
+     * most, the newest of the last rank. Undefined if that is the newcomer.
      */
     leavingFor: (newcomer: Place) => {
       const joined = levelsOf(newcomer)

@@ -1,12 +1,12 @@
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { OperatorError } from '../lib/operator-error.js'
 
-/** Why an address of PostgreSQL, Redis or a mail server is refused. Never quotes the address: it may have a password. */
+/** The reason why the URL of PostgreSQL, Redis or a mail server is refused. Never quotes the URL: it may have a password. */
 export type InvalidAddress = Refused<'invalid_address'> & { reason: string }
 
 export const invalidAddress = (reason: string): InvalidAddress => refuse('invalid_address', { reason })
 
-/** What PostgreSQL and Redis addresses have in common: most of the wrong ones have a password that is not encoded. */
+/** Advice for the URLs of PostgreSQL and Redis: most of the wrong ones have a password that is not encoded. */
 export const inPasswords = 'in a password, @ is written %40, : %3A, / %2F and ? %3F'
 export const wrongPercent = 'has a % that is not followed by two hexadecimal digits: in a password, % is written %25'
 export const wrongPort = `names a port that is not a number from 1 to 65535: ${inPasswords}`

@@ -15,7 +15,7 @@ const sentencesFor = ({ host, port }: Names, place: string): Readonly<Record<str
   }
 }
 
-/** Why an address cannot be listened on, in words that name the setting to change. */
+/** An error that says why the port cannot be listened on, and names the setting to change. */
 export const listeningError = (cause: unknown, names: Names = { host: 'HOST', port: 'PORT' }) => {
   const { code = '', address = names.host, port = names.port } = (cause ?? {}) as Partial<Record<string, string>>
   const sentence = sentencesFor(names, `${address}:${port}`)[code]

@@ -25,7 +25,7 @@ type LogOptions = {
   level: string
   format?: LogFormat
   destination?: DestinationStream | undefined
-  /** Where several processes write one log. */
+  /** For several processes that write one log. */
   withPid?: boolean
 }
 

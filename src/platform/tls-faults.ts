@@ -1,4 +1,4 @@
-/** Why a server that answers cannot be used with TLS. */
+/** The reason why a server that answers cannot be used with TLS. */
 export type TlsFault = 'unknown authority' | 'other name' | 'expired' | 'not valid yet' | 'no TLS'
 
 // By the codes of Node and OpenSSL.

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 export type Operation = { method: string; path: string; schema?: BodySchema | undefined; query: readonly string[] }
 type BodySchema = { properties?: Record<string, unknown> }
 
-/** Which of the tester's cookies go along, and which CSRF token. */
+/** The cookies of the tester that are sent, and the CSRF token. */
 type Standing = { session: 'none' | 'both' | 'access' | 'refresh'; csrf: 'none' | 'ours' | 'odd' }
 
 export type FuzzRequest = Standing & {
@@ -66,7 +66,7 @@ const rawBodies = fc.oneof(
   fc.constantFrom('{"a":1,"a":2}', '{"__proto__":{}}', '"', 'nul', '\ufeff{}', '{}x').map((text) => Buffer.from(text)),
 )
 
-/** What the schema names, each property as it likes, beside properties that it does not name. */
+/** Bodies with the properties of the schema, each with any value, beside properties that it does not name. */
 const shapedBodies = (schema: BodySchema) => {
   const named = Object.keys(schema.properties ?? {})
   const known = fc.record(Object.fromEntries(named.map((name) => [name, oddValue])), { requiredKeys: [] })
@@ -90,7 +90,7 @@ const bodiesOf = (schema: BodySchema | undefined) => {
   )
 }
 
-/** What a header can carry: Latin letters, no control characters. */
+/** Texts that a header can carry: Latin letters, no control characters. */
 const headerText = fc.oneof(
   oddText.map((text) => text.replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, '?').slice(0, 600)),
   fc.constantFrom(

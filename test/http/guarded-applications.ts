@@ -97,7 +97,7 @@ const startHono: Start = async (verifier, options) => {
   })
 }
 
-/** As in a framework that knows requests and responses only. */
+/** A framework that knows requests and responses only. */
 const startFetch: Start = async (verifier, options) => {
   const guard = fetchGuard(verifier, options)
   const answer = async (request: Request) => {

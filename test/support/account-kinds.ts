@@ -13,7 +13,7 @@ type KindWithDetails = {
   [Kind in ChangeKind]: Record<never, never> extends ChangeDetails<Kind> ? never : Kind
 }[ChangeKind]
 
-/** What a kind needs to know: one that is missing does not compile. */
+/** The details of each kind: one that is missing does not compile. */
 const neededDetails: { [Kind in KindWithDetails]: ChangeDetails<Kind> } = {
   username_changed: { mail: { formerUsername: 'before', reservedFor: 1 }, undo: { former: 'before' } },
   language_changed: { mail: { newLanguage: 'de' }, undo: { former: 'en' } },

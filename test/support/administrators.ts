@@ -12,7 +12,7 @@ export const idOf = async ({ app }: Latchkey, username: string) => {
   return user.id
 }
 
-/** As the command does it. The session gets tokens with the new groups. */
+/** Adds the user to a group, as the command does. The session gets tokens with the new groups. */
 export const joinGroup = async (latchkey: Latchkey, tab: Browser, username: string, group: string) => {
   await latchkey.app.nouns.groups.add(group, client)
   const userId = await idOf(latchkey, username)

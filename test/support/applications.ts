@@ -3,7 +3,7 @@ import type { NewApplication } from '../../src/domain/applications/application-r
 import { createApplicationSecrets } from '../../src/domain/applications/application-secrets.js'
 import type { Latchkey } from './latchkey.js'
 
-/** What operators do with applications, in the process of the service. */
+/** Changes of applications by operators, in the process of the service. */
 export const applicationChangesOf = ({ app, clock, config, sql: database }: Latchkey) => {
   const applicationSecrets = createApplicationSecrets({ database, clock })
   const { events, groups, usedApplications } = app.nouns

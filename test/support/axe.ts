@@ -32,7 +32,7 @@ const readAxe = () => {
   return script
 }
 
-/** What axe finds, in one line each. */
+/** The faults that axe finds, in one line each. */
 export const faultsOf = async (page: Page, rules: AxeRules = 'structure') => {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(await readAxe())
   // What axe would load first is the length of films and sounds, which no page has.

@@ -6,7 +6,7 @@ import { openFirefox } from './firefox.js'
 export const browserNames = ['chromium', 'firefox'] as const
 export type BrowserName = (typeof browserNames)[number]
 
-/** What a user does in a tab, in the same words for both browsers. */
+/** The actions of a user in a tab, with the same names for both browsers. */
 export type Tab = {
   goTo(address: string): Promise<void>
   /** Presses the link or button that says this, or is called this. */

@@ -76,7 +76,10 @@ const explainFailure = async ({ page, faults, failedRequests }: Visitor, { logLi
 /** No page of ours, but of our site: for another site, also for `about:blank`, a browser starts another process. */
 const restingPlace = '/health/live'
 
-/** As it was at first: nothing stored, one tab, no routes. What comes late for the page before does not arrive any more. */
+/**
+ * Brings the browser back to its first state: nothing stored, one tab, no routes. What comes late for the page before does not arrive any
+ * more.
+ */
 const putAside = async ({ context, page, faults, failedRequests }: Visitor) => {
   await Promise.all(context.pages().map(async (each) => each !== page && (await each.close())))
   await page.unrouteAll({ behavior: 'ignoreErrors' })
@@ -152,7 +155,7 @@ const pictures = fileURLToPath(new URL('../../test-output/screenshots/', import.
 /** With `PICTURES=1` in the environment. Pictures take their time. */
 export const keepsPictures = process.env.PICTURES === '1'
 
-/** What the page looks like, in test-output/screenshots. */
+/** Keeps a picture of the page, in test-output/screenshots. */
 export const keepPicture = async (page: Page, name: string) => {
   if (keepsPictures) await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true })
 }
@@ -168,7 +171,7 @@ export const focusedName = (page: Page) =>
     return focused?.getAttribute('aria-label') ?? (label ?? focused)?.textContent
   })
 
-/** As many presses as it takes, but not more than once around the page. */
+/** Presses Tab until the element has the focus, but not more than once around the page. */
 export const tabTo = async (page: Page, name: string, key: 'Tab' | 'Shift+Tab' = 'Tab') => {
   for (let presses = 0; presses < 80; presses += 1) {
     await page.keyboard.press(key)
@@ -186,7 +189,7 @@ export const countRoles = async (page: Page) => {
   return (name: string) => roles.filter((role) => role === name).length
 }
 
-/** What a screen reader reads with a field, after its name. */
+/** The description of a field, which a screen reader reads after its name. */
 export const descriptionOf = async (page: Page, label: string) => {
   const session = await page.context().newCDPSession(page)
   const { nodes } = await session.send('Accessibility.getFullAXTree')

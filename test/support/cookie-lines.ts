@@ -15,7 +15,7 @@ const faultOfPlace = (name: string, isPrefixed: boolean, attributes: ReadonlyMap
 
 const knownAttributes = new Set(['Max-Age', 'Domain', 'Path', 'HttpOnly', 'SameSite', 'Secure'])
 
-/** What is wrong with a `Set-Cookie` line, by the table of all cookies; undefined if nothing is. */
+/** The fault of a `Set-Cookie` line, by the table of all cookies; undefined if there is none. */
 export const faultOfCookieLine = (line: string): string | undefined => {
   const [pair = '', ...rest] = line.split('; ')
   const [fullName = ''] = pair.split('=', 1)

@@ -1,7 +1,7 @@
 import type { Browser } from './client.js'
 import type { Latchkey } from './latchkey.js'
 
-/** What users do about a new email address, and with the links in the mails about it. */
+/** The actions of users about a new email address, and with the links in the mails about it. */
 export const createEmailChanges = (latchkey: Latchkey) => {
   const tokenIn = async (address: string, page: string, subject = /./) => {
     const link = new RegExp(`/${page}#token=([\\w-]+)`)

@@ -6,7 +6,7 @@ import { findTestProgram, type TestProgram } from './servers/programs.js'
 import { startRedis } from './servers/redis.js'
 import { ownFolder } from './servers/server.js'
 
-/** What the tests start for themselves: faults need servers that may be frozen and killed. */
+/** The programs that the tests start themselves: faults need servers that may be frozen and killed. */
 const needed: { program: TestProgram; name: string; debian: string; macos: string }[] = [
   { program: 'initdb', name: 'PostgreSQL', debian: 'postgresql', macos: 'postgresql@17' },
   { program: 'pgbouncer', name: 'PgBouncer', debian: 'pgbouncer', macos: 'pgbouncer' },

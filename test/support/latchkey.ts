@@ -61,7 +61,7 @@ const warmedWorkers = async () => {
   return workers
 }
 
-/** What the services of a test process share: threads that have loaded their dictionaries, and compiled schemas. */
+/** Parts that the services of a test process share: threads that have loaded their dictionaries, and compiled schemas. */
 export const sharedParts = async () => {
   sharedWorkers ??= warmedWorkers()
   return { workers: await sharedWorkers, schemaCompilers }

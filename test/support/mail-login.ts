@@ -7,7 +7,7 @@ let networks = 0
 /** Each has ten mails an hour. */
 export const otherNetwork = () => `198.51.${Math.floor(++networks / 250)}.${1 + (networks % 250)}`
 
-/** What the mail of a sign-in has. */
+/** The code and the link in the mail of a sign-in. */
 export const secretsIn = (text: string) => ({
   code: /^\s*([A-Z2-9]{4}-[A-Z2-9]{4})\s*$/m.exec(text)?.[1] ?? '',
   token: /\/login#mail=([\w-]{43})$/m.exec(text)?.[1] ?? '',

@@ -7,7 +7,7 @@ import type { Latchkey } from './latchkey.js'
 import { type Changed, createOpenidClient, discover, type SentRequest, type Tokens } from './openid-client.js'
 import { until } from './until.js'
 
-/** What a page asked, with the request that it belongs to. */
+/** The question of a page, with the request that it belongs to. */
 export type Asked = { sent: SentRequest; state: Authorization }
 
 const stateOf = async <State>(answer: ReturnType<Browser['post']>) => {
@@ -36,7 +36,7 @@ export const openidApplication = async (latchkey: Latchkey, given: Partial<NewAp
   const { id, secret } = application
   const client = await createOpenidClient(issuer, { id, secret, redirectAddress }, { skew: latchkey.clock.offset })
 
-  /** What the page at `/api/auth/authorize` does with the parameters that it was opened with. */
+  /** Does what the page at `/api/auth/authorize` does with the parameters that it was opened with. */
   const ask = async (tab: Browser, changed: Changed = {}): Promise<Asked> => {
     const sent = await client.request(changed)
     const parameters = sent.parameters.toString()
@@ -76,7 +76,7 @@ export const openidApplication = async (latchkey: Latchkey, given: Partial<NewAp
     }),
     /** In a browser that is signed in: nothing is asked. */
     signIn: async (tab: Browser, changed: Changed = {}) => redeem(await ask(tab, changed)),
-    /** What the page at `/api/auth/end-session` does. */
+    /** Does what the page at `/api/auth/end-session` does. */
     endSession: (tab: Browser, parameters: Record<string, string>, confirmed = false) =>
       stateOf<EndSession>(
         tab.act('/api/auth/end-session/answer', {

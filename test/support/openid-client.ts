@@ -1,6 +1,6 @@
 import * as oauth from 'oauth4webapi'
 
-/** What a provider knows an application by. Without a secret it is a public client. */
+/** The credentials of an application at a provider. Without a secret it is a public client. */
 export type RegisteredClient = { id: string; secret: string; redirectAddress: string }
 
 /** Parameters in place of the usual ones. Null leaves one out. */

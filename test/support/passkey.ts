@@ -18,7 +18,7 @@ const cbor = (item: Item): Buffer => {
   return Buffer.concat([head(5, item.size), ...[...item].flatMap(([key, value]) => [cbor(key), cbor(value)])])
 }
 
-/** What an answer may have wrong. */
+/** The faults that an answer can have. */
 export type Faults = {
   challenge?: string
   origin?: string

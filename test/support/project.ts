@@ -6,14 +6,14 @@ import { createMetrics } from '../../src/platform/metrics/metrics.js'
 /** A file of this project, by its path. */
 export const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
 
-/** What the program says of itself, from what the build has written. */
+/** The version of the program, from what the build has written. */
 export const builtVersion = async () => {
   const { version } = JSON.parse(await read('package.json')) as { version: string }
   const { commit } = JSON.parse(await read('dist/build.json')) as { commit?: string }
   return commit === undefined ? version : `${version}+${commit}`
 }
 
-/** What GitHub makes of a heading. */
+/** The anchor that GitHub makes of a heading. */
 const anchorOf = (heading: string) =>
   heading
     .toLowerCase()

@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Where files take long: they start first, so that none of them is left over when the others are done. */
+/** Folders whose files take long: they start first, so that none of them is left over when the others are done. */
 const longest = [
   'test/browser/',
   'test/deployment/',
@@ -15,7 +15,7 @@ const longest = [
   'src/domain/passwords/',
 ]
 
-/** Where files wait for faults, restarts and timeouts most of their time. */
+/** Folders whose files wait for faults, restarts and timeouts most of their time. */
 const waiting = [
   'test/resilience/killed-changes.test.ts',
   'test/resilience/several-processes.test.ts',

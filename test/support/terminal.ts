@@ -17,7 +17,7 @@ const pressCtrlC = (others: NodeJS.SignalsListener[]) => {
 
 type Options = {
   input?: string | Buffer
-  /** What the operator types, each as an answer to the next question; there is a terminal then. */
+  /** The answers that the operator types, one for each question; there is a terminal then. */
   typed?: string[]
   environment?: Record<string, string>
   /** Others than the environment has: those of a running service. */

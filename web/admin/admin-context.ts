@@ -5,7 +5,7 @@ import type { AdminSelf } from '#contract/admin/admin-bodies.js'
 import type { WithFreshSignIn } from '../step-up/use-step-up.js'
 import type { Departure } from './place.js'
 
-/** What a screen asks of the page. */
+/** The functions of the page for its screens. */
 export type Admin = {
   self: AdminSelf
   /** Whether groups, invitations and applications may be changed, and users deleted. */

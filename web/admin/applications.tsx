@@ -30,7 +30,7 @@ export const ApplicationsScreen = () => {
   )
 }
 
-/** Who may use an application. An empty list lets nobody in. */
+/** Shows who may use an application. An empty list lets nobody in. */
 export const Access = ({ everyone, groups }: Pick<AdminApplication, 'everyone' | 'groups'>) => {
   const words = useWords('admin').app
   if (everyone) return <span>{words.everyone}</span>

@@ -13,20 +13,20 @@ import { useAdmin } from './admin-context.js'
 
 export type ChangeProps = {
   title: string
-  /** What happens. */
+  /** The sentence about what happens. */
   lead: string
-  /** What the user is told about it. */
+  /** The sentence about what the user is told. */
   told: string
   submit: string
   look?: 'primary' | 'danger'
   check?: (values: Values, invalid: FieldProblems) => Promise<FieldProblems>
   call: (values: Values) => Promise<Answer<unknown>>
-  /** What is said afterwards. */
+  /** The message afterwards. */
   done: (values: Values) => string
   /** Loads what has changed. */
   onDone: () => Promise<unknown> | undefined
   onClose: () => void
-  /** What the change needs to know. */
+  /** The fields that the change needs. */
   children?: ComponentChildren
 }
 

@@ -80,7 +80,7 @@ const sinceFor = (chosen: string, now: number) => {
   return length === undefined ? undefined : new Date(now - length).toISOString()
 }
 
-/** As the fragment has it: `kind` may be a subject, `since` a span of time. */
+/** The filter in the fragment of the URL: `kind` may be a subject, `since` a span of time. */
 export type EventFilter = { user: string; kind: string; ip: string; since: string }
 
 export const askForEvents = async (

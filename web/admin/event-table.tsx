@@ -32,7 +32,7 @@ export const EventTable = ({ events, empty, about, pages }: Props) => {
 
 const isAccountKind = (kind: string): kind is AccountEventKind => accountEventKinds.some((each) => each === kind)
 
-/** What happened, in words that are about a user and not to them. A kind of a newer service is shown as it is. */
+/** The title of an event, in words that are about a user and not to them. A kind of a newer service is shown as it is. */
 export const useAdminEventTitle = () => {
   const { kinds } = useWords('admin')
   const titleOf = useEventTitle()

@@ -32,7 +32,7 @@ export const OverviewScreen = () => {
   )
 }
 
-/** Where the events about it are. */
+/** The filter that shows the events about each code. */
 const eventsAbout: Partial<Record<AttentionCode, { kind: EventKind; since: string }>> = {
   mails_refused: { kind: 'mail_refused', since: 'day' },
   mails_given_up: { kind: 'mail_given_up', since: 'week' },

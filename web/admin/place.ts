@@ -4,7 +4,7 @@ import { queryString } from './query-string.js'
 export const screenNames = ['overview', 'users', 'invitations', 'groups', 'applications', 'events'] as const
 export type ScreenName = (typeof screenNames)[number]
 
-/** Which screen the fragment of the address names: `#users/ID`, `#events?kind=signed_in`. */
+/** The screen that the fragment of the URL names: `#users/ID`, `#events?kind=signed_in`. */
 export type Place = { screen: ScreenName; id: string | undefined; query: Record<string, string> }
 
 export const placeOf = (fragment: string): Place => {
@@ -71,7 +71,7 @@ export const listFragment = (screen: ScreenName) => {
 }
 
 /**
- * What was typed into a filter. A reload keeps it, and "back" leaves the screen at once. Not if the user is already on the way to
+ * Keeps the text of a filter in the URL. A reload keeps it, and "back" leaves the screen at once. Not if the user is already on the way to
  * another place.
  */
 export const replaceQuery = (screen: ScreenName, query: Record<string, string | undefined>) => {

@@ -55,7 +55,7 @@ type LoadedProps<Value> = {
   children: (value: Value) => ComponentChildren
 }
 
-/** What was read, or why it is not there. */
+/** Shows the loaded value, or why it is not there. */
 export const Loaded = <Value,>({ value, refused, reload, children }: LoadedProps<Value>) => {
   const { loading } = useWords('admin')
   if (refused) return <NotLoaded refused={refused} onTryAgain={reload} />

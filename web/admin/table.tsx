@@ -61,7 +61,7 @@ export const Table = <Row,>({ caption, columns, rows, keyOf, empty, classOf }: P
   )
 }
 
-/** Who comes back from where a link of the table leads is at that link again. */
+/** Puts the focus back to the link of the table from which the administrator has left. */
 const useFocusOnReturn = () => {
   const { returned } = useAdmin()
   const table = useRef<HTMLTableElement>(null)

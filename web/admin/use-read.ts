@@ -4,7 +4,7 @@ import { useStableCallback } from '../hooks/stable-callback.js'
 import { useRefusalSentence } from '../words/refusals.js'
 import { useAdmin } from './admin-context.js'
 
-/** What a screen shows. It is asked for again when `key` changes; until the answer is there, the old one stays. */
+/** Loads the value that a screen shows. It is loaded again when `key` changes; until the answer is there, the old one stays. */
 export const useRead = <Value>(ask: () => Promise<Answer<Value>>, key = '') => {
   const { isLeftAfter, showError } = useAdmin()
   const sentenceOf = useRefusalSentence()

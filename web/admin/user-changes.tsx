@@ -18,7 +18,7 @@ import { putBackUntil } from './user-facts.js'
 export type UserProps = { user: AdminUserDetails; reload: () => Promise<void> }
 type ActionProps = UserProps & { onClose: () => void }
 
-/** Why who asks may not change this user; undefined if they may. */
+/** The reason why the administrator may not change this user; undefined if they may. */
 export const useWhyUnchangeable = ({ self: isOwn, groups }: AdminUserDetails) => {
   const { ownAccount } = useWords('admin').user
   const { administrators_account: ofAdministrator } = useWords('refusals')
@@ -32,7 +32,7 @@ const dangerous: readonly UserAction[] = ['disable', 'lock-down', 'reset-factors
 const lockedDownLead = ({ enablingSendsReset }: AdminUserDetails, words: Words['admin']['user']['enabling']) =>
   enablingSendsReset ? words.newPassword : words.chosenSince
 
-/** What may be a thief's: it is of use again with the account. */
+/** Parts of the account that may belong to a thief: they work again when the account is enabled. */
 const EnablingFacts = ({ user }: Pick<UserProps, 'user'>) => {
   const { enabling: words } = useWords('admin').user
   const { locale } = useSettings()
@@ -105,7 +105,7 @@ const DeleteDialog = ({ user, onClose }: Omit<ActionProps, 'reload'>) => {
   )
 }
 
-/** What support is asked for, the harmless first. */
+/** The changes that support is asked for, the harmless first. */
 export const UserChanges = (props: UserProps) => {
   const words = useWords('admin')
   const { mayManage } = useAdmin()

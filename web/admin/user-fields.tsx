@@ -10,7 +10,7 @@ import { ChangeDialog } from './change-dialog.js'
 import { type UserProps, useWhyUnchangeable } from './user-changes.js'
 import { Facts } from './user-facts.js'
 
-/** What the operator asks users for. Support changes what users edit themselves. */
+/** The profile fields of a user. Support changes those that users edit themselves. */
 export const UserFields = (props: UserProps) => {
   const words = useWords('profile-fields')
   const { mayManage } = useAdmin()

@@ -9,7 +9,7 @@ import { dateInZone } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { ActionDialog, type UserProps, useWhyUnchangeable } from './user-changes.js'
 
-/** What keeps the user from signing in, each with what solves it. */
+/** The obstacles to a sign-in of the user, each with what solves it. */
 export const UserWhy = (props: UserProps) => {
   const words = useWords('admin').user
   const [asked, setAsked] = useState<UserAction>()

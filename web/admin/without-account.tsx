@@ -6,7 +6,7 @@ import { calls } from './calls.js'
 import { listFragment } from './place.js'
 import { useRead } from './use-read.js'
 
-/** What is known about an address that no user has. */
+/** Shows what is known about an email address that no user has. */
 export const WithoutAccount = ({ search }: { search: string }) => {
   const { userList: words, invitations } = useWords('admin')
   const { locale } = useSettings()

@@ -4,7 +4,7 @@ import { siteStorage, tabStorage } from './storage.js'
 export const authorizePath = '/api/auth/authorize'
 const key = 'latchkey.application'
 
-/** Of a path of this site: its query may be followed by a fragment. */
+/** The request id in a path of this site: its query may be followed by a fragment. */
 const requestIn = (returnTo: string) => {
   if (!URL.canParse(returnTo, location.origin)) return null
   const { origin, pathname, searchParams } = new URL(returnTo, location.origin)

@@ -26,7 +26,7 @@ export const returnToInAddress = () => {
 /** Whether a proxy shows the step-up page at the address of the application, whose query is not for us. */
 export const isInPlace = () => location.pathname !== '/step-up'
 
-/** Where a step-up leads back to. A proxy may show that page in the place of the application's: then it is this address. */
+/** The address to which a step-up leads back. A proxy may show that page in the place of the application's: then it is this address. */
 export const returnToAfterStepUp = () =>
   isInPlace() ? accepted(location.pathname + location.search + location.hash) : returnToInAddress()
 

@@ -3,7 +3,7 @@ import { type PageSettings, settingsElement } from '#contract/pages.js'
 import type { Words } from '../words/catalogue.js'
 import { regional } from '../words/format.js'
 
-/** What the server gives to the page. Nothing in it is about the visitor. */
+/** The settings that the server gives to the page. Nothing in them is about the visitor. */
 export type Settings = PageSettings & {
   /** The language as it is written where the visitor lives. */
   locale: string

@@ -7,7 +7,7 @@ type Kept = 'username' | 'email' | 'name'
 const keyOf = (field: Kept) => `latchkey.typed.${field}`
 const fields: Kept[] = ['username', 'email', 'name']
 
-/** What the visitor typed into another form of this tab, so that it need not be typed again on the next page or after "back". */
+/** The value that the visitor typed into another form of this tab, so that it need not be typed again on the next page or after "back". */
 export const typedBefore = (field: Kept) => tabStorage.read(keyOf(field))
 
 export const keepTyped = (field: Kept, value: string) => tabStorage.write(keyOf(field), value)
@@ -44,7 +44,7 @@ export const forgetTyped = () => {
 
 const unsavedKey = 'latchkey.typed.account'
 
-/** What was typed into the forms of the account page, by the place of the form. For the user who typed it, and for nobody else. */
+/** Unsaved values of the forms of the account page, by the place of the form. Only for the user who typed them. */
 type Unsaved = { account: string; forms: Record<string, Record<string, string>> }
 
 const readUnsaved = (account: string): Unsaved => {

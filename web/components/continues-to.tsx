@@ -5,7 +5,7 @@ import { fill } from '../words/format.js'
 
 type Props = {
   returnTo: string | undefined
-  /** What the visitor does on this page. */
+  /** The step that the visitor takes on this page. */
   step?: 'sign-in' | 'other'
   /** The application whose request waits in another browser, if this one has none: see `GoBack`. */
   elsewhere?: NamedApplication | undefined

@@ -4,14 +4,14 @@ import { moveFocusTo } from '../browser/focus.js'
 
 type Props = {
   title: string
-  /** What it is about. It is read out with the title. */
+  /** A sentence about the subject of the dialog. It is read out with the title. */
   lead: ComponentChildren
   onCancel: () => void
   /** It gets a function that closes the dialog. Whoever shows it calls that first: what is closed outside the document loses the focus. */
   children: (close: () => void) => ComponentChildren
 }
 
-/** What was sent cannot be called back: its answer is shown in the dialog. */
+/** Keeps the dialog open while a request is under way: it cannot be called back, and its answer is shown here. */
 const stayWhileBusy = (event: KeyboardEvent & { currentTarget: HTMLElement }) => {
   if (event.key === 'Escape' && event.currentTarget.querySelector('[aria-busy=true]')) event.preventDefault()
 }

@@ -10,16 +10,16 @@ import { Notice } from './notice.js'
 
 export type FieldProblems = Record<string, string[]>
 
-/** What is wrong: with fields, by name, or with the whole form (`notice`). `offer` is shown below the notice. */
+/** The problems of fields, by name, and of the whole form (`notice`). `offer` is shown below the notice. */
 export type Problems = {
   fields?: FieldProblems
   notice?: string
   offer?: ComponentChildren
   retryAfter?: number | undefined
   /** The notice tells to ask the administrator. */
-  asks?: boolean
+  hasHelpLink?: boolean
   /** The same in the language that the visitor has chosen since. */
-  retell?: () => Problems
+  translate?: () => Problems
 }
 
 export type Values = Record<string, string>
@@ -43,7 +43,7 @@ type Context = {
   readByFocus: string | undefined
   /** Removes the messages of a field, which are about its old value. */
   onEdit: (field: string) => void
-  /** As the button does. */
+  /** Sends the form, as its button does. */
   send: () => void
 }
 
@@ -67,7 +67,7 @@ export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit 
   const [readByFocus, setReadByFocus] = useState<string>()
   const { isBusy, run } = useBusy()
   const [waitUntil, setWaitUntil] = useState<number>()
-  useAfterLanguageChange(() => setProblems(retold))
+  useAfterLanguageChange(() => setProblems(translateProblems))
 
   useEffect(() => {
     if (answers === 0) return
@@ -119,11 +119,11 @@ export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit 
 
 type NoticeProps = { problems: Problems; waitUntil: number | undefined; onWaited: () => void }
 
-const FormNotice = ({ problems: { notice, offer, asks }, waitUntil, onWaited }: NoticeProps) => {
+const FormNotice = ({ problems: { notice, offer, hasHelpLink }, waitUntil, onWaited }: NoticeProps) => {
   // The sentence that waiting is over stays.
   const [until] = useState(waitUntil)
   if (notice === undefined) return null
-  const below = until === undefined ? asks && <HelpLink /> : <Countdown until={until} onEnd={onWaited} />
+  const below = until === undefined ? hasHelpLink && <HelpLink /> : <Countdown until={until} onEnd={onWaited} />
   return (
     <Notice kind="error" after={offer ?? below}>
       {notice}
@@ -143,12 +143,12 @@ const useAfterLanguageChange = (then: () => void) => {
   }, [language])
 }
 
-/** What cannot be said again in another language goes, and so do the messages of fields that were changed since. */
-const retold = ({ retell, fields: left = {}, offer }: Problems): Problems => {
-  if (!retell) return {}
-  const { fields = {}, ...others } = retell()
+/** The problems in the new language. Those that cannot be said again disappear, and so do those of fields that were changed since. */
+const translateProblems = ({ translate, fields: left = {}, offer }: Problems): Problems => {
+  if (!translate) return {}
+  const { fields = {}, ...others } = translate()
   const stillWrong = Object.entries(fields).filter(([name]) => Object.hasOwn(left, name))
-  return { ...others, fields: Object.fromEntries(stillWrong), offer, retell }
+  return { ...others, fields: Object.fromEntries(stillWrong), offer, translate }
 }
 
 const without = (field: string, problems: Problems): Problems => {

@@ -12,15 +12,15 @@ type Props = {
   /** It replaces a form. */
   focused?: boolean
   /** The text tells to ask the administrator. */
-  asks?: boolean
+  hasHelpLink?: boolean
   children?: ComponentChildren
 }
 
 /** A page that has nothing but a message, what to do about it, and the way back. */
-export const MessageCard = ({ heading, kind, text, focused = false, asks = false, children }: Props) => (
+export const MessageCard = ({ heading, kind, text, focused = false, hasHelpLink = false, children }: Props) => (
   <Card footer={<WayOut />}>
     <Heading text={heading} focused={focused} />
-    <Notice kind={kind} after={asks && <HelpLink />}>
+    <Notice kind={kind} after={hasHelpLink && <HelpLink />}>
       {text}
     </Notice>
     {children}

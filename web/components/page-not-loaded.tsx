@@ -9,9 +9,9 @@ import { TryAgain } from './try-again.js'
 
 type Props = {
   refused: Refusal
-  /** Where the page would lead. */
+  /** The address to which the page would lead. */
   returnTo?: string | undefined
-  /** What the visitor has sent, if that is what failed. */
+  /** The texts for a request that the visitor has sent, if that is what failed. */
   sent?: { heading: string; lead: string } | undefined
   onTryAgain: () => Promise<void>
 }

@@ -7,14 +7,14 @@ type PanelState = { text: string; look?: 'on' | 'off'; lang?: string | undefined
 
 export type PanelProps = {
   title: string
-  /** Of the heading. */
+  /** The level of the heading. */
   level?: 2 | 3
   state?: PanelState | undefined
   lead?: string | undefined
   /** The fragment of an address that leads here. */
   anchor?: string
   look?: 'danger'
-  /** What the panel shows now. Its title gets the focus if a change of it has removed the focused element. */
+  /** The step that the panel shows. Its title gets the focus if a change of the step has removed the focused element. */
   step?: string | undefined
   children: ComponentChildren
 }

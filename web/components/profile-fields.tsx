@@ -21,7 +21,7 @@ export const useFieldLabel = () => {
   return ({ labels, key }: Pick<ProfileFieldDefinition, 'labels' | 'key'>) => labelIn(labels, language, key)
 }
 
-/** As text, also what looks like a link. */
+/** The value as text, also if it looks like a link. */
 export const useShownValue = () => {
   const { yes, no } = useWords('profile-fields')
   const { language } = useSettings()
@@ -85,7 +85,7 @@ export const ProfileFieldInputs = ({ definitions, values = {}, focused = false }
   </>
 )
 
-/** What was typed, as the service takes it. */
+/** The typed values in the form that the service takes. */
 export const fieldsTyped = (typed: Values, definitions: readonly ProfileFieldDefinition[]): ProfileFieldChanges =>
   Object.fromEntries(
     definitions.map(({ key, type }) => {
@@ -109,7 +109,7 @@ export const fieldsChanged = (
     ),
   )
 
-/** What is wrong, at the fields; undefined for another refusal. */
+/** Shows the faults at their fields; undefined for another refusal. */
 export const useFieldProblems = () => {
   const { faults } = useWords('profile-fields')
   return ({ refused, fields = [] }: Refusal): Problems | undefined =>

@@ -8,9 +8,9 @@ import { ProviderLogo } from './provider-logo.js'
 
 type Props = {
   returnTo: string | undefined
-  /** Nothing stands above them that they are another way for. */
+  /** There is no other way to sign in above the buttons. */
   isOnlyWay?: boolean
-  /** Whose button has the focus at first. */
+  /** The provider whose button has the focus at first. */
   focused?: ProviderId | undefined
 }
 

@@ -4,7 +4,7 @@ import type { Values } from './form.js'
 import { fieldsTyped, ProfileFieldInputs } from './profile-fields.js'
 import { TermsCheck } from './terms-check.js'
 
-/** What the operator asks new users for: fields, and agreement to the terms. */
+/** The questions of the operator to new users: fields, and agreement to the terms. */
 export const RegistrationQuestions = () => {
   const { registrationFields, terms } = useSettings()
   return (

@@ -12,7 +12,7 @@ const pause = 30_000
 
 type Props = {
   send: () => Promise<Answer<unknown>>
-  /** What is said when it was sent. */
+  /** The sentence after it was sent. */
   sent: string
   onSent?: () => void
   onRefused?: (refusal: Refusal) => void

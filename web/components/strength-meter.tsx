@@ -41,7 +41,7 @@ export const StrengthMeter = ({ password, refused = false }: Props) => {
   )
 }
 
-/** What would be refused looks refused: it never fills more than the first two fields. */
+/** A password that would be refused looks refused: it never fills more than the first two fields. */
 const stepsOf = ({ score, isStrong }: Strength['strength']) => (isStrong ? score + 1 : Math.min(score + 1, 2))
 
 const Score = ({ strength }: { strength: Strength['strength'] | undefined }) => {
@@ -121,7 +121,7 @@ const useEstimate = (password: string, readPersonalData: () => PersonalData) => 
   return result
 }
 
-/** What the user has typed into the other fields of the form. */
+/** Reads the other fields of the form, as the user has filled them in. */
 const personalDataAround = (place: HTMLElement | null): PersonalData => {
   const values = new FormData(place?.closest('form') ?? undefined)
   const given = (['username', 'email', 'name'] as const).flatMap((name) => {

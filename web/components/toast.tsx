@@ -9,9 +9,9 @@ type Message = {
   kind: 'error' | 'success' | 'info'
   text: string
   /** A link to help belongs below it, because it sends the user to the administrator. */
-  asks?: boolean
+  hasHelpLink?: boolean
   /** Tries again what has failed. */
-  again?: () => Promise<void>
+  retry?: () => Promise<void>
 }
 
 /** A longer text stays longer, so that there is time to read it. */
@@ -45,7 +45,7 @@ export const Toast = ({ message, onClose }: { message: Message | undefined; onCl
     if (focusBefore.current instanceof HTMLElement) focusBefore.current.focus()
     onClose()
   }
-  const tryAgain = async (again: Message['again']) => {
+  const tryAgain = async (again: Message['retry']) => {
     closeByButton()
     await again?.()
   }
@@ -61,7 +61,9 @@ export const Toast = ({ message, onClose }: { message: Message | undefined; onCl
         <Notice
           key={message}
           kind={message.kind}
-          after={message.again ? <TryAgain onPress={() => tryAgain(message.again)} /> : message.asks && <HelpLink />}
+          after={
+            message.retry ? <TryAgain onPress={() => tryAgain(message.retry)} /> : message.hasHelpLink && <HelpLink />
+          }
           onClose={closeByButton}
         >
           {message.text}

@@ -4,7 +4,7 @@ import { useDisclosure } from '../hooks/focus.js'
 import { useWords } from '../hooks/settings.js'
 
 type QuestionProps = {
-  /** What the second press does, unless the panel says so. */
+  /** The question before the second press, unless the panel has one. */
   question?: string
   questionId: string
   sure: string

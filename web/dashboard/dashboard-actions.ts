@@ -4,7 +4,10 @@ import type { Refusal } from '#client/client.js'
 import type { Problems } from '../components/form.js'
 import type { WithFreshSignIn } from '../step-up/use-step-up.js'
 
-/** What a panel asks of the page: to show that something worked or was refused, to load everything again, and to ask for a proof. */
+/**
+ * The functions of the page for its panels: to show that something worked or was refused, to load everything again, and to ask for a
+ * proof.
+ */
 export type DashboardActions = {
   showSuccess: (text: string) => void
   /** `values` are for the places in the sentence. */
@@ -22,7 +25,7 @@ export const useDashboardActions = () => {
   return actions
 }
 
-/** What a form shows when its call was refused. Without a session, another page follows. */
+/** The problems that a form shows when its call was refused. Without a session, another page follows. */
 export const useFormRefusal = (problemsOf: (refusal: Refusal) => Problems) => {
   const { showRefusal } = useDashboardActions()
   return (refusal: Refusal): Problems | undefined => {

@@ -18,7 +18,7 @@ type EditableField<Value> = {
   label: (words: FieldWords) => string
   shown: (account: Account, words: FieldWords) => { text: string; lang?: string; isGiven?: boolean }
   Input: (props: InputProps) => ComponentChildren
-  /** What to send; undefined if it is as before. */
+  /** The value to send; undefined if it is as before. */
   changed: (typed: string, account: Account) => Value | undefined
 }
 
@@ -59,7 +59,7 @@ const LanguageInput = ({ account, words }: InputProps) => {
   )
 }
 
-/** What users can edit of their account. One that the contract has and this leaves out does not compile. */
+/** The fields that users can edit in their account. One that the contract has and this leaves out does not compile. */
 export const editableFields: { [Name in keyof Omit<AccountPatch, 'fields'>]-?: EditableField<AccountPatch[Name]> } = {
   name: {
     label: ({ dashboard }) => dashboard.name,

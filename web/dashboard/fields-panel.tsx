@@ -18,7 +18,7 @@ import { AccountPanel } from './section.js'
 
 type Props = { account: Account; fields: readonly ProfileFieldDefinition[] }
 
-/** What the operator asks users for. Values are text, also those that look like a link. */
+/** The fields that the operator asks users for. Values are text, also those that look like a link. */
 export const FieldsPanel = ({ account, fields }: Props) => {
   const words = useWords('profile-fields')
   const labelOf = useFieldLabel()

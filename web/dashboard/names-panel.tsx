@@ -7,7 +7,7 @@ import { AccountPanel } from './section.js'
 
 const names = ['name', 'username'] as const satisfies FieldName[]
 
-/** What the user is called, and the groups that an administrator has chosen. */
+/** The names of the user, and the groups that an administrator has chosen. */
 export const NamesPanel = ({ account }: { account: Account }) => {
   const words = useFieldWords()
   const { edit } = words.account

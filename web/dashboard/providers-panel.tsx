@@ -54,7 +54,7 @@ export const ProvidersPanel = ({ account, linked }: { account: Account; linked: 
 type RowProps = {
   provider: ProviderButton
   isLinked: boolean
-  /** Of the account there, once it is known. */
+  /** The email of the account there, once it is known. */
   email: string | undefined
   onLink: () => Promise<unknown>
   onUnlink: () => Promise<void>

@@ -14,7 +14,7 @@ import { useDashboardActions } from './dashboard-actions.js'
 import { AccountPanel } from './section.js'
 import { ShowAll, useFirstFew } from './show-all.js'
 
-/** Where the user is signed in, and the ways to end that: here, one of them, all others, everywhere. */
+/** The sessions of the user, and the ways to end them: this one, another one, all others, all. */
 export const SessionsPanel = ({ sessions }: { sessions: Session[] }) => {
   const words = useWords('dashboard')
   const actions = useDashboardActions()

@@ -24,7 +24,7 @@ const waysToSignIn = ({ account, factors, providers, mailSignIn }: Facts) =>
 
 const fewCodes = 3
 
-/** What the user should do, the most urgent first, and the panel in which it is done. The words of the page have a sentence for each. */
+/** The advice to the user, the most urgent first, and the panel in which it is done. The words of the page have a sentence for each. */
 const rules = {
   secondStepMissing: {
     place: 'two-step',

@@ -18,7 +18,7 @@ import { returnToApplication, waitingApplication } from './waiting-application.j
 type Props = { factors: Factors; username: string; replacement: AppReplacement }
 type Codes = { codes: string[]; isRenewed?: boolean }
 
-/** What the panel goes through: an app that is being set up, then its recovery codes. */
+/** The steps of the panel: an app that is being set up, then its recovery codes. */
 const useSteps = () => {
   const actions = useDashboardActions()
   const [totp, setTotp] = useState<TotpBegun>()
@@ -97,7 +97,7 @@ const useTwoStepState = ({ totp, recoveryCodes }: Factors) => {
   return { text: facts.join(' · '), look: 'on' as const }
 }
 
-/** Why an application has sent the user here, and the way back to it. */
+/** Says why an application has sent the user here, and shows the way back to it. */
 const WaitingApplication = ({ factors }: Pick<Props, 'factors'>) => {
   const words = useWords('two-step')
   const waiting = waitingApplication()

@@ -9,7 +9,7 @@ import { useStableCallback } from '../hooks/stable-callback.js'
 /** A part that could not be loaded is missing. */
 export type Loaded = {
   account: Account
-  /** What `account.fields` can have. */
+  /** The fields that `account.fields` can have. */
   fields: ProfileFieldDefinition[]
   linkedAccounts: LinkedAccount[]
   sessions: Session[] | undefined

@@ -21,8 +21,8 @@ const wide: readonly PageName[] = ['dashboard', 'admin']
 const Waiting = ({ page }: { page: PageName }) => (wide.includes(page) ? <Loading text="" /> : <LoadingCard />)
 
 /**
- * What a page shows before its script has come. Its buttons do nothing yet, so they are disabled: a form cannot be sent, also not with
- * the Enter key. Its links lead nowhere yet: the page to return to is in the address, and would be lost. The script finds these
+ * The first card of a page, before its script has loaded. Its buttons do nothing yet, so they are disabled: a form cannot be sent, also
+ * not with the Enter key. Its links lead nowhere yet: the page to return to is in the address, and would be lost. The script finds these
  * elements and goes on with them, with what was typed into them (web/browser/mount).
  */
 export const drawFirstCard: DrawFirstCard = (page, known) => {

@@ -1,5 +1,5 @@
 /**
- * What the pages ask of a browser while they are drawn, for the server, which has none: an address without a query, and empty
+ * The parts of a browser that pages use while they are drawn, for the server, which has none: an address without a query, and empty
  * storages. The build puts these in the place of the globals, in the file of the first cards alone.
  */
 export const location = {

@@ -3,7 +3,7 @@ import type { Answer, Refusal } from '#client/client.js'
 import { useStableCallback } from './stable-callback.js'
 
 /**
- * What a page has to ask the service before it can show anything. `isEnd` takes the refusals that are an answer too; after any other
+ * Asks the service for what a page needs before it can show anything. `isEnd` takes the refusals that are an answer too; after any other
  * one the page does not know (`unasked`), and `load` asks again.
  */
 export const useAnswer = <Value>(ask: () => Promise<Answer<Value>>, isEnd: (refusal: Refusal) => boolean) => {

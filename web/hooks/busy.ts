@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 
-/** What a press returns when another page or another step follows: the button stays busy until then. */
+/** The result of a press after which another page or another step follows: the button stays busy until then. */
 export const leaving = 'leaving'
 
 /** Runs one piece of work at a time, and says whether it still runs. */

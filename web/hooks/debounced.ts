@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** What was typed, once the typing has paused. */
+/** The typed value, once the typing has paused. */
 export const useDebounced = <Value>(value: Value, pause = 250) => {
   const [settled, setSettled] = useState(value)
   useEffect(() => {

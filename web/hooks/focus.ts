@@ -16,7 +16,7 @@ export const useFocusAfter = (place: RefObject<HTMLElement | null>, step: string
   }, [step])
 }
 
-/** Of the opened part: a label, or the sentence that has to be read before anything in it is pressed. */
+/** The name of the opened part: a label, or the sentence that has to be read before anything in it is pressed. */
 type Name = { 'aria-label': string } | { 'aria-labelledby': string }
 
 /**

@@ -1,7 +1,7 @@
 import { fill } from '../words/format.js'
 import { useSettings, useWords } from './settings.js'
 
-/** Where the user is on the way to a new account. Said only where a second factor makes it long. */
+/** The step of the user on the way to a new account. Shown only where a second factor makes it long. */
 export const useSteps = (at: number | undefined, of = at) => {
   const { step } = useWords('common')
   const isLong = useSettings().secondFactor === 'required'

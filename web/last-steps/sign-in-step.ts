@@ -1,7 +1,7 @@
 import type { Refusal } from '#client/client.js'
 import type { SecondFactorWaiting } from '#contract/schemas.js'
 
-/** What each step of a sign-in that waits is given by its page. */
+/** The props of each step of a sign-in that waits. */
 export type SignInStepProps = {
   waiting: SecondFactorWaiting
   returnTo: string | undefined

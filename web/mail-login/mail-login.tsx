@@ -30,7 +30,7 @@ export type MailLoginProps = {
   onEntered: (answered: object) => undefined
 }
 
-/** Where a right code or link leads: into the account, or to the registration of an address without one. */
+/** Goes on after a right code or link: into the account, or to the registration of an address without one. */
 export const enterByMail = (answered: SignedIn | MailLoginNext, { onStage, onEntered }: MailLoginProps) => {
   if (!('next' in answered) || answered.next !== 'registration') return onEntered(answered)
   const { email = '', username = '' } = answered

@@ -1,7 +1,7 @@
 import type { MailRegistration } from '#contract/mail-login.js'
 import { tabStorage } from '../browser/storage.js'
 
-/** Where a sign-in by mail is in this tab. */
+/** The stage of a sign-in by mail in this tab. */
 export type MailStage =
   | { at: 'ask' }
   | { at: 'code'; email: string }

@@ -28,7 +28,7 @@ import { StepUpDialog, useStepUp } from '../step-up/use-step-up.js'
 const prove = () =>
   location.replace(withReturnTo('/step-up?factors=2', location.pathname + location.search + location.hash))
 
-/** Who asks, and what the page shows instead of its screens. */
+/** Loads the administrator, and what the page shows instead of its screens. */
 const useSelf = () => {
   const [self, setSelf] = useState<AdminSelf>()
   const [ending, setEnding] = useState<'nothing' | 'lost'>()
@@ -91,7 +91,7 @@ const AdminPage = () => {
     isNavigated: visit > 0,
     returned,
     showSuccess: (text) => setMessage({ kind: 'success', text }),
-    showError: (text, again) => setMessage({ kind: 'error', text, ...(again && { again }) }),
+    showError: (text, retry) => setMessage({ kind: 'error', text, ...(retry && { retry }) }),
     isLeftAfter,
     withFreshSignIn,
   }

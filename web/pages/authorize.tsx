@@ -25,7 +25,7 @@ import { useRefusalSentence } from '../words/refusals.js'
 
 const authorization = createApplicationPageCalls(client)
 
-/** What the application has sent: as a form, or in the address. */
+/** The parameters of the application: sent as a form, or in the URL. */
 const sentParameters = () => readSettings().parameters ?? location.search.slice(1)
 
 /** A request that is stored stands alone in the address. `request` beside other parameters is one of the protocol. */
@@ -47,7 +47,7 @@ const addressOf = (request: string) => {
   return `${authorizePath}?request=${encodeURIComponent(request)}${language}`
 }
 
-/** What happens without a question. True if the page is left. */
+/** Goes on without a question. True if the page is left. */
 const goOn = ({ next, request, application, location: address }: Authorization) => {
   const hint = new URLSearchParams(sentParameters()).get('login_hint')
   if (request !== undefined && storedRequest() === undefined) history.replaceState(null, '', addressOf(request))

@@ -41,7 +41,7 @@ const Dashboard = () => {
       if (refusal.refused === 'not_authenticated') leave('session_ended')
       // The user has closed the dialog that asked for it, and wants nothing changed.
       else if (refusal.refused !== 'fresh_sign_in_required')
-        setMessage({ kind: 'error', text: sentenceOf(refusal, values), asks: asksForHelp(refusal.refused) })
+        setMessage({ kind: 'error', text: sentenceOf(refusal, values), hasHelpLink: asksForHelp(refusal.refused) })
     },
     reload,
     withFreshSignIn,

@@ -18,7 +18,7 @@ import { fill } from '../words/format.js'
 
 const calls = createApplicationPageCalls(client)
 
-/** What the application has sent: as a form, or in the address. */
+/** The parameters of the application: sent as a form, or in the URL. */
 const sentParameters = () => readSettings().parameters ?? location.search.slice(1)
 
 /** Asking who is signed in renews the session, so that the answer can name the user. */

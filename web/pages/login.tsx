@@ -162,7 +162,7 @@ const hasMessage = () => queryValue('error') !== undefined || queryValue('notice
 
 type NoticeProps = { asked: ProviderButton | undefined; returnTo: string | undefined }
 
-/** Why the visitor is here, if the address has a known word for it. */
+/** A notice about why the visitor is here, if the URL has a known word for it. */
 const AddressNotice = ({ asked, returnTo }: NoticeProps) => {
   const { notices, askedProvider } = useWords('login')
   const common = useWords('common')

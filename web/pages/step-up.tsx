@@ -19,27 +19,27 @@ import { StepUpForm } from '../step-up/step-up-form.js'
 import { fill } from '../words/format.js'
 import { useRefusalSentence } from '../words/refusals.js'
 
-/** What leads to what the application asks for. Nothing, if it asks for two factors and the account has no second one. */
+/** The methods that lead to what the application asks for. Empty if it asks for two factors and the account has no second one. */
 type Prover = { methods: readonly ProofMethod[]; username: string }
 
 /** A new sign-in is a proof too: it leads back to where the user wanted to go. */
 const signIn = () => location.replace(withReturnTo('/login?notice=sign_in', returnToAfterStepUp()))
 
 /** An application has sent the user here to prove again who they are. It says in the address what it asks for. */
-const StepUp = () => (asked('group') === undefined && !wasProvenHere() ? <ProveAgain /> : <NoAccess />)
+const StepUp = () => (conditionInAddress('group') === undefined && !wasProvenHere() ? <ProveAgain /> : <NoAccess />)
 
-/** What the application asks for. */
-const asked = (name: string) => (isInPlace() ? undefined : queryValue(name))
+/** A condition that the application has put into the URL. */
+const conditionInAddress = (name: string) => (isInPlace() ? undefined : queryValue(name))
 
 /**
  * Shown in the place of the application, the page cannot know why it refuses. If the user has just proven it here in vain, it is not
  * for the lack of a proof.
  */
 const provenKey = 'latchkey.proven-in-place'
-const provenFor = 30_000
+const proofLifetime = 30_000
 const wasProvenHere = () => {
   const [at, path] = (tabStorage.read(provenKey) ?? '').split(' ')
-  return isInPlace() && path === location.pathname && Date.now() - Number(at) < provenFor
+  return isInPlace() && path === location.pathname && Date.now() - Number(at) < proofLifetime
 }
 const returnProven = () => {
   tabStorage.write(provenKey, isInPlace() ? `${Date.now()} ${location.pathname}` : undefined)
@@ -151,7 +151,7 @@ const askProver = async (): Promise<Answer<Prover>> => {
   const answer = await client.stepUpMethods()
   if (answer.refused) return answer
   const { methods } = answer.value
-  if (asked('factors') !== '2') return { value: { methods, username } }
+  if (conditionInAddress('factors') !== '2') return { value: { methods, username } }
   const secondFactors = secondFactorsAmong(methods)
   if (secondFactors.length === 0) return { value: { methods: [], username } }
   const listed = await client.sessions()

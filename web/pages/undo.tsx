@@ -18,7 +18,7 @@ import type { Words } from '../words/catalogue.js'
 import { fill } from '../words/format.js'
 import { useNewPasswordProblems } from '../words/passwords.js'
 
-/** Nothing changes before the button is pressed: mail scanners open links too. */
+/** The form that takes a change back. Nothing changes before its button is pressed: mail scanners open links too. */
 const Undo = () => {
   const words = useWords('undo')
   const token = useLinkToken()
@@ -54,7 +54,7 @@ const removesSomething = ({ changesBack, removes }: UndoState) =>
   removes.passkeys.length > 0 ||
   removes.providers.length > 0
 
-/** What a thief may have added before the days that were taken back. */
+/** The parts of the account that a thief may have added before the days that were taken back. */
 const remainsOf = ({ keeps }: UndoState, words: Words['undo']['keeps']) => [
   ...(keeps.totp ? [words.totp] : []),
   ...keeps.passkeys.map((name) => fill(words.passkey, { name })),
@@ -68,7 +68,7 @@ const Done = ({ state }: { state: UndoState | undefined }) => {
   const text = state?.disabled ? words.doneDisabled : words.done
   const remains = state ? remainsOf(state, words.keeps) : []
   return (
-    <MessageCard heading={words.doneHeading} kind="success" text={text} focused asks={state?.disabled === true}>
+    <MessageCard heading={words.doneHeading} kind="success" text={text} focused hasHelpLink={state?.disabled === true}>
       <p class="lead">{words.keeps.lead}</p>
       <ul class="points">
         {remains.map((sentence) => (
@@ -100,7 +100,13 @@ const ByLink = ({ token }: { token: string }) => {
 
   if (ending === 'dead')
     return (
-      <MessageCard heading={words.deadHeading} kind="error" text={words.deadLink} focused={found !== undefined} asks>
+      <MessageCard
+        heading={words.deadHeading}
+        kind="error"
+        text={words.deadLink}
+        focused={found !== undefined}
+        hasHelpLink
+      >
         <a class="button primary" href="/forgot-password">
           {words.newPassword}
         </a>

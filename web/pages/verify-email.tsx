@@ -44,7 +44,7 @@ import { asksForHelp, useProblems } from '../words/refusals.js'
 type Result = keyof typeof results
 
 /**
- * Why there is nothing to confirm here, where the button leads, and the second choice below the card. A link that has expired
+ * The texts if there is nothing to confirm here, where the button leads, and the second choice below the card. A link that has expired
  * or was used before may belong to a user who is registered, so signing in is the first thing that is offered there.
  */
 const results = {

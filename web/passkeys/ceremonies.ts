@@ -1,6 +1,6 @@
 import type { Answer, PasskeyCreationOptions, PasskeyCredential, PasskeyRequestOptions } from '#client/client.js'
 
-/** Why there is no credential: the user cancelled or has none, this device has one already, or the address can have none. */
+/** The reason why there is no credential: the user cancelled or has none, this device has one already, or the address can have none. */
 export type NoCredential = 'cancelled' | 'exists' | 'address'
 
 /** An address of numbers can have no passkeys, whatever the browser can do. */

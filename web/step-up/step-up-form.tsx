@@ -15,13 +15,13 @@ import { useProblems } from '../words/refusals.js'
 import { MailedCode } from './mailed-code.js'
 
 type Props = {
-  /** What the account can prove with, the best first. */
+  /** The methods that the account can prove with, the best first. */
   methods: readonly ProofMethod[]
   username: string
   onProven: () => void
   /** The session has ended in the meantime. */
   onSignedOut: () => void
-  /** What helps a user without the passkey, where a new sign-in would not. */
+  /** Help for a user without the passkey, where a new sign-in would not help. */
   withoutPasskey?: ComponentChildren
 }
 

@@ -16,7 +16,7 @@ type AddProps<Added> = {
   totp: TotpBegun
   confirm: (proof: { code: string }) => Promise<Answer<Added>>
   onAdded: (added: Added) => void | Promise<void>
-  /** What the form shows of a refusal. */
+  /** The problems that the form shows for a refusal. */
   problemsOf: (refusal: Refusal) => Problems | undefined
 }
 
@@ -45,7 +45,7 @@ export const AddApp = <Added,>({ totp, confirm, onAdded, problemsOf }: AddProps<
   )
 }
 
-/** Where the app is on this device: it is opened by a link, and no camera sees the picture. */
+/** True on a phone: the app is opened by a link there, and no camera sees the picture. */
 const isPhone = () => matchMedia('(pointer: coarse) and (max-width: 48rem)').matches
 
 type SecretProps = { totp: TotpBegun }
@@ -103,7 +103,7 @@ const Key = ({ totp }: SecretProps) => {
   )
 }
 
-/** What the codes are for, for someone who finds them years later. */
+/** The label of the codes, for someone who finds them years later. */
 const useLabel = (username: string) => {
   const words = useWords('two-step')
   const { productName, locale } = useSettings()

@@ -23,7 +23,7 @@ export const useWithOtherWays = () => {
   }
   const newest = useStableCallback(withWays)
   return (problems: Problems, options: { reset: boolean }): Problems => {
-    const { retell } = problems
-    return { ...withWays(problems, options), ...(retell && { retell: () => newest(retell(), options) }) }
+    const { translate } = problems
+    return { ...withWays(problems, options), ...(translate && { translate: () => newest(translate(), options) }) }
   }
 }

@@ -3,7 +3,7 @@ import type { RefusalCode } from '#contract/refusals.js'
 import { useWords } from '../hooks/settings.js'
 import type { Words } from './catalogue.js'
 import { fill } from './format.js'
-import { useProblems, useRetelling } from './refusals.js'
+import { useProblems, useTranslatableProblems } from './refusals.js'
 
 type PasswordWords = Pick<Words['password'], 'rules' | 'strongEnough' | 'missing' | 'errors' | 'feedback'>
 
@@ -11,7 +11,7 @@ type PasswordWords = Pick<Words['password'], 'rules' | 'strongEnough' | 'missing
 const sentencesOf = <Id extends string>(ids: string[], sentences: Record<Id, string>) =>
   ids.filter((id): id is Id => Object.hasOwn(sentences, id)).map((id) => sentences[id])
 
-/** Why the password is weak, and then what would help: the catalogue has them in this order. */
+/** The weaknesses of a password, and then the advice: the catalogue has them in this order. */
 export const feedbackOf = ({ feedback }: PasswordFindings, words: PasswordWords) => {
   const order = Object.keys(words.feedback)
   return sentencesOf(
@@ -21,8 +21,8 @@ export const feedbackOf = ({ feedback }: PasswordFindings, words: PasswordWords)
 }
 
 /**
- * Why a password was rejected: what it lacks, in the words of the list of rules. How to make it stronger is said below the list;
- * a password that breaks no rule is too weak for a reason that stands here.
+ * The reasons why a password was rejected: what it lacks, in the words of the list of rules. How to make it stronger is said below the
+ * list; a password that breaks no rule is too weak for a reason that stands here.
  */
 export const errorsOf = ({ errors, feedback }: PasswordFindings, words: PasswordWords) => {
   const lacking = sentencesOf(errors, { ...words.rules, too_weak: words.strongEnough })
@@ -39,7 +39,7 @@ export const errorsOf = ({ errors, feedback }: PasswordFindings, words: Password
 export const useNewPasswordProblems = (field: string, fields: { [Code in RefusalCode]?: string } = {}) => {
   const words = useWords('password')
   const problemsOf = useProblems({ ...fields, password_rejected: field })
-  return useRetelling((refusal) => {
+  return useTranslatableProblems((refusal) => {
     const errors = refusal.ids ? errorsOf(refusal.ids, words) : []
     return errors.length > 0 ? { fields: { [field]: errors } } : problemsOf(refusal)
   })

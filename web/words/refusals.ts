@@ -79,19 +79,19 @@ export const useProblems = (
   valuesOf?: (refusal: Refusal) => Record<string, string>,
 ) => {
   const sentenceOf = useRefusalSentence()
-  return useRetelling((refusal) => {
+  return useTranslatableProblems((refusal) => {
     const field = fields[refusal.refused as RefusalCode]
     const sentence = sentenceOf(refusal, valuesOf?.(refusal))
     return field === undefined
-      ? { notice: sentence, retryAfter: refusal.retryAfter, asks: asksForHelp(refusal.refused) }
+      ? { notice: sentence, retryAfter: refusal.retryAfter, hasHelpLink: asksForHelp(refusal.refused) }
       : { fields: { [field]: [sentence] } }
   })
 }
 
 /** The problems can be told again after a change of the language: the newest render has its words. */
-export const useRetelling = (tell: (refusal: Refusal) => Problems) => {
+export const useTranslatableProblems = (tell: (refusal: Refusal) => Problems) => {
   const newest = useStableCallback(tell)
-  return (refusal: Refusal): Problems => ({ ...tell(refusal), retell: () => newest(refusal) })
+  return (refusal: Refusal): Problems => ({ ...tell(refusal), translate: () => newest(refusal) })
 }
 
 /** The error in the address after a failed sign-in with a provider. An unknown one gets a general sentence. */

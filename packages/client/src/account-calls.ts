@@ -9,7 +9,7 @@ import type { Sending } from './sending.js'
 /** Both addresses of the account page. */
 export type AccountPage = '/dashboard' | '/api/auth/account-page'
 
-/** What users do with their account itself, and its providers. */
+/** Calls of users about their account itself, and its providers. */
 export const createAccountCalls = (sending: Sending) => ({
   account: () =>
     sending.read<{ user: Account; fields: ProfileFieldDefinition[]; linkedAccounts: LinkedAccount[] }>('account'),

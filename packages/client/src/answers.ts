@@ -6,7 +6,7 @@ import type { ProofMethod } from '#contract/proofs.js'
 import type { RefusalCode } from '#contract/refusals.js'
 
 /**
- * Why a call was refused: a code of the service, or one of two that the client adds. `no_answer`: the service could not be
+ * The reason why a call was refused: a code of the service, or one of two that the client adds. `no_answer`: the service could not be
  * reached. `unknown`: an answer that is not from the service, such as the error page of a proxy, or another page with status
  * 200 because the proxy does not lead to the service. A newer service may have codes that are not in this list.
  */
@@ -20,11 +20,11 @@ export type Refusal = Refused<ClientRefusalCode> & {
   readonly retryAfter?: number | undefined
   /** For developers, in English. */
   readonly message?: string
-  /** What is wrong with a password, for `password_rejected`. */
+  /** The faults of a password, for `password_rejected`. */
   readonly ids?: PasswordFindings
-  /** What is wrong with which field, for `invalid_fields`. */
+  /** The fault of each field, for `invalid_fields`. */
   readonly fields?: InvalidFields['fields']
-  /** What the user can prove it with, for `fresh_sign_in_required`. */
+  /** The methods with which the user can prove who they are, for `fresh_sign_in_required`. */
   readonly methods?: readonly ProofMethod[]
   /** The id of the request in the log of the service, for a failure on its side (status 5xx). */
   readonly requestId?: string
@@ -32,10 +32,10 @@ export type Refusal = Refused<ClientRefusalCode> & {
   readonly freeFrom?: string
 }
 
-/** What every call returns: its value, or why it was refused. Calls do not throw. */
+/** Every call returns its value, or a refusal. Calls do not throw. */
 export type Answer<Value> = (NoRefusal & { readonly value: Value }) | Refusal
 
-/** What a refusal has and a value has not. Both name everything, so that `if (answer.refused)` works without `strict` too. */
+/** The fields that a refusal has and a value has not. Both name everything, so that `if (answer.refused)` works without `strict` too. */
 type NoRefusal = { readonly [Name in Exclude<keyof Refusal, 'value'>]?: undefined }
 
 /** The service cannot answer at the moment. That says nothing about whether the user is signed in. */

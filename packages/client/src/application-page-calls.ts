@@ -12,7 +12,7 @@ import { createRequests } from './requests.js'
 export const createApplicationPageCalls = ({ me }: Pick<Client, 'me'>) => {
   const requests = createRequests('', (...request) => fetch(...request))
   return {
-    /** What the request of an application needs next: `parameters` as they came, or the id of a stored `request`. */
+    /** Asks for the next step of an application's request: `parameters` as they came, or the id of a stored `request`. */
     ask: (question: { parameters: string } | { request: string }) =>
       requests.send<Authorization>('POST', 'authorization', question),
     /** Asking who is signed in renews a session whose tokens have expired while the user was thinking. */
@@ -24,7 +24,10 @@ export const createApplicationPageCalls = ({ me }: Pick<Client, 'me'>) => {
       const caller = await me()
       return caller.refused ? caller : requests.sendWithCsrfToken<Authorization>('POST', 'authorization/answer', answer)
     },
-    /** What a device without a browser asks for, by the code that it shows. Who is signed in is asked first: that renews a session. */
+    /**
+     * Asks for the request of a device without a browser, by the code that it shows. It first asks who is signed in: that renews a
+     * session.
+     */
     askDevice: async (code: string): Promise<Answer<DeviceState>> => {
       const caller = await me()
       return caller.refused ? caller : requests.sendWithCsrfToken<DeviceState>('POST', 'device/question', { code })

@@ -28,7 +28,7 @@ import { createEnrolmentCalls } from './enrolment-calls.js'
 import { createPasskeyCalls } from './passkey-calls.js'
 import type { Sending } from './sending.js'
 
-/** What is known of a user. A password that contains it is easy to guess. */
+/** Personal data of a user. A password that contains it is easy to guess. */
 export type PersonalData = { username?: string | undefined; email?: string | undefined; name?: string | undefined }
 export type Registration = {
   /** May be missing if the service makes it from the address (USERNAMES). */
@@ -36,7 +36,7 @@ export type Registration = {
   email: string
   password: string
   name?: string | undefined
-  /** What the service asks new users for, by key (PROFILE_FIELDS_FILE). */
+  /** Values of the fields that the service asks new users for, by key (PROFILE_FIELDS_FILE). */
   fields?: Record<string, string | boolean | null> | undefined
   /** The version of the terms that the user agrees to. */
   terms?: string | undefined
@@ -60,7 +60,7 @@ export type UndoLink = { token: string }
 /** `password` is the new one. Without it the old one stops working, and a link to choose one is mailed. */
 export type TakeBack = UndoLink & { password?: string | undefined }
 
-/** What finishes a sign-in that waits, or leads to its next step. `terms` is the version that the user has seen. */
+/** The proof or answer that finishes a sign-in that waits, or leads to its next step. `terms` is the version that the user has seen. */
 export type SecondStep =
   | { code: string; trustDevice?: boolean | undefined }
   | { fields: Record<string, string | boolean | null> }
@@ -90,7 +90,7 @@ const createSignInCalls = (sending: Sending) => ({
   /** If the answer has `next` and no `user`: go on with `secondFactor` or `mailEnrolmentCode`, or on the page /second-factor. */
   login: (credentials: { username: string; password: string }) =>
     sending.signIn<SignedIn | SecondFactorNeeded>('login', credentials),
-  /** What the sign-in of this browser still needs. */
+  /** Asks what the sign-in of this browser still needs. */
   checkSecondFactor: () => sending.send<SecondFactorWaiting>('GET', 'second-factor'),
   /** A code, or the answer to `next: "profile"` or `next: "terms"`. The answer has `next` again if more is missing. */
   secondFactor: (proof: SecondStep) => sending.signIn<SignedIn | SecondFactorNeeded>('second-factor', proof),
@@ -108,7 +108,7 @@ const createSignInCalls = (sending: Sending) => ({
   stepUp: (proof: Proof) => sending.replaceTokens<SignedIn>('POST', 'step-up', proof),
   /** Mails a code to a user who has no other way to prove it. */
   mailStepUpCode: () => sending.change<Accepted>('POST', 'step-up/mail', {}),
-  /** Who is signed in. It needs no database while the access token is valid, so ask as often as you like. */
+  /** The signed-in user. It needs no database while the access token is valid, so ask as often as you like. */
   me: async () => {
     const answer = await sending.read<Caller>('me')
     if (!answer.refused) sending.learn(answer.value.user)
@@ -135,7 +135,7 @@ const createMailLoginCalls = (sending: Sending) => ({
   /** The code, or the token of the link. After `next: "registration"` go on with `registerByMail`. */
   confirmMailLogin: (proof: { code: string } | { token: string }) =>
     sending.signIn<SignedIn | MailLoginNext>('mail-login/confirm', proof),
-  /** What the answer with `next: "registration"` said, after a reload. */
+  /** Repeats the answer with `next: "registration"`, after a reload. */
   checkMailRegistration: () => sending.send<MailRegistration>('GET', 'mail-login/registration'),
   /** Makes the account of the address that the mail has proven. */
   registerByMail: (account: Pick<Registration, 'username' | 'name' | 'fields' | 'terms'>) =>

@@ -2,7 +2,7 @@
 export type User = { readonly id: string; readonly username: string }
 
 /**
- * What is different from what this tab knew before, and how it knows: a call of this tab signed in or out or changed the
+ * A change of what this tab knew before, and its cause: a call of this tab signed in or out or changed the
  * username, another tab told it, or an answer of the service shows it.
  */
 export type Change = { readonly by: 'this_tab' | 'other_tab' | 'answer' } & (
@@ -23,7 +23,7 @@ const isMessage = (data: unknown): data is User | null => {
 /** How often a tab asks when it becomes visible again. */
 const shortestPause = 5_000
 
-/** Who is signed in in this browser, as this tab and the other tabs of this site find out. */
+/** Watches who is signed in in this browser, from the answers to this tab and to other tabs of this site. */
 export const createPresence = (ask: () => unknown) => {
   const listeners = new Set<Listener>()
   let known: User | null | undefined
@@ -43,7 +43,7 @@ export const createPresence = (ask: () => unknown) => {
   const isKnown = (user: User | null) =>
     known !== undefined && known?.id === user?.id && known?.username === user?.username
 
-  /** What an answer says. The first one is no change, unless this call has signed in or out. */
+  /** Learns from an answer. The first one is no change, unless this call has signed in or out. */
   const learn = (found: User | null, by: 'this_tab' | 'answer' = 'answer') => {
     lastAsked = Date.now()
     const user = found && { id: found.id, username: found.username }

@@ -49,7 +49,7 @@ const useLatchkey = (): Known => {
 /** The client of the provider, for `logout`, `fetch`, `signInUrl` and every other call. */
 export const useClient = (): Client => useLatchkey().client
 
-/** Who is signed in, also after a change in another tab. Null without a session, undefined while that is not known yet. */
+/** The signed-in user, also after a change in another tab. Null without a session, undefined while that is not known yet. */
 export const useUser = (): User | null | undefined => {
   const { users } = useLatchkey()
   return useSyncExternalStore(users.subscribe, users.read, users.readOnServer)

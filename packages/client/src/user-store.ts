@@ -10,8 +10,8 @@ const usualPause = 5
 const isSame = (one: KnownUser, other: KnownUser) => one?.id === other?.id && one?.username === other?.username
 
 /**
- * Who is signed in, for components. `fromServer` is what the server has rendered. The service is asked once, and again while it is
- * away; after that the client tells what changes.
+ * The signed-in user, for components. `fromServer` is the one whom the server has rendered. The service is asked once, and again while it
+ * is away; after that the client tells what changes.
  */
 export const createUserStore = (client: Pick<Client, 'me' | 'onChange'>, fromServer: KnownUser) => {
   const listeners = new Set<() => void>()

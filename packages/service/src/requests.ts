@@ -4,7 +4,7 @@ import type { RefusalCode } from '#contract/refusals.js'
 import { ServiceError } from './service-error.js'
 
 export type ServiceClientOptions = {
-  /** Where your program reaches the service, such as `http://10.0.0.5:3000`. Proxies do not pass these requests on. */
+  /** The URL at which your program reaches the service, such as `http://10.0.0.5:3000`. Proxies do not pass these requests on. */
   readonly url: string
   /** From `latchkey service-key add NAME --scope SCOPES`. */
   readonly key: string

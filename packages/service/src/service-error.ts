@@ -16,7 +16,7 @@ type Details = {
   cause?: unknown
 }
 
-/** Why a call was refused. No other error is thrown. */
+/** A call was refused. No other error is thrown. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError'
   readonly code: ServiceErrorCode
@@ -24,7 +24,7 @@ export class ServiceError extends Error {
   readonly status: number
   /** How many seconds to wait before the next attempt, if the service asks for that. */
   readonly retryAfter: number | undefined
-  /** What is wrong with which field, for `invalid_fields`. */
+  /** The fault of each field, for `invalid_fields`. */
   readonly fields: InvalidFields['fields'] | undefined
 
   constructor(code: ServiceErrorCode, { status = 0, message = code, retryAfter, fields, cause }: Details = {}) {

@@ -1,7 +1,7 @@
 import type { WebhookBody } from '#contract/webhooks.js'
 import { ServiceError } from './service-error.js'
 
-/** Of a `Request`, or of `node:http`. */
+/** The headers of a `Request`, or of `node:http`. */
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** In seconds, either way: an older one may be a copy that somebody sends again. */

@@ -1,6 +1,6 @@
 export type Fetch = (input: string | URL, init?: RequestInit) => Promise<Response>
 
-/** As Playwright's `context.addCookies` takes them. */
+/** A cookie for Playwright's `context.addCookies`. */
 export type TestCookie = {
   readonly name: string
   readonly value: string

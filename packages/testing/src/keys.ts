@@ -5,7 +5,7 @@ const encode = (bytes: Uint8Array) =>
     .replaceAll('=', '')
 const encodeText = (text: string) => encode(new TextEncoder().encode(text))
 
-/** Who the token is of. What is missing is made up: another user each time. */
+/** The user of the token. Values that are missing are made up: another user each time. */
 export type TestTokenOptions = {
   readonly id?: string
   readonly username?: string
@@ -76,7 +76,7 @@ export const createTestKeys = async ({ publicUrl }: { publicUrl: string }) => {
         ? Response.json(keySet, { headers: { 'cache-control': 'max-age=300' } })
         : Response.json({ code: 'unavailable' }, { status: 503 })
     },
-    /** What `/.well-known/jwks.json` would publish, for a test in another language. */
+    /** The key set that `/.well-known/jwks.json` would publish, for a test in another language. */
     keySet,
     token,
     /** The header of a request, such as `access_token=eyJ…`. */

@@ -25,7 +25,7 @@ export type TestUser = {
   readonly username: string
   readonly email: string
   readonly password: string
-  /** Of the authenticator app, if there is one. */
+  /** The secret of the authenticator app, if there is one. */
   readonly totpSecret: string | undefined
 }
 
@@ -102,7 +102,7 @@ const createVisit = (url: string) => {
     if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}: ${text}`)
     return JSON.parse(text)
   }
-  /** As a signed-in user: with a CSRF token. */
+  /** Sends a request of the signed-in user, with a CSRF token. */
   const act = async (path: string, body: object = {}) => {
     const { csrfToken } = await (await fetch('/api/auth/csrf-token')).json()
     return post(path, body, { 'x-csrf-token': csrfToken })
@@ -155,7 +155,7 @@ export const startLatchkey = async ({ settings = {} }: TestOptions = {}) => {
   let people = 0
 
   return {
-    /** Where the service is, and its `PUBLIC_URL`. */
+    /** The URL of the service, which is its `PUBLIC_URL` too. */
     url,
     /** Opens the whole service API: `createServiceClient({ url, key: serviceKey })`. */
     serviceKey,

@@ -1,4 +1,4 @@
-/** What the guard answers instead of the application. */
+/** The answer of the guard instead of the application's. */
 export type Answer = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

@@ -16,9 +16,9 @@ const optionNames: NamesOf<ApplicationTokenOptions> = { serviceKey: true, applic
 
 const limits = { milliseconds: 10_000, maxBytes: 16 * 1024 }
 /** For how long an answer counts, in milliseconds. A session that ends is known sooner to a verifier with `revocations`. */
-const rememberedFor = 10_000
+const answerLifetime = 10_000
 const maxRemembered = 1_000
-const maxUnderWay = 1_000
+const maxPending = 1_000
 /** After no answer, and after a key that the service refuses: each question with a wrong one counts as a failed sign-in of this network. */
 const pauses = { noAnswer: 1_000, wrongKey: 10 * 60_000 }
 const wrongKeyStatuses: Readonly<Record<number, string>> = {
@@ -36,7 +36,7 @@ const createMemory = () => ({
 })
 type Memory = ReturnType<typeof createMemory>
 
-/** Of all checks with one key: the first question is asked alone, so that a wrong key is tried once. */
+/** The state of all checks with one key: the first question is asked alone, so that a wrong key is tried once. */
 type KeyState = { pausedUntil: number; isAccepted: boolean; firstQuestion: Promise<unknown> | undefined }
 const keyStates = new Map<string, KeyState>()
 const stateOf = (serviceUrl: string, serviceKey: string) => {
@@ -50,7 +50,7 @@ const stateOf = (serviceUrl: string, serviceKey: string) => {
   return state
 }
 
-/** What one service has said means nothing to the guard of another. */
+/** A memory for each service: the answers of one mean nothing to the guard of another. */
 const createMemories = () => {
   const memories = new WeakMap<Verifier, Memory>()
   return (verifier: Verifier) => {
@@ -95,7 +95,7 @@ const createQuestion = (options: ApplicationTokenOptions) => {
   const ask = async (token: string, { service }: Verifier): Promise<Verification> => {
     const { serviceUrl, publicUrl, fetch, now, onProblem } = service
     const state = stateOf(serviceUrl, serviceKey)
-    /** Of many questions that fail together, one is reported. A pause never gets shorter. */
+    /** Pauses. Of many questions that fail together, one is reported. A pause never gets shorter. */
     const pauseFor = (milliseconds: number, problem: string) => {
       if (now() >= state.pausedUntil) onProblem(`tokens of applications cannot be checked: ${problem}`)
       state.pausedUntil = Math.max(state.pausedUntil, now() + milliseconds)
@@ -135,7 +135,7 @@ export const createApplicationTokens = (options: ApplicationTokenOptions) => {
 
   const askAndRemember = async (token: string, verifier: Verifier, memory: Memory) => {
     const answer = await ask(token, verifier)
-    const until = verifier.service.now() + rememberedFor
+    const until = verifier.service.now() + answerLifetime
     if (answer.ok) keep(memory.good, token, { until, verified: answer })
     else if (answer.code === 'unknown_key') {
       memory.good.delete(token)
@@ -156,7 +156,7 @@ export const createApplicationTokens = (options: ApplicationTokenOptions) => {
     const asked = memory.underWay.get(token)
     if (asked) return asked
     // One that was good before is always asked for: random tokens must not take its place.
-    if (memory.underWay.size >= maxUnderWay && !good) return refuse('unavailable')
+    if (memory.underWay.size >= maxPending && !good) return refuse('unavailable')
     const asking = askAndRemember(token, verifier, memory)
     memory.underWay.set(token, asking)
     return asking

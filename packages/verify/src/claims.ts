@@ -1,7 +1,7 @@
 import { factorsOf } from '#contract/factors.js'
 import { isGroupList } from '#contract/groups.js'
 
-/** What an access token says. `sub` is the same as `userId`, and `iss` and `aud` are the address of the service. */
+/** The claims of an access token. `sub` is the same as `userId`, and `iss` and `aud` are the URL of the service. */
 export type AccessClaims = {
   readonly userId: string
   readonly username: string
@@ -24,7 +24,7 @@ export type AccessClaims = {
 /** The user of a valid access token, and how the session was proven. */
 export type Verified = {
   readonly ok: true
-  /** As in a refusal, so that `else result.code` compiles without `strict` too. */
+  /** Named as in a refusal, so that `else result.code` compiles without `strict` too. */
   readonly code?: undefined
   readonly user: {
     /** Never changes. Store this one. */

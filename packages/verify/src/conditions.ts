@@ -34,7 +34,7 @@ const groupsIn = (group: ConditionOptions['group']) => {
   return groups
 }
 
-/** What a part of the application asks for beyond a session. A wrong one is an error at the start. */
+/** The conditions of a part of the application beyond a session. A wrong one is an error at the start. */
 export const conditionsOf = (options: ConditionOptions) => {
   const { factors, fresh, group } = options
   // Such as from a variable of the environment that is not set: the part would be open.

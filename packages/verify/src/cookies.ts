@@ -17,7 +17,7 @@ export const headerOf = ({ headers }: AnyRequest, name: string): string | undefi
 
 export type CookieValue = { value: string | undefined; isDoubled: boolean }
 
-/** As the service reads them. */
+/** Reads a cookie as the service does. */
 export const readCookie = (header: string | undefined, name: string): CookieValue => {
   const { values, doubled } = readCookieHeader(header ?? '')
   return { value: values.get(name), isDoubled: doubled.has(name) }

@@ -15,7 +15,7 @@ export const withCookies = (response: Response, setCookies: readonly string[]) =
   return carrying
 }
 
-/** What a user gets to see is kept by no cache, unless the handler has said otherwise. */
+/** Keeps the response for a user out of caches, unless the handler has said otherwise. */
 export const uncached = (response: Response) => {
   if (response.headers.has('cache-control')) return response
   const own = new Response(response.body, response)

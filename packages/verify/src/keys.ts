@@ -14,6 +14,6 @@ export type Keys = {
   /** Asks for the current keys if those that are known are too old. */
   refresh(): Promise<void>
   areLoaded(): boolean
-  /** What keeps every token from being accepted until a setting is changed. */
+  /** The problem that keeps every token from being accepted until a setting is changed. */
   lastingProblem(): string | undefined
 }

@@ -12,7 +12,7 @@ import type { VerifierOptions } from './settings.js'
 
 type AnyHeaders = { get(name: string): string | null }
 
-/** What is used of Next. */
+/** The parts of Next that are used. */
 export type NextParts = {
   headers(): Promise<AnyHeaders>
   cookies(): Promise<{ set(name: string, value: string, attributes: object): unknown }>
@@ -27,7 +27,7 @@ export type NextOptions = VerifierOptions & {
   /** The address of the client, if a proxy in front of Next says it, such as `(headers) => headers.get('x-real-ip')`. */
   addressOf?: (headers: AnyHeaders) => string | null | undefined
 }
-/** What a page asks for beyond a session. */
+/** The conditions of a page beyond a session. */
 export type PageOptions = ConditionOptions
 export type ProxyOptions = Pick<GuardOptions, 'factors' | 'fresh' | 'group' | 'optional'>
 export type RouteOptions = Pick<GuardOptions, 'factors' | 'fresh' | 'group' | 'bearer'>
@@ -40,7 +40,7 @@ const routeNames: NamesOf<RouteOptions> = { ...conditionNames, bearer: true }
 const pathHeader = 'x-latchkey-path'
 /** With this in its query a page asks the proxy to send the visitor to the sign-in page: a page itself cannot count redirects. */
 const signInMark = 'latchkey=sign-in'
-/** What Next adds to the addresses of its own requests. */
+/** The parameter that Next adds to the URLs of its own requests. */
 const nextParameter = /^_rsc(?:=|$)/
 
 /** The path with its query, without what Next and a page have added. */

@@ -2,7 +2,7 @@ import type { Answer } from './answers.js'
 
 type HeaderValue = number | string | readonly string[]
 
-/** As much of Node's response as is used here. */
+/** The part of Node's response that is used here. */
 export type NodeResponse = {
   statusCode: number
   getHeader(name: string): number | string | string[] | undefined

@@ -11,7 +11,7 @@ export type NodeRequest = {
   readonly socket?: { readonly remoteAddress?: string | undefined } | null
 }
 
-/** What a handler is told: whether to go on, and the user. The user is undefined only with `optional`. */
+/** The decision for a handler: whether to go on, and the user. The user is undefined only with `optional`. */
 export type NodeDecision =
   | { readonly goOn: true; readonly auth: Verified | undefined }
   | { readonly goOn: false; readonly auth?: undefined }

@@ -6,7 +6,7 @@ import type { Verifier, VerifyRefusal } from './verifier.js'
 
 const limits = { milliseconds: 10_000, maxBytes: 16 * 1024 }
 /** Renewals of different sessions at one time. */
-const maxUnderWay = 1_000
+const maxPending = 1_000
 /** After the service has issued a token that no setting here can accept, no other is asked for during this time. */
 const pause = 10_000
 /**
@@ -82,7 +82,7 @@ export const createRenewal = ({ service, verifyToken }: Verifier) => {
     if (!tokenShape.test(refreshToken)) return signedOut
     const started = underWay.get(refreshToken)
     if (started) return started
-    if (underWay.size >= maxUnderWay || now() < pausedUntil) return unavailable
+    if (underWay.size >= maxPending || now() < pausedUntil) return unavailable
     const renewing = renew(request).finally(() => underWay.delete(refreshToken))
     underWay.set(refreshToken, renewing)
     return renewing

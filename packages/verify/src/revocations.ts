@@ -25,7 +25,7 @@ export type RevocationState = {
 
 type Answer = { entries: readonly Entry[]; cursor: string }
 
-/** As the service writes an entry. */
+/** An entry as the service writes it. */
 type WireEntry = { sid: string; below: number | null }
 
 const isEntry = (value: unknown): value is WireEntry =>
@@ -139,7 +139,7 @@ export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Op
       age: answeredAt === undefined ? undefined : (now() - answeredAt) / 1000,
       entries: list.size(),
     }),
-    /** What keeps the list from being read until an operator changes it. Undefined if waiting can help. */
+    /** The problem that keeps the list from being read until an operator changes something. Undefined if waiting can help. */
     lastingProblem: () => lastingProblem,
     close: () => closing.abort(),
   }

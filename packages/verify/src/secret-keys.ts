@@ -17,7 +17,7 @@ const readSecrets = (given: string | readonly string[]) => {
   return secrets
 }
 
-/** As the service names its secrets: from this id the secret cannot be computed. */
+/** The id by which the service names a secret, which cannot be computed from it. */
 const keyIdOf = async (secret: string) => {
   const key = await crypto.subtle.importKey('raw', utf8(secret), 'HKDF', false, ['deriveBits'])
   const how = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(), info: utf8('key id') }

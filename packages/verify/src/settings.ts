@@ -19,7 +19,7 @@ export type RevocationSettings = {
   serviceKey: string
   /** Default: `/api/service/revocations` of the service. */
   url?: string
-  /** What happens to tokens before the list was read for the first time. Default: `refuse`, which is a 503 in the middleware. */
+  /** Refuses or accepts tokens before the list was read for the first time. Default: `refuse`, which is a 503 in the middleware. */
   whileUnknown?: 'refuse' | 'accept'
   /** Refuses all tokens while the list is older than so many seconds. At least 60. Default: no limit. */
   maxAge?: number
@@ -28,7 +28,7 @@ export type RevocationSettings = {
 export type VerifierOptions = KeySource & {
   /** `PUBLIC_URL` of the service. Tokens of another issuer are refused. */
   publicUrl: string
-  /** Where this program reaches the service, if not by `publicUrl`, such as `http://127.0.0.1:3000`. */
+  /** The URL at which this program reaches the service, if it is not `publicUrl`, such as `http://127.0.0.1:3000`. */
   serviceUrl?: string
   /** Follows the list of ended sessions. Without it, the token of an ended session is good until it expires. */
   revocations?: RevocationSettings

@@ -1,11 +1,11 @@
 import type { Verified } from './claims.js'
 import type { VerifyingKey } from './keys.js'
 
-/** What a token says, and the key that proves it. */
+/** The claims of a token, and the key that proves them. */
 export type Proven = { readonly verified: Verified; readonly by: VerifyingKey }
 
 /** In each half. A token and what it says take about 4 KB, so both halves together stay under 8 MB. */
-const mostTokens = 1_000
+const maxTokens = 1_000
 
 /** A part of a longer text keeps all of it in memory, here a whole header with cookies. This is a text of its own. */
 const ownText = (token: string) => new TextDecoder().decode(new TextEncoder().encode(token))
@@ -19,7 +19,7 @@ export const createVerifiedTokens = () => {
   let newer = new Map<string, Proven>()
   let older = new Map<string, Proven>()
   const remember = (token: string, proven: Proven) => {
-    if (newer.size >= mostTokens) {
+    if (newer.size >= maxTokens) {
       older = newer
       newer = new Map()
     }

@@ -17,7 +17,7 @@ export type VerifyRefusal =
   | 'unknown_key'
   | 'bad_signature'
   | 'bad_claims'
-  /** Of another service, or for another audience. */
+  /** From another service, or for another audience. */
   | 'wrong_issuer'
   | 'expired'
   | 'not_yet_valid'
@@ -38,9 +38,9 @@ const listFor = ({ revocations, fetch, now, onProblem }: Settings) =>
   revocations && followRevocations({ ...revocations, fetch, now, onProblem })
 
 /** How often `ready` looks. */
-const lookAgain = 200
+const pollInterval = 200
 
-/** What changes from one request to the next: the time, and the list of ended sessions. */
+/** Checks what changes from one request to the next: the time, and the list of ended sessions. */
 const createCurrentCheck = (settings: Settings, list: ReturnType<typeof listFor>) => {
   const { revocations, leeway, now } = settings
   const isListUsable = () => {
@@ -107,7 +107,7 @@ export const createVerifier = (options: VerifierOptions) => {
 
   const { publicUrl, serviceUrl, fetch, now, onProblem } = settings
   return {
-    /** What the middleware needs to know. No secret is among it. */
+    /** The settings that the middleware needs. No secret is among them. */
     service: { publicUrl, serviceUrl, fetch, now, onProblem },
     /** Any access token, wherever it comes from. */
     verifyToken,
@@ -128,7 +128,7 @@ export const createVerifier = (options: VerifierOptions) => {
         const problem = keys.lastingProblem() ?? (isListRead ? undefined : list?.lastingProblem())
         if (problem !== undefined) throw new Error(problem)
         if (keys.areLoaded() && isListRead) return
-        await new Promise((resolve) => setTimeout(resolve, lookAgain))
+        await new Promise((resolve) => setTimeout(resolve, pollInterval))
       }
     },
     /** Whether the list of ended sessions refuses what was known of this user before. */

@@ -5,7 +5,7 @@ import { unlessRefused } from './application-faults.js'
 import { newApplicationOptions, readNewApplication } from './application-options.js'
 import { generalSettings, programs } from './program-settings.js'
 
-/** Of `add` and `change`. */
+/** The help of the options of `add` and `change`. */
 export const optionsHelp = `  --redirect URL       to which users come back after they have signed in here. Several are possible. It is compared byte for
                        byte, without wildcards. https only; outside production also http to this machine
   --everyone           every user may use it

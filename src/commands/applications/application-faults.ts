@@ -32,7 +32,7 @@ const sentences: {
     `${countText(users, 'user')} would lose ${printableText(name)}. Add --yes to delete it.`,
 }
 
-/** What was done, or why it was not. A sentence may end in a command, which is then the end of the line and can be copied. */
+/** The outcome, or the sentence of its refusal. A sentence may end in a command, which is then the end of the line and can be copied. */
 export const unlessRefused = <Value>(outcome: Value, name: string): Exclude<Value, { refused: string }> => {
   if (!isRefused(outcome)) return outcome as Exclude<Value, { refused: string }>
   const refusal = outcome as Refusal

@@ -6,7 +6,7 @@ import { UsageFault } from '../command.js'
 import { groupNameFrom } from '../groups/group-name.js'
 import { type ProgramName, programNames, programs } from './program-settings.js'
 
-/** Of `add` and `change` alike. */
+/** The options of `add` and `change` alike. */
 const applicationOptions = {
   redirect: { type: 'string', multiple: true },
   everyone: { type: 'boolean' },
@@ -75,7 +75,7 @@ const accessFrom = ({
   return { access: 'groups', groups }
 }
 
-/** What the options say, each by itself. */
+/** The values of the options, each by itself. */
 const given = (values: Given<typeof applicationOptions>): ApplicationChange => ({
   ...accessFrom(values),
   ...(values.redirect && { redirectAddresses: [...new Set(values.redirect)] }),

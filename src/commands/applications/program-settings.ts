@@ -1,13 +1,13 @@
 import type { NewApplication } from '../../domain/applications/application-rules.js'
 
-/** What is filled into the settings of a program. */
+/** The values that are filled into the settings of a program. */
 type Filled = { id: string; secret: string; issuer: string; name: string; home: string }
 
 type Program = {
   /** Below the address at which users open the program. */
   redirectPath: string
   backchannelPath?: string
-  /** Where it wants its users back after it has signed them out here. */
+  /** The path to which it wants its users back after it has signed them out here. */
   logoutPath?: string
   /** Options that it needs because of what it cannot do. */
   differs?: Pick<NewApplication, 'pkce'>

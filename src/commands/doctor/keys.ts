@@ -13,7 +13,7 @@ import type { Database } from '../../platform/database/database.js'
 import { existingSecret } from '../../platform/generated-secret.js'
 import { type Finding, failure, ok, warning, worstOf } from './check.js'
 
-/** What seals stored secrets. */
+/** The secrets that seal stored values. */
 export const sealingSecretsOf = async ({ sealingKey, jwtSecret, dataDir }: SealingSettings) =>
   sealingKey ?? jwtSecret ?? (await existingSecret(dataDir))
 

@@ -117,7 +117,7 @@ const checkThreads = ({ workerThreads: threadsPerProcess, workers, bcryptCost }:
     : ok(`${countText(workerThreads, 'thread')} on ${countText(cores, 'core')}, bcrypt at cost ${bcryptCost}`)
 }
 
-/** As a sign-in does it: in a thread, at full cost. */
+/** Hashes a password as a sign-in does: in a thread, at full cost. */
 const checkPasswords = async ({ bcryptCost }: Config): Promise<Finding> => {
   await requireWorkerPackages()
   const workers = createWorkers({ threads: 1 })

@@ -18,7 +18,7 @@ export const openForChecks = (url: string) =>
 export const readOnly =
   'the database accepts no writes: default_transaction_read_only is on for the server, the database or the role'
 
-/** Which database on which server: two addresses may name the same one in different ways. */
+/** The identity of a database: two URLs may name the same one in different ways. */
 const identityOf = async (sql: Sql) => {
   const [row] = await sql.query<{ identity: string }>(
     `select current_database() || ' ' || system_identifier::text as identity from pg_control_system()`,

@@ -2,7 +2,7 @@ import type { Config } from '../../config.js'
 import type { Sql } from '../../platform/database/database.js'
 import { type Finding, ok, warning, worstOf } from './check.js'
 
-/** Where anyone can get an address. */
+/** Domains at which anyone can get an address. */
 const publicMailboxes = new Set(
   'gmail.com googlemail.com outlook.com hotmail.com live.com yahoo.com icloud.com gmx.de gmx.net web.de proton.me mail.ru qq.com'.split(
     ' ',
@@ -66,7 +66,7 @@ const mailFinding = async ({ mailSignIn }: Config, sql: Sql) => {
       )
 }
 
-/** Who can create an account. The database tells whether there is anyone who can sign in. */
+/** Checks who can create an account. The database tells whether there is anyone who can sign in. */
 export const checkRegistration = async (config: Config, sql?: Sql): Promise<Finding> => {
   const noOneMayRegister =
     sql && config.registration !== 'open' && (await isEmpty(sql))

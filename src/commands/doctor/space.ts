@@ -11,7 +11,7 @@ const inMegabytes = (bytes: number) => `${Math.round(bytes / megabyte).toLocaleS
 const tooLittle = 50 * megabyte
 const little = 500 * megabyte
 
-/** What is free for this user where `path` is; unknown if the file system does not say. */
+/** The space that is free for this user at `path`; unknown if the file system does not say. */
 const freeAt = async (path: string) => {
   try {
     const { bavail, bsize, blocks } = await statfs(path)

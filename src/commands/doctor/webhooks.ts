@@ -26,7 +26,7 @@ const checkReceiver = async ({ url, outbound }: Receiver): Promise<Finding> => {
   }
 }
 
-/** What waits and what was given up. Before the migration there is nothing to look at. */
+/** Checks the webhooks that wait or were given up. Before the migration there is nothing to check. */
 const checkBacklog = async (database: Database | undefined): Promise<Finding[]> => {
   const [table] = (await database?.query<{ there: boolean }>(
     "select exists (select 1 from pg_attribute where attrelid = to_regclass('webhooks_wanted') and attname = 'stopped_at') as there",

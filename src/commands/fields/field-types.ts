@@ -13,7 +13,7 @@ const commentOf = ({ labels, key, editedBy }: ProfileFieldDefinition) =>
 type Member = (definition: ProfileFieldDefinition) => string
 
 const value: Member = (each) => `${each.key}?: ${typeOf(each)}`
-/** What is required can be changed, and not removed. */
+/** A required field can be changed, and not removed. */
 const change: Member = (each) => `${value(each)}${each.required ? '' : ' | null'}`
 /** Only users are held to what is required. */
 const operatorChange: Member = (each) => `${value(each)} | null`

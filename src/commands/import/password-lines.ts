@@ -55,7 +55,7 @@ const textOfFirst = (bytes: Buffer) => {
   return text
 }
 
-/** Why lines were left out, for a reader. */
+/** The reasons why lines were left out, for a reader. */
 export const describeSkipped = ({ empty, tooLong, neverSeen }: SkippedLines) =>
   [
     ...(empty > 0 ? [countText(empty, 'empty line')] : []),

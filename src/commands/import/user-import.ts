@@ -57,7 +57,7 @@ const saltedHexFrom = (text = 'better-auth'): HashForms['saltedHex'] => {
   return form
 }
 
-/** Which users get a password: a column with another name than password_hash is seen by this. */
+/** The users who get a password: this shows a column with another name than password_hash. */
 const passwordsOf = ({ added, withPassword, unknownHashes }: Counts) => {
   const none = `without a password: ${(added - withPassword).toLocaleString('en')}`
   const why =

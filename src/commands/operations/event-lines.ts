@@ -24,7 +24,10 @@ export const eventAsObject = (event: StoredEvent) => ({
 
 export const eventAsJson = (event: StoredEvent) => printableJson(eventAsObject(event))
 
-/** What a command did came from no address: the account of the operator says more. So does the name of an administrator or of a key. */
+/**
+ * The origin of an event. That of a command has no IP address: the account of the operator says more. So does the name of an administrator
+ * or of a key.
+ */
 const originOf = ({ ip, userAgent, actor, actorKey }: StoredEvent) => {
   const key = actorKey === null ? null : `service key ${actorKey}`
   const who = ip === commandLine ? userAgent : (actor ?? key)

@@ -74,7 +74,7 @@ const clearNetwork = async (stores: Stores, network: string): Promise<Outcome> =
   }
 }
 
-/** Where the user was refused in the last hour: the limiter of networks is not the user's, so it is only named. */
+/** The networks where the user was refused in the last hour: the limiter of networks is not the user's, so it is only named. */
 const refusedNetworks = async (stores: Stores, user: { id: string; username: string }) => {
   const now = stores.clock.now().getTime()
   const query = {

@@ -51,7 +51,7 @@ const recordEvent = async (name: string, context: CommandContext) => {
   }
 }
 
-/** What cannot be read or written is for the operator to put right. */
+/** A file that cannot be read or written is for the operator to put right. */
 const unlessRefused = async <Result>(work: Promise<Result>, path: string, what: 'read' | 'written') =>
   work.catch((error: Error) => {
     const reason = whyUnwritable(error)

@@ -57,7 +57,7 @@ const withDirectory = (database: Database | undefined) => ({ directory, ...(data
 /** Every migration, also of a schema on which this version must not run. */
 export const statusOf = (place: Place) => ask(place, (database) => describeSchema(withDirectory(database)))
 
-/** What is missing. Rejects where `applyMissing` would, and changes nothing. */
+/** The migrations that are missing. Rejects where `applyMissing` would, and changes nothing. */
 export const planFor = (place: Place, role: string | undefined) =>
   ask(place, async (database) => {
     if (database && role !== undefined) await requireRole(database, role)

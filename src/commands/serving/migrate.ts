@@ -3,7 +3,7 @@ import { type Command, type CommandContext, CommandFailure, print, readArguments
 import { printableJson } from '../terminal/printable-json.js'
 import type { Place } from './migrate-database.js'
 
-/** Which older versions can still run on the schema. */
+/** A sentence about the older versions that can still run on the schema. */
 const wayBack = (oldestProgram: number | null) =>
   oldestProgram === null ? '' : `; versions that have migration ${oldestProgram} can run on it`
 

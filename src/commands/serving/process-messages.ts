@@ -3,7 +3,7 @@ import { seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 
 /**
- * What passes between the supervisor and its processes. A signal would not do: Ctrl-C in a terminal reaches all of them, and
+ * The messages between the supervisor and its processes. A signal would not do: Ctrl-C in a terminal reaches all of them, and
  * a second one means "stop at once".
  */
 export const shutDownMessage = 'shut down'

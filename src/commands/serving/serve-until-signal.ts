@@ -94,7 +94,7 @@ const sayReady = (app: App, place: object, log: Log) => {
   else log.info(place, readyLine(app))
 }
 
-/** What leaves this machine in the clear should be known. */
+/** Logs how each connection is protected: operators should know which ones are not encrypted. */
 const sayProtections = (config: Config, log: Log) => {
   const connections = protections(config)
   if (Object.keys(connections).length > 0) log.info(connections, 'connections to other servers')

@@ -1,6 +1,6 @@
 type Signal = 'SIGINT' | 'SIGTERM'
 
-/** What a shell reports for a program that a signal has ended. */
+/** The exit codes that a shell reports for a program that a signal has ended. */
 export const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const
 
 /** At the first Ctrl-C or SIGTERM the work is told to stop. The second one ends the process at once. */

@@ -7,7 +7,7 @@ export const requireUser = async ({ users }: Pick<Stores, 'users'>, named: strin
   return user
 }
 
-/** What became of a change; another command may have deleted the user since it was found. */
+/** The outcome of a change; another command may have deleted the user since it was found. */
 export const unlessDeleted = <Outcome>(outcome: Outcome, username: string) => {
   if (isRefused(outcome) && outcome.refused === 'no_user')
     throw new CommandFailure(`${username} was deleted in the meantime.`)

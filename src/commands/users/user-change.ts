@@ -25,7 +25,7 @@ const whyRefused = (faults: readonly { key: string; fault: FieldFaultId }[]) =>
     faults.map(({ key, fault }) => printableText(`The field ${JSON.stringify(key)} ${sentences[fault]}.`)).join('\n'),
   )
 
-/** What stands after `=`. Of a field that takes yes or no, `true` and `false` are no texts. */
+/** Reads the text after `=`. For a field that takes yes or no, `true` and `false` are no texts. */
 const valueFrom = (text: string, definition: ProfileFieldDefinition | undefined) =>
   definition?.type === 'boolean' && (text === 'true' || text === 'false') ? text === 'true' : text
 

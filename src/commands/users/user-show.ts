@@ -101,7 +101,7 @@ const solutions: { [Code in ObstacleCode]?: (username: string, subject: string) 
   network_limit: (_, subject) => quoteCommandWith('limits clear', '--network', subject),
 }
 
-/** What keeps the user from signing in now, in sentences with the commands that help. */
+/** The obstacles to a sign-in of the user, in sentences with the commands that help. */
 const sentencesOf = ({ obstacles, details: { username } }: Report) =>
   obstacles.map(({ code, message, subject = '' }) => {
     const command = solutions[code]?.(username, subject)

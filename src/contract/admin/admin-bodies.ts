@@ -11,7 +11,7 @@ export * from './admin-api.js'
 
 const Group = Type.String({ pattern: groupPattern })
 
-/** Why something is taken away from a user. Only administrators see it. */
+/** The reason why something is taken away from a user. Only administrators see it. */
 const Reason = Type.String({ minLength: 1, maxLength: longestReason, pattern: '\\S' })
 
 // ── Who asks
@@ -88,7 +88,7 @@ export const AdminUsers = Type.Object(
 )
 export type AdminUsers = Static<typeof AdminUsers>
 
-/** What keeps a user from signing in. */
+/** The obstacles that keep a user from signing in. */
 const obstacleCodes = [
   'disabled',
   'locked_down',
@@ -343,7 +343,7 @@ export type AdminEvents = Static<typeof AdminEvents>
 
 // ── Overview
 
-/** What needs attention. */
+/** Things that an operator should look at. */
 const attentionCodes = [
   'mails_failing',
   'mails_refused',

@@ -12,8 +12,8 @@ import type { ChangedFactor } from './change-details.js'
 export type Door = 'caller' | 'link' | 'operator' | 'sign-in' | 'old token'
 
 /**
- * What stops working with a change, besides what the change itself removes. Codes that were mailed, and devices that were approved and
- * have no tokens yet, go with waiting sign-ins.
+ * Things that stop working with a change, besides those that the change itself removes. Codes that were mailed, and devices that were
+ * approved and have no tokens yet, go with waiting sign-ins.
  */
 export type Voided =
   | 'resets'

@@ -40,7 +40,7 @@ type ClearedKind = 'totp' | 'recovery_codes' | 'passkey' | 'provider' | 'usernam
 export type AccountClearing = ReturnType<typeof createAccountClearing>
 
 /**
- * Nothing that anyone had of the account works afterwards: neither what is removed here, nor a password, nor what the table of
+ * Clears an account. Nothing that anyone had of it works afterwards: neither what is removed here, nor a password, nor what the table of
  * account changes ends and voids. The caller holds the user's row.
  */
 export const createAccountClearing = (deps: Dependencies) => {

@@ -23,7 +23,7 @@ type Needed<Name extends string, Values, More = unknown> = [keyof Values] extend
   : { readonly [Property in Name]: Values & More }
 
 /**
- * Where the mail goes and which name it says, if not to the address and with the name that the account had before. `language` is for
+ * The address of the mail and the name in it, if not to the address and with the name that the account had before. `language` is for
  * the mail about a deletion: later no row has it.
  */
 type Addressed = { readonly to?: readonly string[]; readonly username?: string; readonly language?: Language }

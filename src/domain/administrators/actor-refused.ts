@@ -1,7 +1,7 @@
 import type { RefusalCode } from '../../contract/refusals.js'
 
 /**
- * What an administrator or a program was about to change is rolled back, because it is not theirs to change. An exception, because it is
+ * Rolls back a change by an administrator or a program that may not make it. An exception, because it is
  * found by the event, which every change writes in its transaction: so no change can forget to ask.
  */
 export class ActorRefused extends Error {

@@ -70,7 +70,7 @@ export const isLogoutAddress = (
 ) => isOneOf(logoutAddresses, kind, given)
 
 /**
- * Whether the address is on the host of Latchkey itself, whose cookies know no port and reach the application then. In development
+ * True if the address is on the host of Latchkey itself, whose cookies know no port and reach the application then. In development
  * everything is on one machine.
  */
 export const isOnOwnHost = (address: string, ownUrl: string) => {

@@ -10,7 +10,7 @@ import { quoted } from './quoted.js'
 import { createUnwrittenErrors, type NotedSentence } from './unwritten-errors.js'
 
 /**
- * What an error is about, and how many different ones of it are kept for each application: 20 together. Anybody can cause those of
+ * The subjects of errors, and how many different ones of it are kept for each application: 20 together. Anybody can cause those of
  * addresses, requests and clients, and must not be able to crowd out the others.
  */
 const keptErrors = {

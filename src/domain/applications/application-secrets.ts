@@ -23,7 +23,7 @@ export const createApplicationSecrets = ({ database, clock }: { database: Databa
   },
 
   /**
-   * Of an application whose row the caller holds: the older one, if no other is named. The last one stays, because the
+   * Removes a secret of an application whose row the caller holds: the older one, if no other is named. The last one stays, because the
    * application could sign nobody in without it.
    */
   remove: async (sql: Transaction, applicationId: string, id?: string) => {

@@ -24,7 +24,7 @@ export type Redemption<Signed> = CodeUse & {
   code: string
   client: Client
   /**
-   * What is made of the grant before the code is used up, such as the ID token: if it cannot be made, the code is still good and the
+   * Makes the tokens of the grant before the code is used up, such as the ID token: if it cannot be made, the code is still good and the
    * program tries again.
    */
   sign: (grant: Grant) => Promise<Signed>

@@ -4,7 +4,7 @@ import type { TokenExchangeParts } from './token-exchange-parts.js'
 import * as store from './tokens.store.js'
 
 /**
- * Whose access token it is, as claims of an access token of Latchkey. `gen` is the oldest that is good: a change of groups or a
+ * The holder of an access token, as claims of an access token of Latchkey. `gen` is the oldest that is good: a change of groups or a
  * sign-out, which a program learns from the list of ended sessions, makes an answer from before it old.
  */
 export const createHolderOf =

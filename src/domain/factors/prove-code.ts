@@ -17,7 +17,7 @@ type ProofOutcome = 'accepted' | 'wrong' | 'limited'
 export type CodeRefusal = Refused<'wrong_second_factor'> | (Refused<'too_many_codes'> & { retryAfter: number })
 
 /**
- * What follows from a right code, in one transaction with using it up: a refusal uses nothing up. `accept` uses the code: false if it
+ * The work after a right code, in one transaction with using it up: a refusal uses nothing up. `accept` uses the code: false if it
  * was used in the meantime, and then the work refuses with `wrong_second_factor`. The user's row is locked.
  */
 type Work<Result> = (

@@ -2,7 +2,7 @@ import type { Sql } from '../../platform/database/database.js'
 import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
 
 /**
- * What has expired by the clock of the instance and by the database's: one that is wrong deletes nothing that still works.
+ * Deletes rows that have expired by the clock of the instance and by the database's: one that is wrong deletes nothing that still works.
  * By the place of the row and not by a key: a row that another transaction changes meanwhile is then at another place, and stays.
  * Table and column are ours, never a user's.
  */

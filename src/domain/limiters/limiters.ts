@@ -1,7 +1,7 @@
 import { hours, minutes } from '../../lib/durations.js'
 
 /**
- * What a counter is for: a client network, the connection of a customer (which may have many networks), a session, a user, a
+ * The subject of a counter: a client network, all networks of a customer (`connection`), a session, a user, a
  * typed name, a device, the key of a program, an application, an application in a session.
  */
 type Counted =

@@ -63,8 +63,8 @@ type Kept = {
 }
 
 /**
- * What was mailed before stays good, with the tries and the time that it has left, under the new value of its browser. The answers to
- * wrong codes begin anew, as after a mail.
+ * The mail that was sent before stays good, with the tries and the time that it has left, under the new value of its browser. The answers
+ * to wrong codes begin anew, as after a mail.
  */
 export const keep = (sql: Sql, { from, to, tries, lifetime, clockOffset }: Kept) =>
   sql.query(

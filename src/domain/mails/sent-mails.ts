@@ -12,7 +12,7 @@ type SentMail = { to: string | null; kind: string; createdAt: Date; sentAt: Date
 /** The mails to a user that are stored, for parts that send none. */
 export const createSentMails = ({ database }: { database: Database }) => ({
   /**
-   * What was mailed to a user in the last day or waits to be sent, to these addresses of the user or to others. Of the mails to
+   * The mails to a user of the last day, and those that wait to be sent, to these addresses of the user or to others. Of the mails to
    * an address that the user asked for, nothing is said: their kind shows whether it has an account.
    */
   sentTo: async (userId: string, emails: readonly string[]): Promise<SentMail[]> => {

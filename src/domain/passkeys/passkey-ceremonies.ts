@@ -6,7 +6,7 @@ type Dependencies = Parameters<typeof createPasskeyAnswers>[0]
 export type PasskeyCeremonies = ReturnType<typeof createPasskeyCeremonies>
 
 /**
- * What a browser is asked when it makes or uses a passkey, and the check of its answer. The caller binds a ceremony to a session,
+ * The question to a browser when it makes or uses a passkey, and the check of its answer. The caller binds a ceremony to a session,
  * or to whatever else stands for the user; nothing here knows sessions.
  */
 export const createPasskeyCeremonies = (deps: Dependencies) => ({

@@ -46,7 +46,7 @@ const fromFirebase = (text: string, salt: string | undefined, parameters: Fireba
 }
 
 /**
- * What to store for the hash of another system, in a form that says by itself how to compare it. `unknown`: no form that we
+ * The text to store for the hash of another system, in a form that says by itself how to compare it. `unknown`: no form that we
  * know. `broken`: a form that we know, with a mistake in it or with parameters that would take too much memory or time.
  */
 export const hashToStore = (

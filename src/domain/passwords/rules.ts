@@ -8,7 +8,7 @@ import {
 import type { PasswordStrength } from './strength.js'
 
 /**
- * Why a text cannot be a password at all. bcrypt would cut it at a NUL, and lone surrogates would all become the same
+ * The reason why a text cannot be a password at all. bcrypt would cut it at a NUL, and lone surrogates would all become the same
  * replacement character, so that two different texts would match.
  */
 export const unusable = (password: string): PasswordErrorId | undefined => {

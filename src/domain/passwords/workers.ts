@@ -10,8 +10,8 @@ import type { Estimate } from './estimator.js'
 export type { Busy } from '../../platform/bounded-queue.js'
 
 /**
- * Whom the work is for. Clients of one connection, and connections of one site, share their turns; a known one (its browser, its
- * session) is served first.
+ * The client for which the work is done. Clients of one customer network, and the networks of one site, share their turns; a known one
+ * (its browser, its session) is served first.
  */
 export type Asker = { ip: string; isKnown?: boolean }
 
@@ -51,7 +51,7 @@ type Dependencies = {
 }
 
 /**
- * As many as there are cores where threads can have a lower priority (see priority.ts). Elsewhere one core is left to the
+ * As many threads as there are cores where threads can have a lower priority (see priority.ts). Elsewhere one core is left to the
  * event loop, so that other requests are not delayed.
  */
 const standardThreads = (processes: number) => {
@@ -107,7 +107,7 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
   let isClosing = false
 
   /**
-   * What a shutdown cuts off is refused like a full queue: the user can try again, and it is no fault of the program. What
+   * Work that a shutdown cuts off is refused like a full queue: the user can try again, and it is no fault of the program. What
    * waits then is refused too, because it would start a thread again.
    */
   const queued = async <Result>(

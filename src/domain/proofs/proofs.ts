@@ -22,7 +22,7 @@ export const createProofs = ({
   const optionalTransaction = createOptionalTransaction(database)
 
   /**
-   * What is enough to make a session of this user fresh again, the best first. A password is not, if the account has a second
+   * The methods that are enough to make a session of this user fresh again, the best first. A password is not, if the account has a second
    * factor; and the mail is for accounts that have nothing else: who can read the mails must not get around a password.
    */
   const methodsFor = optionalTransaction(async (sql, { id, passwordHash }: Pick<User, 'id' | 'passwordHash'>) => {

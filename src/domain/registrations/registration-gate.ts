@@ -8,7 +8,7 @@ export type GateRefusal = 'registration_closed' | 'invitation_required' | Addres
 export type RegistrationGate = ReturnType<typeof createRegistrationGate>
 
 /**
- * Who may have an account here, by REGISTRATION and REGISTRATION_DOMAINS. It looks at the text of an address and at nothing
+ * Decides who may have an account here, by REGISTRATION and REGISTRATION_DOMAINS. It looks at the text of an address and at nothing
  * else, so a refusal says nothing about accounts. Users who have an account sign in whatever the gate says.
  */
 export const createRegistrationGate = (options: { mode: RegistrationMode; domains: readonly string[] }) => {

@@ -12,7 +12,7 @@ import { firstProof, neverProven, type Proof } from './proof.js'
 import * as store from './sessions.store.js'
 
 /**
- * What a session begins with: the hash of a password that was checked, and a device that needs no second factor. `provenAt` is when
+ * The first proof of a session: the hash of a password that was checked, and a device that needs no second factor. `provenAt` is when
  * the user proved it, if that was not now.
  */
 export type FirstProof = {

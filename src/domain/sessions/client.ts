@@ -11,7 +11,7 @@ export type Actor = { exemptGroups: readonly string[]; reason?: string | undefin
 )
 
 /**
- * Who asks, as a record, an event and a mail keep it. `typedName` is the name in the sign-in form: it may be a password by
+ * The client that asks, as a record, an event and a mail keep it. `typedName` is the name in the sign-in form: it may be a password by
  * mistake, so it is never stored or logged as it is. `language` is that of the browser; mails about an account are written in
  * the language of the account. `browser` is what all sessions of one known browser have in common.
  * `actor`: for what an administrator or a program with a key does.

@@ -109,7 +109,7 @@ const holderColumns = {
 export type Graces = { refreshGrace: number; renewGrace: number }
 
 /**
- * Whether the newest token is so young that the one before it still gets it. The tokens of a renewal at the proxy travel with the
+ * True if the newest token is so young that the one before it still gets it. The tokens of a renewal at the proxy travel with the
  * application's answer, which may be slow or get lost. The parameters are the offset of the clock and both graces.
  */
 const justRotated = (clockOffset: string, refreshGrace: string, renewGrace: string) =>

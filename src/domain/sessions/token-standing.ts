@@ -3,7 +3,7 @@ import type { RefreshToken } from '../tokens/tokens.js'
 import type { RecordRow } from './sessions.store.js'
 
 /**
- * What a refresh token is worth beside the row of its session. `valid`: it is the newest one, or newer than the row, or another
+ * The standing of a refresh token beside the row of its session. `valid`: it is the newest one, or newer than the row, or another
  * request has rotated it a moment ago. `replaced`: it lost the race against a step-up or a change such as of the password.
  */
 export type TokenStanding = 'valid' | 'replaced' | 'theft'

@@ -28,7 +28,7 @@ type Step<Given> = {
 export type LastSteps = ReturnType<typeof createLastSteps>
 
 /**
- * What a user is asked for when every proof is given, and before the session begins, whatever the way. Running sessions are not
+ * The questions to a user when every proof is given, and before the session begins, whatever the way. Running sessions are not
  * asked.
  */
 export const createLastSteps = ({ profileFields, fieldChanges, terms, nextSteps }: Dependencies) => {

@@ -29,8 +29,8 @@ export const createLeaving = (deps: Dependencies) => {
   const { database, users, challenges, accountChanges, deleteAccount, proofs, clock, freshFor } = deps
 
   /**
-   * As a session asks for it: a trusted device, or an old sign-in at a provider, is not enough. An account that never had a session
-   * holds nothing that a stranger could want.
+   * True if the sign-in is as fresh as a session would have to be: a trusted device, or an old sign-in at a provider, is not enough. An
+   * account that never had a session holds nothing that a stranger could want.
    */
   const isFresh = ({ hasSignedIn }: User, { trustedDevice, provenAt = clock.now() }: FirstProof) =>
     !hasSignedIn || (trustedDevice === undefined && clock.now().getTime() - provenAt.getTime() <= freshFor)

@@ -118,7 +118,7 @@ type WayBy<Method> = {
 }[WayToSignIn]
 
 /**
- * What a sign-in by a method is while it waits for its second step: a way with the same method, because its row says how fresh the
+ * The form of a sign-in by a method while it waits for its second step: a way with the same method, because its row says how fresh the
  * session will be and what opens an enrolment. A method that is two factors by itself waits for nothing.
  */
 export const waitsAs = {

@@ -5,7 +5,7 @@ import * as store from './terms.store.js'
 export type Terms = ReturnType<typeof createTerms>
 
 /**
- * Which version of the terms users have agreed to. Each is a row of its own, so that two instances with different versions do not ask
+ * The versions of the terms that users have agreed to. Each is a row of its own, so that two instances with different versions do not ask
  * in turns. Without a version nothing is asked.
  */
 export const createTerms = (deps: { database: Database; clock: Clock; version: string | undefined }) => {

@@ -27,7 +27,7 @@ const longestHeader = base64Length(JSON.stringify({ alg: 'ES256', typ: 'at+jwt',
 type Named = Pick<NewAccessClaims, 'username' | 'email' | 'groups'>
 
 /**
- * Whether the access tokens of a user stay short enough: with the longest of what else they say, without a name, and with the longer
+ * Says whether the access tokens of a user stay short enough: with the longest of what else they say, without a name, and with the longer
  * of both kinds of signatures. It signs nothing: a command has no key.
  */
 export const createFits =

@@ -4,8 +4,8 @@ import { loginKey } from './users.js'
 export type NameMarks = ReturnType<typeof createNameMarks>
 
 /**
- * What is kept and counted of a typed name. People type passwords into the name field, so the name itself must not be stored. A
- * short keyed hash shows whether two attempts used the same name, in any spelling that is one name for a sign-in, and lets an
+ * A mark that is kept and counted instead of a typed name. People type passwords into the name field, so the name itself must not be
+ * stored. A short keyed hash shows whether two attempts used the same name, in any spelling that is one name for a sign-in, and lets an
  * operator who knows the name find them.
  */
 export const createNameMarks = (keys: readonly Buffer[]) => {

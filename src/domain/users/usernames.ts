@@ -33,8 +33,8 @@ type Dependencies = { database: Database; clock: Clock; reserved?: readonly stri
 export type Usernames = ReturnType<typeof createUsernames>
 
 /**
- * Who may have which name. `reserved` are the keys of names that users cannot take (`RESERVED_USERNAMES`). The database is the last
- * check: a name that was taken or reserved in the meantime is a unique violation.
+ * Decides which user may have which name. `reserved` are the keys of names that users cannot take (`RESERVED_USERNAMES`). The database is
+ * the last check: a name that was taken or reserved in the meantime is a unique violation.
  */
 export const createUsernames = ({ database, clock, reserved = [] }: Dependencies) => {
   const optionalTransaction = createOptionalTransaction(database)

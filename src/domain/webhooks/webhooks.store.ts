@@ -47,7 +47,7 @@ export const selectStopped = (sql: Sql) =>
   sql.query<{ stopped_at: Date }>('select stopped_at from webhooks_wanted where stopped_at is not null')
 
 /**
- * As for mails: takes the one that has waited longest, and no other sender takes it until the lease ends. None while sending
+ * Takes the webhook that has waited longest. No other sender takes it until the lease ends, as with mails. None while sending
  * is stopped.
  */
 export const claim = (sql: Sql, lease: number, offset: number) =>

@@ -28,8 +28,8 @@ type Refusal =
   | InvalidFieldsRefusal
 
 /**
- * Why the account cannot have the value, or what gives it the value; nothing if it has it already. All fields are asked before the
- * first one writes: a refusal changes nothing.
+ * The refusal if the account cannot have the value, or the change that gives it the value; undefined if it has it already. All fields are
+ * asked before the first one writes: a refusal changes nothing.
  */
 type Edit<Name extends Field> = (
   sql: Transaction,

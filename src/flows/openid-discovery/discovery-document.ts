@@ -48,8 +48,8 @@ const protocolClaims = ['iss', 'aud', 'sub', 'sid', 'iat', 'exp', 'auth_time', '
 const isOffered = (hasFields: boolean) => (name: string) => hasFields || name !== 'fields'
 
 /**
- * What an application can ask for (OpenID Connect Discovery 1.0, 3; RFC 8414, 2). A property that is missing has a default there, so
- * even what is not supported is said.
+ * The document from which applications learn what they can ask for (OpenID Connect Discovery 1.0, 3; RFC 8414, 2). A property that is
+ * missing has a default there, so even what is not supported is said.
  */
 export const discoveryDocument = (issuer: string, hasFields: boolean): Static<typeof DiscoveryDocument> => ({
   issuer,

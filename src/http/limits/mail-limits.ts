@@ -28,7 +28,7 @@ export const createMailLimits = (deps: Dependencies) => {
     /** A thief who knew the old password may have used up the codes of this hour. */
     forgetMailedCodes: (userId: string) => cache.forget(limiterKey(mailedCodesLimiter.name, userSubject(userId))),
     /**
-     * Whether this client may cause one more mail to an address that it has not proven. Each address has a ceiling of its own, but
+     * True if this client may cause one more mail to an address that it has not proven. Each address has a ceiling of its own, but
      * there are very many. The answer must not show it.
      */
     mayMailStranger: async (request: FastifyRequest) => {

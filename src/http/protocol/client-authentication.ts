@@ -133,8 +133,8 @@ const fullSentence = (network: string) =>
 export type ClientAuthentication = ReturnType<typeof createClientAuthentication>
 
 /**
- * Who sends a request to the token endpoint or the revocation endpoint. What fails counts as a failed sign-in of its network, and is
- * counted before it is compared; a client that is right is let in even when that limit is reached.
+ * Authenticates the client that sends a request to the token endpoint or the revocation endpoint. A failure counts as a failed sign-in of
+ * its network, and is counted before it is compared; a client that is right is let in even when that limit is reached.
  */
 export const createClientAuthentication = ({
   countedRequests,

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 
 /**
- * Who sends a request that passes the checks for other sites and for JSON. `program`: a server, or a page of another site by CORS
+ * The sender of a request that passes the checks for other sites and for JSON. `program`: a server, or a page of another site by CORS
  * without credentials. `navigation`: a form of another site that the whole window follows. None of these routes reads a cookie.
  */
 type SentBy = 'program' | 'navigation'

@@ -1,7 +1,7 @@
 /** At most `maximum` reservations in `window` milliseconds. The first reservation starts the window. */
 export type Limit = { maximum: number; window: number }
 
-/** Which window of a counter this is, and whether the shared store counted it or this process. */
+/** A window of a counter, and whether the shared store counted it or this process. */
 export type CounterWindow = { id: string; countedBy: 'shared' | 'local' }
 
 export type Reservation = {

@@ -13,7 +13,7 @@ export type MemoryCache = Cache & {
   /** Every counter whose window is open. */
   openKeys(): string[]
   hasMissed(key: string): boolean
-  /** What the shared store may have missed of a counter. From now on it counts as reported. */
+  /** The counts that the shared store may have missed. From now on they count as reported. */
   takeMissed(key: string): Missed | undefined
   /** It could not be reported after all. */
   putBack(key: string, missed: Missed): void
@@ -73,7 +73,7 @@ const createCounterShelves = ({ clock, maximumKeys }: { clock: Clock; maximumKey
 
 type CounterShelves = ReturnType<typeof createCounterShelves>
 
-/** What the counters know of a shared store: its last answers, and what was not reported to it. */
+/** Notes about the shared store: its last answers, and the counts that were not reported to it. */
 const createSharedNotes = (clock: Clock, { find, put, makeRoom }: CounterShelves) => ({
   /** Remembers an answer of the shared store. What this process has counted in the meantime is kept. */
   note: (key: string, { maximum }: Limit, { remaining, resetsIn, window }: Reservation) => {

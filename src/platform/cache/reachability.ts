@@ -12,7 +12,7 @@ const message = (error: unknown) =>
   error instanceof Error ? ((error.cause as Error | undefined) ?? error).message : ''
 
 /**
- * Whether the shared store can be used. After a failure no request waits for it until a probe has found it working: an outage
+ * Knows whether the shared store can be used. After a failure no request waits for it until a probe has found it working: an outage
  * costs the requests under way one timeout, and later ones nothing.
  */
 export const createReachability = ({ ping, catchUp, log, probeEvery }: Dependencies) => {

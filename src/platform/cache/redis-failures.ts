@@ -19,7 +19,7 @@ const sentences = [
 const innermost = (error: Error): Error =>
   'lastNodeError' in error && error.lastNodeError instanceof Error ? error.lastNodeError : error
 
-/** Why Redis cannot be used, in words that say what to change. Never quotes the address: it may have a password. */
+/** The reason why Redis cannot be used, in words that say what to change. Never quotes the URL: it may have a password. */
 export const redisReason = (error: Error, { tls }: Pick<RedisAddress, 'tls'>) => {
   const message = innermost(error).message || 'connection refused'
   const known = sentences.find(({ when }) => when.test(message))

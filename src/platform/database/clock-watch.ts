@@ -7,7 +7,7 @@ type Dependencies = { database: Sql; clock: Clock; log: Log }
 
 const interval = 1 * minutes
 
-/** What is reported: tokens of this instance then expire noticeably too early or too late. */
+/** A larger offset is reported: tokens of this instance then expire noticeably too early or too late. */
 const tolerated = 60 * seconds
 
 /** How far this machine's clock is ahead of the database's, in milliseconds, and by how much that may be wrong. */

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { seconds } from '../../lib/durations.js'
 
 /**
- * What a command says first, and what the service answers. Settings are told to a command of the same version only. Without a
+ * The first message of a command, and the answer of the service. Settings are told to a command of the same version only. Without a
  * free place for another command it is told how many there are.
  */
 export type Hello = { version: string }

@@ -14,7 +14,9 @@ export type Connection = {
   script(text: string): Promise<string>
   /** From here on the server may keep prepared statements for this connection. */
   keepStatements(): void
-  /** As after its opening: nothing stays that was set, prepared, locked or created for this session only. */
+  /**
+   * Brings the connection back to its state after opening: nothing stays that was set, prepared, locked or created for this session only.
+   */
   reset(): Promise<void>
   isOpen(): boolean
   /** The id of the server's process, from the start of the connection. */
@@ -120,7 +122,7 @@ type Statement = { name: string | undefined; json: ReadonlySet<number> }
 
 const statements = new Map<string, Statement>()
 
-/** What a text says of its statement. It is read once: a refresh would spend more time on that than on its parameters. */
+/** Reads the facts about a statement from its text. Once: a refresh would spend more time on that than on its parameters. */
 const readStatement = (text: string): Statement => {
   const known = statements.get(text) ?? { name: nameOf(text), json: jsonParametersOf(text) }
   statements.set(text, known)

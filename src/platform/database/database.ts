@@ -1,6 +1,6 @@
 import { OperatorError } from '../../lib/operator-error.js'
 /**
- * What a statement may be run on: the database itself or a transaction on it. Store functions take it first.
+ * A statement is run on this: the database itself or a transaction on it. Store functions take it first.
  *
  * Both databases map values alike. Out: bigint is a number (a BigInt beyond 2^53), numeric a string, json and jsonb
  * the parsed value, bytea a Buffer, timestamptz a Date, uuid a string, an array an array. In: the same values; null for

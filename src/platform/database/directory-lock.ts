@@ -73,7 +73,10 @@ export const connectToHolder = async (directory: string): Promise<Socket | undef
   }
 }
 
-/** What the holder says is believed, the paths of files too: an account that was taken over must not lead root by that. */
+/**
+ * The holder of the lock is believed, also about the paths of files. So it must be this user: an account that was taken over must not lead
+ * root.
+ */
 const isOfThisUser = async (home: string, socket: string) => {
   const own = process.getuid?.()
   const folder = await lstat(home)
@@ -135,7 +138,7 @@ const substituteFor = async (place: string) => {
 
 const prefixOf = (place: string) => `${basename(place)}.lock-`
 
-/** Who may use the socket may read and write the database: the user of this process, as with its files. */
+/** The mode of the socket. Its users can read and write the database, so only the user of this process may use it, as with its files. */
 const socketMode = 0o600
 
 const createClaim = async (folder: string, home: string, place: string) => {

@@ -27,7 +27,7 @@ export const requireRole = async (sql: Sql, role: string) => {
   return known
 }
 
-/** What a migration needs, asked without using it: to create tables, and to own those that are there. */
+/** Checks the rights that a migration needs, without using them: to create tables, and to own the existing ones. */
 export const rightsToMigrate = async (sql: Sql, tables: readonly string[]) => {
   const [rights] = await sql.query<{ role: string; creates: boolean; others: number }>(
     `select current_user::text as role,

@@ -123,8 +123,8 @@ export const pendingMigrations = async (options: SchemaOptions): Promise<string[
   (await schemaStatus(options)).pending.map(({ name }) => name)
 
 /**
- * What was applied, what is missing, and what a newer program has added. Rejects when this program must not run on it.
- * Without a database, nothing was applied.
+ * The migrations that were applied, those that are missing, and those that a newer program has added. Rejects when this program must not
+ * run on it. Without a database, nothing was applied.
  */
 export const schemaStatus = async (options: Partial<SchemaOptions> & { directory: string }): Promise<SchemaStatus> => {
   const migrations = await readMigrations(options.directory)
@@ -208,7 +208,7 @@ const explainUnreadable = explainPrivilege(
   'The tables are there and this role has no rights on them: run `latchkey migrate` as the role that owns the schema, which grants them.',
 )
 
-/** What a newer program has applied, and why this one must not run on it, if so. */
+/** The migrations that a newer program has applied, and the reason if this one must not run on them. */
 const newerThan = (migrations: Migration[], applied: Applied[]) => {
   const newest = migrations.length
   const known = new Set(migrations.map(({ name }) => name))

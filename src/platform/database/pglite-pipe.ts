@@ -2,7 +2,7 @@ import { Duplex } from 'node:stream'
 import type { Worker } from 'node:worker_threads'
 import { StoreUnavailable } from './database.js'
 
-/** What a server answers to the start of a connection that needs no password. */
+/** The answer of a server to the start of a connection that needs no password. */
 export const startupGreeting = Buffer.concat([
   Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0]), // R: authenticated
   Buffer.from([0x5a, 0, 0, 0, 5, 0x49]), // Z: ready, idle

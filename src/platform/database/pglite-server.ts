@@ -27,7 +27,7 @@ const greet = async (socket: Socket, offer: () => Omit<Welcome, 'version'> | und
   return isSame && offered.settings !== undefined
 }
 
-/** What the command asks next; undefined at its end. */
+/** Reads the next statement of the command; undefined at its end. */
 const readStatements = (socket: Socket) => {
   const batches = readBatches(socket)
   return async () => {

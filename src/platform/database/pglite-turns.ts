@@ -28,7 +28,7 @@ const leaveAsOpened = async (connection: Connection) => {
   }
 }
 
-/** What a command does inside its transaction: takes an answer, and asks again; undefined if it has gone. */
+/** One round of a command inside its transaction: it takes an answer, and asks again; undefined if it has gone. */
 type GoOn = (answer: Buffer) => Promise<Buffer | undefined>
 
 /**

@@ -22,7 +22,7 @@ export type PgliteOptions = {
   templateFile?: string
   /** PGlite ignores statement_timeout: after this time its thread is stopped and started again. */
   statementTimeoutMs?: number
-  /** Of a service: while it runs, commands on this machine use the database through it, with these settings. */
+  /** The settings of a service: while it runs, commands on this machine use the database through it, with these settings. */
   settingsForCommands?: Readonly<Record<string, string | undefined>> | undefined
   log?: { warn(details: object, message: string): void }
 }

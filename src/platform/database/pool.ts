@@ -10,7 +10,7 @@ type Dependencies = {
   /** How many statements may wait for a connection; the next one is refused. */
   waitingLimit: number
   waitMs: number
-  /** What is said when no connection could be opened in that time. */
+  /** The message if no connection could be opened in that time. */
   noAnswer: string
   idleMs: number
   lifetimeMs: number

@@ -12,7 +12,7 @@ const longestBatch = 64 * 1024 * 1024
 export async function* readBatches(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
   let arrived: Buffer[] = []
   let size = 0
-  /** Where the next message begins, how long it must get before it can be looked at, and how long its type is. */
+  /** The offset of the next message, how long it must get before it can be looked at, and how long its type is. */
   let at = 0
   let wanted = lengthSize
   let typeSize = 0

@@ -32,7 +32,7 @@ export const createSearchPause = (log: Search['log']) => {
       pauseMs = firstPauseMs
     },
     isOver: () => performance.now() >= ends,
-    /** Why the last search found none. */
+    /** The reason why the last search found none. */
     failure: () => failure,
   }
 }

@@ -2,7 +2,7 @@
 type Columns<Row> = { readonly [Name in keyof Row & string]-?: true | string }
 
 /**
- * What stands after `select` or `returning`, tied to the type of the rows: a column that is missing, misspelt or left over
+ * The list of columns after `select` or `returning`, tied to the type of the rows: a column that is missing, misspelt or left over
  * does not compile.
  */
 export const selectList = <Row>(columns: Columns<Row>) =>

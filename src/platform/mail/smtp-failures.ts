@@ -13,7 +13,7 @@ export const refusalIn = (error: unknown) => {
 
 type Failure = { code?: string; originalCode?: string; command?: string; responseCode?: number; errno?: number }
 
-/** What may be logged of a failure. The server's own message can repeat the address or a part of the mail. */
+/** The part of a failure that may be logged. The server's own message can repeat the address or a part of the mail. */
 export const withoutSecrets = (error: unknown, { host, port }: SmtpServer) => {
   const { code, originalCode, command, responseCode, errno } = (error ?? {}) as Failure
   const tlsFault = tlsFaultOf(originalCode, error instanceof Error ? error.message : '')

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { seconds } from '../../lib/durations.js'
 import { listeningError } from '../listening-error.js'
 
-/** What Prometheus reads. */
+/** The answer to Prometheus. */
 type Scraped = { contentType: string; text(): Promise<string> }
 
 const refuse = (response: ServerResponse, status: 404 | 405) => {

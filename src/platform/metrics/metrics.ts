@@ -9,7 +9,7 @@ import { type Watched, watchGauges } from './watched-gauges.js'
 
 export type RefreshOutcome = 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft'
 
-/** What is counted of an event: never the user. */
+/** The parts of an event that are counted: never the user. */
 type CountedEvent = { kind: string; reason?: string; triedBy?: string; sessionBegan?: string }
 
 export type RequestSeen = {

@@ -12,7 +12,9 @@ const answerTimeout = 1 * seconds
 const isAnswer = (message: unknown): message is Answer =>
   typeof message === 'object' && message !== null && 'metrics' in message && Array.isArray(message.metrics)
 
-/** What only grows. It stays in the sum when its process has ended: otherwise Prometheus would take it for a new start. */
+/**
+ * True for metrics that only grow. They stay in the sum when their process has ended: otherwise Prometheus would take it for a new start.
+ */
 const onlyGrows = ({ type }: Metric) => ['counter', 'histogram'].includes(String(type))
 
 /**

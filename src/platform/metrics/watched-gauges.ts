@@ -38,7 +38,7 @@ const inTime = <Result>(work: Promise<Result>) =>
     throw new Error('no answer in time')
   })
 
-/** What the database has to be asked for. */
+/** Watches a number that the database has to be asked for. */
 const watchStored =
   (ask: () => Promise<number>): Collect =>
   async (gauge) => {

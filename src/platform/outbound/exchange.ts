@@ -20,7 +20,7 @@ export type Bounds = {
    * away. Otherwise it fails the request.
    */
   cutBody?: boolean
-  /** Which addresses may be connected to, and a lookup that gives no others. Without it all of them. */
+  /** The IP addresses that may be connected to, and a lookup that gives no others. Without it all of them. */
   network?: { mayReach: (address: string) => boolean; lookup: LookupFunction } | undefined
 }
 type Running = Bounds & { signal: AbortSignal }

@@ -4,7 +4,7 @@ import { json, listen, type Reply, readForm } from './replies.js'
 
 export type Address = { email: unknown; primary?: unknown; verified?: unknown }
 
-/** What the server does differently from GitHub. By default it answers what the service uses as GitHub does. */
+/** Differences from GitHub. By default it answers what the service uses as GitHub does. */
 export type GitHubBehaviour = {
   instead?: Partial<Record<'token' | 'user' | 'emails', Reply>>
   tokenBody?: (body: Record<string, unknown>) => Record<string, unknown>

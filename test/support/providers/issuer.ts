@@ -5,7 +5,7 @@ import { type Claims, createSigningKey, type SigningKey, signRs256 } from './sig
 
 type Signing = { key: SigningKey; strangerKey: SigningKey; clientSecret: string }
 
-/** What an issuer does otherwise than it should. Without any of it, it is an honest OpenID Connect provider. */
+/** Faults of an issuer. Without any of them, it is an honest OpenID Connect provider. */
 export type IssuerBehaviour = {
   /** Takes the place of the whole answer. */
   instead?: Partial<Record<'discovery' | 'keys' | 'token' | 'userinfo', Reply>>
@@ -15,7 +15,7 @@ export type IssuerBehaviour = {
   sign?: (claims: Claims, signing: Signing) => string
   tokenBody?: (body: Claims) => Claims
   userinfo?: (claims: Claims) => Claims
-  /** What the browser is sent back with. */
+  /** Changes the parameters with which the browser is sent back. */
   callback?: (parameters: URLSearchParams) => void
 }
 

@@ -50,7 +50,7 @@ export const goToProvider = async (browser: Browser, provider: ProviderName, que
   return answerOf(begun.headers.get('location') ?? '')
 }
 
-/** What the provider sends the browser back to, as a path of the service. */
+/** The path of the service to which the provider sends the browser back. */
 export const answerOf = async (location: string) => {
   if (!/^http:/.test(location)) throw new Error(`The service did not send the browser to a provider but to ${location}`)
   const answer = await fetch(location, { redirect: 'manual' })

@@ -29,7 +29,7 @@ const testSettings = {
   listen_addresses: '127.0.0.1',
 }
 
-/** Where all programs of PostgreSQL are: a folder of the PATH may have a link to `initdb` alone. */
+/** The folder of all programs of PostgreSQL: a folder of the PATH may have a link to `initdb` alone. */
 export const postgresFolder = () => dirname(realpathSync(testProgram('initdb')))
 
 /** A PostgreSQL server of its own, on a free port, in a temporary folder. Every user of this machine may connect. */

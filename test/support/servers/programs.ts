@@ -22,7 +22,9 @@ export const findProgram = (...names: string[]): string | undefined => {
   return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isProgram)
 }
 
-/** What the tests start, by the names it goes under. `TEST_CHROMIUM=/path` and its like choose another one. */
+/**
+ * The programs that the tests start, by the names under which they are installed. `TEST_CHROMIUM=/path` and its like choose another one.
+ */
 const programs = {
   initdb: ['initdb'],
   pgbouncer: ['pgbouncer'],

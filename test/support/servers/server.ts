@@ -26,7 +26,7 @@ export type RunningServer = {
   /** False once the process has ended by itself or by a signal. */
   alive: () => boolean
   signal: (name: NodeJS.Signals) => void
-  /** What it has written so far. */
+  /** Its output so far. */
   log: () => Promise<string>
   /** Ends the process if it still runs, and starts it again on the same folder. */
   restart: () => Promise<void>

@@ -8,7 +8,7 @@ import type {
 import type { EventReason, MailName } from '#contract/event-reasons.js'
 import type { AccountEventKind, EventKind } from '#contract/events.js'
 
-/** What a dialog says about a change: what happens, what the user is told, and afterwards that it is done. */
+/** The texts of a dialog about a change: what happens, what the user is told, and afterwards that it is done. */
 type ChangeWords = { action: string; about: string; title: string; lead: string; told: string; done: string }
 
 /** Kinds of events that the account page has no words for, or words to the user about themselves. */
