@@ -42,6 +42,8 @@ type Dependencies = {
   users: Pick<Users, 'findByLogin' | 'findById'>
 }
 
+type Guess = { account: DeviceOwner; name: string; findSubject: FindSubject }
+
 export type PasswordGuesses = ReturnType<typeof createPasswordGuesses>
 
 /**
@@ -52,8 +54,6 @@ export const createPasswordGuesses = (deps: Dependencies) => {
   const { countedRequests, knownDevicesCount, nameMarks, knownBrowsers, callers, users } = deps
   const { login } = deps.routeLimiters
   const nameLimiter: Limiter = { ...deviceLimiter, name: 'account', limit: deps.nameLimit }
-
-  type Guess = { account: DeviceOwner; name: string; findSubject: FindSubject }
 
   const isGranted = async (limiter: Limiter, subject: string, reply: FastifyReply) =>
     (await countedRequests.reserve(limiter, subject, reply)).granted
@@ -77,9 +77,8 @@ export const createPasswordGuesses = (deps: Dependencies) => {
       )
       if (limited) return limited
     }
-    return isKnown
-      ? undefined
-      : countedRequests.count(nameLimiter, nameMarks.of(name) ?? '', request, reply, findSubject)
+    if (isKnown) return undefined
+    return countedRequests.count(nameLimiter, nameMarks.of(name) ?? '', request, reply, findSubject)
   }
 
   const countUser = (account: DeviceOwner, name: string, request: FastifyRequest, reply: FastifyReply) =>
