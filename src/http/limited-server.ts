@@ -8,6 +8,7 @@ import {
 import { Server as NetServer, type Socket } from 'node:net'
 import { seconds } from '../lib/durations.js'
 import { withTimeout } from '../lib/with-timeout.js'
+import { closeStillConnections } from './still-connections.js'
 
 /** Answers a request in front of the framework and returns true, or leaves it to the framework. */
 export type FastLane = (request: IncomingMessage, response: ServerResponse) => boolean
@@ -18,7 +19,8 @@ export const createLimitedServer = (framework: RequestListener, answersInFront: 
     maxHeaderSize: 12 * 1024,
     headersTimeout: 8 * seconds,
     requestTimeout: 10 * seconds,
-    keepAliveTimeout: 75 * seconds,
+    // `closeStillConnections` takes its place.
+    keepAliveTimeout: 0,
     connectionsCheckingInterval: 2 * seconds,
     // Refused below, with our own headers and body.
     requireHostHeader: false,
@@ -32,12 +34,7 @@ export const createLimitedServer = (framework: RequestListener, answersInFront: 
   // Node would drop all header lines after the 2,000th without a word, and X-Forwarded-For may be among them. The bytes are
   // bounded above.
   server.maxHeadersCount = 0
-  // A client that neither sends nor reads for so long is cut off. One that waits for an answer is not: a hash may take longer
-  // on a busy machine. What a client sends slowly is bounded above.
-  server.setTimeout(15 * seconds, (socket) => {
-    const response = answering.get(socket)
-    if (!response || response.headersSent) socket.destroy()
-  })
+  closeStillConnections(server, (socket) => answering.get(socket))
   return server
 }
 

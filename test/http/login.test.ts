@@ -35,7 +35,7 @@ describe('signing in with a password', () => {
     )
     const names =
       'cache-control connection content-length content-security-policy content-type cross-origin-embedder-policy ' +
-      'cross-origin-opener-policy cross-origin-resource-policy date keep-alive origin-agent-cluster ratelimit ' +
+      'cross-origin-opener-policy cross-origin-resource-policy date origin-agent-cluster ratelimit ' +
       'ratelimit-limit ratelimit-policy ratelimit-remaining ratelimit-reset referrer-policy set-cookie ' +
       'strict-transport-security x-content-type-options x-dns-prefetch-control x-download-options x-frame-options ' +
       'x-permitted-cross-domain-policies x-request-id x-xss-protection'

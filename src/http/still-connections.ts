@@ -1,0 +1,47 @@
+import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { seconds } from '../lib/durations.js'
+
+/** `idle` and `unread` are counted in sweeps, so a connection may stand still for one interval longer. */
+type Limits = { idle: number; unread: number; interval: number }
+const usualLimits: Limits = { idle: 75 * seconds, unread: 15 * seconds, interval: 2.5 * seconds }
+
+type Seen = { bytes: number; since: number }
+
+/**
+ * Closes connections that stand still: those that are open between two requests for too long, and those of clients that do not
+ * read their answers. A client that waits for an answer is left alone: a hash may take longer on a busy machine. What a client
+ * sends slowly is bounded by the server's own limits.
+ *
+ * Node has timers for both. They are set and cleared with every request, which takes a tenth of the time of an access check
+ * (docs/benchmarks.md). So we look at all connections from time to time instead, and set a timer only for unread answers.
+ */
+export const closeStillConnections = (
+  server: Server,
+  answerOn: (socket: Socket) => ServerResponse | undefined,
+  { idle, unread, interval }: Limits = usualLimits,
+) => {
+  const connections = new Map<Socket, Seen>()
+
+  const look = (socket: Socket, seen: Seen, now: number) => {
+    const answer = answerOn(socket)
+    const isWaiting = answer !== undefined && !answer.headersSent && !answer.closed
+    // Node's timer knows how much of a long answer the client has taken. Without a listener it closes the connection.
+    const timeout = socket.writableLength > 0 && !isWaiting ? unread : 0
+    if ((socket.timeout ?? 0) !== timeout) socket.setTimeout(timeout)
+    const bytes = socket.bytesRead + socket.bytesWritten
+    if (isWaiting || bytes !== seen.bytes) Object.assign(seen, { bytes, since: now })
+    else if (timeout === 0 && now - seen.since >= idle) socket.destroy()
+  }
+
+  const sweep = setInterval(() => {
+    const now = performance.now()
+    for (const [socket, seen] of connections) look(socket, seen, now)
+  }, interval).unref()
+
+  server.on('connection', (socket: Socket) => {
+    connections.set(socket, { bytes: 0, since: performance.now() })
+    socket.once('close', () => connections.delete(socket))
+  })
+  server.once('close', () => clearInterval(sweep))
+}
