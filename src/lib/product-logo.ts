@@ -6,15 +6,15 @@ type Size = { width: number; height: number }
 export type Logo = { address: string; darkAddress?: string; size?: Size }
 
 const usualHeight = 32
-const greatest = { width: 224, height: 48 }
+const maxSize = { width: 224, height: 48 }
 /** A word mark that is narrower than this may be higher than usual: it has two lines, or is a sign. */
-const narrow = 96
+const narrowWidth = 96
 
 /** The pixels in which a word mark is shown. Pages and mails reserve them before the picture has arrived. */
 export const wordMarkSize = ({ width, height }: Size): Size => {
   const ratio = width / height
-  const wanted = Math.max(usualHeight, narrow / ratio)
-  const shown = Math.min(wanted, greatest.height, greatest.width / ratio)
+  const wanted = Math.max(usualHeight, narrowWidth / ratio)
+  const shown = Math.min(wanted, maxSize.height, maxSize.width / ratio)
   return { width: Math.round(shown * ratio), height: Math.round(shown) }
 }
 

@@ -8,7 +8,7 @@ export const busy: Busy = refuse('busy')
 type Waiting = Place & { start(): void; giveUp(): void }
 
 /** For a queue whose clients are all alike: they have their turns in the order in which they came. */
-const anyone: Place = { group: '', share: '', rank: 0 }
+const commonPlace: Place = { group: '', share: '', rank: 0 }
 
 /**
  * Runs at most `atOnce` tasks at the same time; at most `waiting` more wait their turn (fair-line.ts says whose it is). If there is no
@@ -52,7 +52,7 @@ export const createBoundedQueue = ({ atOnce, waiting }: { atOnce: number; waitin
   const run = async <Result>(
     task: () => Promise<Result>,
     signal: AbortSignal,
-    place: Place = anyone,
+    place: Place = commonPlace,
   ): Promise<Result | Busy> => {
     if (signal.aborted || !hasRoom(place)) return busy
     if (!(await turn(signal, place))) return busy

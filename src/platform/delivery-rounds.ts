@@ -12,7 +12,7 @@ const stopTimeout = 5 * seconds
 const usualCommit = 50
 
 /** Plus or minus a fifth, so that items that wait for the same server are not all tried at once. */
-export const scattered = (pause: number, chance: number) => pause * (0.8 + 0.4 * chance)
+export const scatterPause = (pause: number, chance: number) => pause * (0.8 + 0.4 * chance)
 
 export const reasonOf = (error: unknown) => (error instanceof Error ? error.message : 'unknown failure')
 

@@ -148,7 +148,7 @@ describe('the alerts', () => {
 it('a clock that is four minutes behind the database is a metric and a warning, once', async () => {
   const offset = async () => Number(/^latchkey_clock_offset_seconds (\S+)$/m.exec(await scrape())?.[1])
   await until('the clocks are compared', async () => Math.abs((await offset()) + 240) < 30)
-  await service.app.nouns.clockWatch.look()
+  await service.app.nouns.clockWatch.measureOffset()
   const warnings = service.logLines.map((line) => JSON.parse(line)).filter(({ msg }) => /clock is off/.test(msg))
   expect(warnings).toMatchObject([{ level: 'warn', offsetSeconds: expect.closeTo(-240, -2) }])
 })

@@ -62,7 +62,7 @@ const details = async ({ applicationSecrets, applicationErrors }: Stores, { id }
   ...(await applicationErrors.list(id)),
 })
 
-const seenLines = (title: string, seen: readonly { seenAt: Date; count: number; message: string }[]) =>
+const problemLines = (title: string, seen: readonly { seenAt: Date; count: number; message: string }[]) =>
   `${title}\n${asTable(seen.map(({ seenAt, count, message }) => [seenAt.toISOString(), `${count}x`, message]))}`
 
 export const applicationShow: Command = {
@@ -86,12 +86,12 @@ each kind. Requests that ended as they may (a user who cancelled, or was not sig
         )
         return 0
       }
-      const made = secrets.map(({ id, createdAt }) => `${id} of ${createdAt.toISOString().slice(0, 10)}`)
-      const fields = [...fieldsOf(application, stores.issuer), ...lines('secret', made)]
+      const secretTexts = secrets.map(({ id, createdAt }) => `${id} of ${createdAt.toISOString().slice(0, 10)}`)
+      const fields = [...fieldsOf(application, stores.issuer), ...lines('secret', secretTexts)]
       const parts = [
         asTable(fields),
-        errors.length > 0 ? seenLines('Last errors:', errors) : 'No errors are known.',
-        ...(normalEnds.length > 0 ? [seenLines('Ended without a sign-in, which is no error:', normalEnds)] : []),
+        errors.length > 0 ? problemLines('Last errors:', errors) : 'No errors are known.',
+        ...(normalEnds.length > 0 ? [problemLines('Ended without a sign-in, which is no error:', normalEnds)] : []),
       ]
       await print(context.stdout, parts.join('\n\n'))
       return 0

@@ -8,8 +8,8 @@ import { type Finding, failure, ok, warning, worstOf } from './check.js'
 const megabyte = 1024 * 1024
 const inMegabytes = (bytes: number) => `${Math.round(bytes / megabyte).toLocaleString('en')} MB`
 
-const tooLittle = 50 * megabyte
-const little = 500 * megabyte
+const failureBelow = 50 * megabyte
+const warningBelow = 500 * megabyte
 
 /** The space that is free for this user at `path`; unknown if the file system does not say. */
 const freeAt = async (path: string) => {
@@ -26,8 +26,8 @@ export const spaceAt = async (path: string): Promise<{ free: string; finding: Fi
   if (bytes === undefined) return { free: '', finding: ok('') }
   const free = `, ${inMegabytes(bytes)} free`
   const says = `only ${inMegabytes(bytes)} are free at ${path}`
-  if (bytes < tooLittle) return { free, finding: failure(says) }
-  return { free, finding: bytes < little ? warning(says) : ok('') }
+  if (bytes < failureBelow) return { free, finding: failure(says) }
+  return { free, finding: bytes < warningBelow ? warning(says) : ok('') }
 }
 
 /** PostgreSQL tells only some roles where its files are, and this helps only on the same machine. */

@@ -9,7 +9,7 @@ const pause = 1 * seconds
 /** An event may become visible some time after its moment: it was written late, or by a machine whose clock is behind. */
 const overlap = 30 * seconds
 /** Clocks that are ahead. */
-const ahead = 1 * days
+const clockTolerance = 1 * days
 const maxAtOnce = 10_000
 
 type Span = Pick<EventQuery, 'since' | 'until' | 'limit'>
@@ -26,7 +26,8 @@ const createReader = ({ since, find, show }: Follow) => {
   const shown = new Map<string, number>()
   let newest = since === undefined ? undefined : since.getTime() + overlap
 
-  const read = (from: number) => find({ since: new Date(from), until: new Date(Date.now() + ahead), limit: maxAtOnce })
+  const read = (from: number) =>
+    find({ since: new Date(from), until: new Date(Date.now() + clockTolerance), limit: maxAtOnce })
   const note = ({ id, createdAt }: StoredEvent) => {
     newest = Math.max(newest ?? 0, createdAt.getTime())
     shown.set(id, createdAt.getTime())
@@ -34,8 +35,8 @@ const createReader = ({ since, find, show }: Follow) => {
 
   return async () => {
     if (newest === undefined) {
-      for (const event of await read(Date.now() - ahead)) note(event)
-      newest ??= Date.now() - ahead
+      for (const event of await read(Date.now() - clockTolerance)) note(event)
+      newest ??= Date.now() - clockTolerance
     }
     for (const event of (await read(newest - overlap)).toReversed()) {
       if (shown.has(event.id)) continue

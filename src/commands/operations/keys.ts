@@ -96,7 +96,7 @@ applications, at /api/auth/keys; each in the order in which they sign. STATE is 
 /** `algorithm`: of a key for ID tokens. */
 type RotatedKey = { id: string; algorithm?: ApplicationAlgorithm; signsFrom: Date; isNew: boolean; signsNow: boolean }
 type Rotated = { keys: RotatedKey[]; withdrawn: string[] }
-const nothing: Rotated = { keys: [], withdrawn: [] }
+const nothingRotated: Rotated = { keys: [], withdrawn: [] }
 type RotatedOfBoth = { accessTokens: Rotated; idTokens: Rotated }
 
 const nameOf = ({ id, algorithm }: Pick<RotatedKey, 'id' | 'algorithm'>) =>
@@ -163,7 +163,7 @@ const rotate = (context: CommandContext, forAccessTokens: boolean) =>
 
 /** A new key only if one is wanted. */
 const replaceAccessTokenKeys = async (signingKeys: Stores['signingKeys'], isWanted: boolean): Promise<Rotated> => {
-  if (!isWanted) return { ...nothing, withdrawn: await signingKeys.withdrawAll() }
+  if (!isWanted) return { ...nothingRotated, withdrawn: await signingKeys.withdrawAll() }
   const { id, signsFrom, removed } = await signingKeys.replaceAll()
   return { keys: [{ id, signsFrom, isNew: true, signsNow: true }], withdrawn: removed }
 }

@@ -7,7 +7,7 @@ import { printList } from '../terminal/print-list.js'
 import { asTable } from '../terminal/table.js'
 
 const maxAtOnce = 10_000
-const shownFor = 7 * days
+const shownPeriod = 7 * days
 
 /** One line of the list. `time`: since when it waits, or when it was decided. */
 type Listed = {
@@ -57,7 +57,7 @@ const listedEvent = (event: StoredEvent): Listed => {
 const decided = ({ events, clock }: Stores, limit: number, owner: (MailOwner & { name: string }) | undefined) => {
   const now = clock.now().getTime()
   const query: EventQuery = {
-    since: new Date(now - shownFor),
+    since: new Date(now - shownPeriod),
     until: new Date(now + 1 * days),
     kinds: mailEventKinds,
     limit,
@@ -89,7 +89,7 @@ export const mailsList: Command = {
   help: `latchkey mails list [--user USER] [--limit N] [--json]
 
 Shows the mails that wait for the mail server, oldest first: since when, how often they were tried, when they are tried next and
-why the last attempt failed. Below them are the mails of the last ${shownFor / days} days that the mail server has accepted or refused, or that
+why the last attempt failed. Below them are the mails of the last ${shownPeriod / days} days that the mail server has accepted or refused, or that
 were given up because it was too late, newest first. Accepted means that the mail server has it: whether it has arrived, only
 the log of that server knows.
 
@@ -110,7 +110,7 @@ the log of that server knows.
       const waiting = await stores.waitingMails.list(limit + 1, owner)
       const done = await decided(stores, limit + 1, owner)
       const shown = [...waiting.slice(0, limit).map(listedWaitingMail), ...done.slice(0, limit).map(listedEvent)]
-      const none = `No mail waits, and none was sent in ${shownFor / days} days.`
+      const none = `No mail waits, and none was sent in ${shownPeriod / days} days.`
       await printList(context, shown, { json: values.json, asTable: asLines, none })
       if (waiting.length > limit || done.length > limit) await print(context.stderr, 'There are more: use --limit.')
       return 0

@@ -8,7 +8,7 @@ import { asTable } from '../terminal/table.js'
 import { requireUser, unlessDeleted } from './find-user.js'
 
 /** So many are ended by one statement: each also writes down that it has ended. */
-const atOnce = 2_000
+const batchSize = 2_000
 
 export const sessionAsJson = ({ id, ip, userAgent, createdAt, lastUsedAt, methods, provider }: Session) => ({
   id,
@@ -103,7 +103,8 @@ at once. For one user, use \`latchkey user sessions end USER\`.
       // Recorded first: what an interrupted command has ended must not go unnoticed.
       await events.record({ kind: 'sessions_ended', reason: 'all users' }, operator(context))
       let ended = 0
-      for (let some = atOnce; some === atOnce; ended += some) some = await sessions.endSome('sessions_ended', atOnce)
+      for (let some = batchSize; some === batchSize; ended += some)
+        some = await sessions.endSome('sessions_ended', batchSize)
       const done = `Ended ${countText(ended, 'session')} of all users.`
       await print(context.stdout, values.json ? printableJson({ sessionsEnded: ended }) : done)
       return 0

@@ -14,7 +14,7 @@ type Dependencies = {
 }
 
 /** So many members leave a group that is deleted in one transaction. */
-const membersAtOnce = 500
+const memberBatch = 500
 
 const kinds = ['group_joined', 'group_left'] as const
 
@@ -55,7 +55,7 @@ export const createGroupChanges = ({ database, accountChanges, groups, events }:
 
     /** Deletes a group, also from its members if that is meant. If it is interrupted, some members have lost it. */
     deleteGroup: async (client: Client, name: string, { alsoWithMembers }: { alsoWithMembers: boolean }) => {
-      for (let members = 0; ; members += await removeMembers(client, name, membersAtOnce)) {
+      for (let members = 0; ; members += await removeMembers(client, name, memberBatch)) {
         const removed = await groups.remove(name, client)
         if (!isRefused(removed)) return { members }
         if (removed.refused !== 'group_has_members' || !alsoWithMembers) return removed

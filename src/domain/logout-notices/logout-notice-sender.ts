@@ -8,7 +8,7 @@ import {
   lease,
   reasonOf,
   recordDelivery,
-  scattered,
+  scatterPause,
 } from '../../platform/delivery-rounds.js'
 import type { Outbound } from '../../platform/outbound/outbound.js'
 import { OutboundFailed, type OutboundFailure } from '../../platform/outbound/outbound-failed.js'
@@ -90,7 +90,7 @@ const createDeliver = (parts: SenderParts) => {
   const fail = async (notice: store.DueNotice, { failure }: Attempt) => {
     const offset = clock.offset()
     const base = noticePauses[Math.min(notice.attempts, noticePauses.length) - 1] ?? 0
-    const pause = scattered(base, Math.random())
+    const pause = scatterPause(base, Math.random())
     const [failed] = await store.markFailed(database, notice, { failure, pause, retryPeriod, offset })
     await store.pause(database, notice.application_id, applicationPauses, offset)
     onOutcome(failed?.given_up ? 'given_up' : 'failed')

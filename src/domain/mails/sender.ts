@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.js'
 import { days, hours, minutes } from '../../lib/durations.js'
 import type { Seal } from '../../lib/seal.js'
 import type { Database } from '../../platform/database/database.js'
-import { createDeliveryRounds, lease, reasonOf, recordDelivery, scattered } from '../../platform/delivery-rounds.js'
+import { createDeliveryRounds, lease, reasonOf, recordDelivery, scatterPause } from '../../platform/delivery-rounds.js'
 import type { Mailer } from '../../platform/mail/mail.js'
 import type { Events } from '../events/events.js'
 import * as store from './mails.store.js'
@@ -16,7 +16,7 @@ export type MailOutcome = 'accepted' | 'refused' | 'given_up' | 'failed'
 
 /** One minute, two, four … up to four hours. */
 export const delayAfter = (attempts: number, chance: number) =>
-  scattered(Math.min(2 ** (attempts - 1) * minutes, 4 * hours), chance)
+  scatterPause(Math.min(2 ** (attempts - 1) * minutes, 4 * hours), chance)
 
 type Options = {
   database: Database

@@ -60,7 +60,7 @@ const standardThreads = (processes: number) => {
 }
 
 /** Each of these comparisons may need 128 MiB, however many cores there are. */
-const importedAtOnce = 2
+const maxImportedAtOnce = 2
 
 /** How long an estimate may wait while the dictionaries are loaded. */
 const loadingDeadline = 60 * seconds
@@ -101,7 +101,7 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
   const hashing = createThreads(builtFile('domain/passwords/bcrypt.worker.js'), threads)
   const estimating = createThreads(builtFile('domain/passwords/estimate.worker.js'), estimators)
   const hashQueue = createBoundedQueue({ atOnce: threads, waiting: queueLimit })
-  const importedQueue = createBoundedQueue({ atOnce: importedAtOnce, waiting: queueLimit })
+  const importedQueue = createBoundedQueue({ atOnce: maxImportedAtOnce, waiting: queueLimit })
   const estimateQueue = createBoundedQueue({ atOnce: estimators, waiting: queueLimit })
   const inTime = () => AbortSignal.timeout(deadline)
   let isClosing = false

@@ -6,7 +6,7 @@ import * as store from './profile-fields.store.js'
 
 export type { FieldEditor, InvalidFieldsRefusal } from './field-rules.js'
 
-const purgedAtOnce = 500
+const purgeBatch = 500
 
 export type ProfileFields = ReturnType<typeof createProfileFields>
 
@@ -34,9 +34,9 @@ export const createProfileFields = (deps: {
     purge: async (key: string) => {
       let purged = 0
       for (;;) {
-        const rows = await store.removeKey(database, key, purgedAtOnce)
+        const rows = await store.removeKey(database, key, purgeBatch)
         purged += rows.length
-        if (rows.length < purgedAtOnce) return purged
+        if (rows.length < purgeBatch) return purged
       }
     },
   }

@@ -3,7 +3,7 @@ import type { FieldValues } from '../../contract/profile-fields.js'
 import type { Clock } from '../../lib/clock.js'
 import { hours, minutes, seconds } from '../../lib/durations.js'
 import type { Database } from '../../platform/database/database.js'
-import { createDeliveryRounds, lease, reasonOf, recordDelivery, scattered } from '../../platform/delivery-rounds.js'
+import { createDeliveryRounds, lease, reasonOf, recordDelivery, scatterPause } from '../../platform/delivery-rounds.js'
 import type { Outbound } from '../../platform/outbound/outbound.js'
 import { OutboundFailed } from '../../platform/outbound/outbound-failed.js'
 import { keyOf, signedHeaders } from './signature.js'
@@ -68,7 +68,7 @@ export const createWebhookSender = (options: {
 
   const fail = async (webhook: store.DueWebhook, failure: string) => {
     const base = pauses[webhook.attempts - 1]
-    const pause = base === undefined ? undefined : scattered(base, Math.random())
+    const pause = base === undefined ? undefined : scatterPause(base, Math.random())
     await store.markFailed(database, webhook, { failure, pause, offset: clock.offset() })
     onOutcome(pause === undefined ? 'given_up' : 'failed')
     const { id, type, attempts } = webhook

@@ -7,7 +7,7 @@ import { createReachability } from './reachability.js'
 type Dependencies = { shared: SharedCache; local: MemoryCache; log: Pick<Logger, 'info' | 'warn'>; probeEvery?: number }
 
 /** So many at once are answered within the timeout of a command. */
-const carriedAtOnce = 200
+const carryBatch = 200
 
 /**
  * The shared counters while they can be reached, and otherwise the same limits in this process. This process remembers the
@@ -28,8 +28,7 @@ export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seco
 
   const carryAll = async () => {
     const keys = local.openKeys()
-    for (let at = 0; at < keys.length; at += carriedAtOnce)
-      await Promise.all(keys.slice(at, at + carriedAtOnce).map(carry))
+    for (let at = 0; at < keys.length; at += carryBatch) await Promise.all(keys.slice(at, at + carryBatch).map(carry))
   }
 
   const reachability = createReachability({ ping: () => shared.ping(), catchUp: carryAll, log, probeEvery })

@@ -9,7 +9,7 @@ import { connectRedis } from './redis-client.js'
 export type Counter = { key: string; used: number; ends: Date }
 
 /** So many at once are answered within the timeout of a command. */
-const atOnce = 200
+const batchSize = 200
 
 const escapedPattern = (text: string) => text.replaceAll(/[\\*?[\]]/g, (character) => `\\${character}`)
 
@@ -29,8 +29,8 @@ export const openSharedCounters = async (url: string, prefix: string) => {
 
   const inGroups = async <Result>(keys: readonly string[], work: (key: string) => Promise<Result[]>) => {
     const results: Result[] = []
-    for (let at = 0; at < keys.length; at += atOnce)
-      results.push(...(await Promise.all(keys.slice(at, at + atOnce).map(work))).flat())
+    for (let at = 0; at < keys.length; at += batchSize)
+      results.push(...(await Promise.all(keys.slice(at, at + batchSize).map(work))).flat())
     return results
   }
 

@@ -8,7 +8,7 @@ type Dependencies = { database: Sql; clock: Clock; log: Log }
 const interval = 1 * minutes
 
 /** A larger offset is reported: tokens of this instance then expire noticeably too early or too late. */
-const tolerated = 60 * seconds
+const toleratedOffset = 60 * seconds
 
 /** How far this machine's clock is ahead of the database's, in milliseconds, and by how much that may be wrong. */
 const measure = async ({ database, clock }: Dependencies) => {
@@ -37,14 +37,14 @@ export const createClockWatch = (dependencies: Dependencies) => {
     else log.info(details, "this machine's clock agrees with the database's again")
   }
 
-  const look = async () => {
+  const measureOffset = async () => {
     try {
       const { ahead, error } = await measure(dependencies)
       offset = ahead
       // A slow answer tells nothing, neither that the clock is wrong nor that it is right.
       const least = Math.abs(ahead) - error
       const most = Math.abs(ahead) + error
-      if (isOff ? most > tolerated : least <= tolerated) return
+      if (isOff ? most > toleratedOffset : least <= toleratedOffset) return
       isOff = !isOff
       report(ahead)
     } catch {
@@ -55,7 +55,7 @@ export const createClockWatch = (dependencies: Dependencies) => {
 
   const schedule = (delay: number) => {
     timer = setTimeout(() => {
-      underWay = look().then(() => {
+      underWay = measureOffset().then(() => {
         if (timer) schedule(interval)
       })
     }, delay)
@@ -65,7 +65,7 @@ export const createClockWatch = (dependencies: Dependencies) => {
   return {
     /** How many seconds this machine's clock is ahead of the database's; unknown while the database cannot be asked. */
     offset: () => (offset === undefined ? undefined : offset / seconds),
-    look,
+    measureOffset,
     start: () => schedule(0),
     stop: async () => {
       clearTimeout(timer)

@@ -18,7 +18,7 @@ export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }
   let open = 0
 
   // While it is in use, Node 20 tracks every promise of the process, which makes an access check a fifth slower.
-  const rest = () => {
+  const leaveTransaction = () => {
     open -= 1
     if (open === 0) surrounding.disable()
   }
@@ -45,7 +45,7 @@ export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }
         runTransaction(connection, state, idleInTransactionMs, (sql) => surrounding.run(state, work, sql)),
       )
     } finally {
-      rest()
+      leaveTransaction()
     }
   }
 

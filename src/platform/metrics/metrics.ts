@@ -136,7 +136,7 @@ const startAtZero = (
 }
 
 /** Gauges with the name of a counter: Prometheus warns of them, and the same numbers exist by type. */
-const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
+const misnamedGauges = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
 
 export type Metrics = ReturnType<typeof createMetrics>
 
@@ -181,7 +181,7 @@ export const createMetrics = ({ ways, limiters }: { ways: readonly string[]; lim
     /** Read at each scrape: the process, queues, the pool, whether the shared counters can be reached. */
     watch: (watched: Watched) => {
       collectDefaultMetrics({ register: registry })
-      for (const name of misnamed) registry.removeSingleMetric(name)
+      for (const name of misnamedGauges) registry.removeSingleMetric(name)
       watchGauges(watched, ({ collect, ...gauge }) => {
         new Gauge({
           ...gauge,

@@ -95,13 +95,13 @@ const contentType = ({ body, headers = {} }: OutboundRequest) => {
     : {}
 }
 
-/** Reading a short body to its end spares the other side an error. More time than this a body without use does not get. */
-const cutAfter = 1 * seconds
+/** How long a body is read that is not used: reading a short one to its end saves the other side an error. */
+const unusedBodyTimeout = 1 * seconds
 
 const readBody = async (url: URL, answer: http.IncomingMessage, { signal, maximumBytes, cutBody }: Running) => {
   const chunks: Buffer[] = []
   let size = 0
-  const cutTimer = cutBody ? setTimeout(() => answer.destroy(), cutAfter) : undefined
+  const cutTimer = cutBody ? setTimeout(() => answer.destroy(), unusedBodyTimeout) : undefined
   try {
     for await (const chunk of answer as AsyncIterable<Buffer>) {
       size += chunk.length
