@@ -38,3 +38,7 @@ export const readCookieHeader = (header: string): CookieValues => {
   }
   return { values, doubled }
 }
+
+/** All values of a name that came more than once, for a sign-out: it ends the session of each. */
+export const everyValueOf = (header: string, name: string): readonly string[] =>
+  header.split(';').flatMap((pair) => readCookieHeader(pair).values.get(name) ?? [])

@@ -253,6 +253,21 @@ describe('sessions', () => {
     expect(await eventsOf(`${path}-b`)).toEqual(['registered', 'signed_out'])
   })
 
+  it('logout ends the session whose cookies came twice, whichever of them were planted', async () => {
+    const [own, planted] = await Promise.all([signedIn('doubled'), signedIn('planter')])
+    const valuesOf = (name: string) => ['x', own.jar.get(name), planted.jar.get(name)]
+    const doubled = ['access_token', 'refresh_token'].flatMap((name) =>
+      valuesOf(name).map((value) => `${name}=${value}`),
+    )
+    const tab = latchkey.browser()
+    const { body } = await tab.get('/api/auth/csrf-token', { headers: { cookie: doubled.join('; ') } })
+    const cookie = [...doubled, tab.jar.header()].join('; ')
+    const headers = { cookie, 'x-csrf-token': String(body.csrfToken) }
+    expect((await tab.post('/api/auth/logout', {}, { headers })).status).toBe(204)
+    expect([await isSignedIn(own), await isSignedIn(planted)]).toEqual([false, false])
+    expect(await eventsOf('doubled')).toEqual(['registered', 'signed_out'])
+  })
+
   it('a user who was disabled can neither refresh nor sign in', async () => {
     const tab = await signedIn('mo')
     await latchkey.sql.query("update users set disabled_at = now() where username = 'mo'")

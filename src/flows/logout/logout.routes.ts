@@ -32,8 +32,7 @@ type Dependencies = {
 
 export const logoutRoutes = (server: Server, { guards, logout, cookies, callers, csrf, limits }: Dependencies) => {
   server.post('/api/auth/logout', { schema, onRequest: [csrf.required, limits.logout] }, async (request, reply) => {
-    const sessions = { caller: callers.find(request), refreshed: callers.refreshedSessionOf(request) }
-    await logout.here(sessions, clientOf(request))
+    await logout.here(callers.everySessionOf(request), clientOf(request))
     cookies.clearSession(reply)
     return reply.status(204).send()
   })

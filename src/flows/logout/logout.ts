@@ -7,8 +7,6 @@ import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
 
 type Owner = { userId: string; sessionId: string }
-/** The session of the access token, and that of the refresh token, also of an old or expired one. */
-type BrowserSessions = { caller: Owner | undefined; refreshed: Owner | undefined }
 
 type Dependencies = {
   accountChanges: AccountChanges
@@ -24,10 +22,9 @@ export const createLogout = ({ accountChanges, sessions, sessionLookups, events 
   }
 
   return {
-    /** By either cookie, as the access token expires first. If they belong to two sessions, one was planted: both end. */
-    here: async ({ caller, refreshed }: BrowserSessions, client: Client) => {
-      if (caller) await endOne(caller, client)
-      if (refreshed && refreshed.sessionId !== caller?.sessionId) await endOne(refreshed, client)
+    /** Those of all cookies, as the access token expires first. If they belong to several sessions, one was planted: all of them end. */
+    here: async (sessions: readonly Owner[], client: Client) => {
+      for (const session of sessions) await endOne(session, client)
     },
     /** A session that ended at another instance a moment ago does not end those that are left. */
     everywhere: async (context: CallerContext, refreshed: Owner | undefined) => {

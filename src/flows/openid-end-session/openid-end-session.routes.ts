@@ -65,8 +65,10 @@ export const openidEndSessionRoutes = (server: Server, deps: Dependencies) => {
     const endSession = await openEndSession()
     if (!endSession) return sendRefusal(reply, refuse('not_found'))
     const { parameters, confirmed = false } = request.body
-    const browser = { caller: callers.find(request), refreshed: callers.refreshedSessionOf(request) }
-    const answer = await endSession(parameters, browser, { confirmed, client: clientOf(request) })
+    const answer = await endSession(parameters, callers.everySessionOf(request), {
+      confirmed,
+      client: clientOf(request),
+    })
     if (answer.next === 'done') cookies.clearSession(reply)
     return reply.send(answer)
   })

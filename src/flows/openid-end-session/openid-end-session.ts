@@ -9,9 +9,9 @@ import type { Client } from '../../domain/sessions/client.js'
 import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
 import { isCleanText } from '../../lib/strict-json.js'
 
-type Owner = { userId: string; sessionId: string }
-/** The session of the access token, and that of the refresh token. They differ if one was planted. */
-export type BrowserSessions = { caller: (Owner & { username: string }) | undefined; refreshed: Owner | undefined }
+type Owner = { userId: string; sessionId: string; username?: string }
+/** The sessions of the cookies. There are several if one was planted. */
+export type BrowserSessions = readonly Owner[]
 
 type Dependencies = {
   applications: Pick<Applications, 'find'>
@@ -73,9 +73,8 @@ export const createEndSession = (deps: Dependencies) => {
   const { sessionLookups, signOut } = deps
   const readRequest = createReadRequest(deps)
 
-  const livingOf = async ({ caller, refreshed }: BrowserSessions) => {
-    for (const session of [caller, refreshed])
-      if (session && (await sessionLookups.isLiveForAnyToken(session))) return session
+  const livingOf = async (browser: BrowserSessions) => {
+    for (const session of browser) if (await sessionLookups.isLiveForAnyToken(session)) return session
     return undefined
   }
 
@@ -95,7 +94,7 @@ export const createEndSession = (deps: Dependencies) => {
       ...(problem && { problem }),
     }
     if (session && !confirmed && !isProven(asked, session)) {
-      const username = browser.caller?.sessionId === session.sessionId ? browser.caller.username : undefined
+      const { username } = session
       return { next: 'ask', ...known, ...(username !== undefined && { user: { username } }) } satisfies EndSession
     }
     if (session) await signOut(browser, client)
