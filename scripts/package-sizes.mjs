@@ -4,7 +4,7 @@ import { bundlePackage, readPackages } from './packages.mjs'
 
 /** In bytes, by the name of the package and its entry point. @type {Record<string, Record<string, number>>} */
 const budgets = {
-  '@latchkey/client': { client: 3_072, 'return-to': 600, react: 3_800 },
+  '@latchkey/client': { client: 3_072, 'return-to': 600, react: 3_900 },
   '@latchkey/service': { service: 2_500 },
   '@latchkey/testing': { testing: 3_000, keys: 1_500 },
   '@latchkey/verify': {

@@ -16,7 +16,7 @@ export const createAccountCalls = (sending: Sending) => ({
   /** A new username needs a fresh sign-in. The tokens have it at once. The language is that of mails about the account. */
   changeAccount: async (changes: AccountPatch) => {
     const answer = await sending.replaceTokens<SignedIn>('PATCH', 'account', changes)
-    if (!answer.refused) sending.learn(answer.value.user, 'this_tab')
+    if (!answer.refused) sending.asking()(answer.value.user, 'this_tab')
     return answer
   },
   /** Everything that is stored about the user. */

@@ -110,8 +110,9 @@ const createSignInCalls = (sending: Sending) => ({
   mailStepUpCode: () => sending.change<Accepted>('POST', 'step-up/mail', {}),
   /** The signed-in user. It needs no database while the access token is valid, so ask as often as you like. */
   me: async () => {
+    const learn = sending.asking()
     const answer = await sending.read<Caller>('me')
-    if (!answer.refused) sending.learn(answer.value.user)
+    if (!answer.refused) learn(answer.value.user)
     return answer
   },
   events: () => sending.read<{ events: AccountEvent[] }>('events'),

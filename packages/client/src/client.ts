@@ -58,7 +58,7 @@ export const createClient = (options: ClientOptions = {}): Client => {
   const baseUrl = options.baseUrl?.replace(/\/$/, '') ?? ''
   const requests = createRequests(baseUrl, send)
   const presence = createPresence(() => calls.me())
-  const renewal = createRenewal(requests.send, presence.learn)
+  const renewal = createRenewal(requests.send, presence.asking)
   const calls = createCalls(createSending({ ...requests, ...renewal, ...presence }))
 
   return {

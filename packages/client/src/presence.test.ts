@@ -48,13 +48,29 @@ it('tells of a new name: in the tab that changed it, in other tabs, and by an an
   const told: unknown[] = []
   other.addEventListener('message', ({ data }: MessageEvent<unknown>) => told.push(data))
   const [renamed, again] = ['lovelace', 'countess'].map((username) => ({ ...ada, username }))
-  presence.learn(ada)
-  presence.learn(ada)
-  presence.learn(renamed ?? null, 'this_tab')
+  presence.asking()(ada)
+  presence.asking()(ada)
+  presence.asking()(renamed ?? null, 'this_tab')
   await expect.poll(() => heard).toEqual([{ change: 'renamed', user: renamed, by: 'this_tab' }])
-  await expect.poll(() => told).toEqual([renamed])
+  // The first answer is no change here, and other tabs may have known otherwise.
+  await expect.poll(() => told).toEqual([ada, renamed])
   other.postMessage(again)
   await expect.poll(() => heard[1]).toEqual({ change: 'renamed', user: again, by: 'other_tab' })
-  presence.learn(ada)
+  presence.asking()(ada)
   await expect.poll(() => heard[2]).toEqual({ change: 'renamed', user: ada, by: 'answer' })
+})
+
+it('does not believe an answer to a question from before a change, and tells no other tab of it', async () => {
+  const { heard, other, presence } = openTabs()
+  const told: unknown[] = []
+  other.addEventListener('message', ({ data }: MessageEvent<unknown>) => told.push(data))
+  const [ofNewTab, answer] = [presence.asking(), presence.asking()]
+  other.postMessage(null)
+  await expect.poll(() => heard).toEqual([{ change: 'signed_out', user: null, by: 'other_tab' }])
+  ofNewTab(ada)
+  presence.asking()(ada, 'this_tab')
+  presence.asking()(null, 'this_tab')
+  answer(ada)
+  await expect.poll(() => told).toEqual([ada, null])
+  expect(heard.map(({ change }) => change)).toEqual(['signed_out', 'signed_in', 'signed_out'])
 })

@@ -28,29 +28,31 @@ export const createPresence = (ask: () => unknown) => {
   const listeners = new Set<Listener>()
   let known: User | null | undefined
   let lastAsked = 0
+  let changes = 0
 
   // Servers have no tabs, and there an open channel would keep the process running.
   const channel = globalThis.document && globalThis.BroadcastChannel ? new BroadcastChannel('latchkey') : undefined
 
-  const announce = (user: User | null, by: Change['by']) => {
+  const learn = (user: User | null, by: Change['by']) => {
     const before = known
+    if (JSON.stringify(before) === JSON.stringify(user)) return
     known = user
+    changes += 1
+    if (by !== 'other_tab') channel?.postMessage(user)
+    // The first answer is no change here. Other tabs may have known otherwise.
+    if (before === undefined && by === 'answer') return
     const change = !user ? 'signed_out' : !before ? 'signed_in' : before.id === user.id ? 'renamed' : 'other_user'
     // A listener that fails must not make the call fail which told it.
     for (const listener of listeners) queueMicrotask(() => listener({ change, user, by } as Change))
   }
 
-  const isKnown = (user: User | null) =>
-    known !== undefined && known?.id === user?.id && known?.username === user?.username
-
-  /** Learns from an answer. The first one is no change, unless this call has signed in or out. */
-  const learn = (found: User | null, by: 'this_tab' | 'answer' = 'answer') => {
-    lastAsked = Date.now()
-    const user = found && { id: found.id, username: found.username }
-    if (known === undefined && by === 'answer') known = user
-    if (isKnown(user)) return
-    announce(user, by)
-    channel?.postMessage(user)
+  /** For a question to the service. Its answer does not count after a change that is newer than the question. */
+  const asking = () => {
+    const asked = changes
+    return (found: User | null, by: Change['by'] = 'answer') => {
+      lastAsked = Date.now()
+      if (changes === asked) learn(found && { id: found.id, username: found.username }, by)
+    }
   }
 
   /** Returns a function that stops listening. */
@@ -62,14 +64,14 @@ export const createPresence = (ask: () => unknown) => {
   }
 
   channel?.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
-    if (isMessage(data) && !isKnown(data)) announce(data, 'other_tab')
+    if (isMessage(data)) learn(data, 'other_tab')
   })
   // A sign-in on another host of the domain, or a session that was ended elsewhere, sends no message.
   globalThis.document?.addEventListener('visibilitychange', () => {
     if (!document.hidden && listeners.size > 0 && Date.now() - lastAsked > shortestPause) ask()
   })
 
-  return { learn, onChange }
+  return { asking, onChange }
 }
 
 export type Presence = ReturnType<typeof createPresence>

@@ -9,6 +9,8 @@ declare module 'react' {
     ...children: ReactNode[]
   ) => ReactNode
   export const useContext: <Value>(context: Context<Value>) => Value
+  export const useEffect: (run: () => (() => void) | undefined, dependencies: readonly unknown[]) => void
+  export const useRef: <Value>(value: Value) => { current: Value }
   export const useMemo: <Value>(make: () => Value, dependencies: readonly unknown[]) => Value
   export const useSyncExternalStore: <Value>(
     subscribe: (listener: () => void) => () => void,

@@ -2,6 +2,7 @@ import { createElement } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Client } from './client.js'
+import { reload, watchOwner } from './page-owner.js'
 import type { Change, User } from './presence.js'
 import { LatchkeyProvider, SignedIn, SignedOut, useClient, useUser } from './react.js'
 import { createUserStore } from './user-store.js'
@@ -85,6 +86,21 @@ describe('the user in a browser', () => {
     await vi.waitFor(() => expect(users.read()).toBeNull())
   })
 
+  it('is not the one of an answer that a change has overtaken', async () => {
+    let answer = (_: ReturnType<typeof signedIn>) => {}
+    const { client, tell } = clientWith()
+    const me = () =>
+      new Promise<ReturnType<typeof signedIn>>((resolve) => {
+        answer = resolve
+      })
+    const users = createUserStore({ ...client, me }, ada)
+    users.subscribe(() => {})
+    tell(null)
+    answer(signedIn(ada))
+    await new Promise((resolve) => setTimeout(resolve))
+    expect(users.read()).toBeNull()
+  })
+
   it('stays what it was while the service is away, which is asked again', async () => {
     vi.useFakeTimers()
     const { client, asked } = clientWith(away, { ...away, retryAfter: 30 }, signedIn(hopper))
@@ -107,5 +123,60 @@ describe('the user in a browser', () => {
     stop()
     await vi.advanceTimersByTimeAsync(60_000)
     expect(asked.times).toBe(1)
+  })
+})
+
+describe('a page that the server has made for a user', () => {
+  const shown: Record<string, (event: object) => void> = {}
+  const opened = (fromServer: User | null, ...answers: Parameters<typeof clientWith>) => {
+    vi.stubGlobal('addEventListener', (name: string, listener: () => void) => {
+      shown[name] = listener
+    })
+    vi.stubGlobal('removeEventListener', () => {})
+    const { client, tell, asked, listeners } = clientWith(...answers)
+    const leave = vi.fn()
+    const owner = { current: undefined }
+    const open = (user: User | null) =>
+      watchOwner({ client: client as Client, users: createUserStore(client as Client, user) }, owner, leave)
+    open(fromServer)
+    return { leave, open, tell, asked, listeners }
+  }
+  afterEach(() => void vi.unstubAllGlobals())
+
+  it.each([null, hopper])('is left when another tab signs out or in: %o', (user) => {
+    const { leave, tell } = opened(ada, signedIn(ada))
+    tell({ ...ada, username: 'lovelace' })
+    expect(leave).not.toHaveBeenCalled()
+    tell(user)
+    expect(leave).toHaveBeenCalledOnce()
+  })
+
+  it('is left when the server makes the next one for another user, and when the browser shows it again', async () => {
+    const { leave, open, asked } = opened(ada, signedIn(ada))
+    open(null)
+    expect(leave).toHaveBeenCalledOnce()
+    await vi.waitFor(() => expect(asked.times).toBe(1))
+    shown.pageshow?.({ persisted: false })
+    shown.pageshow?.({ persisted: true })
+    expect(asked.times).toBe(2)
+  })
+
+  it('stays if it was made for a visitor, and asks nothing then', () => {
+    const { leave, tell, asked, listeners } = opened(null)
+    tell(ada)
+    expect([leave.mock.calls, asked.times, listeners.size]).toEqual([[], 0, 0])
+  })
+
+  it('is loaded anew once in five seconds', () => {
+    const stored = new Map<string, string>()
+    const load = vi.fn()
+    vi.stubGlobal('location', { reload: load })
+    vi.stubGlobal('sessionStorage', {
+      getItem: (key: string) => stored.get(key) ?? null,
+      setItem: (key: string, value: string) => void stored.set(key, value),
+    })
+    reload()
+    reload()
+    expect(load).toHaveBeenCalledOnce()
   })
 })

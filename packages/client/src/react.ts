@@ -1,7 +1,17 @@
 'use client'
 
-import { createContext, createElement, type ReactNode, useContext, useMemo, useSyncExternalStore } from 'react'
+import {
+  createContext,
+  createElement,
+  type ReactNode,
+  useContext,
+  useEffect,
+  useMemo,
+  useRef,
+  useSyncExternalStore,
+} from 'react'
 import { type Client, createClient } from './client.js'
+import { reload, watchOwner } from './page-owner.js'
 import type { User } from './presence.js'
 import { createUserStore, type UserStore } from './user-store.js'
 
@@ -25,11 +35,22 @@ export type LatchkeyProviderProps = {
   readonly client?: Client | undefined
   /** The user whom the server has seen, or null for a visitor. Without it, nothing is known until the service has answered. */
   readonly user?: User | null | undefined
+  /**
+   * Called when the user of this page is no longer signed in, or another one is, also in another tab. With `user` the page is loaded anew
+   * without it: what the server has made for the former user is gone then.
+   */
+  readonly onUserChange?: (() => void) | undefined
   readonly children?: ReactNode
 }
 
 /** Around all components that use what is below. */
-export const LatchkeyProvider = ({ baseUrl = '', client, user, children }: LatchkeyProviderProps): ReactNode => {
+export const LatchkeyProvider = ({
+  baseUrl = '',
+  client,
+  user,
+  onUserChange,
+  children,
+}: LatchkeyProviderProps): ReactNode => {
   const used = client ?? clientFor(baseUrl)
   const { id, username } = user ?? {}
   const isKnown = user !== undefined
@@ -37,6 +58,11 @@ export const LatchkeyProvider = ({ baseUrl = '', client, user, children }: Latch
     const named = id === undefined || username === undefined ? null : { id, username }
     return { client: used, users: createUserStore(used, isKnown ? named : undefined) }
   }, [used, id, username, isKnown])
+  const owner = useRef<string | undefined>(undefined)
+  const leave = useRef(reload)
+  leave.current = onUserChange ?? reload
+  const isWatched = isKnown || onUserChange !== undefined
+  useEffect(() => (isWatched ? watchOwner(known, owner, () => leave.current()) : undefined), [known, isWatched])
   return createElement(Latchkey.Provider, { value: known }, children)
 }
 

@@ -32,12 +32,13 @@ const createMark = () => {
 }
 
 /** New tokens, got once for all calls of this tab and for all tabs of this site. */
-export const createRenewal = (send: Requests['send'], learn: Presence['learn']) => {
+export const createRenewal = (send: Requests['send'], asking: Presence['asking']) => {
   const { mark, setMark } = createMark()
   let running: Promise<Answer<undefined>> | undefined
 
   const refresh = async (markBefore: string | null): Promise<Answer<undefined>> => {
     if (mark() !== markBefore) return done
+    const learn = asking()
     const answer = await send<SignedIn>('POST', 'refresh', {})
     if (!answer.refused) {
       setMark()
@@ -74,6 +75,7 @@ export const createRenewal = (send: Requests['send'], learn: Presence['learn']) 
   /** Repeats a call once with new tokens when its own have expired. A 401 after that means that the session has ended. */
   const asSignedIn = async <Value>(call: () => Promise<Answer<Value>>): Promise<Answer<Value>> => {
     const markBefore = mark()
+    const learn = asking()
     const first = await call()
     if (first.refused !== 'not_authenticated') return first
     const renewal = await renew(markBefore)

@@ -6,7 +6,7 @@ import type { Method, Requests } from './requests.js'
 
 /** Ways to send a call: by anyone, by a signed-in user, to change something, to sign in and to sign out. */
 export const createSending = (deps: Requests & Renewal & Presence) => {
-  const { send, sendWithCsrfToken, asSignedIn, whileNoRenewal, learn } = deps
+  const { send, sendWithCsrfToken, asSignedIn, whileNoRenewal, asking } = deps
   const post = <Value>(path: string, body?: object) => send<Value>('POST', path, body)
   const read = <Value>(path: string) => asSignedIn(() => send<Value>('GET', path))
   const change = <Value = undefined>(method: Method, path: string, body?: object) =>
@@ -20,13 +20,13 @@ export const createSending = (deps: Requests & Renewal & Presence) => {
     sendIt = post,
   ) => {
     const answer = await whileNoRenewal(() => sendIt<Value>(path, body))
-    if (!answer.refused && answer.value && 'user' in answer.value) learn(answer.value.user, 'this_tab')
+    if (!answer.refused && answer.value && 'user' in answer.value) asking()(answer.value.user, 'this_tab')
     return answer
   }
 
   const signOut = async (answering: Promise<Answer<undefined>>) => {
     const answer = await answering
-    if (!answer.refused) learn(null, 'this_tab')
+    if (!answer.refused) asking()(null, 'this_tab')
     return answer
   }
 

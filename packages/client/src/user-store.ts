@@ -7,8 +7,6 @@ export type KnownUser = User | null | undefined
 
 const usualPause = 5
 
-const isSame = (one: KnownUser, other: KnownUser) => one?.id === other?.id && one?.username === other?.username
-
 /**
  * The signed-in user, for components. `fromServer` is the one whom the server has rendered. The service is asked once, and again while it
  * is away; after that the client tells what changes.
@@ -17,16 +15,21 @@ export const createUserStore = (client: Pick<Client, 'me' | 'onChange'>, fromSer
   const listeners = new Set<() => void>()
   let user = fromServer
   let stopListening = () => {}
+  let changes = 0
   let retry: ReturnType<typeof setTimeout> | undefined
 
   const set = (found: User | null) => {
-    if (user !== undefined && isSame(user, found)) return
-    user = found && { id: found.id, username: found.username }
+    const next = found && { id: found.id, username: found.username }
+    if (JSON.stringify(next) === JSON.stringify(user)) return
+    user = next
     for (const listener of listeners) listener()
   }
 
   const ask = async () => {
+    const before = changes
     const answer = await client.me()
+    // What the client told meanwhile is newer than the question.
+    if (changes !== before) return
     if (!answer.refused) set(answer.value.user)
     else if (answer.refused === 'not_authenticated') set(null)
     else if (isTemporary(answer) && listeners.size > 0)
@@ -34,7 +37,10 @@ export const createUserStore = (client: Pick<Client, 'me' | 'onChange'>, fromSer
   }
 
   const begin = () => {
-    stopListening = client.onChange((change) => set(change.user))
+    stopListening = client.onChange((change) => {
+      changes += 1
+      set(change.user)
+    })
     void ask()
   }
   const end = () => {

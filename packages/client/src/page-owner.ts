@@ -1,0 +1,47 @@
+import type { Client } from './client.js'
+import type { UserStore } from './user-store.js'
+
+const reloadKey = 'latchkey.reloaded'
+const shortestPause = 5_000
+
+/**
+ * Loads the page anew: what the former user saw is gone, and so are the pages that the router of a framework has kept. Not twice in five
+ * seconds, so that a server which goes on to see the former user makes no loop.
+ */
+export const reload = () => {
+  try {
+    if (Date.now() - Number(sessionStorage.getItem(reloadKey)) < shortestPause) return
+    sessionStorage.setItem(reloadKey, String(Date.now()))
+  } catch {
+    // Where nothing may be stored there are no cookies either, and so no user.
+    return
+  }
+  location.reload()
+}
+
+type Watched = { readonly client: Pick<Client, 'me'>; readonly users: UserStore }
+
+/**
+ * Calls `leave` when the user of the page is no longer the one that is signed in. `owner` lasts as long as the page. Returns a function
+ * that stops that.
+ */
+export const watchOwner = ({ client, users }: Watched, owner: { current: string | undefined }, leave: () => void) => {
+  const look = () => {
+    const user = users.read()
+    if (user === undefined) return
+    const former = owner.current
+    owner.current = user?.id
+    if (former !== undefined && former !== user?.id) leave()
+  }
+  look()
+  // A page of a visitor, who needs not to be asked for.
+  if (users.readOnServer() === null) return undefined
+  // A browser shows a page as it was when the user goes back to it.
+  const ask = ({ persisted }: { persisted: boolean }) => void (persisted && client.me())
+  addEventListener('pageshow', ask)
+  const stop = users.subscribe(look)
+  return () => {
+    stop()
+    removeEventListener('pageshow', ask)
+  }
+}
