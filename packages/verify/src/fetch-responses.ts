@@ -6,21 +6,19 @@ export const responseOf = ({ status, headers, setCookies, body }: Answer) => {
   return response
 }
 
-export const withCookies = (response: Response, setCookies: readonly string[]) => {
-  if (setCookies.length === 0) return response
-  // The headers of some responses cannot be changed.
-  const carrying = new Response(response.body, response)
-  carrying.headers.set('cache-control', 'private, no-store')
-  for (const line of setCookies) carrying.headers.append('set-cookie', line)
-  return carrying
-}
-
-/** Keeps the response for a user out of caches, unless the handler has said otherwise. */
+/** Keeps a response out of caches. */
 export const uncached = (response: Response) => {
-  if (response.headers.has('cache-control')) return response
+  // The headers of some responses cannot be changed.
   const own = new Response(response.body, response)
   own.headers.set('cache-control', 'private, no-store')
   return own
+}
+
+export const withCookies = (response: Response, setCookies: readonly string[]) => {
+  if (setCookies.length === 0) return response
+  const carrying = uncached(response)
+  for (const line of setCookies) carrying.headers.append('set-cookie', line)
+  return carrying
 }
 
 const isOfSession = (pair: string) => /^(?:access|refresh)_token(?:=|$)/.test(pair)

@@ -201,13 +201,14 @@ describe('a visitor without a session', () => {
     const { ask, problems } = guardWith(neverAsked)
     let cookie = ''
     const statuses = []
-    for (let turn = 0; turn < 5; turn += 1) {
+    // Nine tabs that are opened at once are no loop.
+    for (let turn = 0; turn < 11; turn += 1) {
       const answer = await ask({ headers: { ...navigation, cookie } })
       statuses.push(answer.status)
       expectCookieLines(answer.setCookies, { isSecure: true })
       cookie = answer.setCookies[0]?.split(';')[0] ?? cookie
     }
-    expect(statuses).toEqual([302, 302, 302, 401, 401])
+    expect(statuses).toEqual([...Array.from({ length: 9 }, () => 302), 401, 401])
     expect(problems[0]).toContain('COOKIE_DOMAIN')
     // Two of one name: one of them was planted.
     expect((await ask({ headers: { ...navigation, cookie: `${cookie}; ${cookie}` } })).status).toBe(401)

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createTestKeys, type TestTokenOptions } from '../../testing/src/keys.js'
 import { createForNext, type NextOptions } from './next-functions.js'
 
@@ -109,6 +109,10 @@ describe('an application with Next', () => {
     const app = application()
     const answer = await app.proxy()(request('/notes', { cookie: await cookieOf({ username: 'ada' }) }))
     expect([await answer.text(), (await app.auth())?.user.username]).toEqual(['page', 'ada'])
+    // Next itself lets every cache keep a static page. An optional proxy guards none.
+    expect(answer.headers.get('cache-control')).toBe('private, no-store')
+    const ofAll = await app.proxy({ optional: true })(request('/notes', { cookie: await cookieOf() }))
+    expect(ofAll.headers.get('cache-control')).toBeNull()
     expect((await app.requireAuth()).user.username).toBe('ada')
     expect(app.asked).toEqual([])
   })
@@ -141,26 +145,27 @@ describe('an application with Next', () => {
     expect([answer.status, answer.headers.get('location')]).toEqual([302, `${publicUrl}/login?returnTo=${back}`])
   })
 
-  it('lets a page ask for the sign-in behind an optional proxy, which stops after the third time', async () => {
+  it('lets a page ask for the sign-in behind an optional proxy, which stops after the ninth time', async () => {
     const app = application()
     const proxy = app.proxy({ optional: true })
-    const stale = { ...navigation, cookie: 'theme=dark; access_token=a; access_token=b; refresh_token=c' }
+    const stale = { ...navigation, cookie: 'theme=dark; access_token=a' }
     expect(await (await proxy(request('/notes?by=day', stale))).text()).toBe('page')
     // Tokens that are good for nothing do not reach the page.
     expect([await app.auth(), app.sent().get('cookie'), app.problems]).toEqual([undefined, 'theme=dark', []])
     const place = await placeAfter(app.requireAuth())
-    expect(place).toBe('/notes?by=day&latchkey=sign-in')
+    // With the origin, which keeps Next from adding its `basePath` once more.
+    expect(place).toBe(`${appUrl}/notes?by=day&latchkey=sign-in`)
     const statuses: number[] = []
     let cookie = ''
-    for (let time = 0; time < 4; time += 1) {
-      const answer = await proxy(request(place, { ...navigation, cookie }))
+    for (let time = 0; time < 10; time += 1) {
+      const answer = await proxy(request(place.slice(appUrl.length), { ...navigation, cookie }))
       statuses.push(answer.status)
       cookie = answer.headers.getSetCookie()[0]?.split(';')[0] ?? cookie
       if (time > 0) continue
       const back = encodeURIComponent(`${appUrl}/notes?by=day`)
       expect(answer.headers.get('location')).toBe(`${publicUrl}/login?returnTo=${back}`)
     }
-    expect(statuses).toEqual([302, 302, 302, 401])
+    expect(statuses).toEqual([...Array.from({ length: 9 }, () => 302), 401])
   })
 
   it('never sends a browser round and round between a page and a proxy that disagree', async () => {
@@ -168,6 +173,46 @@ describe('an application with Next', () => {
     await app.proxy({ optional: true })(request('/notes?latchkey=sign-in', { cookie: await cookieOf() }))
     app.sent().delete('cookie')
     await expect(app.requireAuth()).rejects.toThrow('The proxy knows the user and the page does not')
+  })
+
+  it.each([
+    '//evil.com',
+    '/.//evil.com',
+    'https://evil.com/a',
+    '/\\evil.com',
+    '/\t/evil.com',
+    'javascript:alert(1)',
+    '//',
+  ])('redirects to no other site, whatever a request says of its path: %j', async (path) => {
+    const app = application()
+    app.withoutProxy({ 'x-latchkey-path': path })
+    expect(await placeAfter(app.requireAuth())).toMatch(
+      /^https:\/\/(?:app\.example\.com\/[^/\\]*\?latchkey=|auth\.example\.com\/login\?)/,
+    )
+    if (!path.startsWith('/')) return
+    await app.proxy({ optional: true })(new Request(`${appUrl}${path}`))
+    expect(app.sent().get('x-latchkey-path')).toMatch(/^\/(?!\/)/)
+  })
+
+  it('waits for the first list of ended sessions once, and only with a token', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const withoutList = async (input: string | URL | Request) => {
+      if (String(input).includes('/revocations')) throw new Error('ECONNREFUSED')
+      return keys.fetch(input)
+    }
+    const app = application({ revocations: { serviceKey: 'x'.repeat(32) } }, { fetch: withoutList, asked: [] })
+    const proxy = app.proxy({ optional: true })
+    // Without a token nothing has to be compared with the list.
+    expect((await proxy(request('/'))).status).toBe(200)
+    const cookie = await cookieOf()
+    const ask = () => proxy(request('/', { cookie })).then(({ status }) => status)
+    const first = Promise.all([ask(), ask()])
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(await first).toEqual([503, 503])
+    expect(await ask()).toBe(503)
+    await expect(app.auth()).resolves.toBeUndefined()
+    app.close()
   })
 
   it('asks for a group, a fresh proof and two factors', async () => {
@@ -222,6 +267,8 @@ describe('an application with Next', () => {
     const renewed = await handler(request('/api/notes/7', { cookie: 'refresh_token=old' }), context)
     expect([renewed.headers.getSetCookie().length, (await renewed.json())[0]]).toEqual([2, 'renewed'])
     expect((await handler(request('/api/notes/7'), context)).status).toBe(401)
+    const withoutContext = app.route((_, { user }) => new Response(user.username))
+    expect(await (await withoutContext(request('/api/me', { cookie: await cookieOf() }))).text()).toBe('ada')
     const ofAdmins = app.route(() => new Response(''), { group: 'admins' })
     expect((await ofAdmins(request('/api/notes/7', { cookie: await cookieOf() }), context)).status).toBe(403)
   })
@@ -255,10 +302,23 @@ describe('a sign-out on the server', () => {
     ])
   })
 
+  it('ends every session of cookies that came twice, also behind an optional proxy', async () => {
+    const app = application()
+    const doubled = 'access_token=planted; access_token=a; refresh_token=planted; refresh_token=r'
+    await app.proxy({ optional: true })(request('/notes', { origin: appUrl, cookie: doubled }, 'POST'))
+    expect([await app.auth(), app.problems]).toEqual([undefined, []])
+    await app.signOut()
+    expect(app.asked.at(-1)?.headers.get('cookie')).toBe(`${doubled}; __Host-csrf_secret=once`)
+  })
+
   it.each([['https://other.example.com'], ['null'], [undefined]])('is refused with the origin %s', async (origin) => {
     const app = application()
     app.withoutProxy({ cookie, ...(origin !== undefined && { origin }) })
-    await expect(app.signOut()).rejects.toThrow(`does not come from a form of ${appUrl}`)
+    // By the digest, Next answers with 403.
+    await expect(app.signOut()).rejects.toMatchObject({
+      message: expect.stringContaining(`does not come from a form of ${appUrl}`),
+      digest: 'NEXT_HTTP_ERROR_FALLBACK;403',
+    })
     expect([app.asked, app.written]).toEqual([[], []])
   })
 

@@ -5,7 +5,7 @@ import { createSessionEnd } from './end-session.js'
 import { fetchGuard } from './fetch.js'
 import { headersWith, headersWithoutTokens, responseOf, uncached, withCookies } from './fetch-responses.js'
 import { createGuard, type GuardOptions } from './guard.js'
-import { listIsRead, sharedVerifier } from './next-verifier.js'
+import { sharedVerifier } from './next-verifier.js'
 import { type NamesOf, refuseUnknown } from './option-names.js'
 import { createReturningAddresses } from './redirects.js'
 import type { VerifierOptions } from './settings.js'
@@ -43,9 +43,13 @@ const signInMark = 'latchkey=sign-in'
 /** The parameter that Next adds to the URLs of its own requests. */
 const nextParameter = /^_rsc(?:=|$)/
 
-/** The path with its query, without what Next and a page have added. */
-const placeOf = (url: string) => {
-  const { pathname, search } = new URL(url)
+/**
+ * The path with its query, without what Next and a page have added. It begins with one slash: a browser takes `//host` for another
+ * site.
+ */
+const placeOf = (url: URL) => {
+  const { search } = url
+  const pathname = `/${url.pathname.replace(/^\/+/, '')}`
   const pairs = search.slice(1).split('&')
   const query = pairs.filter((pair) => pair !== '' && pair !== signInMark && !nextParameter.test(pair)).join('&')
   return { isMarked: pairs.includes(signInMark), path: query === '' ? pathname : `${pathname}?${query}` }
@@ -53,24 +57,38 @@ const placeOf = (url: string) => {
 
 const marked = (path: string) => `${path}${path.includes('?') ? '&' : '?'}${signInMark}`
 
+/** What the proxy has written. Where there is none, a client can send this header. */
+const readPath = (headers: AnyHeaders, ownOrigin: string) => {
+  const path = headers.get(pathHeader)
+  return path !== null && URL.canParse(path, ownOrigin) ? placeOf(new URL(path, ownOrigin)) : undefined
+}
+
+/** Whether anything in these headers has to be compared with the list of ended sessions. */
+const hasToken = (headers: AnyHeaders) =>
+  headers.get('authorization') !== null || /(?:access|refresh)_token=/.test(headers.get('cookie') ?? '')
+
 const createOpening = (readOptions: () => NextOptions) => {
   const open = () => {
     const { appUrl, addressOf, ...options } = readOptions()
-    const verifier = sharedVerifier(options)
+    const { verifier, firstRead, close } = sharedVerifier(options)
     const { publicUrl, onProblem } = verifier.service
     const addresses = createReturningAddresses(publicUrl, appUrl)
     let hasWarned = false
     return {
       verifier,
+      close,
+      readyFor: async (headers: AnyHeaders) => {
+        if (hasToken(headers)) await firstRead
+      },
       addresses,
       ownOrigin: new URL(appUrl ?? publicUrl).origin,
       guardOptions: appUrl === undefined ? {} : { appUrl },
       addressOf: (headers: AnyHeaders) => addressOf?.(headers) ?? undefined,
       endSession: createSessionEnd(verifier),
-      /** A refresh token that has passed the proxy would have a good access token beside it. */
+      /** A refresh token that has passed the proxy would have a good access token beside it, or is one of two. */
       warnOfMissingProxy: (request: AnyRequest) => {
         const { value } = readCookie(headerOf(request, 'cookie'), 'refresh_token')
-        if (value === undefined || hasWarned) return
+        if (value === undefined || headerOf(request, pathHeader) !== undefined || hasWarned) return
         hasWarned = true
         onProblem(
           'auth() or requireAuth() was called for a path that `matcher` in proxy.ts leaves out: expired tokens are not renewed there',
@@ -79,22 +97,23 @@ const createOpening = (readOptions: () => NextOptions) => {
     }
   }
   let opened: ReturnType<typeof open> | undefined
-  return async () => {
+  const opening = () => {
     opened ??= open()
-    await listIsRead(opened.verifier)
     return opened
   }
+  return Object.assign(opening, { close: () => opened?.close() })
 }
 
 type Opening = ReturnType<typeof createOpening>
-type Opened = Awaited<ReturnType<Opening>>
+type Opened = ReturnType<Opening>
 
 /** Makes a guard with the first request, and keeps it. */
 const once = <Guard>(opening: Opening, make: (opened: Opened) => Guard) => {
   let made: Guard | undefined
-  return async () => {
-    const opened = await opening()
+  return async (headers: AnyHeaders) => {
+    const opened = opening()
     made ??= make(opened)
+    await opened.readyFor(headers)
     return { ...opened, guard: made }
   }
 }
@@ -104,7 +123,8 @@ const createPages = (next: NextParts, opening: Opening) => {
   const auth = async (): Promise<Verified | undefined> => {
     // First of all: during a build this tells Next that the page is made for each request.
     const request = { headers: await next.headers() }
-    const { verifier, warnOfMissingProxy } = await opening()
+    const { verifier, readyFor, warnOfMissingProxy } = opening()
+    await readyFor(request.headers)
     const verified = await verifier.verify(request)
     if (verified.ok) return verified
     if (verified.code === 'unavailable') throw new Error('Latchkey cannot be asked at the moment. This is no sign-out')
@@ -116,20 +136,24 @@ const createPages = (next: NextParts, opening: Opening) => {
     refuseUnknown(options, conditionNames, 'requireAuth')
     const conditions = conditionsOf(options)
     const found = await auth()
-    const path = (await next.headers()).get(pathHeader)
-    const { addresses, verifier } = await opening()
+    const { addresses, ownOrigin, verifier } = opening()
+    const place = readPath(await next.headers(), ownOrigin)
     const { publicUrl, now } = verifier.service
-    const returning = (page: string) => new URL(addresses.returning(page, path ?? '/'), publicUrl).href
+    const returning = (page: string) => new URL(addresses.returning(page, place?.path ?? '/'), publicUrl).href
     if (!found) {
-      if (path !== null && placeOf(new URL(path, publicUrl).href).isMarked)
+      if (place?.isMarked)
         throw new Error('The proxy knows the user and the page does not: do both use the same options?')
-      return next.redirect(path === null ? returning('/login') : marked(path))
+      // With its origin: Next would put its `basePath` in front of a path, which has it already.
+      return next.redirect(place ? ownOrigin + marked(place.path) : returning('/login'))
     }
     const missing = conditions.missing(found, now())
     return missing ? next.redirect(returning(`/step-up?${missing.query}`)) : found
   }
   return { auth, requireAuth }
 }
+
+const isDoubled = (request: Request) =>
+  ['access_token', 'refresh_token'].some((name) => readCookie(headerOf(request, 'cookie'), name).isDoubled)
 
 const createProxy =
   (next: NextParts, opening: Opening) =>
@@ -141,20 +165,26 @@ const createProxy =
       signIn: createGuard(verifier, { ...options, ...guardOptions, optional: false }),
     }))
     return async (request: Request): Promise<Response> => {
-      const { guard, addressOf } = await guards()
       const { method, url, headers } = request
-      const { path, isMarked } = placeOf(url)
+      const { guard, addressOf } = await guards(headers)
+      const { path, isMarked } = placeOf(new URL(url))
       const decide = isMarked ? guard.signIn : guard.asked
       const decision = await decide({ method, path, headers, address: addressOf(headers) })
       if ('answer' in decision) return responseOf(decision.answer)
       const { auth, setCookies } = decision.passed
-      const sent = auth ? headersWith(request, setCookies) : headersWithoutTokens(request)
+      // Those of a name that came twice stay, for a sign-out.
+      const sent = auth || isDoubled(request) ? headersWith(request, setCookies) : headersWithoutTokens(request)
       sent.set(pathHeader, isMarked ? marked(path) : path)
-      return withCookies(next.goOn(sent), setCookies)
+      const answer = next.goOn(sent)
+      // Next lets every cache keep a static page, and this one is not for everyone.
+      return withCookies(options.optional && !isMarked ? answer : uncached(answer), setCookies)
     }
   }
 
 type Handler<Incoming, Context> = (request: Incoming, auth: Verified, context: Context) => Response | Promise<Response>
+
+/** A handler that takes no context can be called without one, as a test does. */
+type RouteContext<Context> = unknown extends Context ? [context?: Context] : [context: Context]
 
 const createRoute =
   (opening: Opening) =>
@@ -162,12 +192,14 @@ const createRoute =
     refuseUnknown(options, routeNames, 'route')
     conditionsOf(options)
     const guards = once(opening, ({ verifier, guardOptions }) => fetchGuard(verifier, { ...options, ...guardOptions }))
-    return async (request: Incoming, context: Context): Promise<Response> => {
-      const { guard, addressOf } = await guards()
+    return async (request: Incoming, ...[context]: RouteContext<Context>): Promise<Response> => {
+      const { guard, addressOf } = await guards(request.headers)
       const decision = await guard(request, addressOf(request.headers))
       if (!decision.goOn) return decision.response
       if (!decision.auth) throw new Error('A guard that is not optional has let a request through without a user')
-      return uncached(decision.finish(await handler(request, decision.auth, context)))
+      const response = decision.finish(await handler(request, decision.auth, context as Context))
+      // A handler may say otherwise.
+      return response.headers.has('cache-control') ? response : uncached(response)
     }
   }
 
@@ -183,12 +215,19 @@ const attributesOf = (line: string) => {
   }
 }
 
+class ForeignForm extends Error {
+  /** By this Next answers with 403. */
+  readonly digest = 'NEXT_HTTP_ERROR_FALLBACK;403'
+  constructor(ownOrigin: string) {
+    super(`signOut: this request does not come from a form of ${ownOrigin} (appUrl)`)
+  }
+}
+
 const createSignOut = (next: NextParts, opening: Opening) => async (): Promise<void> => {
   const headers = await next.headers()
-  const { ownOrigin, endSession, addressOf } = await opening()
+  const { ownOrigin, endSession, addressOf } = opening()
   // Other hosts of the domain can send forms with the user's cookies, and a link sends no Origin at all.
-  if (headers.get('origin') !== ownOrigin)
-    throw new Error(`signOut: this request does not come from a form of ${ownOrigin} (appUrl)`)
+  if (headers.get('origin') !== ownOrigin) throw new ForeignForm(ownOrigin)
   const lines = await endSession({ headers }, addressOf(headers))
   const jar = await next.cookies()
   // Next keeps one cookie of each name. The first line is the one of the session, the others are for planted cookies.
@@ -213,12 +252,14 @@ export type Latchkey = {
   readonly route: <Incoming extends Request, Context>(
     handler: Handler<Incoming, Context>,
     options?: RouteOptions,
-  ) => (request: Incoming, context: Context) => Promise<Response>
+  ) => (request: Incoming, ...context: RouteContext<Context>) => Promise<Response>
   /**
    * Ends the session, in a server action or in a route handler that a form of your own pages posts to. It throws if the session goes
-   * on.
+   * on. A form of another site is answered with 403.
    */
   readonly signOut: () => Promise<void>
+  /** Stops following the ended sessions, so that a test or a program can end. */
+  readonly close: () => void
 }
 
 export const createForNext = (next: NextParts, readOptions: () => NextOptions): Latchkey => {
@@ -228,5 +269,6 @@ export const createForNext = (next: NextParts, readOptions: () => NextOptions): 
     proxy: createProxy(next, opening),
     route: createRoute(opening),
     signOut: createSignOut(next, opening),
+    close: opening.close,
   }
 }

@@ -30,10 +30,11 @@ export const createReturningAddresses = (publicUrl: string, appUrl: string = pub
   }
 }
 
-const maxRedirects = 3
+/** Several tabs without a session, such as those of yesterday, are no loop. */
+const maxRedirects = 9
 
 /**
- * The cookie that counts redirects to the sign-in page within ten seconds. Nothing after the third: the sign-in page sees a session
+ * The cookie that counts redirects to the sign-in page within ten seconds. Nothing after the ninth: the sign-in page sees a session
  * and the application does not, so the two would redirect for ever. Over https its name has the prefix that no sibling host can plant.
  */
 const createRedirectCounter = (appUrl: string) => {

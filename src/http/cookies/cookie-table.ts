@@ -54,7 +54,7 @@ const table = {
   // Lax, so that a link in a mail or of another site opens a page in it. It says nothing about the user.
   latchkey_language: { sameSite: 'Lax', lifetime: 365 * days, value: new RegExp(`^(?:${languages.join('|')})$`), setBy: 'service' },
   latchkey_bounced: { sameSite: 'Lax', lifetime: 10 * seconds, value: /^1$/, setBy: 'proxy' },
-  latchkey_redirects: { sameSite: 'Lax', lifetime: 10 * seconds, value: /^[1-3]$/, setBy: 'guard' },
+  latchkey_redirects: { sameSite: 'Lax', lifetime: 10 * seconds, value: /^[1-9]$/, setBy: 'guard' },
 } as const satisfies Record<string, CookieRow>
 
 type TableName = keyof typeof table
