@@ -43,7 +43,7 @@ let stop: () => Promise<void>
 beforeAll(async () => {
   folder = await install()
   const next = join(folder, 'node_modules/next/dist/bin/next')
-  // No setting and no secret: as in the image that a build server makes. Next writes its own tsconfig, in which `strict` is false.
+  // No setting and no secret: as in the image that a build server makes.
   await run(process.execPath, [next, 'build'], { cwd: folder, env: { ...plain, NODE_ENV: 'production' } })
 
   const port = await freePort()
