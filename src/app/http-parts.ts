@@ -1,5 +1,6 @@
 import type { Config } from '../config.js'
 import type { ServiceKeys } from '../domain/service-keys/service-keys.js'
+import { createBrowserSessions } from '../http/browser-sessions.js'
 import { createCallers } from '../http/caller.js'
 import { createCookies } from '../http/cookies/cookies.js'
 import { createPendingLinkCookie } from '../http/cookies/pending-link-cookie.js'
@@ -48,6 +49,7 @@ export const createHttpParts = (config: Config, platform: Platform, nouns: Nouns
     guards,
     cookies,
     callers,
+    browserSessionsOf: createBrowserSessions({ tokens }),
     csrf,
     ...limitParts,
     freshness,

@@ -9,9 +9,6 @@ import { sendRefusal } from './errors.js'
 /** `generation` is the number of the token in its session: after a change of the password the earlier ones may do less. */
 export type Caller = { userId: string; username: string; sessionId: string; generation: number; expiresAt: Date }
 
-/** The username is known by an access token. */
-export type BrowserSession = { userId: string; sessionId: string; username?: string }
-
 export type Callers = ReturnType<typeof createCallers>
 
 type Dependencies = { cookies: Cookies; tokens: Tokens; loadedKeys: Pick<LoadedKeys, 'learn'> }
@@ -92,19 +89,6 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     else done()
   }
 
-  /**
-   * The sessions of all tokens in the cookies, also of a name that came twice: one of them was planted, and we cannot know which. For a
-   * sign-out only, which may end both.
-   */
-  const everySessionOf = (request: FastifyRequest): BrowserSession[] => {
-    const access = cookies.readAll(request, 'access_token').flatMap((text) => tokens.readAccess(text) ?? [])
-    const refresh = cookies.readAll(request, 'refresh_token').flatMap((text) => tokens.readRefresh(text)?.claims ?? [])
-    const sessions = new Map<string, BrowserSession>()
-    for (const { userId, sid, username } of access) sessions.set(sid, { userId, sessionId: sid, username })
-    for (const { userId, sid } of refresh) if (!sessions.has(sid)) sessions.set(sid, { userId, sessionId: sid })
-    return [...sessions.values()]
-  }
-
   /** For handlers behind `required`. */
   const of = (request: FastifyRequest) => {
     const caller = find(request)
@@ -119,7 +103,6 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
     claimsOf,
     refreshTokenOf,
     refreshedSessionOf,
-    everySessionOf,
     /** The session by either of its cookies: the access cookie expires first, and the session is still valid. */
     sessionOf: (request: FastifyRequest) => find(request)?.sessionId ?? refreshTokenOf(request)?.claims.sid,
     /** The same, but only by a token that has not expired. A refresh is about the session of its refresh token. */

@@ -136,8 +136,7 @@ describe('a page that the server has made for a user', () => {
     const { client, tell, asked, listeners } = clientWith(...answers)
     const leave = vi.fn()
     const owner = { current: undefined }
-    const open = (user: User | null) =>
-      watchOwner({ client: client as Client, users: createUserStore(client as Client, user) }, owner, leave)
+    const open = (user: User | null) => watchOwner({ client, users: createUserStore(client, user) }, owner, leave)
     open(fromServer)
     return { leave, open, tell, asked, listeners }
   }

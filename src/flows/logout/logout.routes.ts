@@ -1,5 +1,6 @@
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { NoContent } from '../../contract/schemas.js'
+import type { BrowserSessions } from '../../http/browser-sessions.js'
 import type { Callers } from '../../http/caller.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
@@ -26,13 +27,16 @@ type Dependencies = {
   logout: ReturnType<typeof createLogout>
   cookies: Cookies
   callers: Callers
+  browserSessionsOf: BrowserSessions
   csrf: Csrf
   limits: Limits
 }
 
-export const logoutRoutes = (server: Server, { guards, logout, cookies, callers, csrf, limits }: Dependencies) => {
+export const logoutRoutes = (server: Server, deps: Dependencies) => {
+  const { guards, logout, cookies, callers, browserSessionsOf, csrf, limits } = deps
+
   server.post('/api/auth/logout', { schema, onRequest: [csrf.required, limits.logout] }, async (request, reply) => {
-    await logout.here(callers.everySessionOf(request), clientOf(request))
+    await logout.here(browserSessionsOf(request), clientOf(request))
     cookies.clearSession(reply)
     return reply.status(204).send()
   })

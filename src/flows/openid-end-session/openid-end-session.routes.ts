@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { EndSession, EndSessionQuestion } from '../../contract/end-session.js'
 import { refuse } from '../../contract/outcome.js'
-import type { Callers } from '../../http/caller.js'
+import type { BrowserSessions } from '../../http/browser-sessions.js'
 import { clientOf } from '../../http/client.js'
 import type { Cookies } from '../../http/cookies/cookies.js'
 import type { Csrf } from '../../http/csrf.js'
@@ -32,7 +32,7 @@ const schema = {
 }
 
 type Dependencies = {
-  callers: Callers
+  browserSessionsOf: BrowserSessions
   cookies: Cookies
   csrf: Csrf
   limits: Limits
@@ -44,7 +44,7 @@ type Dependencies = {
 
 /** OpenID Connect RP-Initiated Logout 1.0. The page reads no cookie and ends nothing: it asks from our own origin. */
 export const openidEndSessionRoutes = (server: Server, deps: Dependencies) => {
-  const { callers, cookies, csrf, limits, openEndSession, sendPage, sendNotFound } = deps
+  const { browserSessionsOf, cookies, csrf, limits, openEndSession, sendPage, sendNotFound } = deps
   const path = '/api/auth/end-session'
   const page = { schema: { hide: true }, config: { unlimited: 'Sent from memory' } }
 
@@ -65,7 +65,7 @@ export const openidEndSessionRoutes = (server: Server, deps: Dependencies) => {
     const endSession = await openEndSession()
     if (!endSession) return sendRefusal(reply, refuse('not_found'))
     const { parameters, confirmed = false } = request.body
-    const answer = await endSession(parameters, callers.everySessionOf(request), {
+    const answer = await endSession(parameters, browserSessionsOf(request), {
       confirmed,
       client: clientOf(request),
     })

@@ -1,14 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type CookieValues, everyValueOf, readCookieHeader } from '../../contract/cookie-header.js'
+import { type CookieValues, readCookieHeader } from '../../contract/cookie-header.js'
 import { cookieLine, fullCookieName } from './cookie-line.js'
 import { type CookieName, prefixOfHost, sessionCookies } from './cookie-table.js'
 import { createSessionCookies } from './session-cookies.js'
 
 /** The most that the cookies of a browser may need together, so that every proxy takes the header. */
 const longestHeader = 4_096
-
-/** Browsers send what has a longer path than ours before ours: of many values, ours is among the last. */
-const mostOfOneName = 8
 
 const bytesOf = (name: string, value: string) => `; ${name}=${value}`.length
 
@@ -41,9 +38,6 @@ export const createCookies = ({ secure, host, domain }: Options) => {
 
   return {
     read: (request: FastifyRequest, name: string) => jarOf(request).values.get(nameOf(name)),
-    /** Also of a name that came more than once. */
-    readAll: (request: FastifyRequest, name: string) =>
-      everyValueOf(request.headers.cookie ?? '', nameOf(name)).slice(-mostOfOneName),
     /** The names of our cookies, without the prefix. In development there is none, and cookies of other programs are among them. */
     names: (request: FastifyRequest) =>
       [...jarOf(request).values.keys()]

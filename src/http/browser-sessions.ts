@@ -1,0 +1,27 @@
+import type { FastifyRequest } from 'fastify'
+import { everyValueOf } from '../contract/cookie-header.js'
+import type { Tokens } from '../domain/tokens/tokens.js'
+
+/** The username is known by an access token. */
+export type BrowserSession = { userId: string; sessionId: string; username?: string }
+
+/** Browsers send a cookie with a longer path than ours before ours: of many values, ours is among the last. */
+const mostOfOneName = 8
+
+export type BrowserSessions = ReturnType<typeof createBrowserSessions>
+
+/**
+ * The sessions of all tokens in the cookies of a request, also of a name that came twice: one of them was planted, and we cannot know
+ * which. For a sign-out only, which may end both.
+ */
+export const createBrowserSessions =
+  ({ tokens }: { tokens: Pick<Tokens, 'readAccess' | 'readRefresh'> }) =>
+  ({ headers: { cookie = '' } }: FastifyRequest): readonly BrowserSession[] => {
+    const valuesOf = (name: string) => everyValueOf(cookie, name).slice(-mostOfOneName)
+    const access = valuesOf('access_token').flatMap((text) => tokens.readAccess(text) ?? [])
+    const refresh = valuesOf('refresh_token').flatMap((text) => tokens.readRefresh(text)?.claims ?? [])
+    const sessions = new Map<string, BrowserSession>()
+    for (const { userId, sid, username } of access) sessions.set(sid, { userId, sessionId: sid, username })
+    for (const { userId, sid } of refresh) if (!sessions.has(sid)) sessions.set(sid, { userId, sessionId: sid })
+    return [...sessions.values()]
+  }
