@@ -6,7 +6,7 @@ import type { Tokens } from '../domain/tokens/tokens.js'
 export type BrowserSession = { userId: string; sessionId: string; username?: string }
 
 /** Browsers send a cookie with a longer path than ours before ours: of many values, ours is among the last. */
-const mostOfOneName = 8
+const maxOfOneName = 8
 
 export type BrowserSessions = ReturnType<typeof createBrowserSessions>
 
@@ -17,7 +17,7 @@ export type BrowserSessions = ReturnType<typeof createBrowserSessions>
 export const createBrowserSessions =
   ({ tokens }: { tokens: Pick<Tokens, 'readAccess' | 'readRefresh'> }) =>
   ({ headers: { cookie = '' } }: FastifyRequest): readonly BrowserSession[] => {
-    const valuesOf = (name: string) => everyValueOf(cookie, name).slice(-mostOfOneName)
+    const valuesOf = (name: string) => everyValueOf(cookie, name).slice(-maxOfOneName)
     const access = valuesOf('access_token').flatMap((text) => tokens.readAccess(text) ?? [])
     const refresh = valuesOf('refresh_token').flatMap((text) => tokens.readRefresh(text)?.claims ?? [])
     const sessions = new Map<string, BrowserSession>()
