@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify, LogController } from 'fastify'
@@ -103,17 +103,16 @@ export const createServer = (options: ServerOptions) => {
       ),
   })
   const { fastLane, log } = options
-  const isOwnHost = options.production
-    ? () => true
-    : createOwnHosts({ publicUrl: options.publicUrl, more: options.developmentHosts ?? [] })
-  const isForeignHost = ({ host }: IncomingHttpHeaders) => host !== undefined && !isOwnHost(host)
+  const isOwnHost = createOwnHosts({ publicUrl: options.publicUrl, more: options.developmentHosts ?? [] })
+  const isForeignHost = ({ headers: { host } }: Pick<IncomingMessage, 'headers'>) =>
+    host !== undefined && !isOwnHost(host)
   // The hooks below do more than the lane when checks are logged, while the proxy is watched and during a shutdown.
   const mayUseLane = !log.isLevelEnabled('debug')
   const answersInFront: FastLane = (request, response) =>
     mayUseLane &&
     !state.isClosing &&
     !proxyWatch.isWatching() &&
-    !isForeignHost(request.headers) &&
+    (options.production || !isForeignHost(request)) &&
     (fastLane?.(request, response) ?? false)
   const server = createInstance(options, headers, answersInFront)
 
@@ -132,7 +131,7 @@ export const createServer = (options: ServerOptions) => {
     if (!request.routeOptions.config.quiet) reply.header(requestIdHeader, request.id)
     if (state.isClosing) reply.header('connection', 'close')
     if (lacksHost(request)) return sendRefusal(reply.header('connection', 'close'), refuse('bad_request'))
-    if (isForeignHost(request.headers)) return sendRefusal(reply, refuse('unknown_host'))
+    if (!options.production && isForeignHost(request)) return sendRefusal(reply, refuse('unknown_host'))
     proxyWatch.watch(request)
     return undefined
   })
