@@ -117,16 +117,16 @@ it('the example for Next.js signs in and out, renews tokens, and shows the same 
   await page.goto(`${app}/admin`)
   await page.waitForURL(`${latchkey.url}/step-up?group=1**`)
 
-  // A second tab learns of the sign-out on the server.
+  // A second tab learns of the sign-out on the server, and shows the notes no more.
   const tab = await context.newPage()
-  await tab.goto(app)
+  await tab.goto(`${app}/notes`)
   await tab.getByText('Signed in as ada').waitFor()
   await page.goto(`${app}/notes`)
   await context.clearCookies({ name: 'access_token' })
   await page.getByRole('button', { name: 'Sign out' }).click()
   await header('Not signed in')
   expect(page.url()).toBe(`${app}/`)
-  await tab.getByText('Not signed in').waitFor()
+  await tab.waitForURL(`${latchkey.url}/login**`)
   const names = (await context.cookies()).map(({ name }) => name)
   expect(names.filter((name) => /_token$/.test(name))).toEqual([])
   await page.goto(`${app}/notes?by=day`)
