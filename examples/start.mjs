@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const names = process.argv.slice(2)
-const known = ['express', 'hono-jsx', 'next']
+const known = ['express', 'hono-jsx', 'next', 'sveltekit', 'nuxt', 'astro']
 if (names.length === 0 || !names.every((name) => known.includes(name))) {
   console.error(`Name one or more examples: ${known.join(', ')}`)
   process.exit(1)

@@ -16,6 +16,7 @@ const budgets = {
     hono: 5_200,
     fetch: 5_200,
     bearer: 3_200,
+    ssr: 10_600,
     next: 12_000,
   },
 }

@@ -1,0 +1,5 @@
+declare namespace App {
+  interface Locals {
+    user: import('@latchkey/verify').Verified['user'] | undefined
+  }
+}

@@ -1,0 +1,1 @@
+export default defineEventHandler(({ context }) => context.user)

@@ -1,0 +1,24 @@
+// src/hooks.server.ts
+import { createLatchkey } from '@latchkey/verify/ssr'
+import type { Handle } from '@sveltejs/kit'
+
+const latchkey = createLatchkey(() => ({
+  publicUrl: process.env.LATCHKEY_URL ?? '',
+  appUrl: process.env.APP_URL ?? '',
+  jwks: true,
+  revocations: { serviceKey: process.env.LATCHKEY_SERVICE_KEY ?? '' },
+}))
+const forEveryone = latchkey.guard({ optional: true })
+const forUsers = latchkey.guard()
+process.once('sveltekit:shutdown', latchkey.close)
+
+export const handle: Handle = async ({ event, resolve }) => {
+  const { request, url, isDataRequest } = event
+  if (url.pathname === '/sign-out') return latchkey.signOut(request)
+  const guard = url.pathname === '/' ? forEveryone : forUsers
+  // A link of the browser loads the data of a page by a request of its own, with more in its address.
+  const decision = await guard(request, { url, isPage: isDataRequest })
+  if (!decision.goOn) return decision.response
+  event.locals.user = decision.auth?.user
+  return decision.finish(await resolve(event))
+}

@@ -1,0 +1,154 @@
+import { pageAnswer } from './answers.js'
+import type { Verified } from './claims.js'
+import { conditionsOf } from './conditions.js'
+import { createSessionEnd } from './end-session.js'
+import { responseOf, uncached, withCookies } from './fetch-responses.js'
+import { createGuard, type GuardOptions } from './guard.js'
+import { type NamesOf, refuseUnknown } from './option-names.js'
+import { reasonOf } from './reason.js'
+import type { VerifierOptions } from './settings.js'
+import { createVerifier, type Verifier } from './verifier.js'
+
+export type SsrOptions = VerifierOptions & {
+  /** The address of your application, if its host is not that of the service. */
+  appUrl?: string
+}
+export type SsrGuardOptions = Omit<GuardOptions, 'appUrl'>
+
+/** A `Request`, or as much of it as a framework on Node has. */
+export type SsrRequest = {
+  readonly method: string
+  /** With the query, and with or without the origin. */
+  readonly url: string
+  readonly headers: { get(name: string): string | null }
+}
+
+export type SsrDetails = {
+  /** The address of the page, if the framework adds something to it in the request. */
+  readonly url?: URL
+  /** A script of the framework loads a page with this request: it is sent to sign in as a browser would be. */
+  readonly isPage?: boolean
+  /** Of the client. */
+  readonly address?: string
+}
+
+/** Both have all properties, so that `if (!decision.goOn)` compiles without `strict` too. */
+export type SsrDecision =
+  | {
+      readonly goOn: true
+      readonly response?: undefined
+      /** Undefined only with `optional`. */
+      readonly auth: Verified | undefined
+      /** Adds renewed tokens to the response of the application, and keeps what a user sees out of caches. Every response must go through it. */
+      finish(response: Response): Response
+      /** What `finish` adds, for a framework whose responses cannot go through it. */
+      readonly answerHeaders: Headers
+    }
+  | {
+      readonly goOn: false
+      readonly response: Response
+      readonly auth?: undefined
+      readonly answerHeaders?: undefined
+      readonly finish?: undefined
+    }
+
+export type Latchkey = {
+  /** A guard for some of the pages. Renews tokens, and sends visitors without a session to sign in. */
+  readonly guard: (options?: SsrGuardOptions) => (request: SsrRequest, details?: SsrDetails) => Promise<SsrDecision>
+  /** The answer to a form of your own pages that signs the user out: a redirect to the start page. Ask no guard before it. */
+  readonly signOut: (request: SsrRequest, details?: Pick<SsrDetails, 'address'>) => Promise<Response>
+  /** Stops following the ended sessions, so that the program can end. */
+  readonly close: () => void
+}
+
+const guardNames: NamesOf<SsrGuardOptions> = { factors: true, fresh: true, group: true, optional: true, bearer: true }
+
+const longestWait = 5_000
+
+/** Without keys and the list of ended sessions, the answer to a token would be 503. */
+const firstRead = (verifier: Verifier) =>
+  Promise.race([
+    verifier.ready().catch((error: unknown) => verifier.service.onProblem(reasonOf(error))),
+    new Promise((resolve) => setTimeout(resolve, longestWait)),
+  ])
+
+const createOpening = (readOptions: () => SsrOptions) => {
+  const open = () => {
+    const { appUrl, ...options } = readOptions()
+    const verifier = createVerifier(options)
+    return {
+      verifier,
+      ready: firstRead(verifier),
+      ownOrigin: new URL(appUrl ?? verifier.service.publicUrl).origin,
+      guardOptions: appUrl === undefined ? {} : { appUrl },
+      endSession: createSessionEnd(verifier),
+    }
+  }
+  let opened: ReturnType<typeof open> | undefined
+  return {
+    open: async () => {
+      opened ??= open()
+      await opened.ready
+      return opened
+    },
+    close: () => opened?.verifier.close(),
+  }
+}
+
+type Opening = ReturnType<typeof createOpening>
+
+const pathOf = (url: string) => {
+  if (url.startsWith('/')) return url
+  const { pathname, search } = new URL(url)
+  return pathname + search
+}
+
+const createPageGuard =
+  ({ open }: Opening): Latchkey['guard'] =>
+  (options = {}) => {
+    refuseUnknown(options, guardNames, 'guard')
+    conditionsOf(options)
+    let guard: ReturnType<typeof createGuard> | undefined
+    return async ({ method, url, headers }, { url: pageUrl, isPage = false, address } = {}) => {
+      const { verifier, guardOptions } = await open()
+      guard ??= createGuard(verifier, { ...options, ...guardOptions })
+      const get = (name: string) => (isPage && name === 'sec-fetch-mode' ? 'navigate' : headers.get(name))
+      const decision = await guard({ method, path: pathOf(pageUrl?.href ?? url), headers: { get }, address })
+      if ('answer' in decision) return { goOn: false, response: responseOf(decision.answer) }
+      const { auth, setCookies } = decision.passed
+      const finish = (response: Response) => {
+        const carrying = withCookies(response, setCookies)
+        // What the application says about caches holds.
+        return auth && !carrying.headers.has('cache-control') ? uncached(carrying) : carrying
+      }
+      return { goOn: true, auth, finish, answerHeaders: finish(new Response()).headers }
+    }
+  }
+
+const notSignedOut = (status: number, text: string) =>
+  responseOf(pageAnswer(status, 'You are still signed in', `<p>${text}</p>`))
+
+const createSignOut =
+  ({ open }: Opening): Latchkey['signOut'] =>
+  async (request, { address } = {}) => {
+    const { verifier, ownOrigin, endSession } = await open()
+    // Other hosts of the domain can send forms with the user's cookies, and a link sends no Origin at all.
+    if (request.method !== 'POST' || request.headers.get('origin') !== ownOrigin)
+      return notSignedOut(403, 'This request does not come from a form of this site.')
+    try {
+      const setCookies = await endSession(request, address)
+      return responseOf({ status: 303, headers: { location: '/', 'cache-control': 'no-store' }, setCookies, body: '' })
+    } catch (error) {
+      verifier.service.onProblem(`a session cannot be ended: ${reasonOf(error)}`)
+      return notSignedOut(503, 'Go back and try again in a minute.')
+    }
+  }
+
+/**
+ * For frameworks that render pages on a server: SvelteKit, Nuxt, Astro and others. `readOptions` is called with the first request and
+ * not before, so a build needs no secret.
+ */
+export const createLatchkey = (readOptions: () => SsrOptions): Latchkey => {
+  const opening = createOpening(readOptions)
+  return { guard: createPageGuard(opening), signOut: createSignOut(opening), close: opening.close }
+}
