@@ -148,10 +148,13 @@ const compiled = async (texts: string[], options: object) => {
   return stdout as string
 }
 
-it('the guide for Next.js shows the files of its example, which the long run builds', async () => {
-  const blocks = [...(await read('docs/nextjs.md')).matchAll(/```tsx?\n(\/\/ (\S+)\n.*?)```/gs)]
-  expect(blocks.length).toBeGreaterThan(3)
-  for (const [, text, path] of blocks) expect(text, path).toBe(await read(`examples/next/${path}`))
+it.each([
+  ['docs/nextjs.md', 'next', 4],
+  ['docs/frameworks.md', 'sveltekit', 1],
+])('%s shows the files of its example, which the long run builds', async (guide, example, least) => {
+  const blocks = [...(await read(guide)).matchAll(/```tsx?\n(\/\/ (\S+)\n.*?)```/gs)]
+  expect(blocks.length).toBeGreaterThanOrEqual(least)
+  for (const [, text, path] of blocks) expect(text, path).toBe(await read(`examples/${example}/${path}`))
 })
 
 const examplesIn = async (guide: string) =>
