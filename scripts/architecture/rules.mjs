@@ -158,8 +158,10 @@ const configReadsTheEnvironment = ({ path, environmentReads }) =>
 
 /** @type {Rule} */
 const exportsByName = ({ path, defaultExports }) =>
-  // Vite and Next ask for them.
-  /(^|\/)(vite|vitest)\.config\.ts$|^examples\/next\/app\//.test(path)
+  // Vite and the frameworks ask for them.
+  /(^|\/)(vite|vitest)\.config\.ts$|^examples\/(next\/app|nuxt\/(app|server))\/|^examples\/\w+\/\w+\.config\./.test(
+    path,
+  )
     ? []
     : defaultExports.map((line) => ({ line, says: 'no default exports' }))
 

@@ -38,14 +38,14 @@ export const installExample = async (name: string, packages: string[]) => {
 export const buildExample = (folder: string) =>
   run('npm', ['run', 'build'], { cwd: folder, env: { ...plain, NODE_ENV: 'production' }, maxBuffer: 2 ** 26 })
 
-/** Starts what `npm start` starts, and waits for its first page. */
-export const startExample = async (folder: string, url: string, settings: Record<string, string>) => {
-  const { scripts } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
-  const [, ...program] = String(scripts.start).split(' ')
-  const { port: PORT } = new URL(url)
+type Running = { folder: string; url: string; program: string[]; settings: Record<string, string> }
+
+/** Waits for its first page. */
+export const startExample = async ({ folder, url, program, settings }: Running) => {
+  const { port } = new URL(url)
   const server = spawn(process.execPath, program, {
     cwd: folder,
-    env: { ...plain, PORT, HOST: '127.0.0.1', NODE_ENV: 'production', APP_URL: url, ...settings },
+    env: { ...plain, PORT: port, HOST: '127.0.0.1', NODE_ENV: 'production', APP_URL: url, ...settings },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   const answers = () =>

@@ -11,13 +11,14 @@ import { buildExample, installExample, startExample } from '../../support/exampl
 import { type Latchkey, startLatchkey } from '../../support/latchkey.js'
 import { freePort } from '../../support/servers/server.js'
 
-const names = ['sveltekit', 'nuxt', 'astro']
+/** What Node runs after a build. */
+const programs = { sveltekit: 'build', nuxt: '.output/server/index.mjs', astro: 'dist/server/entry.mjs' }
 const apps = new Map<string, string>()
 const { key, line } = newServiceKey('examples', { scopes: ['revocations:read'] })
 let latchkey: Latchkey
 let keysFolder: string
 beforeAll(async () => {
-  for (const name of names) apps.set(name, `http://localhost:${await freePort()}`)
+  for (const name of Object.keys(programs)) apps.set(name, `http://localhost:${await freePort()}`)
   keysFolder = await mkdtemp(join(tmpdir(), 'latchkey-keys-'))
   const keysFile = join(keysFolder, 'service-keys')
   await writeFile(keysFile, `${line}\n`)
@@ -65,14 +66,13 @@ const ofUsersIsInNoCache = async (app: string, page: Page) => {
   }
 }
 
-it.each(names)('the example for %s signs in and out, and renews tokens', async (name) => {
+it.each(Object.entries(programs))('the example for %s signs in and out, and renews tokens', async (name, program) => {
   const app = apps.get(name) ?? ''
   const folder = await installExample(name, ['@latchkey/verify'])
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   await buildExample(folder)
-  onTestFinished(
-    await startExample(folder, app, { LATCHKEY_URL: latchkey.url, LATCHKEY_SERVICE_KEY: key, ORIGIN: app }),
-  )
+  const settings = { LATCHKEY_URL: latchkey.url, LATCHKEY_SERVICE_KEY: key, ORIGIN: app }
+  onTestFinished(await startExample({ folder, url: app, program: [program], settings }))
   await strangersAreSentToSignIn(app)
 
   const context = await (await openChromium()).newContext({ locale: 'en-GB' })

@@ -1,50 +1,19 @@
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { newServiceKey } from '../../../src/domain/service-keys/service-keys.js'
 import { openChromium, signIn } from '../../support/chromium.js'
+import { buildExample, installExample, startExample } from '../../support/example-app.js'
 import { type Latchkey, startLatchkey } from '../../support/latchkey.js'
 import { freePort } from '../../support/servers/server.js'
-
-import { until } from '../../support/until.js'
-
-const run = promisify(execFile)
-const home = fileURLToPath(new URL('../../..', import.meta.url))
-const plain = { PATH: process.env.PATH, HOME: process.env.HOME, NEXT_TELEMETRY_DISABLED: '1' }
-
-/** The example in a folder of its own, with the packages as npm would publish them. */
-const install = async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'latchkey-next-'))
-  await cp(join(home, 'examples/next'), folder, {
-    recursive: true,
-    filter: (path) => !/\/(?:node_modules|\.next|package-lock\.json)$/.test(path),
-  })
-  const packages = ['@latchkey/client', '@latchkey/verify'].flatMap((name) => ['--workspace', name])
-  const packing = ['pack', ...packages, '--ignore-scripts', '--json', '--pack-destination', folder]
-  const { stdout } = await run('npm', packing, { cwd: home })
-  const packed = JSON.parse(stdout) as { name: string; filename: string }[]
-  const file = join(folder, 'package.json')
-  const description = JSON.parse(await readFile(file, 'utf8'))
-  for (const { name, filename } of packed) description.dependencies[name] = `file:./${filename}`
-  await writeFile(file, JSON.stringify(description))
-  await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts'], { cwd: folder })
-  return folder
-}
 
 let folder: string
 let latchkey: Latchkey
 let app: string
 let stop: () => Promise<void>
 beforeAll(async () => {
-  folder = await install()
-  const next = join(folder, 'node_modules/next/dist/bin/next')
-  // No setting and no secret: as in the image that a build server makes.
-  await run(process.execPath, [next, 'build'], { cwd: folder, env: { ...plain, NODE_ENV: 'production' } })
+  folder = await installExample('next', ['@latchkey/client', '@latchkey/verify'])
+  await buildExample(folder)
 
   const port = await freePort()
   const { key, line } = newServiceKey('next', { scopes: ['revocations:read'] })
@@ -54,24 +23,12 @@ beforeAll(async () => {
   latchkey = await startLatchkey({
     settings: { ACCESS_TOKEN_ALGORITHM: 'ES256', SERVICE_KEYS_FILE: keysFile, ALLOWED_ORIGINS: app },
   })
-  const settings = { LATCHKEY_URL: latchkey.url, APP_URL: app, LATCHKEY_SERVICE_KEY: key, NODE_ENV: 'production' }
-  const server = spawn(process.execPath, [next, 'start', '-p', String(port), '-H', '127.0.0.1'], {
-    cwd: folder,
-    env: { ...plain, ...settings },
-    stdio: 'ignore',
+  stop = await startExample({
+    folder,
+    url: app,
+    program: ['node_modules/next/dist/bin/next', 'start', '-p', String(port), '-H', '127.0.0.1'],
+    settings: { LATCHKEY_URL: latchkey.url, LATCHKEY_SERVICE_KEY: key },
   })
-  stop = async () => {
-    server.kill('SIGTERM')
-    if (server.exitCode === null) await once(server, 'exit')
-  }
-  await until(
-    'Next answers',
-    () =>
-      fetch(app)
-        .then(({ ok }) => ok)
-        .catch(() => false),
-    60_000,
-  )
 }, 900_000)
 afterAll(async () => {
   await stop?.()
