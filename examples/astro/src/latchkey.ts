@@ -1,9 +1,10 @@
 // src/latchkey.ts
+import { getSecret } from 'astro:env/server'
 import { createLatchkey } from '@latchkey/verify/ssr'
 
 export const latchkey = createLatchkey(() => ({
-  publicUrl: process.env.LATCHKEY_URL ?? '',
-  appUrl: process.env.APP_URL ?? '',
+  publicUrl: getSecret('LATCHKEY_URL') ?? '',
+  appUrl: getSecret('APP_URL') ?? '',
   jwks: true,
-  revocations: { serviceKey: process.env.LATCHKEY_SERVICE_KEY ?? '' },
+  revocations: { serviceKey: getSecret('LATCHKEY_SERVICE_KEY') ?? '' },
 }))

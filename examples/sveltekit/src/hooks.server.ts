@@ -1,12 +1,13 @@
 // src/hooks.server.ts
 import { createLatchkey } from '@latchkey/verify/ssr'
 import type { Handle } from '@sveltejs/kit'
+import { env } from '$env/dynamic/private'
 
 const latchkey = createLatchkey(() => ({
-  publicUrl: process.env.LATCHKEY_URL ?? '',
-  appUrl: process.env.APP_URL ?? '',
+  publicUrl: env.LATCHKEY_URL ?? '',
+  appUrl: env.APP_URL ?? '',
   jwks: true,
-  revocations: { serviceKey: process.env.LATCHKEY_SERVICE_KEY ?? '' },
+  revocations: { serviceKey: env.LATCHKEY_SERVICE_KEY ?? '' },
 }))
 const forEveryone = latchkey.guard({ optional: true })
 const forUsers = latchkey.guard()
