@@ -4,10 +4,10 @@ import { conditionsOf } from './conditions.js'
 import { createSessionEnd } from './end-session.js'
 import { responseOf, uncached, withCookies } from './fetch-responses.js'
 import { createGuard, type GuardOptions } from './guard.js'
+import { sharedVerifier } from './next-verifier.js'
 import { type NamesOf, refuseUnknown } from './option-names.js'
 import { reasonOf } from './reason.js'
 import type { VerifierOptions } from './settings.js'
-import { createVerifier, type Verifier } from './verifier.js'
 
 export type SsrOptions = VerifierOptions & {
   /** The address of your application, if its host is not that of the service. */
@@ -63,22 +63,14 @@ export type Latchkey = {
 
 const guardNames: NamesOf<SsrGuardOptions> = { factors: true, fresh: true, group: true, optional: true, bearer: true }
 
-const longestWait = 5_000
-
-/** Without keys and the list of ended sessions, the answer to a token would be 503. */
-const firstRead = (verifier: Verifier) =>
-  Promise.race([
-    verifier.ready().catch((error: unknown) => verifier.service.onProblem(reasonOf(error))),
-    new Promise((resolve) => setTimeout(resolve, longestWait)),
-  ])
-
 const createOpening = (readOptions: () => SsrOptions) => {
   const open = () => {
     const { appUrl, ...options } = readOptions()
-    const verifier = createVerifier(options)
+    const { verifier, firstRead, close } = sharedVerifier(options)
     return {
       verifier,
-      ready: firstRead(verifier),
+      firstRead,
+      close,
       ownOrigin: new URL(appUrl ?? verifier.service.publicUrl).origin,
       guardOptions: appUrl === undefined ? {} : { appUrl },
       endSession: createSessionEnd(verifier),
@@ -86,12 +78,11 @@ const createOpening = (readOptions: () => SsrOptions) => {
   }
   let opened: ReturnType<typeof open> | undefined
   return {
-    open: async () => {
+    open: () => {
       opened ??= open()
-      await opened.ready
       return opened
     },
-    close: () => opened?.verifier.close(),
+    close: () => opened?.close(),
   }
 }
 
@@ -110,8 +101,9 @@ const createPageGuard =
     conditionsOf(options)
     let guard: ReturnType<typeof createGuard> | undefined
     return async ({ method, url, headers }, { url: pageUrl, isPage = false, address } = {}) => {
-      const { verifier, guardOptions } = await open()
+      const { verifier, guardOptions, firstRead } = open()
       guard ??= createGuard(verifier, { ...options, ...guardOptions })
+      await firstRead
       const get = (name: string) => (isPage && name === 'sec-fetch-mode' ? 'navigate' : headers.get(name))
       const decision = await guard({ method, path: pathOf(pageUrl?.href ?? url), headers: { get }, address })
       if ('answer' in decision) return { goOn: false, response: responseOf(decision.answer) }
@@ -131,7 +123,7 @@ const notSignedOut = (status: number, text: string) =>
 const createSignOut =
   ({ open }: Opening): Latchkey['signOut'] =>
   async (request, { address } = {}) => {
-    const { verifier, ownOrigin, endSession } = await open()
+    const { verifier, ownOrigin, endSession } = open()
     // Other hosts of the domain can send forms with the user's cookies, and a link sends no Origin at all.
     if (request.method !== 'POST' || request.headers.get('origin') !== ownOrigin)
       return notSignedOut(403, 'This request does not come from a form of this site.')
