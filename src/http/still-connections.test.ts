@@ -18,7 +18,7 @@ const start = async (answer: RequestListener, { unread } = limits) => {
   })
   closeStillConnections(server, (socket) => answers.get(socket), { ...limits, unread })
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  onTestFinished(() => void server.close().closeAllConnections())
+  onTestFinished(() => server.close().closeAllConnections())
   return (server.address() as AddressInfo).port
 }
 
@@ -60,10 +60,12 @@ it('waits for a client that reads a long answer slowly', async () => {
   let read = 0
   socket.on('data', ({ length }: Buffer) => {
     read += length
+    if (read >= large.length) socket.destroy()
     // As much of it as of the time.
     const early = (read / large.length) * 1.5 * unread - (performance.now() - begun)
-    if (read >= large.length) socket.destroy()
-    else if (early > 0) setTimeout(() => socket.resume(), early) && socket.pause()
+    if (early <= 0) return
+    socket.pause()
+    setTimeout(() => socket.resume(), early)
   })
   await once(socket, 'close')
   expect(read).toBeGreaterThanOrEqual(large.length)
