@@ -61,7 +61,7 @@ const provider = new Provider(issuer, {
   cookies: { keys: ['only-for-a-benchmark'] },
   claims: { openid: ['sub'], profile: ['name'], email: ['email'] },
   features: { devInteractions: { enabled: false } },
-  interactions: { url: (_, { uid }) => `/person/${uid}` },
+  interactions: { url: (_, { uid }) => `/interaction/${uid}` },
   issueRefreshToken: async () => true,
   rotateRefreshToken: true,
   // Our ID tokens have the claims of the scopes too.
@@ -91,7 +91,7 @@ const provider = new Provider(issuer, {
 
 const handle = provider.callback()
 const answer = async (request, response) => {
-  if (!request.url?.startsWith('/person/')) return handle(request, response)
+  if (!request.url?.startsWith('/interaction/')) return handle(request, response)
   const { params } = await provider.interactionDetails(request, response)
   return provider.interactionFinished(request, response, { login: { accountId: String(params.login_hint) } })
 }

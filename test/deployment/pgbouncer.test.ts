@@ -75,7 +75,7 @@ describe.each(inLongRun([transactionMode, sessionMode], [transactionMode]))(
     it('has the doctor ask for timeouts on the role', async () => {
       const environment = { NODE_ENV: 'test', DATABASE_URL: pooler.through(fresh.url) }
       const { out: report } = await latchkey(noStore, ['doctor'], { environment })
-      expect(report).toMatch(/^warning +database +the pooler does not accept timeouts: alter role/m)
+      expect(report).toMatch(/^warning +database +the pooler does not accept timeouts: set /m)
     })
 
     it('refuses settings in the address with one sentence that says where they belong', async () => {

@@ -15,7 +15,7 @@ afterAll(() => service.stop())
 
 const head = 'POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
 
-/** Sends a little, and then one byte a second for ever: silence alone would be noticed sooner. */
+/** Sends a little, and then one byte a second for ever, or nothing. */
 const trickle = (begin: string, drop: string) =>
   new Promise<void>((resolve) => {
     const socket = connect(Number(new URL(service.url).port), '127.0.0.1', () => socket.write(begin))
@@ -30,12 +30,13 @@ const trickle = (begin: string, drop: string) =>
 
 const each = inLongRun(500, 100)
 
-it(`closes ${2 * each} slow clients within 15 seconds, while all others are served`, async () => {
+it(`closes ${3 * each} slow and silent clients within 15 seconds, while all others are served`, async () => {
   const time = startStopwatch()
   const headers = Array.from({ length: each }, () => trickle(`${head}X-Slow: `, 'x'))
   const bodies = Array.from({ length: each }, () => trickle(`${head}Content-Length: 1000\r\n\r\n{`, ' '))
+  const silent = Array.from({ length: each }, () => trickle('', ''))
   let isOver = false
-  const all = Promise.all([...headers, ...bodies]).finally(() => {
+  const all = Promise.all([...headers, ...bodies, ...silent]).finally(() => {
     isOver = true
   })
   const others: number[] = []

@@ -71,8 +71,8 @@ const refusalOf = ({ status, headers }: Response, body: Body = {}): Refusal => {
 
 const readObject = (text: string): Body | undefined => {
   try {
-    const value: unknown = JSON.parse(text)
-    return value === Object(value) ? Object(value) : undefined
+    const value = JSON.parse(text)
+    return value === Object(value) ? value : undefined
   } catch {
     return undefined
   }

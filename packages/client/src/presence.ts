@@ -37,7 +37,7 @@ export const createPresence = (ask: () => unknown) => {
     const before = known
     if (JSON.stringify(before) === JSON.stringify(user)) return
     known = user
-    changes += 1
+    changes++
     if (by !== 'other_tab') channel?.postMessage(user)
     // The first answer is no change here. Other tabs may have known otherwise.
     if (before === undefined && by === 'answer') return

@@ -5,10 +5,10 @@ import { createSessionEnd } from './end-session.js'
 import { fetchGuard } from './fetch.js'
 import { headersWith, headersWithoutTokens, responseOf, uncached, withCookies } from './fetch-responses.js'
 import { createGuard, type GuardOptions } from './guard.js'
-import { sharedVerifier } from './next-verifier.js'
 import { type NamesOf, refuseUnknown } from './option-names.js'
 import { createReturningAddresses } from './redirects.js'
 import type { VerifierOptions } from './settings.js'
+import { sharedVerifier } from './shared-verifier.js'
 
 type AnyHeaders = { get(name: string): string | null }
 

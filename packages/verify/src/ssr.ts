@@ -4,10 +4,10 @@ import { conditionsOf } from './conditions.js'
 import { createSessionEnd } from './end-session.js'
 import { responseOf, uncached, withCookies } from './fetch-responses.js'
 import { createGuard, type GuardOptions } from './guard.js'
-import { sharedVerifier } from './next-verifier.js'
 import { type NamesOf, refuseUnknown } from './option-names.js'
 import { reasonOf } from './reason.js'
 import type { VerifierOptions } from './settings.js'
+import { sharedVerifier } from './shared-verifier.js'
 
 export type SsrOptions = VerifierOptions & {
   /** The address of your application, if its host is not that of the service. */

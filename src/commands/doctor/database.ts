@@ -50,7 +50,9 @@ const checkServer = (server: Server, { databasePool, workers, production }: Conf
     standby || writable ? ok('') : failure(readOnly),
     major < oldestVersion ? failure(`PostgreSQL ${version} is too old: ${oldestVersion} or newer is needed`) : ok(''),
     timeout === '0'
-      ? warning('the pooler does not accept timeouts: alter role … set statement_timeout, lock_timeout')
+      ? warning(
+          'the pooler does not accept timeouts: set statement_timeout and lock_timeout of the role (docs/deployment.md)',
+        )
       : ok(''),
     encoding === 'UTF8' ? ok('') : failure(`the database is encoded in ${encoding} and must be in UTF8`),
     needed > most - reserved
@@ -61,7 +63,10 @@ const checkServer = (server: Server, { databasePool, workers, production }: Conf
   ])
 }
 
-type Rights = Record<'superuser' | 'makes' | 'creates' | 'owns' | 'writes' | 'needs', boolean> & {
+type Rights = Record<
+  'superuser' | 'creates_roles' | 'creates_tables' | 'owns' | 'writes_content' | 'suffices',
+  boolean
+> & {
   role: string
 }
 
@@ -76,16 +81,16 @@ const askRights = async (sql: Sql) => {
   const [rights] = await sql.query<Rights>(
     `select current_user::text as role,
             rolsuper as superuser,
-            rolcreaterole or rolcreatedb as makes,
+            rolcreaterole or rolcreatedb as creates_roles,
             has_schema_privilege(current_schema(), 'create')
-              or has_database_privilege(current_database(), 'create') as creates,
+              or has_database_privilege(current_database(), 'create') as creates_tables,
             (select bool_or(pg_has_role(relowner, 'usage')) from pg_class
               where oid = any (select to_regclass(name) from unnest($1::text[]) as name)) as owns,
             has_table_privilege('content', 'insert') or has_table_privilege('content', 'update')
-              or has_table_privilege('content', 'delete') or has_table_privilege('content', 'truncate') as writes,
+              or has_table_privilege('content', 'delete') or has_table_privilege('content', 'truncate') as writes_content,
             (select bool_and(has_table_privilege(name, 'select')) from unnest($1::text[]) as name)
               and (select bool_and(has_table_privilege(name, 'insert') and has_table_privilege(name, 'delete')
-                     and has_any_column_privilege(name, 'update')) from unnest($2::text[]) as name) as needs
+                     and has_any_column_privilege(name, 'update')) from unnest($2::text[]) as name) as suffices
      from pg_roles where rolname = current_user`,
     [tables, writableTables],
   )
@@ -95,14 +100,15 @@ const askRights = async (sql: Sql) => {
 const checkRole = async (sql: Sql): Promise<Finding> => {
   const rights = await askRights(sql)
   if (!rights) return failure("the tables are not there yet, or not in this role's search path: run `latchkey migrate`")
-  const { role, superuser, makes, creates, owns, writes, needs } = rights
-  if (!needs) return failure(`${role} lacks rights on the tables: run \`latchkey migrate\` with DATABASE_OWNER_URL set`)
+  const { role } = rights
+  if (!rights.suffices)
+    return failure(`${role} lacks rights on the tables: run \`latchkey migrate\` with DATABASE_OWNER_URL set`)
   const tooMuch = [
-    superuser && 'is a superuser',
-    makes && 'may create roles or databases',
-    owns && 'owns the tables',
-    creates && 'may create tables or schemas',
-    writes && 'may write content',
+    rights.superuser && 'is a superuser',
+    rights.creates_roles && 'may create roles or databases',
+    rights.owns && 'owns the tables',
+    rights.creates_tables && 'may create tables or schemas',
+    rights.writes_content && 'may write content',
   ].filter((each) => each !== false)
   return tooMuch.length > 0
     ? warning(`${role} ${tooMuch.join(', ')}: give DATABASE_URL a role of its own, and the owner to DATABASE_OWNER_URL`)
@@ -154,19 +160,21 @@ const checkClock = async (sql: Sql): Promise<Finding> => {
 const embeddedChecks = (config: Config): CheckGroup => {
   const { production, databaseOwnerUrl } = config
   const folder = embeddedDirectory(config)
-  const place = `embedded in ${folder}: one instance only, not safe against power loss. What is in it is checked while the service runs`
-  // Only through a running service: to open it here would create one that does not exist yet, or files of another user in it.
+  const place = `embedded in ${folder}: one instance only, not safe against power loss`
+  // Only through a running service: opened here, a missing database would be created, or files of another system user in it.
   let opened: Promise<Database | undefined> | undefined
-  const checkService = () => {
+  const openRunning = () => {
     opened ??= settingsOfService(folder).then((settings) => settings && createPgliteClient(folder))
     return opened
   }
-  const ifOpen = () => checkService().catch(() => undefined)
+  const ifOpen = () => openRunning().catch(() => undefined)
   const whyNotOpen = () =>
-    checkService().then(
+    openRunning().then(
       () => ok(''),
       (error: unknown) =>
-        warning(`${place}. Not now: ${error instanceof Error ? error.message : 'it does not answer'}`),
+        warning(
+          `${place}. Its content was not checked: ${error instanceof Error ? error.message : 'it does not answer'}`,
+        ),
     )
   const unused = warning('DATABASE_OWNER_URL is not used by the service, because DATABASE_URL is not set')
   return {
@@ -181,7 +189,7 @@ const embeddedChecks = (config: Config): CheckGroup => {
   }
 }
 
-/** Reads settings and rights of PostgreSQL as the service's own role. */
+/** All checks that need the database. */
 export const databaseChecks = (config: Config): CheckGroup => {
   const { databaseUrl, databaseOwnerUrl } = config
   if (databaseUrl === undefined) return embeddedChecks(config)

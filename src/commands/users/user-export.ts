@@ -142,7 +142,7 @@ download it from the account page: for a request of someone who cannot sign in. 
       const wanted = values['with-password-hashes'] ? [...columns, hashColumn] : columns
       let count = 0
       await write(context.stdout, format.head(wanted))
-      for await (const users of bulkUsers.everyone()) {
+      for await (const users of bulkUsers.allPages()) {
         await write(context.stdout, users.map((user) => format.line(user, wanted)).join(''))
         count += users.length
       }

@@ -23,8 +23,8 @@ type UsedLink = { token: string; of: UndoOf; passwordHash: string | undefined }
 export type TakeBack = ReturnType<typeof createTakeBack>
 
 /**
- * Uses the link up in one transaction with all that follows from it. It holds the user's row: what happens at once is either
- * before it, and taken back with it, or after it, and finds neither its session nor its proof.
+ * Uses the link up in one transaction with all that follows from it. It locks the user's row: a change by somebody else at the same
+ * time either comes first and is taken back here, or comes after it and fails, because its session and its proof are gone.
  */
 export const createTakeBack = ({ accountChanges, userChanges, undos, clear, restoredMail }: Dependencies) => {
   /** The address is reserved for this user as long as there is an undo of it, so no other user has it. The link was mailed to it. */
@@ -45,18 +45,19 @@ export const createTakeBack = ({ accountChanges, userChanges, undos, clear, rest
       const undo = await undos.take(sql, token)
       if (!undo) return refuse('invalid_link')
       const { email } = undo
-      const isMoved = user.email !== email
-      const moved = isMoved ? await putBack(sql, user, email) : user
+      const isOtherAddress = user.email !== email
+      const owner = isOtherAddress ? await putBack(sql, user, email) : user
       await undos.forgetFrom(sql, user.id, email, undo.since)
-      const cleared = await clear(sql, moved, { ...clearingOf(user, open), passwordHash })
+      const cleared = await clear(sql, owner, { ...clearingOf(user, open), passwordHash })
       const hasPassword = passwordHash !== undefined
-      const reason = [...(isMoved ? ['email'] : []), ...cleared.removed].join(' ')
+      // The event names what was taken back.
+      const reason = [...(isOtherAddress ? ['email'] : []), ...cleared.removed].join(' ')
       const restored = {
         mail: await restoredMail(sql, cleared.user, { byOperator: false, hasPassword }),
         factors: cleared.factors,
         event: reason ? { reason } : {},
       }
-      const withdrawn = isMoved && { email_withdrawn: { mail: { username: cleared.user.username } } }
+      const withdrawn = isOtherAddress && { email_withdrawn: { mail: { username: cleared.user.username } } }
       return { changes: { [kind]: restored, ...withdrawn } }
     })
     return isRefused(taken) ? refuse('invalid_link') : taken.user

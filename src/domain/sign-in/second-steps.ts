@@ -26,11 +26,11 @@ const bothProofs = ({ by }: Challenge, second: Method): FirstProof => ({
 })
 
 /** An enrolment for which the mailed code is missing. */
-const isOpenedByCode = ({ by, isOpened }: Challenge) => !isOpened && openedBy(by) === 'mailed code'
+const needsMailedCode = ({ by, isOpened }: Challenge) => !isOpened && openedBy(by) === 'mailed code'
 
-/** The browser needs no code from now on, and the owner is told. */
 type TrustDependencies = { trustedDevices: TrustedDevices; accountChanges: Pick<AccountChanges, 'bySignIn'> }
 
+/** The browser needs no code from now on, and the owner is told. */
 const createTrust =
   ({ trustedDevices, accountChanges }: TrustDependencies) =>
   async (sql: Transaction, user: User, visit: Visit) => {
@@ -58,15 +58,15 @@ export const createByCode = (deps: CodeDependencies) => {
   const finish = async (challenge: Challenge, { token, code, trustDevice }: SecondProof, visit: Visit) => {
     const { userId, link } = challenge
     const { client } = visit
-    const known = visit.knownDevices?.length ? await users.findById(userId) : undefined
-    const device = known && knownDevices.find(known, visit.knownDevices ?? [])
-    return factors.prove({ userId, code, client, device }, async (sql, user, accept, second) => {
+    const user = visit.knownDevices?.length ? await users.findById(userId) : undefined
+    const device = user && knownDevices.find(user, visit.knownDevices ?? [])
+    return factors.prove({ userId, code, client, device }, async (sql, owner, accept, second) => {
       if (!(await challenges.lock(sql, token))) return refuse('challenge_over')
       if (!(await accept())) return refuse('wrong_second_factor')
       const entering = { by: challenge.by, proof: bothProofs(challenge, second), token }
-      const entry = await newSessions.beginWithLink(sql, user, entering, link, visit)
+      const entry = await newSessions.beginWithLink(sql, owner, entering, link, visit)
       if (!entry) return refuse('challenge_over')
-      return { entry, trustedDevices: trustDevice && second === 'otp' ? await trust(sql, user, visit) : undefined }
+      return { entry, trustedDevices: trustDevice && second === 'otp' ? await trust(sql, owner, visit) : undefined }
     })
   }
 
@@ -76,11 +76,11 @@ export const createByCode = (deps: CodeDependencies) => {
     if (challenge.kind !== 'second_factor') {
       await challenges.giveBackTry(second.token)
       if (challenge.kind !== 'enrolment') return refuse('other_step')
-      return refuse(isOpenedByCode(challenge) ? 'mailed_code_required' : 'no_totp_begun')
+      return refuse(needsMailedCode(challenge) ? 'mailed_code_required' : 'no_totp_begun')
     }
     const finished = await finish(challenge, second, visit)
     if (isRefused(finished)) {
-      // The account waits: the code was not compared.
+      // There were too many wrong codes before, so this one was not compared.
       if (finished.refused === 'too_many_codes') await challenges.giveBackTry(second.token)
       return finished
     }
@@ -120,8 +120,9 @@ export const createByPasskey = (deps: PasskeyDependencies) => {
       const user = await users.lockEnabled(sql, proven.userId)
       if (!user || !(await passkeys.accept(sql, proven))) return refuse('no_session')
       const challenge = await lockChallenge(sql, token, user.id)
-      const isSecond = challenge !== undefined && challenge.proof === undefined
-      const proof = isSecond ? bothProofs(challenge, 'passkey') : { methods: ['passkey'] as const }
+      // Without a complete proof yet, the passkey is the second factor.
+      const isSecondFactor = challenge !== undefined && challenge.proof === undefined
+      const proof = isSecondFactor ? bothProofs(challenge, 'passkey') : { methods: ['passkey'] as const }
       const linked = challenge?.link && (await identities.linkByAddress(sql, user, challenge.link))
       const entering = { by: { way: 'passkey' } as const, proof, token: challenge?.token }
       const entry = await newSessions.begin(sql, user, entering, visit, linked)
@@ -133,7 +134,7 @@ export const createByPasskey = (deps: PasskeyDependencies) => {
     if (isRefused(entered)) return undefined
     const { entry, challenge } = entered
     await newSessions.record(entry, { way: 'passkey' }, visit)
-    return { entry, isChallengeOver: challenge !== undefined }
+    return { entry, hadChallenge: challenge !== undefined }
   }
 }
 
@@ -150,8 +151,8 @@ type EnrolmentDependencies = {
 export type ByEnrolment = ReturnType<typeof createByEnrolment>
 
 /**
- * Adds the first factor of an account, at the sign-in that needs one, and begins its session, in one transaction: the user's row is
- * locked, and both happen or none. `add` gets the id of the sign-in, which what it confirms is bound to.
+ * Adds an app or the first passkey to an account without one, at the sign-in that needs it, and begins its session, in one
+ * transaction: the user's row is locked, and both happen or none. `add` gets the id of the challenge, to which the new factor is bound.
  */
 export const createByEnrolment = (deps: EnrolmentDependencies) => {
   const { database, users, accountChanges, challenges, enrolments, nextSteps, newSessions } = deps
@@ -175,10 +176,14 @@ export const createByEnrolment = (deps: EnrolmentDependencies) => {
       if (await nextSteps.hasFactor(sql, user.id)) return refuse('challenge_over')
       const added = await add(sql, user, challenge.id)
       if ('refused' in added) return added
-      // A new factor voids the sign-ins that wait. This one is among them, and waits anew for a last step.
-      const waits = await newSessions.waits(sql, user)
-      if (waits) await accountChanges.bySignIn(sql, { user, client: visit.client }, added.changes)
-      const entering = { by: challenge.by, proof: bothProofs(challenge, second), token: waits ? undefined : token }
+      // A new factor voids the sign-ins that wait, also this one. If a last step is left, it begins to wait anew, without its token.
+      const hasLastStep = await newSessions.waits(sql, user)
+      if (hasLastStep) await accountChanges.bySignIn(sql, { user, client: visit.client }, added.changes)
+      const entering = {
+        by: challenge.by,
+        proof: bothProofs(challenge, second),
+        token: hasLastStep ? undefined : token,
+      }
       const entry: Entry | undefined = await newSessions.beginWithLink(sql, user, entering, challenge.link, visit)
       // A factor must not stay without the sign-in, or its recovery codes would never be shown.
       if (!entry) return refuse('challenge_over')

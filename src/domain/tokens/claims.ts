@@ -3,14 +3,14 @@ import { isCleanText } from '../../lib/strict-json.js'
 import { isUuid } from '../../lib/uuid.js'
 
 /*
- * Claims are a stored format: browsers keep tokens across an upgrade and a way back, an access token for 15 minutes and a refresh
+ * Claims are a stored format: browsers keep tokens across an upgrade and a way back to the old release, an access token for 15 minutes and a refresh
  * token for 30 days. So a claim that a release adds is optional when it is read. `stored-tokens.test.ts` has a token of each
  * release: add one there when you change what is signed.
  */
 
 /**
  * `gen` counts the rotations of a session. `auth_time` is when the user last proved who they are, `amr` how, and `mfa_time` when
- * they last did by a second factor, if they have. A token without `groups` is one of a release that had none.
+ * they last used a second factor; it is missing if they never did. A token without `groups` is one of a release that had none.
  */
 export type AccessClaims = {
   userId: string
@@ -36,7 +36,7 @@ export type NewAccessClaims = Omit<AccessClaims, 'sub' | 'iss' | 'aud' | 'name' 
   groups: readonly string[]
 }
 
-/** `auth_time` is when the session began: together with `gen` it makes each token unlike any other. */
+/** `auth_time` is when the session began. */
 export type RefreshClaims = {
   userId: string
   username: string
@@ -78,12 +78,11 @@ const isMethods = (value: unknown): value is string[] =>
 
 const isAbsentOr = (value: unknown, isValid: (value: unknown) => boolean) => value === undefined || isValid(value)
 
-// Another program with our secret may have signed something odd.
-
 /** Issued by this service for this service, and about the user whom it names. */
-const isOf = (claims: Payload, issuer: string) =>
+const isOwn = (claims: Payload, issuer: string) =>
   claims.iss === issuer && claims.aud === issuer && claims.sub === claims.userId
 
+/** Looks at everything although it is signed: another program may share the secret. */
 export const isAccessClaims = (claims: Payload, issuer: string): claims is AccessClaims =>
   isId(claims.userId) &&
   isText(claims.username, longestNameInToken) &&
@@ -91,7 +90,7 @@ export const isAccessClaims = (claims: Payload, issuer: string): claims is Acces
   isGeneration(claims.gen) &&
   isMoment(claims.iat) &&
   isMoment(claims.exp) &&
-  isOf(claims, issuer) &&
+  isOwn(claims, issuer) &&
   isText(claims.email, longestEmail) &&
   isAbsentOr(claims.name, (name) => isText(name, longestNameInToken)) &&
   isMoment(claims.auth_time) &&

@@ -12,11 +12,12 @@ export type ListedUser = StoredProfile & {
   email: string
   username: string
   passwordHash: string | undefined
+  /** The provider that created the account. */
   provider: string | null
   /** By provider, the user's subject there. */
   identities: Readonly<Record<string, string>>
   groups: readonly string[]
-  /** Also of fields that have left the file. */
+  /** Also of fields that PROFILE_FIELDS_FILE no longer has. */
   fields: FieldValues
   createdAt: Date
   disabled: boolean
@@ -38,8 +39,8 @@ export const createUserLists = ({ database }: { database: Database }) => {
   /** How many users have an authenticator app or a passkey. */
   const countWithSecondFactor = async () => (await store.countWithSecondFactor(database))[0]?.users ?? 0
 
-  /** Every user in the order of ids, with one page in memory at a time. */
-  async function* everyone() {
+  /** Yields all users in pages, in the order of ids. */
+  async function* allPages() {
     let after: string | undefined
     for (;;) {
       const users = await page(after, exportPage)
@@ -56,5 +57,5 @@ export const createUserLists = ({ database }: { database: Database }) => {
 
   const providers = async () => (await store.selectProviders(database)).map(({ provider }) => provider)
 
-  return { page, search, everyone, providers, countWithSecondFactor }
+  return { page, search, allPages, providers, countWithSecondFactor }
 }

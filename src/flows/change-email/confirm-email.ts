@@ -25,10 +25,10 @@ type ProofDependencies = {
 
 type Confirmation = { token: string; password?: string | undefined; caller: SessionCaller | undefined }
 
-/** Asked again in the transaction of the change: whether the proof still holds. With a session, it gets new tokens. */
+/** How the owner was recognised. A session gets new tokens after the change. */
 type Proof = { caller: SessionCaller } | { passwordHash: string }
 
-/** That the user of a mailed link is the owner of the account. */
+/** Proves that the user of a mailed link is the owner of the account. */
 export const createConfirmationProofs = (deps: ProofDependencies) => {
   const { users, passwords, sessionLookups, factors, events, secondFactorRequired } = deps
 
@@ -53,14 +53,14 @@ export const createConfirmationProofs = (deps: ProofDependencies) => {
     return refuse('wrong_current_password')
   }
 
-  /** True if the password is still the one that was proven. A session is checked again where the user's row is locked. */
+  /** True if the password is still the one that was proven, and still enough. A session is checked again where the user's row is locked. */
   const stillValid = async (sql: Transaction, user: User, proof: Proof) =>
     'caller' in proof || (user.passwordHash === proof.passwordHash && !(await factors.hasTotp(sql, user.id)))
 
   return { neededProof, proofFor, stillValid }
 }
 
-type LinkContext = { userId: string; client: Client; caller: SessionCaller | undefined }
+type ConfirmContext = { userId: string; client: Client; caller: SessionCaller | undefined }
 
 type Dependencies = {
   accountChanges: AccountChanges
@@ -70,7 +70,7 @@ type Dependencies = {
   confirmationProofs: ReturnType<typeof createConfirmationProofs>
 }
 
-/** The link in the mail to a new address. */
+/** Confirms a new address, by the mailed link or its code. */
 export const createConfirmEmail = (deps: Dependencies) => {
   const { accountChanges, users, emailChanges, invitations } = deps
   const { neededProof, proofFor, stillValid } = deps.confirmationProofs
@@ -83,7 +83,7 @@ export const createConfirmEmail = (deps: Dependencies) => {
     return { email: waiting.email.email, proof: await neededProof(user, caller) }
   }
 
-  /** The new tokens have the new email. Without a session none begins. */
+  /** A session gets new tokens with the new email. Without one, the link signs nobody in. */
   const confirm = async (request: Confirmation, client: Client) => {
     const waiting = await emailChanges.find(request.token)
     if (!waiting) return refuse('invalid_link')
@@ -99,7 +99,7 @@ export const createConfirmEmail = (deps: Dependencies) => {
     return isRefused(checked) ? checked : change({ userId: caller.userId, client, caller }, checked.hash, { caller })
   }
 
-  const change = (context: LinkContext, hash: Uint8Array, proof: Proof) => {
+  const change = (context: ConfirmContext, hash: Uint8Array, proof: Proof) => {
     const confirming = accountChanges.byLink(context, 'email_changed', async (sql, user) => {
       const confirmed = await emailChanges.findByHash(sql, hash)
       if (!confirmed) return refuse('invalid_link')

@@ -5,18 +5,18 @@ import { inBothSchemes, type Logo, wordMarkSize } from '../../lib/product-logo.j
 
 export type Brand = { name: string; design: Design; logo?: Logo; iconUrl?: string | undefined }
 
-/** The logo with the name, or the word mark alone: then the name is what it says to those who do not see it. */
+/** The logo with the name, or the word mark alone, with the name for screen readers. */
 export const brandMark = ({ name, logo }: Brand) => {
-  const written = escapeHtml(name)
-  if (!logo) return `${markSvg}<span>${written}</span>`
+  const nameHtml = escapeHtml(name)
+  if (!logo) return `${markSvg}<span>${nameHtml}</span>`
   const source = escapeHtml(logo.address)
   if (!logo.size)
-    return `${inBothSchemes(logo, `<img class="brand-mark" src="${source}" alt="" width="32" height="32">`)}<span>${written}</span>`
+    return `${inBothSchemes(logo, `<img class="brand-mark" src="${source}" alt="" width="32" height="32">`)}<span>${nameHtml}</span>`
   const { width, height } = wordMarkSize(logo.size)
-  // The width grows with the letters, and the height with the width.
+  // In rem, so that it grows with the letters. The style sheet lets the height follow.
   return inBothSchemes(
     logo,
-    `<img class="brand-word" src="${source}" alt="${written}" width="${width}" height="${height}" style="width:${width / 16}rem">`,
+    `<img class="brand-word" src="${source}" alt="${nameHtml}" width="${width}" height="${height}" style="width:${width / 16}rem">`,
   )
 }
 

@@ -70,7 +70,7 @@ export const passkeyLoginRoutes = (server: Server, deps: Dependencies) => {
     const challenge = signInCookies.challengeOf(request)
     const entered = await passkeyLogin({ credential, sealedChallenge, challenge }, signInCookies.visitOf(request))
     if (isRefused(entered)) return sendRefusal(reply, entered)
-    const send = entered.isChallengeOver ? sendFinishedSignIn : sendSignInStep
+    const send = entered.hadChallenge ? sendFinishedSignIn : sendSignInStep
     return send(reply, { cookies, signInCookies }, entered.entry)
   })
 }

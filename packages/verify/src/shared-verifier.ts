@@ -1,7 +1,7 @@
 import type { VerifierOptions } from './settings.js'
 import { createVerifier, type Verifier } from './verifier.js'
 
-const place = Symbol.for('@latchkey/verify/next')
+const place = Symbol.for('@latchkey/verify')
 const longestWait = 5_000
 const pause = 50
 
@@ -29,8 +29,8 @@ const open = (options: VerifierOptions, forget: () => void): SharedVerifier => {
 }
 
 /**
- * Next bundles the proxy, the pages and the route handlers each for themselves, and loads them again after each change in
- * development. All of them use one verifier, and so one connection that follows the ended sessions.
+ * Frameworks load a module more than once: Next bundles the proxy, the pages and the route handlers each for themselves, and all
+ * of them load again after each change in development. One verifier serves them, and so one connection follows the ended sessions.
  */
 export const sharedVerifier = (options: VerifierOptions): SharedVerifier => {
   // Only tests replace these.
