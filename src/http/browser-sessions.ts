@@ -7,6 +7,7 @@ export type BrowserSession = { userId: string; sessionId: string; username?: str
 
 /** Browsers send a cookie with a longer path than ours before ours: of many values, ours is among the last. */
 const maxOfOneName = 8
+const tokenShape = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 export type BrowserSessions = ReturnType<typeof createBrowserSessions>
 
@@ -17,7 +18,10 @@ export type BrowserSessions = ReturnType<typeof createBrowserSessions>
 export const createBrowserSessions =
   ({ tokens }: { tokens: Pick<Tokens, 'readAccess' | 'readRefresh'> }) =>
   ({ headers: { cookie = '' } }: FastifyRequest): readonly BrowserSession[] => {
-    const valuesOf = (name: string) => everyValueOf(cookie, name).slice(-maxOfOneName)
+    const valuesOf = (name: string) =>
+      everyValueOf(cookie, name)
+        .filter((value) => tokenShape.test(value))
+        .slice(-maxOfOneName)
     const access = valuesOf('access_token').flatMap((text) => tokens.readAccess(text) ?? [])
     const refresh = valuesOf('refresh_token').flatMap((text) => tokens.readRefresh(text)?.claims ?? [])
     const sessions = new Map<string, BrowserSession>()

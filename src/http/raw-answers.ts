@@ -2,7 +2,11 @@ import { type Server as HttpServer, type IncomingMessage, type ServerResponse, S
 import type { Socket } from 'node:net'
 import { type Refused, refuse } from '../contract/outcome.js'
 import { type RefusalCode, refusals } from '../contract/refusals.js'
+import { seconds } from '../lib/durations.js'
 import { bodyOf } from './errors.js'
+
+/** Time for the client to read a refusal. A client that does not close its end would otherwise keep the connection for ever. */
+const lingerTime = 2 * seconds
 
 const wholeAnswer = (refusal: Refused<RefusalCode>, headers: Readonly<Record<string, string>>) => {
   const body = JSON.stringify(bodyOf(refusal))
@@ -21,8 +25,9 @@ export const answerOnSocket = (
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   const { status } = refusals[refusal.refused]
   const statusLine = `HTTP/1.1 ${status} ${STATUS_CODES[status]}`
-  if (socket.writable) socket.end(`${[statusLine, ...lines].join('\r\n')}\r\n\r\n${body}`)
-  else socket.destroy()
+  if (!socket.writable) return socket.destroy()
+  socket.end(`${[statusLine, ...lines].join('\r\n')}\r\n\r\n${body}`)
+  return setTimeout(() => socket.destroy(), lingerTime).unref()
 }
 
 /** Any other expectation than 100-continue. Node would answer without our headers and body. */

@@ -35,6 +35,10 @@ it(`closes ${3 * each} slow and silent clients within 15 seconds, while all othe
   const headers = Array.from({ length: each }, () => trickle(`${head}X-Slow: `, 'x'))
   const bodies = Array.from({ length: each }, () => trickle(`${head}Content-Length: 1000\r\n\r\n{`, ' '))
   const silent = Array.from({ length: each }, () => trickle('', ''))
+  // Ignores the refusal of its half request, and keeps its end of the connection open.
+  const port = Number(new URL(service.url).port)
+  const deaf = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => {})
+  deaf.resume().write(`${head}Content-Length: 5\r\n\r\n`)
   let isOver = false
   const all = Promise.all([...headers, ...bodies, ...silent]).finally(() => {
     isOver = true
@@ -45,6 +49,10 @@ it(`closes ${3 * each} slow and silent clients within 15 seconds, while all othe
     await Promise.race([all, wait(500)])
   }
   expect(time()).toBeLessThan(15 * seconds)
+  const { server } = service.app.server
+  const countOpen = () => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
+  await expect.poll(countOpen).toBe(0)
+  deaf.destroy()
   // More than one: none of them had to wait until the slow clients were gone.
   expect(others.length).toBeGreaterThan(1)
   expect(new Set(others)).toEqual(new Set([200]))

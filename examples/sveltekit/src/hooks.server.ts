@@ -14,9 +14,10 @@ const forUsers = latchkey.guard()
 process.once('sveltekit:shutdown', latchkey.close)
 
 export const handle: Handle = async ({ event, resolve }) => {
-  const { request, url, isDataRequest } = event
+  const { request, url, isDataRequest, isRemoteRequest } = event
   if (url.pathname === '/sign-out') return latchkey.signOut(request)
-  const guard = url.pathname === '/' ? forEveryone : forUsers
+  // The path of a remote function is that of the page which calls it, as the browser says.
+  const guard = url.pathname === '/' && !isRemoteRequest ? forEveryone : forUsers
   // A link of the browser loads the data of a page by a request of its own, with more in its address.
   const decision = await guard(request, { url, isPage: isDataRequest })
   if (!decision.goOn) return decision.response

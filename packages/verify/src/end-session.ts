@@ -2,6 +2,7 @@ import { everyValueOf } from '#contract/cookie-header.js'
 import { createBoundedFetch } from './bounded-fetch.js'
 import { clientHeaders } from './client-headers.js'
 import { type AnyRequest, headerOf } from './cookies.js'
+import { tokenShape } from './renewal.js'
 import type { Verifier } from './verifier.js'
 
 const limits = { milliseconds: 10_000, maxBytes: 16 * 1024 }
@@ -23,11 +24,13 @@ const readCsrfToken = (text: string): string => {
 export const createSessionEnd = ({ service: { serviceUrl, fetch } }: Verifier) => {
   const ask = createBoundedFetch(fetch, limits)
   return async (request: AnyRequest, address: string | undefined): Promise<readonly string[]> => {
-    const client = clientHeaders({ userAgent: headerOf(request, 'user-agent'), address })
+    const client = clientHeaders({ userAgent: headerOf(request, 'user-agent')?.slice(0, 256), address })
     const sent = headerOf(request, 'cookie') ?? ''
-    // All of a name that came twice: the service ends the session of each.
+    // All of a name that came twice: the service ends the session of each. What cannot be a token would make the request too long.
     const tokens = ['access_token', 'refresh_token'].flatMap((name) =>
-      everyValueOf(sent, name).map((value) => `${name}=${value}`),
+      everyValueOf(sent, name)
+        .filter((value) => tokenShape.test(value))
+        .map((value) => `${name}=${value}`),
     )
     const cookie = tokens.join('; ')
     const issued = await ask(`${serviceUrl}/api/auth/csrf-token`, { ...client, cookie })

@@ -11,6 +11,7 @@ export const uncached = (response: Response) => {
   // The headers of some responses cannot be changed.
   const own = new Response(response.body, response)
   own.headers.set('cache-control', 'private, no-store')
+  for (const name of ['cdn-cache-control', 'surrogate-control']) own.headers.delete(name)
   return own
 }
 

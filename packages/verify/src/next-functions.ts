@@ -64,22 +64,17 @@ const readPath = (headers: AnyHeaders, ownOrigin: string) => {
 }
 
 /** Whether anything in these headers has to be compared with the list of ended sessions. */
-const hasToken = (headers: AnyHeaders) =>
-  headers.get('authorization') !== null || /(?:access|refresh)_token=/.test(headers.get('cookie') ?? '')
-
 const createOpening = (readOptions: () => NextOptions) => {
   const open = () => {
     const { appUrl, addressOf, ...options } = readOptions()
-    const { verifier, firstRead, close } = sharedVerifier(options)
+    const { verifier, readyFor, close } = sharedVerifier(options)
     const { publicUrl, onProblem } = verifier.service
     const addresses = createReturningAddresses(publicUrl, appUrl)
     let hasWarned = false
     return {
       verifier,
       close,
-      readyFor: async (headers: AnyHeaders) => {
-        if (hasToken(headers)) await firstRead
-      },
+      readyFor,
       addresses,
       ownOrigin: new URL(appUrl ?? publicUrl).origin,
       guardOptions: appUrl === undefined ? {} : { appUrl },

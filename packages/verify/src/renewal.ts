@@ -20,7 +20,7 @@ const whatToCompare = (code: VerifyRefusal) =>
     ? '`jwks` needs ACCESS_TOKEN_ALGORITHM=ES256 in the service, `secret` needs HS256 and the same JWT_SECRET'
     : 'compare publicUrl, keys and clocks'
 
-const tokenShape = /^[\w.-]{1,2048}$/
+export const tokenShape = /^[\w.-]{1,2048}$/
 /** With a value: the service also clears cookies of these names in other places. */
 const newAccessToken = /^access_token=([\w.-]+);/
 const sessionCookie = /^(?:access|refresh)_token=/

@@ -12,20 +12,21 @@ const readOnce = async (verifier: Verifier) => {
     await new Promise((resolve) => setTimeout(resolve, pause))
 }
 
+type ReadableHeaders = { get(name: string): string | null }
+
+const hasToken = (headers: ReadableHeaders) =>
+  headers.get('authorization') !== null || /(?:access|refresh)_token=/.test(headers.get('cookie') ?? '')
+
 export type SharedVerifier = {
   readonly verifier: Verifier
-  /** The first requests with a token wait for this together: without the list, the answer would be 503. */
-  readonly firstRead: Promise<void>
+  /** The first requests with a token wait together until the list was read: without it, the answer would be 503. */
+  readonly readyFor: (headers: ReadableHeaders) => Promise<void>
   readonly close: () => void
 }
 
-const open = (options: VerifierOptions, forget: () => void): SharedVerifier => {
+const open = (options: VerifierOptions) => {
   const verifier = createVerifier(options)
-  const close = () => {
-    forget()
-    verifier.close()
-  }
-  return { verifier, firstRead: readOnce(verifier), close }
+  return { verifier, firstRead: readOnce(verifier), users: 0 }
 }
 
 /**
@@ -33,13 +34,25 @@ const open = (options: VerifierOptions, forget: () => void): SharedVerifier => {
  * of them load again after each change in development. One verifier serves them, and so one connection follows the ended sessions.
  */
 export const sharedVerifier = (options: VerifierOptions): SharedVerifier => {
-  // Only tests replace these.
-  if (options.fetch ?? options.now) return open(options, () => {})
-  const shared: Map<string, SharedVerifier> = Reflect.get(globalThis, place) ?? new Map()
+  const shared: Map<string, ReturnType<typeof open>> = Reflect.get(globalThis, place) ?? new Map()
   Reflect.set(globalThis, place, shared)
-  // Each bundle has an `onProblem` of its own, with the same text.
-  const key = JSON.stringify({ ...options, onProblem: String(options.onProblem) })
-  const known = shared.get(key) ?? open(options, () => shared.delete(key))
+  // Each bundle has an `onProblem` of its own, with the same text. Only tests replace the others, and share nothing.
+  const isOfTest = Boolean(options.fetch ?? options.now)
+  const key = isOfTest ? String(Math.random()) : JSON.stringify({ ...options, onProblem: String(options.onProblem) })
+  const known = shared.get(key) ?? open(options)
   shared.set(key, known)
-  return known
+  known.users += 1
+  let isOpen = true
+  /** The last user closes it: the others would no longer learn of ended sessions. */
+  const close = () => {
+    if (isOpen) known.users -= 1
+    isOpen = false
+    if (known.users > 0) return
+    shared.delete(key)
+    known.verifier.close()
+  }
+  const readyFor = async (headers: ReadableHeaders) => {
+    if (hasToken(headers)) await known.firstRead
+  }
+  return { verifier: known.verifier, readyFor, close }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createTestKeys } from '../../testing/src/keys.js'
+import { sharedVerifier } from './shared-verifier.js'
 import { createLatchkey, type SsrOptions } from './ssr.js'
 
 const publicUrl = 'https://auth.example.com'
@@ -42,6 +43,37 @@ const navigation = { 'sec-fetch-mode': 'navigate' }
 const login = (path: string) => `${publicUrl}/login?returnTo=${encodeURIComponent(appUrl + path)}`
 
 describe('a guard for pages that are rendered on the server', () => {
+  it('goes on to learn of ended sessions when another one of the same service is closed', async () => {
+    const options = {
+      publicUrl,
+      secret: 'x'.repeat(64),
+      revocations: { serviceKey: 'y'.repeat(43), url: 'http://127.0.0.1:9' },
+    }
+    const [one, two] = [sharedVerifier(options), sharedVerifier(options)]
+    let isClosed = false
+    const { close } = one.verifier
+    Object.assign(one.verifier, {
+      close: () => {
+        isClosed = true
+        close()
+      },
+    })
+    one.close()
+    one.close()
+    expect([one.verifier === two.verifier, isClosed]).toEqual([true, false])
+    two.close()
+    expect(isClosed).toBe(true)
+  })
+
+  it('takes an address without a path for the start page', async () => {
+    for (const url of ['*', '', '?x'])
+      expect(
+        await application().guard({ optional: true })({ method: 'OPTIONS', url, headers: new Headers() }),
+      ).toMatchObject({
+        goOn: true,
+      })
+  })
+
   it('reads its options with the first request, so that a build needs no secret', async () => {
     const app = application()
     const guard = app.guard()

@@ -66,10 +66,10 @@ const guardNames: NamesOf<SsrGuardOptions> = { factors: true, fresh: true, group
 const createOpening = (readOptions: () => SsrOptions) => {
   const open = () => {
     const { appUrl, ...options } = readOptions()
-    const { verifier, firstRead, close } = sharedVerifier(options)
+    const { verifier, readyFor, close } = sharedVerifier(options)
     return {
       verifier,
-      firstRead,
+      readyFor,
       close,
       ownOrigin: new URL(appUrl ?? verifier.service.publicUrl).origin,
       guardOptions: appUrl === undefined ? {} : { appUrl },
@@ -90,6 +90,8 @@ type Opening = ReturnType<typeof createOpening>
 
 const pathOf = (url: string) => {
   if (url.startsWith('/')) return url
+  // A request for the server itself (`*`) has no path.
+  if (!URL.canParse(url)) return '/'
   const { pathname, search } = new URL(url)
   return pathname + search
 }
@@ -101,9 +103,9 @@ const createPageGuard =
     conditionsOf(options)
     let guard: ReturnType<typeof createGuard> | undefined
     return async ({ method, url, headers }, { url: pageUrl, isPage = false, address } = {}) => {
-      const { verifier, guardOptions, firstRead } = open()
+      const { verifier, guardOptions, readyFor } = open()
       guard ??= createGuard(verifier, { ...options, ...guardOptions })
-      await firstRead
+      await readyFor(headers)
       const get = (name: string) => (isPage && name === 'sec-fetch-mode' ? 'navigate' : headers.get(name))
       const decision = await guard({ method, path: pathOf(pageUrl?.href ?? url), headers: { get }, address })
       if ('answer' in decision) return { goOn: false, response: responseOf(decision.answer) }

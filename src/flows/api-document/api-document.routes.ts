@@ -144,13 +144,17 @@ export const apiDocumentRoutes = (server: Server, { guards, design, hasServiceKe
     created ??= createDocument(routes.filter(isShown), guards)
     return created
   }
-  let page: Promise<string> | undefined
+  let text: Promise<Buffer> | undefined
+  let page: Promise<Buffer> | undefined
   const thePage = async () => {
     const { renderReference } = await import('./reference-page.js')
-    return renderReference((await theDocument()) as unknown as ReferenceDocument, design)
+    return Buffer.from(renderReference((await theDocument()) as unknown as ReferenceDocument, design))
   }
   const options = { schema: { hide: true }, config: { unlimited: 'Made once, and sent from memory' } }
-  server.get('/api/openapi.json', options, theDocument)
+  server.get('/api/openapi.json', options, async (_request, reply) => {
+    text ??= theDocument().then((made) => Buffer.from(JSON.stringify(made)))
+    return reply.type('application/json; charset=utf-8').send(await text)
+  })
   server.get('/api/docs', options, async (_request, reply) => {
     page ??= thePage()
     return reply.type('text/html; charset=utf-8').send(await page)

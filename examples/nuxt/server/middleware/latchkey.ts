@@ -16,14 +16,14 @@ const latchkey = createLatchkey(() => ({
 }))
 const forEveryone = latchkey.guard({ optional: true })
 const forUsers = latchkey.guard()
-/** The start page, and what Nuxt itself asks for. */
-const isOpen = /^\/(?:$|_nuxt\/|__nuxt_error$)/
+/** The start page, and what Nuxt itself asks for: by the path as it came, which the router uses too. */
+const isOpen = /^\/(?:$|__nuxt_error$|_nuxt\/(?!.*(?:\.\.|\\|%2e|%5c)))/i
 
 export default defineEventHandler(async (event) => {
   // A page has asked its own server, by `useFetch`.
   if (event.context.user) return
   const { method, headers, path: url } = event
-  const { pathname } = getRequestURL(event)
+  const [pathname = ''] = url.split('?')
   const request = { method, headers, url }
   if (pathname === '/sign-out') return latchkey.signOut(request)
   const decision = await (isOpen.test(pathname) ? forEveryone : forUsers)(request)
