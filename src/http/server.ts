@@ -62,11 +62,10 @@ const createInstance = (
     routerOptions: { maxParamLength: 200 },
     clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => {
       if (error.code === 'ECONNRESET') return
-      answerOnSocket(
-        socket,
-        refuse(error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'bad_request'),
-        headers,
-      )
+      // Browsers open connections before they need them. They would take a refusal for the answer to their next request.
+      if (socket.bytesRead === 0) return void socket.destroy()
+      const isTooLarge = error.code === 'HPE_HEADER_OVERFLOW'
+      answerOnSocket(socket, refuse(isTooLarge ? 'headers_too_large' : 'bad_request'), headers)
     },
     frameworkErrors: (error, request, reply) => {
       reply.headers(headers)

@@ -63,6 +63,9 @@ const newVisitor = async (browser: Browser, options: BrowserContextOptions): Pro
   })
   const failedRequests: string[] = []
   context.on('requestfailed', (request) => failedRequests.push(`${request.url()} ${request.failure()?.errorText}`))
+  context.on('response', (response) => {
+    if (response.status() >= 400) failedRequests.push(`${response.url()} ${response.status()}`)
+  })
   return { context, page: await context.newPage(), faults, failedRequests }
 }
 
