@@ -114,7 +114,7 @@ export const createOperatorNouns = (
         mailSignIn: config.mailSignIn === 'on',
         configuredProviders,
       },
-      more: [
+      otherFinders: [
         createNextSignInObstacles(dependencies),
         createApplicationObstacles(dependencies),
         createMailObstacles({ waitingMails }),

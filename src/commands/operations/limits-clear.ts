@@ -94,7 +94,7 @@ const clearUser = async (stores: Stores, named: string, context: CommandContext)
     ...(counted.hadWrongCodes ? [{ limit: 'codes', subject: userSubject(user.id) }] : []),
     ...clearedNames(counted.names, user),
     ...clearedDevices(counted.devices, user),
-    ...counted.others.map(describeCounter),
+    ...counted.accountAndSessions.map(describeCounter),
   ]
   const networks = await refusedNetworks(stores, user)
   return {

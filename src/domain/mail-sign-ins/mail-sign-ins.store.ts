@@ -10,18 +10,18 @@ export type MailSignInRow = {
 }
 
 const columns = { id: true, user_id: true, email: true, tries_left: true } as const
-/** `is_good`: the code had a try left, and time. */
-type TriedRow = MailSignInRow & { is_good: boolean }
+/** `code_works`: the code had a try left, and has not expired. */
+type TriedRow = MailSignInRow & { code_works: boolean }
 
 /** By the database's clock, which also sets the expiry: instances whose clocks differ agree on it. */
 const isOpen = (clockOffset: string) => `expires_at > ${databaseMoment(clockOffset)}`
-/** The code and the link in the mail still work. That can end before the row does, see `keep`. */
-const mailIsGood = (clockOffset: string) =>
+/** The code and the link in the mail still work. That can end before the row expires, see `keepMail`. */
+const mailStillWorks = (clockOffset: string) =>
   `proven_at is null and ${isOpen(clockOffset)} and code_expires_at > ${databaseMoment(clockOffset)}`
 
 export const insert = (
   sql: Sql,
-  begun: {
+  mailSignIn: {
     browserHash: Uint8Array
     addressHash: Uint8Array
     id: string
@@ -40,21 +40,21 @@ export const insert = (
      values ($1, $2, $3, $4, $5, $6, $7, $7, ${databaseMoment('$8')} + ${milliseconds('$9')},
        ${databaseMoment('$8')} + ${milliseconds('$9')}, $10)`,
     [
-      begun.browserHash,
-      begun.id,
-      begun.tokenHash,
-      begun.userId,
-      begun.email,
-      begun.emailKey,
-      begun.tries,
-      begun.clockOffset,
-      begun.lifetime,
-      begun.addressHash,
+      mailSignIn.browserHash,
+      mailSignIn.id,
+      mailSignIn.tokenHash,
+      mailSignIn.userId,
+      mailSignIn.email,
+      mailSignIn.emailKey,
+      mailSignIn.tries,
+      mailSignIn.clockOffset,
+      mailSignIn.lifetime,
+      mailSignIn.addressHash,
     ],
   )
 
-/** The row as it is found if it was for the address, and as it goes on. */
-type Kept = {
+/** `from`: the hashes by which the row is found, if it was for the same address. `to`: the hashes that replace them. */
+type Continuation = {
   from: { browserHash: Uint8Array; addressHash: Uint8Array }
   to: { browserHash: Uint8Array; addressHash: Uint8Array }
   tries: number
@@ -63,18 +63,18 @@ type Kept = {
 }
 
 /**
- * The mail that was sent before stays good, with the tries and the time that it has left, under the new value of its browser. The answers
- * to wrong codes begin anew, as after a mail.
+ * The mail that was sent before still works, with the tries and the time that it has left, under the new value of its browser. The row
+ * itself gets new tries and a new expiry, so that the answers to wrong codes are those after a new mail.
  */
-export const keep = (sql: Sql, { from, to, tries, lifetime, clockOffset }: Kept) =>
+export const keepMail = (sql: Sql, { from, to, tries, lifetime, clockOffset }: Continuation) =>
   sql.query(
     `update mail_sign_ins set browser_hash = $3, address_hash = $4, tries_left = $5,
        expires_at = ${databaseMoment('$6')} + ${milliseconds('$7')}
-     where browser_hash = $1 and address_hash = $2 and ${mailIsGood('$6')} returning id`,
+     where browser_hash = $1 and address_hash = $2 and ${mailStillWorks('$6')} returning id`,
     [from.browserHash, from.addressHash, to.browserHash, to.addressHash, tries, clockOffset, lifetime],
   )
 
-export const removeOfBrowser = (sql: Sql, browserHash: Uint8Array) =>
+export const deleteOfBrowser = (sql: Sql, browserHash: Uint8Array) =>
   sql.query('delete from mail_sign_ins where browser_hash = $1', [browserHash])
 
 /** Counts a try before the code is compared, so that parallel guesses cannot exceed the tries. */
@@ -82,30 +82,30 @@ export const spendTry = (sql: Sql, browserHash: Uint8Array, clockOffset: number)
   sql.query<TriedRow>(
     `update mail_sign_ins set tries_left = tries_left - 1, code_tries_left = code_tries_left - 1
      where browser_hash = $1 and tries_left > 0 and proven_at is null and ${isOpen('$2')}
-     returning ${selectList<TriedRow>({ ...columns, is_good: `code_tries_left >= 0 and ${mailIsGood('$2')}` })}`,
+     returning ${selectList<TriedRow>({ ...columns, code_works: `code_tries_left >= 0 and ${mailStillWorks('$2')}` })}`,
     [browserHash, clockOffset],
   )
 
-type LinkRow = MailSignInRow & { bound: boolean }
+type LinkRow = MailSignInRow & { is_this_browser: boolean }
 
-/** By the link of its mail. `bound`: whether this browser has asked for it. */
+/** By the link of its mail. `is_this_browser`: whether this browser asked for the mail. */
 export const selectByToken = (sql: Sql, tokenHash: Uint8Array, browserHash: Uint8Array | null, clockOffset: number) =>
   sql.query<LinkRow>(
-    `select ${selectList<LinkRow>({ ...columns, bound: 'coalesce(browser_hash = $2, false)' })}
-     from mail_sign_ins where token_hash = $1 and tries_left > 0 and code_tries_left > 0 and ${mailIsGood('$3')}`,
+    `select ${selectList<LinkRow>({ ...columns, is_this_browser: 'coalesce(browser_hash = $2, false)' })}
+     from mail_sign_ins where token_hash = $1 and tries_left > 0 and code_tries_left > 0 and ${mailStillWorks('$3')}`,
     [tokenHash, browserHash, clockOffset],
   )
 
 /** Using one deletes its row, so of many requests at once only one succeeds. */
 export const take = (sql: Sql, id: string, userId: string, clockOffset: number) =>
-  sql.query(`delete from mail_sign_ins where id = $1 and user_id = $2 and ${mailIsGood('$3')} returning id`, [
+  sql.query(`delete from mail_sign_ins where id = $1 and user_id = $2 and ${mailStillWorks('$3')} returning id`, [
     id,
     userId,
     clockOffset,
   ])
 
 /** The address is proven. The browser gets another value: the one before was given for less. */
-export const prove = (
+export const markProven = (
   sql: Sql,
   id: string,
   { browserHash, lifetime, clockOffset }: { browserHash: Uint8Array; lifetime: number; clockOffset: number },
@@ -113,17 +113,17 @@ export const prove = (
   sql.query(
     `update mail_sign_ins set browser_hash = $2, proven_at = ${databaseMoment('$3')},
        expires_at = ${databaseMoment('$3')} + ${milliseconds('$4')}
-     where id = $1 and email is not null and ${mailIsGood('$3')} returning id`,
+     where id = $1 and email is not null and ${mailStillWorks('$3')} returning id`,
     [id, browserHash, clockOffset, lifetime],
   )
 
-const isProven = `browser_hash = $1 and proven_at is not null and email is not null and ${isOpen('$2')}`
+const isProvenInBrowser = `browser_hash = $1 and proven_at is not null and email is not null and ${isOpen('$2')}`
 
 export const selectProven = (sql: Sql, browserHash: Uint8Array, clockOffset: number) =>
-  sql.query<{ email: string }>(`select email from mail_sign_ins where ${isProven}`, [browserHash, clockOffset])
+  sql.query<{ email: string }>(`select email from mail_sign_ins where ${isProvenInBrowser}`, [browserHash, clockOffset])
 
 export const takeProven = (sql: Sql, browserHash: Uint8Array, clockOffset: number) =>
-  sql.query(`delete from mail_sign_ins where ${isProven} returning id`, [browserHash, clockOffset])
+  sql.query(`delete from mail_sign_ins where ${isProvenInBrowser} returning id`, [browserHash, clockOffset])
 
 export const deleteOfUser = (sql: Sql, userId: string) =>
   sql.query('delete from mail_sign_ins where user_id = $1', [userId])

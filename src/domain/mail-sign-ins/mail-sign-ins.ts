@@ -29,22 +29,22 @@ type Dependencies = {
   mailedCodes: Pick<MailedCodes, 'codeOf' | 'isCodeOf'>
 }
 
-/** `earlier`: the value that this browser had. `withheld`: a limit is reached, and no mail is sent. */
-type Asked = { email: Email; earlier: string | undefined; withheld: boolean }
+/** `formerBrowserToken`: the value of the browser's cookie until now. `withheld`: a limit is reached, and no mail is sent. */
+type Asked = { email: Email; formerBrowserToken: string | undefined; withheld: boolean }
 
 /** The account or the registration that the mail opens, or neither. */
-type Opens = { userId: string | null; email: Email | null }
-const nothing: Opens = { userId: null, email: null }
+type Target = { userId: string | null; email: Email | null }
+const noTarget: Target = { userId: null, email: null }
 
 /** The code or the link was right, in the browser that asked. */
 export type ProvenMail = { id: string; userId: string } | { id: string; email: string }
 
-const provenIn = ({ id, user_id: userId, email }: store.MailSignInRow): ProvenMail | undefined => {
+const provenMailOf = ({ id, user_id: userId, email }: store.MailSignInRow): ProvenMail | undefined => {
   if (userId !== null) return { id, userId }
   return email === null ? undefined : { id, email }
 }
 
-/** The mail to an address, and what it opens. Only who reads it sees the difference. */
+/** Chooses the mail for an address, and what it opens. Only its reader learns whether the address has an account. */
 const createMailFor = ({ users, invitations }: Dependencies) => {
   type Secrets = { token: string; code: string; validFor: number }
   return async (sql: Transaction, email: Email, secrets: Secrets) => {
@@ -54,16 +54,16 @@ const createMailFor = ({ users, invitations }: Dependencies) => {
     if (owner && !owner.disabled) {
       const values = { ...secrets, username: owner.username }
       const letter = { to: owner.email, userId: owner.id, template: 'mail-sign-in', values } as const
-      return { letter, opens: { ...nothing, userId: owner.id } }
+      return { letter, target: { ...noTarget, userId: owner.id } }
     }
     if (!owner && formerOwner === undefined && !refused)
       return {
         letter: { to: email.email, userId: null, template: 'mail-sign-up', values: secrets } as const,
-        opens: { ...nothing, email },
+        target: { ...noTarget, email },
       }
     const userId = owner?.id ?? formerOwner ?? null
     const letter = { to: owner?.email ?? email.email, userId, template: 'no-mail-sign-in', values: {} } as const
-    return { letter, opens: nothing }
+    return { letter, target: noTarget }
   }
 }
 
@@ -75,38 +75,39 @@ const hashesOf = (browserToken: string, { key }: Email) => ({
 
 /**
  * Mails a code and a link, both bound to the browser that asks, and returns the value of its cookie. It replaces what the same browser
- * had asked for. At a limit the code from before stays good, if it was asked for with the same address. Nothing that the browser can
+ * had asked for. At a limit the former code still works, if it was asked for with the same address. Nothing that the browser can
  * try afterwards shows whether the address has an account, or whether a mail was sent: a row that opens nothing counts like the others.
  */
 const createBegin = (deps: Dependencies) => {
   const { database, clock, users, mails, mailedCodes } = deps
   const mailFor = createMailFor(deps)
 
-  return ({ email, earlier, withheld }: Asked, client: Client) =>
+  return ({ email, formerBrowserToken, withheld }: Asked, client: Client) =>
     database.transaction(async (sql) => {
       const browserToken = randomToken()
       const hashes = hashesOf(browserToken, email)
       const token = randomToken()
       const id = randomUUID()
-      // Before rows that refer to them, as a deletion does.
+      // Users before the rows that refer to them: a deletion locks in the same order, so the two cannot deadlock.
       await users.lockUsersOfAddress(sql, email.email)
       const secrets = { token, code: mailedCodes.codeOf(id), validFor: mailSignInLifetime }
-      const { letter, opens } = await mailFor(sql, email, secrets)
+      const { letter, target } = await mailFor(sql, email, secrets)
       const isSent = !isRefused(await mails.queue(sql, { ...letter, client, withheld }))
-      const before = hashesOf(earlier ?? browserToken, email)
-      const begun = { tries, lifetime: mailSignInLifetime, clockOffset: clock.offset() }
-      // Not if a ceiling was reached: which kind of mail has one depends on the account.
-      if (withheld && (await store.keep(sql, { from: before, to: hashes, ...begun })).length > 0) return browserToken
-      await store.removeOfBrowser(sql, before.browserHash)
-      const opened = isSent ? opens : nothing
+      const formerHashes = hashesOf(formerBrowserToken ?? browserToken, email)
+      const limits = { tries, lifetime: mailSignInLifetime, clockOffset: clock.offset() }
+      // Not if a ceiling of the mail was reached: which kinds have one depends on the account, so it would show.
+      if (withheld && (await store.keepMail(sql, { from: formerHashes, to: hashes, ...limits })).length > 0)
+        return browserToken
+      await store.deleteOfBrowser(sql, formerHashes.browserHash)
+      const storedTarget = isSent ? target : noTarget
       await store.insert(sql, {
         ...hashes,
-        ...begun,
+        ...limits,
         id,
         tokenHash: fingerprint(token),
-        userId: opened.userId,
-        email: opened.email?.email ?? null,
-        emailKey: opened.email?.key ?? null,
+        userId: storedTarget.userId,
+        email: storedTarget.email?.email ?? null,
+        emailKey: storedTarget.email?.key ?? null,
       })
       return browserToken
     })
@@ -118,7 +119,7 @@ const createProvenRegistrations = ({ database, clock }: Dependencies) => ({
   prove: async (id: string) => {
     const token = randomToken()
     const next = { browserHash: fingerprint(token), lifetime: mailSignInLifetime, clockOffset: clock.offset() }
-    return (await store.prove(database, id, next)).length > 0 ? token : undefined
+    return (await store.markProven(database, id, next)).length > 0 ? token : undefined
   },
   findProven: async (browserToken: string) => {
     const [row] = await store.selectProven(database, fingerprint(browserToken), clock.offset())
@@ -140,9 +141,9 @@ export const createMailSignIns = (deps: Dependencies) => {
   const findByToken = async (token: string, browserToken: string | undefined) => {
     const browserHash = browserToken === undefined ? null : fingerprint(browserToken)
     const [row] = await store.selectByToken(database, fingerprint(token), browserHash, clock.offset())
-    const found = row && provenIn(row)
+    const found = row && provenMailOf(row)
     if (!found) return refuse('invalid_link')
-    return row.bound ? found : refuse('other_browser')
+    return row.is_this_browser ? found : refuse('other_browser')
   }
 
   /** The try is counted before the code is compared. `userId`: whose sign-in has failed. */
@@ -150,8 +151,8 @@ export const createMailSignIns = (deps: Dependencies) => {
     const browserHash = fingerprint(browserToken ?? '')
     const [row] = await store.spendTry(database, browserHash, clock.offset())
     if (!row) return refuse('mailed_code_void', { userId: undefined })
-    const found = provenIn(row)
-    if (mailedCodes.isCodeOf(row.id, code) && row.is_good && found) return found
+    const found = provenMailOf(row)
+    if (mailedCodes.isCodeOf(row.id, code) && row.code_works && found) return found
     return refuse(row.tries_left > 0 ? 'wrong_mailed_code' : 'mailed_code_void', { userId: row.user_id ?? undefined })
   }
 

@@ -2,12 +2,13 @@ import { createHmac } from 'node:crypto'
 import { inGroups, withoutGroups } from '../../contract/code-groups.js'
 import { equalInConstantTime } from '../../lib/random.js'
 
+/** Without letters and digits that look alike. */
 const letters = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
-const bytesOfLetter = 4
+const bytesPerLetter = 4
 
 const codeWith = (key: Buffer, id: string) => {
   const digest = createHmac('sha256', key).update(id).digest()
-  const starts = Array.from({ length: digest.length / bytesOfLetter }, (_, index) => index * bytesOfLetter)
+  const starts = Array.from({ length: digest.length / bytesPerLetter }, (_, index) => index * bytesPerLetter)
   return starts.map((start) => letters[digest.readUInt32BE(start) % letters.length]).join('')
 }
 

@@ -52,7 +52,7 @@ export const createMailedCodes = ({ database, clock, codeKeys, mails }: Dependen
         if (!isRefused(queued)) await store.upsertCode(sql, { holder: holderOf(purpose), id, userId, tries, expiresAt })
       })
     },
-    /** The id of the code if it is right. It can be used until `take`. */
+    /** The id of the code if it is right. The code stays valid until `take`. */
     check: async (purpose: Purpose, userId: string, code: string) => {
       const [row] = await store.spendTry(database, holderOf(purpose), userId, clock.now())
       if (!row) return refuse('mailed_code_void')

@@ -24,7 +24,7 @@ export const asText = (letter: Letter) =>
     ].join('\n'),
   ].join('\n\n')
 
-// In the tags are the light colours, for mail programs that drop style sheets: these make a dark form by themselves, if they have one.
+// Inline styles have the light colours. A mail program that drops style sheets derives its dark colours from them, if it has a dark mode.
 const stylesOf = ({ colours, accent, radii, fonts }: Design) => {
   const { background, surface, text, muted } = colours.light
   const { fill, onFill, edge } = accent.light
@@ -58,7 +58,10 @@ const darkStyle = ({ colours: { light, dark }, accent }: Design) => {
   return `<meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark"><style>:root{color-scheme:light dark}@media (prefers-color-scheme:dark){${rules.join('')}}</style>`
 }
 
-/** The text that a list of mails shows beside the subject: the first sentence, and nothing of what follows, such as a code. */
+/**
+ * The text that a list of mails shows beside the subject: the first sentence. Invisible characters fill the rest of the line, so that
+ * nothing of what follows is shown, such as a code.
+ */
 const preview = ({ blocks }: Letter) => {
   const first = blocks.flatMap((block) => ('text' in block ? [block.text] : [])).at(0) ?? ''
   return `<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">${escapeHtml(first)}${'&#8199;&#847;'.repeat(90)}</div>`

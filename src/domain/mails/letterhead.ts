@@ -6,13 +6,13 @@ import { addressesOf } from './write-letter.js'
 /** The parts about the service that every mail has. */
 export type Letterhead = { publicUrl: string; brand: Brand; from: string; ownTexts?: OwnTexts }
 
-/** A mail has no site: its links are full addresses. */
+/** A path alone leads nowhere from a mail. */
 const fullLinks = ({ links = {} }: Brand, publicUrl: string): SiteLinks =>
   Object.fromEntries(Object.entries(links).map(([name, address]) => [name, new URL(address, publicUrl).href]))
 
 /** The letterhead as letters are written with it. */
-export const letterSite = ({ brand: given, publicUrl, ownTexts = {} }: Letterhead) => {
-  const brand = brandForMails(given, publicUrl)
+export const letterSite = ({ brand: configuredBrand, publicUrl, ownTexts = {} }: Letterhead) => {
+  const brand = brandForMails(configuredBrand, publicUrl)
   const links = fullLinks(brand, publicUrl)
   const words = mailWordsWith(ownTexts)
   return { brand, site: { productName: brand.name, addresses: addressesOf(publicUrl), links, words } }

@@ -166,18 +166,18 @@ type TimeSpan = (typeof timeSpans)[number]
 const isTimeSpan = (name: string) => timeSpans.some((each) => each === name)
 
 /** The values as a letter gets them: times and languages are written in its language already. */
-type WrittenValues<Values> = {
+type LocalizedValues<Values> = {
   [Name in keyof Values]: Name extends TimeSpan | 'newLanguage'
     ? string | Extract<Values[Name], undefined>
     : Values[Name]
 }
 
-export const writtenValues = <Values extends object>(values: Values, language: Language) => {
+export const localizedValues = <Values extends object>(values: Values, language: Language) => {
   const written = Object.entries(values).map(([name, value]) => {
     if (typeof value === 'number' && isTimeSpan(name)) return [name, timeSpan(value, language)]
     return [name, name === 'newLanguage' ? languageName(value, language) : value]
   })
-  return Object.fromEntries(written) as WrittenValues<Values>
+  return Object.fromEntries(written) as LocalizedValues<Values>
 }
 
 /** The texts of mails in one language. A sentence that is missing does not compile. */
@@ -199,7 +199,7 @@ export type MailWords = {
   help: string
   letters: {
     [Kind in MailKind]: (
-      values: WrittenValues<MailValues[Kind]> & { productName: string },
+      values: LocalizedValues<MailValues[Kind]> & { productName: string },
     ) => Record<'subject' | SentenceOf<Kind>, string>
   }
 }

@@ -66,16 +66,16 @@ const alternatives: readonly (readonly MailKind[])[] = [
   ['verify-email', 'already-registered', 'address-reserved'],
   ['confirm-email', 'email-taken'],
 ]
-/** Mails that have told the owner already that someone may know the password. */
-const kindsWithSameNews: Partial<Record<MailKind, readonly MailKind[]>> = {
+/** Mails that give the same warning: the owner knows already that someone may know the password. */
+const kindsWithSameWarning: Partial<Record<MailKind, readonly MailKind[]>> = {
   'sign-in-unfinished': ['wrong-codes', 'enrolment-code'],
 }
 /** After one of these the count begins anew: the password that the owner was told about does not work any more. */
-const kindsThatEndNews: Partial<Record<MailKind, readonly MailKind[]>> = {
+const kindsThatRestartCount: Partial<Record<MailKind, readonly MailKind[]>> = {
   'sign-in-unfinished': ['password-reset', 'password-changed', 'password-expired', 'account-restored'],
 }
 const kindsCountedWith = (kind: MailKind) =>
-  alternatives.find((kinds) => kinds.includes(kind)) ?? [kind, ...(kindsWithSameNews[kind] ?? [])]
+  alternatives.find((kinds) => kinds.includes(kind)) ?? [kind, ...(kindsWithSameWarning[kind] ?? [])]
 
 /**
  * One mailbox has one limit, however its address is spelled: `ada+news@example.com` is delivered to `ada@example.com`, and Google's
@@ -98,5 +98,5 @@ export type Ceiling = {
 /** How many mails of these kinds together one address gets; undefined if there is no limit. */
 export const ceilingOf = (kind: MailKind): Ceiling | undefined => {
   const ceiling = ceilings[kind]
-  return ceiling && { ...ceiling, kinds: kindsCountedWith(kind), countedSince: kindsThatEndNews[kind] ?? [] }
+  return ceiling && { ...ceiling, kinds: kindsCountedWith(kind), countedSince: kindsThatRestartCount[kind] ?? [] }
 }

@@ -17,9 +17,9 @@ export type DueMail = {
 export type MailReader = { language: string | null; earlier_language: string | null; earlier_username: string | null }
 
 /**
- * Until the transaction ends, the user is not deleted. No row if that has happened. The language is that of the account with the
- * mail's address if there is one, which may be another user's. `earlier_language` and
- * `earlier_username` are those before the changes that can still be undone.
+ * Keeps the user from being deleted until the transaction ends. No row if there is no such user any more. The language is that of the
+ * account with the mail's address if there is one, which may be another user's. `earlier_language` and `earlier_username` are those
+ * before the changes that can still be undone.
  */
 export const holdUser = (sql: Sql, userId: string, recipient: string, clockOffset: number) =>
   sql.query<MailReader>(
@@ -81,7 +81,7 @@ export const insert = (
     ],
   )
 
-const due = selectList<DueMail>({
+const dueColumns = selectList<DueMail>({
   id: true,
   kind: true,
   content: true,
@@ -102,7 +102,7 @@ export const claim = (sql: Sql, lease: number, offset: number) =>
        select id from outgoing_mail where next_attempt_at <= ${databaseNow('$1')}
        order by next_attempt_at limit 1 for update skip locked
      )
-     returning ${due}`,
+     returning ${dueColumns}`,
     [offset, lease],
   )
 
@@ -162,7 +162,7 @@ export type WaitingRow = {
   next_attempt_at: Date
   last_error: string | null
 }
-const waiting = selectList<WaitingRow>({
+const waitingColumns = selectList<WaitingRow>({
   id: true,
   kind: true,
   user_id: true,
@@ -175,13 +175,14 @@ const waiting = selectList<WaitingRow>({
 
 /** Oldest first, as is the one below. */
 export const selectWaiting = (sql: Sql, limit: number) =>
-  sql.query<WaitingRow>(`select ${waiting} from outgoing_mail where next_attempt_at is not null order by id limit $1`, [
-    limit,
-  ])
+  sql.query<WaitingRow>(
+    `select ${waitingColumns} from outgoing_mail where next_attempt_at is not null order by id limit $1`,
+    [limit],
+  )
 
 export const selectWaitingOf = (sql: Sql, userId: string | null, recipient: string, limit: number) =>
   sql.query<WaitingRow>(
-    `select ${waiting} from outgoing_mail where next_attempt_at is not null and (user_id = $1 or recipient = $2)
+    `select ${waitingColumns} from outgoing_mail where next_attempt_at is not null and (user_id = $1 or recipient = $2)
      order by id limit $3`,
     [userId, recipient, limit],
   )

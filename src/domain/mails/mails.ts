@@ -23,7 +23,7 @@ type NotQueued = Refused<'ceiling_reached' | 'no_user' | 'withheld'>
 const retention = 1 * days
 
 /** Counts the mails that wait for a mail server, for the metrics. */
-const createWaiting = (database: Database, clock: Clock) => ({
+const createWaitingCounts = (database: Database, clock: Clock) => ({
   countWaiting: async () => {
     const [row] = await store.countWaiting(database)
     return row?.waiting ?? 0
@@ -81,12 +81,12 @@ export const createMails = (deps: Dependencies) => {
   const insert = createInsert(deps)
 
   /**
-   * Puts a mail into the outbox, inside the caller's transaction or on the database itself. A visitor
-   * must not see from the answer or its time whether the mail was queued, so callers hardly use the result.
+   * Puts a mail into the outbox, inside the caller's transaction or in one of its own. A visitor must not see from the answer or its
+   * time whether the mail was queued: use the result only for what no visitor sees.
    */
   const queue = async (sql: Sql | Transaction | Database, request: MailRequest): Promise<undefined | NotQueued> => {
     const refused = await ('transaction' in sql
-      ? sql.transaction((inside) => insert(inside, request))
+      ? sql.transaction((transaction) => insert(transaction, request))
       : insert(sql, request))
     if (refused?.refused === 'ceiling_reached')
       log.warn(
@@ -94,22 +94,22 @@ export const createMails = (deps: Dependencies) => {
         'mail not queued: too many mails of this kind to this address',
       )
     if (refused) return refused
-    // Before the commit there would be nothing to find, and the next look comes seconds later.
+    // Before the commit the sender would not find the row, and its next round comes seconds later.
     afterCommit(sql, sender.nudge)
     return undefined
   }
 
   /** Deletes mails that were sent or given up more than a day ago, oldest first. Returns how many. */
   const purge = async (sql: Sql, limit: number) => {
-    const gone = await store.deleteFinishedBefore(sql, uuidFloor(later(clock.now(), -retention)), limit)
-    return gone.length
+    const deleted = await store.deleteFinishedBefore(sql, uuidFloor(later(clock.now(), -retention)), limit)
+    return deleted.length
   }
 
   return {
     queue,
     purge,
     ...createSentMails({ database }),
-    ...createWaiting(database, clock),
+    ...createWaitingCounts(database, clock),
     start: sender.start,
     stop: sender.stop,
     nudge: sender.nudge,

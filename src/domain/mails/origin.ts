@@ -9,7 +9,7 @@ import { wordsIn } from './words/words-in.js'
 export type Origin = { client: Pick<Client, 'ip' | 'userAgent' | 'actor'>; at: Date }
 
 /** "15 November 2026 at 12:00 UTC" */
-const writtenTime = (moment: Date, language: Language) =>
+const formatTime = (moment: Date, language: Language) =>
   new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, {
     dateStyle: 'long',
     timeStyle: 'short',
@@ -24,12 +24,12 @@ export const deviceIn = (language: Language, userAgent: string) =>
 
 type Words = Pick<MailWords, 'byOperator' | 'byClient'>
 
-/** The same for an address that a visitor has typed: it may belong to a stranger. */
-export const writtenAsker = ({ client, at }: Origin, language: Language, words: Pick<MailWords, 'byVisitor'>) =>
-  words.byVisitor(deviceIn(language, client.userAgent), writtenTime(at, language))
+/** Without the IP address, for a mailbox that a visitor has typed: it may belong to a stranger. */
+export const askerSentence = ({ client, at }: Origin, language: Language, words: Pick<MailWords, 'byVisitor'>) =>
+  words.byVisitor(deviceIn(language, client.userAgent), formatTime(at, language))
 
-export const writtenOrigin = ({ client, at }: Origin, productName: string, language: Language, words: Words) => {
-  const time = writtenTime(at, language)
+export const originSentence = ({ client, at }: Origin, productName: string, language: Language, words: Words) => {
+  const time = formatTime(at, language)
   if (isAdministrator(client)) return words.byOperator(productName, time)
   return words.byClient(deviceIn(language, client.userAgent), client.ip, time)
 }

@@ -11,15 +11,15 @@ type Sentences = Readonly<Record<string, string>>
 const kinds = Object.keys(forms) as MailKind[]
 
 /** The variants of a mail, with their values. The name of a variant is the last part of the key. */
-const variants: Readonly<Record<string, { values: AnyValues; isThis: (values: AnyValues) => boolean }>> = {
-  withoutCode: { values: { code: undefined }, isThis: (values) => 'code' in values && values.code === undefined },
-  withoutPassword: { values: { hasPassword: false }, isThis: ({ hasPassword }) => hasPassword === false },
-  byOperator: { values: { byOperator: true }, isThis: ({ byOperator }) => byOperator === true },
+const variants: Readonly<Record<string, { values: AnyValues; applies: (values: AnyValues) => boolean }>> = {
+  withoutCode: { values: { code: undefined }, applies: (values) => 'code' in values && values.code === undefined },
+  withoutPassword: { values: { hasPassword: false }, applies: ({ hasPassword }) => hasPassword === false },
+  byOperator: { values: { byOperator: true }, applies: ({ byOperator }) => byOperator === true },
 }
 
-/** Values that are their own places: what a letter is written with them is the text with its places. */
-const places = (different: AnyValues): AnyValues =>
-  new Proxy(different, {
+/** Each value is its own placeholder, such as `{username}`: a letter that is written with them is the text with its placeholders. */
+const placeholders = (fixedValues: AnyValues): AnyValues =>
+  new Proxy(fixedValues, {
     get: (target, name) => {
       if (name in target) return target[String(name)]
       if (name === 'hasPassword') return true
@@ -32,26 +32,26 @@ const sentencesOf = (words: MailWords, kind: MailKind, values: AnyValues): Sente
 
 const lettersOf = (words: MailWords) =>
   kinds.flatMap((kind) => {
-    const usual = sentencesOf(words, kind, places({}))
-    const different = Object.entries(variants).flatMap(([name, { values }]) =>
-      Object.entries(sentencesOf(words, kind, places(values)))
+    const usual = sentencesOf(words, kind, placeholders({}))
+    const variantTexts = Object.entries(variants).flatMap(([name, { values }]) =>
+      Object.entries(sentencesOf(words, kind, placeholders(values)))
         .filter(([part, text]) => text !== usual[part])
         .map(([part, text]) => [`${kind}.${part}.${name}`, text] as const),
     )
-    return [...Object.entries(usual).map(([part, text]) => [`${kind}.${part}`, text] as const), ...different]
+    return [...Object.entries(usual).map(([part, text]) => [`${kind}.${part}`, text] as const), ...variantTexts]
   })
 
-/** Sentences of every mail, with the names of their values in the order of the function. */
-const sentences = {
+/** Sentences that all mails share. Each lists the names of its values, in the order of the function's parameters. */
+const sharedSentences = {
   undo: ['undoFor'],
   byOperator: ['productName', 'time'],
   byClient: ['device', 'ip', 'time'],
   byVisitor: ['device', 'time'],
   renamed: ['formerUsername', 'username'],
 } as const satisfies Partial<Record<keyof MailWords, readonly string[]>>
-const sentenceNames = Object.keys(sentences) as (keyof typeof sentences)[]
-type Write = (...values: readonly string[]) => string
-const writerOf = (words: MailWords, name: keyof typeof sentences): Write => words[name]
+const sentenceNames = Object.keys(sharedSentences) as (keyof typeof sharedSentences)[]
+type SentenceWriter = (...values: readonly string[]) => string
+const writerOf = (words: MailWords, name: keyof typeof sharedSentences): SentenceWriter => words[name]
 
 const textsIn = (words: MailWords): Record<string, string> => ({
   ...Object.fromEntries(lettersOf(words)),
@@ -61,12 +61,12 @@ const textsIn = (words: MailWords): Record<string, string> => ({
   ),
   ...Object.fromEntries(Object.entries(words.links).map(([name, label]) => [`links.${name}`, label])),
   ...Object.fromEntries(
-    sentenceNames.map((name) => [name, writerOf(words, name)(...sentences[name].map((value) => `{${value}}`))]),
+    sentenceNames.map((name) => [name, writerOf(words, name)(...sharedSentences[name].map((value) => `{${value}}`))]),
   ),
   help: words.help,
 })
 
-/** Every text of mails that can be replaced, with its places: `{productName}`. */
+/** Every text of mails that can be replaced, with its placeholders, such as `{productName}`. */
 export const mailTexts = (): Record<Language, Record<string, string>> =>
   Object.fromEntries(languages.map((language) => [language, textsIn(wordsIn[language])])) as Record<
     Language,
@@ -74,13 +74,16 @@ export const mailTexts = (): Record<Language, Record<string, string>> =>
   >
 
 const withTexts = (words: MailWords, own: Readonly<Record<string, string>>): MailWords => {
-  const written = (key: string, values: AnyValues, usual: string) => {
+  /** The operator's text with the values filled in, or else the usual one. */
+  const ownOrUsual = (key: string, values: AnyValues, usual: string) => {
     const text = own[key]
     return text === undefined ? usual : fillPlaces(text, values)
   }
-  const known = textsIn(words)
-  const keyOf = (key: string, values: AnyValues) => {
-    const found = Object.entries(variants).find(([name, { isThis }]) => isThis(values) && `${key}.${name}` in known)
+  const knownTexts = textsIn(words)
+  const variantKey = (key: string, values: AnyValues) => {
+    const found = Object.entries(variants).find(
+      ([name, { applies }]) => applies(values) && `${key}.${name}` in knownTexts,
+    )
     return found ? `${key}.${found[0]}` : key
   }
   const letters = kinds.map((kind) => {
@@ -88,7 +91,7 @@ const withTexts = (words: MailWords, own: Readonly<Record<string, string>>): Mai
       Object.fromEntries(
         Object.entries(sentencesOf(words, kind, values)).map(([part, usual]) => [
           part,
-          written(keyOf(`${kind}.${part}`, values), values, usual),
+          ownOrUsual(variantKey(`${kind}.${part}`, values), values, usual),
         ]),
       )
     return [kind, write]
@@ -96,19 +99,19 @@ const withTexts = (words: MailWords, own: Readonly<Record<string, string>>): Mai
   const labels = Object.entries(words.labels).map(([page, label]) => [page, own[`labels.${page}`] ?? label])
   const footers = Object.entries(words.footers).map(([name, text]) => [
     name,
-    (productName: string) => written(`footers.${name}`, { productName }, text(productName)),
+    (productName: string) => ownOrUsual(`footers.${name}`, { productName }, text(productName)),
   ])
   const links = Object.entries(words.links).map(([name, label]) => [name, own[`links.${name}`] ?? label])
   const ownSentences = sentenceNames.map((name) => {
-    const write: Write = (...given) => {
-      const values = Object.fromEntries(sentences[name].map((value, at) => [value, given[at]]))
-      return written(name, values, writerOf(words, name)(...given))
+    const write: SentenceWriter = (...given) => {
+      const values = Object.fromEntries(sharedSentences[name].map((value, at) => [value, given[at]]))
+      return ownOrUsual(name, values, writerOf(words, name)(...given))
     }
     return [name, write]
   })
   return {
     ...words,
-    ...(Object.fromEntries(ownSentences) as Pick<MailWords, keyof typeof sentences>),
+    ...(Object.fromEntries(ownSentences) as Pick<MailWords, keyof typeof sharedSentences>),
     links: Object.fromEntries(links) as MailWords['links'],
     labels: Object.fromEntries(labels) as Record<PageInMails, string>,
     footers: Object.fromEntries(footers) as MailWords['footers'],

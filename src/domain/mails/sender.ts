@@ -31,13 +31,18 @@ type Options = {
 /** Notes the outcome of a mail: in its row, in the log, in the metrics and as an event. */
 const createOutcomes = ({ database, clock, log, events, onOutcome = () => undefined }: Options) => {
   type Final = Exclude<MailOutcome, 'failed'>
-  const lineOf = ({ id, kind, attempts, user_id }: store.DueMail) => ({ mail: id, userId: user_id, kind, attempts })
+  const logFieldsOf = ({ id, kind, attempts, user_id }: store.DueMail) => ({
+    mail: id,
+    userId: user_id,
+    kind,
+    attempts,
+  })
 
   /**
    * For operators: an address without an account is found by its name mark, as after a failed sign-in. The row says whose it is
    * now: a deletion may have taken it.
    */
-  const note = async (mail: store.DueMail, outcome: Final, row: store.Finished | undefined, why?: string) => {
+  const recordOutcome = async (mail: store.DueMail, outcome: Final, row: store.Finished | undefined, why?: string) => {
     onOutcome(outcome)
     const { user_id: userId, kind } = mail
     const event = { kind: `mail_${outcome}`, reason: why ? `${kind}: ${why}` : kind } as const
@@ -50,13 +55,13 @@ const createOutcomes = ({ database, clock, log, events, onOutcome = () => undefi
 
   const giveUp = async (mail: store.DueMail, reason: string, outcome: 'refused' | 'given_up' = 'given_up') => {
     const [row] = await recordDelivery(() => store.markGivenUp(database, mail.id))
-    log.error({ ...lineOf(mail), reason }, 'mail given up')
-    await note(mail, outcome, row, reason)
+    log.error({ ...logFieldsOf(mail), reason }, 'mail given up')
+    await recordOutcome(mail, outcome, row, reason)
   }
 
   const accept = async (mail: store.DueMail) => {
     const [row] = await recordDelivery(() => store.markSent(database, mail.id, clock.offset()))
-    await note(mail, 'accepted', row)
+    await recordOutcome(mail, 'accepted', row)
   }
 
   const postpone = async (mail: store.DueMail, expiresAt: number, error: unknown) => {
@@ -65,7 +70,7 @@ const createOutcomes = ({ database, clock, log, events, onOutcome = () => undefi
     if (clock.now().getTime() + delay > expiresAt) return giveUp(mail, reason)
     await store.postpone(database, mail, { delay, reason, offset: clock.offset() })
     onOutcome('failed')
-    log.warn({ ...lineOf(mail), reason }, 'mail could not be sent yet')
+    log.warn({ ...logFieldsOf(mail), reason }, 'mail could not be sent yet')
   }
 
   return { giveUp, accept, postpone }

@@ -16,8 +16,8 @@ export const createSentMails = ({ database }: { database: Database }) => ({
    * an address that the user asked for, nothing is said: their kind shows whether it has an account.
    */
   sentTo: async (userId: string, emails: readonly string[]): Promise<SentMail[]> => {
-    const which = { recipients: emails.map(emailKey), hidden: kindsHiddenFromUsers }
-    const rows = await store.selectOfUser(database, userId, which)
+    const filter = { recipients: emails.map(emailKey), hidden: kindsHiddenFromUsers }
+    const rows = await store.selectOfUser(database, userId, filter)
     return rows.map(({ recipient, kind, created_at, sent_at }) => ({
       to: recipient,
       kind,

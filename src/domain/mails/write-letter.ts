@@ -5,13 +5,13 @@ import { timeSpan } from '../../contract/time-spans.js'
 import {
   type Footer,
   forms,
+  localizedValues,
   type MailKind,
   type MailValues,
   type MailWords,
   type PageInMails,
-  writtenValues,
 } from './letters.js'
-import { type Origin, writtenAsker, writtenOrigin } from './origin.js'
+import { askerSentence, type Origin, originSentence } from './origin.js'
 import { wordsIn } from './words/words-in.js'
 
 /** The parts of a mail. A link has its own line, so that every mail program recognises it. */
@@ -50,10 +50,10 @@ export const addressesOf = (publicUrl: string) => {
   }
 }
 
-/** A name that a user has chosen. No mail program makes a link of it: what it looks for is divided by a space without width. */
-const unlinked = (name: string) => name.replaceAll(/[.:/@]/g, '\u200b$&\u200b')
+/** Zero-width spaces keep mail programs from turning a name that a user has chosen into a link. */
+const withoutAutoLinks = (name: string) => name.replaceAll(/[.:/@]/g, '\u200b$&\u200b')
 
-type LetterOrder<Kind extends MailKind> = {
+type LetterRequest<Kind extends MailKind> = {
   kind: Kind
   values: MailValues[Kind]
   language: Language
@@ -63,9 +63,12 @@ type LetterOrder<Kind extends MailKind> = {
 }
 
 /** The values as the words show them. The mail about a new username names both by itself. */
-const shownValues = <Kind extends MailKind>({ kind, values, formerUsername }: LetterOrder<Kind>, words: MailWords) => {
+const shownValues = <Kind extends MailKind>(
+  { kind, values, formerUsername }: LetterRequest<Kind>,
+  words: MailWords,
+) => {
   const shown: MailValues[Kind] & { username?: string; passkeyName?: string } = { ...values }
-  if (shown.passkeyName !== undefined) shown.passkeyName = unlinked(shown.passkeyName)
+  if (shown.passkeyName !== undefined) shown.passkeyName = withoutAutoLinks(shown.passkeyName)
   const isRenamed = formerUsername !== undefined && formerUsername !== shown.username && kind !== 'username-changed'
   if (shown.username !== undefined && isRenamed) shown.username = words.renamed(formerUsername, shown.username)
   return shown
@@ -74,12 +77,12 @@ const shownValues = <Kind extends MailKind>({ kind, values, formerUsername }: Le
 type AnyValues = { token?: string; undoToken?: string; undoFor?: number; code?: string | undefined }
 type AnyForm = { footer: Footer; parts: readonly string[] }
 
-export const writeLetter = <Kind extends MailKind>(request: LetterOrder<Kind>, site: Site): Letter => {
+export const writeLetter = <Kind extends MailKind>(request: LetterRequest<Kind>, site: Site): Letter => {
   const { kind, language, origin } = request
   const { productName, addresses, links: { support } = {} } = site
   const words: MailWords = (site.words ?? wordsIn)[language]
   const sentences: Record<string, string> = words.letters[kind]({
-    ...writtenValues(shownValues(request, words), language),
+    ...localizedValues(shownValues(request, words), language),
     productName,
   })
   const { token, undoToken, undoFor = 0, code } = request.values as MailValues[Kind] & AnyValues
@@ -87,8 +90,8 @@ export const writeLetter = <Kind extends MailKind>(request: LetterOrder<Kind>, s
   const { footer, parts } = typeof form === 'function' ? form(request.values) : form
 
   const blocksOf = (part: string): Block[] => {
-    if (part === 'origin') return [{ text: writtenOrigin(origin, productName, language, words) }]
-    if (part === 'asker') return [{ text: writtenAsker(origin, language, words) }]
+    if (part === 'origin') return [{ text: originSentence(origin, productName, language, words) }]
+    if (part === 'asker') return [{ text: askerSentence(origin, language, words) }]
     if (part === 'undo') return [{ text: words.undo(timeSpan(undoFor, language)) }]
     if (part === 'help') return support === undefined ? [] : [{ text: words.help }, { contact: support }]
     if (part === 'code') return code === undefined ? [] : [{ code }]

@@ -25,20 +25,20 @@ type RequestOf<Kind extends MailKind> = {
 export type MailRequest = { [Kind in MailKind]: RequestOf<Kind> }[MailKind]
 
 /**
- * The language of the recipient's account, or of the account that the mail is about. What warns the owner keeps the language from
- * before a change as long as that can be undone; a link or a code that was asked for does not. An account that was never signed in to may have none: then a
- * stranger does not choose the language of a warning.
+ * The language of the recipient's account, or of the account that the mail is about. A warning keeps the language from before a change
+ * as long as the change can be undone; a link or a code that was asked for does not. An account that was never signed in to may have
+ * no language: a warning is then English, because its client may be an attacker.
  */
 const languageFor = (
   reader: MailReader | undefined,
   values: object,
-  { language: ofClient = 'en' }: Client,
+  { language: clientLanguage = 'en' }: Client,
 ): Language => {
-  if (!reader) return ofClient
+  if (!reader) return clientLanguage
   const isAskedFor = 'validFor' in values
   const chosen = (isAskedFor ? null : reader.earlier_language) ?? reader.language
   if (isLanguage(chosen)) return chosen
-  return isAskedFor ? ofClient : 'en'
+  return isAskedFor ? clientLanguage : 'en'
 }
 
 type Dependencies = { clock: Clock; seal: Seal; letterhead: Letterhead }

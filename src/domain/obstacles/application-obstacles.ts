@@ -21,10 +21,10 @@ export const createApplicationObstacles =
     return found
       .filter((application) => application !== undefined)
       .filter((application) => !mayUse(application, groups))
-      .map(({ name, groups: admitted }) => ({
+      .map(({ name, groups: admittedGroups }) => ({
         code: 'no_access',
-        message: `The user tried to use ${name}, and is in none of its groups: ${admitted.join(', ') || 'it has none'}.`,
+        message: `The user tried to use ${name}, and is in none of its groups: ${admittedGroups.join(', ') || 'it has none'}.`,
         subject: name,
-        detail: admitted.join(', '),
+        detail: admittedGroups.join(', '),
       }))
   }

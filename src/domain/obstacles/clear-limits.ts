@@ -18,12 +18,12 @@ type Dependencies = {
 }
 
 /** The counters of a user: under the names, in known browsers, and for the account and its sessions. */
-export type CountedForUser = { names: Counter[]; devices: Counter[]; others: Counter[] }
+export type CountedForUser = { names: Counter[]; devices: Counter[]; accountAndSessions: Counter[] }
 
-/** A counter whose attempts were all given back. */
+/** Not so if all attempts of the counter were given back. */
 const isUsed = ({ used }: Counter) => used > 0
 
-const nothingCounted: CountedForUser = { names: [], devices: [], others: [] }
+const nothingCounted: CountedForUser = { names: [], devices: [], accountAndSessions: [] }
 
 export type ClearLimits = ReturnType<typeof createClearLimits>
 
@@ -42,14 +42,14 @@ export const createClearLimits = (deps: Dependencies) => {
         limitersOf('session').map((name) => limiterKey(name, sessionSubject(session.id))),
       ),
     ]
-    // Only the browsers know which these are.
+    // Only the cookies of the browsers name the devices: their counters are found by the beginning of their keys.
     const keysOfDevices = (await Promise.all(beginningsOfDevices(id).map(counters.keys))).flat()
     return {
       names: (
         await counters.read([...[username, email].flatMap(limits.keysOfName), ...limits.keysOfMailbox(email)])
       ).filter(isUsed),
       devices: (await counters.read(keysOfDevices)).filter(isUsed),
-      others: (await counters.read(keysOfUser)).filter(isUsed),
+      accountAndSessions: (await counters.read(keysOfUser)).filter(isUsed),
     }
   }
 
@@ -74,7 +74,7 @@ export const createClearLimits = (deps: Dependencies) => {
     const counters = await limits.openCounters()
     try {
       const counted = counters ? await countedFor(counters, user) : nothingCounted
-      const keys = [...counted.names, ...counted.devices, ...counted.others].map(({ key }) => key)
+      const keys = [...counted.names, ...counted.devices, ...counted.accountAndSessions].map(({ key }) => key)
       const hadWrongCodes = await record(actor, keys)
       await counters?.remove(keys)
       return { ...counted, hadWrongCodes, isKnown: counters !== undefined }

@@ -31,5 +31,5 @@ export const createNextSignInObstacles =
         subject: terms.version,
       },
     ]
-    return found.filter((each) => each !== false)
+    return found.filter((obstacle) => obstacle !== false)
   }

@@ -32,8 +32,8 @@ type Dependencies = {
   codeWaits: ReturnType<typeof createCodeWaits>
   limits: SignInLimits
   settings: { secondFactorRequired: boolean; mailSignIn: boolean; configuredProviders: readonly ProviderId[] }
-  /** Obstacles that other parts of the service know. `recent`: the events of the user, newest first. */
-  more: readonly ((user: User, recent: readonly StoredEvent[]) => Promise<Obstacle[]>)[]
+  /** They find obstacles that other parts of the service know. `recent`: the events of the user, newest first. */
+  otherFinders: readonly ((user: User, recent: readonly StoredEvent[]) => Promise<Obstacle[]>)[]
 }
 
 const maxEvents = 200
@@ -102,7 +102,7 @@ export type Obstacles = ReturnType<typeof createObstacles>
 
 /** Finds what keeps a user from signing in, for operators and administrators. */
 export const createObstacles = (deps: Dependencies) => {
-  const { clock, events, factors, passkeys, codeWaits, limits, settings, more } = deps
+  const { clock, events, factors, passkeys, codeWaits, limits, settings, otherFinders } = deps
   const { secondFactorRequired, mailSignIn, configuredProviders } = settings
 
   /** The obstacles in the account itself. */
@@ -112,19 +112,19 @@ export const createObstacles = (deps: Dependencies) => {
     const { totpCreatedAt } = await factors.describe(user.id)
     const hasPasskey = (await passkeys.countUsable(user.id)) > 0
     const hasProvider = user.providers.some((provider) => configuredProviders.includes(provider))
-    const isMissing = secondFactorRequired && !totpCreatedAt && !hasPasskey
+    const mustStillAddFactor = secondFactorRequired && !totpCreatedAt && !hasPasskey
     return [
       ...(user.passwordHash === undefined
         ? [noPassword(canSignIn({ hasPassword: false, hasProvider, hasPasskey }), mailSignIn)]
         : []),
-      ...(isMissing ? [mustAddFactor] : []),
+      ...(mustStillAddFactor ? [mustAddFactor] : []),
     ]
   }
 
   const wrongCodeObstacles = async ({ id }: User): Promise<Obstacle[]> => {
-    const left = await codeWaits.secondsLeft(id)
-    if (left === 0) return []
-    const until = later(clock.now(), left * seconds)
+    const secondsLeft = await codeWaits.secondsLeft(id)
+    if (secondsLeft === 0) return []
+    const until = later(clock.now(), secondsLeft * seconds)
     const message = `Too many wrong codes: no code works until ${until.toISOString()}, a recovery code does.`
     return [{ code: 'wrong_codes', limit: 'codes', message, subject: `user:${id}`, until, solvedBy: 'clear-limits' }]
   }
@@ -148,10 +148,10 @@ export const createObstacles = (deps: Dependencies) => {
         typeof reached === 'string'
           ? [{ code: 'limits_unknown', message: whyUnknown[reached] }]
           : reached.map(limitObstacle)
-      const others = await Promise.all(more.map((find) => find(user, recent)))
+      const otherObstacles = await Promise.all(otherFinders.map((find) => find(user, recent)))
       return [
         ...(await accountObstacles(user, recent)),
-        ...others.flat(),
+        ...otherObstacles.flat(),
         ...(await wrongCodeObstacles(user)),
         ...limitObstacles,
       ]

@@ -41,7 +41,10 @@ export type ReachedLimit = { limit: string; subject: string | undefined; until: 
 
 const maxNetworks = 20
 
-/** With LOGIN_LIMIT_KNOWN_DEVICES=own: browsers that have used up their own attempts. Only the browsers know which these are. */
+/**
+ * With LOGIN_LIMIT_KNOWN_DEVICES=own: browsers that have used up their own attempts. Only their cookies name the devices, so the counters
+ * are found by the beginning of their keys.
+ */
 const devicesAtLimit = async ({ deviceMaximum }: SignInLimits, counters: Counters, userId: string) => {
   if (deviceMaximum === undefined) return []
   const keys = (await Promise.all(beginningsOfDevices(userId).map(counters.keys))).flat()

@@ -12,7 +12,7 @@ export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
 const passwordPurposes = ['reset_password', 'restore_account'] as const
 
 export const createOneTimeTokens = ({ database, clock }: { database: Database; clock: Clock }) => {
-  /** The user's only one of its purpose. The caller holds the user's row, so that of several at once one remains. */
+  /** A user has one token of each purpose. The caller holds the user's row: otherwise parallel requests could leave several. */
   const replace = async (
     sql: Sql,
     userId: string,

@@ -93,8 +93,8 @@ export const mailLoginRoutes = (server: Server, deps: Dependencies) => {
     if (isRefused(email)) return askRefusals.sendRefusal(reply, email)
     const ask = async () => {
       const withheld = !(await mailSignInLimits.mayMail(email.email, request))
-      const earlier = cookies.read(request, 'attempt_mail')
-      return mailSignIns.begin({ email, earlier, withheld }, clientOf(request))
+      const formerBrowserToken = cookies.read(request, 'attempt_mail')
+      return mailSignIns.begin({ email, formerBrowserToken, withheld }, clientOf(request))
     }
     cookies.set(reply, 'attempt_mail', await takeAtLeast(minResponseTime, ask()))
     return reply.status(202).send(accepted)
