@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type ConfigurationFaults, likelyTypos, loadConfig, readEnvironment } from '../config.js'
+import { readSecretsFolders } from './secrets-folder.js'
 
 const signing = 'f3a1c9e07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4'
 const sealing = '07b5d482693ae10cf7d86b24e5908d1f7a63bc4e2971d05f8ab36c7e4f3a1c9e'
@@ -67,4 +68,17 @@ it('says which folder cannot be read', () => {
     const { faults } = error as ConfigurationFaults
     expect(faults).toEqual([`SECRETS_DIR: the folder cannot be read: ${path} (there is no such file)`])
   }
+})
+
+it('takes names in large letters, and refuses two files for one setting', async () => {
+  const other = await mkdtemp(join(tmpdir(), 'latchkey-secrets-'))
+  await writeFile(join(other, 'JWT_SECRET'), signing)
+  const env = readEnvironment(noFile(), { NODE_ENV: 'test', SECRETS_DIR: other })
+  expect(loadConfig(env)).toMatchObject({ jwtSecret: [signing] })
+
+  await writeFile(join(other, 'jwt_secret'), signing)
+  expect(readSecretsFolders({ SECRETS_DIR: other }).faults).toEqual([
+    'SECRETS_DIR: the folder has two files for JWT_SECRET',
+  ])
+  await rm(other, { recursive: true })
 })

@@ -7,8 +7,8 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** `CREDENTIALS_DIRECTORY` is what systemd sets for a unit with `LoadCredential=`. */
 const folderSettings = ['SECRETS_DIR', 'CREDENTIALS_DIRECTORY'] as const
 
-/** Other names are not secrets: `..data` of Kubernetes, `jwt_secret~` of an editor. */
-const isSettingName = (name: string) => /^[a-z][a-z0-9_]*$/.test(name)
+/** Large letters too, as environment variables are written. Other names are not secrets: `..data` of Kubernetes, `jwt_secret~` of an editor. */
+const isSettingName = (name: string) => /^(?:[a-z][a-z0-9_]*|[A-Z][A-Z0-9_]*)$/.test(name)
 
 const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 
@@ -17,6 +17,10 @@ const filesIn = (folder: string) =>
     .filter(isSettingName)
     .map((name) => ({ setting: name.toUpperCase(), path: join(folder, name) }))
     .filter(({ path }) => isFile(path))
+
+/** The settings that have two files: `jwt_secret` and `JWT_SECRET`. */
+const settingsTwiceIn = (files: ReturnType<typeof filesIn>) =>
+  files.map(({ setting }) => setting).filter((setting, at, all) => all.indexOf(setting) !== at)
 
 /**
  * Each file of a folder of secrets as the setting that it is: `jwt_secret` as `JWT_SECRET_FILE`. What is set otherwise is left
@@ -29,7 +33,9 @@ export const readSecretsFolders = (env: Environment): { values: Record<string, s
     const folder = env[name]?.trim()
     if (!folder) continue
     try {
-      for (const { setting, path } of filesIn(folder))
+      const files = filesIn(folder)
+      for (const setting of settingsTwiceIn(files)) faults.push(`${name}: the folder has two files for ${setting}`)
+      for (const { setting, path } of files)
         if (!env[setting]?.trim() && !env[`${setting}_FILE`]) values[`${setting}_FILE`] = path
     } catch (error) {
       faults.push(`${name}: the folder cannot be read: ${folder} (${whyUnreadable(error)})`)
