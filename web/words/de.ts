@@ -774,7 +774,7 @@ export const de: Words = {
   'two-step': {
     title: 'Anmeldung in zwei Schritten',
     offLead:
-      'Wenn Sie sie einschalten, brauchen Sie zum Anmelden auch einen Code aus einer App auf Ihrem Telefon. Ein gestohlenes Passwort reicht dann nicht mehr.',
+      'Wenn Sie sie einschalten, brauchen Sie zum Anmelden auch einen Code aus einer App auf Ihrem Telefon. Ein Dieb bräuchte dann auch Ihr Telefon.',
     switchOn: 'Einschalten',
     isOff: 'Ausgeschaltet',
     neededByApplication:

@@ -711,7 +711,7 @@ export const en = {
   },
   'two-step': {
     title: 'Two-step sign-in',
-    offLead: 'With it, signing in also needs a code from an app on your phone. A stolen password is then not enough.',
+    offLead: 'With it, signing in also needs a code from an app on your phone. A thief would need your phone, too.',
     switchOn: 'Switch on',
     isOff: 'Off',
     neededByApplication:

@@ -750,7 +750,7 @@ export const es: Words = {
   'two-step': {
     title: 'Verificación en dos pasos',
     offLead:
-      'Con ella, para iniciar sesión hace falta también un código de una aplicación de tu teléfono. Así, una contraseña robada no basta.',
+      'Con ella, para iniciar sesión hace falta también un código de una aplicación de tu teléfono. Así, un ladrón necesitaría también tu teléfono.',
     switchOn: 'Activar',
     isOff: 'Desactivada',
     neededByApplication:

@@ -751,7 +751,7 @@ export const fr: Words = {
   'two-step': {
     title: 'Connexion en deux étapes',
     offLead:
-      'Si vous l’activez, la connexion demande aussi un code d’une application sur votre téléphone. Un mot de passe volé ne suffit alors plus.',
+      'Si vous l’activez, la connexion demande aussi un code d’une application sur votre téléphone. Un voleur aurait alors aussi besoin de votre téléphone.',
     switchOn: 'Activer',
     isOff: 'Désactivée',
     neededByApplication:
