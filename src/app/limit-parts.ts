@@ -62,7 +62,7 @@ export const createLimitParts = (config: Config, platform: NounPlatform, nouns: 
       cache,
       countedRequests,
       routeLimiters,
-      toStrangers: config.networkMailLimit,
+      strangerMailLimit: config.networkMailLimit,
       onRejection,
     }),
     mailSignInLimits: createMailSignInLimits({ cache, ...nouns, knownBrowsers, onRejection }),

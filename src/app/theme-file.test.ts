@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { shadesOf } from '../lib/accent.js'
-import { contrast } from '../lib/contrast.js'
+import { contrastOfHex } from '../lib/contrast.js'
 import { designOf } from '../lib/design.js'
 import { designStyle } from '../lib/design-style.js'
 import { designIn } from './theme-file.js'
@@ -31,8 +31,8 @@ describe('a theme', () => {
     const night = { background: '#101018', surface: '#181824', raised: '#202030' }
     const { text, edge } = shadesOf('#10204d', { ...designOf(accent).colours.light, ...night })
     for (const surface of Object.values(night)) {
-      expect(contrast(text, surface)).toBeGreaterThanOrEqual(4.5)
-      expect(contrast(edge, surface)).toBeGreaterThanOrEqual(3)
+      expect(contrastOfHex(text, surface)).toBeGreaterThanOrEqual(4.5)
+      expect(contrastOfHex(edge, surface)).toBeGreaterThanOrEqual(3)
     }
   })
 

@@ -65,11 +65,11 @@ const themeIn = (value: unknown): Theme => {
 
 const checkContrast = (design: Design) => {
   for (const scheme of schemes)
-    for (const { colour, surface, found, least } of contrastFaults(design.colours[scheme])) {
-      const ratio = Math.floor(found * 100) / 100
+    for (const { colour, surface, actual, minimum } of contrastFaults(design.colours[scheme])) {
+      const ratio = Math.floor(actual * 100) / 100
       const { [colour]: front, [surface]: behind } = design.colours[scheme]
       faultAt(
-        `${scheme}.${colour} (${front}) on ${scheme}.${surface} (${behind}) has a contrast of ${ratio}:1, and needs at least ${least}:1`,
+        `${scheme}.${colour} (${front}) on ${scheme}.${surface} (${behind}) has a contrast of ${ratio}:1, and needs at least ${minimum}:1`,
       )
     }
 }

@@ -3,7 +3,7 @@ import { mailTexts, type OwnTexts } from '../domain/mails/own-mail-words.js'
 import { readManifest } from '../flows/pages/assets.js'
 import { pageTexts } from '../flows/pages/own-page-words.js'
 import { faultAt, objectAt, textAt } from '../lib/json-places.js'
-import { placesIn } from '../lib/text-places.js'
+import { placeholdersIn } from '../lib/text-placeholders.js'
 import { readOperatorFile } from './operator-file.js'
 
 const parts = ['pages', 'mails'] as const
@@ -29,8 +29,8 @@ const ownTextAt = (value: unknown, place: string, original: string) => {
   if (entity !== undefined)
     faultAt(`${place} has ${entity}, which would be shown as it is written: write the character itself`)
   if (/<[a-z/!]/i.test(text)) faultAt(`${place} must be plain text: HTML would be shown as it is written`)
-  const wanted = placesIn(original)
-  const given = placesIn(text)
+  const wanted = placeholdersIn(original)
+  const given = placeholdersIn(text)
   for (const name of given)
     if (!wanted.has(name))
       faultAt(`${place} has the place {${name}}, which is not known here. It can have: ${listed(wanted)}`)

@@ -16,7 +16,7 @@ export const startLoopbackServer = async (hostname: string, createHandler: (orig
   })
   const origin = `http://${hostname}:${(server.address() as AddressInfo).port}`
   const handle = createHandler(origin)
-  const isOwnHost = createOwnHosts({ publicUrl: origin, more: [] })
+  const isOwnHost = createOwnHosts({ publicUrl: origin, otherNames: [] })
   server.on('request', (request, response) => {
     if (!isOwnHost(request.headers.host ?? '')) return void response.writeHead(421).end()
     Promise.resolve(handle(request, response)).catch(() => {

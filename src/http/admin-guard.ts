@@ -77,10 +77,10 @@ type Dependencies = {
 /** Refuses if the second factor was not proven in the last `within` milliseconds; else undefined. */
 const createProofCheck = ({ proofs, clock, callers }: Pick<Dependencies, 'proofs' | 'clock' | 'callers'>) => {
   const message = 'Administrators confirm with a second factor that it is them'
-  return async (request: FastifyRequest, { proof }: Administrator, within: number) => {
+  return async (request: FastifyRequest, { proof }: Administrator, maxAge: number) => {
     const { methods, secondFactorAt } = proof
     const age = clock.now().getTime() - (secondFactorAt?.getTime() ?? Number.NEGATIVE_INFINITY)
-    if (factorsOf(methods) === 2 && age <= within) return undefined
+    if (factorsOf(methods) === 2 && age <= maxAge) return undefined
     const userMethods = await proofs.methodsOf(callers.of(request).userId)
     return refuse('fresh_sign_in_required', { message, methods: reachingTwoFactors(userMethods ?? [], methods) })
   }
@@ -98,38 +98,38 @@ const createAdmission = (deps: Dependencies) => {
   const { callers, administrators, adminSessions, settings } = deps
   const { adminGroup, supportGroup, publicUrl } = settings
   const refuseWithoutProof = createProofCheck(deps)
-  const admitted = new WeakMap<FastifyRequest, Administrator & { groups: readonly string[] }>()
-  const groupsOf: Record<AdminRole, string[]> = {
+  const administratorOfRequest = new WeakMap<FastifyRequest, Administrator & { groups: readonly string[] }>()
+  const groupsByRole: Record<AdminRole, string[]> = {
     admin: [adminGroup],
     support: [adminGroup, ...(supportGroup === undefined ? [] : [supportGroup])],
   }
 
   /** Refuses, or admits the administrator, which begins their session as an administrator at the first request. */
-  const admit = async (request: FastifyRequest, administrator: Administrator, needed: AdminRole) => {
+  const admit = async (request: FastifyRequest, administrator: Administrator, neededRole: AdminRole) => {
     if (isCrossOrigin(request, publicUrl)) return refuse('cross_site')
-    const missing = await refuseWithoutProof(request, administrator, proofLifetime)
-    if (missing) return missing
-    if (needed === 'admin' && administrator.role !== 'admin') return refuse('group_required')
-    const begun = administrator.hasBegun ? undefined : await adminSessions.begin(callers.contextOf(request))
-    return isRefused(begun) ? begun : undefined
+    const refusal = await refuseWithoutProof(request, administrator, proofLifetime)
+    if (refusal) return refusal
+    if (neededRole === 'admin' && administrator.role !== 'admin') return refuse('group_required')
+    const beginning = administrator.hasBegun ? undefined : await adminSessions.begin(callers.contextOf(request))
+    return isRefused(beginning) ? beginning : undefined
   }
 
   return {
     refuseWithoutProof,
-    requireRole: (needed: AdminRole) => {
+    requireRole: (neededRole: AdminRole) => {
       const hook: Hook = async (request, reply) => {
         const administrator = await administrators.find(callers.of(request))
         if (!administrator) return sendNotFound(reply)
-        const refusal = await admit(request, administrator, needed)
+        const refusal = await admit(request, administrator, neededRole)
         if (refusal) return sendRefusal(reply, refusal)
-        admitted.set(request, { ...administrator, groups: groupsOf[needed] })
+        administratorOfRequest.set(request, { ...administrator, groups: groupsByRole[neededRole] })
         return undefined
       }
-      roleOfHook.set(hook, needed)
+      roleOfHook.set(hook, neededRole)
       return hook
     },
     administratorOf: (request: FastifyRequest) => {
-      const administrator = admitted.get(request)
+      const administrator = administratorOfRequest.get(request)
       if (!administrator) throw new Error('A handler asked for its administrator without the guard')
       return administrator
     },
@@ -150,8 +150,8 @@ export const createAdminGuard = (deps: Dependencies) => {
   const requireSession: Hook = async (request, reply) => (callers.find(request) ? undefined : sendNotFound(reply))
 
   const requireFreshProof: Hook = async (request, reply) => {
-    const missing = await admission.refuseWithoutProof(request, administratorOf(request), settings.freshFor)
-    return missing && sendRefusal(reply, missing)
+    const refusal = await admission.refuseWithoutProof(request, administratorOf(request), settings.freshFor)
+    return refusal && sendRefusal(reply, refusal)
   }
 
   const refuseOwnAccount: Hook = async (request, reply) => {
@@ -167,8 +167,13 @@ export const createAdminGuard = (deps: Dependencies) => {
       preValidation: [cleanReason],
       config: { ownOriginOnly: true },
     })
-  const readHooks = (needed: AdminRole) => [requireSession, adminLimit, admission.requireRole(needed)]
-  const changeHooks = (needed: AdminRole) => [...readHooks(needed), csrf.required, requireFreshProof, refuseOwnAccount]
+  const readHooks = (neededRole: AdminRole) => [requireSession, adminLimit, admission.requireRole(neededRole)]
+  const changeHooks = (neededRole: AdminRole) => [
+    ...readHooks(neededRole),
+    csrf.required,
+    requireFreshProof,
+    refuseOwnAccount,
+  ]
 
   return {
     /** Administrators and support read everything. */

@@ -4,9 +4,9 @@ import { isProtocolRoute } from './protocol/protocol-routes.js'
 
 export type AllowedOrigins = ReturnType<typeof createAllowedOrigins>
 
-const exposed =
+const exposedHeaders =
   'Retry-After, RateLimit, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, RateLimit-Policy, X-Request-Id'
-const preflight = {
+const preflightHeaders = {
   'Access-Control-Allow-Methods': 'GET, POST, PATCH, DELETE',
   'Access-Control-Allow-Headers': 'Content-Type, X-CSRF-Token',
   'Access-Control-Max-Age': '600',
@@ -27,15 +27,15 @@ export const createAllowedOrigins = (origins: readonly string[]) => {
       if (!request.url.startsWith('/api/auth/') || isProtocolRoute(request)) return undefined
       if (isAdminPath(request.routeOptions.url) || isAdminPath(request.url)) return undefined
       reply.header('vary', 'Origin')
-      const { origin, 'access-control-request-method': asked } = request.headers
+      const { origin, 'access-control-request-method': requestedMethod } = request.headers
       if (!has(origin)) return undefined
       reply.headers({
         'Access-Control-Allow-Origin': origin,
         'Access-Control-Allow-Credentials': 'true',
-        'Access-Control-Expose-Headers': exposed,
+        'Access-Control-Expose-Headers': exposedHeaders,
       })
-      if (request.method !== 'OPTIONS' || asked === undefined) return undefined
-      return reply.headers(preflight).status(204).send()
+      if (request.method !== 'OPTIONS' || requestedMethod === undefined) return undefined
+      return reply.headers(preflightHeaders).status(204).send()
     },
   }
 }

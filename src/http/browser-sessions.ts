@@ -6,7 +6,7 @@ import type { Tokens } from '../domain/tokens/tokens.js'
 export type BrowserSession = { userId: string; sessionId: string; username?: string }
 
 /** Browsers send a cookie with a longer path than ours before ours: of many values, ours is among the last. */
-const maxOfOneName = 8
+const maxValuesPerName = 8
 const tokenShape = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 export type BrowserSessions = ReturnType<typeof createBrowserSessions>
@@ -21,7 +21,7 @@ export const createBrowserSessions =
     const valuesOf = (name: string) =>
       everyValueOf(cookie, name)
         .filter((value) => tokenShape.test(value))
-        .slice(-maxOfOneName)
+        .slice(-maxValuesPerName)
     const access = valuesOf('access_token').flatMap((text) => tokens.readAccess(text) ?? [])
     const refresh = valuesOf('refresh_token').flatMap((text) => tokens.readRefresh(text)?.claims ?? [])
     const sessions = new Map<string, BrowserSession>()

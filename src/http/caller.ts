@@ -19,8 +19,8 @@ const createRefreshTokens = ({ cookies, tokens }: Pick<Dependencies, 'cookies' |
 
   /** Expired ones too. The limiter and the handler ask for the same token: its signature is checked once. */
   const refreshTokenOf = (request: FastifyRequest): RefreshToken | undefined => {
-    const seen = refreshTokens.get(request)
-    if (seen) return seen
+    const cached = refreshTokens.get(request)
+    if (cached) return cached
     const text = cookies.read(request, 'refresh_token')
     const token = text === undefined ? undefined : tokens.readRefresh(text)
     if (token) refreshTokens.set(request, token)
@@ -61,7 +61,7 @@ const createHolderOf =
  * store can delay it; only a token of an unknown key waits (`learnKey`).
  */
 export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => {
-  const known = new WeakMap<FastifyRequest, Caller>()
+  const callersByRequest = new WeakMap<FastifyRequest, Caller>()
 
   const claimsOf = (request: FastifyRequest) => {
     const token = cookies.read(request, 'access_token')
@@ -69,13 +69,13 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Dependencies) => 
   }
 
   const find = (request: FastifyRequest): Caller | undefined => {
-    const seen = known.get(request)
-    if (seen) return seen
+    const cached = callersByRequest.get(request)
+    if (cached) return cached
     const claims = claimsOf(request)
     if (!claims) return undefined
     const { userId, username, sid: sessionId, gen: generation, exp } = claims
     const caller = { userId, username, sessionId, generation, expiresAt: new Date(exp * 1000) }
-    known.set(request, caller)
+    callersByRequest.set(request, caller)
     return caller
   }
 

@@ -5,7 +5,7 @@ import { languageFrom } from '../contract/languages.js'
 import type { Client } from '../domain/sessions/client.js'
 import { customerNetworkOf, networkWith } from '../lib/client-networks.js'
 
-const userAgentLimit = 256
+const maxUserAgentLength = 256
 
 /** Some proxies append the port of the client to its IP address: `192.0.2.1:5000`, `[2001:db8::1]:5000`. */
 const withoutPort = (address: string) => {
@@ -29,10 +29,10 @@ export const readAddress = (text: string) => {
 
 /** A network in the notation of CIDR, such as 192.0.2.0/24; undefined if it is none. */
 export const readRange = (text: string) => {
-  const [address = '', bits = '', ...more] = text.split('/')
-  if (!/^\d{1,3}$/.test(bits) || more.length > 0 || isIP(address) === 0) return undefined
-  const longest = isIP(address) === 4 ? 32 : 128
-  return Number(bits) <= longest ? `${address}/${Number(bits)}` : undefined
+  const [address = '', bits = '', ...rest] = text.split('/')
+  if (!/^\d{1,3}$/.test(bits) || rest.length > 0 || isIP(address) === 0) return undefined
+  const maxBits = isIP(address) === 4 ? 32 : 128
+  return Number(bits) <= maxBits ? `${address}/${Number(bits)}` : undefined
 }
 
 /** The client's IP address in its canonical form. If the one that a proxy names is invalid, that of the socket counts. */
@@ -49,7 +49,7 @@ export const languageOf = (request: FastifyRequest) => languageFrom(request.head
 
 export const clientOf = (request: FastifyRequest): Client => ({
   ip: ipOf(request),
-  userAgent: (request.headers['user-agent'] ?? '').slice(0, userAgentLimit),
+  userAgent: (request.headers['user-agent'] ?? '').slice(0, maxUserAgentLength),
   requestId: request.id,
   language: languageOf(request),
 })

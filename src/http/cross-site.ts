@@ -6,7 +6,7 @@ import { formType } from './protocol/forms.js'
 import { passesFromOtherSites, takesForm } from './protocol/protocol-routes.js'
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
-const json = /^application\/json(?:; ?charset=utf-8)?$/i
+const jsonType = /^application\/json(?:; ?charset=utf-8)?$/i
 
 /** A page cannot change the `Sec-Fetch-Site` that a browser sends. For older browsers the `Origin` decides. */
 const isCrossSite = (request: FastifyRequest, publicUrl: string, isAllowed: boolean) => {
@@ -25,7 +25,7 @@ const isForeignSubresource = ({ headers, routeOptions }: FastifyRequest) =>
   // The route and not the address, which may be written in other ways (`/%61pi/`).
   (routeOptions.url?.startsWith('/api/') ?? false)
 
-const isOfAuthentication = ({ routeOptions }: FastifyRequest) => routeOptions.url?.startsWith('/api/auth/') ?? false
+const isAuthRoute = ({ routeOptions }: FastifyRequest) => routeOptions.url?.startsWith('/api/auth/') ?? false
 
 const hasBody = (request: FastifyRequest) =>
   request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
@@ -41,7 +41,7 @@ export const refuseCrossSite =
   ({ publicUrl, allowedOrigins }: { publicUrl: string; allowedOrigins: AllowedOrigins }) =>
   async (request: FastifyRequest, reply: FastifyReply) => {
     const { ownOriginOnly = false } = request.routeOptions.config
-    const isAllowedOrigin = !ownOriginOnly && allowedOrigins.has(request.headers.origin) && isOfAuthentication(request)
+    const isAllowedOrigin = !ownOriginOnly && allowedOrigins.has(request.headers.origin) && isAuthRoute(request)
     const isAllowed = passesFromOtherSites(request) || isAllowedOrigin
     if (!isAllowed && isForeignSubresource(request))
       return sendRefusal(reply, request.routeOptions.config.crossSite ?? refuse('cross_site'))
@@ -49,8 +49,8 @@ export const refuseCrossSite =
     if (isCrossSite(request, publicUrl, isAllowed)) return sendRefusal(reply, refuse('cross_site'))
     const { 'content-type': type } = request.headers
     const isForm = takesForm(request)
-    const accepted = isForm ? formType : json
-    if ((hasBody(request) || type !== undefined) && !accepted.test(type ?? ''))
+    const acceptedType = isForm ? formType : jsonType
+    if ((hasBody(request) || type !== undefined) && !acceptedType.test(type ?? ''))
       return sendRefusal(reply, isForm ? formExpected : refuse('unsupported_media_type'))
     return undefined
   }

@@ -29,23 +29,23 @@ export const createCsrf = ({ keys, cookies, callers, signInCookies }: Dependenci
     const challenge = signInCookies.challengeOf(request)
     return challenge === undefined ? undefined : `challenge ${challenge}`
   }
-  const holderOf = (request: FastifyRequest) => callers.sessionOf(request) ?? challengeOf(request) ?? ''
+  const bindingOf = (request: FastifyRequest) => callers.sessionOf(request) ?? challengeOf(request) ?? ''
 
   const secretOf = (request: FastifyRequest) => {
     const secret = cookies.read(request, cookieName)
     return secret && secretShape.test(secret) ? secret : undefined
   }
 
-  const signature = (key: Buffer, holder: string, secret: string, nonce: string) =>
-    createHmac('sha256', key).update(`${nonce}.${secret}.${holder}`).digest()
+  const signature = (key: Buffer, binding: string, secret: string, nonce: string) =>
+    createHmac('sha256', key).update(`${nonce}.${secret}.${binding}`).digest()
 
-  const isValid = (request: FastifyRequest, holder = holderOf(request)) => {
+  const isValid = (request: FastifyRequest, binding = bindingOf(request)) => {
     const secret = secretOf(request)
     const header = request.headers['x-csrf-token']
     const [, nonce, mac] = tokenShape.exec(typeof header === 'string' ? header : '') ?? []
     if (!secret || !nonce || !mac) return false
     const macBytes = Buffer.from(mac, 'base64url')
-    return keys.some((key) => equalInConstantTime(signature(key, holder, secret, nonce), macBytes))
+    return keys.some((key) => equalInConstantTime(signature(key, binding, secret, nonce), macBytes))
   }
 
   return {
@@ -54,14 +54,14 @@ export const createCsrf = ({ keys, cookies, callers, signInCookies }: Dependenci
      * waits is meant.
      */
     issue: (request: FastifyRequest, reply: FastifyReply, forChallenge: boolean) => {
-      const holder = (forChallenge ? challengeOf(request) : undefined) ?? holderOf(request)
-      const present = secretOf(request)
-      const secret = present ?? randomToken()
-      if (!present) cookies.set(reply, cookieName, secret)
+      const binding = (forChallenge ? challengeOf(request) : undefined) ?? bindingOf(request)
+      const existing = secretOf(request)
+      const secret = existing ?? randomToken()
+      if (!existing) cookies.set(reply, cookieName, secret)
       const nonce = randomToken()
       const [newest] = keys
       if (!newest) throw new Error('There is no key to sign CSRF tokens with')
-      return `${nonce}.${signature(newest, holder, secret, nonce).toString('base64url')}`
+      return `${nonce}.${signature(newest, binding, secret, nonce).toString('base64url')}`
     },
     required: async (request: FastifyRequest, reply: FastifyReply) =>
       isValid(request) ? undefined : sendRefusal(reply, refuse('invalid_csrf_token')),

@@ -26,10 +26,10 @@ export const createDeletedAccounts = (deps: Dependencies) => {
 
   /** Asked before the deletion: afterwards nothing tells whose they were. */
   const devicesOf = async (request: FastifyRequest, userId: string) => {
-    const values = [...signInCookies.trustedIn(request), ...signInCookies.knownIn(request)]
+    const values = [...signInCookies.trustedDevicesIn(request), ...signInCookies.knownDevicesIn(request)]
     const user = await users.findById(userId)
-    const known = user ? knownDevices.valuesOf(user, values) : []
-    return [...(await trustedDevices.tokensOf(userId, values)), ...known]
+    const knownValues = user ? knownDevices.valuesOf(user, values) : []
+    return [...(await trustedDevices.tokensOf(userId, values)), ...knownValues]
   }
 
   const hasSessionOf = (request: FastifyRequest, userId: string) =>
@@ -51,7 +51,7 @@ export const createDeletedAccounts = (deps: Dependencies) => {
       cookies.clear(reply, 'registration')
       pendingLinkCookie.clear(reply)
       signInCookies.clearChallenge(reply)
-      signInCookies.forget(request, reply, devices)
+      signInCookies.forgetDevices(request, reply, devices)
       return undefined
     },
   }

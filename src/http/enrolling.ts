@@ -29,7 +29,7 @@ type Dependencies = {
  * token is bound to one of them, and so says which is meant.
  */
 export const createEnrolling = ({ callers, csrf, signInCookies, freshness }: Dependencies) => {
-  const known = new WeakMap<FastifyRequest, Enroller>()
+  const enrollers = new WeakMap<FastifyRequest, Enroller>()
 
   const enrollerOf = (request: FastifyRequest): Enroller | undefined => {
     const challenge = signInCookies.challengeOf(request)
@@ -39,7 +39,7 @@ export const createEnrolling = ({ callers, csrf, signInCookies, freshness }: Dep
   }
 
   const of = (request: FastifyRequest) => {
-    const enroller = known.get(request)
+    const enroller = enrollers.get(request)
     if (!enroller) throw new Error('A handler asked who adds a factor without requiring it')
     return enroller
   }
@@ -48,10 +48,10 @@ export const createEnrolling = ({ callers, csrf, signInCookies, freshness }: Dep
     required: async (request: FastifyRequest, reply: FastifyReply) => {
       const enroller = enrollerOf(request)
       if (!enroller) {
-        const isKnown = callers.find(request) !== undefined || signInCookies.challengeOf(request) !== undefined
-        return sendRefusal(reply, refuse(isKnown ? 'invalid_csrf_token' : 'not_authenticated'))
+        const isIdentified = callers.find(request) !== undefined || signInCookies.challengeOf(request) !== undefined
+        return sendRefusal(reply, refuse(isIdentified ? 'invalid_csrf_token' : 'not_authenticated'))
       }
-      known.set(request, enroller)
+      enrollers.set(request, enroller)
       return undefined
     },
     /** A hook behind the limiter. A sign-in that waits is fresh by itself. */

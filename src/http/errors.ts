@@ -13,20 +13,23 @@ import { requestIdHeader } from './request-ids.js'
  * A refusal with what its body may add to the table: a more exact message, what is wrong with a password or with fields, how to prove it,
  * or from when on it works.
  */
-type Answered = Refused<RefusalCode> & { message?: string; retryAfter?: number; freeFrom?: Date } & Partial<
+type DetailedRefusal = Refused<RefusalCode> & { message?: string; retryAfter?: number; freeFrom?: Date } & Partial<
     Pick<PasswordRejected, 'errors' | 'ids'>
   > &
   Partial<Pick<FreshSignInRequired, 'methods'>> &
   Partial<Pick<InvalidFields, 'fields'>>
 
 /** An operator has to look: the user of the application can do nothing about it. */
-const forOperators: readonly RefusalCode[] = ['unknown_application', 'redirect_not_registered']
+const operatorRefusals: readonly RefusalCode[] = ['unknown_application', 'redirect_not_registered']
 
 /** A failure on our side has the id of the request, which leads to its lines in the log. */
-export const bodyOf = ({ refused, message, errors, ids, methods, freeFrom, fields }: Answered, requestId?: string) => {
-  const { status, error, message: usual } = refusals[refused]
-  const body = { error, message: message ?? errors?.[0] ?? usual, code: refused }
-  if ((status >= 500 || forOperators.includes(refused)) && requestId !== undefined) return { ...body, requestId }
+export const bodyOf = (
+  { refused, message, errors, ids, methods, freeFrom, fields }: DetailedRefusal,
+  requestId?: string,
+) => {
+  const { status, error, message: defaultMessage } = refusals[refused]
+  const body = { error, message: message ?? errors?.[0] ?? defaultMessage, code: refused }
+  if ((status >= 500 || operatorRefusals.includes(refused)) && requestId !== undefined) return { ...body, requestId }
   if (methods) return { ...body, methods }
   if (fields) return { ...body, fields }
   if (freeFrom) return { ...body, freeFrom: freeFrom.toISOString() }
@@ -42,7 +45,7 @@ export const limitHeaders = [
 ]
 
 /** Routes send by the `sendRefusal` of their `routeRefusals`, which takes only what they have named. */
-export const sendRefusal = (reply: FastifyReply, refusal: Answered) => {
+export const sendRefusal = (reply: FastifyReply, refusal: DetailedRefusal) => {
   const { status, ...rest } = refusals[refusal.refused]
   const retryAfter = refusal.retryAfter ?? ('retryAfter' in rest ? rest.retryAfter : undefined)
   if (retryAfter !== undefined) reply.header('Retry-After', retryAfter)
@@ -81,22 +84,22 @@ const validationMessage = (error: FastifyError) => {
   return first?.message ? `${path} ${first.message}` : refusals.bad_request.message
 }
 
-const refusalFor = (error: FastifyError): Answered => {
+const refusalFor = (error: FastifyError): DetailedRefusal => {
   if (error instanceof StoreUnavailable) return refuse('unavailable')
   if (error instanceof ActorRefused) return refuse(error.refused)
   // Every reference in the database is one to a user: the account was deleted while the request was under way.
   if (isForeignKeyViolation(error)) return refuse('not_authenticated')
   if (error.validation) return refuse('bad_request', { message: validationMessage(error) })
-  const known = frameworkRefusals[error.code]
-  if (known) return refuse(known)
+  const frameworkRefusal = frameworkRefusals[error.code]
+  if (frameworkRefusal) return refuse(frameworkRefusal)
   return refuse(error.statusCode && error.statusCode < 500 ? 'bad_request' : 'internal')
 }
 
 /** The one place that answers failures. Only unexpected ones are logged with their stack. */
 export const handleError = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
   const refusal = refusalFor(error)
-  const about = { requestId: request.id, err: error }
-  if (refusal.refused === 'internal') request.log.error(about, 'request failed')
-  if (refusal.refused === 'unavailable') request.log.warn(about, 'a store is unavailable')
+  const logFields = { requestId: request.id, err: error }
+  if (refusal.refused === 'internal') request.log.error(logFields, 'request failed')
+  if (refusal.refused === 'unavailable') request.log.warn(logFields, 'a store is unavailable')
   return sendRefusal(reply, refusal)
 }

@@ -9,7 +9,7 @@ import type { Callers } from './caller.js'
 import type { Csrf } from './csrf.js'
 import type { Enrolling } from './enrolling.js'
 import type { Freshness } from './freshness.js'
-import { countingOf } from './limits/limit-hooks.js'
+import { limitersOfHook } from './limits/limit-hooks.js'
 import type { Limits } from './limits/limits.js'
 import type { ServiceCallers } from './service-callers.js'
 
@@ -57,10 +57,10 @@ export const createGuards = ({ callers, csrf, limits, freshness, enrolling, serv
 
   const factsOf = ({ method, url, onRequest = [], preHandler, config = {} }: RouteOptions): RouteFacts => {
     const hooks: unknown[] = [onRequest, preHandler ?? []].flat()
-    const scope = hooks.map(serviceCallers.scopeOf).find((each) => each !== undefined)
-    const countings = hooks.flatMap((hook) => countingOf(hook) ?? [])
+    const scope = hooks.map(serviceCallers.scopeOf).find((found) => found !== undefined)
+    const hookLimiters = hooks.flatMap((hook) => limitersOfHook(hook) ?? [])
     const adminRole = adminRoleOf({ onRequest })
-    const byService: readonly LimiterName[] = scope ? [serviceCallers.limiterFor(scope), 'login'] : []
+    const serviceLimiters: readonly LimiterName[] = scope ? [serviceCallers.limiterFor(scope), 'login'] : []
     return {
       method: String([method].flat()[0]),
       url,
@@ -70,9 +70,11 @@ export const createGuards = ({ callers, csrf, limits, freshness, enrolling, serv
       isSensitive: hooks.includes(freshness.required) || hooks.includes(enrolling.fresh),
       adminRole,
       serviceScope: scope,
-      limiters: [...new Set([...countings.flatMap(({ names }) => names), ...byService, ...(config.countsIn ?? [])])],
+      limiters: [
+        ...new Set([...hookLimiters.flatMap(({ names }) => names), ...serviceLimiters, ...(config.countsIn ?? [])]),
+      ],
       unlimited: config.unlimited,
-      limitCodes: countings.map(({ code }) => code),
+      limitCodes: hookLimiters.map(({ code }) => code),
       crossSite: config.crossSite?.refused ?? 'cross_site',
       isProbe: config.probe ?? false,
     }

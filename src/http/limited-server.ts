@@ -25,16 +25,16 @@ export const createLimitedServer = (framework: RequestListener, answersInFront: 
     // Refused below, with our own headers and body.
     requireHostHeader: false,
   }
-  const answering = new WeakMap<Socket, ServerResponse>()
+  const responses = new WeakMap<Socket, ServerResponse>()
   const server = createServer(limits, (request, response) => {
     if (answersInFront(request, response)) return
-    answering.set(request.socket, response)
+    responses.set(request.socket, response)
     framework(request, response)
   })
   // Node would drop all header lines after the 2,000th without a word, and X-Forwarded-For may be among them. The bytes are
   // bounded above.
   server.maxHeadersCount = 0
-  closeStillConnections(server, (socket) => answering.get(socket))
+  closeStillConnections(server, (socket) => responses.get(socket))
   return server
 }
 
@@ -47,11 +47,11 @@ export const createDrain =
   (server: HttpServer, state: { isClosing: boolean }) =>
   async ({ idleDelay, limit }: { idleDelay: number; limit: number }) => {
     state.isClosing = true
-    const quiet = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
-    await withTimeout(quiet, idleDelay, () => undefined)
+    const allClosed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
+    await withTimeout(allClosed, idleDelay, () => undefined)
     const closeIdle = () => server.closeIdleConnections()
     closeIdle()
     const sweep = setInterval(closeIdle, 100)
-    await withTimeout(quiet, limit, () => server.closeAllConnections())
+    await withTimeout(allClosed, limit, () => server.closeAllConnections())
     clearInterval(sweep)
   }

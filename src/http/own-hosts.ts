@@ -11,8 +11,8 @@ const isAddress = (name: string) => isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
  * rebinding), and the browser then lets it read every answer. It can do that with a name only: an IP address cannot be redirected,
  * and browsers resolve names below `localhost` themselves.
  */
-export const createOwnHosts = ({ publicUrl, more }: { publicUrl: string; more: readonly string[] }) => {
-  const names = new Set([new URL(publicUrl).hostname, ...more])
+export const createOwnHosts = ({ publicUrl, otherNames }: { publicUrl: string; otherNames: readonly string[] }) => {
+  const names = new Set([new URL(publicUrl).hostname, ...otherNames])
   return (host: string) => {
     const name = nameIn(host)
     return isLoopback(name) || name.endsWith('.localhost') || isAddress(name) || names.has(name)

@@ -19,9 +19,9 @@ const wholeAnswer = (refusal: Refused<RefusalCode>, headers: Readonly<Record<str
 export const answerOnSocket = (
   socket: Socket,
   refusal: Refused<RefusalCode>,
-  security: Readonly<Record<string, string>>,
+  securityHeaders: Readonly<Record<string, string>>,
 ) => {
-  const { headers, body } = wholeAnswer(refusal, security)
+  const { headers, body } = wholeAnswer(refusal, securityHeaders)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   const { status } = refusals[refusal.refused]
   const statusLine = `HTTP/1.1 ${status} ${STATUS_CODES[status]}`
@@ -31,8 +31,8 @@ export const answerOnSocket = (
 }
 
 /** Any other expectation than 100-continue. Node would answer without our headers and body. */
-export const refuseExpectations = (server: HttpServer, security: Readonly<Record<string, string>>) =>
+export const refuseExpectations = (server: HttpServer, securityHeaders: Readonly<Record<string, string>>) =>
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
-    const { headers, body } = wholeAnswer(refuse('expectation_failed'), security)
+    const { headers, body } = wholeAnswer(refuse('expectation_failed'), securityHeaders)
     response.writeHead(refusals.expectation_failed.status, headers).end(body)
   })

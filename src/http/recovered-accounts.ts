@@ -10,7 +10,7 @@ type Dependencies = {
   mailLimits: Pick<MailLimits, 'forgetMailedCodes'>
   signInLimits: Pick<SignInLimits, 'forgetSignIns'>
   knownDevices: Pick<KnownDevices, 'remember'>
-  signInCookies: Pick<SignInCookies, 'knownIn' | 'visitOf'>
+  signInCookies: Pick<SignInCookies, 'knownDevicesIn' | 'visitOf'>
   cookies: Pick<Cookies, 'keepKnownDevice'>
 }
 
@@ -19,8 +19,8 @@ export type RecoveredAccounts = ReturnType<typeof createRecoveredAccounts>
 /** An owner who got the account back by a mailed link must be able to sign in, whatever an attacker has used up. */
 export const createRecoveredAccounts = (deps: Dependencies) => {
   const { mailLimits, signInLimits, knownDevices, signInCookies, cookies } = deps
-  const rememberedIn = (owner: DeviceOwner, request: FastifyRequest) =>
-    knownDevices.remember(owner, signInCookies.knownIn(request))
+  const rememberedDevices = (owner: DeviceOwner, request: FastifyRequest) =>
+    knownDevices.remember(owner, signInCookies.knownDevicesIn(request))
   return {
     forgetLimits: async (owner: DeviceOwner, request: FastifyRequest) => {
       await mailLimits.forgetMailedCodes(owner.id)
@@ -28,11 +28,11 @@ export const createRecoveredAccounts = (deps: Dependencies) => {
     },
     /** So that the owner of an account that others are guessing at gets in here. */
     rememberBrowser: (owner: DeviceOwner, request: FastifyRequest, reply: FastifyReply) =>
-      cookies.keepKnownDevice(reply, rememberedIn(owner, request)),
+      cookies.keepKnownDevice(reply, rememberedDevices(owner, request)),
     /** A sign-in of the owner in this browser, which is known by now: the mail about the change says who was here. */
     visitOf: (owner: DeviceOwner, request: FastifyRequest): Visit => ({
       ...signInCookies.visitOf(request),
-      knownDevices: rememberedIn(owner, request),
+      knownDevices: rememberedDevices(owner, request),
     }),
   }
 }

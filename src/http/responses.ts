@@ -5,13 +5,13 @@ import type { Entry } from '../domain/sign-in/sign-ins.js'
 import type { Cookies } from './cookies/cookies.js'
 import type { SignInCookies } from './cookies/sign-in-cookies.js'
 
-const send = (reply: FastifyReply, { user, accessTokenExpiresAt }: Issued, more?: object) =>
-  reply.send({ user, accessTokenExpiresAt: accessTokenExpiresAt.toISOString(), ...more })
+const send = (reply: FastifyReply, { user, accessTokenExpiresAt }: Issued, extra?: object) =>
+  reply.send({ user, accessTokenExpiresAt: accessTokenExpiresAt.toISOString(), ...extra })
 
 /** `more` is what the answer has besides. */
-const sendSignedIn = (reply: FastifyReply, cookies: Cookies, session: NewSession, more?: object) => {
+const sendSignedIn = (reply: FastifyReply, cookies: Cookies, session: NewSession, extra?: object) => {
   cookies.setNewSession(reply, session)
-  return send(reply, session, more)
+  return send(reply, session, extra)
 }
 
 /** Answers a proof: the user is signed in, or is told what is still missing. `more` is about a factor that was added on the way. */
@@ -19,12 +19,12 @@ export const sendSignInStep = (
   reply: FastifyReply,
   { cookies, signInCookies }: { cookies: Cookies; signInCookies: SignInCookies },
   entry: Entry,
-  more?: object,
+  extra?: object,
 ) => {
-  if ('issued' in entry) return sendSignedIn(reply, cookies, entry.issued, more)
+  if ('issued' in entry) return sendSignedIn(reply, cookies, entry.issued, extra)
   signInCookies.keepChallenge(reply, entry.challenge)
   const { next, methods } = entry
-  return more ? reply.send({ next, ...more }) : reply.status(202).send({ next, methods })
+  return extra ? reply.send({ next, ...extra }) : reply.status(202).send({ next, methods })
 }
 
 /** The same for a sign-in that has waited: its cookie is cleared, or replaced by the one of the next step. */
@@ -32,10 +32,10 @@ export const sendFinishedSignIn = (
   reply: FastifyReply,
   parts: { cookies: Cookies; signInCookies: SignInCookies },
   entry: Entry,
-  more?: object,
+  extra?: object,
 ) => {
   if ('issued' in entry) parts.signInCookies.clearChallenge(reply)
-  return sendSignInStep(reply, parts, entry, more)
+  return sendSignInStep(reply, parts, entry, extra)
 }
 
 export const sendRenewed = (reply: FastifyReply, cookies: Cookies, issued: Issued) => {

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 
 const maxOrigins = 20
-const longest = 512
+const maxLength = 512
 
-type Noted = { query: unknown; log: Pick<FastifyRequest['log'], 'warn'> }
+type RequestParts = { query: unknown; log: Pick<FastifyRequest['log'], 'warn'> }
 
 export type ReturnToNotes = ReturnType<typeof createReturnToNotes>
 
@@ -13,14 +13,14 @@ export type ReturnToNotes = ReturnType<typeof createReturnToNotes>
  */
 export const createReturnToNotes = (allowedOrigins: readonly string[]) => {
   const noted = new Set<string>(allowedOrigins)
-  const most = noted.size + maxOrigins
+  const maxNoted = noted.size + maxOrigins
 
-  return ({ query, log }: Noted) => {
+  return ({ query, log }: RequestParts) => {
     const { returnTo } = (query ?? {}) as { returnTo?: unknown }
-    if (typeof returnTo !== 'string' || returnTo.length > longest || !/^https?:\/\//i.test(returnTo)) return
+    if (typeof returnTo !== 'string' || returnTo.length > maxLength || !/^https?:\/\//i.test(returnTo)) return
     if (!URL.canParse(returnTo)) return
     const { origin } = new URL(returnTo)
-    if (noted.has(origin) || noted.size >= most) return
+    if (noted.has(origin) || noted.size >= maxNoted) return
     noted.add(origin)
     log.warn({ origin }, 'returnTo names an origin that is not in ALLOWED_ORIGINS')
   }

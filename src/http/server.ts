@@ -102,7 +102,7 @@ export const createServer = (options: ServerOptions) => {
       ),
   })
   const { fastLane, log } = options
-  const isOwnHost = createOwnHosts({ publicUrl: options.publicUrl, more: options.developmentHosts ?? [] })
+  const isOwnHost = createOwnHosts({ publicUrl: options.publicUrl, otherNames: options.developmentHosts ?? [] })
   const isForeignHost = ({ headers: { host } }: Pick<IncomingMessage, 'headers'>) =>
     host !== undefined && !isOwnHost(host)
   // The hooks below do more than the lane when checks are logged, while the proxy is watched and during a shutdown.

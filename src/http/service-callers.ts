@@ -48,9 +48,9 @@ export const serviceChangeRefusals = [...serviceRefusals, 'administrators_accoun
 
 /** RFC 6750, 3.1. */
 const sendMissingScope = (reply: FastifyReply, scope: ServiceScope) => {
-  const says = `Bearer error="insufficient_scope", scope="${scope}"`
+  const challenge = `Bearer error="insufficient_scope", scope="${scope}"`
   const message = `This needs a service key with the scope ${scope}`
-  return sendRefusal(reply.header('WWW-Authenticate', says), refuse('scope_required', { message }))
+  return sendRefusal(reply.header('WWW-Authenticate', challenge), refuse('scope_required', { message }))
 }
 
 type Dependencies = {
@@ -99,16 +99,16 @@ export const createServiceCallers = ({ serviceKeys, limits, events, administrato
   const gateFor = (scope: ServiceScope) => async (request: FastifyRequest, reply: FastifyReply) => {
     if (isOddPath(request)) return sendRefusal(reply, refuse('not_found'))
     // Two such headers count as none, as with cookies.
-    const [authorization = '', ...more] = request.raw.headersDistinct.authorization ?? []
-    const [, key] = (more.length === 0 && bearer.exec(authorization)) || []
+    const [authorization = '', ...furtherHeaders] = request.raw.headersDistinct.authorization ?? []
+    const [, key] = (furtherHeaders.length === 0 && bearer.exec(authorization)) || []
     if (key === undefined) return refuseKey(undefined, request, reply)
-    const used = serviceKeys.find(key)
-    if (isRefused(used))
-      return refuseKey(used.refused === 'expired_key' ? `expired ${used.name}` : 'wrong', request, reply)
+    const usedKey = serviceKeys.find(key)
+    if (isRefused(usedKey))
+      return refuseKey(usedKey.refused === 'expired_key' ? `expired ${usedKey.name}` : 'wrong', request, reply)
     // A right key is let in even when the limit of failed sign-ins is reached.
-    request.serviceKey = used
+    request.serviceKey = usedKey
     await limits.forPrograms[limiterFor(scope)](request, reply)
-    return reply.sent || used.scopes.includes(scope) ? undefined : sendMissingScope(reply, scope)
+    return reply.sent || usedKey.scopes.includes(scope) ? undefined : sendMissingScope(reply, scope)
   }
 
   const gates: Readonly<Record<ServiceScope, ReturnType<typeof gateFor>>> = {

@@ -6,7 +6,7 @@ import { seconds } from '../lib/durations.js'
 type Limits = { idle: number; unread: number; interval: number }
 const usualLimits: Limits = { idle: 75 * seconds, unread: 15 * seconds, interval: 2.5 * seconds }
 
-type Seen = { bytes: number; since: number }
+type Activity = { bytes: number; since: number }
 
 /**
  * Closes connections that stand still: those that are open between two requests for too long, and those of clients that do not
@@ -21,22 +21,22 @@ export const closeStillConnections = (
   answerOn: (socket: Socket) => ServerResponse | undefined,
   { idle, unread, interval }: Limits = usualLimits,
 ) => {
-  const connections = new Map<Socket, Seen>()
+  const connections = new Map<Socket, Activity>()
 
-  const look = (socket: Socket, seen: Seen, now: number) => {
+  const closeIfStill = (socket: Socket, lastActivity: Activity, now: number) => {
     const answer = answerOn(socket)
     const isWaiting = answer !== undefined && !answer.headersSent && !answer.closed
     // Node's timer knows how much of a long answer the client has taken. Without a listener it closes the connection.
     const timeout = socket.writableLength > 0 && !isWaiting ? unread : 0
     if ((socket.timeout ?? 0) !== timeout) socket.setTimeout(timeout)
     const bytes = socket.bytesRead + socket.bytesWritten
-    if (isWaiting || bytes !== seen.bytes) Object.assign(seen, { bytes, since: now })
-    else if (timeout === 0 && now - seen.since >= idle) socket.destroy()
+    if (isWaiting || bytes !== lastActivity.bytes) Object.assign(lastActivity, { bytes, since: now })
+    else if (timeout === 0 && now - lastActivity.since >= idle) socket.destroy()
   }
 
   const sweep = setInterval(() => {
     const now = performance.now()
-    for (const [socket, seen] of connections) look(socket, seen, now)
+    for (const [socket, lastActivity] of connections) closeIfStill(socket, lastActivity, now)
   }, interval).unref()
 
   server.on('connection', (socket: Socket) => {

@@ -40,7 +40,7 @@ export const createUnknownAddresses = (server: FastifyInstance) => {
           ? sendProtocolError(reply, wrongMethod)
           : sendRefusal(reply, refuse('method_not_allowed'))
       }
-      const isPerson = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html')
-      return isPerson && !path.startsWith('/api/') ? page(request, reply) : sendRefusal(reply, refuse('not_found'))
+      const isPageRequest = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html')
+      return isPageRequest && !path.startsWith('/api/') ? page(request, reply) : sendRefusal(reply, refuse('not_found'))
     })
 }

@@ -13,10 +13,13 @@ import type { ProfileFields } from '../domain/profile-fields/profile-fields.js'
 import { shownProfile } from '../domain/users/profile-fields.js'
 import type { User } from '../domain/users/users.js'
 
-type Shared = Pick<User, 'id' | 'email' | 'username' | 'provider' | 'providers' | 'groups' | 'createdAt'>
+type SharedFields = Pick<User, 'id' | 'email' | 'username' | 'provider' | 'providers' | 'groups' | 'createdAt'>
 
 /** The fields of every body about a user. A field that the contract names and this leaves out does not compile. */
-const sharedBody = ({ id, email, username, provider, providers, groups, createdAt }: Shared, fields: FieldValues) => ({
+const sharedBody = (
+  { id, email, username, provider, providers, groups, createdAt }: SharedFields,
+  fields: FieldValues,
+) => ({
   id,
   email,
   username,
@@ -51,7 +54,7 @@ export const usedApplicationBody = ({ application, since, lastUsedAt }: UsedAppl
 
 /** A user as other programs see them. */
 export const serviceUserBody = (
-  user: Shared & Pick<User, 'fields' | 'disabled' | (typeof profileFieldsForPrograms)[number]>,
+  user: SharedFields & Pick<User, 'fields' | 'disabled' | (typeof profileFieldsForPrograms)[number]>,
   { known }: Pick<ProfileFields, 'known'>,
 ): ServiceUser => ({
   ...sharedBody(user, known(user.fields)),

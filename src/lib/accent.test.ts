@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { contrast, isColour } from './contrast.js'
+import { contrastOfHex, isColour } from './contrast.js'
 import { designOf } from './design.js'
 
 const shadesOf = (accent: string) => designOf(accent).accent
@@ -46,8 +46,8 @@ describe('the shades of an accent', () => {
   })
 
   it('darken a pale colour on light and lift a deep one on dark', () => {
-    expect(contrast(shadesOf('#ffe680').light.text, '#f5f4f0')).toBeGreaterThan(4.5)
-    expect(contrast(shadesOf('#10204d').dark.text, '#222624')).toBeGreaterThan(4.5)
+    expect(contrastOfHex(shadesOf('#ffe680').light.text, '#f5f4f0')).toBeGreaterThan(4.5)
+    expect(contrastOfHex(shadesOf('#10204d').dark.text, '#222624')).toBeGreaterThan(4.5)
   })
 
   it('hold WCAG AA for whatever colour is configured, in both schemes', () => {
@@ -59,11 +59,11 @@ describe('the shades of an accent', () => {
           [dark, ['#121413', '#222624']],
         ] as const) {
           expect(shades.fill).toBe(accent)
-          expect(contrast(shades.fill, shades.onFill)).toBeGreaterThanOrEqual(4.5)
+          expect(contrastOfHex(shades.fill, shades.onFill)).toBeGreaterThanOrEqual(4.5)
           expect(hueApart(shades.text, accent)).toBeLessThan(8)
           for (const surface of surfaces) {
-            expect(contrast(shades.text, surface)).toBeGreaterThanOrEqual(4.5)
-            expect(contrast(shades.edge, surface)).toBeGreaterThanOrEqual(3)
+            expect(contrastOfHex(shades.text, surface)).toBeGreaterThanOrEqual(4.5)
+            expect(contrastOfHex(shades.edge, surface)).toBeGreaterThanOrEqual(3)
           }
         }
       }),

@@ -21,31 +21,31 @@ const slack = 0.1
 export const shadesOf = (accent: string, { background, surface, raised }: Colours): Shades => {
   const colour = parseColour(accent)
   const surfaces = [background, surface, raised].map(parseColour)
-  const towards = minOf(black, surfaces) > minOf(white, surfaces) ? black : white
+  const extreme = lowestContrast(black, surfaces) > lowestContrast(white, surfaces) ? black : white
   return {
     fill: hexColour(colour),
     onFill: hexColour(readableOn(colour)),
-    edge: hexColour(bend(colour, towards, surfaces, minContrast.control)),
-    text: hexColour(bend(colour, towards, surfaces, minContrast.text)),
+    edge: hexColour(mixUntilReadable(colour, extreme, surfaces, minContrast.control)),
+    text: hexColour(mixUntilReadable(colour, extreme, surfaces, minContrast.text)),
   }
 }
 
-const minOf = (colour: Colour, surfaces: readonly Colour[]) =>
+const lowestContrast = (colour: Colour, surfaces: readonly Colour[]) =>
   Math.min(...surfaces.map((surface) => contrastOf(colour, surface)))
 
 /** Near black reads softer than black. On a colour that is too dark for it, either white or black has at least 4.58. */
 const readableOn = (fill: Colour): Colour => {
-  const soft: Colour = [17, 20, 19]
-  return [white, soft].find((candidate) => contrastOf(candidate, fill) >= minContrast.text) ?? black
+  const nearBlack: Colour = [17, 20, 19]
+  return [white, nearBlack].find((candidate) => contrastOf(candidate, fill) >= minContrast.text) ?? black
 }
 
-const bend = (colour: Colour, towards: Colour, surfaces: readonly Colour[], wanted: number): Colour => {
-  if (minOf(colour, surfaces) >= wanted) return colour
+const mixUntilReadable = (colour: Colour, extreme: Colour, surfaces: readonly Colour[], minimum: number): Colour => {
+  if (lowestContrast(colour, surfaces) >= minimum) return colour
   for (let share = 2; share <= 100; share += 2) {
-    const bent = mix(colour, towards, share / 100)
-    if (minOf(bent, surfaces) >= wanted + slack) return bent
+    const mixed = mix(colour, extreme, share / 100)
+    if (lowestContrast(mixed, surfaces) >= minimum + slack) return mixed
   }
-  return towards
+  return extreme
 }
 
 const mix = (from: Colour, to: Colour, share: number): Colour => [

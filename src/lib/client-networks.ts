@@ -13,4 +13,4 @@ export const networkWith = (address: ipaddr.IPv4 | ipaddr.IPv6, bits: 48 | 56 | 
 export const customerNetworkOf = (ip: string) => (ipaddr.isValid(ip) ? networkWith(ipaddr.process(ip), 56) : ip)
 
 /** All that an organisation or a rented server has: an IPv4 address, or an IPv6 /48, which is 256 networks of customers. */
-export const siteOf = (ip: string) => (ipaddr.isValid(ip) ? networkWith(ipaddr.process(ip), 48) : ip)
+export const siteNetworkOf = (ip: string) => (ipaddr.isValid(ip) ? networkWith(ipaddr.process(ip), 48) : ip)

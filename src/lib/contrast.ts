@@ -3,7 +3,7 @@ export type Colour = readonly [number, number, number]
 
 export const isColour = (value: string) => /^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(value)
 
-export const contrast = (left: string, right: string) => contrastOf(parseColour(left), parseColour(right))
+export const contrastOfHex = (left: string, right: string) => contrastOf(parseColour(left), parseColour(right))
 
 /** WCAG 2.2, from 1 to 21. */
 export const contrastOf = (left: Colour, right: Colour) => {

@@ -18,13 +18,13 @@ export type Design = {
 }
 
 export const designOf = (accent: string, theme: Theme = {}): Design => {
-  const scheme = (name: 'light' | 'dark') => {
-    const { accent: own = accent, ...given } = theme[name] ?? {}
-    const scheme = { ...colours[name], ...given }
-    return { colours: scheme, accent: shadesOf(own, scheme) }
+  const colourScheme = (name: 'light' | 'dark') => {
+    const { accent: schemeAccent = accent, ...schemeColours } = theme[name] ?? {}
+    const scheme = { ...colours[name], ...schemeColours }
+    return { colours: scheme, accent: shadesOf(schemeAccent, scheme) }
   }
-  const light = scheme('light')
-  const dark = scheme('dark')
+  const light = colourScheme('light')
+  const dark = colourScheme('dark')
   return {
     colours: { light: light.colours, dark: dark.colours },
     accent: { light: light.accent, dark: dark.accent },

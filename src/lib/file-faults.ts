@@ -18,13 +18,13 @@ const writingFaults: Reasons = {
   EPIPE: 'nothing reads it',
 }
 
-const inWords = (reasons: Reasons, error: unknown) => {
+const reasonOf = (reasons: Reasons, error: unknown) => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
   return code === undefined ? undefined : (reasons[code] ?? code)
 }
 
 /** The reason why a file cannot be read, for an operator. */
-export const whyUnreadable = (error: unknown) => inWords(readingFaults, error) ?? 'unknown'
+export const whyUnreadable = (error: unknown) => reasonOf(readingFaults, error) ?? 'unknown'
 
 /** The reason why something cannot be written, for an operator. Undefined if the error is not one of the system. */
-export const whyUnwritable = (error: unknown) => inWords(writingFaults, error)
+export const whyUnwritable = (error: unknown) => reasonOf(writingFaults, error)

@@ -7,27 +7,27 @@ export const faultAt = (sentence: string): never => {
   throw new FaultAtPlace(sentence)
 }
 
-export type GivenObject = Readonly<Record<string, unknown>>
+export type JsonObject = Readonly<Record<string, unknown>>
 
-export const objectAt = (value: unknown, place: string, keys: readonly string[]): GivenObject => {
+export const objectAt = (value: unknown, place: string, keys: readonly string[]): JsonObject => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return faultAt(`${place} is no JSON object`)
   const unknown = Object.keys(value).find((key) => !keys.includes(key))
   if (unknown !== undefined)
     faultAt(`${place} has the key ${JSON.stringify(unknown)}, which is not known. It can have: ${keys.join(', ')}`)
-  return value as GivenObject
+  return value as JsonObject
 }
 
-export const listAt = (value: unknown, place: string, most: number): readonly unknown[] => {
+export const listAt = (value: unknown, place: string, max: number): readonly unknown[] => {
   if (!Array.isArray(value) || value.length === 0) return faultAt(`${place} must be a list with at least one entry`)
-  return value.length > most ? faultAt(`${place} can have ${most} entries at most`) : value
+  return value.length > max ? faultAt(`${place} can have ${max} entries at most`) : value
 }
 
 const codeOf = (character: string) => `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`
 
 /** A text of one line, without characters that cannot be seen: some of them change what is read around them. */
-export const textAt = (value: unknown, place: string, longest: number) => {
-  if (typeof value !== 'string' || value.trim() === '' || value.length > longest)
-    return faultAt(`${place} must be a text of 1 to ${longest} characters`)
+export const textAt = (value: unknown, place: string, maxLength: number) => {
+  if (typeof value !== 'string' || value.trim() === '' || value.length > maxLength)
+    return faultAt(`${place} must be a text of 1 to ${maxLength} characters`)
   const { 0: invisible, index = 0 } = /[\p{C}\p{Zl}\p{Zp}]/u.exec(value) ?? {}
   return invisible === undefined
     ? value
@@ -36,7 +36,7 @@ export const textAt = (value: unknown, place: string, longest: number) => {
       )
 }
 
-export const numberAt = (value: unknown, place: string, least: number, most: number) =>
-  typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
+export const numberAt = (value: unknown, place: string, min: number, maxEntries: number) =>
+  typeof value === 'number' && Number.isInteger(value) && value >= min && value <= maxEntries
     ? value
-    : faultAt(`${place} must be a whole number from ${least} to ${most}`)
+    : faultAt(`${place} must be a whole number from ${min} to ${maxEntries}`)

@@ -13,13 +13,13 @@ const narrowWidth = 96
 /** The pixels in which a word mark is shown. Pages and mails reserve them before the picture has arrived. */
 export const wordMarkSize = ({ width, height }: Size): Size => {
   const ratio = width / height
-  const wanted = Math.max(usualHeight, narrowWidth / ratio)
-  const shown = Math.min(wanted, maxSize.height, maxSize.width / ratio)
-  return { width: Math.round(shown * ratio), height: Math.round(shown) }
+  const preferredHeight = Math.max(usualHeight, narrowWidth / ratio)
+  const shownHeight = Math.min(preferredHeight, maxSize.height, maxSize.width / ratio)
+  return { width: Math.round(shownHeight * ratio), height: Math.round(shownHeight) }
 }
 
 /** The picture of the light scheme, and the other one where the scheme is dark. */
-export const inBothSchemes = ({ darkAddress }: Logo, image: string) =>
+export const withDarkPicture = ({ darkAddress }: Logo, image: string) =>
   darkAddress === undefined
     ? image
     : `<picture><source srcset="${escapeHtml(srcset(darkAddress))}" media="(prefers-color-scheme: dark)">${image}</picture>`

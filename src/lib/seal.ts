@@ -13,7 +13,7 @@ const version = 1
 const cipher = 'aes-256-gcm'
 const nonceLength = 12
 const tagLength = 16
-const shape = /^[A-Za-z0-9_-]+$/
+const base64urlPattern = /^[A-Za-z0-9_-]+$/
 
 /** The data that is authenticated besides the text. */
 const contextOf = (boundTo: string) => Buffer.from(`${version} ${boundTo}`, 'utf8')
@@ -42,12 +42,12 @@ export const createSeal = (keys: readonly Buffer[]): Seal => {
     const nonce = randomBytes(nonceLength)
     const encipher = createCipheriv(cipher, newest, nonce, { authTagLength: tagLength })
     encipher.setAAD(contextOf(boundTo))
-    const hidden = [encipher.update(text, 'utf8'), encipher.final()]
-    return Buffer.concat([Buffer.of(version), nonce, ...hidden, encipher.getAuthTag()]).toString('base64url')
+    const ciphertext = [encipher.update(text, 'utf8'), encipher.final()]
+    return Buffer.concat([Buffer.of(version), nonce, ...ciphertext, encipher.getAuthTag()]).toString('base64url')
   }
 
   const open = (sealed: string, boundTo = '') => {
-    if (!shape.test(sealed)) return undefined
+    if (!base64urlPattern.test(sealed)) return undefined
     const bytes = Buffer.from(sealed, 'base64url')
     // The decoder accepts bits and lengths that no encoder writes. Here, one text has exactly one encoded form.
     if (bytes.length < 1 + nonceLength + tagLength || bytes.toString('base64url') !== sealed) return undefined

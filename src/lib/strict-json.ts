@@ -1,9 +1,10 @@
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /** Every text with what follows it: in valid JSON a text is followed by a colon exactly when it is a key. */
-const texts = /"(?:[^"\\]|\\.)*"(\s*:)?/g
+const stringsWithColon = /"(?:[^"\\]|\\.)*"(\s*:)?/g
 
-const countWrittenKeys = (json: string) => [...json.matchAll(texts)].filter(([, colon]) => colon !== undefined).length
+const countWrittenKeys = (json: string) =>
+  [...json.matchAll(stringsWithColon)].filter(([, colon]) => colon !== undefined).length
 
 export const isCleanText = (value: string) => !value.includes('\0') && value.isWellFormed()
 
@@ -16,14 +17,14 @@ export const parseStrictJson = (bytes: Uint8Array): { value: unknown } | undefin
     const text = decoder.decode(bytes)
     const value: unknown = JSON.parse(text)
     let keys = 0
-    const unseen: unknown[] = [value]
-    while (unseen.length > 0) {
-      const next = unseen.pop()
+    const pending: unknown[] = [value]
+    while (pending.length > 0) {
+      const next = pending.pop()
       if (typeof next === 'string' && !isCleanText(next)) return undefined
       if (typeof next !== 'object' || next === null) continue
       for (const [key, inner] of Object.entries(next)) {
         if (key === '__proto__' || key === 'constructor' || !isCleanText(key)) return undefined
-        unseen.push(inner)
+        pending.push(inner)
       }
       if (!Array.isArray(next)) keys += Object.keys(next).length
     }

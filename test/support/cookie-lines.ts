@@ -1,4 +1,4 @@
-import { cookieRowOf, isSessionCookie, longestAgeOf, prefixOfHost } from '../../src/http/cookies/cookie-table.js'
+import { cookieRowOf, hostPrefix, isSessionCookie, maxAgeOf } from '../../src/http/cookies/cookie-table.js'
 
 /** Cookies of the applications in the tests, which pass our proxies and guards. */
 const applicationCookies = new Set(['theme'])
@@ -21,8 +21,8 @@ export const faultOfCookieLine = (line: string): string | undefined => {
   const [fullName = ''] = pair.split('=', 1)
   const value = pair.slice(fullName.length + 1)
   if (applicationCookies.has(fullName)) return undefined
-  const isPrefixed = fullName.startsWith(prefixOfHost)
-  const name = isPrefixed ? fullName.slice(prefixOfHost.length) : fullName
+  const isPrefixed = fullName.startsWith(hostPrefix)
+  const name = isPrefixed ? fullName.slice(hostPrefix.length) : fullName
   const row = cookieRowOf(name)
   if (!row) return 'is not in the table'
   const attributes = attributesOf(rest)
@@ -36,7 +36,7 @@ export const faultOfCookieLine = (line: string): string | undefined => {
   const maxAge = Number(attributes.get('Max-Age') ?? Number.NaN)
   if (maxAge === 0) return value === '' ? undefined : 'is cleared with a value'
   const mayBeShorter = typeof row.lifetime !== 'number'
-  const isRightAge = mayBeShorter ? maxAge > 0 && maxAge <= longestAgeOf(row) : maxAge === longestAgeOf(row)
+  const isRightAge = mayBeShorter ? maxAge > 0 && maxAge <= maxAgeOf(row) : maxAge === maxAgeOf(row)
   if (!isRightAge) return 'has another Max-Age than the table'
   return row.value.test(value) ? undefined : 'has a value of another shape'
 }

@@ -4,7 +4,7 @@ import { firstLetter } from '../../lib/brand-mark.js'
 import type { Design } from '../../lib/design.js'
 import { fontSizes, lineHeight } from '../../lib/design-tokens.js'
 import { escapeHtml } from '../../lib/escape-html.js'
-import { inBothSchemes, type Logo, wordMarkSize } from '../../lib/product-logo.js'
+import { type Logo, withDarkPicture, wordMarkSize } from '../../lib/product-logo.js'
 import type { Block, Letter } from './write-letter.js'
 
 const blockAsText = (block: Block) => {
@@ -94,7 +94,7 @@ const logoClass = ({ darkAddress }: Logo) => (darkAddress === undefined ? 'logo'
 const mark = ({ logo, name }: Brand, styles: Styles) =>
   logo === undefined
     ? `<span aria-hidden="true" class="fill" style="${styles.mark};${styles.letter}">${escapeHtml(firstLetter(name))}</span>`
-    : inBothSchemes(
+    : withDarkPicture(
         logo,
         `<img src="${escapeHtml(logo.address)}" alt="" width="32" height="32" class="${logoClass(logo)}" style="${styles.mark};object-fit:contain">`,
       )
@@ -104,7 +104,7 @@ const heading = (brand: Brand, styles: Styles) => {
   const name = escapeHtml(brand.name)
   if (!brand.logo?.size) return `${mark(brand, styles)}<span style="vertical-align:middle">${name}</span>`
   const { width, height } = wordMarkSize(brand.logo.size)
-  return inBothSchemes(
+  return withDarkPicture(
     brand.logo,
     `<img src="${escapeHtml(brand.logo.address)}" alt="${name}" width="${width}" height="${height}" class="${logoClass(brand.logo)}" style="display:block;border:0">`,
   )

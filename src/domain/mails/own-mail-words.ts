@@ -1,5 +1,5 @@
 import { type Language, languages } from '../../contract/languages.js'
-import { fillPlaces } from '../../lib/text-places.js'
+import { fillPlaceholders } from '../../lib/text-placeholders.js'
 import { forms, type MailKind, type MailWords, type PageInMails } from './letters.js'
 import { wordsIn } from './words/words-in.js'
 
@@ -77,7 +77,7 @@ const withTexts = (words: MailWords, own: Readonly<Record<string, string>>): Mai
   /** The operator's text with the values filled in, or else the usual one. */
   const ownOrUsual = (key: string, values: AnyValues, usual: string) => {
     const text = own[key]
-    return text === undefined ? usual : fillPlaces(text, values)
+    return text === undefined ? usual : fillPlaceholders(text, values)
   }
   const knownTexts = textsIn(words)
   const variantKey = (key: string, values: AnyValues) => {

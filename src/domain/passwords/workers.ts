@@ -1,5 +1,5 @@
 import { availableParallelism, platform } from 'node:os'
-import { customerNetworkOf, siteOf } from '../../lib/client-networks.js'
+import { customerNetworkOf, siteNetworkOf } from '../../lib/client-networks.js'
 import { seconds } from '../../lib/durations.js'
 import { builtFile } from '../../lib/home.js'
 import { type BoundedQueue, type Busy, busy, createBoundedQueue } from '../../platform/bounded-queue.js'
@@ -22,7 +22,7 @@ const ownProgram: Asker = { ip: '' }
 const ranks = { known: 0, comparison: 1, other: 2 } as const
 
 const placeOf = ({ ip, isKnown }: Asker, kind: 'comparison' | 'other'): Place => ({
-  group: siteOf(ip),
+  group: siteNetworkOf(ip),
   share: customerNetworkOf(ip),
   rank: isKnown ? ranks.known : ranks[kind],
 })

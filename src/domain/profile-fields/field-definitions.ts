@@ -7,7 +7,7 @@ import {
   maxFields,
   type ProfileFieldDefinition,
 } from '../../contract/profile-fields.js'
-import { faultAt, type GivenObject, listAt, numberAt, objectAt, textAt } from '../../lib/json-places.js'
+import { faultAt, type JsonObject, listAt, numberAt, objectAt, textAt } from '../../lib/json-places.js'
 import { isDateBound } from './field-values.js'
 
 const oneOfAt = <const Choice extends string>(value: unknown, place: string, choices: readonly Choice[]): Choice =>
@@ -39,7 +39,7 @@ const optionsAt = (value: unknown, place: string) => {
   return twice === undefined ? options : faultAt(`${place} has ${JSON.stringify(twice)} twice`)
 }
 
-const lengthsAt = (usual: number) => (given: GivenObject, place: string) => {
+const lengthsAt = (usual: number) => (given: JsonObject, place: string) => {
   const maxLength = given.maxLength === undefined ? usual : numberAt(given.maxLength, `${place}.maxLength`, 1, 1_000)
   const minLength = given.minLength === undefined ? 1 : numberAt(given.minLength, `${place}.minLength`, 1, maxLength)
   return { minLength, maxLength }
@@ -50,7 +50,7 @@ const dayAt = (value: unknown, place: string) =>
     ? value
     : faultAt(`${place} must be a day such as 2026-01-31, or today`)
 
-const daysAt = (given: GivenObject, place: string) => {
+const daysAt = (given: JsonObject, place: string) => {
   const bounds = (['min', 'max'] as const)
     .filter((name) => given[name] !== undefined)
     .map((name) => [name, dayAt(given[name], `${place}.${name}`)] as const)
@@ -67,7 +67,7 @@ const types: Readonly<
     FieldType,
     {
       keys: readonly string[]
-      read: (given: GivenObject, place: string) => Bounds
+      read: (given: JsonObject, place: string) => Bounds
       longest: (bounds: Bounds) => number
     }
   >

@@ -71,7 +71,7 @@ export const accessCheckRoutes = (server: Server, dependencies: Dependencies) =>
 
   /** Nothing if there is nothing to renew with. A name that is there twice was planted: only the login page can clear it. */
   const renewable = (request: FastifyRequest) =>
-    request.method === 'GET' && !cookies.isDoubled(request) ? callers.refreshTokenOf(request) : undefined
+    request.method === 'GET' && !cookies.hasDoubledSessionCookie(request) ? callers.refreshTokenOf(request) : undefined
 
   /** The claims of new tokens, which the answer sets. */
   const renewed = async (request: FastifyRequest, reply: FastifyReply) => {

@@ -96,13 +96,14 @@ export const factorsRoutes = (server: Server, deps: Dependencies) => {
   server.post('/api/auth/totp', { schema: schemas.begin, onRequest: guards.enrol }, async (request, reply) => {
     const by = enrolling.of(request)
     const totp = await ('caller' in by ? ownFactors.begin(by.caller) : totpEnrolment.begin(by.challenge))
-    if (isRefused(totp)) return beginRefusals.sendRefusal(signInCookies.clearedIfOver(reply, totp), totp)
+    if (isRefused(totp)) return beginRefusals.sendRefusal(signInCookies.clearChallengeIfOver(reply, totp), totp)
     return reply.send({ ...totp, qr: renderSVG(totp.uri, { border: 4 }) })
   })
 
   const confirmAtEnrolment = async (code: string, token: string, request: FastifyRequest, reply: FastifyReply) => {
     const finished = await totpEnrolment.confirm(code, token, signInCookies.visitOf(request))
-    if (isRefused(finished)) return confirmRefusals.sendRefusal(signInCookies.clearedIfOver(reply, finished), finished)
+    if (isRefused(finished))
+      return confirmRefusals.sendRefusal(signInCookies.clearChallengeIfOver(reply, finished), finished)
     const { entry, recoveryCodes } = finished
     return sendFinishedSignIn(reply, { cookies, signInCookies }, entry, { recoveryCodes })
   }

@@ -85,7 +85,8 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
   server.post(`${path}/options`, { schema: schemas.begin, onRequest: guards.enrol }, async (request, reply) => {
     const by = enrolling.of(request)
     const challenge = await ('caller' in by ? ownPasskeys.begin(by.caller) : enrolmentPasskeys.begin(by.challenge))
-    if (isRefused(challenge)) return beginRefusals.sendRefusal(signInCookies.clearedIfOver(reply, challenge), challenge)
+    if (isRefused(challenge))
+      return beginRefusals.sendRefusal(signInCookies.clearChallengeIfOver(reply, challenge), challenge)
     ceremonyCookies.keep(request, reply, challenge.ceremony)
     return reply.send(challenge.options)
   })
@@ -98,7 +99,8 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
     reply: FastifyReply,
   ) => {
     const finished = await enrolmentPasskeys.add(newPasskey, token, signInCookies.visitOf(request))
-    if (isRefused(finished)) return addRefusals.sendRefusal(signInCookies.clearedIfOver(reply, finished), finished)
+    if (isRefused(finished))
+      return addRefusals.sendRefusal(signInCookies.clearChallengeIfOver(reply, finished), finished)
     return sendFinishedSignIn(reply.status(201), { cookies, signInCookies }, finished.entry, finished.added)
   }
 

@@ -64,7 +64,7 @@ export const loginRoutes = (server: Server, deps: Dependencies) => {
       const visit = { ...visited, client: { ...visited.client, typedName: username } }
       const proven = await login.prove(username, password, browserToken, visit)
       if (isRefused(proven)) return sendRefusal(reply, proven)
-      const limited = await signInLimits.signIns(proven.user, request, reply)
+      const limited = await signInLimits.countSignIn(proven.user, request, reply)
       if (limited) return reply
       const result = await login.enter(proven, password, visit)
       return isRefused(result) ? sendRefusal(reply, result) : sendSignInStep(reply, { cookies, signInCookies }, result)

@@ -1,7 +1,7 @@
 import { letterIcon, markIcon, markSvg } from '../../lib/brand-mark.js'
 import type { Design } from '../../lib/design.js'
 import { escapeHtml } from '../../lib/escape-html.js'
-import { inBothSchemes, type Logo, wordMarkSize } from '../../lib/product-logo.js'
+import { type Logo, withDarkPicture, wordMarkSize } from '../../lib/product-logo.js'
 
 export type Brand = { name: string; design: Design; logo?: Logo; iconUrl?: string | undefined }
 
@@ -11,10 +11,10 @@ export const brandMark = ({ name, logo }: Brand) => {
   if (!logo) return `${markSvg}<span>${nameHtml}</span>`
   const source = escapeHtml(logo.address)
   if (!logo.size)
-    return `${inBothSchemes(logo, `<img class="brand-mark" src="${source}" alt="" width="32" height="32">`)}<span>${nameHtml}</span>`
+    return `${withDarkPicture(logo, `<img class="brand-mark" src="${source}" alt="" width="32" height="32">`)}<span>${nameHtml}</span>`
   const { width, height } = wordMarkSize(logo.size)
   // In rem, so that it grows with the letters. The style sheet lets the height follow.
-  return inBothSchemes(
+  return withDarkPicture(
     logo,
     `<img class="brand-word" src="${source}" alt="${nameHtml}" width="${width}" height="${height}" style="width:${width / 16}rem">`,
   )

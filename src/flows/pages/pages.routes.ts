@@ -55,7 +55,7 @@ const assetRoutes = (server: Server, assets: Assets) => {
 
 /** A planted cookie beside ours signs the browser out. Clearing every variant lets the user sign in again. */
 const clearPlantedCookies = (cookies: Cookies, request: FastifyRequest, reply: FastifyReply) => {
-  if (cookies.isDoubled(request)) cookies.clearSession(reply)
+  if (cookies.hasDoubledSessionCookie(request)) cookies.clearSession(reply)
 }
 
 /** Good or not: nobody has checked it. */

@@ -35,8 +35,8 @@ export const enrolmentCodeRoutes = (server: Server, deps: Dependencies) => {
   server.post('/api/auth/second-factor/mail', mailing, async (request, reply) => {
     const token = signInCookies.challengeOf(request)
     const found = token === undefined ? refuse('challenge_over') : await enrolments.findToMail(token)
-    if (isRefused(found)) return refusals.sendRefusal(signInCookies.clearedIfOver(reply, found), found)
-    const limited = await mailLimits.mailedCodesTo(found.user.id, request, reply)
+    if (isRefused(found)) return refusals.sendRefusal(signInCookies.clearChallengeIfOver(reply, found), found)
+    const limited = await mailLimits.countMailedCode(found.user.id, request, reply)
     if (limited) return reply
     await enrolments.mailCode(found, clientOf(request))
     return reply.status(202).send({ message: 'A mail is on its way' })

@@ -71,7 +71,7 @@ export const enrolmentPasswordRoutes = (server: Server, deps: Dependencies) => {
     const verify = (hash: string) => passwords.verify(request.body.password, hash, client)
     const opened =
       token === undefined ? refuse('challenge_over') : await enrolments.enterPassword(token, verify, client)
-    if (isRefused(opened)) return refusals.sendRefusal(signInCookies.clearedIfOver(reply, opened), opened)
+    if (isRefused(opened)) return refusals.sendRefusal(signInCookies.clearChallengeIfOver(reply, opened), opened)
     return reply.status(202).send({ next: 'enrolment', methods: [...enrolmentMethods] })
   })
 }

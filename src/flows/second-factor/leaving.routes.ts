@@ -68,7 +68,7 @@ export const leavingRoutes = (server: Server, deps: Dependencies) => {
   server.get('/api/auth/second-factor/export', { schema: schemas.export, onRequest }, async (request, reply) => {
     const token = signInCookies.challengeOf(request)
     const user = token === undefined ? refuse('challenge_over') : await leaving.userOf(token)
-    if (isRefused(user)) return exportRefusals.sendRefusal(signInCookies.clearedIfOver(reply, user), user)
+    if (isRefused(user)) return exportRefusals.sendRefusal(signInCookies.clearChallengeIfOver(reply, user), user)
     return reply.header('Content-Disposition', 'attachment; filename="account-data.json"').send(await accountData(user))
   })
 
@@ -83,7 +83,7 @@ export const leavingRoutes = (server: Server, deps: Dependencies) => {
     const token = signInCookies.challengeOf(request)
     const refusal =
       token === undefined ? refuse('challenge_over') : await deleteAccount(reply, token, request.body.username)
-    if (refusal) return deleteRefusals.sendRefusal(signInCookies.clearedIfOver(reply, refusal), refusal)
+    if (refusal) return deleteRefusals.sendRefusal(signInCookies.clearChallengeIfOver(reply, refusal), refusal)
     return reply.status(204).send()
   })
 }

@@ -85,7 +85,7 @@ const createAnswers = ({ enrolments, lastAnswers, signInCookies, cookies }: Depe
     const client = clientOf(request)
     const opened =
       token === undefined ? refuse('challenge_over') : await enrolments.enterMailedCode(token, mailedCode, client)
-    if (isRefused(opened)) return sendRefusal(signInCookies.clearedIfOver(reply, opened), opened)
+    if (isRefused(opened)) return sendRefusal(signInCookies.clearChallengeIfOver(reply, opened), opened)
     return reply.status(202).send({ next: 'enrolment', methods: enrolmentMethods })
   }
 
@@ -99,7 +99,7 @@ const createAnswers = ({ enrolments, lastAnswers, signInCookies, cookies }: Depe
     const token = signInCookies.challengeOf(request)
     const visit = signInCookies.visitOf(request)
     const entry = token === undefined ? refuse('challenge_over') : await lastAnswers.answer(token, step, given, visit)
-    if (isRefused(entry)) return sendRefusal(signInCookies.clearedIfOver(reply, entry), entry)
+    if (isRefused(entry)) return sendRefusal(signInCookies.clearChallengeIfOver(reply, entry), entry)
     return sendFinishedSignIn(reply, { cookies, signInCookies }, entry)
   }
 
@@ -138,11 +138,11 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
         : await signIns.bySecondFactor({ token, code, trustDevice }, signInCookies.visitOf(request))
     if (isRefused(finished)) {
       if (finished.refused !== 'too_many_codes')
-        return sendRefusal(signInCookies.clearedIfOver(reply, finished), finished)
+        return sendRefusal(signInCookies.clearChallengeIfOver(reply, finished), finished)
       const { retryAfter } = finished
       return sendRefusal(reply, refuse('too_many_requests', { retryAfter }))
     }
-    if (finished.trustedDevices !== undefined) signInCookies.trust(reply, finished.trustedDevices)
+    if (finished.trustedDevices !== undefined) signInCookies.keepTrustedDevices(reply, finished.trustedDevices)
     return sendFinishedSignIn(reply, { cookies, signInCookies }, finished.entry)
   })
 }

@@ -138,7 +138,7 @@ const handleCallback = async (
     return goTo(reply, failedAt('/login', id))
   }
   // A provider on the same site: the browser's own cookie is newer than what the attempt has kept of it.
-  const sent = signInCookies.knownIn(request)
+  const sent = signInCookies.knownDevicesIn(request)
   const knownDevices = sent.length > 0 ? sent : attempt.knownDevices
   const earlierSession = visit.earlierSession ?? attempt.earlierSession
   const outcome = await socialSignIn.finish({ ...visit, knownDevices, earlierSession, provider, callback, attempt })

@@ -1,4 +1,4 @@
-import { type CookieName, cookieRowOf, isSessionCookie, longestAgeOf, prefixOfHost } from './cookie-table.js'
+import { type CookieName, cookieRowOf, hostPrefix, isSessionCookie, maxAgeOf } from './cookie-table.js'
 
 /** Everything that we put into a cookie is made of these characters, so nothing ever needs escaping. */
 const plainValue = /^[\w.-]*$/
@@ -8,17 +8,17 @@ const plainValue = /^[\w.-]*$/
  * plant it for the whole domain. It needs `Secure` and `Path=/`, so in development the plain names are used.
  */
 export const fullCookieName = (name: string, secure: boolean) =>
-  secure && !isSessionCookie(name) ? prefixOfHost + name : name
+  secure && !isSessionCookie(name) ? hostPrefix + name : name
 
 /** `maxAge` in seconds, where the table only says how long a cookie may live at most. */
-type Place = { secure: boolean; domain?: string | undefined; maxAge?: number | undefined }
+type LineOptions = { secure: boolean; domain?: string | undefined; maxAge?: number | undefined }
 
 /** A `Set-Cookie` line as the table says. */
-export const cookieLine = (name: CookieName, value: string, { secure, domain, maxAge }: Place) => {
+export const cookieLine = (name: CookieName, value: string, { secure, domain, maxAge }: LineOptions) => {
   if (!plainValue.test(value)) throw new Error(`The value for the cookie ${name} has characters that need escaping`)
   const row = cookieRowOf(name)
   if (!row) throw new Error(`The table of cookies has no ${name}`)
-  const place = `${domain === undefined ? '' : `Domain=${domain}; `}Path=/`
-  const flags = `${place}; HttpOnly; SameSite=${row.sameSite}${secure ? '; Secure' : ''}`
-  return `${fullCookieName(name, secure)}=${value}; Max-Age=${maxAge ?? longestAgeOf(row)}; ${flags}`
+  const domainAndPath = `${domain === undefined ? '' : `Domain=${domain}; `}Path=/`
+  const flags = `${domainAndPath}; HttpOnly; SameSite=${row.sameSite}${secure ? '; Secure' : ''}`
+  return `${fullCookieName(name, secure)}=${value}; Max-Age=${maxAge ?? maxAgeOf(row)}; ${flags}`
 }

@@ -23,7 +23,7 @@ type CookieRow = {
 const jwt = /^[\w-]+\.[\w-]+\.[\w-]+$/
 const token = /^[\w-]{43}$/
 /** One for each account that this browser knows. */
-const tokens = new RegExp(`^[\\w-]{43}(?:\\.[\\w-]{43}){0,${maxAccounts - 1}}$`)
+const tokenList = new RegExp(`^[\\w-]{43}(?:\\.[\\w-]{43}){0,${maxAccounts - 1}}$`)
 const sealed = /^[\w-]+$/
 
 // biome-ignore format: one cookie a line, so that the table can be read as a table
@@ -38,10 +38,10 @@ const table = {
   csrf_secret: { sameSite: 'Strict', lifetime: 30 * days, value: token, setBy: 'service' },
   challenge: { sameSite: 'Strict', lifetime: challengeLifetime, value: token, setBy: 'service' },
   // Lax, because a browser sends no Strict cookie when a provider sends it back to us. Alone it signs no user in.
-  trusted_device: { sameSite: 'Lax', lifetime: { atMost: 365 * days }, value: tokens, setBy: 'service' },
+  trusted_device: { sameSite: 'Lax', lifetime: { atMost: 365 * days }, value: tokenList, setBy: 'service' },
   passkey_: { sameSite: 'Strict', lifetime: ceremonyLifetime, value: /^\d{13}\.[\w-]+$/, setBy: 'service' },
   // Makes failures in this browser count apart from those of others. It signs no user in.
-  known_device: { sameSite: 'Strict', lifetime: knownDeviceLifetime, value: tokens, setBy: 'service' },
+  known_device: { sameSite: 'Strict', lifetime: knownDeviceLifetime, value: tokenList, setBy: 'service' },
   // Ties the confirmation of an email to the browser that registered it. Other browsers also need the password.
   registration: { sameSite: 'Strict', lifetime: registrationLifetime, value: token, setBy: 'service' },
   // Lax, as above.
@@ -65,21 +65,21 @@ export type CookieName =
   | `attempt_${string}`
 
 export const cookieTable: Readonly<Record<TableName, CookieRow>> = table
-export const prefixOfHost = '__Host-'
+export const hostPrefix = '__Host-'
 
 const isTableName = (name: string): name is TableName => Object.hasOwn(table, name)
 
 /** The row of a cookie by its plain name; undefined if it is none of ours. */
 export const cookieRowOf = (name: string): CookieRow | undefined => {
-  const [, several] = /^([a-z]+_)[\w-]{12}$/.exec(name) ?? []
-  if (several !== undefined && isTableName(several)) return table[several]
+  const [, prefix] = /^([a-z]+_)[\w-]{12}$/.exec(name) ?? []
+  if (prefix !== undefined && isTableName(prefix)) return table[prefix]
   return isTableName(name) && !name.endsWith('_') ? table[name] : undefined
 }
 
 /** The specification names these two. Every other cookie has a prefix in production. */
 export const sessionCookies = ['access_token', 'refresh_token'] as const
-export const isSessionCookie = (name: string) => sessionCookies.some((known) => known === name)
+export const isSessionCookie = (name: string) => sessionCookies.some((cookie) => cookie === name)
 
 /** In seconds, as `Max-Age` has it. */
-export const longestAgeOf = ({ lifetime }: CookieRow) =>
+export const maxAgeOf = ({ lifetime }: CookieRow) =>
   (typeof lifetime === 'number' ? lifetime : lifetime.atMost) / seconds

@@ -49,7 +49,7 @@ front.get('/', (request, reply) => {
   return { read: production.read(request, 'csrf_secret') ?? null, names: production.names(request) }
 })
 front.get('/login', (request, reply) => {
-  if (production.isDoubled(request)) production.clearSession(reply)
+  if (production.hasDoubledSessionCookie(request)) production.clearSession(reply)
   return reply.send('the page')
 })
 const issued = {
@@ -141,7 +141,7 @@ describe('cookies in production', () => {
     const local = createCookies({ secure: false, host })
     const single = fastify()
     single.get('/', (request, reply) => {
-      if (local.isDoubled(request)) local.clearSession(reply)
+      if (local.hasDoubledSessionCookie(request)) local.clearSession(reply)
       return reply.send('the page')
     })
     const { headers } = await single.inject({ url: '/', headers: { cookie: 'access_token=a; access_token=b' } })

@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type CookieValues, readCookieHeader } from '../../contract/cookie-header.js'
 import { cookieLine, fullCookieName } from './cookie-line.js'
-import { type CookieName, prefixOfHost, sessionCookies } from './cookie-table.js'
+import { type CookieName, hostPrefix, sessionCookies } from './cookie-table.js'
 import { createSessionCookies } from './session-cookies.js'
 
 /** The most that the cookies of a browser may need together, so that every proxy takes the header. */
-const longestHeader = 4_096
+const maxCookieHeader = 4_096
 
 const bytesOf = (name: string, value: string) => `; ${name}=${value}`.length
 
@@ -16,13 +16,13 @@ export type Cookies = ReturnType<typeof createCookies>
 /** Reads and sets cookies. Callers know their plain names only. */
 export const createCookies = ({ secure, host, domain }: Options) => {
   const jars = new WeakMap<FastifyRequest, CookieValues>()
-  const prefix = secure ? prefixOfHost : ''
+  const prefix = secure ? hostPrefix : ''
   const nameOf = (name: string) => fullCookieName(name, secure)
 
   /** The header is read once for each request, however many cookies are asked for. */
   const jarOf = (request: FastifyRequest) => {
-    const known = jars.get(request)
-    if (known) return known
+    const cached = jars.get(request)
+    if (cached) return cached
     const jar = readCookieHeader(request.headers.cookie ?? '')
     jars.set(request, jar)
     return jar
@@ -45,7 +45,7 @@ export const createCookies = ({ secure, host, domain }: Options) => {
         .map((name) => name.slice(prefix.length)),
     /** How many bytes are left in the Cookie header when this cookie is added. Below 0, others have to be cleared. */
     bytesLeftWith: (request: FastifyRequest, name: string, value: string) =>
-      longestHeader - (request.headers.cookie ?? '').length - bytesOf(nameOf(name), value),
+      maxCookieHeader - (request.headers.cookie ?? '').length - bytesOf(nameOf(name), value),
     /** How many bytes are free again when this cookie is cleared. */
     bytesOf: (request: FastifyRequest, name: string) =>
       bytesOf(nameOf(name), jarOf(request).values.get(nameOf(name)) ?? ''),
@@ -53,7 +53,8 @@ export const createCookies = ({ secure, host, domain }: Options) => {
     clear,
     ...createSessionCookies({ secure, host, domain, keepKnownDevice }),
     /** Whether a session cookie is there twice: one of the two was planted. */
-    isDoubled: (request: FastifyRequest) => sessionCookies.some((name) => jarOf(request).doubled.has(name)),
+    hasDoubledSessionCookie: (request: FastifyRequest) =>
+      sessionCookies.some((name) => jarOf(request).doubled.has(name)),
     keepKnownDevice,
   }
 }

@@ -12,7 +12,7 @@ const domainsOf = (host: string) => {
   const labels = isIP(host) ? [] : host.split('.')
   return labels
     .slice(0, -1)
-    .map((_, place) => labels.slice(place).join('.'))
+    .map((_, otherDomain) => labels.slice(otherDomain).join('.'))
     .slice(-maxDomains)
 }
 
@@ -26,17 +26,17 @@ type Options = {
 /** The two cookies of a session, which may have a Domain: another host could have planted one beside ours. */
 export const createSessionCookies = ({ secure, host, domain, keepKnownDevice }: Options) => {
   /** The other places where a session cookie could be: for this host only, and for each domain above it. */
-  const otherPlaces = [undefined, ...domainsOf(host)].filter((place) => place !== domain)
+  const otherDomains = [undefined, ...domainsOf(host)].filter((otherDomain) => otherDomain !== domain)
 
   const write = (reply: FastifyReply, line: string) => reply.header('Set-Cookie', line)
 
-  const clearAt = (reply: FastifyReply, place: string | undefined) => {
-    for (const name of sessionCookies) write(reply, cookieLine(name, '', { secure, domain: place, maxAge: 0 }))
+  const clearAt = (reply: FastifyReply, otherDomain: string | undefined) => {
+    for (const name of sessionCookies) write(reply, cookieLine(name, '', { secure, domain: otherDomain, maxAge: 0 }))
   }
 
   /** Clears what a sibling host has set for a parent domain, and what was set before COOKIE_DOMAIN was changed. */
   const clearElsewhere = (reply: FastifyReply) => {
-    for (const place of otherPlaces) clearAt(reply, place)
+    for (const otherDomain of otherDomains) clearAt(reply, otherDomain)
   }
 
   const setSession = (reply: FastifyReply, issued: Issued) => {

@@ -31,8 +31,8 @@ export const createSignInCookies = ({ cookies, callers, trustedFor = 0 }: Depend
       .filter((value) => tokenShape.test(value))
       .slice(0, maxAccounts)
 
-  const trustedIn = (request: FastifyRequest) => valuesIn(request, 'trusted_device')
-  const knownIn = (request: FastifyRequest) => valuesIn(request, 'known_device')
+  const trustedDevicesIn = (request: FastifyRequest) => valuesIn(request, 'trusted_device')
+  const knownDevicesIn = (request: FastifyRequest) => valuesIn(request, 'known_device')
   /** Only one that came: a browser that another site sent here withholds a Strict cookie that is still good. */
   const clearChallenge = (reply: FastifyReply) => {
     const wasSent = cookies.names(reply.request).includes('challenge')
@@ -47,31 +47,31 @@ export const createSignInCookies = ({ cookies, callers, trustedFor = 0 }: Depend
     keepChallenge: (reply: FastifyReply, token: string) => cookies.set(reply, 'challenge', token),
     clearChallenge,
     /** The reply to a refusal: the cookie of a sign-in that is over is cleared with it. */
-    clearedIfOver: (reply: FastifyReply, { refused }: Refused) => {
+    clearChallengeIfOver: (reply: FastifyReply, { refused }: Refused) => {
       if (refused === 'challenge_over') clearChallenge(reply)
       return reply
     },
-    trust: (reply: FastifyReply, tokens: readonly string[]) => {
+    keepTrustedDevices: (reply: FastifyReply, tokens: readonly string[]) => {
       cookies.set(reply, 'trusted_device', tokens.slice(0, maxAccounts).join('.'), trustedMaxAge)
     },
     /** The values of this browser's known_device cookie. */
-    knownIn,
-    trustedIn,
+    knownDevicesIn,
+    trustedDevicesIn,
     /** Clears these values of an account that is gone; those of other accounts stay. */
-    forget: (request: FastifyRequest, reply: FastifyReply, gone: readonly string[]) => {
+    forgetDevices: (request: FastifyRequest, reply: FastifyReply, deletedValues: readonly string[]) => {
       const maxAges = { trusted_device: trustedMaxAge, known_device: undefined }
       for (const name of ['trusted_device', 'known_device'] as const) {
         const values = valuesIn(request, name)
-        const others = values.filter((value) => !gone.includes(value))
-        if (others.length === 0) cookies.clear(reply, name)
-        else if (others.length < values.length) cookies.set(reply, name, others.join('.'), maxAges[name])
+        const remaining = values.filter((value) => !deletedValues.includes(value))
+        if (remaining.length === 0) cookies.clear(reply, name)
+        else if (remaining.length < values.length) cookies.set(reply, name, remaining.join('.'), maxAges[name])
       }
     },
     visitOf: (request: FastifyRequest): Visit => ({
       // A provider sends the browser back by a navigation, whose header is the browser's and not the page's.
       client: { ...clientOf(request), language: chosenLanguage(cookies, request) ?? languageOf(request) },
-      trustedDevices: trustedIn(request),
-      knownDevices: comesFromAnotherSite(request) ? undefined : knownIn(request),
+      trustedDevices: trustedDevicesIn(request),
+      knownDevices: comesFromAnotherSite(request) ? undefined : knownDevicesIn(request),
       earlierSession: callers.refreshedSessionOf(request),
     }),
   }

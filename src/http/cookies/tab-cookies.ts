@@ -25,15 +25,15 @@ type Options = {
  * so that the answer to the tab finds its cookie.
  */
 const createTabCookies = ({ cookies, prefix, maxOthers, maxBytesOfOthers, expiryOf }: Options) => {
-  const shape = new RegExp(String.raw`^${prefix}_[\w-]{12}$`)
-  const isName = (name: string): name is Name => shape.test(name)
+  const namePattern = new RegExp(String.raw`^${prefix}_[\w-]{12}$`)
+  const isTabCookieName = (name: string): name is Name => namePattern.test(name)
   const nameFor = (secret: string) => tabCookieName(prefix, secret)
 
   /** An attacker may have planted hundreds: each answer clears a few of them, so that it stays small enough for any proxy. */
   const othersOf = (request: FastifyRequest) =>
     cookies
       .names(request)
-      .filter(isName)
+      .filter(isTabCookieName)
       .slice(0, 2 * maxOthers)
       .map((name) => ({
         name,

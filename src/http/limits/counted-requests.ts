@@ -66,8 +66,8 @@ export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; on
      * here: the proof was right, only the new value was not.
      */
     refundSuccess: async (request: FastifyRequest, reply: FastifyReply) => {
-      const failed = reply.statusCode >= 400 && reply.statusCode < 500 && ![409, 422].includes(reply.statusCode)
-      if (!failed || successes.has(request)) await release(request, reply)
+      const isFailure = reply.statusCode >= 400 && reply.statusCode < 500 && ![409, 422].includes(reply.statusCode)
+      if (!isFailure || successes.has(request)) await release(request, reply)
     },
     /** The proof was right although the answer is a refusal: the attempt is given back. */
     refundDespiteRefusal: (request: FastifyRequest) => {

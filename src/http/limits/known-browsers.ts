@@ -4,7 +4,7 @@ import type { SignInCookies } from '../cookies/sign-in-cookies.js'
 
 type Dependencies = {
   knownDevices: Pick<KnownDevices, 'find' | 'browserIn'>
-  signInCookies: Pick<SignInCookies, 'knownIn'>
+  signInCookies: Pick<SignInCookies, 'knownDevicesIn'>
 }
 
 export type KnownBrowsers = ReturnType<typeof createKnownBrowsers>
@@ -12,9 +12,9 @@ export type KnownBrowsers = ReturnType<typeof createKnownBrowsers>
 /** Whether a request comes from a browser that an account has signed in with. */
 export const createKnownBrowsers = ({ knownDevices, signInCookies }: Dependencies) => ({
   /** True if the browser claims that any account has signed in with it. Nothing is checked. */
-  claimsAny: (request: FastifyRequest) => signInCookies.knownIn(request).length > 0,
+  claimsAny: (request: FastifyRequest) => signInCookies.knownDevicesIn(request).length > 0,
   deviceOf: (account: DeviceOwner, request: FastifyRequest) =>
-    knownDevices.find(account, signInCookies.knownIn(request)),
+    knownDevices.find(account, signInCookies.knownDevicesIn(request)),
   browserOf: (account: DeviceOwner, request: FastifyRequest) =>
-    knownDevices.browserIn(account, signInCookies.knownIn(request)),
+    knownDevices.browserIn(account, signInCookies.knownDevicesIn(request)),
 })

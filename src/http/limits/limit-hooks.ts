@@ -5,11 +5,11 @@ import type { LimiterName } from '../../domain/limiters/limiters.js'
 type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
 /** The limiters of a hook, and its refusal: the API document and docs/api.md are made of it. */
-type Counting = { names: readonly LimiterName[]; code: LimitCode }
-export type LimitHook = Hook & { counting: Counting }
+type HookLimiters = { names: readonly LimiterName[]; code: LimitCode }
+export type LimitHook = Hook & { limiters: HookLimiters }
 
-export const limitHook = (counting: Counting, hook: Hook): LimitHook => Object.assign(hook, { counting })
+export const limitHook = (limiters: HookLimiters, hook: Hook): LimitHook => Object.assign(hook, { limiters })
 
 /** Undefined if this hook counts nothing. */
-export const countingOf = (hook: unknown) =>
-  typeof hook === 'function' && 'counting' in hook ? (hook as LimitHook).counting : undefined
+export const limitersOfHook = (hook: unknown) =>
+  typeof hook === 'function' && 'limiters' in hook ? (hook as LimitHook).limiters : undefined

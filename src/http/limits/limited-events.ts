@@ -22,11 +22,11 @@ export const createLimitedEvents = ({ events, clock }: { events: Pick<Events, 'r
   const isNew = createOncePerWindow({ maxKeys, clock })
 
   /** The refusal stays a refusal when the database is away. */
-  const find = (whom: FindSubject | undefined) => whom?.().catch(() => undefined)
+  const findSafely = (findSubject: FindSubject | undefined) => findSubject?.().catch(() => undefined)
 
   return async ({ limiter, key, resetsIn, findSubject }: Rejection, request: FastifyRequest) => {
     if (!limiters[limiter].isEvent || !isNew(key, resetsIn)) return
-    const { userId, typedName } = (await find(findSubject)) ?? {}
+    const { userId, typedName } = (await findSafely(findSubject)) ?? {}
     await events.record(
       { kind: 'rate_limited', reason: limiter, ...(userId !== undefined && { userId }) },
       { ...clientOf(request), ...(typedName !== undefined && { typedName }) },

@@ -17,22 +17,22 @@ export const setLimitHeaders = (
   { name, limit }: Limiter,
   { remaining, resetsIn }: Pick<Reservation, 'remaining' | 'resetsIn'>,
 ) => {
-  const wait = Math.max(1, Math.ceil(resetsIn / 1000))
+  const waitSeconds = Math.max(1, Math.ceil(resetsIn / 1000))
   reply.headers({
     'RateLimit-Limit': limit.maximum,
     'RateLimit-Remaining': remaining,
-    'RateLimit-Reset': wait,
+    'RateLimit-Reset': waitSeconds,
     'RateLimit-Policy': `"${name}";q=${limit.maximum};w=${Math.ceil(limit.window / 1000)}`,
-    RateLimit: `"${name}";r=${remaining};t=${wait}`,
+    RateLimit: `"${name}";r=${remaining};t=${waitSeconds}`,
   })
-  return wait
+  return waitSeconds
 }
 
 export const sendLimited = (reply: FastifyReply, limiter: Limiter, reservation: Reservation) => {
   const body = limitedBody(limiter.code)
-  const wait = setLimitHeaders(reply, limiter, reservation)
+  const waitSeconds = setLimitHeaders(reply, limiter, reservation)
   // The ceiling of a name is answered like the login limiter, whose wait is part of its body.
-  const retryAfter = limiter.silent && !limiter.tellsWait && 'retryAfter' in body ? body.retryAfter : wait
+  const retryAfter = limiter.silent && !limiter.tellsWait && 'retryAfter' in body ? body.retryAfter : waitSeconds
   const answer = isForPrograms(reply.request)
     ? protocolBodyOf(limiter.code, limiter.protocolMessage ?? body.message)
     : body

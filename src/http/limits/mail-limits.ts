@@ -11,7 +11,7 @@ type Dependencies = {
   countedRequests: Pick<CountedRequests, 'count'>
   routeLimiters: Pick<RouteLimiters, 'mailed_codes'>
   /** Mails to addresses that their client has not proven. */
-  toStrangers: Limit
+  strangerMailLimit: Limit
   onRejection: OnRejection
 }
 
@@ -19,11 +19,11 @@ export type MailLimits = ReturnType<typeof createMailLimits>
 
 /** How many mails a client can cause, counted from inside a handler. */
 export const createMailLimits = (deps: Dependencies) => {
-  const { cache, countedRequests, toStrangers, onRejection } = deps
+  const { cache, countedRequests, strangerMailLimit, onRejection } = deps
   const mailedCodesLimiter = deps.routeLimiters.mailed_codes
   return {
     /** Codes for a user who is not signed in yet. */
-    mailedCodesTo: (userId: string, request: FastifyRequest, reply: FastifyReply) =>
+    countMailedCode: (userId: string, request: FastifyRequest, reply: FastifyReply) =>
       countedRequests.count(mailedCodesLimiter, userSubject(userId), request, reply),
     /** A thief who knew the old password may have used up the codes of this hour. */
     forgetMailedCodes: (userId: string) => cache.forget(limiterKey(mailedCodesLimiter.name, userSubject(userId))),
@@ -33,7 +33,7 @@ export const createMailLimits = (deps: Dependencies) => {
      */
     mayMailStranger: async (request: FastifyRequest) => {
       const key = limiterKey('network_mails', customerNetwork(request))
-      const { granted, resetsIn } = await cache.reserve(key, toStrangers)
+      const { granted, resetsIn } = await cache.reserve(key, strangerMailLimit)
       if (!granted) await onRejection({ limiter: 'network_mails', key, resetsIn }, request)
       return granted
     },

@@ -8,7 +8,7 @@ import { customerNetwork } from '../client.js'
 import type { KnownBrowsers } from './known-browsers.js'
 import type { FindSubject, OnRejection } from './limited-events.js'
 
-type Counting = Extract<LimiterName, 'mail_sign_ins' | 'network_mail_sign_ins'>
+type MailSignInLimiter = Extract<LimiterName, 'mail_sign_ins' | 'network_mail_sign_ins'>
 
 type Dependencies = {
   cache: Cache
@@ -25,7 +25,12 @@ export type MailSignInLimits = ReturnType<typeof createMailSignInLimits>
  * signed in before has as many of its own, so that others cannot use up those of the owner. The answer must not show it.
  */
 export const createMailSignInLimits = ({ cache, users, nameMarks, knownBrowsers, onRejection }: Dependencies) => {
-  const reserve = async (limiter: Counting, subject: string, request: FastifyRequest, findSubject?: FindSubject) => {
+  const reserve = async (
+    limiter: MailSignInLimiter,
+    subject: string,
+    request: FastifyRequest,
+    findSubject?: FindSubject,
+  ) => {
     const key = limiterKey(limiter, subject)
     const { granted, resetsIn } = await cache.reserve(key, limiters[limiter].limit)
     if (!granted) await onRejection({ limiter, key, resetsIn, findSubject }, request)

@@ -55,7 +55,7 @@ export const createPasswordGuesses = (deps: Dependencies) => {
   const { login } = deps.routeLimiters
   const nameLimiter: Limiter = { ...deviceLimiter, name: 'account', limit: deps.nameLimit }
 
-  const isGranted = async (limiter: Limiter, subject: string, reply: FastifyReply) =>
+  const tryReserve = async (limiter: Limiter, subject: string, reply: FastifyReply) =>
     (await countedRequests.reserve(limiter, subject, reply)).granted
 
   const count = async ({ account, name, findSubject }: Guess, request: FastifyRequest, reply: FastifyReply) => {
@@ -64,16 +64,16 @@ export const createPasswordGuesses = (deps: Dependencies) => {
     const device = nonce === undefined ? undefined : deviceSubject(userId, nonce)
     const isKnown =
       device !== undefined &&
-      (await isGranted(deviceLimiter, device, reply)) &&
-      (await isGranted(knownDevicesLimiter, userSubject(userId), reply))
+      (await tryReserve(deviceLimiter, device, reply)) &&
+      (await tryReserve(knownDevicesLimiter, userSubject(userId), reply))
     if (!countedRequests.hasReservation(request, login)) {
-      const own = isKnown && knownDevicesCount === 'own' ? device : undefined
+      const ownSubject = isKnown && knownDevicesCount === 'own' ? device : undefined
       const limited = await countedRequests.count(
         login,
-        own ?? clientNetwork(request),
+        ownSubject ?? clientNetwork(request),
         request,
         reply,
-        own === undefined ? undefined : findSubject,
+        ownSubject === undefined ? undefined : findSubject,
       )
       if (limited) return limited
     }

@@ -7,28 +7,28 @@ import { setLimitHeaders } from './limiter-answers.js'
 import { createWaitingReservations } from './waiting-reservations.js'
 
 /** The longest that a request waits, for all its counters together. */
-const longestWait = 5 * seconds
+const maxWait = 5 * seconds
 
 /** `onDecision` tells the attempts that wait for this one. */
-type Held = { limiter: Limiter; key: string; reservation: Reservation; onDecision: () => void }
+type HeldReservation = { limiter: Limiter; key: string; reservation: Reservation; onDecision: () => void }
 
 /** Remembers what each request has reserved in which counters, until it is answered: it may get that back. */
 export const createReservations = (cache: Pick<Cache, 'reserve' | 'refund'>) => {
-  const held = new WeakMap<FastifyRequest, readonly Held[]>()
-  const waitsEnd = new WeakMap<FastifyRequest, number>()
+  const held = new WeakMap<FastifyRequest, readonly HeldReservation[]>()
+  const waitDeadlines = new WeakMap<FastifyRequest, number>()
   const reserveOrQueue = createWaitingReservations()
   const heldBy = (request: FastifyRequest) => held.get(request) ?? []
 
-  const hold = (reserved: Held, reply: FastifyReply) => {
+  const hold = (reserved: HeldReservation, reply: FastifyReply) => {
     // At the latest, if its client is gone or its answer fails.
     reply.raw.once('close', reserved.onDecision)
     held.set(reply.request, [...heldBy(reply.request), reserved])
   }
 
-  const endOfWait = (request: FastifyRequest) => {
-    const end = waitsEnd.get(request) ?? performance.now() + longestWait
-    waitsEnd.set(request, end)
-    return end
+  const deadlineOf = (request: FastifyRequest) => {
+    const deadline = waitDeadlines.get(request) ?? performance.now() + maxWait
+    waitDeadlines.set(request, deadline)
+    return deadline
   }
 
   return {
@@ -43,7 +43,7 @@ export const createReservations = (cache: Pick<Cache, 'reserve' | 'refund'>) => 
       const key = limiterKey(limiter.name, subject)
       const ask = () => cache.reserve(key, limiter.limit)
       if (!limiter.refundsSuccess) return { key, reservation: await ask() }
-      const { reservation, onDecision } = await reserveOrQueue(key, ask, reply.raw, endOfWait(reply.request))
+      const { reservation, onDecision } = await reserveOrQueue(key, ask, reply.raw, deadlineOf(reply.request))
       if (onDecision) hold({ limiter, key, reservation, onDecision }, reply)
       return { key, reservation }
     },
@@ -51,9 +51,9 @@ export const createReservations = (cache: Pick<Cache, 'reserve' | 'refund'>) => 
       heldBy(request).some(({ limiter }) => limiter.name === name),
     /** Gives back what can be given back. */
     release: async (request: FastifyRequest, reply: FastifyReply) => {
-      const mine = heldBy(request)
+      const reservations = heldBy(request)
       held.delete(request)
-      for (const { limiter, key, reservation, onDecision } of mine) {
+      for (const { limiter, key, reservation, onDecision } of reservations) {
         await cache.refund(key, reservation.window).finally(onDecision)
         if (!limiter.silent) setLimitHeaders(reply, limiter, { ...reservation, remaining: reservation.remaining + 1 })
       }

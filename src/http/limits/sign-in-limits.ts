@@ -27,14 +27,14 @@ export type SignInLimits = ReturnType<typeof createSignInLimits>
  */
 export const createSignInLimits = (deps: Dependencies) => {
   const { countedRequests, knownBrowsers, cache } = deps
-  const shape = { code: 'too_many_logins', silent: true, tellsWait: true } as const
-  const unknownDevicesLimiter: Limiter = { ...shape, name: 'sign_ins', limit: deps.accountLimit }
+  const sharedOptions = { code: 'too_many_logins', silent: true, tellsWait: true } as const
+  const unknownDevicesLimiter: Limiter = { ...sharedOptions, name: 'sign_ins', limit: deps.accountLimit }
   const knownDevicesLimiter: Limiter = { ...unknownDevicesLimiter, name: 'known_sign_ins' }
-  const networkLimiter: Limiter = { ...shape, name: 'network_sign_ins', limit: deps.networkLimit }
+  const networkLimiter: Limiter = { ...sharedOptions, name: 'network_sign_ins', limit: deps.networkLimit }
 
   return {
     /** The answer, if this sign-in is one too many. The account comes first: one that is over its limit uses up none of its network's. */
-    signIns: async (user: DeviceOwner & Pick<User, 'username'>, request: FastifyRequest, reply: FastifyReply) => {
+    countSignIn: async (user: DeviceOwner & Pick<User, 'username'>, request: FastifyRequest, reply: FastifyReply) => {
       const browser = knownBrowsers.browserOf(user, request)
       const findSubject = async () => ({ userId: user.id, typedName: user.username })
       const limited = await (browser === undefined

@@ -5,13 +5,13 @@ import { clientNetwork } from '../client.js'
 import type { CountedRequests } from './counted-requests.js'
 import type { Limiter } from './limiter.js'
 
-const byNetwork: Limiter = {
+const networkLimiter: Limiter = {
   name: 'network_user_codes',
   limit: limiters.network_user_codes.limit,
   code: 'too_many_requests',
   refundsSuccess: true,
 }
-const byUser: Limiter = {
+const userLimiter: Limiter = {
   name: 'user_codes',
   limit: limiters.user_codes.limit,
   code: 'too_many_requests',
@@ -26,7 +26,7 @@ export type UserCodeLimit = ReturnType<typeof createUserCodeLimit>
 export const createUserCodeLimit =
   ({ countedRequests, callers }: Dependencies) =>
   async (request: FastifyRequest, reply: FastifyReply) => {
-    if (await countedRequests.count(byNetwork, clientNetwork(request), request, reply)) return reply
+    if (await countedRequests.count(networkLimiter, clientNetwork(request), request, reply)) return reply
     const subject = userSubject(callers.of(request).userId)
-    return (await countedRequests.count(byUser, subject, request, reply)) ? reply : undefined
+    return (await countedRequests.count(userLimiter, subject, request, reply)) ? reply : undefined
   }

@@ -32,14 +32,14 @@ export const createWaitingReservations = () => {
   /** False if the time is over or the client has left. */
   const nextDecision = ({ waiting }: Undecided, milliseconds: number, response: ServerResponse) =>
     new Promise<boolean>((resolve) => {
-      const end = (isDecided: boolean) => {
+      const deadline = (isDecided: boolean) => {
         clearTimeout(timer)
         waiting.delete(wake)
         response.off('close', giveUp)
         resolve(isDecided)
       }
-      const wake = () => end(true)
-      const giveUp = () => end(false)
+      const wake = () => deadline(true)
+      const giveUp = () => deadline(false)
       const timer = setTimeout(giveUp, milliseconds)
       waiting.add(wake)
       response.once('close', giveUp)
@@ -50,17 +50,18 @@ export const createWaitingReservations = () => {
    * when too many wait, at `end` (a time of `performance`), or when the client has left. `onDecision` is to be called when a
    * granted attempt is decided.
    */
-  return async (key: string, reserve: () => Promise<Reservation>, response: ServerResponse, end: number) => {
+  return async (key: string, reserve: () => Promise<Reservation>, response: ServerResponse, settle: number) => {
     for (;;) {
-      const before = attempts.get(key)
-      const seen = before?.decisions ?? 0
+      const undecidedBefore = attempts.get(key)
+      const decisionsBefore = undecidedBefore?.decisions ?? 0
       const reservation = await reserve()
       if (reservation.granted) return { reservation, onDecision: begin(key) }
-      const others = before ?? attempts.get(key)
-      const timeLeft = end - performance.now()
-      if (!others || timeLeft <= 0 || others.waiting.size >= maxWaiting || response.closed) return { reservation }
+      const undecided = undecidedBefore ?? attempts.get(key)
+      const timeLeft = settle - performance.now()
+      if (!undecided || timeLeft <= 0 || undecided.waiting.size >= maxWaiting || response.closed) return { reservation }
       // One may have been decided while the counter was asked.
-      if (others.decisions === seen && !(await nextDecision(others, timeLeft, response))) return { reservation }
+      if (undecided.decisions === decisionsBefore && !(await nextDecision(undecided, timeLeft, response)))
+        return { reservation }
     }
   }
 }

@@ -5,10 +5,10 @@ import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
 
 /** Another page of an application that was just added waits so long at most. */
-const readEvery = 5 * seconds
+const refreshInterval = 5 * seconds
 
-const exposed = 'WWW-Authenticate, Retry-After'
-const preflight = {
+const exposedHeaders = 'WWW-Authenticate, Retry-After'
+const preflightHeaders = {
   'Access-Control-Allow-Methods': 'GET, POST',
   'Access-Control-Allow-Headers': 'Authorization, Content-Type',
   'Access-Control-Max-Age': '600',
@@ -27,20 +27,20 @@ export type BrowserOrigins = ReturnType<typeof createBrowserOrigins>
 
 /** CORS without credentials for the pages of applications that run in browsers. */
 export const createBrowserOrigins = ({ clock, production }: { clock: Clock; production: boolean }) => {
-  let known: ReadonlySet<string> = new Set()
+  let origins: ReadonlySet<string> = new Set()
   let readAt = Number.NEGATIVE_INFINITY
 
-  const current = async (applications: Pick<Applications, 'list'>) => {
+  const currentOrigins = async (applications: Pick<Applications, 'list'>) => {
     const now = clock.now().getTime()
-    if (Math.abs(now - readAt) < readEvery) return known
+    if (Math.abs(now - readAt) < refreshInterval) return origins
     readAt = now
     try {
-      known = new Set(originsOf(await applications.list(), production))
+      origins = new Set(originsOf(await applications.list(), production))
     } catch {
       // The request itself says that the database is away; until then the list is the last one that was read.
       readAt = Number.NEGATIVE_INFINITY
     }
-    return known
+    return origins
   }
 
   return {
@@ -48,10 +48,10 @@ export const createBrowserOrigins = ({ clock, production }: { clock: Clock; prod
     grant: async (applications: Pick<Applications, 'list'>, request: FastifyRequest, reply: FastifyReply) => {
       reply.header('vary', 'Origin')
       const { origin } = request.headers
-      if (origin === undefined || !(await current(applications)).has(origin)) return false
-      reply.headers({ 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': exposed })
+      if (origin === undefined || !(await currentOrigins(applications)).has(origin)) return false
+      reply.headers({ 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': exposedHeaders })
       return true
     },
-    preflight,
+    preflight: preflightHeaders,
   }
 }

@@ -49,8 +49,8 @@ const readBasic = (authorization: string): Credentials | undefined => {
 const readCredentials = (headers: readonly string[], { values }: Form): Credentials | Invalid => {
   const id = values.get('client_id')
   const secret = values.get('client_secret')
-  const [authorization, ...more] = headers
-  if (more.length > 0) return invalidRequest('There is more than one Authorization header')
+  const [authorization, ...furtherHeaders] = headers
+  if (furtherHeaders.length > 0) return invalidRequest('There is more than one Authorization header')
   if (authorization === undefined)
     return id === undefined ? invalidClient('The client has not said who it is') : { id, secret }
   if (secret !== undefined) return invalidRequest('The client has authenticated in two ways at once')
@@ -91,7 +91,11 @@ const judge = async (
 const subjectOf = ({ id, kind }: Application, request: FastifyRequest) =>
   kind === 'web' ? `application:${id}` : `application:${id}:${clientNetwork(request)}`
 
-const byApplication: Limiter = { name: 'application', limit: limiters.application.limit, code: 'too_many_requests' }
+const applicationLimiter: Limiter = {
+  name: 'application',
+  limit: limiters.application.limit,
+  code: 'too_many_requests',
+}
 
 type Reporting = { events: Pick<Events, 'record'>; clock: Clock }
 type Dependencies = Reporting & { countedRequests: CountedRequests; routeLimiters: Pick<RouteLimiters, 'login'> }
@@ -111,23 +115,24 @@ const createReport = ({ events, clock }: Reporting) => {
     { id }: Credentials,
     nouns: ClientNouns,
     request: FastifyRequest,
-    isFull: boolean,
+    isNetworkLimited: boolean,
   ) => {
     const client = clientOf(request)
     const network = clientNetwork(request)
     if (note) nouns.applicationErrors.note(note.application, 'client', note.sentence, client)
     else nouns.applicationErrors.noteUnknown(id, client)
-    if (note && isFull) nouns.applicationErrors.note(note.application, 'client', fullSentence(network), client)
+    if (note && isNetworkLimited)
+      nouns.applicationErrors.note(note.application, 'client', networkLimitedSentence(network), client)
     if (!isNew(`${network} ${note?.sentence ?? ''}${id}`, reportWindow)) return
     const reason = note ? `${note.application.name}: ${note.sentence}` : `The client_id ${quoted(id)} is not known`
     await events.record({ kind: 'application_refused', reason }, client)
   }
 }
 
-const tooManyWrong =
+const tooManyWrongMessage =
   'Too many wrong secrets of clients, or passwords, came from this network. Correct the secret: a right one works at once'
 
-const fullSentence = (network: string) =>
+const networkLimitedSentence = (network: string) =>
   `So often from ${network} that nobody there can sign in with a password for some minutes. Once the secret is right, latchkey limits clear --network ends that; without REDIS_URL, a restart`
 
 export type ClientAuthentication = ReturnType<typeof createClientAuthentication>
@@ -142,9 +147,15 @@ export const createClientAuthentication = ({
   events,
   clock,
 }: Dependencies) => {
-  const wrongSecrets: Limiter = { ...login, protocolMessage: tooManyWrong }
-  const refuseClient = async ({ fault }: Invalid, isFull: boolean, request: FastifyRequest, reply: FastifyReply) => {
-    if (isFull && (await countedRequests.count(wrongSecrets, clientNetwork(request), request, reply))) return undefined
+  const wrongSecretsLimiter: Limiter = { ...login, protocolMessage: tooManyWrongMessage }
+  const refuseClient = async (
+    { fault }: Invalid,
+    isNetworkLimited: boolean,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ) => {
+    if (isNetworkLimited && (await countedRequests.count(wrongSecretsLimiter, clientNetwork(request), request, reply)))
+      return undefined
     sendProtocolError(reply, fault, fault.error === 'invalid_client' ? 'basic' : undefined)
     return undefined
   }
@@ -160,14 +171,14 @@ export const createClientAuthentication = ({
         repeated === undefined
           ? readCredentials(request.raw.headersDistinct.authorization ?? [], form)
           : invalidRequest('A parameter was sent twice')
-      const judged = isRefused(credentials) ? credentials : await judge(credentials, nouns)
-      if (isRefused(judged)) {
-        if (!isRefused(credentials)) await report(judged, credentials, nouns, request, !reservation.granted)
-        return refuseClient(judged, !reservation.granted, request, reply)
+      const outcome = isRefused(credentials) ? credentials : await judge(credentials, nouns)
+      if (isRefused(outcome)) {
+        if (!isRefused(credentials)) await report(outcome, credentials, nouns, request, !reservation.granted)
+        return refuseClient(outcome, !reservation.granted, request, reply)
       }
       countedRequests.refundDespiteRefusal(request)
-      const limited = await countedRequests.count(byApplication, subjectOf(judged, request), request, reply)
-      return limited ? undefined : judged
+      const limited = await countedRequests.count(applicationLimiter, subjectOf(outcome, request), request, reply)
+      return limited ? undefined : outcome
     },
   }
 }

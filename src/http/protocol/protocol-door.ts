@@ -6,18 +6,21 @@ import type { Server } from '../server.js'
 import type { BrowserOrigins } from './browser-origins.js'
 
 /** The nouns of the provider; undefined while there is no application. */
-type Opens<Nouns> = { open(): Promise<Nouns | undefined> }
+type OpenidProvider<Nouns> = { open(): Promise<Nouns | undefined> }
 
-type Dependencies<Nouns> = { openidProvider: Opens<Nouns>; browserOrigins: BrowserOrigins }
+type Dependencies<Nouns> = { openidProvider: OpenidProvider<Nouns>; browserOrigins: BrowserOrigins }
 
-type Doors = { applications: Pick<Applications, 'list'> }
-export type ProtocolDoor<Nouns extends Doors> = ReturnType<typeof createProtocolDoor<Nouns>>
+type WithApplications = { applications: Pick<Applications, 'list'> }
+export type ProtocolDoor<Nouns extends WithApplications> = ReturnType<typeof createProtocolDoor<Nouns>>
 
 /**
  * In front of the handlers for programs: without an application the address is unknown; pages of applications in browsers may read the
  * answer.
  */
-export const createProtocolDoor = <Nouns extends Doors>({ openidProvider, browserOrigins }: Dependencies<Nouns>) => {
+export const createProtocolDoor = <Nouns extends WithApplications>({
+  openidProvider,
+  browserOrigins,
+}: Dependencies<Nouns>) => {
   type Handler = (nouns: Nouns, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
   const answerWith = (handler: Handler) => async (request: FastifyRequest, reply: FastifyReply) => {

@@ -43,17 +43,17 @@ export const sendProtocolError = (reply: FastifyReply, fault: ProtocolError, sch
 }
 
 /** The error of the protocol for each of our own refusals. */
-const words: Partial<Record<RefusalCode, ProtocolErrorCode>> = {
+const protocolCodes: Partial<Record<RefusalCode, ProtocolErrorCode>> = {
   unavailable: 'temporarily_unavailable',
   internal: 'server_error',
   too_many_requests: 'temporarily_unavailable',
   too_many_logins: 'temporarily_unavailable',
 }
 
-const plain = (text: string) => text.replaceAll(/["\\]|[^\x20-\x7e]/g, '')
+const toPlainAscii = (text: string) => text.replaceAll(/["\\]|[^\x20-\x7e]/g, '')
 
 /** The body of a refusal that a hook or a failure gives on such a route. */
 export const protocolBodyOf = (refused: RefusalCode, message: string) => ({
-  error: words[refused] ?? 'invalid_request',
-  error_description: plain(message),
+  error: protocolCodes[refused] ?? 'invalid_request',
+  error_description: toPlainAscii(message),
 })
