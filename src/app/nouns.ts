@@ -128,7 +128,7 @@ const createUserNouns = (
     database,
     clock,
     receiver,
-    knownFields: forms.profileFields.known,
+    knownFields: forms.profileFields.knownValues,
     onOutcome: metrics?.countAttempt.webhook,
     log,
   })

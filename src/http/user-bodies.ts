@@ -55,9 +55,9 @@ export const usedApplicationBody = ({ application, since, lastUsedAt }: UsedAppl
 /** A user as other programs see them. */
 export const serviceUserBody = (
   user: SharedFields & Pick<User, 'fields' | 'disabled' | (typeof profileFieldsForPrograms)[number]>,
-  { known }: Pick<ProfileFields, 'known'>,
+  { knownValues }: Pick<ProfileFields, 'knownValues'>,
 ): ServiceUser => ({
-  ...sharedBody(user, known(user.fields)),
+  ...sharedBody(user, knownValues(user.fields)),
   ...shownProfile(user, profileFieldsForPrograms),
   disabled: user.disabled,
 })

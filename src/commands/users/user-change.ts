@@ -62,7 +62,7 @@ USER is a username, an email or an id.
       const changed = unlessDeleted(change, username)
       if (isRefused(changed)) throw whyRefused(changed.fields)
       const keys = changed.result
-      const fields = profileFields.known(changed.user.fields)
+      const fields = profileFields.knownValues(changed.user.fields)
       const done = keys.length === 0 ? 'Nothing was changed.' : `Changed ${keys.join(', ')} of ${username}.`
       await print(context.stdout, values.json ? printableJson({ id, username, fields, changed: keys }) : done)
       return 0

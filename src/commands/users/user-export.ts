@@ -23,14 +23,14 @@ import { requireUser } from './find-user.js'
 type Value = string | boolean | Date | readonly string[] | FieldValues | null
 type Column = { name: string; of: (user: ListedUser) => Value }
 
-type FieldsOf = Pick<Stores['profileFields'], 'definitions' | 'known'>
+type FieldsOf = Pick<Stores['profileFields'], 'definitions' | 'knownValues'>
 
 /** A CSV file has a column for each profile field, JSON lines have one object. */
 const fieldColumns = {
-  csv: ({ definitions, known }: FieldsOf): Column[] =>
-    definitions.map(({ key }) => ({ name: fieldColumn(key), of: ({ fields }) => known(fields)[key] ?? null })),
-  jsonl: ({ definitions, known }: FieldsOf): Column[] =>
-    definitions.length === 0 ? [] : [{ name: 'fields', of: ({ fields }) => known(fields) }],
+  csv: ({ definitions, knownValues }: FieldsOf): Column[] =>
+    definitions.map(({ key }) => ({ name: fieldColumn(key), of: ({ fields }) => knownValues(fields)[key] ?? null })),
+  jsonl: ({ definitions, knownValues }: FieldsOf): Column[] =>
+    definitions.length === 0 ? [] : [{ name: 'fields', of: ({ fields }) => knownValues(fields) }],
 }
 
 const columnsWith = (providers: readonly ProviderId[], fieldColumns: readonly Column[]): readonly Column[] => [

@@ -60,7 +60,7 @@ const readReport = async (stores: Stores, user: User) => {
       email,
       emailProven,
       ...shownProfile(user, profileFieldNames),
-      fields: stores.profileFields.known(user.fields),
+      fields: stores.profileFields.knownValues(user.fields),
       createdAt: moment(createdAt),
       disabled,
       formerEmails: formerEmails.map((former) => ({ email: former.email, replacedAt: moment(former.replacedAt) })),

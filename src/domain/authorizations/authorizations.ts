@@ -29,7 +29,7 @@ type Options = SessionLimits & {
   clock: Clock
   events: Pick<Events, 'recordInside'>
   users: Pick<Users, 'lockEnabled'>
-  profileFields: Pick<ProfileFields, 'known'>
+  profileFields: Pick<ProfileFields, 'knownValues'>
   sessions: Pick<Sessions, 'lockOfHolder'>
   /** The first signs refresh tokens, all of them verify. */
   refreshTokenKeys: readonly Buffer[]

@@ -16,7 +16,7 @@ export type Grant = {
 
 /** With fewer scopes than the code had, if a refresh asked for fewer. */
 export const createGrantOf =
-  ({ known }: Pick<ProfileFields, 'known'>) =>
+  ({ knownValues }: Pick<ProfileFields, 'knownValues'>) =>
   (row: HolderRow, accessToken: string, scopes?: readonly string[] | null): Grant => ({
     accessToken,
     authorizationId: row.authorization_id,
@@ -28,7 +28,7 @@ export const createGrantOf =
       email: row.email,
       emailProven: row.email_proven,
       groups: row.groups,
-      fields: known(row.fields),
+      fields: knownValues(row.fields),
     },
     content: scopes ? narrowedTo(scopes, row.token_content) : row.token_content,
   })

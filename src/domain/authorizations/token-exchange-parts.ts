@@ -12,7 +12,7 @@ type Options = SessionLimits & {
   database: Database
   clock: Clock
   events: Pick<Events, 'recordInside'>
-  profileFields: Pick<ProfileFields, 'known'>
+  profileFields: Pick<ProfileFields, 'knownValues'>
   refreshTokenKeys: readonly Buffer[]
 }
 

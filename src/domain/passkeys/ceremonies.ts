@@ -11,7 +11,7 @@ export type Purpose = 'sign_in' | 'registration' | 'step_up'
 /** `sealedChallenge` is for a cookie of the browser that gets the challenge. */
 export type Ceremony = { challenge: string; sealedChallenge: string; expiresAt: Date }
 
-/** A challenge for this session, or for the sign-in with this id, is answered in no other one. */
+/** Binds a challenge to one session, or to one sign-in by its id: it cannot be answered in another. */
 export const sessionBinding = ({ userId, sessionId }: { userId: string; sessionId: string }) => `${userId} ${sessionId}`
 
 const sealedShape = /^(\d{13})\.([\w-]+)$/
@@ -26,26 +26,26 @@ export type Ceremonies = ReturnType<typeof createCeremonies>
  * purpose and what it is bound to, such as a session.
  */
 export const createCeremonies = ({ seal, clock }: { seal: Seal; clock: Clock }) => {
-  const words = (purpose: Purpose, binding: string, challenge: string, end: string) =>
-    JSON.stringify([purpose, binding, challenge, end])
+  const associatedData = (purpose: Purpose, binding: string, challenge: string, expiry: string) =>
+    JSON.stringify([purpose, binding, challenge, expiry])
 
   return {
     begin: (purpose: Purpose, binding = ''): Ceremony => {
       const challenge = randomToken()
       const expiresAt = later(clock.now(), ceremonyLifetime)
-      const end = String(expiresAt.getTime())
+      const expiry = String(expiresAt.getTime())
       return {
         challenge,
-        sealedChallenge: `${end}.${seal.seal('', words(purpose, binding, challenge, end))}`,
+        sealedChallenge: `${expiry}.${seal.seal('', associatedData(purpose, binding, challenge, expiry))}`,
         expiresAt,
       }
     },
 
-    /** The challenge's end; undefined if it has passed, or this browser got the challenge for something else or not at all. */
+    /** The time at which the challenge expires; undefined if it has passed, or this browser got the challenge for something else or not at all. */
     read: (sealedChallenge: string, purpose: Purpose, binding: string, challenge: string) => {
-      const [, end = '', sealed = ''] = sealedShape.exec(sealedChallenge) ?? []
-      if (seal.open(sealed, words(purpose, binding, challenge, end)) === undefined) return undefined
-      const expiresAt = new Date(Number(end))
+      const [, expiry = '', sealed = ''] = sealedShape.exec(sealedChallenge) ?? []
+      if (seal.open(sealed, associatedData(purpose, binding, challenge, expiry)) === undefined) return undefined
+      const expiresAt = new Date(Number(expiry))
       return expiresAt > clock.now() ? expiresAt : undefined
     },
   }

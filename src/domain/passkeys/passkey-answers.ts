@@ -9,7 +9,7 @@ import * as store from './passkeys.store.js'
 import { clientDataOf, type RelyingParty, verifyAssertion, verifyRegistration } from './verification.js'
 
 /** An answer of a browser. `binding` is what its challenge must be bound to. */
-type Answered = { credential: PasskeyCredential; sealedChallenge: string | undefined; binding: string }
+type Answer = { credential: PasskeyCredential; sealedChallenge: string | undefined; binding: string }
 
 /** A passkey that has just signed a challenge. It counts when `accept` has written that down. */
 export type ProvenPasskey = { id: string; userId: string; counter: number; synced: boolean }
@@ -29,10 +29,10 @@ type Dependencies = {
   oneTimeTokens: Pick<OneTimeTokens, 'useOnce'>
 }
 
-/** Checks what a browser has answered to a challenge. */
+/** Checks what a browser has answer to a challenge. */
 export const createPasskeyAnswers = ({ database, ceremonies, relyingParty, oneTimeTokens }: Dependencies) => {
-  /** The challenge that was answered. From now on it cannot be answered again, whatever follows. */
-  const takeChallenge = async (purpose: Purpose, { credential, sealedChallenge, binding }: Answered) => {
+  /** The challenge that was answer. From now on it cannot be answer again, whatever follows. */
+  const takeChallenge = async (purpose: Purpose, { credential, sealedChallenge, binding }: Answer) => {
     const challenge = clientDataOf(credential)?.challenge
     if (challenge === undefined || sealedChallenge === undefined) return undefined
     const expiresAt = ceremonies.read(sealedChallenge, purpose, binding, challenge)
@@ -41,27 +41,27 @@ export const createPasskeyAnswers = ({ database, ceremonies, relyingParty, oneTi
     return isFirst ? challenge : undefined
   }
 
-  const verifyNew = async (answered: Answered): Promise<NewPasskey | ReturnType<typeof reject>> => {
-    const challenge = await takeChallenge('registration', answered)
+  const verifyNew = async (answer: Answer): Promise<NewPasskey | ReturnType<typeof reject>> => {
+    const challenge = await takeChallenge('registration', answer)
     if (challenge === undefined) return reject('challenge')
-    const { credential } = answered
+    const { credential } = answer
     const verified = await verifyRegistration(credential, challenge, relyingParty)
     return verified ? { ...verified, transports: credential.response.transports ?? [] } : reject('wrong_passkey')
   }
 
   /** By the passkey of any user, at a sign-in; or by one of `userId`. */
-  const verify = async (purpose: 'sign_in' | 'step_up', answered: Answered, userId?: string) => {
-    const challenge = await takeChallenge(purpose, answered)
+  const verify = async (purpose: 'sign_in' | 'step_up', answer: Answer, userId?: string) => {
+    const challenge = await takeChallenge(purpose, answer)
     if (challenge === undefined) return reject('challenge')
-    const { credential } = answered
+    const { credential } = answer
     const credentialId = Buffer.from(credential.id, 'base64url')
     const [row] = await store.selectByCredential(database, credentialId, relyingParty.id)
     if (!row || (userId !== undefined && row.user_id !== userId)) return reject('unknown_passkey')
     // Without a list of credentials the authenticator says whose passkey it is; with one it may leave that out.
     const handle = credential.response.userHandle ?? undefined
     const isOwner = handle === handleOf(row.user_id) || (handle === undefined && purpose === 'step_up')
-    const known = { credentialId: credential.id, publicKey: row.public_key, counter: row.counter }
-    const verified = isOwner ? await verifyAssertion(credential, challenge, relyingParty, known) : undefined
+    const storedCredential = { credentialId: credential.id, publicKey: row.public_key, counter: row.counter }
+    const verified = isOwner ? await verifyAssertion(credential, challenge, relyingParty, storedCredential) : undefined
     return verified ? { id: row.id, userId: row.user_id, ...verified } : reject('wrong_passkey', row.user_id)
   }
 

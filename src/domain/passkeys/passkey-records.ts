@@ -20,10 +20,10 @@ export const createPasskeyRecords = ({ database }: { database: Database }) => ({
   list: createOptionalTransaction(database)(async (sql, userId: string) =>
     (await store.selectOfUser(sql, userId)).map(fromRow),
   ),
-  /** For an undo, also the last way in: the user gets another one. How many there were. The caller tells the user. */
+  /** Also the last way to sign in: the undo gives the user another one. Returns how many there were. The caller tells the user. */
   removeSome: async (sql: Transaction, userId: string, ids: readonly string[]) =>
     (await store.removeSome(sql, userId, ids)).length,
-  /** How many there were. The caller tells the user. */
+  /** Returns how many there were. The caller tells the user. */
   removeAll: async (sql: Transaction, userId: string) => (await store.removeAll(sql, userId)).length,
 })
 

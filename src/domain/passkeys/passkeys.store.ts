@@ -16,7 +16,7 @@ export type PasskeyRow = {
   last_used_at: Date | null
 }
 
-const passkey = selectList<PasskeyRow>({
+const passkeyColumns = selectList<PasskeyRow>({
   id: true,
   user_id: true,
   credential_id: true,
@@ -31,10 +31,10 @@ const passkey = selectList<PasskeyRow>({
 })
 
 export const selectOfUser = (sql: Sql, userId: string) =>
-  sql.query<PasskeyRow>(`select ${passkey} from passkeys where user_id = $1 order by id`, [userId])
+  sql.query<PasskeyRow>(`select ${passkeyColumns} from passkeys where user_id = $1 order by id`, [userId])
 
 export const selectByCredential = (sql: Sql, credentialId: Uint8Array, relyingParty: string) =>
-  sql.query<PasskeyRow>(`select ${passkey} from passkeys where credential_id = $1 and relying_party = $2`, [
+  sql.query<PasskeyRow>(`select ${passkeyColumns} from passkeys where credential_id = $1 and relying_party = $2`, [
     credentialId,
     relyingParty,
   ])
@@ -54,22 +54,22 @@ export const countOfOtherHosts = (sql: Sql, relyingParty: string) =>
 /** No row if the credential belongs to an account already. */
 export const insert = (
   sql: Sql,
-  { clockOffset, ...added }: Omit<PasskeyRow, 'created_at' | 'last_used_at'> & { clockOffset: number },
+  { clockOffset, ...passkey }: Omit<PasskeyRow, 'created_at' | 'last_used_at'> & { clockOffset: number },
 ) =>
   sql.query<PasskeyRow>(
     `insert into passkeys
        (id, user_id, credential_id, public_key, counter, transports, relying_party, name, synced, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, ${databaseMoment('$10')}) on conflict do nothing returning ${passkey}`,
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, ${databaseMoment('$10')}) on conflict do nothing returning ${passkeyColumns}`,
     [
-      added.id,
-      added.user_id,
-      added.credential_id,
-      added.public_key,
-      added.counter,
-      added.transports,
-      added.relying_party,
-      added.name,
-      added.synced,
+      passkey.id,
+      passkey.user_id,
+      passkey.credential_id,
+      passkey.public_key,
+      passkey.counter,
+      passkey.transports,
+      passkey.relying_party,
+      passkey.name,
+      passkey.synced,
       clockOffset,
     ],
   )
@@ -83,7 +83,7 @@ export const acceptUse = (sql: Sql, used: { id: string; counter: number; synced:
   )
 
 export const rename = (sql: Sql, id: string, userId: string, name: string) =>
-  sql.query<PasskeyRow>(`update passkeys set name = $3 where id = $1 and user_id = $2 returning ${passkey}`, [
+  sql.query<PasskeyRow>(`update passkeys set name = $3 where id = $1 and user_id = $2 returning ${passkeyColumns}`, [
     id,
     userId,
     name,

@@ -35,19 +35,19 @@ export const createPasskeys = (deps: Dependencies) => {
   const { database, clock, relyingParty } = deps
 
   /** The caller holds a lock on the user's row. */
-  const add = async (sql: Transaction, user: User, made: NewPasskey, wantedName: string) => {
+  const add = async (sql: Transaction, user: User, newPasskey: NewPasskey, wantedName: string) => {
     if ((await store.selectOfUser(sql, user.id)).length >= maxPasskeys) return refuse('too_many_passkeys')
     const name = passkeyName(wantedName) ?? 'Passkey'
     const [row] = await store.insert(sql, {
       id: uuidv7(clock.now()),
       user_id: user.id,
-      credential_id: Buffer.from(made.credentialId, 'base64url'),
-      public_key: Buffer.from(made.publicKey),
-      counter: made.counter,
-      transports: made.transports,
+      credential_id: Buffer.from(newPasskey.credentialId, 'base64url'),
+      public_key: Buffer.from(newPasskey.publicKey),
+      counter: newPasskey.counter,
+      transports: newPasskey.transports,
       relying_party: relyingParty.id,
       name,
-      synced: made.synced,
+      synced: newPasskey.synced,
       clockOffset: clock.offset(),
     })
     return row ? fromRow(row) : reject('wrong_passkey', user.id)

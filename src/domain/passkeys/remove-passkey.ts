@@ -19,8 +19,8 @@ export const createRemovePasskey =
     const rows = await store.selectOfUser(sql, user.id)
     const removed = rows.find((row) => row.id === id)
     if (!removed) return refuse('not_found')
-    const isOtherWay = (row: store.PasskeyRow) => row.id !== id && row.relying_party === relyingParty.id
-    const hasPasskey = rows.some(isOtherWay)
+    const isOtherUsable = (row: store.PasskeyRow) => row.id !== id && row.relying_party === relyingParty.id
+    const hasPasskey = rows.some(isOtherUsable)
     if (isNeeded && !hasPasskey && removed.relying_party === relyingParty.id) return refuse('last_factor')
     const hasProvider = user.providers.some((provider) => providers[provider] !== undefined)
     if (!canSignIn({ hasPassword: user.passwordHash !== undefined, hasProvider, hasPasskey }))

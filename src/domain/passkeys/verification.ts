@@ -20,7 +20,7 @@ export const clientDataOf = ({ response }: PasskeyCredential) => {
 }
 
 /** The library throws at everything that is wrong, also at what it cannot read. */
-const unlessWrong = async <Result>(check: () => Promise<Result>) => {
+const undefinedIfInvalid = async <Result>(check: () => Promise<Result>) => {
   try {
     return await check()
   } catch {
@@ -37,7 +37,8 @@ const hasPlainAttestation = async (attestationObject: string) => {
 }
 
 /** Smaller keys than these can be broken. Every authenticator that is sold makes larger ones. */
-const minBytesOfRsa = 2_048 / 8
+const minRsaModulusBytes = 2_048 / 8
+/** The numbers of the curves in COSE (RFC 9053, section 7.1). */
 const p256 = 1
 const ed25519 = 6
 
@@ -49,12 +50,12 @@ const isStrongKey = async (publicKey: Uint8Array) => {
   if (cose.isCOSEPublicKeyOKP(key)) return key.get(cose.COSEKEYS.crv) === ed25519
   if (!cose.isCOSEPublicKeyRSA(key)) return false
   const modulus = key.get(cose.COSEKEYS.n) ?? new Uint8Array()
-  return modulus.slice(modulus.findIndex((byte) => byte !== 0)).length >= minBytesOfRsa
+  return modulus.slice(modulus.findIndex((byte) => byte !== 0)).length >= minRsaModulusBytes
 }
 
 /** The new passkey, if the answer to this challenge is right. */
 export const verifyRegistration = (credential: PasskeyCredential, challenge: string, party: RelyingParty) =>
-  unlessWrong(async () => {
+  undefinedIfInvalid(async () => {
     // A passkey that the authenticator does not find by itself could not sign in without a name.
     if (credential.clientExtensionResults?.credProps?.rk === false) return undefined
     if (!(await hasPlainAttestation(credential.response.attestationObject ?? ''))) return undefined
@@ -73,18 +74,23 @@ export const verifyRegistration = (credential: PasskeyCredential, challenge: str
     return { credentialId: id, publicKey, counter, synced: registrationInfo.credentialBackedUp }
   })
 
-type Known = { credentialId: string; publicKey: Uint8Array; counter: number }
+type StoredCredential = { credentialId: string; publicKey: Uint8Array; counter: number }
 
 /** The counter after this use, if the answer to this challenge is right. */
-export const verifyAssertion = (credential: PasskeyCredential, challenge: string, party: RelyingParty, known: Known) =>
-  unlessWrong(async () => {
+export const verifyAssertion = (
+  credential: PasskeyCredential,
+  challenge: string,
+  party: RelyingParty,
+  stored: StoredCredential,
+) =>
+  undefinedIfInvalid(async () => {
     const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response: credential as AuthenticationResponseJSON,
       expectedChallenge: challenge,
       expectedOrigin: party.origin,
       expectedRPID: party.id,
-      credential: { id: known.credentialId, publicKey: new Uint8Array(known.publicKey), counter: known.counter },
+      credential: { id: stored.credentialId, publicKey: new Uint8Array(stored.publicKey), counter: stored.counter },
       requireUserVerification: true,
     })
     if (!verified) return undefined

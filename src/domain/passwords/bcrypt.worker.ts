@@ -23,23 +23,24 @@ export const compare = ({ password, hash: stored, cost }: Comparison) => {
 }
 
 /**
- * Goes on with bcrypt until about as much time is over since `began` as a comparison of `cost` takes. Each cheaper step is done
- * if it still fits; all of them together take the whole time.
+ * Fills the time since `beganAt` with bcrypt, up to about what a comparison of `cost` takes. A sample measures how fast this machine
+ * is; then each cheaper cost is computed if it still fits.
  */
-const fillUp = (password: string, cost: number, began: number) => {
-  const sample = Math.max(lowestCost, cost - 4)
-  const sampled = performance.now()
-  bcrypt.hashSync(password, sample)
-  const unit = (performance.now() - sampled) / 2 ** sample
+const padTime = (password: string, cost: number, beganAt: number) => {
+  const sampleCost = Math.max(lowestCost, cost - 4)
+  const sampleBeganAt = performance.now()
+  bcrypt.hashSync(password, sampleCost)
+  const timeOfCostZero = (performance.now() - sampleBeganAt) / 2 ** sampleCost
   for (let step = cost - 1; step >= lowestCost; step -= 1)
-    if (performance.now() - began + unit * 2 ** step <= unit * 2 ** cost) bcrypt.hashSync(password, step)
+    if (performance.now() - beganAt + timeOfCostZero * 2 ** step <= timeOfCostZero * 2 ** cost)
+      bcrypt.hashSync(password, step)
 }
 
 /** A hash of another system that is cheaper than bcrypt fails as slowly as bcrypt. A dearer one takes its own time. */
 export const compareImported = async ({ password, hash: stored, cost }: Comparison) => {
-  const began = performance.now()
+  const beganAt = performance.now()
   const imported = readImportedHash(stored)
   if (imported && (await importedMatches(password, imported))) return true
-  fillUp(password, cost, began)
+  padTime(password, cost, beganAt)
   return false
 }

@@ -1,6 +1,6 @@
 import { languages } from '../../contract/languages.js'
 
-/** British English abbreviates September otherwise. */
+/** British English abbreviates September in another way than American English. */
 const locales = [...languages, 'en-GB']
 
 /** "März" is also typed as "Marz" and "Maerz". */
@@ -14,8 +14,8 @@ const spellings = (word: string) => [
 const months = () => {
   const names = locales.flatMap((locale) =>
     (['long', 'short'] as const).flatMap((form) => {
-      const written = new Intl.DateTimeFormat(locale, { month: form, timeZone: 'UTC' })
-      return Array.from({ length: 12 }, (_, index) => written.format(Date.UTC(2026, index, 15)))
+      const format = new Intl.DateTimeFormat(locale, { month: form, timeZone: 'UTC' })
+      return Array.from({ length: 12 }, (_, index) => format.format(Date.UTC(2026, index, 15)))
     }),
   )
   const words = names.flatMap((name) => spellings(name.toLowerCase().replace(/\.$/, '')))
@@ -31,20 +31,20 @@ const joiningWords = () =>
 const month = `(?:${months().join('|')})`
 const day = '(?:3[01]|[12][0-9]|0?[1-9])(?:st|nd|rd|th|er)?'
 const year = '(?:(?:19|20)[0-9]{2}|[0-9]{2})'
-const signs = '[ .,/_-]{0,2}'
-const between = `${signs}(?:(?:${[...new Set(joiningWords())].join('|')})${signs})?`
+const separators = '[ .,/_-]{0,2}'
+const joiner = `${separators}(?:(?:${[...new Set(joiningWords())].join('|')})${separators})?`
 const numbers = '[0-9]{1,2}'
 
-/** Powers of ten: a day within a lifetime, a month of one, a year. */
+/** A cost is the power of ten of the guesses: for a day within a lifetime, for a month within one, for a year. */
 const shapes: readonly (readonly [shape: string, cost: number])[] = [
-  [`${month}${between}${day}${between}${year}`, 4.5],
-  [`${day}${between}${month}${between}${year}`, 4.5],
-  [`${year}${between}${month}${between}${day}`, 4.5],
+  [`${month}${joiner}${day}${joiner}${year}`, 4.5],
+  [`${day}${joiner}${month}${joiner}${year}`, 4.5],
+  [`${year}${joiner}${month}${joiner}${day}`, 4.5],
   [`${numbers}[ ./_-]${numbers}[ ./_-]${year}`, 4.5],
   [`${year}[ ./_-]${numbers}[ ./_-]${numbers}`, 4.5],
   ['(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])', 4.5],
   ['(?:[0-3][0-9]){2}(?:19|20)[0-9]{2}', 4.5],
-  [`${month}${between}${year}`, 3],
+  [`${month}${joiner}${year}`, 3],
   ['(?:19|20)[0-9]{2}', 1.5],
 ]
 

@@ -17,7 +17,7 @@ export type Estimate = {
 }
 
 /** The time of an estimate grows quickly with the length. A strong password is recognised long before this. */
-const longest = 64
+const longestEstimated = 64
 
 /** The library is given our ids in place of its sentences. It needs a breach list for `pwned`, which it does not get here. */
 const phrases = {
@@ -59,18 +59,20 @@ const phrases = {
   },
 } as const satisfies { warnings: Record<string, FeedbackId>; suggestions: Record<string, FeedbackId> }
 
-const patterns = new Set(['spatial', 'date', 'sequence', 'repeat', 'regex'])
-const guessesOfAStrongPart = 1e8
+const patternKinds = new Set(['spatial', 'date', 'sequence', 'repeat', 'regex'])
+const strongPartGuesses = 1e8
 
-const maxBesidePatterns = 4
-const guessesOfAStrongRow = 10
+const maxOtherLength = 4
+const strongTotalLog10 = 10
 
 /** Keyboard patterns, dates and repetitions with little else. A repetition of something strong does not count. */
 const isMadeOfPatterns = (parts: MatchExtended[]) => {
-  const beside = parts.filter((part) => !patterns.has(part.pattern) || Number(part.guesses) >= guessesOfAStrongPart)
-  const lengthBeside = beside.reduce((length, part) => length + part.token.length, 0)
-  const guesses = parts.reduce((sum, part) => sum + Math.log10(Number(part.guesses)), 0)
-  return lengthBeside <= maxBesidePatterns && guesses < guessesOfAStrongRow
+  const otherParts = parts.filter(
+    (part) => !patternKinds.has(part.pattern) || Number(part.guesses) >= strongPartGuesses,
+  )
+  const otherLength = otherParts.reduce((length, part) => length + part.token.length, 0)
+  const totalLog10 = parts.reduce((sum, part) => sum + Math.log10(Number(part.guesses)), 0)
+  return otherLength <= maxOtherLength && totalLog10 < strongTotalLog10
 }
 
 /** Two rarer words are strong enough, and the library knows single ones. Every entry takes time at the start. */
@@ -89,7 +91,8 @@ const weaknessIn = ({ cost, parts }: Reading): Estimate['weakness'] => {
   return kinds.filter((kind) => kind === 'word').length > 1 ? 'words' : 'common'
 }
 
-const withoutHalves = (text: string) => text.slice(0, longest).replace(/\p{Surrogate}/gu, '')
+/** The cut can leave half of a surrogate pair, which is removed. */
+const cutToLength = (text: string) => text.slice(0, longestEstimated).replace(/\p{Surrogate}/gu, '')
 
 /** Loads its dictionaries, about 95 MB, when it is created. */
 export const createEstimator = () => {
@@ -99,7 +102,7 @@ export const createEstimator = () => {
     dictionary: { ...passwords, ...words },
     // With the library's default of 100 a crafted password takes seconds.
     l33tMaxSubstitutions: 1,
-    maxLength: longest,
+    maxLength: longestEstimated,
   })
   const known = createKnownWords({
     ranked: [
@@ -111,17 +114,17 @@ export const createEstimator = () => {
   })
 
   return (given: string, givenInputs: string[]): Estimate => {
-    const password = withoutHalves(given)
-    const inputs = givenInputs.map(withoutHalves)
+    const password = cutToLength(given)
+    const inputs = givenInputs.map(cutToLength)
     const { score, feedback, sequence } = library.check(password, inputs)
     const personal = createKnownWords({ ranked: inputs.filter((input) => input.length >= 3).map((input) => [input]) })
     const weakness = weaknessIn(readPassword(password, known, personal))
-    const isRowOrDate = weakness === undefined && score >= 3 && isMadeOfPatterns(sequence)
+    const isOnlyPatterns = weakness === undefined && score >= 3 && isMadeOfPatterns(sequence)
     return {
       score,
       suggestions: feedback.suggestions.filter(isFeedbackId),
       warning: feedback.warning !== null && isFeedbackId(feedback.warning) ? feedback.warning : undefined,
-      weakness: isRowOrDate ? 'pattern' : weakness,
+      weakness: isOnlyPatterns ? 'pattern' : weakness,
     }
   }
 }

@@ -9,41 +9,43 @@ type Part = { start: number; end: number; kind: Kind }
 /** How many guesses a password takes, as a power of ten, and which parts it has. */
 export type Reading = { cost: number; parts: Part[] }
 
-const shifted = '!@#$%^&*()_+{}|:"<>?~'
-const plain = "1234567890-=[]\\;',./`"
+const shiftedKeys = '!@#$%^&*()_+{}|:"<>?~'
+const plainKeys = "1234567890-=[]\\;',./`"
 
 /** The same keys without shift, on the most common keyboard: finds the keyboard pattern in `1qaz@WSX`. */
 const unshifted = (text: string) =>
   text
     .toLowerCase()
     .split('')
-    .map((character) => plain[shifted.indexOf(character)] ?? character)
+    .map((character) => plainKeys[shiftedKeys.indexOf(character)] ?? character)
     .join('')
 
+/** Costs are powers of ten of the guesses: they are added where the guesses would be multiplied. */
 const costOfAWord = 0.5
 const costOfShifting = 0.4
 const costOfARepetition = 0.3
-const shortestRow = 3
+const shortestSequence = 3
 const shortestEcho = 3
 
-const characters: readonly (readonly [RegExp, cost: number])[] = [
+const characterCosts: readonly (readonly [RegExp, cost: number])[] = [
   [/[!]/, 0.5],
   [/[@#$.*?&_ -]/, 0.8],
   [/[0-9]/, 1],
   [/[\u0021-\u007e]/, 1.4],
 ]
-const costOfACharacter = (character: string) => characters.find(([kind]) => kind.test(character))?.[1] ?? 2
+const costOfACharacter = (character: string) => characterCosts.find(([kind]) => kind.test(character))?.[1] ?? 2
 
 /** A sequence such as `123` or `cba`, of any length, from this index on. */
-const rowsAt = (text: string, start: number) => {
+const sequencesAt = (text: string, start: number) => {
   const step = text.charCodeAt(start + 1) - text.charCodeAt(start)
   if (Math.abs(step) !== 1) return []
   let end = start + 2
   while (end < text.length && text.charCodeAt(end) - text.charCodeAt(end - 1) === step) end += 1
-  const begins = /[01a9z]/.test(text.charAt(start)) ? 0.3 : 1
-  return Array.from({ length: Math.max(0, end - start - shortestRow + 1) }, (_, n) => ({
-    end: start + shortestRow + n,
-    cost: begins + Math.log10(shortestRow + n),
+  // Most sequences begin at an end of the alphabet or of the digits.
+  const startCost = /[01a9z]/.test(text.charAt(start)) ? 0.3 : 1
+  return Array.from({ length: Math.max(0, end - start - shortestSequence + 1) }, (_, n) => ({
+    end: start + shortestSequence + n,
+    cost: startCost + Math.log10(shortestSequence + n),
   }))
 }
 
@@ -60,7 +62,7 @@ const repetitionsAt = (text: string, start: number) => {
   return found
 }
 
-const wordsIn = (words: KnownWords, text: string) => {
+const wordFinder = (words: KnownWords, text: string) => {
   const keys = unshifted(text)
   const asTyped = words.costsIn(text)
   const byKeys = keys === text ? undefined : words.costsIn(keys)
@@ -79,10 +81,10 @@ const wordsIn = (words: KnownWords, text: string) => {
 const cheapestReading = (text: string, known: KnownWords, personal: KnownWords): Reading => {
   const finders: [Kind, (start: number) => Found[]][] = [
     ['character', (start) => [{ end: start + 1, cost: costOfACharacter(text.charAt(start)) }]],
-    ['personal', wordsIn(personal, text)],
-    ['word', wordsIn(known, text)],
+    ['personal', wordFinder(personal, text)],
+    ['word', wordFinder(known, text)],
     ['pattern', (start) => datesAt(text, start)],
-    ['pattern', (start) => rowsAt(text, start)],
+    ['pattern', (start) => sequencesAt(text, start)],
     ['pattern', (start) => walksAt(text, start)],
     ['pattern', (start) => repetitionsAt(text, start)],
   ]
@@ -106,12 +108,12 @@ const spreadOut = /([\p{L}\p{N}])([^\p{L}\p{N}])(?:[\p{L}\p{N}]\2){2,}[\p{L}\p{N
 const costOfSpreading = 1
 
 /** Base64 of a text, with an ending that makes it meet the rules. */
-const encoded = /^([A-Za-z0-9+/]{6,}={0,2})[^A-Za-z0-9]{0,2}$/
+const base64Shape = /^([A-Za-z0-9+/]{6,}={0,2})[^A-Za-z0-9]{0,2}$/
 const costOfEncoding = 1
 
 /** The plain text of a password that is base64: `cGFzc3dvcmQ=` is `password`. */
-const decoded = (password: string) => {
-  const [, text] = encoded.exec(password) ?? []
+const decodeBase64 = (password: string) => {
+  const [, text] = base64Shape.exec(password) ?? []
   const plain = text === undefined ? '' : Buffer.from(text, 'base64').toString('latin1').replace(/\n$/, '')
   return /^[\x20-\x7e]{4,}$/.test(plain) ? plain : undefined
 }
@@ -119,7 +121,7 @@ const decoded = (password: string) => {
 /** How an attacker who knows these words would guess a password, with the usual replacements and additions. */
 export const readPassword = (password: string, known: KnownWords, personal: KnownWords): Reading => {
   const reading = readPlain(password, known, personal)
-  const plain = decoded(password)
+  const plain = decodeBase64(password)
   if (plain === undefined) return reading
   const { cost, parts } = readPlain(plain, known, personal)
   return cost + costOfEncoding < reading.cost ? { cost: cost + costOfEncoding, parts } : reading

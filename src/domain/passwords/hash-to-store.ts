@@ -18,7 +18,7 @@ const highestImportedCost = 14
 const base64Text = /^[A-Za-z0-9+/_-]+={0,2}$/
 const withoutPadding = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '')
 
-const inBounds = (highestCost: number) => ({
+const boundsByPrefix = (highestCost: number) => ({
   $2: `password_hash must be a bcrypt hash ($2a$, $2b$ or $2y$) of cost 4 to ${highestCost}`,
   $scrypt: 'password_hash must be $scrypt$ln=,r=,p=$salt$hash, with at most 128 MiB of memory, and 512 MiB times p',
   $fbscrypt: 'password_hash must be $fbscrypt$v=1,n=,r=,p=1,ss=,sk=$salt$hash, with at most 128 MiB of memory',
@@ -57,6 +57,6 @@ export const hashToStore = (
   const hash = fromSaltedHex(text, saltedHex) ?? fromFirebase(text, salt, firebase) ?? text
   const highestCost = Math.max(highestImportedCost, bcryptCost)
   if ((costOf(hash) ?? Number.POSITIVE_INFINITY) <= highestCost || readImportedHash(hash)) return { hash }
-  const broken = Object.entries(inBounds(highestCost)).find(([start]) => hash.startsWith(start))?.[1]
+  const broken = Object.entries(boundsByPrefix(highestCost)).find(([start]) => hash.startsWith(start))?.[1]
   return broken === undefined ? { unknown: true } : { broken }
 }

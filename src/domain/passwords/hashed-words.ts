@@ -55,18 +55,18 @@ export const encodeHashedWords = (sections: readonly Section[]): Uint8Array => {
   return new Uint8Array(view.buffer)
 }
 
-type Loaded = { kind: Section['kind']; cost: number; keys: Uint32Array; checks: Uint8Array }
+type LoadedSection = { kind: Section['kind']; cost: number; keys: Uint32Array; checks: Uint8Array }
 
-const load = (bytes: Uint8Array): Loaded[] => {
+const load = (bytes: Uint8Array): LoadedSection[] => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (bytes.byteLength < headerSize || view.getUint32(0) !== magic) throw new Error('This is no list of common words')
-  const sections: Loaded[] = []
+  const sections: LoadedSection[] = []
   for (let at = headerSize; at < bytes.byteLength; ) {
     const kind = kinds[view.getUint32(at)]
     const count = view.getUint32(at + 8)
     if (kind === undefined) throw new Error('A list of common words has an unknown part')
     const keys = new Uint32Array(count)
-    for (let place = 0; place < count; place += 1) keys[place] = view.getUint32(at + sectionHeaderSize + 4 * place)
+    for (let index = 0; index < count; index += 1) keys[index] = view.getUint32(at + sectionHeaderSize + 4 * index)
     const checksAt = at + sectionHeaderSize + 4 * count
     sections.push({ kind, cost: view.getFloat32(at + 4), keys, checks: bytes.slice(checksAt, checksAt + count) })
     at = checksAt + count
@@ -75,7 +75,7 @@ const load = (bytes: Uint8Array): Loaded[] => {
 }
 
 /** Whether one of the entries has this hash. Several may have the same key. */
-const has = ({ keys, checks }: Loaded, text: string) => {
+const has = ({ keys, checks }: LoadedSection, text: string) => {
   const key = keyOf(text)
   let low = 0
   let high = keys.length

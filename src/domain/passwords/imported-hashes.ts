@@ -25,11 +25,11 @@ export type Argon2Hash = {
 }
 
 const MiB = 1024 * 1024
-/** A comparison may not need more memory than this, or pass over more than that: one row must not slow down the service. */
+/** The memory of a comparison, and its memory times its rounds, have a limit: one row must not slow down the service. */
 const maxMemory = 128 * MiB
 const maxWork = 512 * MiB
 
-const numbers = (text: string) => Object.fromEntries(text.split(',').map((pair) => pair.split('=')))
+const parametersIn = (text: string) => Object.fromEntries(text.split(',').map((pair) => pair.split('=')))
 const base64 = (text: string) => Buffer.from(text, 'base64')
 const isWithin = (value: number, least: number, most: number) => value >= least && value <= most
 const isInBounds = (memory: number, rounds: number) => memory <= maxMemory && memory * rounds <= maxWork
@@ -41,7 +41,12 @@ const firebaseForm =
   /^\$fbscrypt\$v=1,n=(\d{1,2}),r=(\d{1,3}),p=1(?:,ss=([A-Za-z0-9+/]+={0,2}))?,sk=([A-Za-z0-9+/]+={0,2})\$([A-Za-z0-9+/]+)={0,2}\$([A-Za-z0-9+/]+)={0,2}$/
 const argon2Form = /^\$argon2id\$v=19\$(m=\d{1,9},t=\d{1,5},p=\d{1,3})\$([A-Za-z0-9+/]+)={0,2}\$([A-Za-z0-9+/]+)={0,2}$/
 
-const scrypt = (cost: number, r: number, p: number, rest: Pick<ScryptHash, 'salt' | 'key'> & Partial<ScryptHash>) => {
+const scryptHash = (
+  cost: number,
+  r: number,
+  p: number,
+  rest: Pick<ScryptHash, 'salt' | 'key'> & Partial<ScryptHash>,
+) => {
   if (!isWithin(cost, 1, 24) || r < 1 || p < 1) return undefined
   const N = 2 ** cost
   if (!isInBounds(128 * N * r, p) || !areUsable(rest.salt, rest.key)) return undefined
@@ -51,27 +56,27 @@ const scrypt = (cost: number, r: number, p: number, rest: Pick<ScryptHash, 'salt
 const readScrypt = (text: string): ScryptHash | undefined => {
   const [, name, parameters = '', salt = '', key = ''] = scryptForm.exec(text) ?? []
   if (name === undefined) return undefined
-  const { ln, r, p } = numbers(parameters)
+  const { ln, r, p } = parametersIn(parameters)
   const isNormalised = name === 'scrypt-nfkc'
-  return scrypt(Number(ln), Number(r), Number(p), { salt: base64(salt), key: base64(key), isNormalised })
+  return scryptHash(Number(ln), Number(r), Number(p), { salt: base64(salt), key: base64(key), isNormalised })
 }
 
 const readFirebase = (text: string): ScryptHash | undefined => {
   const [, n, r, separator = '', signerKey = '', salt = '', key = ''] = firebaseForm.exec(text) ?? []
   if (n === undefined) return undefined
   const salted = Buffer.concat([base64(salt), base64(separator)])
-  return scrypt(Number(n), Number(r), 1, { salt: salted, key: base64(key), signerKey: base64(signerKey) })
+  return scryptHash(Number(n), Number(r), 1, { salt: salted, key: base64(key), signerKey: base64(signerKey) })
 }
 
 const readArgon2 = (text: string): Argon2Hash | undefined => {
-  const [, parameters, salted = '', keyed = ''] = argon2Form.exec(text) ?? []
+  const [, parameters, saltText = '', keyText = ''] = argon2Form.exec(text) ?? []
   if (parameters === undefined) return undefined
-  const { m, t, p } = numbers(parameters)
+  const { m, t, p } = parametersIn(parameters)
   const memory = Number(m)
   const passes = Number(t)
   const lanes = Number(p)
-  const salt = base64(salted)
-  const key = base64(keyed)
+  const salt = base64(saltText)
+  const key = base64(keyText)
   if (passes < 1 || !isWithin(lanes, 1, 16) || memory < 8 * lanes || salt.length < 8) return undefined
   if (!isInBounds(memory * 1024, passes) || !areUsable(salt, key)) return undefined
   return { algorithm: 'argon2id', memory, passes, lanes, salt, key }

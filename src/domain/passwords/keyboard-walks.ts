@@ -43,8 +43,8 @@ type Move = { down: number; right: number }
 
 const isNeighbour = ({ down, right }: Move) => Math.abs(down) <= 1 && Math.abs(right) <= 1
 
-const costOfMove = (move: Move, before: readonly Move[]) => {
-  const isRepeated = before
+const costOfMove = (move: Move, earlierMoves: readonly Move[]) => {
+  const isRepeated = earlierMoves
     .slice(-rememberedMoves)
     .some(({ down, right }) => down === move.down && right === move.right)
   if (isRepeated) return costs.repeated

@@ -49,7 +49,7 @@ const keepSmallerCost = (words: Map<string, number>, word: string, cost: number)
 }
 
 /** The first test decides for nearly every word of the lists, and is much faster. */
-const isPlain = (text: string) => !/[^a-z]/.test(text) || /^\p{L}*$/u.test(text)
+const hasOnlyLetters = (text: string) => !/[^a-z]/.test(text) || /^\p{L}*$/u.test(text)
 
 /**
  * How many guesses a word takes, as a power of ten, also with `@` for `a` and backwards. All forms of a word are one
@@ -64,36 +64,37 @@ export const createKnownWords = ({ ranked, unordered = [], hashed }: Lists) => {
     if (word.length < 2) return
     longest = Math.max(longest, word.length)
     keepSmallerCost(words, withoutDisguise(word), cost)
-    if (!isPlain(word)) keepSmallerCost(exact, word, cost)
+    if (!hasOnlyLetters(word)) keepSmallerCost(exact, word, cost)
   }
   for (const list of ranked) for (const [place, word] of list.entries()) add(word, Math.log10(place + 1))
   for (const list of unordered) for (const word of list) add(word, Math.log10(list.length))
 
-  const never = Number.POSITIVE_INFINITY
-  const costOfWord = (text: string) => Math.min(words.get(text) ?? never, hashed?.word(text) ?? never)
-  const costOfExact = (text: string) => Math.min(exact.get(text) ?? never, hashed?.entry(text) ?? never)
+  const notFound = Number.POSITIVE_INFINITY
+  const costOfWord = (text: string) => Math.min(words.get(text) ?? notFound, hashed?.word(text) ?? notFound)
+  const costOfExact = (text: string) => Math.min(exact.get(text) ?? notFound, hashed?.entry(text) ?? notFound)
 
   /** Prepares a text once, to rate each of its parts. */
   const costsIn = (text: string) => {
-    const bare = withoutDisguise(text)
+    const undisguised = withoutDisguise(text)
     const backwards = reversed(text)
-    const bareBackwards = reversed(bare)
+    const undisguisedBackwards = reversed(undisguised)
     // How many special characters and digits are before each index.
-    const signs = [0]
-    for (const character of text.split('')) signs.push((signs.at(-1) ?? 0) + (isPlain(character) ? 0 : 1))
+    const nonLettersBefore = [0]
+    for (const character of text.split(''))
+      nonLettersBefore.push((nonLettersBefore.at(-1) ?? 0) + (hasOnlyLetters(character) ? 0 : 1))
     return (start: number, end: number) => {
-      const last = text.length - end
-      const first = text.length - start
-      const substitutions = (signs[end] ?? 0) - (signs[start] ?? 0)
+      const reversedStart = text.length - end
+      const reversedEnd = text.length - start
+      const substitutions = (nonLettersBefore[end] ?? 0) - (nonLettersBefore[start] ?? 0)
       const word = Math.min(
-        costOfWord(bare.slice(start, end)),
-        costOfWord(bareBackwards.slice(last, first)) + costOfReversing,
+        costOfWord(undisguised.slice(start, end)),
+        costOfWord(undisguisedBackwards.slice(reversedStart, reversedEnd)) + costOfReversing,
       )
       if (substitutions === 0) return word
       return Math.min(
         word + Math.min(substitutions * costOfASubstitution, maxForSubstitutions),
         costOfExact(text.slice(start, end)),
-        costOfExact(backwards.slice(last, first)) + costOfReversing,
+        costOfExact(backwards.slice(reversedStart, reversedEnd)) + costOfReversing,
       )
     }
   }

@@ -8,7 +8,8 @@ const prefixesInBucket = prefixes / buckets
 /** The number of values of each bucket in memory: 16 MB in all. */
 const bufferSize = 2_048
 const valueSize = Float64Array.BYTES_PER_ELEMENT
-const beyondEntry = 2 ** 32
+/** An entry has 32 bits; a value has the rest of its prefix in the bits above them. */
+const entryRange = 2 ** 32
 
 /** Sorts the first `length` values and drops repetitions; returns how many are left. */
 const sortUnique = (values: Float64Array, length: number) => {
@@ -40,10 +41,10 @@ const createScratch = (handle: FileHandle) => {
   }
 
   const read = async (bucket: number, rest: Float64Array) => {
-    const own = pieces[bucket] ?? []
-    const values = new Float64Array(own.reduce((sum, { length }) => sum + length, rest.length))
+    const piecesOfBucket = pieces[bucket] ?? []
+    const values = new Float64Array(piecesOfBucket.reduce((sum, { length }) => sum + length, rest.length))
     let filled = 0
-    for (const { place, length } of own) {
+    for (const { place, length } of piecesOfBucket) {
       const target = bytesOf(values.subarray(filled, filled + length))
       const { bytesRead } = await handle.read(target, 0, length * valueSize, place)
       if (bytesRead < length * valueSize) throw new Error('A temporary file is shorter than what was written to it')
@@ -62,8 +63,8 @@ const entriesOf = (bucket: number, values: Float64Array, begins: Uint32Array, fi
   let at = 0
   for (let prefix = 0; prefix < prefixesInBucket; prefix += 1) {
     begins[bucket * prefixesInBucket + prefix] = first + at
-    for (; at < values.length && Math.floor((values[at] ?? 0) / beyondEntry) === prefix; at += 1)
-      bytes.writeUInt32BE((values[at] ?? 0) % beyondEntry, at * entrySize)
+    for (; at < values.length && Math.floor((values[at] ?? 0) / entryRange) === prefix; at += 1)
+      bytes.writeUInt32BE((values[at] ?? 0) % entryRange, at * entrySize)
   }
   return bytes
 }
@@ -104,7 +105,7 @@ const createSortingBuffers = (scratch: Scratch) => {
     const { prefix, entry } = partsOf(sha1, at)
     const bucket = Math.floor(prefix / prefixesInBucket)
     const next = filled[bucket] ?? 0
-    buffered[bucket * bufferSize + next] = (prefix % prefixesInBucket) * beyondEntry + entry
+    buffered[bucket * bufferSize + next] = (prefix % prefixesInBucket) * entryRange + entry
     filled[bucket] = next + 1
     return next + 1 === bufferSize ? makeRoom(bucket) : undefined
   }
@@ -122,25 +123,25 @@ const createSortingBuffers = (scratch: Scratch) => {
  */
 export const createLeakedListBuilder = async (path: string) => {
   // Random, because process ids repeat: in containers, the next build has the id of one that was killed.
-  const part = `${path}.${randomBytes(4).toString('hex')}.part`
-  const scratchPath = `${part}.sort`
+  const partPath = `${path}.${randomBytes(4).toString('hex')}.part`
+  const scratchPath = `${partPath}.sort`
   const scratchHandle = await open(scratchPath, 'w+', 0o600)
   await rm(scratchPath)
   const scratch = createScratch(scratchHandle)
   const { add, valuesOf } = createSortingBuffers(scratch)
 
   const writeFile = async (handle: FileHandle) => {
-    const begins = new Uint32Array(prefixes + 1)
+    const firstEntries = new Uint32Array(prefixes + 1)
     const hash = createHash('sha256')
     let count = 0
     for (let bucket = 0; bucket < buckets; bucket += 1) {
       const values = await valuesOf(bucket)
       if (count + values.length > maxEntries) throw new Error(`A list has at most ${maxEntries} entries`)
-      await writeAll(handle, entriesOf(bucket, values, begins, count), headSize + count * entrySize, hash)
+      await writeAll(handle, entriesOf(bucket, values, firstEntries, count), headSize + count * entrySize, hash)
       count += values.length
     }
-    begins[prefixes] = count
-    await writeAll(handle, writeHead(begins, hash.digest()), 0)
+    firstEntries[prefixes] = count
+    await writeAll(handle, writeHead(firstEntries, hash.digest()), 0)
     await handle.sync()
     return count
   }
@@ -157,17 +158,17 @@ export const createLeakedListBuilder = async (path: string) => {
     add,
     /** Returns how many different hashes there are. Without any, no file is written. */
     finish: async () => {
-      const handle = await open(part, 'wx', 0o644)
+      const handle = await open(partPath, 'wx', 0o644)
       const count = await writeAndClose(handle)
       if (count === 0) return 0
-      await rename(part, path)
+      await rename(partPath, path)
       await syncFolder(path)
       return count
     },
     /** Removes what is unfinished. */
     close: async () => {
       await scratchHandle.close()
-      await rm(part, { force: true })
+      await rm(partPath, { force: true })
     },
   }
 }

@@ -21,7 +21,7 @@ export const isLeakedFile = (bytes: Buffer) => bytes.subarray(0, magic.length).e
 const version = 1
 const indexBits = 20
 const headerSize = 96
-const sealedSize = 64
+const checksumOffset = 64
 
 export const prefixes = 2 ** indexBits
 export const entrySize = 4
@@ -47,15 +47,15 @@ const sha256 = (...parts: Uint8Array[]) => {
 }
 
 /** Header and index. `begins` has the first entry of each prefix, and the number of all at its end. */
-export const writeHead = (begins: Uint32Array, entriesHash: Buffer) => {
+export const writeHead = (firstEntries: Uint32Array, entriesHash: Buffer) => {
   const head = Buffer.alloc(headSize)
   magic.copy(head)
   head.writeUInt32BE(version, 16)
   head.writeUInt32BE(indexBits, 20)
-  head.writeBigUInt64BE(BigInt(begins.at(-1) ?? 0), 24)
+  head.writeBigUInt64BE(BigInt(firstEntries.at(-1) ?? 0), 24)
   entriesHash.copy(head, 32)
-  for (const [prefix, entry] of begins.entries()) head.writeUInt32BE(entry, placeInIndex(prefix))
-  sha256(head.subarray(0, sealedSize), head.subarray(headerSize)).copy(head, sealedSize)
+  for (const [prefix, entry] of firstEntries.entries()) head.writeUInt32BE(entry, placeInIndex(prefix))
+  sha256(head.subarray(0, checksumOffset), head.subarray(headerSize)).copy(head, checksumOffset)
   return head
 }
 
@@ -66,10 +66,10 @@ export const readHead = (head: Buffer, fileSize: number): { count: number; entri
   if (!isLeakedFile(head)) return 'foreign'
   if (head.length < headSize) return 'truncated'
   if (head.readUInt32BE(16) !== version || head.readUInt32BE(20) !== indexBits) return 'other_version'
-  const sealed = sha256(head.subarray(0, sealedSize), head.subarray(headerSize, headSize))
-  if (!sealed.equals(head.subarray(sealedSize, headerSize))) return 'damaged'
+  const checksum = sha256(head.subarray(0, checksumOffset), head.subarray(headerSize, headSize))
+  if (!checksum.equals(head.subarray(checksumOffset, headerSize))) return 'damaged'
   const count = Number(head.readBigUInt64BE(24))
   const expected = placeOfEntry(count)
   if (fileSize !== expected) return fileSize < expected ? 'truncated' : 'damaged'
-  return { count, entriesHash: Buffer.from(head.subarray(32, sealedSize)) }
+  return { count, entriesHash: Buffer.from(head.subarray(32, checksumOffset)) }
 }

@@ -68,9 +68,9 @@ export type LeakedList = {
 
 /**
  * A list of leaked passwords, looked up by position and never loaded. If another file takes its place, that one is used from
- * then on; if that one is no such list or the file is removed, the old one is, as long as nothing was written into it. If
- * the list cannot be read, the new password is refused for now: an operator who wants this check does not want passwords
- * without it, and sign-ins do not need it.
+ * then on. If that one is no such list, or the file is removed, the open file is used further, as long as nothing is written into it.
+ * If the list cannot be read, new passwords are refused: an operator who wants this check does not want passwords without it, and
+ * sign-ins do not need it.
  */
 export const openLeakedList = async (path: string, log: Pick<Log, 'info' | 'error'>) => {
   const opened = await openFile(path)

@@ -43,8 +43,8 @@ export const createPasswords = ({ workers, cost, words, leaked }: Dependencies):
   const decoy = createDecoy(cost)
   // After the cost was lowered, some hashes have a higher one. Once one was seen, every failure takes as long as that. One step
   // at most: otherwise a single guess at an imported hash of a high cost would slow down the failures of all.
-  let pace = cost
-  const slowestPace = cost + 1
+  let failureCost = cost
+  const maxFailureCost = cost + 1
 
   const check = async (password: string, person: Person, asker: Asker): Promise<Strength | Busy> => {
     const fault = unusable(password)
@@ -63,21 +63,21 @@ export const createPasswords = ({ workers, cost, words, leaked }: Dependencies):
   }
 
   const verifyImported = async (password: string, hash: string, asker: Asker): Promise<Verified | Busy> => {
-    const matches = await workers.compareImported(password, hash, pace, asker)
+    const matches = await workers.compareImported(password, hash, failureCost, asker)
     return isRefused(matches) ? matches : { matches, needsRehash: matches }
   }
 
   const verify: Passwords['verify'] = async (password, hash, asker) => {
     const storedCost = hash ? costOf(hash) : undefined
-    pace = Math.max(pace, Math.min(storedCost ?? 0, slowestPace))
+    failureCost = Math.max(failureCost, Math.min(storedCost ?? 0, maxFailureCost))
     // A text that cannot be a password matches nothing, and takes the same time.
     const isUsable = unusable(password) === undefined
     if (hash && storedCost === undefined && isUsable && readImportedHash(hash))
       return verifyImported(password, hash, asker)
-    const real = hash && storedCost !== undefined && isUsable
-    const same = await workers.compare(condensed(password), real ? hash : decoy, pace, asker)
-    if (isRefused(same)) return same
-    const matches = same && Boolean(real)
+    const canMatch = hash && storedCost !== undefined && isUsable
+    const isEqual = await workers.compare(condensed(password), canMatch ? hash : decoy, failureCost, asker)
+    if (isRefused(isEqual)) return isEqual
+    const matches = isEqual && Boolean(canMatch)
     return { matches, needsRehash: matches && storedCost !== undefined && storedCost < cost }
   }
 

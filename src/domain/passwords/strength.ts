@@ -7,7 +7,7 @@ export type PasswordStrength = { score: number; feedback: FeedbackId[]; isStrong
 export type Person = { username?: string | undefined; email?: string | undefined; name?: string | null | undefined }
 
 const minStrong = 3
-const maxOfPerson = 20
+const maxPersonalWords = 20
 
 const warnings = {
   common: 'similar_to_common',
@@ -29,16 +29,16 @@ const wholeAndParts = (texts: readonly string[]) => {
  */
 export const personalInputs = ({ username, email, name }: Person, words: readonly string[]): string[] => {
   const personalWords = [username, email, email?.split('@')[0], name].filter((text) => typeof text === 'string')
-  return [...new Set([...wholeAndParts(words), ...wholeAndParts(personalWords).slice(0, maxOfPerson)])]
+  return [...new Set([...wholeAndParts(words), ...wholeAndParts(personalWords).slice(0, maxPersonalWords)])]
 }
 
 /** docs/specification.md, 2.4. A weakness, such as a common word with replaced letters, keeps the score below strong. */
 export const strengthOf = ({ score: estimated, suggestions, warning, weakness }: Estimate): PasswordStrength => {
   const score = weakness === undefined ? estimated : Math.min(estimated, minStrong - 1)
   const isStrong = score >= minStrong
-  const said = warning ?? (weakness && warnings[weakness])
+  const shownWarning = warning ?? (weakness && warnings[weakness])
   const advice: FeedbackId[] = suggestions.length === 0 && !isStrong ? ['add_words'] : suggestions
-  return { score, feedback: said === undefined ? advice : [...advice, said], isStrong }
+  return { score, feedback: shownWarning === undefined ? advice : [...advice, shownWarning], isStrong }
 }
 
 export const noStrength: PasswordStrength = { score: 0, feedback: [], isStrong: false }

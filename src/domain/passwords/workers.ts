@@ -69,17 +69,17 @@ const loadingDeadline = 60 * seconds
  * The time of an estimate depends on what the user typed, so one that takes too long is stopped with its thread. Loading
  * the dictionaries does not count, also not for those who wait behind the first: on a busy machine it takes many seconds.
  */
-const createEstimates = (estimating: ReturnType<typeof createThreads>, inTime: () => AbortSignal) => {
+const createEstimates = (estimateThreads: ReturnType<typeof createThreads>, deadlineSignal: () => AbortSignal) => {
   let isLoaded = false
   return {
     /** How long one may wait. */
-    inTime: () => (isLoaded ? inTime() : AbortSignal.timeout(loadingDeadline)),
+    waitSignal: () => (isLoaded ? deadlineSignal() : AbortSignal.timeout(loadingDeadline)),
     run: async (task: { password: string; inputs: string[] }): Promise<Estimate | Busy> => {
-      await estimating.run(undefined, { name: 'load' })
+      await estimateThreads.run(undefined, { name: 'load' })
       isLoaded = true
-      const signal = inTime()
+      const signal = deadlineSignal()
       try {
-        return await estimating.run(task, { name: 'estimate', signal })
+        return await estimateThreads.run(task, { name: 'estimate', signal })
       } catch (error) {
         if (signal.aborted) return busy
         throw error
@@ -97,24 +97,24 @@ const createEstimates = (estimating: ReturnType<typeof createThreads>, inTime: (
 export const createWorkers = (options: Dependencies = {}): Workers => {
   const { processes = 1, threads = standardThreads(processes), queueLimit = 100, deadline = 10 * seconds } = options
   // One for every four cores, because each holds its own dictionaries.
-  const estimators = Math.ceil(threads / 4)
-  const hashing = createThreads(builtFile('domain/passwords/bcrypt.worker.js'), threads)
-  const estimating = createThreads(builtFile('domain/passwords/estimate.worker.js'), estimators)
+  const estimateThreadCount = Math.ceil(threads / 4)
+  const hashThreads = createThreads(builtFile('domain/passwords/bcrypt.worker.js'), threads)
+  const estimateThreads = createThreads(builtFile('domain/passwords/estimate.worker.js'), estimateThreadCount)
   const hashQueue = createBoundedQueue({ atOnce: threads, waiting: queueLimit })
   const importedQueue = createBoundedQueue({ atOnce: maxImportedAtOnce, waiting: queueLimit })
-  const estimateQueue = createBoundedQueue({ atOnce: estimators, waiting: queueLimit })
-  const inTime = () => AbortSignal.timeout(deadline)
+  const estimateQueue = createBoundedQueue({ atOnce: estimateThreadCount, waiting: queueLimit })
+  const deadlineSignal = () => AbortSignal.timeout(deadline)
   let isClosing = false
 
   /**
    * Work that a shutdown cuts off is refused like a full queue: the user can try again, and it is no fault of the program. What
    * waits then is refused too, because it would start a thread again.
    */
-  const queued = async <Result>(
+  const runQueued = async <Result>(
     queue: BoundedQueue,
     place: Place,
     task: () => Promise<Result>,
-    signal = inTime(),
+    signal = deadlineSignal(),
   ): Promise<Result | Busy> => {
     try {
       return await queue.run<Result | Busy>(async () => (isClosing ? busy : task()), signal, place)
@@ -124,27 +124,36 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
     }
   }
 
-  const estimates = createEstimates(estimating, inTime)
+  const estimates = createEstimates(estimateThreads, deadlineSignal)
 
   return {
     hash: (password, cost, asker = ownProgram) =>
-      queued<string>(hashQueue, placeOf(asker, 'other'), () => hashing.run({ password, cost }, { name: 'hash' })),
+      runQueued<string>(hashQueue, placeOf(asker, 'other'), () =>
+        hashThreads.run({ password, cost }, { name: 'hash' }),
+      ),
     compare: (password, hash, cost, asker = ownProgram) =>
-      queued<boolean>(hashQueue, placeOf(asker, 'comparison'), () =>
-        hashing.run({ password, hash, cost }, { name: 'compare' }),
+      runQueued<boolean>(hashQueue, placeOf(asker, 'comparison'), () =>
+        hashThreads.run({ password, hash, cost }, { name: 'compare' }),
       ),
     compareImported: (password, hash, cost, asker = ownProgram) => {
       const place = placeOf(asker, 'comparison')
-      return queued<boolean | Busy>(importedQueue, place, () =>
-        queued<boolean>(hashQueue, place, () => hashing.run({ password, hash, cost }, { name: 'compareImported' })),
+      return runQueued<boolean | Busy>(importedQueue, place, () =>
+        runQueued<boolean>(hashQueue, place, () =>
+          hashThreads.run({ password, hash, cost }, { name: 'compareImported' }),
+        ),
       )
     },
     estimate: (password, inputs, asker = ownProgram) =>
-      queued(estimateQueue, placeOf(asker, 'other'), () => estimates.run({ password, inputs }), estimates.inTime()),
+      runQueued(
+        estimateQueue,
+        placeOf(asker, 'other'),
+        () => estimates.run({ password, inputs }),
+        estimates.waitSignal(),
+      ),
     queueLength: () => hashQueue.length() + importedQueue.length() + estimateQueue.length(),
     close: async () => {
       isClosing = true
-      await Promise.all([hashing.destroy(), estimating.destroy()])
+      await Promise.all([hashThreads.destroy(), estimateThreads.destroy()])
     },
   }
 }

@@ -13,7 +13,7 @@ import { isDateBound } from './field-values.js'
 const oneOfAt = <const Choice extends string>(value: unknown, place: string, choices: readonly Choice[]): Choice =>
   choices.find((each) => each === value) ?? faultAt(`${place} must be ${choices.join(', ')}`)
 
-const isTrueAt = (value: unknown = false, place: string) =>
+const booleanAt = (value: unknown = false, place: string) =>
   typeof value === 'boolean' ? value : faultAt(`${place} must be true or false`)
 
 const labelsAt = (value: unknown, place: string): FieldLabels => {
@@ -35,12 +35,13 @@ const optionsAt = (value: unknown, place: string) => {
     }
   })
   const values = options.map((option) => option.value)
-  const twice = values.find((each, at) => values.indexOf(each) !== at)
-  return twice === undefined ? options : faultAt(`${place} has ${JSON.stringify(twice)} twice`)
+  const duplicate = values.find((each, at) => values.indexOf(each) !== at)
+  return duplicate === undefined ? options : faultAt(`${place} has ${JSON.stringify(duplicate)} twice`)
 }
 
-const lengthsAt = (usual: number) => (given: JsonObject, place: string) => {
-  const maxLength = given.maxLength === undefined ? usual : numberAt(given.maxLength, `${place}.maxLength`, 1, 1_000)
+const lengthsAt = (defaultMaxLength: number) => (given: JsonObject, place: string) => {
+  const maxLength =
+    given.maxLength === undefined ? defaultMaxLength : numberAt(given.maxLength, `${place}.maxLength`, 1, 1_000)
   const minLength = given.minLength === undefined ? 1 : numberAt(given.minLength, `${place}.minLength`, 1, maxLength)
   return { minLength, maxLength }
 }
@@ -84,11 +85,11 @@ const types: Readonly<
   boolean: { keys: [], read: () => ({}), longest: () => 5 },
 }
 
-const shared = ['key', 'type', 'labels', 'required', 'registration', 'editedBy'] as const
-const everyKey = [...new Set([...shared, ...Object.values(types).flatMap(({ keys }) => keys)])]
+const sharedKeys = ['key', 'type', 'labels', 'required', 'registration', 'editedBy'] as const
+const everyKey = [...new Set([...sharedKeys, ...Object.values(types).flatMap(({ keys }) => keys)])]
 
 const keyAt = (value: unknown, place: string) =>
-  // A key of an object that every object has already.
+  // Every object has a `constructor` already.
   typeof value === 'string' && /^[a-z][a-z0-9]{0,23}$/.test(value) && value !== 'constructor'
     ? value
     : faultAt(`${place} must be 1 to 24 small letters and digits, beginning with a letter`)
@@ -99,13 +100,14 @@ const definitionAt = (value: unknown, at: number): ProfileFieldDefinition => {
   const key = keyAt(given.key, `${place}.key`)
   const here = `${place} (${key})`
   const type = oneOfAt(given.type, `${here}.type`, fieldTypes)
-  objectAt(value, `${here}, a field of the type ${type},`, [...shared, ...types[type].keys])
+  // Again, now that the type is known: no keys of other types.
+  objectAt(value, `${here}, a field of the type ${type},`, [...sharedKeys, ...types[type].keys])
   const editedBy = oneOfAt(given.editedBy === undefined ? 'user' : given.editedBy, `${here}.editedBy`, [
     'user',
     'administrators',
   ])
-  const required = isTrueAt(given.required, `${here}.required`)
-  const registration = isTrueAt(given.registration, `${here}.registration`)
+  const required = booleanAt(given.required, `${here}.required`)
+  const registration = booleanAt(given.registration, `${here}.registration`)
   if (editedBy === 'administrators' && (required || registration))
     faultAt(
       `${here} is edited by administrators only, so users cannot be asked for it: leave out required and registration`,
@@ -119,12 +121,12 @@ export const readFieldDefinitions = (value: unknown): readonly ProfileFieldDefin
   const { fields } = objectAt(value, 'the file', ['fields'])
   const definitions = listAt(fields, 'fields', maxFields).map(definitionAt)
   const keys = definitions.map(({ key }) => key)
-  const twice = keys.findIndex((key, at) => keys.indexOf(key) !== at)
-  if (twice >= 0) faultAt(`fields[${twice}] has the key ${keys[twice]}, which another field has`)
-  const together = definitions.reduce((sum, each) => sum + types[each.type].longest(each), 0)
-  if (together > longestFields)
+  const duplicateAt = keys.findIndex((key, at) => keys.indexOf(key) !== at)
+  if (duplicateAt >= 0) faultAt(`fields[${duplicateAt}] has the key ${keys[duplicateAt]}, which another field has`)
+  const totalLength = definitions.reduce((sum, each) => sum + types[each.type].longest(each), 0)
+  if (totalLength > longestFields)
     faultAt(
-      `the texts of one user could have ${together} characters together, and ${longestFields} is the most: lower a maxLength`,
+      `the texts of one user could have ${totalLength} characters together, and ${longestFields} is the most: lower a maxLength`,
     )
   return definitions
 }

@@ -22,40 +22,41 @@ const todayOf = (clock: Clock): Today => {
   return { first: dayAt(-12 * hours), last: dayAt(14 * hours) }
 }
 
-const own = (values: StoredFields, key: string) => (Object.hasOwn(values, key) ? values[key] : undefined)
+const ownValue = (values: StoredFields, key: string) => (Object.hasOwn(values, key) ? values[key] : undefined)
 
 type Dependencies = { clock: Clock; definitions: readonly ProfileFieldDefinition[] }
 
 /** Reads stored values by the definitions of today. */
 export const createFieldLookups = ({ definitions }: Pick<Dependencies, 'definitions'>) => {
   /**
-   * A value that the present file would not take counts as missing. It stays in the export of the user. One of another type, which
-   * the file takes, is in the form of its new type. The bound `today` is about the day on which a value is given, and not about the
-   * days after it.
+   * The values that the present file accepts. Any other value counts as missing, and stays in the export of the user. If a field has
+   * got another type, its value is in the form of the new type. The bound `today` is not checked again: it is about the day on which a
+   * value is given.
    */
-  const known = (stored: StoredFields): FieldValues => {
+  const knownValues = (stored: StoredFields): FieldValues => {
     if (definitions.length === 0) return {}
     return Object.fromEntries(
       definitions.flatMap((definition) => {
-        const read = readFieldValue(definition, own(stored, definition.key) ?? null, undefined)
+        const read = readFieldValue(definition, ownValue(stored, definition.key) ?? null, undefined)
         return 'value' in read && read.value !== null ? [[definition.key, read.value]] : []
       }),
     )
   }
 
   return {
-    known,
+    knownValues,
     /** The fields that users must fill in before they get a session. */
     missing: (stored: StoredFields) => {
-      const values = known(stored)
-      return definitions.filter(({ key, required }) => required && own(values, key) === undefined)
+      const values = knownValues(stored)
+      return definitions.filter(({ key, required }) => required && ownValue(values, key) === undefined)
     },
   }
 }
 
 /** Judges new values, whoever gives them. */
 export const createFieldEdits = ({ clock, definitions }: Dependencies) => {
-  const read = (key: string, given: unknown, by: FieldEditor) => {
+  /** The value to store, or the fault. */
+  const judge = (key: string, given: unknown, by: FieldEditor) => {
     const definition = definitions.find((each) => each.key === key)
     if (!definition) return 'unknown'
     if (by === 'user' && definition.editedBy === 'administrators') return 'administrators_only'
@@ -75,11 +76,11 @@ export const createFieldEdits = ({ clock, definitions }: Dependencies) => {
     const changed: string[] = []
     const faults: InvalidFieldsRefusal['fields'] = []
     for (const [key, each] of Object.entries(given)) {
-      const found = read(key, each, by)
-      if (typeof found === 'string') faults.push({ key, fault: found })
-      else if ((fields.get(key) ?? null) !== found.value) {
-        if (found.value === null) fields.delete(key)
-        else fields.set(key, found.value)
+      const judged = judge(key, each, by)
+      if (typeof judged === 'string') faults.push({ key, fault: judged })
+      else if ((fields.get(key) ?? null) !== judged.value) {
+        if (judged.value === null) fields.delete(key)
+        else fields.set(key, judged.value)
         changed.push(key)
       }
     }
@@ -91,7 +92,7 @@ export const createFieldEdits = ({ clock, definitions }: Dependencies) => {
   return {
     change,
     /** The fields of an account that is being created: those that its form asks for must be there. */
-    begin: (given: ProfileFieldChanges = {}): StoredFields | InvalidFieldsRefusal => {
+    initialValues: (given: ProfileFieldChanges = {}): StoredFields | InvalidFieldsRefusal => {
       const asked = definitions.filter(({ registration, required }) => registration && required)
       const lacking = asked.filter(({ key }) => !Object.hasOwn(given, key)).map(({ key }) => [key, null])
       const begun = change({}, { ...given, ...Object.fromEntries(lacking) }, 'user')

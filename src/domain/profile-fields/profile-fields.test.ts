@@ -68,9 +68,9 @@ describe('a value', () => {
 })
 
 it('a stored value whose field has another type now is read in the form of that type, or is missing', () => {
-  const { known } = createFieldLookups({ definitions: [definitionOf({ type: 'phone' })] })
-  expect(known({ team: '0049 30 123456' })).toEqual({ team: '+4930123456' })
-  expect([known({ team: 'red' }), known({ team: true }), known({})]).toEqual([{}, {}, {}])
+  const { knownValues } = createFieldLookups({ definitions: [definitionOf({ type: 'phone' })] })
+  expect(knownValues({ team: '0049 30 123456' })).toEqual({ team: '+4930123456' })
+  expect([knownValues({ team: 'red' }), knownValues({ team: true }), knownValues({})]).toEqual([{}, {}, {}])
 })
 
 describe('a file', () => {

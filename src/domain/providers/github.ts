@@ -22,7 +22,7 @@ export const createGitHub = (
 ): Provider => {
   const url = withoutSlash(settings.url)
   const apiUrl = withoutSlash(settings.apiUrl)
-  const web = new URL(url)
+  const webUrl = new URL(url)
   const redirectUri = new URL(settings.redirectUri)
 
   const configuration = (fetch: Fetch) => {
@@ -34,7 +34,8 @@ export const createGitHub = (
     const authentication = oidc.ClientSecretPost(settings.clientSecret)
     const config = new oidc.Configuration(metadata, settings.clientId, undefined, authentication)
     config[oidc.customFetch] = fetch
-    if (!settings.production && web.protocol === 'http:' && isLoopback(web.hostname)) oidc.allowInsecureRequests(config)
+    if (!settings.production && webUrl.protocol === 'http:' && isLoopback(webUrl.hostname))
+      oidc.allowInsecureRequests(config)
     return config
   }
 
@@ -60,10 +61,10 @@ export const createGitHub = (
         expectedState: state,
         pkceCodeVerifier: verifier,
       })
-      const ask = createAsk(fetch, tokens.access_token)
-      const user = readUser((await ask(`${apiUrl}/user`)).body)
+      const getJson = createGetJson(fetch, tokens.access_token)
+      const user = readUser((await getJson(`${apiUrl}/user`)).body)
       if (!user) return providerRefusal('failed', 'unexpected_answer')
-      const email = await primaryEmail(ask, `${apiUrl}/user/emails?per_page=100`)
+      const email = await primaryEmail(getJson, `${apiUrl}/user/emails?per_page=100`)
       return email === undefined ? providerRefusal('no_email', 'no_email') : { ...user, email }
     } catch (error) {
       return error instanceof UnexpectedAnswer ? providerRefusal('failed', 'unexpected_answer') : refusalFrom(error)
@@ -75,10 +76,10 @@ export const createGitHub = (
 
 const withoutSlash = (url: string) => url.replace(/\/+$/, '')
 
-type Ask = (url: string) => Promise<{ body: unknown; link: string }>
+type GetJson = (url: string) => Promise<{ body: unknown; link: string }>
 
-const createAsk =
-  (fetch: Fetch, accessToken: string): Ask =>
+const createGetJson =
+  (fetch: Fetch, accessToken: string): GetJson =>
   async (url) => {
     const response = await fetch(url, {
       headers: {
@@ -106,11 +107,11 @@ const readUser = (body: unknown) => {
 }
 
 /** Only the address that is both primary and verified, anywhere in the list. A failure here throws. */
-const primaryEmail = async (ask: Ask, firstPage: string) => {
+const primaryEmail = async (getJson: GetJson, firstPage: string) => {
   const { origin } = new URL(firstPage)
   let page: string | undefined = firstPage
   for (let count = 0; page !== undefined && count < maximumPages; count += 1) {
-    const { body, link }: Awaited<ReturnType<Ask>> = await ask(page)
+    const { body, link }: Awaited<ReturnType<GetJson>> = await getJson(page)
     if (!Array.isArray(body)) throw new UnexpectedAnswer()
     const primary = body.find((entry) => isObject(entry) && entry.primary === true)
     if (primary) return primary.verified === true ? usableEmail(primary.email) : undefined

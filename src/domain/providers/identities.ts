@@ -16,7 +16,7 @@ import { decide, type LinkingRefusal } from './linking.js'
 import type { Profile } from './provider.js'
 
 /** More rounds than this would mean that the accounts changed between each decision and its statement. */
-const rounds = 10
+const maxRounds = 10
 
 export type ProvenIdentity = {
   provider: ProviderId
@@ -75,7 +75,7 @@ export const createIdentities = (deps: {
 
   /** Finds, links or creates the account of a proven profile; with `linkingTo`, links it to that account and no other. */
   const resolve = async (request: ProvenIdentity): Promise<Resolved | Limited | Refused<ResolvingRefusal>> => {
-    for (let round = 0; round < rounds; round += 1) {
+    for (let round = 0; round < maxRounds; round += 1) {
       const resolved = await attempt(request)
       if (!resolved) continue
       const { provider, profile } = request

@@ -18,7 +18,7 @@ type Dependencies = {
 }
 
 /** Whether it is still the account that was decided about: its email was not changed, and no undo took it back. */
-const isDecided = (current: User | undefined, { email, undoCount }: User): current is User =>
+const isStillAsDecided = (current: User | undefined, { email, undoCount }: User): current is User =>
   current?.email === email && current.undoCount === undoCount
 
 /** Links an identity to an account that the policy has decided about. */
@@ -30,7 +30,7 @@ export const createLinkIdentity = ({
   accountChanges,
   nameOf,
 }: Dependencies) => {
-  const linkedNow = (identity: Identity): Changes<'provider_linked'> => ({
+  const linkChange = (identity: Identity): Changes<'provider_linked'> => ({
     provider_linked: {
       mail: { providerName: nameOf(identity.provider) },
       undo: { identity },
@@ -43,22 +43,22 @@ export const createLinkIdentity = ({
     if (await identityLinks.isUndone(sql, user.id, identity)) return undefined
     if (!(await identityLinks.linkProvider(sql, user.id, identity))) return undefined
     await userChanges.proveEmail(sql, user.id)
-    return linkedNow(identity)
+    return linkChange(identity)
   }
 
   /** The change that the caller applies to the account together with the session that begins. Undefined if nothing was linked. */
   const linkByAddress = async (sql: Transaction, user: User, identity: Identity) => {
     const current = await users.lock(sql, user.id)
-    return isDecided(current, user) ? linkLocked(sql, current, identity) : undefined
+    return isStillAsDecided(current, user) ? linkLocked(sql, current, identity) : undefined
   }
 
   /** By a session of the user, who may also want an identity again that was undone. */
   const linkBySession = async (context: CallerContext, user: User, identity: Identity) => {
     const linked = await accountChanges.byCaller(context, 'provider_linked', async (sql, current) => {
-      if (!isDecided(current, user) || !(await identityLinks.linkProvider(sql, user.id, identity)))
+      if (!isStillAsDecided(current, user) || !(await identityLinks.linkProvider(sql, user.id, identity)))
         return refuse('undecided')
       await identityLinks.forgetUndone(sql, user.id, identity)
-      return { changes: linkedNow(identity) }
+      return { changes: linkChange(identity) }
     })
     if (!isRefused(linked)) return { user: linked.user, how: 'link' as const }
     if (linked.refused === 'too_many_requests') return linked
@@ -71,7 +71,7 @@ export const createLinkIdentity = ({
     if (linkingTo) return linkBySession(linkingTo, user, identity)
     return database.transaction(async (sql): Promise<Resolved | undefined> => {
       const current = await users.lock(sql, user.id)
-      if (!isDecided(current, user)) return undefined
+      if (!isStillAsDecided(current, user)) return undefined
       if (await mustWait?.(sql, user.id)) return { user, how: 'link', waiting: identity }
       const linked = await linkLocked(sql, current, identity)
       if (!linked) return undefined

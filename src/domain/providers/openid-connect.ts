@@ -31,7 +31,7 @@ type Claims = Record<string, unknown>
  * 3.1.2.1) or, as Google wants it, with `claims` (section 5.5). No session there is as old as this `max_age`: no user has to enter a
  * password because of it. What a provider does not know of this it must ignore.
  */
-const askingForAuthTime = {
+const authTimeParameters = {
   max_age: String((365 * days) / seconds),
   claims: JSON.stringify({ id_token: { auth_time: { essential: true } } }),
 }
@@ -50,12 +50,12 @@ const provenAtFrom = ({ auth_time: authTime }: Claims, now: Date) => {
 const createConfiguration = (settings: OpenIdConnectSettings, clock: Clock) => {
   const issuer = new URL(settings.issuer)
   const allowLoopbackHttp = !settings.production && issuer.protocol === 'http:' && isLoopback(issuer.hostname)
-  const discovered = createDiscovery({ ...settings, allowLoopbackHttp }, { clock })
+  const discover = createDiscovery({ ...settings, allowLoopbackHttp }, { clock })
   const keys = createSigningKeys({ clock })
 
   /** Created for each attempt: the clock may have moved, and the requests of one attempt share one deadline. */
   return async (fetch: Fetch) => {
-    const metadata = await discovered(fetch)
+    const metadata = await discover(fetch)
     const config = new oidc.Configuration(
       metadata,
       settings.clientId,
@@ -67,8 +67,8 @@ const createConfiguration = (settings: OpenIdConnectSettings, clock: Clock) => {
     // In the code flow the library relies on TLS for the ID token, unless it is configured to check the signature too.
     oidc.enableNonRepudiationChecks(config)
     if (allowLoopbackHttp) oidc.allowInsecureRequests(config)
-    const held = keys.held()
-    if (held) oidc.setJwksCache(config, held)
+    const cachedKeys = keys.forLibrary()
+    if (cachedKeys) oidc.setJwksCache(config, cachedKeys)
     return config
   }
 }
@@ -89,7 +89,7 @@ export const createOpenIdConnect = (
         scope: 'openid profile email',
         state,
         nonce,
-        ...askingForAuthTime,
+        ...authTimeParameters,
         code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
       })
@@ -128,18 +128,18 @@ const authenticationFor = (metadata: oidc.ServerMetadata, secret: string) =>
     ? oidc.ClientSecretPost(secret)
     : oidc.ClientSecretBasic(secret)
 
-const speaksOfEmail = (claims: Claims) => 'email' in claims && 'email_verified' in claims
+const hasEmailClaims = (claims: Claims) => 'email' in claims && 'email_verified' in claims
 
 /** The library compares the subject: userinfo about another user is an error. */
 const userinfoIfNeeded = async (config: oidc.Configuration, idToken: Claims, subject: string, token: string) => {
-  const complete = speaksOfEmail(idToken) && 'name' in idToken
+  const complete = hasEmailClaims(idToken) && 'name' in idToken
   if (complete || !config.serverMetadata().userinfo_endpoint) return {}
   return { ...(await oidc.fetchUserInfo(config, token, subject)) }
 }
 
-const saysYes = ({ email_verified: verified }: Claims) => verified === true || verified === 'true'
+const saysVerified = ({ email_verified: verified }: Claims) => verified === true || verified === 'true'
 const saysNothing = ({ email_verified: verified }: Claims) => verified === undefined
-const saysNo = (claims: Claims) => !saysYes(claims) && !saysNothing(claims)
+const saysUnverified = (claims: Claims) => !saysVerified(claims) && !saysNothing(claims)
 
 type Answers = { idToken: Claims; userinfo: Claims; trustEmail: boolean }
 
@@ -148,11 +148,11 @@ type Answers = { idToken: Claims; userinfo: Claims; trustEmail: boolean }
  * an email beside it, it is about the email of the other document.
  */
 const profileFrom = (subject: string, { idToken, userinfo, trustEmail }: Answers): Profile | ProviderRefusal => {
-  const source = speaksOfEmail(idToken) || !('email' in userinfo) ? idToken : userinfo
+  const source = hasEmailClaims(idToken) || !('email' in userinfo) ? idToken : userinfo
   const email = usableEmail(source.email)
   if (email === undefined) return providerRefusal('no_email', 'no_email')
-  const isVerified = saysYes(source) || (trustEmail && saysNothing(source))
-  if (!isVerified || [idToken, userinfo].some(saysNo)) return providerRefusal('no_email', 'unverified_email')
+  const isVerified = saysVerified(source) || (trustEmail && saysNothing(source))
+  if (!isVerified || [idToken, userinfo].some(saysUnverified)) return providerRefusal('no_email', 'unverified_email')
   const [username = ''] = email.split('@')
   return { subject, email, username, name: displayName(idToken.name ?? userinfo.name) }
 }

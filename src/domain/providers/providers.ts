@@ -26,15 +26,15 @@ const openProvider = async (id: ProviderId, settings: SettingsOfOne, dependencie
 /** Loads the code of the provider, and the library that it uses, for the first sign-in. */
 const createProvider = (id: ProviderId, settings: SettingsOfOne, dependencies: Dependencies): Provider => {
   let provider: Promise<Provider> | undefined
-  const opened = () => {
+  const open = () => {
     provider ??= openProvider(id, settings, dependencies)
     return provider
   }
   return {
     id,
     name: settings.name,
-    begin: async (checks) => (await opened()).begin(checks),
-    finish: async (callback, checks) => (await opened()).finish(callback, checks),
+    begin: async (attempt) => (await open()).begin(attempt),
+    finish: async (callback, attempt) => (await open()).finish(callback, attempt),
   }
 }
 

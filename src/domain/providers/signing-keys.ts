@@ -22,7 +22,7 @@ export const createSigningKeys = ({ clock }: { clock: Clock }) => {
   const download = async (fetch: Fetch, url: string, request: Parameters<Fetch>[1]) => {
     const response = await fetch(url, request)
     const body = await response.text()
-    if (response.status !== 200 || !holdsKeys(body)) throw new Error('The answer is not a set of keys')
+    if (response.status !== 200 || !isKeySet(body)) throw new Error('The answer is not a set of keys')
     return { body, fetchedAt: clock.now().getTime() }
   }
 
@@ -43,23 +43,26 @@ export const createSigningKeys = ({ clock }: { clock: Clock }) => {
     return pending
   }
 
-  const cooling = () => askedAgainAt !== undefined && clock.now().getTime() - askedAgainAt < coolDown
+  const isCoolingDown = () => askedAgainAt !== undefined && clock.now().getTime() - askedAgainAt < coolDown
 
   return {
-    /** The set for the library: recent enough to be used, old enough to be loaded again. */
-    held: () =>
+    /**
+     * The set for the library, with an age of two minutes: the library uses sets of less than five, and loads again for an unknown key
+     * only sets of more than one.
+     */
+    forLibrary: () =>
       current && age() < renewalAge
         ? { jwks: JSON.parse(current.body), uat: Math.floor(Date.now() / 1000) - 120 }
         : undefined,
     /** Replaces the request for the key set. */
     answer: async (fetch: Fetch, url: string, request: Parameters<Fetch>[1]) => {
-      const set = current && cooling() && age() < longestAge ? current : await renew(fetch, url, request)
+      const set = current && isCoolingDown() && age() < longestAge ? current : await renew(fetch, url, request)
       return new Response(set.body, { headers: { 'content-type': 'application/json' } })
     },
   }
 }
 
-const holdsKeys = (body: string) => {
+const isKeySet = (body: string) => {
   try {
     const parsed: unknown = JSON.parse(body)
     return typeof parsed === 'object' && parsed !== null && 'keys' in parsed && Array.isArray(parsed.keys)

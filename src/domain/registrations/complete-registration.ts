@@ -25,7 +25,7 @@ type Dependencies = {
   users: Pick<Users, 'findByEmail' | 'reservedFor'>
   newUsers: Pick<NewUsers, 'create' | 'withFreeUsername'>
   invitations: Pick<Invitations, 'admit'>
-  profileFields: Pick<ProfileFields, 'known'>
+  profileFields: Pick<ProfileFields, 'knownValues'>
   terms: Pick<Terms, 'agree'>
   clock: Clock
   usernameSource: UsernameSource
@@ -49,7 +49,7 @@ const createAttempt =
         newUsers.create(sql, {
           ...user,
           username,
-          fields: profileFields.known(user.fields ?? {}),
+          fields: profileFields.knownValues(user.fields ?? {}),
           emailProven: true,
         }),
       )

@@ -11,7 +11,7 @@ import type { User } from '../users/users.js'
 import type { NextSteps } from './next-steps.js'
 
 type Dependencies = {
-  profileFields: Pick<ProfileFields, 'definitions' | 'known' | 'missing'>
+  profileFields: Pick<ProfileFields, 'definitions' | 'knownValues' | 'missing'>
   fieldChanges: Pick<FieldChanges, 'write'>
   terms: Pick<Terms, 'isMissing' | 'version' | 'agree'>
   nextSteps: Pick<NextSteps, 'nextFor'>
@@ -39,7 +39,7 @@ export const createLastSteps = ({ profileFields, fieldChanges, terms, nextSteps 
   const fieldsFor = (user: User): readonly ProfileFieldDefinition[] => {
     const missing = profileFields.missing(user.fields)
     if (!isNewFromProvider(user)) return missing
-    const values = profileFields.known(user.fields)
+    const values = profileFields.knownValues(user.fields)
     const isAsked = ({ key, registration }: ProfileFieldDefinition) => registration && !Object.hasOwn(values, key)
     return profileFields.definitions.filter((each) => missing.includes(each) || isAsked(each))
   }

@@ -76,7 +76,7 @@ export const accountRoutes = (server: Server, deps: Dependencies) => {
     const user = await users.findEnabled(callers.of(request).userId)
     if (!user) return sendRefusal(reply, refuse('not_authenticated'))
     return reply.send({
-      user: accountBody(user, profileFields.known(user.fields)),
+      user: accountBody(user, profileFields.knownValues(user.fields)),
       fields: [...profileFields.definitions],
       linkedAccounts: (await identityLinks.identitiesOf(user.id)).map(({ provider, email }) => ({ provider, email })),
     })

@@ -147,7 +147,7 @@ const registerGroups = (server: Server, deps: GroupDependencies) => {
 type FieldDependencies = {
   adminGuard: AdminGuard
   fieldChanges: Pick<FieldChanges, 'byOperator'>
-  profileFields: Pick<ProfileFields, 'known'>
+  profileFields: Pick<ProfileFields, 'knownValues'>
 }
 
 const registerFields = (server: Server, { adminGuard, fieldChanges, profileFields }: FieldDependencies) => {
@@ -162,7 +162,7 @@ const registerFields = (server: Server, { adminGuard, fieldChanges, profileField
       request.body.fields,
       role === 'admin' ? 'administrators' : 'user',
     )
-    if (!isRefused(changed)) return { fields: profileFields.known(changed.user.fields) }
+    if (!isRefused(changed)) return { fields: profileFields.knownValues(changed.user.fields) }
     return fieldsPatch.sendRefusal(reply, changed.refused === 'no_user' ? refuse('not_found') : changed)
   })
 }

@@ -71,7 +71,7 @@ type DetailsDependencies = FactorParts & {
   users: Pick<Users, 'findById'>
   userChanges: Pick<UserChanges, 'emailHistoryOf'>
   userSearch: Pick<UserSearch, 'find'>
-  profileFields: Pick<ProfileFields, 'known' | 'definitions'>
+  profileFields: Pick<ProfileFields, 'knownValues' | 'definitions'>
   activity: ReturnType<typeof createActivity>
 }
 
@@ -86,7 +86,7 @@ export const createUserDetails =
     return {
       ...userBody(found),
       ...shownProfile(user, profileFieldNames),
-      fields: deps.profileFields.known(user.fields),
+      fields: deps.profileFields.knownValues(user.fields),
       fieldDefinitions: [...deps.profileFields.definitions],
       self: id === caller.userId,
       emailProven: user.emailProven,

@@ -26,7 +26,7 @@ type Dependencies = {
   completeMailRegistration: CompleteMailRegistration
   newUsers: Pick<NewUsers, 'freeUsername' | 'withFreeUsername'>
   usernames: Pick<Usernames, 'mayBeChosen'>
-  profileFields: Pick<ProfileFields, 'begin' | 'definitions'>
+  profileFields: Pick<ProfileFields, 'initialValues' | 'definitions'>
   termsOfUse: TermsOfUse | undefined
   signIns: Pick<SignIns, 'byMail'>
   events: Pick<Events, 'record'>
@@ -53,7 +53,7 @@ export const createMailRegistration = (deps: Dependencies) => {
       const username = chosen.username === undefined ? undefined : chooseUsername(chosen.username)
       if (isRefused(username)) return username
       if (chosen.terms !== undefined && chosen.terms !== termsOfUse?.version) return refuse('terms_changed')
-      const fields = profileFields.begin(chosen.fields)
+      const fields = profileFields.initialValues(chosen.fields)
       if (isRefused(fields)) return fields
       if (username && !(await usernames.mayBeChosen(username))) return refuse('username_taken')
       const account = { email, name: displayName(chosen.name), language: visit.client.language, fields }

@@ -38,7 +38,7 @@ type Dependencies = {
   registrations: Pick<Registrations, 'begin'>
   registrationGate: RegistrationGate
   invitations: Invitations
-  profileFields: Pick<ProfileFields, 'begin'>
+  profileFields: Pick<ProfileFields, 'initialValues'>
   terms: Pick<Terms, 'version'>
   enterInvited: EnterInvited
 }
@@ -84,7 +84,7 @@ export const createRegister = (deps: Dependencies) => {
     if (isRefused(username)) return username
     const person = { username: username.username, email: email.email, name }
     if (agreedTerms !== undefined && agreedTerms !== terms.version) return refuse('terms_changed')
-    const fields = profileFields.begin(request.fields)
+    const fields = profileFields.initialValues(request.fields)
     if (isRefused(fields)) return fields
     // Before the password, whose faults the page can ask for itself: so it can show everything at once.
     // One that is made from the address says nothing about others here: a free one is found when the account is created.

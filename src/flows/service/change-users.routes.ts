@@ -65,7 +65,7 @@ type Dependencies = {
   fieldChanges: Pick<FieldChanges, 'byOperator'>
   groupChanges: Pick<ReturnType<typeof createGroupChanges>, 'change'>
   administrators: Pick<Administrators, 'roleOf'>
-  profileFields: Pick<ProfileFields, 'known'>
+  profileFields: Pick<ProfileFields, 'knownValues'>
 }
 
 const notFound = refuse('not_found')
@@ -118,7 +118,7 @@ const registerFields = (server: Server, { guards, serviceCallers, fieldChanges, 
       const changed = await fieldChanges.byOperator({ userId, client }, fields)
       const named = (user: User) =>
         Object.fromEntries(
-          Object.entries(profileFields.known(user.fields)).filter(([key]) => Object.hasOwn(fields, key)),
+          Object.entries(profileFields.knownValues(user.fields)).filter(([key]) => Object.hasOwn(fields, key)),
         )
       return fieldsPatch.answer(
         reply,
