@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { refuse } from '#contract/outcome.js'
-import type { Consequences, Door, Voided } from '../../src/domain/accounts/account-change-columns.js'
+import type { Consequences, Initiator, Voided } from '../../src/domain/accounts/account-change-columns.js'
 import { accountChangeTable, type ChangeKind, consequencesOf } from '../../src/domain/accounts/account-change-table.js'
 import type { ChangeDetails } from '../../src/domain/accounts/change-details.js'
 import { fingerprint } from '../../src/lib/random.js'
 import type { Transaction } from '../../src/platform/database/database.js'
 import {
   changeDetails,
-  kindsByDoor,
+  kindsByInitiator,
   type PreparedAccount,
   prepareAccount,
   client as someone,
@@ -56,8 +56,8 @@ const isVoided = ({ voids, webhook }: Consequences, voided: Voided) =>
   voids.includes(voided) ||
   (voided === 'waiting sign-ins by provider' && voids.includes('waiting sign-ins'))
 
-/** Through the door, with a work that does no more than what the triggers look at. */
-const change = async (kind: ChangeKind, door: Door, account: PreparedAccount) => {
+/** By the initiator, with work that does no more than what the triggers look at. */
+const change = async (kind: ChangeKind, initiator: Initiator, account: PreparedAccount) => {
   const { user, own } = account
   const caller = { userId: user.id, sessionId: own, generation: 0 }
   const { accountChanges } = latchkey.app.nouns
@@ -66,31 +66,31 @@ const change = async (kind: ChangeKind, door: Door, account: PreparedAccount) =>
     await changeRow(sql, kind, user.id)
     return { changes }
   }
-  if (door === 'sign-in')
+  if (initiator === 'sign-in')
     return latchkey.sql.transaction(async (sql) => {
       await changeRow(sql, kind, user.id)
       return accountChanges.bySignIn(sql, { user, client, caller }, changes)
     })
-  if (door === 'old token')
+  if (initiator === 'old token')
     return accountChanges.byOldToken({ caller, client }, kind as 'session_stolen', async (sql) => {
       await latchkey.app.nouns.sessions.end(sql, 'refresh_theft', caller)
       return { changes: { session_stolen: changeDetails.session_stolen } }
     })
-  if (door === 'caller') return accountChanges.byCaller({ caller, client }, kind as 'totp_added', work)
-  const context = { userId: user.id, client, caller: door === 'link' ? caller : undefined }
-  return door === 'link'
+  if (initiator === 'caller') return accountChanges.byCaller({ caller, client }, kind as 'totp_added', work)
+  const context = { userId: user.id, client, caller: initiator === 'link' ? caller : undefined }
+  return initiator === 'link'
     ? accountChanges.byLink(context, kind as 'email_changed', work)
     : accountChanges.byOperator(context, kind as 'user_disabled', work)
 }
 
 describe('a change of an account', () => {
-  it.each(kindsByDoor)('$kind by $door has the consequences of the table', async ({ kind, door }) => {
+  it.each(kindsByInitiator)('$kind by $initiator has the consequences of the table', async ({ kind, initiator }) => {
     const row = consequencesOf(kind)
-    const account = await prepareAccount(latchkey.sql, latchkey.app.nouns, `${kind}-${door}`.replaceAll('_', '-'))
+    const account = await prepareAccount(latchkey.sql, latchkey.app.nouns, `${kind}-${initiator}`.replaceAll('_', '-'))
     const { user, own, other } = account
     const { sql } = latchkey
     await sql.query("update users set language = 'es' where id = $1", [user.id])
-    const outcome = await change(kind, door, { ...account, user: { ...user, language: 'es' } })
+    const outcome = await change(kind, initiator, { ...account, user: { ...user, language: 'es' } })
     expect(outcome).not.toHaveProperty('refused')
 
     const ofUser = [user.id, user.email]
@@ -137,15 +137,16 @@ describe('a change of an account', () => {
     const goesOn = row.otherSessions === 'stay with new groups'
     const reason = row.webhook === 'user.deleted' || goesOn ? null : row.event
     expect(ended).toEqual(row.otherSessions === 'stay' ? [] : [{ reason }])
-    const hasCaller = door !== 'operator'
+    const hasCaller = initiator !== 'operator'
     if (row.thisSession === 'ends') expect(own_).toBeUndefined()
-    else if (hasCaller) expect(own_?.generation).toBe(row.thisSession === 'new tokens' && door !== 'sign-in' ? 1 : 0)
+    else if (hasCaller)
+      expect(own_?.generation).toBe(row.thisSession === 'new tokens' && initiator !== 'sign-in' ? 1 : 0)
 
     for (const [voided, statement] of Object.entries(voidable) as [Voided, string][])
       expect([voided, (await sql.query(statement, [user.id])).length === 0]).toEqual([voided, isVoided(row, voided)])
   })
 
-  it('that is refused leaves nothing of what was written before, at every door', async () => {
+  it('that is refused leaves nothing of what was written before, whoever causes it', async () => {
     const account = await prepareAccount(latchkey.sql, latchkey.app.nouns, 'refused')
     const { accountChanges } = latchkey.app.nouns
     const caller = { userId: account.user.id, sessionId: account.own, generation: 0 }

@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openStores } from '../../src/commands/open-stores.js'
 import { loadConfig } from '../../src/config.js'
-import type { Consequences, Door } from '../../src/domain/accounts/account-change-columns.js'
+import type { Consequences, Initiator } from '../../src/domain/accounts/account-change-columns.js'
 import { consequencesOf, isDeletion } from '../../src/domain/accounts/account-change-table.js'
 import { writableTables } from '../../src/domain/tables.js'
 import type { Database } from '../../src/platform/database/database.js'
-import { changeDetails, client, kindsByDoor, prepareAccount } from '../support/account-kinds.js'
+import { changeDetails, client, kindsByInitiator, prepareAccount } from '../support/account-kinds.js'
 import { type Browser, createBrowser } from '../support/client.js'
 import { freshPostgres, testPostgres } from '../support/databases.js'
 import { inLongRun } from '../support/long-run.js'
@@ -67,13 +67,13 @@ describe('every kind of change of an account', () => {
   const prepareAll = async () => {
     const stores = await openStores(loadConfig(settings), 'service')
     const prepared = []
-    for (const { kind, door } of kindsByDoor) {
-      const account = await prepareAccount(stores.database, stores, `${kind}-${door}`.replaceAll('_', '-'))
+    for (const { kind, initiator } of kindsByInitiator) {
+      const account = await prepareAccount(stores.database, stores, `${kind}-${initiator}`.replaceAll('_', '-'))
       const row = consequencesOf(kind)
       const statement = isDeletion(row)
         ? 'delete from users where id = $1'
         : "update users set name = 'Changed' where id = $1"
-      prepared.push({ ...account, kind, door, row, details: changeDetails[kind], statement })
+      prepared.push({ ...account, kind, initiator, row, details: changeDetails[kind], statement })
     }
     await stores.close()
     return prepared
@@ -90,11 +90,11 @@ describe('every kind of change of an account', () => {
     if (running.exitCode === null && running.signalCode === null) await once(running, 'exit')
   }
 
-  const getsTokens = ({ thisSession }: Consequences, door: Door) =>
-    thisSession === 'new tokens' && (door === 'caller' || door === 'link')
+  const getsTokens = ({ thisSession }: Consequences, initiator: Initiator) =>
+    thisSession === 'new tokens' && (initiator === 'caller' || initiator === 'link')
   /** Which kinds write to a table. In the order in which a change comes to them. */
-  const writersOf: Record<string, (row: Consequences, door: Door) => boolean> = {
-    ended_sessions: (row, door) => row.otherSessions !== 'stay' || getsTokens(row, door),
+  const writersOf: Record<string, (row: Consequences, initiator: Initiator) => boolean> = {
+    ended_sessions: (row, initiator) => row.otherSessions !== 'stay' || getsTokens(row, initiator),
     outgoing_webhooks: ({ webhook }) => webhook !== null,
     undos: ({ undo }) => undo !== null,
     outgoing_mail: ({ mail }) => mail !== null,
@@ -109,7 +109,7 @@ describe('every kind of change of an account', () => {
   }
 
   /** Which parts of a change are there, of those that the table names. */
-  const partsOf = async ({ user, own, other, row, door }: Account) => {
+  const partsOf = async ({ user, own, other, row, initiator }: Account) => {
     const [found] = await database.sql.query<Record<string, boolean>>(
       `select
          not exists (select 1 from users where id = $1 and name is null) as data,
@@ -125,12 +125,12 @@ describe('every kind of change of an account', () => {
     // The last mail of an account does not show whom it was for.
     const mail = isDeletion(row) ? null : row.mail
     const sessions = row.otherSessions.startsWith('stay') ? null : row.otherSessions
-    const expected = { data: true, mail, undo, webhook, event, sessions, tokens: getsTokens(row, door) || null }
+    const expected = { data: true, mail, undo, webhook, event, sessions, tokens: getsTokens(row, initiator) || null }
     return Object.entries(expected).flatMap(([part, wanted]) => (wanted === null ? [] : [[part, found?.[part]]]))
   }
 
   it('is stopped in the middle by one of these tables', () => {
-    const stopped = ({ row, door }: Account) => Object.values(writersOf).some((writes) => writes(row, door))
+    const stopped = ({ row, initiator }: Account) => Object.values(writersOf).some((writes) => writes(row, initiator))
     expect(accounts.filter((account) => !stopped(account))).toEqual([])
   })
 
@@ -138,7 +138,7 @@ describe('every kind of change of an account', () => {
   it.each(inLongRun(Object.keys(writersOf), ['ended_sessions', 'events']))(
     'has left nothing if the process was killed when it wrote to %s',
     async (table) => {
-      const writers = accounts.filter(({ row, door }) => writersOf[table]?.(row, door))
+      const writers = accounts.filter(({ row, initiator }) => writersOf[table]?.(row, initiator))
       const before = await everything()
       await database.locks.transaction(async (holding) => {
         await holding.query(`lock table ${table} in share mode`)
@@ -163,7 +163,7 @@ describe('every kind of change of an account', () => {
     let deleted = 0
     for (const account of accounts) {
       const parts = await partsOf(account)
-      const name = `${account.kind} by ${account.door}`
+      const name = `${account.kind} by ${account.initiator}`
       const isDone = parts[0]?.[1]
       expect([name, parts]).toEqual([name, parts.map(([part]) => [part, isDone])])
       if (isDone && isDeletion(account.row)) deleted += 1

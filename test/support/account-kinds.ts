@@ -4,7 +4,9 @@ import type { ChangeDetails } from '../../src/domain/accounts/change-details.js'
 import type { Database } from '../../src/platform/database/database.js'
 
 const kinds = Object.keys(accountChangeTable) as ChangeKind[]
-export const kindsByDoor = kinds.flatMap((kind) => consequencesOf(kind).by.map((door) => ({ kind, door })))
+export const kindsByInitiator = kinds.flatMap((kind) =>
+  consequencesOf(kind).by.map((initiator) => ({ kind, initiator })),
+)
 
 const identity = { provider: 'provider_a', subject: '1' } as const
 const restored = { byOperator: false }

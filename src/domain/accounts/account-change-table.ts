@@ -1,4 +1,4 @@
-import type { Consequences, Door } from './account-change-columns.js'
+import type { Consequences, Initiator } from './account-change-columns.js'
 import { accountNotices } from './account-notices.js'
 import { operatorChangeRows } from './operator-change-rows.js'
 
@@ -37,7 +37,7 @@ export const accountChangeTable = {
     voids: [],
     event: 'name_changed',
   },
-  // The undo makes that this mail and further warnings are in the language before: a thief must not make them unreadable.
+  // While it can be undone, this mail and further warnings are in the former language: a thief must not make them unreadable.
   language_changed: {
     by: ['caller'],
     mail: 'language-changed',
@@ -49,7 +49,7 @@ export const accountChangeTable = {
     voids: [],
     event: 'language_changed',
   },
-  // The reason of the event has the keys, and no values.
+  // The reason of the event names the fields, never their values.
   fields_changed: {
     by: ['caller', 'operator', 'sign-in'],
     mail: null,
@@ -96,7 +96,7 @@ export const accountChangeTable = {
     voids: ['trusted devices', 'waiting sign-ins'],
     event: 'totp_replaced',
   },
-  // What the app has proven in this session counts no more, and its earlier tokens say that it does.
+  // The proof by the app no longer counts in this session. Its earlier tokens still claim it, so they are replaced.
   totp_removed: {
     by: ['caller'],
     mail: 'totp-removed',
@@ -152,7 +152,7 @@ export const accountChangeTable = {
     voids: [],
     event: 'passkey_renamed',
   },
-  // One of the other sessions may have begun with it. Which passkey was used in this session is not stored: another one is asked for again.
+  // Another session may have begun with it. Which passkey this session has proven is not stored, so none counts in it any more.
   passkey_removed: {
     by: ['caller'],
     mail: 'passkey-removed',
@@ -210,7 +210,7 @@ export const accountChangeTable = {
     voids: [],
     event: 'refresh_theft',
   },
-  // What was proven again makes the session fresh. No other copy of its tokens is worth anything afterwards.
+  // The new proof makes the session fresh, so a copy of its earlier tokens must not profit from it.
   stepped_up: {
     by: ['caller'],
     mail: null,
@@ -233,7 +233,7 @@ export const accountChangeTable = {
     voids: [],
     event: 'signed_out_everywhere',
   },
-  // The new address gets its link from the noun of email changes.
+  // `email-changes` mails the link to the new address.
   email_change_asked: {
     by: ['caller'],
     mail: 'email-change-asked',
@@ -268,7 +268,7 @@ export const accountChangeTable = {
     voids: ['resets', 'restore links', 'email change', 'trusted devices', 'waiting sign-ins'],
     event: 'email_changed',
   },
-  // Everything that refers to the user goes with the row.
+  // Everything that refers to the user is deleted with the row.
   account_deleted: {
     by: ['caller', 'sign-in'],
     mail: 'account-deleted',
@@ -315,7 +315,7 @@ export const accountChangeTable = {
     voids: ['resets', 'email change', 'trusted devices', 'waiting sign-ins'],
     event: 'factor_undone',
   },
-  // Told to the address from which an undo takes the account.
+  // The mail goes to the address that loses the account through an undo.
   email_withdrawn: {
     by: ['link'],
     mail: 'email-withdrawn',
@@ -334,9 +334,9 @@ export const accountChangeTable = {
 type Table = typeof accountChangeTable
 export type ChangeKind = keyof Table
 
-/** The kinds that come through this door. */
-export type KindBy<Through extends Door> = {
-  [Kind in ChangeKind]: Through extends Table[Kind]['by'][number] ? Kind : never
+/** The kinds that this initiator can cause. */
+export type KindBy<By extends Initiator> = {
+  [Kind in ChangeKind]: By extends Table[Kind]['by'][number] ? Kind : never
 }[ChangeKind]
 
 export const consequencesOf = (kind: ChangeKind): Consequences => accountChangeTable[kind]

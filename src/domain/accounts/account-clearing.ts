@@ -20,7 +20,7 @@ type Dependencies = {
   passkeys: Pick<PasskeyRecords, 'removeSome'>
 }
 
-/** A secret: of the app that works again, in the place of the one that replaced it. */
+/** `FormerSecret`: the app with this secret works again, in the place of the one that replaced it. */
 export type TotpClearing = 'stays' | 'removed' | FormerSecret
 
 /** The parts that an account loses when it is taken back, and the username and the language that it gets. */
@@ -40,8 +40,8 @@ type ClearedKind = 'totp' | 'recovery_codes' | 'passkey' | 'provider' | 'usernam
 export type AccountClearing = ReturnType<typeof createAccountClearing>
 
 /**
- * Clears an account. Nothing that anyone had of it works afterwards: neither what is removed here, nor a password, nor what the table of
- * account changes ends and voids. The caller holds the user's row.
+ * Removes from an account the parts that `Clearing` names, and every password but the new one. The table of account changes ends and
+ * voids the rest, such as sessions and links. The caller holds the user's row.
  */
 export const createAccountClearing = (deps: Dependencies) => {
   const { identityLinks, userChanges, usernames, factors, appReplacements, passkeys } = deps
@@ -49,12 +49,12 @@ export const createAccountClearing = (deps: Dependencies) => {
   const clearCodes = async (sql: Transaction, userId: string, totp: TotpClearing) => {
     if (totp === 'removed' && (await factors.remove(sql, userId))) return ['totp'] as const
     const isRestored = typeof totp === 'object' && (await appReplacements.restore(sql, userId, totp))
-    // Of an app that stays: a thief may have asked for a new set.
+    // Also if the app stays: a thief may have asked for new codes.
     const hadNewCodes = await factors.removeNewRecoveryCodes(sql, userId, undoLifetime)
     return [...(isRestored ? (['totp'] as const) : []), ...(hadNewCodes ? (['recovery_codes'] as const) : [])]
   }
 
-  /** The name is reserved for the user. Only if that is over by now, another user may have it. */
+  /** Returns the username from now on. Another user has the former name only if its reservation has expired. */
   const rename = async (sql: Transaction, user: User, username: string) => {
     const wanted = { username, key: usernameKey(username) }
     if (username === user.username || (await usernames.isTaken(sql, wanted.key, user.id))) return user.username
@@ -66,22 +66,26 @@ export const createAccountClearing = (deps: Dependencies) => {
   return async (sql: Transaction, user: User, clearing: Clearing) => {
     const username = await rename(sql, user, clearing.username)
     const { language, identities, passwordHash } = clearing
-    const speaks = language !== undefined && language !== user.language
-    if (speaks) await userChanges.setField(sql, user.id, 'language', language)
-    const codes = await clearCodes(sql, user.id, clearing.totp)
-    const hasPasskeys = (await passkeys.removeSome(sql, user.id, clearing.passkeys)) > 0
+    const changesLanguage = language !== undefined && language !== user.language
+    if (changesLanguage) await userChanges.setField(sql, user.id, 'language', language)
+    const clearedCodes = await clearCodes(sql, user.id, clearing.totp)
+    const hadPasskeys = (await passkeys.removeSome(sql, user.id, clearing.passkeys)) > 0
     if (identities.length > 0) await identityLinks.undoLinks(sql, user.id, identities)
     await userChanges.takeBack(sql, user.id, passwordHash)
-    const hasPassword = user.passwordHash !== undefined || passwordHash !== undefined
-    const passkey = hasPasskeys ? (['passkey'] as const) : []
+    const changesPassword = user.passwordHash !== undefined || passwordHash !== undefined
+    const clearedPasskeys = hadPasskeys ? (['passkey'] as const) : []
     const removed: ClearedKind[] = [
-      ...codes,
-      ...passkey,
+      ...clearedCodes,
+      ...clearedPasskeys,
       ...(identities.length > 0 ? (['provider'] as const) : []),
       ...(username === user.username ? [] : (['username'] as const)),
-      ...(speaks ? (['language'] as const) : []),
+      ...(changesLanguage ? (['language'] as const) : []),
     ]
-    const changed: ChangedFactor[] = [...codes, ...passkey, ...(hasPassword ? (['password'] as const) : [])]
-    return { user: { ...user, username, language }, removed, factors: changed }
+    const changedFactors: ChangedFactor[] = [
+      ...clearedCodes,
+      ...clearedPasskeys,
+      ...(changesPassword ? (['password'] as const) : []),
+    ]
+    return { user: { ...user, username, language }, removed, factors: changedFactors }
   }
 }

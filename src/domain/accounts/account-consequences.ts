@@ -27,11 +27,11 @@ type Owner = Pick<User, 'id' | 'email' | 'username'> & Partial<Pick<User, 'langu
 /** The account as it was before the change, whose row is held, and who changes it. `at`: when it happened, if not just now. */
 export type HeldAccount = { user: Owner; client: Client; caller?: SessionCaller | undefined; at?: Date }
 
-const noOne: Client = { ip: '', userAgent: '' }
+const anonymousClient: Client = { ip: '', userAgent: '' }
 
 /** The mail to the owner, with the link that takes the change back. */
 const createOwnerNotices = ({ undos, mails }: Pick<Dependencies, 'undos' | 'mails'>) => {
-  const undoLink = async (sql: Transaction, user: Owner, { undo: kind }: Consequences, details: AnyDetails) => {
+  const addUndoLink = async (sql: Transaction, user: Owner, { undo: kind }: Consequences, details: AnyDetails) => {
     if (kind === null) return undefined
     // The compiler has compared the details with the table.
     const undoToken = await undos.add(sql, user, { ...details.undo, kind } as Undoable)
@@ -40,31 +40,35 @@ const createOwnerNotices = ({ undos, mails }: Pick<Dependencies, 'undos' | 'mail
 
   return async (sql: Transaction, account: HeldAccount, row: Consequences, details: AnyDetails) => {
     const { user, client, at } = account
-    const link = await undoLink(sql, user, row, details)
+    const undoLink = await addUndoLink(sql, user, row, details)
     if (row.mail === null || details.mail === null) return
     const { to = [user.email], language = user.language, ...values } = details.mail ?? {}
     // After a deletion no row has the language of the account any more.
-    const about = isDeletion(row)
+    const mailContext = isDeletion(row)
       ? { userId: null, client: { ...client, ...(language && { language }) } }
       : { userId: user.id, client }
     for (const address of to)
       await mails.queue(sql, {
         to: address,
         template: row.mail,
-        values: { username: user.username, ...link, ...values },
-        ...about,
+        values: { username: user.username, ...undoLink, ...values },
+        ...mailContext,
         ...(at && { at }),
       } as MailRequest)
   }
 }
 
-/** The webhook. A value of the column that has no line here does not compile. */
+/** Queues the webhook. A value of the column that has no line here does not compile. */
 const createProgramNotices = ({ webhooks }: Pick<Dependencies, 'webhooks'>) => {
-  const tellOfFactors = async (sql: Transaction, { user: { id } }: HeldAccount, factors: readonly ChangedFactor[]) => {
+  const queueFactorWebhooks = async (
+    sql: Transaction,
+    { user: { id } }: HeldAccount,
+    factors: readonly ChangedFactor[],
+  ) => {
     for (const factor of factors) await webhooks.queue(sql, 'factor.changed', { user: { id }, factor })
   }
 
-  const tellOfTheft = async (sql: Transaction, { user: { id }, client, caller }: HeldAccount) => {
+  const queueTheftWebhook = async (sql: Transaction, { user: { id }, client, caller }: HeldAccount) => {
     if (!caller) return
     const session = { id: caller.sessionId, ip: client.ip, userAgent: client.userAgent }
     await webhooks.queue(sql, 'session.theft_suspected', { user: { id }, session })
@@ -77,14 +81,14 @@ const createProgramNotices = ({ webhooks }: Pick<Dependencies, 'webhooks'>) => {
       case 'user.deleted':
         return
       case 'session.theft_suspected':
-        return tellOfTheft(sql, account)
+        return queueTheftWebhook(sql, account)
       case 'factor.changed each':
-        return tellOfFactors(sql, account, details.factors ?? [])
+        return queueFactorWebhooks(sql, account, details.factors ?? [])
       case 'factor.changed passkey':
       case 'factor.changed password':
       case 'factor.changed recovery_codes':
       case 'factor.changed totp':
-        return tellOfFactors(sql, account, [webhook.slice('factor.changed '.length) as ChangedFactor])
+        return queueFactorWebhooks(sql, account, [webhook.slice('factor.changed '.length) as ChangedFactor])
       default:
         webhook satisfies never
     }
@@ -120,11 +124,12 @@ export const createAccountConsequences = (deps: Dependencies) => {
     const { user, client, caller } = account
     if (row.event === null) return
     const session = caller && { sessionId: caller.sessionId }
-    if (isDeletion(row)) await events.recordInside(sql, { kind: row.event, reason: user.id }, caller ? noOne : client)
+    if (isDeletion(row))
+      await events.recordInside(sql, { kind: row.event, reason: user.id }, caller ? anonymousClient : client)
     else await events.recordInside(sql, { kind: row.event, userId: user.id, ...session, ...details.event }, client)
   }
 
-  /** How many sessions ended. */
+  /** Returns how many sessions ended. */
   return async (sql: Transaction, account: HeldAccount, kind: ChangeKind, details: AnyDetails) => {
     const row = consequencesOf(kind)
     const { user } = account

@@ -18,21 +18,21 @@ type Dependencies = {
 export type AccountDeletion = ReturnType<typeof createAccountDeletion>
 
 /**
- * Deletes an account and everything of it, in a change that holds its row: what refers to the user goes with the row, and triggers
- * forget the rest. Returns whom to tell: an address of the last days may be that of the owner, and the present one that of a thief. The
- * same holds for the language, which is gone with the row.
+ * Deletes an account and everything of it, in a change that holds its row: what refers to the user is deleted with the row, and triggers
+ * forget the rest. Returns the addresses to mail, and the language: the present ones may be a thief's, and those of the last days the
+ * owner's.
  */
 export const createAccountDeletion =
   ({ userChanges, usernames, undos, sessions, events }: Dependencies) =>
   async (sql: Transaction, user: User, event: 'account_deleted' | 'user_deleted') => {
     const { id, email, username } = user
     const { language } = clearingOf(user, await undos.openOf(sql, id))
-    const former = (await undos.formerEmailsOf(sql, id)).map((each) => each.email)
-    const earlier = (await userChanges.emailHistoryOf(sql, id)).map((each) => each.email)
-    const usernameKeys = (await usernames.formerOf(sql, id)).map((each) => each.key)
-    // The cascade would end them too. This also tells the instance that it did.
+    const restorableEmails = (await undos.formerEmailsOf(sql, id)).map((each) => each.email)
+    const pastEmails = (await userChanges.emailHistoryOf(sql, id)).map((each) => each.email)
+    const formerUsernameKeys = (await usernames.formerOf(sql, id)).map((each) => each.key)
+    // Deleting the row would end them too, but would not tell this instance.
     await sessions.endAll(sql, event, id)
-    await events.forgetNames(sql, [email, username, ...former, ...earlier, ...usernameKeys])
+    await events.forgetNames(sql, [email, username, ...restorableEmails, ...pastEmails, ...formerUsernameKeys])
     await userChanges.remove(sql, id)
-    return { to: [email, ...former], ...(language && { language }) }
+    return { to: [email, ...restorableEmails], ...(language && { language }) }
   }

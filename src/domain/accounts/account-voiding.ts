@@ -33,14 +33,14 @@ export const createAccountVoiding = ({
   'undo links to later addresses': undos.voidOfLaterEmails,
   'email change': emailChanges.forget,
   'trusted devices': trustedDevices.removeAll,
-  // Whatever a code was mailed for: it was sent to who could prove less than is asked for now, or to an address before.
+  // Codes for any purpose: they were mailed when less proof was asked for, or to a former address.
   'waiting sign-ins': async (sql, userId) => {
     await forgetMailedCodes(sql, userId)
     await forgetMailSignIns(sql, userId)
     await withdrawDeviceApprovals(sql, userId)
     await challenges.removeAll(sql, userId)
   },
-  // A device was perhaps approved with what the provider has proven.
+  // A device may have been approved in a session that the provider has proven.
   'waiting sign-ins by provider': async (sql, userId, provider) => {
     await withdrawDeviceApprovals(sql, userId)
     if (provider) await challenges.removeOfProvider(sql, userId, provider)

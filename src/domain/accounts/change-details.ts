@@ -10,44 +10,41 @@ import type { accountChangeTable, ChangeKind, KindBy } from './account-change-ta
 type Row<Kind extends ChangeKind> = (typeof accountChangeTable)[Kind]
 
 /** The values of a mail that are not known from the account and its undo link. */
-type MailRest<Mail> = Mail extends keyof MailValues
+type MailDetails<Mail> = Mail extends keyof MailValues
   ? Omit<MailValues[Mail], 'username' | 'undoToken' | 'undoFor'>
   : Record<never, never>
-type UndoRest<Kind> = Kind extends Undoable['kind']
+type UndoDetails<Kind> = Kind extends Undoable['kind']
   ? Omit<Extract<Undoable, { kind: Kind }>, 'kind'>
   : Record<never, never>
 
-/** Needed only if there is anything to say. */
-type Needed<Name extends string, Values, More = unknown> = [keyof Values] extends [never]
-  ? { readonly [Property in Name]?: (Values & More) | undefined }
-  : { readonly [Property in Name]: Values & More }
+/** A property that may be left out if `Values` is empty. */
+type RequiredUnlessEmpty<Name extends string, Values, Optional = unknown> = [keyof Values] extends [never]
+  ? { readonly [Property in Name]?: (Values & Optional) | undefined }
+  : { readonly [Property in Name]: Values & Optional }
 
-/**
- * The address of the mail and the name in it, if not to the address and with the name that the account had before. `language` is for
- * the mail about a deletion: later no row has it.
- */
-type Addressed = { readonly to?: readonly string[]; readonly username?: string; readonly language?: Language }
+/** Instead of the address and the username that the account had before. `language` is for the mail about a deletion: later no row has it. */
+type MailOverrides = { readonly to?: readonly string[]; readonly username?: string; readonly language?: Language }
 
 export type ChangedFactor = WebhookData<'factor.changed'>['factor']
 
-/** An operator can leave the mail out: the address before may be a thief's, and a disabled user cannot follow it. */
-type Unmailed<Kind> = Kind extends KindBy<'operator'> ? { readonly mail: null } : never
+/** An operator can leave the mail out: the former address may be a thief's, and a disabled user cannot act on it. */
+type WithoutMail<Kind> = Kind extends KindBy<'operator'> ? { readonly mail: null } : never
 
 /** The details that the table cannot know: which passkey, which provider, what the account had before. */
 export type ChangeDetails<Kind extends ChangeKind> = (
-  | Needed<'mail', MailRest<Row<Kind>['mail']>, Addressed>
-  | Unmailed<Kind>
+  | RequiredUnlessEmpty<'mail', MailDetails<Row<Kind>['mail']>, MailOverrides>
+  | WithoutMail<Kind>
 ) &
-  Needed<'undo', UndoRest<Row<Kind>['undo']>> &
+  RequiredUnlessEmpty<'undo', UndoDetails<Row<Kind>['undo']>> &
   (Kind extends `provider_${string}` ? { readonly event: { readonly provider: ProviderId } } : unknown) &
   (Kind extends 'stepped_up' ? { readonly proven: Method } : unknown) &
   (Row<Kind>['webhook'] extends 'factor.changed each' ? { readonly factors: readonly ChangedFactor[] } : unknown) & {
     readonly event?: Pick<Event, 'sessionId' | 'provider' | 'reason'>
   }
 
-/** The same as the program reads it, whatever the kind. */
+/** The same for code that handles every kind. */
 export type AnyDetails = {
-  readonly mail?: Addressed | null | undefined
+  readonly mail?: MailOverrides | null | undefined
   readonly undo?: object | undefined
   readonly factors?: readonly ChangedFactor[]
   readonly proven?: Method

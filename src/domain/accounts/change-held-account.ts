@@ -10,16 +10,16 @@ import type { AnyDetails, ChangeDetails } from './change-details.js'
 
 /** The changes by kind: none if the account was like that already. */
 export type Changes<Kind extends ChangeKind> = { readonly [Each in Kind]?: ChangeDetails<Each> }
-export type Changed<Kind extends ChangeKind> = { readonly changes: Changes<Kind>; readonly result?: unknown }
+export type WorkResult<Kind extends ChangeKind> = { readonly changes: Changes<Kind>; readonly result?: unknown }
 
 /** Makes the change. If it refuses, the transaction is rolled back, and nothing that it wrote stays. */
 export type Work<Outcome> = (sql: Transaction, user: User) => Promise<Outcome>
 
-/** The changes that `Work` may make. */
-export type Kinds<Kind extends ChangeKind> = Kind | readonly [Kind, ...Kind[]]
+/** The kinds of changes that `Work` may make: one, or several. */
+export type AnnouncedKinds<Kind extends ChangeKind> = Kind | readonly [Kind, ...Kind[]]
 
 /** `user` is the account afterwards. `issued`: new tokens for the caller's session, if there is one and the table says so. */
-type Applied<Result> = {
+type AppliedChange<Result> = {
   result: Result
   user: User
   issued: Issued | undefined
@@ -35,7 +35,7 @@ const lengtheningKinds = [
   'email_set',
   'group_joined',
 ] as const satisfies ChangeKind[]
-type TooLong<Kind> = [Extract<Kind, (typeof lengtheningKinds)[number]>] extends [never]
+type TooLongRefusal<Kind> = [Extract<Kind, (typeof lengtheningKinds)[number]>] extends [never]
   ? never
   : Refused<'too_many_groups'>
 
@@ -47,7 +47,7 @@ type Dependencies = {
 }
 type Renewal = { kinds: readonly ChangeKind[]; proven: Method | undefined }
 
-export const consequencesOfEach = (kinds: Kinds<ChangeKind>) => [kinds].flat().map(consequencesOf)
+export const consequencesOfEach = (kinds: AnnouncedKinds<ChangeKind>) => [kinds].flat().map(consequencesOf)
 
 export type ChangeHeldAccount = ReturnType<typeof createChangeHeldAccount>
 
@@ -64,34 +64,35 @@ export const createChangeHeldAccount = ({ users, sessions, applyConsequences, to
     return issued
   }
 
-  /** How many sessions ended. */
+  /** Returns how many sessions ended. */
   const applyAll = async (sql: Transaction, account: HeldAccount, changes: Changes<ChangeKind>) => {
-    let ended = 0
+    let endedSessions = 0
     for (const [kind, details] of Object.entries(changes) as [ChangeKind, AnyDetails | undefined][])
-      if (details) ended += await applyConsequences(sql, account, kind, details)
-    return ended
+      if (details) endedSessions += await applyConsequences(sql, account, kind, details)
+    return endedSessions
   }
 
-  const change = async <Kind extends ChangeKind, Outcome extends Changed<Kind> | Refused>(
+  const change = async <Kind extends ChangeKind, Outcome extends WorkResult<Kind> | Refused>(
     sql: Transaction,
     account: HeldAccount & { user: User },
-    announced: Kinds<Kind>,
+    announced: AnnouncedKinds<Kind>,
     work: Work<Outcome>,
   ) => {
     const kinds: readonly ChangeKind[] = [announced].flat()
     const outcome = await work(sql, account.user)
     if (isRefused(outcome)) return outcome as Extract<Outcome, Refused>
-    const { changes, result } = outcome as Changed<ChangeKind>
-    const changed = Object.keys(changes) as ChangeKind[]
-    const unannounced = changed.find((kind) => !kinds.includes(kind))
+    const { changes, result } = outcome as WorkResult<ChangeKind>
+    const changedKinds = Object.keys(changes) as ChangeKind[]
+    const unannounced = changedKinds.find((kind) => !kinds.includes(kind))
     if (unannounced) throw new Error(`The change ${unannounced} was not announced`)
     const endedSessions = await applyAll(sql, account, changes)
     const user = (await users.findById(sql, account.user.id)) ?? account.user
-    const mayBeLonger = lengtheningKinds.some((kind) => changes[kind])
-    if (mayBeLonger && user.groups.length > 0 && !tokens.fits(user)) return refuse('too_many_groups') as TooLong<Kind>
+    const mayLengthenTokens = lengtheningKinds.some((kind) => changes[kind])
+    if (mayLengthenTokens && user.groups.length > 0 && !tokens.fits(user))
+      return refuse('too_many_groups') as TooLongRefusal<Kind>
     const issued = await renewTokens(sql, account, user, { kinds, proven: changes.stepped_up?.proven })
-    const isMailed = changed.map(consequencesOf).some(({ mail }) => mail !== null)
-    return { result, user, issued, endedSessions, isMailed } as Applied<ResultOf<Outcome>>
+    const isMailed = changedKinds.map(consequencesOf).some(({ mail }) => mail !== null)
+    return { result, user, issued, endedSessions, isMailed } as AppliedChange<ResultOf<Outcome>>
   }
 
   return { change, applyAll }

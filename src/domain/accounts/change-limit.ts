@@ -18,20 +18,20 @@ export const createChangeLimit = ({ cache, onLimited }: Dependencies) => {
     return refuse('too_many_requests', { retryAfter: Math.max(1, Math.ceil(resetsIn / seconds)) })
   }
 
-  /** Counts a change before it is made. One that sends no mail is given back. */
+  /** Counts a change before it is made, so that parallel requests cannot exceed the limit. One that sends no mail is refunded. */
   return async <Outcome extends { isMailed: boolean } | Refused>(
     userId: string,
     change: () => Promise<Outcome>,
   ): Promise<Outcome | LimitRefusal> => {
-    const counted = await reserve(userId)
-    if (isRefused(counted)) return counted
+    const reservation = await reserve(userId)
+    if (isRefused(reservation)) return reservation
     let isMailed = false
     try {
       const outcome = await change()
       isMailed = 'isMailed' in outcome && outcome.isMailed
       return outcome
     } finally {
-      if (!isMailed) await counted.refund()
+      if (!isMailed) await reservation.refund()
     }
   }
 }

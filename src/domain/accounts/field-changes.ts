@@ -14,11 +14,11 @@ export type FieldChanges = ReturnType<typeof createFieldChanges>
 
 /** Writes the profile fields of a user. The event names the fields, and has no value. */
 export const createFieldChanges = ({ accountChanges, profileFields }: Dependencies) => {
-  /** The caller holds the row of the user. The result says which have changed. */
-  const write = (given: ProfileFieldChanges, by: FieldEditor) => async (sql: Transaction, user: User) => {
-    const read = profileFields.change(user.fields, given, by)
-    if (isRefused(read)) return read
-    const { fields, changed } = read
+  /** The caller holds the row of the user. The result has the keys of the fields that have changed. */
+  const write = (given: ProfileFieldChanges, editor: FieldEditor) => async (sql: Transaction, user: User) => {
+    const updated = profileFields.change(user.fields, given, editor)
+    if (isRefused(updated)) return updated
+    const { fields, changed } = updated
     if (changed.length === 0) return { result: changed, changes: {} }
     await profileFields.write(sql, user.id, fields)
     return { result: changed, changes: { fields_changed: { event: { reason: changed.join(',') } } } }
@@ -26,8 +26,8 @@ export const createFieldChanges = ({ accountChanges, profileFields }: Dependenci
 
   return {
     write,
-    /** `by`: whether also of fields that only administrators edit. */
-    byOperator: (actor: OperatorContext, given: ProfileFieldChanges, by: FieldEditor = 'administrators') =>
-      accountChanges.byOperator(actor, 'fields_changed', write(given, by)),
+    /** `editor`: whose rights apply. Some fields can be edited by administrators only. */
+    byOperator: (actor: OperatorContext, given: ProfileFieldChanges, editor: FieldEditor = 'administrators') =>
+      accountChanges.byOperator(actor, 'fields_changed', write(given, editor)),
   }
 }

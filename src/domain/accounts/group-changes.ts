@@ -13,17 +13,17 @@ type Dependencies = {
   events: Pick<Events, 'holdActor'>
 }
 
-/** So many members leave a group that is deleted in one transaction. */
+/** How many members leave in one transaction when a group is deleted. */
 const memberBatch = 500
 
 const kinds = ['group_joined', 'group_left'] as const
 
-/** Changes the members of groups. A change counts within two seconds at every instance, and signs no user out. */
+/** Changes the members of groups. A change takes effect within two seconds at every instance, and signs no user out. */
 export const createGroupChanges = ({ database, accountChanges, groups, events }: Dependencies) => {
   const changeGroups = (wanted: GroupChange) => async (sql: Transaction, user: User) => {
-    const changed = await groups.change(sql, user, wanted)
-    if (isRefused(changed)) return changed
-    const { joined, left } = changed
+    const outcome = await groups.change(sql, user, wanted)
+    if (isRefused(outcome)) return outcome
+    const { joined, left } = outcome
     return {
       /** Whether anything has changed. */
       result: joined.length + left.length > 0,
@@ -41,8 +41,8 @@ export const createGroupChanges = ({ database, accountChanges, groups, events }:
       const members = await groups.lockMembers(sql, name, limit)
       for (const userId of members) {
         const change = changeGroups({ remove: [name] })
-        const changed = await accountChanges.byOperatorInside(sql, { userId, client }, kinds, change)
-        if (isRefused(changed)) throw new Error(`A member whose row is held could not leave: ${changed.refused}`)
+        const outcome = await accountChanges.byOperatorInside(sql, { userId, client }, kinds, change)
+        if (isRefused(outcome)) throw new Error(`A member whose row is held could not leave: ${outcome.refused}`)
       }
       return members.length
     })
@@ -53,12 +53,14 @@ export const createGroupChanges = ({ database, accountChanges, groups, events }:
 
     removeMembers,
 
-    /** Deletes a group, also from its members if that is meant. If it is interrupted, some members have lost it. */
+    /** Deletes a group. With `alsoWithMembers` its members leave first: if that is interrupted, some have left. */
     deleteGroup: async (client: Client, name: string, { alsoWithMembers }: { alsoWithMembers: boolean }) => {
-      for (let members = 0; ; members += await removeMembers(client, name, memberBatch)) {
+      let members = 0
+      for (;;) {
         const removed = await groups.remove(name, client)
         if (!isRefused(removed)) return { members }
         if (removed.refused !== 'group_has_members' || !alsoWithMembers) return removed
+        members += await removeMembers(client, name, memberBatch)
       }
     },
   }

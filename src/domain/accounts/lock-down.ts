@@ -14,25 +14,25 @@ type Dependencies = {
 }
 
 /**
- * Tells the user of what an administrator does in the browser, or a program with a key. An operator tells users in another way, or not at
- * all.
+ * The user gets a mail about a change by an administrator in the browser, or by a program with a key. An operator at the command line
+ * tells users in another way, or not at all.
  */
-export const noticeOf = ({ client }: OperatorContext) => (client.actor ? {} : { mail: null })
+export const mailUnlessByCommand = ({ client }: OperatorContext) => (client.actor ? {} : { mail: null })
 
-/** A password from before the lock-down ends, and who has none gets a link too. */
+/** Whether the owner has to choose a new password after a lock-down: there is none, or only one from before it. */
 export const needsNewPassword = ({ lockedDownAt, passwordHash, passwordDistrusted }: User) =>
   lockedDownAt !== undefined && (passwordHash === undefined || passwordDistrusted)
 
 export type LockDown = ReturnType<typeof createLockDown>
 
-/** For an account that a thief has, or may have: out of the thief's reach, and back to its owner. */
+/** Takes an account out of a thief's reach, and gives it back to its owner. */
 export const createLockDown = ({ accountChanges, userChanges, undos, resetLinks }: Dependencies) => {
   const { byOperator } = accountChanges
 
   /** The present address may be the thief's, and a former one the owner's. */
   const addressesOf = async (sql: Transaction, { id, email }: User) => {
-    const open = (await undos.openOf(sql, id)).filter(({ isVoid }) => !isVoid)
-    return [...new Set([email, ...open.map((undo) => undo.email)])]
+    const openUndos = (await undos.openOf(sql, id)).filter(({ isVoid }) => !isVoid)
+    return [...new Set([email, ...openUndos.map((undo) => undo.email)])]
   }
 
   return {
@@ -41,28 +41,31 @@ export const createLockDown = ({ accountChanges, userChanges, undos, resetLinks 
       byOperator(actor, 'user_locked_down', async (sql, user) => {
         const to = await addressesOf(sql, user)
         await userChanges.disable(sql, user.id, { isLockDown: true })
-        // Locked down once more, what has come since is void too, and the owner knows already.
+        // A second lock-down voids what has come since. The owner knows from the first one.
         const mail = user.lockedDownAt === undefined ? { to } : null
         return { result: user.disabled, changes: { user_locked_down: { mail } } }
       }),
 
     /**
-     * A password from before a lock-down ends: the owner chooses a new one with a mailed link. One that was chosen since, with an undo
+     * A password from before a lock-down expires: the owner chooses a new one with a mailed link. One that was chosen since, with an undo
      * link, stays. `keepsPassword`: the operator knows that no one else has it.
      */
     enable: (actor: OperatorContext, { keepsPassword = false } = {}) =>
       byOperator(actor, ['user_enabled', 'password_expired'], async (sql, user) => {
         if (!user.disabled) return { result: { wasDisabled: false, isReset: false }, changes: {} }
         const hasPassword = user.passwordHash !== undefined
-        const isExpired = hasPassword && user.passwordDistrusted && !keepsPassword
-        const isReset = needsNewPassword(user) && (isExpired || !hasPassword)
+        const expiresPassword = hasPassword && user.passwordDistrusted && !keepsPassword
+        const isReset = needsNewPassword(user) && (expiresPassword || !hasPassword)
         await userChanges.enable(sql, user.id)
-        if (isExpired) await userChanges.expirePassword(sql, user.id)
+        if (expiresPassword) await userChanges.expirePassword(sql, user.id)
         const sent = isReset ? await resetLinks.sendInside(sql, user, actor.client) : undefined
         if (isRefused(sent)) return sent
         return {
           result: { wasDisabled: true, isReset },
-          changes: { user_enabled: noticeOf(actor), ...(isExpired && { password_expired: { mail: null } }) },
+          changes: {
+            user_enabled: mailUnlessByCommand(actor),
+            ...(expiresPassword && { password_expired: { mail: null } }),
+          },
         }
       }),
   }

@@ -58,7 +58,7 @@ export const operatorChangeRows = {
     voids: [],
     event: 'user_enabled',
   },
-  // Whoever has got into the account, or is about to, is out. Undo links of the owner stay, and do not enable the account.
+  // Shuts out everyone who is in the account or about to get in. Undo links of the owner still work, but do not enable the account.
   user_locked_down: {
     by: ['operator'],
     mail: 'account-locked-down',

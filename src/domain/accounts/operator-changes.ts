@@ -4,7 +4,7 @@ import type { Email } from '../users/email.js'
 import type { UserChanges } from '../users/user-changes.js'
 import type { OperatorContext } from './account-changes.js'
 import type { AccountDeletion } from './account-deletion.js'
-import { type LockDown, noticeOf } from './lock-down.js'
+import { type LockDown, mailUnlessByCommand } from './lock-down.js'
 import { createOperatorFactorChanges } from './operator-factor-changes.js'
 
 type Dependencies = Parameters<typeof createOperatorFactorChanges>[0] & {
@@ -30,16 +30,16 @@ export const createOperatorChanges = (deps: Dependencies) => {
       byOperator(actor, 'user_disabled', async (sql, user) => {
         if (user.disabled) return { result: true, changes: {} }
         await userChanges.disable(sql, user.id)
-        return { result: false, changes: { user_disabled: noticeOf(actor) } }
+        return { result: false, changes: { user_disabled: mailUnlessByCommand(actor) } }
       }),
 
     setEmail: (actor: OperatorContext, { from, email, isFinal }: NewEmail) => {
-      const setting = byOperator(actor, 'email_set', async (sql, user) => {
+      const change = byOperator(actor, 'email_set', async (sql, user) => {
         if (user.email !== from) return refuse('changed_meanwhile')
         await emailChanges.apply(sql, user, email, { isProven: false, isFinal })
         return { changes: { email_set: { mail: isFinal ? null : { newEmail: email.email } } } }
       })
-      return emailChanges.unlessTaken(setting)
+      return emailChanges.unlessTaken(change)
     },
 
     endSessions: (actor: OperatorContext) =>
@@ -47,8 +47,8 @@ export const createOperatorChanges = (deps: Dependencies) => {
 
     remove: async (actor: OperatorContext) => {
       const removed = await byOperator(actor, 'user_deleted', async (sql, user) => {
-        const told = await deleteAccount(sql, user, 'user_deleted')
-        return { changes: { user_deleted: { mail: { byOperator: true, ...told } } } }
+        const recipients = await deleteAccount(sql, user, 'user_deleted')
+        return { changes: { user_deleted: { mail: { byOperator: true, ...recipients } } } }
       })
       return isRefused(removed) ? removed : undefined
     },

@@ -16,7 +16,7 @@ type Dependencies = {
   providerName: (provider: ProviderId) => string
 }
 
-/** The change of the factors that were there: no user is told of others. */
+/** No change, and so no mail, if the account had no factor. */
 const factorsReset = (factors: readonly ChangedFactor[]) => (factors.length > 0 ? { factors_reset: { factors } } : {})
 
 /** Operators remove ways in which an account signs in. */
@@ -52,7 +52,7 @@ export const createOperatorFactorChanges = (deps: Dependencies) => {
         return { changes: factorsReset(removed) }
       }),
 
-    /** A sign-in there with the same address does not link it again. */
+    /** A later sign-in with the provider does not link the account again by its address. */
     unlinkProvider: (actor: OperatorContext, provider: ProviderId) =>
       byOperator(actor, 'provider_unlinked', async (sql, { id }) => {
         const linked = (await identityLinks.identitiesOf(sql, id)).filter((identity) => identity.provider === provider)

@@ -21,46 +21,42 @@ type Dependencies = {
 type Recovery = { userId: string; email: Email; operator: Client }
 
 /**
- * For an operator who knows that the account is to belong to this address. Whatever signs in or undoes a change is gone, also
- * what is older than seven days. Refused if another user has the address.
+ * For an operator who knows that the account belongs to the owner of this address. Everything that signs in or undoes a change is
+ * removed, also what is older than seven days. Refused if another user has the address.
  */
 export const createOperatorRecovery = (deps: Dependencies) => {
   const { accountChanges, identityLinks, passkeys, undos, emailChanges, clear, restoredMail } = deps
 
   return ({ userId, email, operator }: Recovery) => {
-    const recovering = accountChanges.byOperator(
-      { userId, client: operator },
-      'account_recovered',
-      async (sql, user) => {
-        const recent = clearingOf(user, await undos.openOf(sql, userId))
-        await undos.forgetAll(sql, userId)
-        if (user.email !== email.email) {
-          await emailChanges.apply(sql, user, email, { isProven: false, isFinal: true })
-          await undos.reserveEmail(sql, user)
-        }
-        const removedPasskeys = await passkeys.list(sql, userId)
-        const identities = await identityLinks.identitiesOf(sql, userId)
-        const cleared = await clear(
-          sql,
-          { ...user, email: email.email },
-          {
-            username: recent.username,
-            language: recent.language,
-            totp: 'removed',
-            passkeys: removedPasskeys.map(({ id }) => id),
-            identities: [...identities, ...recent.identities],
-          },
-        )
-        const mail = await restoredMail(sql, cleared.user, { byOperator: true, hasPassword: false })
-        const result = {
-          previousEmail: user.email,
-          totp: cleared.removed.includes('totp'),
-          passkeys: removedPasskeys.length,
-          providers: identities.map(({ provider }) => provider),
-        }
-        return { result, changes: { account_recovered: { mail, factors: cleared.factors } } }
-      },
-    )
-    return emailChanges.unlessTaken(recovering)
+    const recovery = accountChanges.byOperator({ userId, client: operator }, 'account_recovered', async (sql, user) => {
+      const recent = clearingOf(user, await undos.openOf(sql, userId))
+      await undos.forgetAll(sql, userId)
+      if (user.email !== email.email) {
+        await emailChanges.apply(sql, user, email, { isProven: false, isFinal: true })
+        await undos.reserveEmail(sql, user)
+      }
+      const removedPasskeys = await passkeys.list(sql, userId)
+      const identities = await identityLinks.identitiesOf(sql, userId)
+      const cleared = await clear(
+        sql,
+        { ...user, email: email.email },
+        {
+          username: recent.username,
+          language: recent.language,
+          totp: 'removed',
+          passkeys: removedPasskeys.map(({ id }) => id),
+          identities: [...identities, ...recent.identities],
+        },
+      )
+      const mail = await restoredMail(sql, cleared.user, { byOperator: true, hasPassword: false })
+      const result = {
+        previousEmail: user.email,
+        totp: cleared.removed.includes('totp'),
+        passkeys: removedPasskeys.length,
+        providers: identities.map(({ provider }) => provider),
+      }
+      return { result, changes: { account_recovered: { mail, factors: cleared.factors } } }
+    })
+    return emailChanges.unlessTaken(recovery)
   }
 }

@@ -17,7 +17,7 @@ type Dependencies = {
   events: Pick<Events, 'holdActor' | 'recordInside'>
 }
 
-/** `withheld`: no mail is sent. `applicationId`: who has sent the user here. */
+/** `withheld`: no mail is sent. `applicationId`: the application that has sent the user here. */
 type Sending = { withheld: boolean; applicationId?: string | undefined }
 
 export type ResetLinks = ReturnType<typeof createResetLinks>
@@ -34,7 +34,7 @@ export const createResetLinks = ({ database, users, oneTimeTokens, mails, events
     return queued
   }
 
-  /** By an operator, who is told what became of it. The transaction holds the user's row. */
+  /** For an operator, who is told if the account has had too many mails. The transaction holds the user's row. */
   const sendInside = async (sql: Transaction, user: User, client: Client) => {
     if (isRefused(await queue(sql, user, client, { withheld: false }))) return refuse('too_many_mails')
     await events.recordInside(sql, { kind: 'reset_requested', userId: user.id }, client)
@@ -44,7 +44,7 @@ export const createResetLinks = ({ database, users, oneTimeTokens, mails, events
   return {
     sendInside,
 
-    /** Anyone can ask for it. False if the account is gone or disabled. */
+    /** For a request that anyone can make. False if the account is gone or disabled. */
     send: (userId: string, client: Client, sending: Sending) =>
       database.transaction(async (sql) => {
         const user = await users.lock(sql, userId)

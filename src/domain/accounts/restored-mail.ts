@@ -5,7 +5,7 @@ import type { User } from '../users/users.js'
 
 type Dependencies = { oneTimeTokens: Pick<OneTimeTokens, 'replaceRestoreLink' | 'forgetRestoreLinks'> }
 
-/** The mail to the owner who has got an account back, with a link to choose a password if it has none. */
+/** Prepares the mail to an owner who has got an account back. It has a link to choose a password if there is none. */
 export const createRestoredMail =
   ({ oneTimeTokens }: Dependencies) =>
   async (

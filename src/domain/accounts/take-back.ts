@@ -18,48 +18,48 @@ type Dependencies = {
   clear: AccountClearing
   restoredMail: RestoredMail
 }
-type UsedLink = { token: string; of: UndoOf; passwordHash: string | undefined }
+type UsedLink = { token: string; linkKind: UndoOf; passwordHash: string | undefined }
 
 export type TakeBack = ReturnType<typeof createTakeBack>
 
 /**
- * Uses the link up in one transaction with all that follows from it. It locks the user's row: a change by somebody else at the same
- * time either comes first and is taken back here, or comes after it and fails, because its session and its proof are gone.
+ * Uses up an undo link, with all that follows from it in one transaction. It locks the user's row: a thief's change at the same time
+ * either comes first and is taken back here, or comes later and fails, because its session and its proof are gone.
  */
 export const createTakeBack = ({ accountChanges, userChanges, undos, clear, restoredMail }: Dependencies) => {
   /** The address is reserved for this user as long as there is an undo of it, so no other user has it. The link was mailed to it. */
-  const putBack = async (sql: Transaction, user: User, given: string) => {
-    const email = readEmail(given)
+  const restoreEmail = async (sql: Transaction, user: User, formerEmail: string) => {
+    const email = readEmail(formerEmail)
     if (isRefused(email) || !(await userChanges.setEmail(sql, user.id, email, { isProven: true })))
       throw new Error('The address of an undo cannot be put back')
     return { ...user, email: email.email }
   }
 
-  return async ({ token, of, passwordHash }: UsedLink, client: Client) => {
+  return async ({ token, linkKind, passwordHash }: UsedLink, client: Client) => {
     const found = await undos.find(token)
-    if (!found || undoOf(found) !== of) return refuse('invalid_link')
+    if (!found || undoOf(found) !== linkKind) return refuse('invalid_link')
     const context = { userId: found.userId, client, whileDisabled: 'allowed' } as const
-    const kind = of === 'email' ? 'email_change_undone' : 'factor_undone'
-    const taken = await accountChanges.byLink(context, [kind, 'email_withdrawn'], async (sql, user) => {
-      const open = await undos.openOf(sql, user.id)
+    const changeKind = linkKind === 'email' ? 'email_change_undone' : 'factor_undone'
+    const outcome = await accountChanges.byLink(context, [changeKind, 'email_withdrawn'], async (sql, user) => {
+      const openUndos = await undos.openOf(sql, user.id)
       const undo = await undos.take(sql, token)
       if (!undo) return refuse('invalid_link')
       const { email } = undo
-      const isOtherAddress = user.email !== email
-      const owner = isOtherAddress ? await putBack(sql, user, email) : user
+      const restoresEmail = user.email !== email
+      const owner = restoresEmail ? await restoreEmail(sql, user, email) : user
       await undos.forgetFrom(sql, user.id, email, undo.since)
-      const cleared = await clear(sql, owner, { ...clearingOf(user, open), passwordHash })
+      const cleared = await clear(sql, owner, { ...clearingOf(user, openUndos), passwordHash })
       const hasPassword = passwordHash !== undefined
-      // The event names what was taken back.
-      const reason = [...(isOtherAddress ? ['email'] : []), ...cleared.removed].join(' ')
+      // The reason of the event names what was taken back.
+      const reason = [...(restoresEmail ? ['email'] : []), ...cleared.removed].join(' ')
       const restored = {
         mail: await restoredMail(sql, cleared.user, { byOperator: false, hasPassword }),
         factors: cleared.factors,
         event: reason ? { reason } : {},
       }
-      const withdrawn = isOtherAddress && { email_withdrawn: { mail: { username: cleared.user.username } } }
-      return { changes: { [kind]: restored, ...withdrawn } }
+      const withdrawn = restoresEmail && { email_withdrawn: { mail: { username: cleared.user.username } } }
+      return { changes: { [changeKind]: restored, ...withdrawn } }
     })
-    return isRefused(taken) ? refuse('invalid_link') : taken.user
+    return isRefused(outcome) ? refuse('invalid_link') : outcome.user
   }
 }

@@ -25,30 +25,30 @@ export const createUndoPreview =
     if (!user) return refuse('invalid_link')
     const { username, language, ...recent } = clearingOf(user, await undos.openOf(user.id))
     const hasTotp = await factors.hasTotp(user.id)
-    const totp = hasTotp && recent.totp === 'removed'
-    const formerTotp = hasTotp && typeof recent.totp === 'object'
-    const shownPasskeys = await passkeys.list(user.id)
-    const namesOf = (areRecent: boolean) =>
-      shownPasskeys.filter(({ id }) => recent.passkeys.includes(id) === areRecent).map(({ name }) => name)
+    const removesTotp = hasTotp && recent.totp === 'removed'
+    const restoresTotp = hasTotp && typeof recent.totp === 'object'
+    const accountPasskeys = await passkeys.list(user.id)
+    const passkeyNames = (areRecent: boolean) =>
+      accountPasskeys.filter(({ id }) => recent.passkeys.includes(id) === areRecent).map(({ name }) => name)
     const identities = await identityLinks.identitiesOf(user.id)
     const isRecent = ({ provider, subject }: Identity) =>
       recent.identities.some((identity) => identity.provider === provider && identity.subject === subject)
     return {
       undo,
       user,
-      /** The account afterwards. */
+      /** The email, username and language that the account would have. */
       email: undo.email,
       username,
       language,
-      formerTotp,
-      totp,
-      recoveryCodes: !totp && (await factors.hasNewRecoveryCodes(user.id, undoLifetime)),
-      passkeys: namesOf(true),
+      formerTotp: restoresTotp,
+      totp: removesTotp,
+      recoveryCodes: !removesTotp && (await factors.hasNewRecoveryCodes(user.id, undoLifetime)),
+      passkeys: passkeyNames(true),
       providers: identities.filter(isRecent).map(({ provider }) => provider),
-      /** The parts that stay, and may have been added by a thief before these days. */
+      /** The parts that stay. A thief may have added them more than seven days ago. */
       keeps: {
-        totp: hasTotp && !totp,
-        passkeys: namesOf(false),
+        totp: hasTotp && !removesTotp,
+        passkeys: passkeyNames(false),
         providers: identities.filter((identity) => !isRecent(identity)).map(({ provider }) => provider),
       },
     }

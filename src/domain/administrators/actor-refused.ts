@@ -1,8 +1,8 @@
 import type { RefusalCode } from '../../contract/refusals.js'
 
 /**
- * Rolls back a change by an administrator or a program that may not make it. An exception, because it is
- * found by the event, which every change writes in its transaction: so no change can forget to ask.
+ * Rolls back a change by an administrator or a program that may not make it. It is an exception because the check is made where the
+ * event of the change is recorded, so that no change can forget it.
  */
 export class ActorRefused extends Error {
   override name = 'ActorRefused'

@@ -3,7 +3,7 @@ import type { CallerContext } from '../sessions/request-context.js'
 import type { Administrators } from './administrators.js'
 
 type Dependencies = {
-  administrators: Pick<Administrators, 'mark'>
+  administrators: Pick<Administrators, 'markSession'>
   accountChanges: Pick<AccountChanges, 'byCaller'>
 }
 
@@ -13,7 +13,7 @@ export type AdminSessions = ReturnType<typeof createAdminSessions>
 export const createAdminSessions = ({ administrators, accountChanges }: Dependencies) => ({
   begin: (context: CallerContext) =>
     accountChanges.byCaller(context, 'admin_session_began', async (sql) => {
-      const isFirst = await administrators.mark(sql, context.caller.sessionId)
+      const isFirst = await administrators.markSession(sql, context.caller.sessionId)
       return { changes: isFirst ? { admin_session_began: {} } : {} }
     }),
 })

@@ -22,7 +22,7 @@ export const selectGroups = (sql: Sql, groups: readonly string[]) =>
 export const lockGroups = (sql: Sql, groups: readonly string[]) =>
   sql.query('select name from groups where name = any($1::text[]) order by name for no key update', [groups])
 
-/** No row if the user is disabled, is in none of the groups, or the session has ended. The event will name the user, who stays until then. */
+/** No row if the user is disabled, is in none of the groups, or the session has ended. The event names the user: the row stays until then. */
 export const selectActor = (sql: Sql, userId: string, sessionId: string, groups: readonly string[]) =>
   sql.query(
     `select 1 from users as u join refresh_token_records as r on r.user_id = u.id
@@ -34,7 +34,7 @@ export const selectActor = (sql: Sql, userId: string, sessionId: string, groups:
 export const selectMember = (sql: Sql, userId: string, groups: readonly string[]) =>
   sql.query('select 1 from users where id = $1 and groups && $2::text[]', [userId, groups])
 
-/** No row if the session was used so before. */
+/** No row if it was marked before. */
 export const markSession = (sql: Sql, sessionId: string, now: Date) =>
   sql.query(
     'update refresh_token_records set administers_since = $2 where id = $1 and administers_since is null returning id',

@@ -28,12 +28,13 @@ export type Administrators = ReturnType<typeof createAdministrators>
 export const createAdministrators = (options: Options) => {
   const { database, clock, adminGroup, supportGroup } = options
   const { liveNow } = createSessionLife(options)
-  const named = [adminGroup, supportGroup].filter((group) => group !== undefined)
-  const held = new WeakSet<Transaction>()
+  const groupNames = [adminGroup, supportGroup].filter((group) => group !== undefined)
+  /** Transactions whose actor was checked. The locks that were taken then stay until they end. */
+  const checkedTransactions = new WeakSet<Transaction>()
 
   return {
     /** The groups whose members are administrators or support. */
-    groups: named,
+    groups: groupNames,
 
     /** The role that a group gives to its members. */
     roleOf: (group: string): AdminRole | undefined => {
@@ -43,39 +44,39 @@ export const createAdministrators = (options: Options) => {
 
     /** The groups that a setting names and that do not exist. */
     missingGroups: async (sql: Sql) => {
-      if (named.length === 0) return []
-      const existing = (await store.selectGroups(sql, named)).map(({ name }) => name)
-      return named.filter((name) => !existing.includes(name))
+      if (groupNames.length === 0) return []
+      const existing = (await store.selectGroups(sql, groupNames)).map(({ name }) => name)
+      return groupNames.filter((name) => !existing.includes(name))
     },
 
     /** Undefined if the caller is no administrator, is disabled, or the session has ended. */
     find: async (caller: SessionCaller): Promise<Administrator | undefined> => {
-      const [row] = await store.selectAdministrator(database, caller, named, liveNow())
+      const [row] = await store.selectAdministrator(database, caller, groupNames, liveNow())
       if (!row || adminGroup === undefined) return undefined
       const role = row.groups.includes(adminGroup) ? 'admin' : 'support'
       return { username: row.username, role, proof: proofOf(row), hasBegun: row.administers_since !== null }
     },
 
     /** False if the session was used as an administrator before. */
-    mark: async (sql: Transaction, sessionId: string) =>
+    markSession: async (sql: Transaction, sessionId: string) =>
       (await store.markSession(sql, sessionId, clock.now())).length > 0,
 
     /**
      * Rolls the change back unless the actor is a program or still an administrator. Changes by administrators wait for each other
-     * from here on: of two who disable each other, the second one finds that they are none any more.
+     * from here on: of two who disable each other, the second is no administrator any more.
      */
-    hold: async (sql: Transaction, actor: Actor, about: string | undefined) => {
+    hold: async (sql: Transaction, actor: Actor, aboutUserId: string | undefined) => {
       const { exemptGroups } = actor
-      if (actor.userId !== undefined && !held.has(sql)) {
+      if (actor.userId !== undefined && !checkedTransactions.has(sql)) {
         const { userId, sessionId, groups } = actor
-        await store.lockGroups(sql, named)
+        await store.lockGroups(sql, groupNames)
         if ((await store.selectActor(sql, userId, sessionId, groups)).length === 0) throw new ActorRefused('not_found')
-        held.add(sql)
+        checkedTransactions.add(sql)
       }
       if (
-        about !== undefined &&
+        aboutUserId !== undefined &&
         exemptGroups.length > 0 &&
-        (await store.selectMember(sql, about, exemptGroups)).length > 0
+        (await store.selectMember(sql, aboutUserId, exemptGroups)).length > 0
       )
         throw new ActorRefused('administrators_account')
     },

@@ -45,7 +45,7 @@ export const createUndo = ({ undoPreview, takeBackAccount, passwords, providers 
 
   /** Takes the change back. `password` is the new one, and must fit the names that the account has afterwards. */
   const takeBack = async (of: UndoOf, { token, password }: Link, client: Client) => {
-    if (password === undefined) return takeBackAccount({ token, of, passwordHash: undefined }, client)
+    if (password === undefined) return takeBackAccount({ token, linkKind: of, passwordHash: undefined }, client)
     const found = await undoPreview(token)
     if (isRefused(found)) return found
     if (undoOf(found.undo) !== of) return refuse('invalid_link')
@@ -58,7 +58,7 @@ export const createUndo = ({ undoPreview, takeBackAccount, passwords, providers 
     if (before.matches) return refuse('password_unchanged')
     const passwordHash = await passwords.hash(password, client)
     if (isRefused(passwordHash)) return passwordHash
-    return takeBackAccount({ token, of, passwordHash }, client)
+    return takeBackAccount({ token, linkKind: of, passwordHash }, client)
   }
 
   return { describe, takeBack }
