@@ -25,10 +25,11 @@ ${optionsHelp}
     return withStores(context, 'service', async (stores) => {
       const { id, name: before } = await requireApplication(stores, positionals[0] ?? '')
       const changed = unlessRefused(await stores.applicationChanges.change(id, change, operator(context)), before)
-      const { application, what } = changed
+      const { application, summary } = changed
       const name = printableText(application.name)
-      const done = what === '' ? `${name} is like this already.` : `Changed ${name}: ${what.replaceAll('_', ' ')}.`
-      await print(context.stdout, values.json ? printableJson({ ...application, changed: what !== '' }) : done)
+      const done =
+        summary === '' ? `${name} is like this already.` : `Changed ${name}: ${summary.replaceAll('_', ' ')}.`
+      await print(context.stdout, values.json ? printableJson({ ...application, changed: summary !== '' }) : done)
       return 0
     })
   },

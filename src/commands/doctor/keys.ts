@@ -72,13 +72,13 @@ const unreadableKeys = (ids: readonly string[]) =>
 export const checkApplicationKeys = async (database: Database, config: SealingSettings): Promise<Finding> => {
   const sealedValues = createSealedValues(await sealingSecretsOf(config), sealedColumns)
   const read = createReadKeys({ database, clock: systemClock, sealedValues })
-  const { inUse } = await read()
+  const { usedAlgorithms } = await read()
   const keys = await createListKeys(read)()
   if (keys.some(({ state }) => state === 'unopened'))
     return failure('a key of ID tokens cannot be opened: use the SEALING_KEY of the other instances')
   const unreadable = keys.filter(({ state }) => state === 'unreadable').map(({ id }) => id)
   const findings = [
-    ...inUse.map((algorithm) => judgeAlgorithm(algorithm, keys)),
+    ...usedAlgorithms.map((algorithm) => judgeAlgorithm(algorithm, keys)),
     ...(unreadable.length > 0 ? [warning(unreadableKeys(unreadable))] : []),
   ]
   return worstOf(findings.map(({ says }) => says).join('; ') || 'no application needs one', findings)

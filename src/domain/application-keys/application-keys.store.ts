@@ -17,7 +17,7 @@ const advisoryLock = 7_210_453
 export const lock = (sql: Sql) => sql.query('select pg_advisory_xact_lock($1)', [advisoryLock])
 
 /** The time of the database, and the algorithms that applications use. */
-export const selectNeeds = async (sql: Sql, offset: number) => {
+export const selectTimeAndAlgorithms = async (sql: Sql, offset: number) => {
   const [row] = await sql.query<{ now: Date; algorithms: ApplicationAlgorithm[] }>(
     `select ${databaseNow('$1')} as now, array(select distinct algorithm from applications order by algorithm) as algorithms`,
     [offset],

@@ -28,16 +28,16 @@ type Dependencies = {
 const { delayAfter, isNextDue, waitingAt } = applicationKeySchedule
 
 /** The algorithms whose next key it is time to make. Keys that cannot be opened belong to instances with another SEALING_KEY. */
-export const dueAlgorithms = ({ now, keys, inUse }: ApplicationKeySet) =>
-  inUse.filter((algorithm) => isNextDue(keysFor(keys, algorithm), now) && !hasUnopened(keys, algorithm))
+export const dueAlgorithms = ({ now, keys, usedAlgorithms }: ApplicationKeySet) =>
+  usedAlgorithms.filter((algorithm) => isNextDue(keysFor(keys, algorithm), now) && !hasUnopened(keys, algorithm))
 
-/** Makes a key, and stores it unless another process was first. The key is made before the transaction: it awaits statements only. */
+/** Makes a key, and stores it unless another process was first. It is made before the transaction, which awaits statements only. */
 const createKeyMaking = (deps: Dependencies, read: ReadKeys) => {
   const { database } = deps
   const add = createAddKey(deps)
 
   /** One process at a time, and with the keys as they are then: two that start at once make one key. */
-  const withLock = <Result>(work: (sql: Transaction, found: ApplicationKeySet) => Promise<Result>) =>
+  const withLock = <Result>(work: (sql: Transaction, keySet: ApplicationKeySet) => Promise<Result>) =>
     database.transaction(async (sql) => {
       await store.lock(sql)
       return work(sql, await read(sql))
@@ -45,34 +45,38 @@ const createKeyMaking = (deps: Dependencies, read: ReadKeys) => {
 
   const makeNext = async (algorithm: ApplicationAlgorithm) => {
     const pair = await newKeyPair(algorithm)
-    return withLock(async (sql, found) =>
-      dueAlgorithms(found).includes(algorithm) ? add(sql, pair, delayAfter(keysFor(found.keys, algorithm))) : undefined,
+    return withLock(async (sql, keySet) =>
+      dueAlgorithms(keySet).includes(algorithm)
+        ? add(sql, pair, delayAfter(keysFor(keySet.keys, algorithm)))
+        : undefined,
     )
   }
 
-  const waitingOf = ({ now, keys }: ApplicationKeySet, algorithm: ApplicationAlgorithm) => {
+  const waitingKeyOf = ({ now, keys }: ApplicationKeySet, algorithm: ApplicationAlgorithm) => {
     const key = waitingAt(keysFor(keys, algorithm), now)
     return key && { id: key.id, algorithm, signsFrom: new Date(key.signsFrom), isNew: false, now: new Date(now) }
   }
 
-  const rotateOne = async (algorithm: ApplicationAlgorithm) => {
-    const waiting = waitingOf(await read(), algorithm)
+  const rotateAlgorithm = async (algorithm: ApplicationAlgorithm) => {
+    const waiting = waitingKeyOf(await read(), algorithm)
     if (waiting) return waiting
     const pair = await newKeyPair(algorithm)
-    return withLock(async (sql, found) => {
-      if (hasUnopened(found.keys, algorithm)) return undefined
-      const delay = delayAfter(keysFor(found.keys, algorithm))
-      return waitingOf(found, algorithm) ?? { ...(await add(sql, pair, delay)), isNew: true, now: new Date(found.now) }
+    return withLock(async (sql, keySet) => {
+      if (hasUnopened(keySet.keys, algorithm)) return undefined
+      const waitingNow = waitingKeyOf(keySet, algorithm)
+      if (waitingNow) return waitingNow
+      const added = await add(sql, pair, delayAfter(keysFor(keySet.keys, algorithm)))
+      return { ...added, isNew: true, now: new Date(keySet.now) }
     })
   }
 
-  return { withLock, add, makeNext, rotateOne }
+  return { withLock, add, makeNext, rotateAlgorithm }
 }
 
 /** The key pairs of ID tokens and logout tokens in the database: reading, making and removing them. */
 export const createApplicationKeys = (deps: Dependencies) => {
   const read = createReadKeys(deps)
-  const { withLock, add, makeNext, rotateOne } = createKeyMaking(deps, read)
+  const { withLock, add, makeNext, rotateAlgorithm } = createKeyMaking(deps, read)
 
   return {
     read,
@@ -86,17 +90,17 @@ export const createApplicationKeys = (deps: Dependencies) => {
 
     /** Makes the next key of each algorithm in use now, unless one is waiting already. Undefined if the keys cannot be opened. */
     rotate: async () => {
-      const { keys, inUse } = await read()
+      const { keys, usedAlgorithms } = await read()
       if (keys.some(isUnopened)) return undefined
       const rotated = []
-      for (const algorithm of inUse) rotated.push(await rotateOne(algorithm))
+      for (const algorithm of usedAlgorithms) rotated.push(await rotateAlgorithm(algorithm))
       return rotated.filter((key) => key !== undefined)
     },
 
-    /** Removes every key, also those for hints, and makes one for each algorithm in use that signs at once. */
+    /** Removes every key, also those that only verify hints, and makes one for each algorithm in use. The new ones sign at once. */
     replaceAll: async () => {
-      const { inUse } = await read()
-      const pairs = await Promise.all(inUse.map((algorithm) => newKeyPair(algorithm)))
+      const { usedAlgorithms } = await read()
+      const pairs = await Promise.all(usedAlgorithms.map((algorithm) => newKeyPair(algorithm)))
       return withLock(async (sql) => {
         const removed = await store.deleteAll(sql)
         const made = []

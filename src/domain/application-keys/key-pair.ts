@@ -27,7 +27,7 @@ export type KeyPair = {
 
 const idLength = 16
 
-/** The first characters of the thumbprint (RFC 7638): the same key always has the same id. Names are in the order of the alphabet. */
+/** The first characters of the thumbprint (RFC 7638): the same key always has the same id. `members` must be in alphabetical order. */
 const idOf = (members: object) =>
   createHash('sha256').update(JSON.stringify(members)).digest('base64url').slice(0, idLength)
 

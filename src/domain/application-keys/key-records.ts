@@ -9,10 +9,10 @@ import * as store from './application-keys.store.js'
 import { type KeyPair, readKeyPair, readPublicKey } from './key-pair.js'
 import { type ApplicationAlgorithm, applicationAlgorithms } from './signed-token.js'
 
-/** Longer than the longest token (ID tokens: 10 minutes) and the clocks of two instances apart. */
+/** More than the longest lifetime of a token (ID tokens: 10 minutes) and the difference between the clocks of two instances. */
 const tokenMargin = 15 * minutes
 
-/** Applications keep a key set for hours, some for a day. */
+/** Applications cache the key set for hours, some for a day. */
 export const applicationKeySchedule = createSchedule({
   announcedFor: 24 * hours,
   trustedAfterwards: 24 * hours + tokenMargin,
@@ -24,7 +24,7 @@ export const applicationKeySchedule = createSchedule({
  */
 export const hintKeyLifetime = 365 * days
 
-/** Without `pair`: retired, or sealed with a key that this process does not have. Without `publicKey` it counts for nothing. */
+/** Without `pair`: retired, or sealed with a key that this process does not have. Without `publicKey` it verifies nothing. */
 export type ApplicationKey = {
   id: string
   algorithm: ApplicationAlgorithm
@@ -35,8 +35,8 @@ export type ApplicationKey = {
   publicKey?: KeyPair['publicKey']
 }
 
-/** Times are those of the database. `inUse` are the algorithms of the applications. */
-export type ApplicationKeySet = { now: number; keys: ApplicationKey[]; inUse: ApplicationAlgorithm[] }
+/** Times are those of the database. `usedAlgorithms`: those that applications use. */
+export type ApplicationKeySet = { now: number; keys: ApplicationKey[]; usedAlgorithms: ApplicationAlgorithm[] }
 
 export const isUnopened = ({ isRetired, pair }: ApplicationKey) => !isRetired && !pair
 
@@ -52,8 +52,8 @@ export const keysFor = (keys: readonly ApplicationKey[], algorithm: ApplicationA
 export const hasUnopened = (keys: readonly ApplicationKey[], algorithm: ApplicationAlgorithm) =>
   keys.some((key) => key.algorithm === algorithm && isUnopened(key))
 
-/** Those that are published, each with its state. */
-export const publishedAt = ({ keys, now }: Pick<ApplicationKeySet, 'keys' | 'now'>) =>
+/** The keys that are published, each with its state. */
+export const publishedKeys = ({ keys, now }: Pick<ApplicationKeySet, 'keys' | 'now'>) =>
   applicationAlgorithms.flatMap((algorithm) => applicationKeySchedule.trustedAt(keysFor(keys, algorithm), now))
 
 type Opened = Pick<ApplicationKey, 'pair' | 'publicKey'>
@@ -62,14 +62,14 @@ type Dependencies = { database: Database; clock: Clock; sealedValues: Pick<Seale
 
 /** Reads and opens the keys of the database. */
 export const createReadKeys = ({ database, clock, sealedValues }: Dependencies) => {
-  const sealed = sealedValues.of(applicationKeyColumn)
-  const sealedPublic = sealedValues.of(applicationPublicKeyColumn)
+  const privateKeySealing = sealedValues.of(applicationKeyColumn)
+  const publicKeySealing = sealedValues.of(applicationPublicKeyColumn)
   /** Opened before: an instance whose SEALING_KEY is a step behind goes on with what it has. */
   let opened = new Map<string, Opened>()
 
   const openPublicKey = ({ id, algorithm, public_key: text }: store.KeyRow): Opened => {
     const known = opened.get(id)?.publicKey
-    const pem = known ? undefined : sealedPublic.open(id, text)
+    const pem = known ? undefined : publicKeySealing.open(id, text)
     const publicKey = known ?? (pem === undefined ? undefined : readPublicKey(pem, { id, algorithm }))
     return publicKey ? { publicKey } : {}
   }
@@ -79,14 +79,14 @@ export const createReadKeys = ({ database, clock, sealedValues }: Dependencies) 
     if (text === null) return openPublicKey(row)
     const known = opened.get(id)
     if (known?.pair) return known
-    const privateKey = sealed.open(id, text)
+    const privateKey = privateKeySealing.open(id, text)
     if (privateKey === undefined) return {}
     const pair = readKeyPair(privateKey)
     return pair.id === id && pair.algorithm === algorithm ? { pair, publicKey: pair.publicKey } : {}
   }
 
   return createOptionalTransaction(database)(async (sql): Promise<ApplicationKeySet> => {
-    const { now, algorithms: inUse } = await store.selectNeeds(sql, clock.offset())
+    const { now, algorithms: usedAlgorithms } = await store.selectTimeAndAlgorithms(sql, clock.offset())
     const rows = await store.selectAll(sql)
     const keys = rows.map((row) => ({
       id: row.id,
@@ -97,12 +97,13 @@ export const createReadKeys = ({ database, clock, sealedValues }: Dependencies) 
       ...openKey(row),
     }))
     opened = new Map(keys.map((key) => [key.id, key]))
-    return { now: now.getTime(), keys, inUse }
+    return { now: now.getTime(), keys, usedAlgorithms }
   })
 }
 
 export type ReadKeys = ReturnType<typeof createReadKeys>
 
+/** Seals a key and stores it. It signs after `delay` milliseconds. */
 export const createAddKey =
   ({ clock, sealedValues }: Dependencies) =>
   async (sql: Sql, pair: KeyPair, delay: number) => {

@@ -1,5 +1,5 @@
 import type { KeyState } from '../signing-keys/schedule.js'
-import { isUnopened, isUnreadable, publishedAt, type ReadKeys } from './key-records.js'
+import { type ApplicationKey, isUnopened, isUnreadable, publishedKeys, type ReadKeys } from './key-records.js'
 import type { ApplicationAlgorithm } from './signed-token.js'
 
 export type ListedApplicationKey = {
@@ -12,20 +12,26 @@ export type ListedApplicationKey = {
   trustedUntil?: Date
 }
 
+const stateOf = (key: ApplicationKey, published: { state: KeyState } | undefined) => {
+  if (isUnopened(key)) return 'unopened'
+  if (published) return published.state
+  return isUnreadable(key) ? 'unreadable' : 'hints'
+}
+
 /** For operators. */
 export const createListKeys = (read: ReadKeys) => async (): Promise<ListedApplicationKey[]> => {
   const set = await read()
-  const published = new Map(publishedAt(set).map((key) => [key.id, key]))
+  const published = new Map(publishedKeys(set).map((key) => [key.id, key]))
   return set.keys.map((key) => {
     const { id, algorithm, createdAt, signsFrom } = key
-    const { state = isUnreadable(key) ? 'unreadable' : 'hints', trustedUntil: end } = published.get(id) ?? {}
+    const trustedUntil = published.get(id)?.trustedUntil
     return {
       id,
       algorithm,
-      state: isUnopened(key) ? 'unopened' : state,
+      state: stateOf(key, published.get(id)),
       createdAt,
       signsFrom: new Date(signsFrom),
-      ...(end !== undefined && { trustedUntil: new Date(end) }),
+      ...(trustedUntil !== undefined && { trustedUntil: new Date(trustedUntil) }),
     }
   })
 }

@@ -8,7 +8,7 @@ import type { Log } from '../signing-keys/key-ring.js'
 import { signerAt } from '../signing-keys/schedule.js'
 import { type ApplicationKeys, dueAlgorithms } from './application-keys.js'
 import type { KeyPair } from './key-pair.js'
-import { type ApplicationKeySet, isUnopened, isUnreadable, keysFor, publishedAt } from './key-records.js'
+import { type ApplicationKeySet, isUnopened, isUnreadable, keysFor, publishedKeys } from './key-records.js'
 import { createRsaSignatures } from './rsa-signatures.js'
 import {
   type ApplicationAlgorithm,
@@ -17,10 +17,10 @@ import {
   tokenParts,
   unsignedToken,
   verifiedClaims,
-  withEncoding,
+  withJwsEncoding,
 } from './signed-token.js'
 
-/** A new key is published, and one that was withdrawn is forgotten, so soon. */
+/** How soon a new key is published, and one that was withdrawn is forgotten. */
 const interval = 2 * seconds
 
 type Dependencies = {
@@ -31,11 +31,11 @@ type Dependencies = {
 
 type Loaded = { set: ApplicationKeySet; byHeader: ReadonlyMap<string, KeyObject>; readAt: number; offset: number }
 
-/** Hints are ID tokens only. A logout token has another header, and is none. */
-const headersOf = ({ keys }: ApplicationKeySet) =>
+/** Only the headers of ID tokens: a logout token is no hint. */
+const publicKeysByHeader = ({ keys }: ApplicationKeySet) =>
   new Map(keys.flatMap((key) => (key.publicKey ? [[headerFor(key, 'JWT'), key.publicKey]] : [])))
 
-/** The keys in the memory of this process: what they publish and check asks no store. */
+/** The keys in the memory of this process: to publish them and to verify with them needs no store. */
 const createKeyMemory = (clock: Clock) => {
   let loaded: Loaded | undefined
 
@@ -48,17 +48,17 @@ const createKeyMemory = (clock: Clock) => {
 
   return {
     replace: (reading: Omit<Loaded, 'byHeader'>) => {
-      loaded = { ...reading, byHeader: headersOf(reading.set) }
+      loaded = { ...reading, byHeader: publicKeysByHeader(reading.set) }
     },
     current: () => loaded,
     signer: (algorithm: ApplicationAlgorithm) => signer(algorithm)?.pair,
-    /** For how long the current key of each algorithm has signed, in seconds. One that no application uses is not replaced. */
+    /** For how long the current key of each algorithm in use has signed, in seconds. Other keys are not replaced, however old. */
     ages: () => {
-      const known = loaded
-      if (!known) return {}
-      const keys = known.set.inUse.flatMap((algorithm) => signer(algorithm) ?? [])
+      const current = loaded
+      if (!current) return {}
+      const keys = current.set.usedAlgorithms.flatMap((algorithm) => signer(algorithm) ?? [])
       return Object.fromEntries(
-        keys.map(({ algorithm, signsFrom }) => [algorithm, (databaseTime(known) - signsFrom) / seconds]),
+        keys.map(({ algorithm, signsFrom }) => [algorithm, (databaseTime(current) - signsFrom) / seconds]),
       )
     },
   }
@@ -79,9 +79,10 @@ const createLoading = (
     return { set: await applicationKeys.read(), readAt, offset }
   }
 
-  const report = (what: keyof typeof reported, keys: readonly { id: string }[]) => {
-    if (keys.length > 0 && !reported[what]) log.error({ keys: keys.map(({ id }) => id) }, messages[what])
-    reported[what] = keys.length > 0
+  /** Logs a fault once, until it is over. */
+  const report = (fault: keyof typeof reported, keys: readonly { id: string }[]) => {
+    if (keys.length > 0 && !reported[fault]) log.error({ keys: keys.map(({ id }) => id) }, messages[fault])
+    reported[fault] = keys.length > 0
   }
 
   const loadNow = async () => {
@@ -96,7 +97,7 @@ const createLoading = (
     replace(reading)
   }
 
-  /** One after the other: an older reading never replaces a newer one, and each call sees what was there when it began. */
+  /** Loads run one after the other: an older reading never replaces a newer one, and each call sees what was there when it began. */
   return () => {
     loading = inOwnContext(() => loading.catch(() => undefined).then(loadNow))
     return loading
@@ -128,7 +129,7 @@ export const createLoadedApplicationKeys = (deps: Dependencies) => {
   const signatureOf = async ({ algorithm, signingKey }: KeyPair, text: string) =>
     algorithm === 'RS256'
       ? signWithRsa(signingKey, text)
-      : sign('sha256', Buffer.from(text), withEncoding(signingKey)).toString('base64url')
+      : sign('sha256', Buffer.from(text), withJwsEncoding(signingKey)).toString('base64url')
 
   const signToken: SignToken = async (algorithm, { typ, claims }) => {
     const pair = await signerOf(algorithm)
@@ -146,9 +147,9 @@ export const createLoadedApplicationKeys = (deps: Dependencies) => {
     /** The key set (RFC 7517, 5). */
     published: async () => {
       const { set } = await loadedKeys()
-      return { keys: publishedAt(set).map(({ pair }) => pair.published) }
+      return { keys: publishedKeys(set).map(({ pair }) => pair.published) }
     },
-    /** The claims of an ID token of ours that any key has signed that was not withdrawn. Whether it has expired is not judged. */
+    /** The claims of an ID token that one of our keys has signed, also a retired one. Whether the token has expired is not checked. */
     readSigned: async (token: string) => {
       const parts = tokenParts(token)
       if (!parts) return undefined

@@ -11,25 +11,25 @@ export type SignToken = (
   token: { typ: TokenType; claims: Record<string, unknown> },
 ) => Promise<string>
 
-const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const encodeJson = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** The only header that tokens of this type have with this key. Its text selects the key, so that nobody else chooses an algorithm. */
+/** The only header of tokens of this type and key. Its text selects the key, so that the sender of a token cannot choose an algorithm. */
 export const headerFor = ({ id, algorithm }: { id: string; algorithm: ApplicationAlgorithm }, typ: TokenType) =>
-  encoded({ alg: algorithm, typ, kid: id })
+  encodeJson({ alg: algorithm, typ, kid: id })
 
 /** JWS writes a signature of ES256 as two numbers of 32 bytes (RFC 7518, 3.4), and not as OpenSSL does. */
-export const withEncoding = (key: KeyObject) => ({ key, dsaEncoding: 'ieee-p1363' as const })
+export const withJwsEncoding = (key: KeyObject) => ({ key, dsaEncoding: 'ieee-p1363' as const })
 
-export const unsignedToken = (header: string, claims: Record<string, unknown>) => `${header}.${encoded(claims)}`
+export const unsignedToken = (header: string, claims: Record<string, unknown>) => `${header}.${encodeJson(claims)}`
 
-/** The length of the largest form that is read. */
-const maximumLength = 16_384
-const shape = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/
+/** As long as the largest form that is read. */
+const maxLength = 16_384
+const tokenShape = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/
 
-/** Parts of a token; undefined for another spelling of the same bytes. */
+/** The parts of a token; undefined if base64url spells the same bytes in another way than we do. */
 export const tokenParts = (token: string) => {
-  if (token.length > maximumLength) return undefined
-  const [, header, payload, signature] = shape.exec(token) ?? []
+  if (token.length > maxLength) return undefined
+  const [, header, payload, signature] = tokenShape.exec(token) ?? []
   if (header === undefined || payload === undefined || signature === undefined) return undefined
   const isCanonical = [payload, signature].every(
     (part) => Buffer.from(part, 'base64url').toString('base64url') === part,
@@ -42,7 +42,7 @@ type TokenParts = NonNullable<ReturnType<typeof tokenParts>>
 /** The claims; undefined if the signature is wrong. */
 export const verifiedClaims = ({ header, payload, signature }: TokenParts, publicKey: KeyObject) => {
   const signed = Buffer.from(`${header}.${payload}`)
-  if (!verify('sha256', signed, withEncoding(publicKey), Buffer.from(signature, 'base64url'))) return undefined
+  if (!verify('sha256', signed, withJwsEncoding(publicKey), Buffer.from(signature, 'base64url'))) return undefined
   const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString())
   return typeof claims === 'object' && claims !== null ? (claims as Record<string, unknown>) : undefined
 }

@@ -14,28 +14,28 @@ export const addressFaults = {
 } as const
 export type AddressFault = keyof typeof addressFaults
 
-const longest = 2_000
+const maxLength = 2_000
 /** RFC 3986 without the quote, which would end a string in the file that an address is pasted into. */
 const allowedCharacters = /^[\w\-.~:/?#[\]@!$&()*+,;=%]*$/
 
 /** The reversed name of a domain (RFC 8252, 7.1). No browser takes a scheme with a dot for a script. */
-const ownScheme = /^[a-z][a-z\d+-]*(?:\.[a-z\d+-]+)+:\//
+const privateUseScheme = /^[a-z][a-z\d+-]*(?:\.[a-z\d+-]+)+:\//
 const nativeLoopback = /^http:\/\/(?:127\.0\.0\.1|\[::1\])(?=[:/?]|$)/
-const web = /^https?:\/\/[^/?]/
+const webAddress = /^https?:\/\/[^/?]/
 
 type Rules = { kind: ApplicationKind; production: boolean }
 
 const isSecureOrLocal = (text: string, { protocol, hostname }: URL, production: boolean) =>
-  web.test(text) && (protocol === 'https:' || (!production && isLoopback(hostname)))
+  webAddress.test(text) && (protocol === 'https:' || (!production && isLoopback(hostname)))
 
 const schemeFault = (text: string, url: URL, { kind, production }: Rules): AddressFault | undefined => {
-  if (kind === 'native') return nativeLoopback.test(text) || ownScheme.test(text) ? undefined : 'not_native'
+  if (kind === 'native') return nativeLoopback.test(text) || privateUseScheme.test(text) ? undefined : 'not_native'
   return isSecureOrLocal(text, url, production) ? undefined : 'not_https'
 }
 
 /** Whether the application may register the address. Nothing else ever gets a code, or is followed after a logout. */
 export const addressFault = (text: string, rules: Rules): AddressFault | undefined => {
-  if (text.length > longest) return 'too_long'
+  if (text.length > maxLength) return 'too_long'
   if (!allowedCharacters.test(text)) return 'forbidden_character'
   if (text.includes('*')) return 'wildcard'
   if (text.includes('#')) return 'fragment'
@@ -51,8 +51,8 @@ export const backchannelFault = (text: string, production: boolean) => addressFa
 /** A native application listens on a port that is free at that moment (RFC 8252, 7.3). */
 const withoutPort = (text: string) => text.replace(/^(http:\/\/(?:127\.0\.0\.1|\[::1\])):\d{1,5}(?=[/?]|$)/, '$1')
 
-/** Byte for byte, but for the port of a native application on the user's machine. */
-const isOneOf = (registered: readonly string[], kind: ApplicationKind, given: string) =>
+/** Compares byte for byte, except for the port of a native application on the user's machine. */
+const isRegistered = (registered: readonly string[], kind: ApplicationKind, given: string) =>
   registered.includes(given) ||
   (kind === 'native' &&
     nativeLoopback.test(given) &&
@@ -62,16 +62,16 @@ const isOneOf = (registered: readonly string[], kind: ApplicationKind, given: st
 export const isRedirectAddress = (
   { kind, redirectAddresses }: Pick<Application, 'kind' | 'redirectAddresses'>,
   given: string,
-) => isOneOf(redirectAddresses, kind, given)
+) => isRegistered(redirectAddresses, kind, given)
 
 export const isLogoutAddress = (
   { kind, logoutAddresses }: Pick<Application, 'kind' | 'logoutAddresses'>,
   given: string,
-) => isOneOf(logoutAddresses, kind, given)
+) => isRegistered(logoutAddresses, kind, given)
 
 /**
- * True if the address is on the host of Latchkey itself, whose cookies know no port and reach the application then. In development
- * everything is on one machine.
+ * True if the address is on the host of Latchkey itself: cookies are for all ports of a host, so the application would get ours. Loopback
+ * is fine, because in development everything is on one machine.
  */
 export const isOnOwnHost = (address: string, ownUrl: string) => {
   const { hostname } = new URL(ownUrl)
@@ -80,7 +80,7 @@ export const isOnOwnHost = (address: string, ownUrl: string) => {
 export const ownHostWarning =
   'is on the host of Latchkey itself: the application gets its cookies, and one may overwrite those of the other. Use another host'
 
-/** The place where users start again if the operator names no other: the origin of the first address, or a scheme of its own. */
+/** The place where users start again if the operator names no other: the origin of the first address, or its private-use scheme. */
 export const defaultHome = ([first = '']: readonly string[]) => {
   if (!URL.canParse(first)) return first
   const { origin, protocol } = new URL(first)

@@ -31,14 +31,14 @@ const changedColumns = (before: Application, after: Application) => {
   return columns.flatMap(([column, value]) => (JSON.stringify(old[column]) === JSON.stringify(value) ? [] : [column]))
 }
 
-/** A home that is the default one follows the redirect addresses. */
-const changedBy = (before: Application, change: ApplicationChange): Application => {
+/** A home that is still the default follows the redirect addresses. */
+const applyChange = (before: Application, change: ApplicationChange): Application => {
   const after = { ...before, ...change }
   const isDefault = change.home === undefined && before.home === defaultHome(before.redirectAddresses)
   return isDefault ? { ...after, home: defaultHome(after.redirectAddresses) } : after
 }
 
-/** A group that an application names cannot be deleted: both hold the row of the group. */
+/** Holds the groups that the application names, so that none is deleted before the transaction ends. */
 const faultOf = async (sql: Transaction, application: Application, { groups, production }: Dependencies) => {
   const fault = applicationFault(application, production)
   if (fault) return fault
@@ -47,7 +47,7 @@ const faultOf = async (sql: Transaction, application: Application, { groups, pro
   return unknown === undefined ? undefined : refuse('no_group', { group: unknown })
 }
 
-/** `fixed`: an id and a secret that are known before, for a seed file. */
+/** `fixed`: an id and a secret that a seed file chooses. */
 const createAdd =
   (parts: Dependencies) =>
   (given: NewApplication, client: Client, fixed: { id?: string | undefined; secret?: string | undefined } = {}) =>
@@ -64,10 +64,10 @@ const createAdd =
       return { application, secret: secret?.secret }
     })
 
-/** Runs the work while it holds the application's row. `what` is for the event; empty if nothing has changed. */
+/** Runs the work while it holds the application's row. `summary` is for the event; empty if nothing has changed. */
 const createChangeHeld =
   ({ database, events }: Dependencies) =>
-  <Outcome extends { what: string } | Refused>(
+  <Outcome extends { summary: string } | Refused>(
     id: string,
     client: Client,
     work: (sql: Transaction, application: Application) => Promise<Outcome>,
@@ -77,8 +77,12 @@ const createChangeHeld =
       const [row] = await store.lockById(sql, id)
       if (!row) return refuse('no_application')
       const outcome = await work(sql, applicationFrom(row))
-      if ('what' in outcome && outcome.what !== '')
-        await events.recordInside(sql, { kind: 'application_changed', reason: `${row.name}: ${outcome.what}` }, client)
+      if ('summary' in outcome && outcome.summary !== '')
+        await events.recordInside(
+          sql,
+          { kind: 'application_changed', reason: `${row.name}: ${outcome.summary}` },
+          client,
+        )
       return outcome
     })
 
@@ -96,14 +100,14 @@ export const createApplicationChanges = (parts: Dependencies) => {
     change: async (id: string, change: ApplicationChange, client: Client) => {
       try {
         return await changeHeld(id, client, async (sql, before) => {
-          const application = changedBy(before, change)
+          const application = applyChange(before, change)
           const fault = await faultOf(sql, application, parts)
           if (fault) return fault
-          const what = changedColumns(before, application).join(', ')
-          if (what === '') return { application, what }
+          const summary = changedColumns(before, application).join(', ')
+          if (summary === '') return { application, summary }
           await store.update(sql, rowFrom(application))
           await usedApplications.endWithoutRight(sql, { applicationId: id }, client)
-          return { application, what }
+          return { application, summary }
         })
       } catch (error) {
         if (isUniqueViolation(error)) return refuse('name_taken')
@@ -115,23 +119,23 @@ export const createApplicationChanges = (parts: Dependencies) => {
       changeHeld(id, client, async (sql, { kind }) => {
         if (kind !== 'web') return refuse('has_no_secret')
         const added = await applicationSecrets.add(sql, id)
-        return isRefused(added) ? added : { ...added, what: 'secret added' }
+        return isRefused(added) ? added : { ...added, summary: 'secret added' }
       }),
 
     /** The older one, if no other is named. */
     removeSecret: (id: string, secretId: string | undefined, client: Client) =>
       changeHeld(id, client, async (sql) => {
         const removed = await applicationSecrets.remove(sql, id, secretId)
-        return isRefused(removed) ? removed : { ...removed, what: 'secret removed' }
+        return isRefused(removed) ? removed : { ...removed, summary: 'secret removed' }
       }),
 
-    /** Its sessions, codes and tokens go with it, and nothing is told any more. `isUsedToo`: also if users would lose it. */
-    delete: (id: string, client: Client, isUsedToo = false) =>
+    /** Its sessions, codes and tokens are deleted with it, and it gets no more logout notices. `evenIfUsed`: also if users lose access. */
+    delete: (id: string, client: Client, evenIfUsed = false) =>
       database.transaction(async (sql) => {
         const [row] = await store.lockById(sql, id)
         if (!row) return refuse('no_application')
         const users = await usedApplications.countUsers(sql, id)
-        if (users > 0 && !isUsedToo) return refuse('application_in_use', { users })
+        if (users > 0 && !evenIfUsed) return refuse('application_in_use', { users })
         await store.remove(sql, id)
         await events.recordInside(sql, { kind: 'application_deleted', reason: row.name }, client)
         return undefined

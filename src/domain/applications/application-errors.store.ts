@@ -17,11 +17,11 @@ export const upsertError = (sql: Sql, { applicationId, kind, message, count, see
     [applicationId, message, count, seenAt, kind],
   )
 
-export const deleteOldErrors = (sql: Sql, applicationId: string, kind: string, kept: number) =>
+export const deleteOldErrors = (sql: Sql, applicationId: string, kind: string, maxKept: number) =>
   sql.query(
     `delete from application_errors where application_id = $1 and message in (
        select message from application_errors where application_id = $1 and kind = $2 order by seen_at desc, message offset $3)`,
-    [applicationId, kind, kept],
+    [applicationId, kind, maxKept],
   )
 
 export const selectErrors = (sql: Sql, applicationId: string) =>

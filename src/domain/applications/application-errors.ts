@@ -10,8 +10,8 @@ import { quoted } from './quoted.js'
 import { createUnwrittenErrors, type NotedSentence } from './unwritten-errors.js'
 
 /**
- * The subjects of errors, and how many different ones of it are kept for each application: 20 together. Anybody can cause those of
- * addresses, requests and clients, and must not be able to crowd out the others.
+ * The kinds of errors, and how many different ones of each are kept for an application: 20 errors in all. Anybody can cause those of
+ * addresses, requests and clients, so each kind has its own number: they cannot crowd out the others.
  */
 const keptErrors = {
   redirect_address: 3,
@@ -22,42 +22,42 @@ const keptErrors = {
   logout_notice: 2,
   /** A notice that was answered with 400, and is not sent again. */
   logout_refused: 1,
-  /** No error: a request that ended without a code, as it may. Only counted, by the word that the application was told. */
+  /** No error: a request that rightly ended without a code. Only counted, by the error code that the application was sent. */
   normal_end: 8,
 } as const
 export type ErrorKind = keyof typeof keptErrors
 const normalEnd: ErrorKind = 'normal_end'
 
-/** Kinds that the log has in another place, or that are no errors. */
+/** Kinds that are logged elsewhere, or that are no errors. */
 const unloggedKinds: readonly ErrorKind[] = ['logout_notice', 'logout_refused', normalEnd]
 
 const writeInterval = 1 * minutes
-/** How often what waits is looked at. */
+/** How often the waiting errors are checked for what is due. */
 const interval = 10 * seconds
 
 export type ApplicationErrors = ReturnType<typeof createApplicationErrors>
 
 type Dependencies = { database: Database; clock: Clock; log: Log }
-type Noted = Pick<Application, 'id' | 'name'>
-type Unwritten = { applicationId: string; kind: ErrorKind; errors: ReturnType<typeof createUnwrittenErrors> }
+type NamedApplication = Pick<Application, 'id' | 'name'>
+type ErrorQueue = { applicationId: string; kind: ErrorKind; errors: ReturnType<typeof createUnwrittenErrors> }
 
-/** Writes what was noted: at once where that is allowed, otherwise when the minute is over, and before the service ends. */
+/** Writes errors: at once if none like it was written in this minute, otherwise when the minute is over, and before the service ends. */
 const createWriter = ({ database, clock, log }: Dependencies) => {
-  const unwritten = new Map<string, Unwritten>()
-  const underWay = new Set<Promise<void>>()
+  const queues = new Map<string, ErrorQueue>()
+  const writesUnderWay = new Set<Promise<void>>()
 
-  const unwrittenOf = (applicationId: string, kind: ErrorKind) => {
+  const queueOf = (applicationId: string, kind: ErrorKind) => {
     const key = `${applicationId} ${kind}`
-    const known = unwritten.get(key)
+    const known = queues.get(key)
     if (known) return known
-    const errors = createUnwrittenErrors({ window: writeInterval, kept: keptErrors[kind] })
+    const errors = createUnwrittenErrors({ window: writeInterval, maxKept: keptErrors[kind] })
     const made = { applicationId, kind, errors }
-    unwritten.set(key, made)
+    queues.set(key, made)
     return made
   }
 
   /** Never fails: what could not be written waits again. */
-  const write = async ({ applicationId, kind, errors }: Unwritten, due: readonly NotedSentence[]) => {
+  const write = async ({ applicationId, kind, errors }: ErrorQueue, due: readonly NotedSentence[]) => {
     for (const noted of due) {
       const { sentence: message, count, seenAt } = noted
       await store.upsertError(database, { applicationId, kind, message, count, seenAt }).catch((err: unknown) => {
@@ -72,7 +72,7 @@ const createWriter = ({ database, clock, log }: Dependencies) => {
   }
 
   const writeDue = async () => {
-    for (const each of unwritten.values()) await write(each, each.errors.takeDue(clock.now()))
+    for (const queue of queues.values()) await write(queue, queue.errors.takeDue(clock.now()))
   }
   const onFailure = (reason: string) => log.warn({ reason }, 'errors of applications could not be written')
   const rounds = createRounds({ run: writeDue, interval, onFailure })
@@ -80,14 +80,14 @@ const createWriter = ({ database, clock, log }: Dependencies) => {
   return {
     start: rounds.start,
     stop: async () => {
-      await rounds.stop([...underWay])
-      for (const each of unwritten.values()) await write(each, each.errors.takeAll())
+      await rounds.stop([...writesUnderWay])
+      for (const queue of queues.values()) await write(queue, queue.errors.takeAll())
     },
     add: (applicationId: string, kind: ErrorKind, sentence: string) => {
-      const own = unwrittenOf(applicationId, kind)
-      own.errors.add({ sentence, count: 1, seenAt: clock.now() })
-      const writing = write(own, own.errors.takeDue(clock.now())).finally(() => underWay.delete(writing))
-      underWay.add(writing)
+      const queue = queueOf(applicationId, kind)
+      queue.errors.add({ sentence, count: 1, seenAt: clock.now() })
+      const writing = write(queue, queue.errors.takeDue(clock.now())).finally(() => writesUnderWay.delete(writing))
+      writesUnderWay.add(writing)
     },
   }
 }
@@ -102,13 +102,13 @@ export const createApplicationErrors = (deps: Dependencies) => {
     stop: writer.stop,
 
     /** Never delays or fails the caller. Values in the sentence come from `quoted`. */
-    note: ({ id, name }: Noted, kind: ErrorKind, sentence: string, client?: Pick<Client, 'requestId'>) => {
+    note: ({ id, name }: NamedApplication, kind: ErrorKind, sentence: string, client?: Pick<Client, 'requestId'>) => {
       if (!unloggedKinds.includes(kind))
         log.info({ requestId: client?.requestId, application: id, name, reason: sentence }, 'application refused')
       writer.add(id, kind, sentence)
     },
 
-    /** There is no application whose list of errors it could be in. */
+    /** Only logged: there is no application whose list of errors it could be in. */
     noteUnknown: (clientId: string, { requestId }: Pick<Client, 'requestId'>) =>
       log.info({ requestId, reason: `The client_id ${quoted(clientId)} is not known` }, 'application refused'),
 

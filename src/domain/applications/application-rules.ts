@@ -24,17 +24,16 @@ const addressRule: Rule = (application, production) => {
     const fault = addressFault(address, { kind, production })
     if (fault) return refuse('bad_address', { address, fault })
   }
-  const fault = backchannelLogout === undefined ? undefined : backchannelFault(backchannelLogout, production)
-  return backchannelLogout !== undefined && fault
-    ? refuse('bad_address', { address: backchannelLogout, fault })
-    : undefined
+  if (backchannelLogout === undefined) return undefined
+  const fault = backchannelFault(backchannelLogout, production)
+  return fault ? refuse('bad_address', { address: backchannelLogout, fault }) : undefined
 }
 
 const rules: readonly Rule[] = [
   ({ name }) => (displayName(name, longestApplicationName) === name ? undefined : refuse('bad_name')),
   ({ redirectAddresses }) => (redirectAddresses.length > 0 ? undefined : refuse('no_redirect_address')),
   addressRule,
-  // Without a secret, the verifier alone says that the code comes from who asked for it.
+  // Without a secret, only the verifier of PKCE shows that a code is used by the program that asked for it.
   ({ kind, pkce }) => (kind === 'web' || pkce ? undefined : refuse('pkce_needed')),
   // Any program on the user's machine can pose as a native one.
   ({ kind, consent }) => (kind !== 'native' || consent === 'ask' ? undefined : refuse('consent_needed')),

@@ -38,7 +38,7 @@ export const createApplicationSecrets = ({ database, clock }: { database: Databa
   list: async (applicationId: string): Promise<ApplicationSecret[]> =>
     (await store.selectSecrets(database, applicationId)).map(({ id, created_at }) => ({ id, createdAt: created_at })),
 
-  /** Compares with each of them, in the same time for a wrong one. */
+  /** Every stored secret is compared, so that the time does not show which one was right. */
   isRight: async (applicationId: string, secret: string) => {
     const given = fingerprint(secret)
     const matches = (await store.selectSecrets(database, applicationId)).map(({ hash }) =>

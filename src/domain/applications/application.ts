@@ -11,7 +11,7 @@ export type Application = {
   redirectAddresses: readonly string[]
   logoutAddresses: readonly string[]
   backchannelLogout: string | undefined
-  /** A word of its own: with `groups` an empty list lets no user in. */
+  /** With `groups`, an empty list of them lets no user in. */
   access: 'everyone' | 'groups'
   groups: readonly string[]
   factors: 1 | 2

@@ -53,7 +53,7 @@ export const selectByName = (sql: Sql, name: string) =>
 export const selectAll = (sql: Sql) =>
   sql.query<ApplicationRow>(`select ${columns} from applications order by lower(name)`)
 
-/** It is not changed by another command before the transaction ends. Codes and tokens can still refer to it. */
+/** No other command changes it before the transaction ends. New codes and tokens can still refer to it. */
 export const lockById = (sql: Sql, id: string) =>
   sql.query<ApplicationRow>(`select ${columns} from applications where id = $1 for no key update`, [id])
 

@@ -1,7 +1,7 @@
-const longest = 200
+const maxLength = 200
 
-/** A value of a request in a sentence for operators: cut, and only printable ASCII, which no terminal or page obeys. */
+/** A value of a request in a sentence for operators: shortened, and in printable ASCII, so that it cannot control a terminal or page. */
 export const quoted = (value: string) => {
-  const printable = value.slice(0, longest).replaceAll(/[^\x20-\x7e]|`/g, '?')
-  return `\`${printable}${value.length > longest ? '…' : ''}\``
+  const printable = value.slice(0, maxLength).replaceAll(/[^\x20-\x7e]|`/g, '?')
+  return `\`${printable}${value.length > maxLength ? '…' : ''}\``
 }

@@ -1,31 +1,33 @@
 /** How often a sentence was noted, and when last. */
-type Seen = { count: number; seenAt: Date }
-export type NotedSentence = Seen & { sentence: string }
+type Occurrences = { count: number; seenAt: Date }
+export type NotedSentence = Occurrences & { sentence: string }
 
 /**
  * The errors of one kind of one application that wait to be written. Requests choose the values in sentences, and a flood of different
- * ones must not become a flood of writes: in each window a sentence is written once, and no more new ones than are kept. What comes in
+ * ones must not become a flood of writes: in each window a sentence is written once, and at most `maxKept` new ones. What comes in
  * between is counted here until the next window begins. Of too many different ones the newest stay.
  */
-export const createUnwrittenErrors = ({ window, kept }: { window: number; kept: number }) => {
-  let since = Number.NEGATIVE_INFINITY
-  let room = kept
-  const written = new Set<string>()
+export const createUnwrittenErrors = ({ window, maxKept }: { window: number; maxKept: number }) => {
+  let windowBegan = Number.NEGATIVE_INFINITY
+  let newSentencesLeft = maxKept
+  const writtenInWindow = new Set<string>()
   /** The oldest first. */
-  const waiting = new Map<string, Seen>()
+  const waiting = new Map<string, Occurrences>()
 
   const take = (sentences: readonly string[]) =>
     sentences.flatMap((sentence): NotedSentence[] => {
-      const seen = waiting.get(sentence)
+      const occurrences = waiting.get(sentence)
       waiting.delete(sentence)
-      written.add(sentence)
-      return seen ? [{ sentence, ...seen }] : []
+      writtenInWindow.add(sentence)
+      return occurrences ? [{ sentence, ...occurrences }] : []
     })
   const takeAll = () => take([...waiting.keys()])
 
   const takeNew = () => {
-    const taken = take([...waiting.keys()].filter((sentence) => !written.has(sentence)).slice(0, room))
-    room -= taken.length
+    const taken = take(
+      [...waiting.keys()].filter((sentence) => !writtenInWindow.has(sentence)).slice(0, newSentencesLeft),
+    )
+    newSentencesLeft -= taken.length
     return taken
   }
 
@@ -35,14 +37,14 @@ export const createUnwrittenErrors = ({ window, kept }: { window: number; kept: 
       waiting.delete(sentence)
       waiting.set(sentence, { count: count + (before?.count ?? 0), seenAt })
       const [oldest] = waiting.keys()
-      if (waiting.size > kept && oldest !== undefined) waiting.delete(oldest)
+      if (waiting.size > maxKept && oldest !== undefined) waiting.delete(oldest)
     },
     /** Takes the errors that may be written now. */
     takeDue: (now: Date) => {
-      if (now.getTime() - since < window) return takeNew()
-      since = now.getTime()
-      room = kept
-      written.clear()
+      if (now.getTime() - windowBegan < window) return takeNew()
+      windowBegan = now.getTime()
+      newSentencesLeft = maxKept
+      writtenInWindow.clear()
       return takeAll()
     },
     takeAll,
