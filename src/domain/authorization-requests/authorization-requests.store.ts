@@ -12,47 +12,47 @@ const columns = selectList<RequestRow>({ application_id: true, parameters: true,
 
 /** One that waits for its user, in the browser that began it. Parameters 1 to 3. */
 const isOpen = `hash = $1 and browser_hash = $2 and used_at is null and expires_at > ${databaseNow('$3')}`
-export type OpenRequest = { hash: Uint8Array; browser: Uint8Array; clockOffset: number }
-const valuesOf = ({ hash, browser, clockOffset }: OpenRequest) => [hash, browser, clockOffset]
+export type OpenRequestKey = { hash: Uint8Array; browser: Uint8Array; clockOffset: number }
+const keyValues = ({ hash, browser, clockOffset }: OpenRequestKey) => [hash, browser, clockOffset]
 
 export const insertRequest = (
   sql: Sql,
-  request: OpenRequest & { applicationId: string; parameters: object; lifetime: number },
+  request: OpenRequestKey & { applicationId: string; parameters: object; lifetime: number },
 ) =>
   sql.query<{ created_at: Date }>(
     `insert into authorization_requests (hash, browser_hash, application_id, parameters, created_at, expires_at)
      values ($1, $2, $4, $5, ${databaseMoment('$3')}, ${databaseNow('$3')} + ${milliseconds('$6')})
      returning created_at`,
-    [...valuesOf(request), request.applicationId, request.parameters, request.lifetime],
+    [...keyValues(request), request.applicationId, request.parameters, request.lifetime],
   )
 
 /** For a request that is not stored. */
 export const selectMoment = (sql: Sql, clockOffset: number) =>
   sql.query<{ moment: Date }>(`select ${databaseMoment('$1')} as moment`, [clockOffset])
 
-export const deleteSurplus = (sql: Sql, browser: Uint8Array, most: number) =>
+export const deleteSurplus = (sql: Sql, browser: Uint8Array, maxOpen: number) =>
   sql.query(
     `delete from authorization_requests where hash in (
        select hash from authorization_requests where browser_hash = $1 and used_at is null
        order by expires_at desc, hash offset $2)`,
-    [browser, most],
+    [browser, maxOpen],
   )
 
-export const selectOpen = (sql: Sql, request: OpenRequest) =>
-  sql.query<RequestRow>(`select ${columns} from authorization_requests where ${isOpen}`, valuesOf(request))
+export const selectOpen = (sql: Sql, request: OpenRequestKey) =>
+  sql.query<RequestRow>(`select ${columns} from authorization_requests where ${isOpen}`, keyValues(request))
 
 /** `replaces`: also if it belongs to another user. */
-export const setUser = (sql: Sql, request: OpenRequest, userId: string, replaces: boolean) =>
+export const setUser = (sql: Sql, request: OpenRequestKey, userId: string, replaces: boolean) =>
   sql.query(
     `update authorization_requests set user_id = $4
      where ${isOpen} and ($5 or user_id is null) returning user_id`,
-    [...valuesOf(request), userId, replaces],
+    [...keyValues(request), userId, replaces],
   )
 
 /** Marks the request as used. Of many at once, one succeeds. Null: no user has answered. */
-export const setUsed = (sql: Sql, request: OpenRequest, userId: string | null) =>
+export const setUsed = (sql: Sql, request: OpenRequestKey, userId: string | null) =>
   sql.query(
     `update authorization_requests set used_at = ${databaseNow('$3')}
      where ${isOpen} and (user_id is null or user_id is not distinct from $4::uuid) returning hash`,
-    [...valuesOf(request), userId],
+    [...keyValues(request), userId],
   )

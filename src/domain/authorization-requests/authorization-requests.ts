@@ -5,13 +5,13 @@ import * as store from './authorization-requests.store.js'
 import { authorizationRequestLifetime } from './lifetime.js'
 import type { CheckedRequest } from './request-steps.js'
 
-/** In one browser. One more ends the oldest: a page of another site can open as many as it likes. */
+/** The most open requests of one browser; one more ends the oldest. A page of another site can open as many as it likes. */
 const maxOpen = 20
 
-type Stored = Omit<CheckedRequest, 'hint'> & { redirectAddress: string }
+type StoredParameters = Omit<CheckedRequest, 'hint'> & { redirectAddress: string }
 
 /** A request of an application that waits for its user. */
-export type AuthorizationRequest = Stored & {
+export type AuthorizationRequest = StoredParameters & {
   id: string
   applicationId: string
   /** The user whom it belongs to, from the first proof or consent on. */
@@ -27,7 +27,7 @@ export type RequestKey = { id: string; browser: string }
 export type AuthorizationRequests = ReturnType<typeof createAuthorizationRequests>
 
 export const createAuthorizationRequests = ({ database, clock }: { database: Database; clock: Clock }) => {
-  const storeKeyOf = ({ id, browser }: RequestKey): store.OpenRequest => ({
+  const storeKeyOf = ({ id, browser }: RequestKey): store.OpenRequestKey => ({
     hash: fingerprint(id),
     browser: fingerprint(browser),
     clockOffset: clock.offset(),
@@ -35,18 +35,22 @@ export const createAuthorizationRequests = ({ database, clock }: { database: Dat
 
   return {
     /** Stores a request that was checked. */
-    begin: async (applicationId: string, browser: string, parameters: Stored): Promise<AuthorizationRequest> => {
+    begin: async (
+      applicationId: string,
+      browser: string,
+      parameters: StoredParameters,
+    ): Promise<AuthorizationRequest> => {
       const id = `${applicationId}.${randomToken()}`
-      const open = storeKeyOf({ id, browser })
+      const key = storeKeyOf({ id, browser })
       const lifetime = authorizationRequestLifetime
-      const [stored] = await store.insertRequest(database, { ...open, applicationId, parameters, lifetime })
+      const [stored] = await store.insertRequest(database, { ...key, applicationId, parameters, lifetime })
       if (!stored) throw new Error('A request was not stored')
-      await store.deleteSurplus(database, open.browser, maxOpen)
+      await store.deleteSurplus(database, key.browser, maxOpen)
       return { ...parameters, id, applicationId, userId: undefined, createdAt: stored.created_at, isStored: true }
     },
 
     /** A request that asks its user nothing (`prompt=none`) is answered at once: it needs no row. */
-    beginSilently: async (applicationId: string, parameters: Stored): Promise<AuthorizationRequest> => {
+    beginSilently: async (applicationId: string, parameters: StoredParameters): Promise<AuthorizationRequest> => {
       const [now] = await store.selectMoment(database, clock.offset())
       if (!now) throw new Error('The database gave no row for a statement that always has one')
       return { ...parameters, id: '', applicationId, userId: undefined, createdAt: now.moment, isStored: false }
@@ -59,7 +63,7 @@ export const createAuthorizationRequests = ({ database, clock }: { database: Dat
       const { application_id: applicationId, user_id: userId, created_at: createdAt } = row
       const { id } = key
       return {
-        ...(row.parameters as Stored),
+        ...(row.parameters as StoredParameters),
         id,
         applicationId,
         userId: userId ?? undefined,

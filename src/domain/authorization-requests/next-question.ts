@@ -21,27 +21,27 @@ export type SignedInUser = {
 }
 
 /** The demands of a request, by an application or by its device. */
-export type Questioned = Pick<
+export type RequestDemands = Pick<
   AuthorizationRequest,
   'createdAt' | 'maxAge' | 'prompts' | 'acr' | 'prefersTwoFactors' | 'user' | 'userId' | 'scopes' | 'claims'
 >
 
-type Asking = { application: Application; request: Questioned }
-type Situation = Asking & { user: SignedInUser }
+type ApplicationRequest = { application: Application; request: RequestDemands }
+type Situation = ApplicationRequest & { user: SignedInUser }
 
 /** A proof after the request was stored meets whatever it asks for, so that no user is asked twice. */
 export const hasProvenSince = ({ request, user }: Situation) => user.proof.moment > request.createdAt
 
-const longestAge = ({ application, request }: Situation) => {
+const maxAgeOf = ({ application, request }: Situation) => {
   const limits = [request.maxAge, application.maxAge].filter((each) => each !== undefined)
   return limits.length === 0 ? undefined : Math.min(...limits)
 }
 
-/** By the moment at which the request was stored: an answer that comes later is not too old because of that. */
+/** Measured at the moment at which the request was stored: the time that the user takes to answer does not count. */
 const isTooOld = (situation: Situation) => {
   const { request, user } = situation
   if (hasProvenSince(situation)) return false
-  const limit = longestAge(situation)
+  const limit = maxAgeOf(situation)
   const age = request.createdAt.getTime() - user.proof.moment.getTime()
   return request.prompts.includes('login') || (limit !== undefined && age > limit)
 }
@@ -54,12 +54,12 @@ const lacksFactor = (situation: Situation) =>
   (needsTwoFactors(situation) || (situation.request.prefersTwoFactors && hasSecondFactor(situation)))
 
 /** The request names a user: with `id_token_hint`, or by `sub` among the claims (OpenID Connect Core 1.0, 3.1.2.2). */
-export const isOtherThanNamed = ({ request, user }: Situation) => request.user !== undefined && request.user !== user.id
+export const isNotNamedUser = ({ request, user }: Situation) => request.user !== undefined && request.user !== user.id
 
-const isUnsure = (situation: Situation) => {
+const mustChooseUser = (situation: Situation) => {
   const { request, user } = situation
   if (request.userId !== undefined) return request.userId !== user.id
-  return request.prompts.includes('select_account') || isOtherThanNamed(situation)
+  return request.prompts.includes('select_account') || isNotNamedUser(situation)
 }
 
 export const lacksConsent = ({ application, request, user }: Situation) => {
@@ -69,41 +69,52 @@ export const lacksConsent = ({ application, request, user }: Situation) => {
 }
 
 type Question = {
-  next: AuthorizationStep
+  step: AuthorizationStep
   isAsked: (situation: Situation) => boolean
   /** The error that answers `prompt=none` instead. */
-  silently: AuthorizationError
+  errorIfSilent: AuthorizationError
 }
 
 /** In this order: an account that has no access proves nothing, and nothing is shared before it is proven. */
 const questions: readonly Question[] = [
-  { next: 'choose', isAsked: isUnsure, silently: 'login_required' },
+  { step: 'choose', isAsked: mustChooseUser, errorIfSilent: 'login_required' },
   {
-    next: 'no_access',
+    step: 'no_access',
     isAsked: ({ application, user }) => !mayUse(application, user.groups),
-    silently: 'access_denied',
+    errorIfSilent: 'access_denied',
   },
-  { next: 'enrol', isAsked: (each) => lacksFactor(each) && !hasSecondFactor(each), silently: 'interaction_required' },
-  { next: 'prove', isAsked: (each) => lacksFactor(each) || isTooOld(each), silently: 'interaction_required' },
-  { next: 'consent', isAsked: lacksConsent, silently: 'consent_required' },
+  {
+    step: 'enrol',
+    isAsked: (situation) => lacksFactor(situation) && !hasSecondFactor(situation),
+    errorIfSilent: 'interaction_required',
+  },
+  {
+    step: 'prove',
+    isAsked: (situation) => lacksFactor(situation) || isTooOld(situation),
+    errorIfSilent: 'interaction_required',
+  },
+  { step: 'consent', isAsked: lacksConsent, errorIfSilent: 'consent_required' },
 ]
 
 /** The methods that are enough for `prove`. Empty if only a new sign-in leads to two factors. */
-export const enoughToProve = (situation: Situation) => {
+export const sufficientMethods = (situation: Situation) => {
   const { methods, proof } = situation.user
   return lacksFactor(situation) ? reachingTwoFactors(methods, proof.methods) : methods
 }
 
 /** The first question that is open. */
-export const nextQuestion = (asking: Asking, user: SignedInUser | undefined): AuthorizationStep => {
+export const nextQuestion = (
+  applicationRequest: ApplicationRequest,
+  user: SignedInUser | undefined,
+): AuthorizationStep => {
   if (!user) return 'sign_in'
-  const situation = { ...asking, user }
-  const next = questions.find(({ isAsked }) => isAsked(situation))?.next ?? 'done'
-  return next === 'prove' && enoughToProve(situation).length === 0 ? 'sign_in' : next
+  const situation = { ...applicationRequest, user }
+  const next = questions.find(({ isAsked }) => isAsked(situation))?.step ?? 'done'
+  return next === 'prove' && sufficientMethods(situation).length === 0 ? 'sign_in' : next
 }
 
 /** With `prompt=none` no question may be asked (OpenID Connect Core 1.0, 3.1.2.6). */
-export const silentError = ({ application }: Asking, next: AuthorizationStep): AuthorizationError => {
+export const silentError = ({ application }: ApplicationRequest, next: AuthorizationStep): AuthorizationError => {
   if (next === 'consent' && application.kind === 'native') return 'interaction_required'
-  return questions.find((each) => each.next === next)?.silently ?? 'login_required'
+  return questions.find((each) => each.step === next)?.errorIfSilent ?? 'login_required'
 }

@@ -3,14 +3,14 @@ import { isCleanText } from '../../lib/strict-json.js'
 /** The parameters of a request, each at most once, and the names of those that came more often. */
 export type Parameters = { values: ReadonlyMap<string, string>; repeated: readonly string[] }
 
-/** Whether no database would refuse to store a part of them: a NUL can be written as `%00`. */
+/** Whether the database can store every name and value: `%00` is a NUL, which it refuses. */
 export const areClean = ({ values }: Parameters) => [...values].flat().every(isCleanText)
 
 /** RFC 6749, 3.1: a parameter without a value counts as left out. */
 export const readParameters = (text: string): Parameters => {
   const sent = [...new URLSearchParams(text)].filter(([, value]) => value !== '')
   const names = sent.map(([name]) => name)
-  const repeated = [...new Set(names.filter((name, place) => names.indexOf(name) !== place))]
+  const repeated = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))]
   return { values: new Map(sent.filter(([name]) => !repeated.includes(name))), repeated }
 }
 

@@ -19,7 +19,7 @@ export type AuthorizationError =
   | 'request_uri_not_supported'
   | 'registration_not_supported'
 
-/** For the developer of the application: English ASCII without quotes and backslashes. */
+/** The description is for the developer of the application. RFC 6749 allows ASCII without quotes and backslashes. */
 export type StepError = { error: AuthorizationError; description: string }
 
 const isPrompt = (value: string): value is OpenidPrompt => openidPrompts.some((known) => known === value)
@@ -43,40 +43,40 @@ export type CheckedRequest = {
   prefersTwoFactors: boolean
 }
 
-type Checked = {
+type StepInput = {
   application: Pick<Application, 'pkce'>
   parameters: Parameters
   get: (name: string) => string | undefined
 }
-type Step = { paragraph: string; check: (request: Checked) => StepError | undefined }
+type Step = { paragraph: string; check: (request: StepInput) => StepError | undefined }
 
 const invalid = (description: string): StepError => ({ error: 'invalid_request', description })
 
-const s256 = /^[\w-]{43}$/
+const s256Challenge = /^[\w-]{43}$/
 
-const responseType: Step['check'] = ({ get }) => {
+const checkResponseType: Step['check'] = ({ get }) => {
   if (get('response_type') === undefined) return invalid('response_type is missing')
   return get('response_type') === 'code'
     ? undefined
     : { error: 'unsupported_response_type', description: 'response_type must be code' }
 }
 
-const challenge: Step['check'] = ({ application, get }) => {
+const checkChallenge: Step['check'] = ({ application, get }) => {
   const value = get('code_challenge')
   const method = get('code_challenge_method')
   if (value === undefined && method !== undefined) return invalid('code_challenge is missing')
   if (value === undefined) return application.pkce ? invalid('code_challenge is missing: PKCE is required') : undefined
   if (method !== 'S256') return invalid('code_challenge_method must be S256')
-  return s256.test(value) ? undefined : invalid('code_challenge must have 43 characters of base64url')
+  return s256Challenge.test(value) ? undefined : invalid('code_challenge must have 43 characters of base64url')
 }
 
-const prompt: Step['check'] = ({ get }) => {
+const checkPrompt: Step['check'] = ({ get }) => {
   const values = listOf(get('prompt'))
   if (!values.every(isPrompt)) return invalid('prompt has a value that is not supported')
   return values.includes('none') && values.length > 1 ? invalid('prompt none must stand alone') : undefined
 }
 
-const maxAge: Step['check'] = ({ get }) =>
+const checkMaxAge: Step['check'] = ({ get }) =>
   /^\d{1,9}$/.test(get('max_age') ?? '0') ? undefined : invalid('max_age must be a number of seconds')
 
 const notSupported = (name: 'request' | 'request_uri' | 'registration'): Step => ({
@@ -87,7 +87,7 @@ const notSupported = (name: 'request' | 'request_uri' | 'registration'): Step =>
       : { error: `${name}_not_supported`, description: `${name} is not supported` },
 })
 
-/** In this order. Client and redirect address come before: what is wrong with them is told to the user only. */
+/** In this order. Client and redirect address are checked before: a fault of theirs is shown to the user, and sent to no address. */
 const requestSteps: readonly Step[] = [
   {
     paragraph: 'RFC 6749, 3.1',
@@ -97,7 +97,7 @@ const requestSteps: readonly Step[] = [
   notSupported('request'),
   notSupported('request_uri'),
   notSupported('registration'),
-  { paragraph: 'RFC 6749, 3.1.1', check: responseType },
+  { paragraph: 'RFC 6749, 3.1.1', check: checkResponseType },
   {
     paragraph: 'OAuth 2.0 Multiple Response Types, 2.1',
     check: ({ get }) =>
@@ -110,9 +110,9 @@ const requestSteps: readonly Step[] = [
         ? undefined
         : { error: 'invalid_scope', description: 'scope must contain openid' },
   },
-  { paragraph: 'RFC 7636, 4.4.1; RFC 9700, 2.1.1', check: challenge },
-  { paragraph: 'OpenID Connect Core 1.0, 3.1.2.1', check: prompt },
-  { paragraph: 'OpenID Connect Core 1.0, 3.1.2.1', check: maxAge },
+  { paragraph: 'RFC 7636, 4.4.1; RFC 9700, 2.1.1', check: checkChallenge },
+  { paragraph: 'OpenID Connect Core 1.0, 3.1.2.1', check: checkPrompt },
+  { paragraph: 'OpenID Connect Core 1.0, 3.1.2.1', check: checkMaxAge },
   {
     paragraph: 'OpenID Connect Core 1.0, 5.5',
     check: ({ get }) => (readClaims(get('claims')) ? undefined : invalid('claims is not valid')),
@@ -140,16 +140,16 @@ export const checkRequest = (
     const error = check({ application, parameters, get })
     if (error) return error
   }
-  const asked = listOf(get('scope'))
-  const age = get('max_age')
+  const requestedScopes = listOf(get('scope'))
+  const maxAge = get('max_age')
   const { claims, user, acr = acrLevels } = readClaims(get('claims')) ?? {}
   return {
     state: get('state'),
     nonce: get('nonce'),
-    scopes: openidScopes.filter((scope) => asked.includes(scope)),
+    scopes: openidScopes.filter((scope) => requestedScopes.includes(scope)),
     challenge: get('code_challenge'),
     prompts: listOf(get('prompt')).filter(isPrompt),
-    maxAge: age === undefined ? undefined : Number(age) * seconds,
+    maxAge: maxAge === undefined ? undefined : Number(maxAge) * seconds,
     hint: get('id_token_hint'),
     claims,
     user,

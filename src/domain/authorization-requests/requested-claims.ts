@@ -25,13 +25,13 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 const isClaimRequests = (value: unknown): value is ClaimRequests =>
   isObject(value) && Object.values(value).every((each) => each === null || isObject(each))
 
-const knownIn = (requests: ClaimRequests) => claimNames.filter((name) => Object.hasOwn(requests, name))
+const knownClaimsIn = (requests: ClaimRequests) => claimNames.filter((name) => Object.hasOwn(requests, name))
 
 const requestOf = (requests: ClaimRequests, name: string) =>
   Object.hasOwn(requests, name) ? (requests[name] ?? undefined) : undefined
 
 /** The levels that meet the request. A value that is no text, or no level of ours, is met by none: the request then fails. */
-const enoughLevels = (requests: ClaimRequests): readonly AcrLevel[] => {
+const acceptedLevels = (requests: ClaimRequests): readonly AcrLevel[] => {
   const acr = requestOf(requests, 'acr')
   if (acr?.essential !== true) return acrLevels
   const values: unknown = acr.values ?? acrLevels
@@ -48,9 +48,9 @@ export const readClaims = (text: string | undefined): RequestedClaims | undefine
   const user = requestOf(idToken, 'sub')?.value ?? undefined
   if (user !== undefined && (typeof user !== 'string' || !isCleanText(user))) return undefined
   return {
-    claims: { idToken: knownIn(idToken), userinfo: knownIn(userinfo) },
+    claims: { idToken: knownClaimsIn(idToken), userinfo: knownClaimsIn(userinfo) },
     user,
-    acr: enoughLevels(idToken),
+    acr: acceptedLevels(idToken),
   }
 }
 

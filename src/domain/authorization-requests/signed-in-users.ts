@@ -14,10 +14,10 @@ type Dependencies = {
   consents: Pick<Consents, 'scopesOf'>
 }
 
-/** Finds what a request is decided by: the user as the database has them, because a token may promise a right that was taken away. */
+/** Finds the user of a request in the database, because a token may promise a right that was taken away. */
 export const createSignedInUsers = ({ users, sessionLookups, proofs, consents }: Dependencies) => ({
   /** Undefined if the session has ended or the account was disabled. */
-  of: async (caller: SessionCaller | undefined, applicationId: string): Promise<SignedInUser | undefined> => {
+  find: async (caller: SessionCaller | undefined, applicationId: string): Promise<SignedInUser | undefined> => {
     const user = caller && (await users.findEnabled(caller.userId))
     const proof = user && (await sessionLookups.proofOfCaller(caller))
     if (!user || !proof) return undefined

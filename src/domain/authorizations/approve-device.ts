@@ -16,20 +16,20 @@ export type ApproveDeviceParts = {
   deviceRequests: Pick<DeviceRequests, 'approve'>
 }
 
-type Approving = { userCode: string; request: Pick<DeviceRequest, 'applicationId' | 'scopes'> }
+type RequestToApprove = { userCode: string; request: Pick<DeviceRequest, 'applicationId' | 'scopes'> }
 
-/** The user lets a device in. As for a code of an application, the refresh token must be worth a refresh; the rows come in the same order. */
+/** The user lets a device in. As in `issue-code`, the refresh token must be one that a refresh would accept, and rows are locked in that order. */
 export const createApproveDevice =
   ({ exchange: { database }, users, sessions, consents, deviceRequests }: ApproveDeviceParts) =>
-  (holder: TokenHolder, { userCode, request: { applicationId, scopes } }: Approving) =>
+  (holder: TokenHolder, { userCode, request: { applicationId, scopes } }: RequestToApprove) =>
     commitUnlessRefused(database, async (sql) => {
       const { userId, sessionId } = holder
       const user = await users.lockEnabled(sql, userId)
       if (!user) return refuse('not_authenticated')
       const proof = await sessions.lockOfHolder(sql, holder)
       if (isRefused(proof)) return proof
-      const [access] = await store.holdApplication(sql, applicationId)
-      if (!access || !mayUse(access, user.groups)) return refuse('no_access')
+      const [application] = await store.holdApplication(sql, applicationId)
+      if (!application || !mayUse(application, user.groups)) return refuse('no_access')
       if (!(await deviceRequests.approve(sql, userCode, { userId, sessionId }))) return refuse('over')
       await consents.give(sql, userId, applicationId, scopes)
       return { approved: true }

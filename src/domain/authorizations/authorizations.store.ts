@@ -5,7 +5,7 @@ import type { Application } from '../applications/application.js'
 import type { TokenContent } from '../id-tokens/user-claims.js'
 import { type LiveAt, liveSession, momentsOf } from '../sessions/live-sessions.js'
 import type { ProofRow } from '../sessions/proof.js'
-import { authorization, hasRight, stillAuthorized } from './still-authorized.js'
+import { authorizationTables, hasRight, stillAuthorized } from './still-authorized.js'
 import type { HolderRow } from './tokens.store.js'
 
 /** Reads who may use the application now. An operator who changes it waits until the transaction ends. */
@@ -42,7 +42,7 @@ export const upsertAuthorization = (sql: Sql, authorization: NewAuthorization) =
 
 type ApproverRow = Pick<HolderRow, 'user_id' | 'username' | 'name' | 'email' | 'email_proven' | 'groups' | 'fields'> &
   ProofRow & { begun_at: Date }
-const approver = selectList<ApproverRow>({
+const approverColumns = selectList<ApproverRow>({
   user_id: 'u.id',
   username: 'u.username',
   name: 'u.name',
@@ -59,7 +59,7 @@ const approver = selectList<ApproverRow>({
 /** The user who has approved a device, in a session that lives. */
 export const selectApprover = (sql: Sql, { userId, sid }: { userId: string; sid: string }, live: LiveAt) =>
   sql.query<ApproverRow>(
-    `select ${approver} from refresh_token_records as r join users as u on u.id = r.user_id
+    `select ${approverColumns} from refresh_token_records as r join users as u on u.id = r.user_id
      where r.id = $1 and r.user_id = $2 and u.disabled_at is null and ${liveSession('$3')}`,
     [sid, userId, momentsOf(live)],
   )
@@ -91,7 +91,7 @@ export const insertCode = (sql: Sql, code: NewCode) =>
   )
 
 type UsedApplicationRow = { id: string; name: string; home: string; since: Date; last_used_at: Date }
-const usedApplication = selectList<UsedApplicationRow>({
+const usedApplicationColumns = selectList<UsedApplicationRow>({
   id: 'a.id',
   name: 'a.name',
   home: 'a.home',
@@ -101,7 +101,7 @@ const usedApplication = selectList<UsedApplicationRow>({
 
 export const selectOfUser = (sql: Sql, userId: string, live: LiveAt) =>
   sql.query<UsedApplicationRow>(
-    `select ${usedApplication}
+    `select ${usedApplicationColumns}
      from application_sessions as s
      join refresh_token_records as r on r.id = s.sid
      join applications as a on a.id = s.application_id
@@ -119,10 +119,10 @@ export const selectUsers = (sql: Sql, applicationId: string, live: LiveAt) =>
   )
 
 /** Every transaction that ends authorizations locks them in this order. */
-const inOrder = 'order by s.sid, s.application_id for update of s'
+const inLockOrder = 'order by s.sid, s.application_id for update of s'
 
 type EndedRow = { sid: string; user_id: string; application_name: string }
-const ended = selectList<EndedRow>({ sid: 's.sid', user_id: 's.user_id', application_name: 'a.name' })
+const endedColumns = selectList<EndedRow>({ sid: 's.sid', user_id: 's.user_id', application_name: 'a.name' })
 
 /** Ends the authorizations of a condition. Their codes and tokens go with them, and the applications are told (a trigger). */
 const endAuthorizations = (sql: Sql, condition: string, values: readonly unknown[]) =>
@@ -132,19 +132,19 @@ const endAuthorizations = (sql: Sql, condition: string, values: readonly unknown
        select s.id from application_sessions as s
        join users as u on u.id = s.user_id join applications as a on a.id = s.application_id
        left join refresh_token_records as r on r.id = s.sid
-       where ${condition} ${inOrder}
-     )) returning ${ended}`,
+       where ${condition} ${inLockOrder}
+     )) returning ${endedColumns}`,
     values,
   )
 
 export const deleteOfUser = (sql: Sql, userId: string, applicationId: string) =>
   endAuthorizations(sql, 's.user_id = $1 and s.application_id = $2', [userId, applicationId])
 
-export const deleteWithoutRight = (sql: Sql, of: { userId?: string; applicationId?: string }) =>
+export const deleteWithoutRight = (sql: Sql, filter: { userId?: string; applicationId?: string }) =>
   endAuthorizations(
     sql,
     `($1::uuid is null or s.user_id = $1) and ($2::text is null or s.application_id = $2) and not ${hasRight}`,
-    [of.userId ?? null, of.applicationId ?? null],
+    [filter.userId ?? null, filter.applicationId ?? null],
   )
 
 export const deleteById = (sql: Sql, id: string) => endAuthorizations(sql, 's.id = $1', [id])
@@ -160,13 +160,13 @@ export const selectConsents = (sql: Sql, userId: string) =>
 export const deleteConsent = (sql: Sql, userId: string, applicationId: string) =>
   sql.query('delete from consents where user_id = $1 and application_id = $2 returning 1', [userId, applicationId])
 
-/** Before its authorizations, as everything that ends sessions takes them. It waits for a code that is being made. */
+/** Locked before the authorizations of the user, as by everything that ends sessions. It waits for a code that is being made. */
 export const holdUser = (sql: Sql, userId: string) =>
   sql.query('select 1 from users where id = $1 for no key update', [userId])
 
 /** No row if it was ended, or does not meet what the application demands. */
 export const selectStillAuthorized = (sql: Sql, id: string, live: LiveAt) =>
-  sql.query(`select 1 from ${authorization} where s.id = $1 and ${stillAuthorized('$2')}`, [id, momentsOf(live)])
+  sql.query(`select 1 from ${authorizationTables} where s.id = $1 and ${stillAuthorized('$2')}`, [id, momentsOf(live)])
 
 /** The authorization of a device's session, which has one. */
 export const selectOfDevice = (sql: Sql, sid: string) =>

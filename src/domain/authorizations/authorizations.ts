@@ -12,14 +12,14 @@ import type { Users } from '../users/users.js'
 import { createNoteDeviceUse } from './device-use.js'
 import { createEndAuthorizations } from './end-authorizations.js'
 import { createExchangeRefreshToken } from './exchange-refresh-token.js'
-import { createIssueCode, type Requested } from './issue-code.js'
+import { type CodeRequest, createIssueCode } from './issue-code.js'
 import { createRedeemCode } from './redeem-code.js'
 import { createTokenExchangeParts } from './token-exchange-parts.js'
 import { createHolderOf } from './token-holder.js'
 import * as tokenStore from './tokens.store.js'
 
 export type { RefreshFault } from './exchange-refresh-token.js'
-export type { Requested } from './issue-code.js'
+export type { CodeRequest } from './issue-code.js'
 export type { CodeFault } from './judge-code.js'
 
 export type Authorizations = ReturnType<typeof createAuthorizations>
@@ -46,8 +46,8 @@ export const createAuthorizations = (options: Options) => {
   const noteUse = createNoteDeviceUse(options)
 
   return {
-    issueCode: (holder: TokenHolder, requested: Requested) =>
-      database.transaction((sql) => issueCodeInside(sql, holder, requested)),
+    issueCode: (holder: TokenHolder, request: CodeRequest) =>
+      database.transaction((sql) => issueCodeInside(sql, holder, request)),
     /** In a transaction that holds no row but the user's. */
     issueCodeInside,
 

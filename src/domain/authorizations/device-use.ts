@@ -5,7 +5,7 @@ import { epochSeconds, fromEpochSeconds } from '../sessions/issue-tokens.js'
 import type { SessionLimits } from '../sessions/live-sessions.js'
 import * as store from './tokens.store.js'
 
-/** A use is written at most this often. A session lasts for weeks without one. */
+/** A use is written at most this often, which is enough: a session lasts for weeks without one. */
 const writeInterval = 1 * hours
 
 type Options = SessionLimits & { database: Database; clock: Clock }
@@ -19,6 +19,6 @@ export const createNoteDeviceUse =
       sid,
       now,
       writeInterval,
-      longest: { unused: lifetimes.refreshToken, age: lifetimes.session },
+      limits: { idle: lifetimes.refreshToken, age: lifetimes.session },
     })
   }

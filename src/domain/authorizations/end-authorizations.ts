@@ -4,13 +4,13 @@ import type { Client } from '../sessions/client.js'
 import * as store from './authorizations.store.js'
 
 type EndKind = 'application_access_ended' | 'application_token_reused'
-type Ended = Awaited<ReturnType<typeof store.deleteById>>
+type EndedRows = Awaited<ReturnType<typeof store.deleteById>>
 
 type Dependencies = { database: Database; events: Pick<Events, 'recordInside'> }
 
 /** How authorizations end before their session does. Codes and tokens go with them, and the applications are told. */
 export const createEndAuthorizations = ({ database, events }: Dependencies) => {
-  const record = async (sql: Transaction, kind: EndKind, ended: Ended, client: Client) => {
+  const record = async (sql: Transaction, kind: EndKind, ended: EndedRows, client: Client) => {
     for (const { sid: sessionId, user_id: userId, application_name: reason } of ended)
       await events.recordInside(sql, { kind, userId, sessionId, reason }, client)
     return ended.length
@@ -24,19 +24,19 @@ export const createEndAuthorizations = ({ database, events }: Dependencies) => {
     },
 
     /**
-     * After a change of the groups of a user, whose row is held, or of who may use an application, whose row is held: ends what it no
-     * longer allows. Returns how many.
+     * Ends what is no longer allowed after a change of the groups of a user, or of who may use an application. The caller holds the row
+     * that has changed. Returns how many authorizations ended.
      */
-    endWithoutRight: async (sql: Transaction, of: { userId: string } | { applicationId: string }, client: Client) =>
-      record(sql, 'application_access_ended', await store.deleteWithoutRight(sql, of), client),
+    endWithoutRight: async (sql: Transaction, filter: { userId: string } | { applicationId: string }, client: Client) =>
+      record(sql, 'application_access_ended', await store.deleteWithoutRight(sql, filter), client),
 
     /** A device has signed out. A session of a browser stays. */
     endOfDevice: async (sid: string, client: Client) => {
-      const [used] = await store.selectOfDevice(database, sid)
-      if (!used) return
+      const [authorization] = await store.selectOfDevice(database, sid)
+      if (!authorization) return
       await database.transaction(async (sql) => {
-        await store.holdUser(sql, used.user_id)
-        await record(sql, 'application_access_ended', await store.deleteById(sql, used.id), client)
+        await store.holdUser(sql, authorization.user_id)
+        await record(sql, 'application_access_ended', await store.deleteById(sql, authorization.id), client)
       })
     },
 

@@ -35,15 +35,15 @@ export const createExchangeRefreshToken = (parts: TokenExchangeParts) => {
     { application, token, client }: Refresh,
     claims: RefreshTokenClaims,
     accessToken: string,
-    issued: NewAccessToken,
+    newAccessToken: NewAccessToken,
   ): Promise<{ grant: Grant; refreshToken: string } | Refused<RefreshFault>> => {
-    const { scopes } = issued
+    const { scopes } = newAccessToken
     const wanted = { id: claims.tid, applicationId: application.id, grace: gracePeriod, scopes }
     const [row] = await store.selectTokens(database, wanted, moments())
-    // We have signed it. Its rows are deleted when the session, or the use of the application, ends.
+    // We have signed this token. A row means that it is another application's; without one, its authorization has ended.
     if (!row) return refuse((await store.selectById(database, claims.tid)).length > 0 ? 'unknown_token' : 'ended')
     const presented = fingerprint(token)
-    // Newer than its row: the database has lost a write.
+    // A token can be newer than its row if the database has lost a write.
     const isNewest = equalInConstantTime(row.refresh_hash, presented) || claims.gen > row.generation
     const isPrevious = row.previous_hash !== null && equalInConstantTime(row.previous_hash, presented)
     if (!isNewest && !(isPrevious && row.is_just_rotated)) {
@@ -57,7 +57,7 @@ export const createExchangeRefreshToken = (parts: TokenExchangeParts) => {
       .signWithEach(newest)
       .find((text) => equalInConstantTime(fingerprint(text), row.refresh_hash))
     if (refreshToken === undefined) return refuse('unknown_token')
-    const inserted = await store.insertAccessToken(database, claims.tid, issued, moments())
+    const inserted = await store.insertAccessToken(database, claims.tid, newAccessToken, moments())
     return inserted.length > 0 ? { grant: grantOf(row, accessToken, scopes), refreshToken } : refuse('ended')
   }
 
@@ -66,20 +66,20 @@ export const createExchangeRefreshToken = (parts: TokenExchangeParts) => {
     if (!claims) return refuse('unknown_token')
     const accessToken = randomToken()
     const scopes = refresh.scopes ?? null
-    const issued = { hash: fingerprint(accessToken), scopes, lifetime: accessTokenLifetime }
+    const newAccessToken = { hash: fingerprint(accessToken), scopes, lifetime: accessTokenLifetime }
     const successor = { tid: claims.tid, gen: claims.gen + 1, iat: epochSeconds(clock.now()) }
     const refreshToken = refreshTokens.sign(successor)
     const rotation = {
       id: claims.tid,
       applicationId: refresh.application.id,
-      presented: fingerprint(refresh.token),
-      successor: fingerprint(refreshToken),
+      presentedHash: fingerprint(refresh.token),
+      successorHash: fingerprint(refreshToken),
       generation: successor.gen,
-      accessToken: issued,
+      accessToken: newAccessToken,
       issuedAt: fromEpochSeconds(successor.iat),
     }
     const [row] = await store.rotateTokens(database, rotation, moments())
     if (row) return { grant: grantOf(row, accessToken, scopes), refreshToken }
-    return answerUnrotated(refresh, claims, accessToken, issued)
+    return answerUnrotated(refresh, claims, accessToken, newAccessToken)
   }
 }

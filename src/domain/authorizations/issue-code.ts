@@ -17,8 +17,8 @@ import * as store from './authorizations.store.js'
 
 const codeLifetime = 60 * seconds
 
-/** The request of the application. The rest of the content of its tokens is how the session was proven. */
-export type Requested = {
+/** The request of the application. What `content` leaves out is how the session was proven. */
+export type CodeRequest = {
   application: Pick<Application, 'id' | 'name'>
   redirectAddress: string
   /** PKCE, S256. */
@@ -34,30 +34,37 @@ type Dependencies = {
   events: Pick<Events, 'recordInside'>
 }
 
-/** A session whose proof does not count as one (a provider that signed in silently) was at least signed in when it began. */
+/** The time of the proof. It is 0 if the proof does not count (a provider that signed in silently): then the time when the session began. */
 export const authTimeOf = ({ provenAt, begunAt }: SessionProof) => epochSeconds(provenAt) || epochSeconds(begunAt)
 
 /**
- * A code for the session of the holder. The rows are taken in the order of every ending, user before session before application, so
- * that one that ends at the same moment leaves no code behind. A refusal has written nothing.
+ * A code for the session of the holder. Rows are locked in the order in which everything that ends a session locks them (user, session,
+ * application), so that a session that ends at the same moment leaves no code behind. A refusal has written nothing.
  */
 export const createIssueCode =
   ({ clock, users, sessions, events }: Dependencies) =>
-  async (sql: Transaction, holder: TokenHolder, requested: Requested) => {
-    const { application, redirectAddress, challenge, client } = requested
+  async (sql: Transaction, holder: TokenHolder, request: CodeRequest) => {
+    const { application, redirectAddress, challenge, client } = request
     const { userId, sessionId: sid } = holder
     const user = await users.lockEnabled(sql, userId)
     if (!user) return refuse('not_authenticated')
     const proof = await sessions.lockOfHolder(sql, holder)
     if (isRefused(proof)) return proof
-    const [access] = await store.holdApplication(sql, application.id)
-    if (!access || !mayUse(access, user.groups)) return refuse('no_access')
+    const [rules] = await store.holdApplication(sql, application.id)
+    if (!rules || !mayUse(rules, user.groups)) return refuse('no_access')
     const now = clock.now()
-    const scopes = sharedScopes(requested.content)
+    const scopes = sharedScopes(request.content)
     const applicationId = application.id
-    const [held] = await store.upsertAuthorization(sql, { id: uuidv7(now), sid, applicationId, userId, scopes, now })
-    if (!held) throw new Error('An authorization was neither made nor found')
-    if (held.is_first)
+    const [authorization] = await store.upsertAuthorization(sql, {
+      id: uuidv7(now),
+      sid,
+      applicationId,
+      userId,
+      scopes,
+      now,
+    })
+    if (!authorization) throw new Error('An authorization was neither made nor found')
+    if (authorization.is_first)
       await events.recordInside(
         sql,
         { kind: 'application_used', userId, sessionId: sid, reason: application.name },
@@ -66,11 +73,11 @@ export const createIssueCode =
     const code = randomToken()
     await store.insertCode(sql, {
       hash: fingerprint(code),
-      authorizationId: held.id,
+      authorizationId: authorization.id,
       redirectAddress,
       challenge: challenge ?? null,
       content: {
-        ...requested.content,
+        ...request.content,
         // The clock of the instance that stored the proof may be ahead of this one.
         authTime: Math.min(authTimeOf(proof), epochSeconds(now)),
         methods: [...proof.methods],

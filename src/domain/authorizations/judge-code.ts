@@ -26,7 +26,7 @@ export type CodeFault =
 const verifierShape = /^[\w.~-]{43,128}$/
 
 /** RFC 7636, 4.6. Only S256: a challenge that was meant as `plain` never fits. */
-const fits = (verifier: string, challenge: string) =>
+const verifierFits = (verifier: string, challenge: string) =>
   equalInConstantTime(
     Buffer.from(createHash('sha256').update(verifier, 'ascii').digest('base64url'), 'ascii'),
     Buffer.from(challenge, 'utf8'),
@@ -44,7 +44,7 @@ const verifierFault = (
   }
   if (verifier === undefined) return 'missing_verifier'
   if (!verifierShape.test(verifier)) return 'malformed_verifier'
-  return fits(verifier, challenge) ? undefined : 'wrong_verifier'
+  return verifierFits(verifier, challenge) ? undefined : 'wrong_verifier'
 }
 
 /** A program whose answer was lost tries again at once. A thief does not have the verifier. */

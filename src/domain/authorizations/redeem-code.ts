@@ -57,21 +57,21 @@ export const createRedeemCode = (parts: TokenExchangeParts) => {
       issuedAt: fromEpochSeconds(claims.iat),
       accessToken: { hash: fingerprint(accessToken), lifetime: accessTokenLifetime },
     }
-    const [made] = await store.redeemCode(database, tokens, clock.now(), moments())
-    if (made && made.earlier_tokens >= maxTokens) await deleteSurplus(authorizationId)
-    return made !== undefined
+    const [redeemed] = await store.redeemCode(database, tokens, clock.now(), moments())
+    if (redeemed && redeemed.earlier_tokens >= maxTokens) await deleteSurplus(authorizationId)
+    return redeemed !== undefined
   }
 
   return async <Signed>(redemption: Redemption<Signed>): Promise<Redeemed<Signed> | Refused<CodeFault>> => {
     const { application, code, client, sign } = redemption
     const hash = fingerprint(code)
-    const find = async () => {
+    const findCode = async () => {
       const [row] = await store.selectCode(database, { hash, applicationId: application.id, retryWindow }, moments())
       const judged = judgeCode(row, redemption, application)
       if (row && isRefused(judged) && judged.refused === 'reused_code') await endReused(row.authorization_id, client)
       return judged
     }
-    const row = await find()
+    const row = await findCode()
     if (isRefused(row)) return row
     const accessToken = randomToken()
     const grant = grantOf(row, accessToken)
@@ -80,7 +80,7 @@ export const createRedeemCode = (parts: TokenExchangeParts) => {
     const claims = { tid: uuidv7(now), gen: 0, iat: epochSeconds(now) }
     if (await useCode(hash, row, accessToken, claims))
       return { grant, refreshToken: refreshTokens.sign(claims), signed }
-    const since = await find()
-    return isRefused(since) ? since : refuse('ended')
+    const judgedAgain = await findCode()
+    return isRefused(judgedAgain) ? judgedAgain : refuse('ended')
   }
 }

@@ -40,7 +40,7 @@ type DeviceRedemption<Signed> = {
 type Issuing = { approval: Approval; grant: Grant; refreshHash: Uint8Array; tokensId: string; issuedAt: Date }
 
 /** The grant of an approval as it will be, if nothing changes before the transaction. */
-const createPrepare =
+const createPrepareGrant =
   ({ database, clock, moments, grantOf }: TokenExchangeParts) =>
   async ({ userId, sid, scopes }: Approval): Promise<Grant | undefined> => {
     const [row] = await store.selectApprover(database, { userId, sid }, moments().live)
@@ -58,17 +58,17 @@ const createPrepare =
   }
 
 /**
- * The device gets a session of its own, which the user can end by itself. Rows are taken in the order of every ending: user, session,
- * application. What the application demands is asked of the finished rows, in the same words as at every later use.
+ * The device gets a session of its own, which the user can end by itself. Rows are locked in the order of `issue-code`: user, session,
+ * application. What the application demands is checked on the finished rows, with the condition of every later use.
  */
-const createIssue =
+const createIssueTokens =
   ({ exchange: { database, clock, moments }, deviceRequests, ...parts }: RedeemDeviceParts) =>
   (
     { application, client }: Pick<DeviceRedemption<unknown>, 'application' | 'client'>,
     { approval, grant, refreshHash, tokensId, issuedAt }: Issuing,
   ) =>
     commitUnlessRefused(database, async (sql) => {
-      const { id: applicationId, name: reason } = application
+      const { id: applicationId, name: applicationName } = application
       const { userId } = approval
       const { authorizationId, sid, content, accessToken } = grant
       const user = await parts.users.lockEnabled(sql, userId)
@@ -91,7 +91,11 @@ const createIssue =
       await tokenStore.insertDeviceTokens(sql, { ...tokens, accessToken: issued }, moments())
       const [authorized] = await store.selectStillAuthorized(sql, authorizationId, moments().live)
       if (!authorized) return refuse('ended')
-      await parts.events.recordInside(sql, { kind: 'application_used', userId, sessionId: sid, reason }, client)
+      await parts.events.recordInside(
+        sql,
+        { kind: 'application_used', userId, sessionId: sid, reason: applicationName },
+        client,
+      )
       return { done: true }
     })
 
@@ -99,23 +103,23 @@ const createIssue =
 export const createRedeemDevice = (parts: RedeemDeviceParts) => {
   const { exchange, deviceRequests } = parts
   const { database, clock, refreshTokens, endReused } = exchange
-  const prepare = createPrepare(exchange)
-  const issue = createIssue(parts)
+  const prepareGrant = createPrepareGrant(exchange)
+  const issueTokens = createIssueTokens(parts)
 
-  const find = async ({ application, deviceCode, client }: Omit<DeviceRedemption<unknown>, 'sign'>) => {
+  const findApproval = async ({ application, deviceCode, client }: Omit<DeviceRedemption<unknown>, 'sign'>) => {
     const polled = await deviceRequests.poll(application, deviceCode)
     if (!isRefused(polled) || polled.refused !== 'reused_device' || polled.deviceSid === undefined) return polled
-    const [used] = await store.selectOfDevice(database, polled.deviceSid)
-    if (used) await endReused(used.id, client)
+    const [authorization] = await store.selectOfDevice(database, polled.deviceSid)
+    if (authorization) await endReused(authorization.id, client)
     return polled
   }
 
   return async <Signed>(
     redemption: DeviceRedemption<Signed>,
   ): Promise<Redeemed<Signed> | Refused<DeviceFault | 'ended'>> => {
-    const approval = await find(redemption)
+    const approval = await findApproval(redemption)
     if (isRefused(approval)) return refuse(approval.refused)
-    const grant = await prepare(approval)
+    const grant = await prepareGrant(approval)
     if (!grant) return refuse('ended')
     const signed = await redemption.sign(grant)
     const now = clock.now()
@@ -123,10 +127,10 @@ export const createRedeemDevice = (parts: RedeemDeviceParts) => {
     const refreshToken = refreshTokens.sign(claims)
     const refreshHash = fingerprint(refreshToken)
     const issuing = { approval, grant, refreshHash, tokensId: claims.tid, issuedAt: fromEpochSeconds(claims.iat) }
-    const issued = await issue(redemption, issuing)
+    const issued = await issueTokens(redemption, issuing)
     if (!isRefused(issued)) return { grant, refreshToken, signed }
     if (issued.refused === 'ended') return refuse('ended')
-    const since = await find(redemption)
-    return refuse(isRefused(since) ? since.refused : 'ended')
+    const polledAgain = await findApproval(redemption)
+    return refuse(isRefused(polledAgain) ? polledAgain.refused : 'ended')
   }
 }

@@ -16,19 +16,19 @@ const isClaims = (claims: Record<string, unknown>): claims is RefreshTokenClaims
 
 /** Signed with keys of their own and a `typ` of their own, so that no token of a session passes for one, or the reverse. */
 export const createRefreshTokenTexts = (keys: readonly Buffer[]) => {
-  const rings = keys.map((key) => {
+  const tokenKeys = keys.map((key) => {
     const secret = key.toString('base64url')
     const kid = deriveKey(secret, 'key id').toString('base64url').slice(0, 8)
     return createTokenKey('art+jwt', { algorithm: 'HS256', kid, secret })
   })
-  const [first] = rings
-  if (!first) throw new Error('There is no key for refresh tokens of applications')
+  const [signingKey] = tokenKeys
+  if (!signingKey) throw new Error('There is no key for refresh tokens of applications')
   return {
-    sign: (claims: RefreshTokenClaims) => first.sign(claims),
-    /** Under every key: one of them is the token that was signed before a secret was added. */
-    signWithEach: (claims: RefreshTokenClaims) => rings.map(({ sign }) => sign(claims)),
+    sign: (claims: RefreshTokenClaims) => signingKey.sign(claims),
+    /** With every key: a token that was signed before a secret was added is among them. */
+    signWithEach: (claims: RefreshTokenClaims) => tokenKeys.map(({ sign }) => sign(claims)),
     read: (text: string): RefreshTokenClaims | undefined => {
-      const claims = rings.find(({ header }) => header === headerOf(text))?.verified(text)
+      const claims = tokenKeys.find(({ header }) => header === headerOf(text))?.verified(text)
       return claims && isClaims(claims) ? claims : undefined
     },
   }

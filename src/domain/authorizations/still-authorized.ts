@@ -20,7 +20,7 @@ const meetsDemands = `((a.factors = 1 or ${hasTwoFactors}) and (a.consent = 'non
 export const hasRight = `(u.disabled_at is null and ${mayUseNow} and ${meetsDemands})`
 
 /** The tables that `stillAuthorized` reads, for a statement that names `application_sessions as s`. */
-export const authorization = `application_sessions as s
+export const authorizationTables = `application_sessions as s
      join refresh_token_records as r on r.id = s.sid
      join users as u on u.id = s.user_id
      join applications as a on a.id = s.application_id`

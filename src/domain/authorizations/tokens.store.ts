@@ -4,7 +4,7 @@ import { databaseMoment, milliseconds } from '../../platform/database/database-n
 import { selectList } from '../../platform/database/select-list.js'
 import type { TokenContent } from '../id-tokens/user-claims.js'
 import { type LiveAt, momentsOf } from '../sessions/live-sessions.js'
-import { authorization, stillAuthorized } from './still-authorized.js'
+import { authorizationTables, stillAuthorized } from './still-authorized.js'
 
 /** The moments that a statement compares: by the clock of the database, which tests move by the offset. */
 export type Moments = { live: LiveAt; clockOffset: number }
@@ -22,7 +22,7 @@ export type HolderRow = {
   groups: string[]
   fields: FieldValues
 }
-const holderOf = (tokens: string) => ({
+const holderColumns = (tokens: string) => ({
   authorization_id: 's.id',
   sid: 's.sid',
   token_content: `${tokens}.token_content`,
@@ -46,8 +46,8 @@ export type CodeRow = HolderRow & {
   is_authorized: boolean
 }
 
-const code = selectList<CodeRow>({
-  ...holderOf('c'),
+const codeColumns = selectList<CodeRow>({
+  ...holderColumns('c'),
   redirect_address: 'c.redirect_address',
   challenge: 'c.challenge',
   has_expired: `c.expires_at <= ${databaseMoment('$3')}`,
@@ -56,15 +56,15 @@ const code = selectList<CodeRow>({
   is_authorized: stillAuthorized('$5'),
 })
 
-/** `retry` is for how long a second use counts as a retry of the first. */
+/** `retryWindow`: for how long a second use counts as a retry of the first. */
 export const selectCode = (
   sql: Sql,
   { hash, applicationId, retryWindow }: { hash: Uint8Array; applicationId: string; retryWindow: number },
   { live, clockOffset }: Moments,
 ) =>
   sql.query<CodeRow>(
-    `select ${code} from authorization_codes as c
-     join (${authorization}) on s.id = c.application_session_id
+    `select ${codeColumns} from authorization_codes as c
+     join (${authorizationTables}) on s.id = c.application_session_id
      where c.hash = $1 and s.application_id = $2`,
     [hash, applicationId, clockOffset, retryWindow, momentsOf(live)],
   )
@@ -139,17 +139,17 @@ export const insertDeviceTokens = (
 
 // ── Refresh tokens
 
-/** Until the transaction ends. */
+/** Locks the authorization until the transaction ends. */
 export const holdAuthorization = (sql: Sql, id: string) =>
   sql.query('select 1 from application_sessions where id = $1 for update', [id])
 
-/** An application that signs its user in at every page would fill the table: the tokens that were used longest ago go. */
-export const deleteSurplus = (sql: Sql, authorizationId: string, most: number) =>
+/** An application that signs its user in at every page would fill the table: the tokens that were used longest ago are deleted. */
+export const deleteSurplus = (sql: Sql, authorizationId: string, maxTokens: number) =>
   sql.query(
     `delete from application_tokens where id in (
        select id from application_tokens where application_session_id = $1 order by rotated_at desc, id desc offset $2
      )`,
-    [authorizationId, most],
+    [authorizationId, maxTokens],
   )
 
 export type NewAccessToken = { hash: Uint8Array; scopes: readonly string[] | null; lifetime: number }
@@ -157,8 +157,8 @@ export type NewAccessToken = { hash: Uint8Array; scopes: readonly string[] | nul
 type Rotation = {
   id: string
   applicationId: string
-  presented: Uint8Array
-  successor: Uint8Array
+  presentedHash: Uint8Array
+  successorHash: Uint8Array
   generation: number
   accessToken: NewAccessToken
   issuedAt: Date
@@ -167,7 +167,7 @@ type Rotation = {
 const hasScopes = (tokens: string, scopes: string) =>
   `(${scopes}::text[] is null or ${tokens}.token_content->'scopes' @> to_jsonb(${scopes}::text[]))`
 
-const rotated = selectList<HolderRow>(holderOf('t'))
+const rotatedColumns = selectList<HolderRow>(holderColumns('t'))
 
 /**
  * One refresh token for the next, with an access token. One that is newer than its row is accepted, as in sessions: the database has
@@ -184,7 +184,7 @@ export const rotateTokens = (sql: Sql, rotation: Rotation, { live, clockOffset }
          and s.id = t.application_session_id and s.application_id = $5
          and r.id = s.sid and u.id = s.user_id and a.id = s.application_id
          and ${stillAuthorized('$8')} and ${hasScopes('t', '$10')}
-       returning t.id as tokens_id, ${rotated}
+       returning t.id as tokens_id, ${rotatedColumns}
      ), issued as (
        insert into application_access_tokens (hash, application_tokens_id, scopes, expires_at)
        select $9, tokens_id, $10, ${databaseMoment('$6')} + ${milliseconds('$11')} from rotated
@@ -192,8 +192,8 @@ export const rotateTokens = (sql: Sql, rotation: Rotation, { live, clockOffset }
      select * from rotated`,
     [
       rotation.id,
-      rotation.presented,
-      rotation.successor,
+      rotation.presentedHash,
+      rotation.successorHash,
       rotation.generation,
       rotation.applicationId,
       clockOffset,
@@ -206,10 +206,10 @@ export const rotateTokens = (sql: Sql, rotation: Rotation, { live, clockOffset }
   )
 
 /** In milliseconds. */
-type DeviceUse = { sid: string; now: Date; writeInterval: number; longest: { unused: number; age: number } }
+type DeviceUse = { sid: string; now: Date; writeInterval: number; limits: { idle: number; age: number } }
 
 /** For the session of a device, and for no other: it goes on, and so do its tokens. */
-export const noteDeviceUse = (sql: Sql, { sid, now, writeInterval, longest }: DeviceUse) =>
+export const noteDeviceUse = (sql: Sql, { sid, now, writeInterval, limits }: DeviceUse) =>
   sql.query(
     `with used as (
        update refresh_token_records set last_used_at = $2, issued_at = $2,
@@ -219,7 +219,7 @@ export const noteDeviceUse = (sql: Sql, { sid, now, writeInterval, longest }: De
      )
      update application_tokens as t set expires_at = used.expires_at
      from used join application_sessions as s on s.sid = used.id where t.application_session_id = s.id`,
-    [sid, now, writeInterval, longest.unused, longest.age],
+    [sid, now, writeInterval, limits.idle, limits.age],
   )
 
 export type TokensRow = HolderRow & {
@@ -232,8 +232,8 @@ export type TokensRow = HolderRow & {
   has_scopes: boolean
 }
 
-const tokens = selectList<TokensRow>({
-  ...holderOf('t'),
+const tokensColumns = selectList<TokensRow>({
+  ...holderColumns('t'),
   refresh_hash: 't.refresh_hash',
   previous_hash: 't.previous_hash',
   generation: 't.generation',
@@ -243,15 +243,15 @@ const tokens = selectList<TokensRow>({
   has_scopes: hasScopes('t', '$6'),
 })
 
-/** `grace` is for how long the token before the newest one gets that again. */
+/** `grace`: for how long the token before the newest one gets the newest again. */
 export const selectTokens = (
   sql: Sql,
   wanted: { id: string; applicationId: string; grace: number; scopes: readonly string[] | null },
   { live, clockOffset }: Moments,
 ) =>
   sql.query<TokensRow>(
-    `select ${tokens} from application_tokens as t
-     join (${authorization}) on s.id = t.application_session_id
+    `select ${tokensColumns} from application_tokens as t
+     join (${authorizationTables}) on s.id = t.application_session_id
      where t.id = $1 and s.application_id = $2`,
     [wanted.id, wanted.applicationId, clockOffset, wanted.grace, momentsOf(live), wanted.scopes],
   )
@@ -270,13 +270,13 @@ export const insertAccessToken = (sql: Sql, tokensId: string, token: NewAccessTo
   )
 
 export type AccessTokenRow = HolderRow & { scopes: string[] | null }
-const accessToken = selectList<AccessTokenRow>({ ...holderOf('t'), scopes: 'x.scopes' })
+const accessTokenColumns = selectList<AccessTokenRow>({ ...holderColumns('t'), scopes: 'x.scopes' })
 
 export const selectByAccessToken = (sql: Sql, hash: Uint8Array, { live, clockOffset }: Moments) =>
   sql.query<AccessTokenRow>(
-    `select ${accessToken} from application_access_tokens as x
+    `select ${accessTokenColumns} from application_access_tokens as x
      join application_tokens as t on t.id = x.application_tokens_id
-     join (${authorization}) on s.id = t.application_session_id
+     join (${authorizationTables}) on s.id = t.application_session_id
      where x.hash = $1 and x.expires_at > ${databaseMoment('$2')} and ${stillAuthorized('$3')}`,
     [hash, clockOffset, momentsOf(live)],
   )
@@ -295,7 +295,7 @@ export type IntrospectedRow = {
   second_factor_at: Date | null
   expires_at: Date
 }
-const introspected = selectList<IntrospectedRow>({
+const introspectedColumns = selectList<IntrospectedRow>({
   application_id: 's.application_id',
   user_id: 'u.id',
   username: 'u.username',
@@ -313,9 +313,9 @@ const introspected = selectList<IntrospectedRow>({
 /** For a program that an application calls: the user and the session, whatever scopes the application has. */
 export const selectHolder = (sql: Sql, hash: Uint8Array, { live, clockOffset }: Moments) =>
   sql.query<IntrospectedRow>(
-    `select ${introspected} from application_access_tokens as x
+    `select ${introspectedColumns} from application_access_tokens as x
      join application_tokens as t on t.id = x.application_tokens_id
-     join (${authorization}) on s.id = t.application_session_id
+     join (${authorizationTables}) on s.id = t.application_session_id
      where x.hash = $1 and x.expires_at > ${databaseMoment('$2')} and ${stillAuthorized('$3')}`,
     [hash, clockOffset, momentsOf(live)],
   )

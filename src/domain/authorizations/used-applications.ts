@@ -27,8 +27,8 @@ type Options = SessionLimits & {
 }
 
 /**
- * The applications that a user has used, and the ends of their authorizations: by the user, or with the right to use them. The part of
- * authorizations that accounts need, also while the rest of the provider is not loaded.
+ * The applications that a user has used, and how their authorizations end: by the user, or when the right to use them is lost. Accounts
+ * need this part of authorizations also while the rest of the provider is not loaded.
  */
 export const createUsedApplications = (options: Options) => {
   const { database, sessionLookups } = options

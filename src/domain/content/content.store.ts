@@ -4,13 +4,14 @@ import { selectList } from '../../platform/database/select-list.js'
 export type HeadingRow = { slug: string; title: string; updated_at: Date }
 type ContentRow = HeadingRow & { body: string }
 
-const heading = selectList<HeadingRow>({ slug: true, title: true, updated_at: true })
-const content = selectList<ContentRow>({ slug: true, title: true, body: true, updated_at: true })
+const headingColumns = selectList<HeadingRow>({ slug: true, title: true, updated_at: true })
+const contentColumns = selectList<ContentRow>({ slug: true, title: true, body: true, updated_at: true })
 
-export const selectAll = (sql: Sql) => sql.query<HeadingRow>(`select ${heading} from content order by slug limit 1000`)
+export const selectAll = (sql: Sql) =>
+  sql.query<HeadingRow>(`select ${headingColumns} from content order by slug limit 1000`)
 
 export const selectBySlug = (sql: Sql, slug: string) =>
-  sql.query<ContentRow>(`select ${content} from content where slug = $1`, [slug])
+  sql.query<ContentRow>(`select ${contentColumns} from content where slug = $1`, [slug])
 
 /** A role of its own for the service, with fewer rights than the owner of the tables, may only read. */
 export const mayWrite = async (sql: Sql) => {

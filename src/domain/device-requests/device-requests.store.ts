@@ -4,8 +4,8 @@ import { selectList } from '../../platform/database/select-list.js'
 
 type NewRequest = {
   id: string
-  deviceHash: Uint8Array
-  userHash: Uint8Array
+  deviceCodeHash: Uint8Array
+  userCodeHash: Uint8Array
   applicationId: string
   scopes: readonly string[]
   client: { ip: string; userAgent: string }
@@ -23,8 +23,8 @@ export const insertRequest = (sql: Sql, request: NewRequest) =>
      on conflict (user_hash) do nothing returning id`,
     [
       request.id,
-      request.deviceHash,
-      request.userHash,
+      request.deviceCodeHash,
+      request.userCodeHash,
       request.applicationId,
       request.scopes,
       request.client.ip,
@@ -44,13 +44,14 @@ type OpenRow = {
   created_at: Date
   is_approved: boolean
 }
-const open = selectList<OpenRow>({
+const openColumns = selectList<OpenRow>({
   id: true,
   application_id: true,
   scopes: true,
   ip: true,
   user_agent: true,
   created_at: true,
+  // The only answer of a decidable request is an approval by this user.
   is_approved: 'answer is not null',
 })
 
@@ -61,27 +62,31 @@ const isUnusedApproval = `answer = 'approved' and used_at is null`
 const isOpen = `user_hash = $1 and answer is null and expires_at > ${databaseMoment('$2')}`
 
 /** One that this user can decide about: it is open, or they have approved it and can take that back. Parameters 1 to 3. */
-const isUndecided = `user_hash = $1 and expires_at > ${databaseMoment('$2')}
+const isDecidable = `user_hash = $1 and expires_at > ${databaseMoment('$2')}
   and (answer is null or (${isUnusedApproval} and user_id = $3))`
 
-export const selectUndecided = (sql: Sql, userHash: Uint8Array, userId: string, clockOffset: number) =>
-  sql.query<OpenRow>(`select ${open} from device_requests where ${isUndecided}`, [userHash, clockOffset, userId])
+export const selectDecidable = (sql: Sql, userCodeHash: Uint8Array, userId: string, clockOffset: number) =>
+  sql.query<OpenRow>(`select ${openColumns} from device_requests where ${isDecidable}`, [
+    userCodeHash,
+    clockOffset,
+    userId,
+  ])
 
-type Answering = { userId: string; sessionId: string }
+type Answerer = { userId: string; sessionId: string }
 
 /** Approves the request. Of many answers at once, one gets a row. */
-export const setApproved = (sql: Sql, userHash: Uint8Array, { userId, sessionId }: Answering, clockOffset: number) =>
+export const setApproved = (sql: Sql, userCodeHash: Uint8Array, { userId, sessionId }: Answerer, clockOffset: number) =>
   sql.query(`update device_requests set answer = 'approved', user_id = $3, sid = $4 where ${isOpen} returning id`, [
-    userHash,
+    userCodeHash,
     clockOffset,
     userId,
     sessionId,
   ])
 
 /** No row if another answer was first, or the device has its tokens. */
-export const setDenied = (sql: Sql, userHash: Uint8Array, { userId, sessionId }: Answering, clockOffset: number) =>
-  sql.query(`update device_requests set answer = 'denied', user_id = $3, sid = $4 where ${isUndecided} returning id`, [
-    userHash,
+export const setDenied = (sql: Sql, userCodeHash: Uint8Array, { userId, sessionId }: Answerer, clockOffset: number) =>
+  sql.query(`update device_requests set answer = 'denied', user_id = $3, sid = $4 where ${isDecidable} returning id`, [
+    userCodeHash,
     clockOffset,
     userId,
     sessionId,
@@ -102,7 +107,7 @@ export type PolledRow = {
   is_just_used: boolean
   is_too_early: boolean
 }
-const polled = selectList<PolledRow>({
+const polledColumns = selectList<PolledRow>({
   id: 'd.id',
   scopes: 'd.scopes',
   answer: 'd.answer',
@@ -116,19 +121,19 @@ const polled = selectList<PolledRow>({
 })
 
 type Poll = {
-  deviceHash: Uint8Array
+  deviceCodeHash: Uint8Array
   applicationId: string
   clockOffset: number
   /** For how long a second use counts as a retry of the first. */
   retryWindow: number
-  /** How much earlier than its interval a device may ask: the way here takes longer at times. */
+  /** How much earlier than its interval a device may poll, in milliseconds: the network delays one poll more than the next. */
   pollTolerance: number
   /** In seconds. */
   slowDownSeconds: number
 }
 
 /**
- * A device asks. The row is held while it is judged, so that two instances see one order of the questions. Only a device that waits is
+ * A device polls. The row is locked while it is judged, so that two instances see the polls in one order. Only a device that waits is
  * slowed down.
  */
 export const pollRequest = (sql: Sql, poll: Poll) =>
@@ -141,8 +146,15 @@ export const pollRequest = (sql: Sql, poll: Poll) =>
      )
      update device_requests as d set polled_at = ${databaseMoment('$3')},
        poll_interval = d.poll_interval + case when held.is_too_early then $6::int else 0 end
-     from held where d.id = held.id returning ${polled}`,
-    [poll.deviceHash, poll.applicationId, poll.clockOffset, poll.retryWindow, poll.pollTolerance, poll.slowDownSeconds],
+     from held where d.id = held.id returning ${polledColumns}`,
+    [
+      poll.deviceCodeHash,
+      poll.applicationId,
+      poll.clockOffset,
+      poll.retryWindow,
+      poll.pollTolerance,
+      poll.slowDownSeconds,
+    ],
   )
 
 /** Uses an approval up: of many at once, one gets a row. */

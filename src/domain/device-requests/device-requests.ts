@@ -11,14 +11,15 @@ import * as store from './device-requests.store.js'
 import { deviceRequestLifetime, pollInterval } from './device-times.js'
 import { newUserCode } from './user-codes.js'
 
-/** By how much the interval grows each time a question comes too early (RFC 8628, 3.5). */
+/** By how much the interval grows each time a poll comes too early (RFC 8628, 3.5). */
 const slowDownSeconds = 5
+/** In milliseconds. */
 const pollTolerance = 500
 
 /** A second use within this time is a retry of a program whose answer was lost. */
 const retryWindow = 10 * seconds
 
-/** Two requests with one code are as good as impossible: the third try finds a free one. */
+/** How many user codes are tried. That even one is taken is as good as impossible. */
 const maxTries = 3
 
 /** A device that waits for its user. */
@@ -62,8 +63,8 @@ const createBegin =
       const userCode = newUserCode()
       const inserted = await store.insertRequest(database, {
         id: uuidv7(clock.now()),
-        deviceHash: fingerprint(deviceCode),
-        userHash: fingerprint(userCode),
+        deviceCodeHash: fingerprint(deviceCode),
+        userCodeHash: fingerprint(userCode),
         applicationId,
         scopes,
         client,
@@ -84,7 +85,7 @@ export const createDeviceRequests = ({ database, clock }: Dependencies) => ({
 
   /** Undefined if there is none with this code that this user can decide about. */
   find: async (userCode: string, userId: string): Promise<DeviceRequest | undefined> => {
-    const [row] = await store.selectUndecided(database, fingerprint(userCode), userId, clock.offset())
+    const [row] = await store.selectDecidable(database, fingerprint(userCode), userId, clock.offset())
     return (
       row && {
         applicationId: row.application_id,
@@ -109,10 +110,10 @@ export const createDeviceRequests = ({ database, clock }: Dependencies) => ({
     { id: applicationId }: Pick<Application, 'id'>,
     deviceCode: string,
   ): Promise<Approval | (Refused<DeviceFault> & { deviceSid?: string | undefined })> => {
-    const deviceHash = fingerprint(deviceCode)
+    const deviceCodeHash = fingerprint(deviceCode)
     const clockOffset = clock.offset()
     const [row] = await store.pollRequest(database, {
-      deviceHash,
+      deviceCodeHash,
       applicationId,
       clockOffset,
       retryWindow,
@@ -126,7 +127,7 @@ export const createDeviceRequests = ({ database, clock }: Dependencies) => ({
     return { id: row.id, userId: row.user_id, sid: row.sid, scopes: row.scopes as OpenidScope[] }
   },
 
-  /** Uses an approval up. False if another question of the device was first. */
+  /** Uses an approval up. False if another poll of the device was first. */
   take: async (sql: Sql, { id }: Approval, deviceSid: string) =>
     (await store.setUsed(sql, id, deviceSid, clock.offset())).length > 0,
 })

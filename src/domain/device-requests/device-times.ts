@@ -2,5 +2,5 @@ import { minutes } from '../../lib/durations.js'
 
 export const deviceRequestLifetime = 10 * minutes
 
-/** Between two questions of a device, in seconds. */
+/** Between two polls of a device, in seconds. */
 export const pollInterval = 5

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 
-/** Without vowels, so that no word comes about, and without digits, which look like letters (RFC 8628, 6.1). */
+/** Without vowels, so that no code is a word, and without digits, which look like letters (RFC 8628, 6.1). */
 const alphabet = 'BCDFGHJKLMNPQRSTVWXZ'
 const length = 8
 const shape = new RegExp(`^[${alphabet}]{${length}}$`)

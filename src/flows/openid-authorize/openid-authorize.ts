@@ -6,12 +6,12 @@ import { isRedirectAddress } from '../../domain/applications/application-address
 import type { Applications } from '../../domain/applications/applications.js'
 import type { AuthorizationRequests } from '../../domain/authorization-requests/authorization-requests.js'
 import {
-  enoughToProve,
   hasProvenSince,
-  isOtherThanNamed,
+  isNotNamedUser,
   nextQuestion,
   type SignedInUser,
   silentError,
+  sufficientMethods,
 } from '../../domain/authorization-requests/next-question.js'
 import type { SignedInUsers } from '../../domain/authorization-requests/signed-in-users.js'
 import { sharedScopes } from '../../domain/id-tokens/user-claims.js'
@@ -84,14 +84,14 @@ const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' 
       application: publicApplication(application),
       ...(user && { user: { id: user.id, username: user.username } }),
       ...(next === 'consent' && { scopes: sharedScopes(request) }),
-      ...(user && next === 'prove' && { methods: [...enoughToProve({ ...asking, user })] }),
+      ...(user && next === 'prove' && { methods: [...sufficientMethods({ ...asking, user })] }),
     }
   }
 
   const withCode = async (asking: Asking, user: SignedInUser, hasAgreed: boolean): Promise<Authorization> => {
     const { application, request, visitor } = asking
     const { caller } = visitor
-    if (!caller || isOtherThanNamed({ ...asking, user })) return withError(asking, { error: 'login_required' }, user.id)
+    if (!caller || isNotNamedUser({ ...asking, user })) return withError(asking, { error: 'login_required' }, user.id)
     const made = await makeCode(asking, caller, user, hasAgreed)
     if (!isRefused(made)) return done(application, answers.withCode(request, made.code))
     if (made.refused === 'over') return startAgain(application)
@@ -116,7 +116,7 @@ const createProceed = ({ authorizationRequests, signedInUsers, finish }: Proceed
 
   /** The next question, or the answer. */
   return async (found: Asking): Promise<Authorization> => {
-    const user = await signedInUsers.of(found.visitor.caller, found.application.id)
+    const user = await signedInUsers.find(found.visitor.caller, found.application.id)
     const asking = await withOwner(found, user)
     const next = nextQuestion(asking, user)
     return user && next === 'done' ? finish.withCode(asking, user, false) : finish.withQuestion(asking, user, next)
@@ -161,7 +161,7 @@ export const createAuthorize = (deps: Dependencies) => {
     answer: async ({ request: id, user: shown, answer }: Answer, visitor: Visitor) => {
       const asking = await find(id, visitor)
       if (!asking) return startAgainAt(id)
-      const user = await signedInUsers.of(visitor.caller, asking.application.id)
+      const user = await signedInUsers.find(visitor.caller, asking.application.id)
       if (!user || user.id !== shown) return proceed(asking)
       const next = nextQuestion(asking, user)
       if (next === 'consent' && answer === 'continue') return finish.withCode(asking, user, true)

@@ -5,10 +5,10 @@ import { type Application, mayUseDevices, publicApplication } from '../../domain
 import type { ApplicationErrors } from '../../domain/applications/application-errors.js'
 import type { Applications } from '../../domain/applications/applications.js'
 import {
-  enoughToProve,
   nextQuestion,
-  type Questioned,
+  type RequestDemands,
   type SignedInUser,
+  sufficientMethods,
 } from '../../domain/authorization-requests/next-question.js'
 import type { SignedInUsers } from '../../domain/authorization-requests/signed-in-users.js'
 import type { DeviceAuthorizations } from '../../domain/authorizations/device-authorizations.js'
@@ -53,7 +53,7 @@ const createStateOf = (secondFactorRequired: boolean) => {
    * The device gets a session of its own, so an account with a second factor approves it with that: a trusted browser does not stand
    * for it.
    */
-  const questionedOf = ({ createdAt, scopes }: DeviceRequest): Questioned => ({
+  const demandsOf = ({ createdAt, scopes }: DeviceRequest): RequestDemands => ({
     createdAt,
     scopes,
     maxAge: undefined,
@@ -70,7 +70,7 @@ const createStateOf = (secondFactorRequired: boolean) => {
     { client }: Approver,
     answered: 'approved' | 'denied' | undefined = request.isApproved ? 'approved' : undefined,
   ): DeviceState => {
-    const asking = { application, request: questionedOf(request) }
+    const asking = { application, request: demandsOf(request) }
     const next = answered ?? steps[nextQuestion(asking, user)]
     const { ip, userAgent } = request.client
     return {
@@ -79,7 +79,7 @@ const createStateOf = (secondFactorRequired: boolean) => {
       application: publicApplication(application),
       user: { id: user.id, username: user.username },
       scopes: request.scopes,
-      ...(next === 'prove' && { methods: [...enoughToProve({ ...asking, user })] }),
+      ...(next === 'prove' && { methods: [...sufficientMethods({ ...asking, user })] }),
       from: {
         ip,
         userAgent,
@@ -102,7 +102,7 @@ export const createDeviceApproval = (deps: Dependencies) => {
     const request = userCode === undefined ? undefined : await deviceRequests.find(userCode, holder.userId)
     const application = request && (await applications.find(request.applicationId))
     if (userCode === undefined || !application || !mayUseDevices(application)) return unknown()
-    const user = await signedInUsers.of(holder, application.id)
+    const user = await signedInUsers.find(holder, application.id)
     return user ? { userCode, request, application, user } : refuse('not_authenticated')
   }
 
