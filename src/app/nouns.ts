@@ -141,7 +141,7 @@ const createUserNouns = (
     nameMarks,
     // They are called after the commit. A webhook that was written in the same transaction can be sent now.
     listeners: [(recorded) => log.info(recorded, 'event'), (_, event) => metrics?.countEvent(event), webhooks.wake],
-    leftToService: platform.leavesEventsToService,
+    isLoggedByService: platform.leavesEventsToService,
     administrators,
     onLost: (err) => log.error({ err }, 'an event could not be written to the database'),
   })

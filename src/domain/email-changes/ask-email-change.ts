@@ -28,7 +28,7 @@ type Mailing = { client: Client; withheld: boolean; sessionId: string }
  * whether a mail was queued must not show, and the user no longer wants the other address.
  */
 export const createAskEmailChange = ({ clock, users, mails, mailedCodes, isTaken }: Dependencies) => {
-  /** The link for the new address; the owner of one that is taken is told. Both write the same rows. */
+  /** Mails the link to the new address, or a notice if the address is taken. Both write the same rows, so that the user sees no difference. */
   const mailNewAddress = async (sql: Transaction, userId: string, email: Email, token: string, mailing: Mailing) => {
     const { client, withheld } = mailing
     const code = mailedCodes.codeOf(codeIdOf(fingerprint(token)))

@@ -5,7 +5,7 @@ import type { MailedCodes } from '../mailed-codes/mailed-codes.js'
 import type { SessionCaller } from '../sessions/request-context.js'
 import * as store from './email-changes.store.js'
 
-/** Also those of a registration. */
+/** How many codes a user can try. */
 export const codeTries = 5
 
 /** Each change has its own code: that of an earlier mail confirms no later address. */

@@ -5,7 +5,7 @@ import type { Email } from '../users/email.js'
 
 export type EmailChangeRow = { user_id: string; email: string; asked_at: Date }
 
-const change = selectList<EmailChangeRow>({ user_id: true, email: true, asked_at: true })
+const columns = selectList<EmailChangeRow>({ user_id: true, email: true, asked_at: true })
 
 export const replace = (
   sql: Sql,
@@ -37,8 +37,8 @@ export const replace = (
     ],
   )
 
-export const select = (sql: Sql, hash: Uint8Array, now: Date) =>
-  sql.query<EmailChangeRow>(`select ${change} from email_changes where hash = $1 and expires_at > $2`, [hash, now])
+export const selectByHash = (sql: Sql, hash: Uint8Array, now: Date) =>
+  sql.query<EmailChangeRow>(`select ${columns} from email_changes where hash = $1 and expires_at > $2`, [hash, now])
 
 /** Only the session that asked for the change has tries. */
 export const spendTry = (sql: Sql, { userId, sessionId }: { userId: string; sessionId: string }, now: Date) =>

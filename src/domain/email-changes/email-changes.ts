@@ -21,10 +21,10 @@ const fromRow = (row: store.EmailChangeRow): EmailChange => {
   return { userId: row.user_id, email, askedAt: row.asked_at }
 }
 
-/** One that is not confirmed yet. `codeFor`: the session that can enter its code. */
-type WaitingEmailChange = { email: string; askedAt: Date; expiresAt: Date; codeFor: string | undefined }
+/** One that is not confirmed yet. `codeSessionId`: the session that can enter its code, while it has tries left. */
+type WaitingEmailChange = { email: string; askedAt: Date; expiresAt: Date; codeSessionId: string | undefined }
 
-type AppliedChange = { isProven: boolean; isFinal?: boolean }
+type ApplyOptions = { isProven: boolean; isFinal?: boolean }
 
 /** Thrown to roll back: nothing of a change is kept. */
 class AddressTaken extends Error {}
@@ -65,7 +65,7 @@ export const createEmailChanges = (deps: Dependencies) => {
    * The user has the new address from now on. The address before is reserved in the same transaction: a trigger refuses it to a
    * request that waited for the moment at which it becomes free. `isFinal`: no undo link works any more.
    */
-  const apply = async (sql: Transaction, user: User, email: Email, { isProven, isFinal = false }: AppliedChange) => {
+  const apply = async (sql: Transaction, user: User, email: Email, { isProven, isFinal = false }: ApplyOptions) => {
     if (await isTaken(sql, user.id, email, await users.findByEmail(sql, email.email))) throw new AddressTaken()
     if (!(await userChanges.setEmail(sql, user.id, email, { isProven }))) throw new AddressTaken()
     if (isFinal) await undos.forgetAll(sql, user.id)
@@ -73,7 +73,7 @@ export const createEmailChanges = (deps: Dependencies) => {
   }
 
   const findByHash = createOptionalTransaction(database)(async (sql, hash: Uint8Array) => {
-    const [row] = await store.select(sql, hash, clock.now())
+    const [row] = await store.selectByHash(sql, hash, clock.now())
     return row && fromRow(row)
   })
 
@@ -88,10 +88,10 @@ export const createEmailChanges = (deps: Dependencies) => {
     /** The address that the user wants to have, if it is not confirmed yet. */
     waitingOf: async (userId: string): Promise<WaitingEmailChange | undefined> => {
       const [row] = await store.selectWaiting(database, userId, clock.now())
-      const codeFor = row && row.code_tries_left > 0 ? (row.session_id ?? undefined) : undefined
-      return row && { email: row.email, askedAt: row.asked_at, expiresAt: row.expires_at, codeFor }
+      const codeSessionId = row && row.code_tries_left > 0 ? (row.session_id ?? undefined) : undefined
+      return row && { email: row.email, askedAt: row.asked_at, expiresAt: row.expires_at, codeSessionId }
     },
-    /** Whether there was one. */
+    /** False if there was none. */
     forget: async (sql: Sql, userId: string) => (await store.remove(sql, userId)).length > 0,
   }
 }

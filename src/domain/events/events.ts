@@ -10,7 +10,7 @@ import type { SignInLabel } from '../sign-in/ways-to-sign-in.js'
 import type { NameMarks } from '../users/name-marks.js'
 import * as store from './events.store.js'
 
-type ToldEvent = {
+type BaseEvent = {
   kind: EventKind
   userId?: string
   sessionId?: string
@@ -22,11 +22,11 @@ type ToldEvent = {
 }
 
 /** A sign-in that failed says how it was tried: a new way must not count as a password. */
-export type Event = ToldEvent &
+export type Event = BaseEvent &
   ({ kind: Exclude<EventKind, 'sign_in_failed'> } | { kind: 'sign_in_failed'; triedBy: SignInLabel })
 
 /** An event in the log: what the row has, and nothing that was typed. */
-type RecordedEvent = Pick<ToldEvent, 'kind' | 'userId' | 'sessionId' | 'reason'> & {
+type RecordedEvent = Pick<BaseEvent, 'kind' | 'userId' | 'sessionId' | 'reason'> & {
   username?: string
   nameMark?: string
   requestId?: string
@@ -39,21 +39,21 @@ type RecordedEvent = Pick<ToldEvent, 'kind' | 'userId' | 'sessionId' | 'reason'>
   /** When it happened, if that was some time before. */
   at?: string
 }
-type EventListener = (recorded: RecordedEvent, event: ToldEvent) => void
+type EventListener = (recorded: RecordedEvent, event: BaseEvent) => void
 
 /** The reason as people read it, in the row and in the log. The provider comes first: `provider_a timeout`. */
 const reasonOf = ({ provider, reason }: Event) =>
   [provider, reason].filter((part) => part !== undefined).join(' ') || null
 
-const eventIn = ({ kind, user_id, reason }: store.EventRow): ToldEvent => ({
+const eventFrom = ({ kind, user_id, reason }: store.EventRow): BaseEvent => ({
   kind: kind as EventKind,
   ...(user_id !== null && { userId: user_id }),
   ...(reason !== null && { reason }),
 })
 
-/** The moment of the log line is later than that of the event. */
-const recordedIn = (row: store.EventRow): RecordedEvent => ({
-  ...eventIn(row),
+/** `at`: the log line comes later than the event. */
+const recordedEventFrom = (row: store.EventRow): RecordedEvent => ({
+  ...eventFrom(row),
   ...(row.username !== null && { username: row.username }),
   ip: row.ip,
   userAgent: row.user_agent,
@@ -103,7 +103,7 @@ const fromRow = (row: store.EventRow): StoredEvent => ({
 const asSeenByUser = (event: StoredEvent): StoredEvent =>
   event.actorId === null && event.actorKey === null ? event : { ...event, ip: commandLine, userAgent: '' }
 
-const isOfAccount = (event: StoredEvent): event is StoredEvent & { kind: AccountEventKind } =>
+const isAccountEvent = (event: StoredEvent): event is StoredEvent & { kind: AccountEventKind } =>
   accountEventKinds.some((kind) => kind === event.kind)
 
 export type EventQuery = {
@@ -127,15 +127,15 @@ type Options = {
   clock: Clock
   nameMarks: NameMarks
   listeners: readonly EventListener[]
-  /** For commands, which have no log that anyone collects: a running service tells its own listeners. */
-  leftToService?: boolean
+  /** For commands, whose log is not collected: a running service finds the event and tells its own listeners. */
+  isLoggedByService?: boolean
   administrators: Pick<Administrators, 'hold'>
   onLost: (error: unknown) => void
 }
 
 /** The row of an event, and how the listeners are told of it once the row is written. */
 const prepareEvent = (event: Event, { ip, userAgent, requestId, typedName, actor }: Client, options: Options) => {
-  const { clock, nameMarks, listeners, leftToService = false } = options
+  const { clock, nameMarks, listeners, isLoggedByService = false } = options
   const now = clock.now()
   const { kind, userId = null, sessionId = null } = event
   const reason = reasonOf(event)
@@ -153,12 +153,12 @@ const prepareEvent = (event: Event, { ip, userAgent, requestId, typedName, actor
     now,
     requestId: requestId ?? null,
     nameMark: nameMark ?? null,
-    logPending: leftToService,
+    logPending: isLoggedByService,
     actorId: actor?.userId ?? null,
     actorKey: actor?.serviceKey ?? null,
     actorReason: actor?.reason ?? null,
   }
-  const tell = (written: { username: string | null } | undefined) => {
+  const notifyListeners = (written: { username: string | null } | undefined) => {
     const username = written?.username ?? undefined
     const recorded = {
       kind,
@@ -175,7 +175,7 @@ const prepareEvent = (event: Event, { ip, userAgent, requestId, typedName, actor
     }
     for (const listener of listeners) listener(recorded, event)
   }
-  return { row, tell }
+  return { row, notifyListeners }
 }
 
 /** The events of one account. */
@@ -185,7 +185,7 @@ const createEventsOfUsers = (database: Database) => ({
     (await store.selectRecentOfUser(database, userId, accountEventKinds, 50))
       .map(fromRow)
       .map(asSeenByUser)
-      .filter(isOfAccount),
+      .filter(isAccountEvent),
   /** Everything that is kept of a user, for the user. */
   allOf: async (userId: string, limit: number) =>
     (await store.selectRecentOfUser(database, userId, null, limit)).map(fromRow).map(asSeenByUser),
@@ -200,8 +200,8 @@ const createEventsOfUsers = (database: Database) => ({
  */
 const createHoldActor =
   ({ administrators }: Pick<Options, 'administrators'>) =>
-  async (sql: Transaction, { actor }: Client, about?: string) => {
-    if (actor) await administrators.hold(sql, actor, about)
+  async (sql: Transaction, { actor }: Client, aboutUserId?: string) => {
+    if (actor) await administrators.hold(sql, actor, aboutUserId)
   }
 
 /** The months of the table, and the end of what is in them. */
@@ -240,12 +240,12 @@ export const createEvents = (options: Options) => {
     /** One row and one log line. What happened stays done, even if the row cannot be written. */
     record: async (event: Event, client: Client) => {
       if (client.actor) throw new Error('What an administrator does is recorded in its transaction')
-      const { row, tell } = prepare(event, client)
+      const { row, notifyListeners } = prepare(event, client)
       const [written] = await store.insertEvent(database, row).catch((error: unknown) => {
         onLost(error)
         return []
       })
-      tell(written)
+      notifyListeners(written)
     },
     holdActor,
     /**
@@ -254,14 +254,14 @@ export const createEvents = (options: Options) => {
      */
     recordInside: async (sql: Transaction, event: Event, client: Client) => {
       await holdActor(sql, client, event.userId)
-      const { row, tell } = prepare(event, client)
+      const { row, notifyListeners } = prepare(event, client)
       const [written] = await store.insertEvent(sql, row)
-      sql.afterCommit(() => tell(written))
+      sql.afterCommit(() => notifyListeners(written))
     },
     /** Tells the listeners what commands have done since the last time. Returns how many events there were. */
     tellOfCommands: async (sql: Sql, limit: number) => {
       const rows = await store.takeUnlogged(sql, limit)
-      for (const row of rows) for (const listener of listeners) listener(recordedIn(row), eventIn(row))
+      for (const row of rows) for (const listener of listeners) listener(recordedEventFrom(row), eventFrom(row))
       return rows.length
     },
     ...createEventsOfUsers(database),

@@ -25,8 +25,8 @@ export const createAppReplacements = ({ database, clock, sealedValues, pendingSe
   const secrets = sealedValues.of(totpColumn)
   const formerSecrets = sealedValues.of(formerTotpColumn)
 
-  /** Wrong codes were guesses at the secret before. False if two-step sign-in is off. */
-  const write = async (sql: Transaction, userId: string, secret: string, step: number) => {
+  /** Also forgets wrong codes, which were guesses at the former secret. False if two-step sign-in is off. */
+  const replaceSecret = async (sql: Transaction, userId: string, secret: string, step: number) => {
     const sealed = secrets.seal(userId, secret)
     const written = await store.replaceTotp(sql, { userId, secret: sealed, step, clockOffset: clock.offset() })
     await codeLimit.forget(sql, userId)
@@ -36,34 +36,36 @@ export const createAppReplacements = ({ database, clock, sealedValues, pendingSe
   return {
     /** The app from before goes on working. */
     begin: async (request: SecretRequest) => {
-      const [present] = await store.selectTotp(database, request.userId, clock.offset())
-      return present ? pendingSecrets.show(request) : refuse('totp_is_off')
+      const [current] = await store.selectTotp(database, request.userId, clock.offset())
+      return current ? pendingSecrets.show(request) : refuse('totp_is_off')
     },
 
     /**
-     * Returns the secret that the undo link brings back. The caller holds a lock on the user's row, and says what earlier changes
-     * that can still be taken back would do: the present app may be a thief's, also after their links have expired.
+     * Returns the secret that the undo link brings back. The caller holds a lock on the user's row. `totpBefore`: what earlier changes
+     * would leave if they were taken back. The undo link must not bring back an app that may be a thief's, also once they have expired.
      */
     confirm: async (
       sql: Transaction,
       confirmation: SecretConfirmation,
-      earlier: 'stays' | 'removed' | FormerSecret,
+      totpBefore: 'stays' | 'removed' | FormerSecret,
     ) => {
       const { userId } = confirmation
-      const [present] = await store.selectTotp(sql, userId, clock.offset())
-      if (!present) return refuse('totp_is_off')
+      const [current] = await store.selectTotp(sql, userId, clock.offset())
+      if (!current) return refuse('totp_is_off')
       const confirmed = await pendingSecrets.confirm(sql, confirmation)
       if (isRefused(confirmed)) return confirmed
-      await write(sql, userId, confirmed.secret, confirmed.step)
-      if (earlier === 'removed') return { former: undefined }
+      await replaceSecret(sql, userId, confirmed.secret, confirmed.step)
+      if (totpBefore === 'removed') return { former: undefined }
       const former =
-        earlier === 'stays' ? secrets.open(userId, present.secret) : formerSecrets.open(earlier.id, earlier.sealed)
+        totpBefore === 'stays'
+          ? secrets.open(userId, current.secret)
+          : formerSecrets.open(totpBefore.id, totpBefore.sealed)
       const id = randomUUID()
       return { former: { id, sealed: formerSecrets.seal(id, assertOpened(former)) } satisfies FormerSecret }
     },
 
     /** Lets the app from before a replacement work again, and no other. False if two-step sign-in is off. */
     restore: (sql: Transaction, userId: string, { id, sealed }: FormerSecret) =>
-      write(sql, userId, assertOpened(formerSecrets.open(id, sealed)), 0),
+      replaceSecret(sql, userId, assertOpened(formerSecrets.open(id, sealed)), 0),
   }
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { inGroups, withoutGroups } from '../../contract/code-groups.js'
 
-const codes = 10
+const codeCount = 10
 
 /** Crockford's base32, which has no I, L, O and U: five bits for each character. */
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
@@ -11,7 +11,7 @@ const codeLength = 12
 const newCode = () => Array.from(randomBytes(codeLength), (byte) => alphabet[byte % alphabet.length]).join('')
 
 /** Ten codes, in groups of four so that they can be read and copied. */
-export const newRecoveryCodes = () => Array.from({ length: codes }, () => inGroups(newCode()))
+export const newRecoveryCodes = () => Array.from({ length: codeCount }, () => inGroups(newCode()))
 
 /** Replaces characters that are often misread from a screen or from paper by those that codes have. */
 const withoutLookalikes = (code: string) => code.replaceAll('O', '0').replaceAll(/[IL]/g, '1').replaceAll('U', 'V')
@@ -24,5 +24,5 @@ export const readCode = (typed: string) => {
   return isEarlierCode(text) ? { method: 'rec' as const, code: text } : undefined
 }
 
-/** Before 12 characters were enough, a recovery code had 24 of RFC 4648's base32. */
+/** A recovery code from earlier releases: 24 characters of RFC 4648's base32. */
 export const isEarlierCode = (code: string) => /^[A-Z2-7]{24}$/.test(code)

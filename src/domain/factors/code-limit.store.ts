@@ -4,11 +4,11 @@ import { databaseNow } from '../../platform/database/database-now.js'
 const now = databaseNow('$2')
 
 /** A day without a wrong code, or an hour with fewer than ten: the count begins again. */
-const beginsAgain = `(c.last_wrong_at <= ${now} - interval '1 day'
+const countRestarts = `(c.last_wrong_at <= ${now} - interval '1 day'
   or (c.failures < 10 and c.window_began <= ${now} - interval '1 hour'))`
 
 /** The tenth wrong code makes the account wait for an hour. Each further five double that, up to a day. */
-const wait = `case when c.failures + 1 >= 10 and (c.failures + 1) % 5 = 0
+const waitUntil = `case when c.failures + 1 >= 10 and (c.failures + 1) % 5 = 0
   then ${now} + least(interval '24 hours', interval '1 hour' * power(2, least((c.failures + 1 - 10) / 5, 5))) end`
 
 /** Counts a code as wrong before it is compared. No row while the account waits. */
@@ -17,9 +17,9 @@ export const reserve = (sql: Sql, userId: string, clockOffset: number) =>
     `insert into wrong_codes as c (user_id, failures, window_began, last_wrong_at, day_began)
      values ($1, 1, ${now}, ${now}, ${now})
      on conflict (user_id) do update set
-       failures = case when ${beginsAgain} then 1 else c.failures + 1 end,
-       window_began = case when ${beginsAgain} then ${now} else c.window_began end,
-       waits_until = case when ${beginsAgain} then null else ${wait} end
+       failures = case when ${countRestarts} then 1 else c.failures + 1 end,
+       window_began = case when ${countRestarts} then ${now} else c.window_began end,
+       waits_until = case when ${countRestarts} then null else ${waitUntil} end
      where c.waits_until is null or c.waits_until <= ${now}
      returning failures`,
     [userId, clockOffset],

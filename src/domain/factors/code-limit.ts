@@ -5,17 +5,17 @@ import type { Database, Sql } from '../../platform/database/database.js'
 import { limiterKey, limiters, userSubject } from '../limiters/limiters.js'
 import * as store from './code-limit.store.js'
 
-/** The owner gets one mail a day about wrong codes: after this many. */
+/** After this many wrong codes in a day the owner gets a mail, and no further one on that day. */
 const wrongBeforeMail = 3
 
 /** The counter in which a code was counted. */
-type Counted = { at: 'account' } | { at: 'device'; key: string; window: CounterWindow }
+type CodeReservation = { at: 'account' } | { at: 'device'; key: string; window: CounterWindow }
 
 export type CodeLimit = ReturnType<typeof createCodeLimit>
 
 /**
- * How many wrong codes an account may have, from all clients together. Known devices have their own, so that guesses of others
- * do not make their user wait; when those are used up, they count as unknown. Passwords are counted elsewhere.
+ * How many wrong codes an account may have, from all clients together. Known devices have their own limit, so that guesses of others
+ * do not make their user wait; when it is used up, they count as unknown. Passwords are counted elsewhere.
  */
 export const createCodeLimit = ({ database, cache, clock }: { database: Database; cache: Cache; clock: Clock }) => ({
   /** Counts the code as wrong until `giveBack`, so that many requests at once cannot try more than one after another. */
@@ -23,21 +23,21 @@ export const createCodeLimit = ({ database, cache, clock }: { database: Database
     if (device !== undefined) {
       const key = limiterKey('device_codes', userSubject(userId))
       const { granted, window } = await cache.reserve(key, limiters.device_codes.limit)
-      if (granted) return { at: 'device', key, window } satisfies Counted
+      if (granted) return { at: 'device', key, window } satisfies CodeReservation
     }
     const [granted] = await store.reserve(database, userId, clock.offset())
-    if (granted) return { at: 'account' } satisfies Counted
+    if (granted) return { at: 'account' } satisfies CodeReservation
     const [row] = await store.selectWait(database, userId, clock.offset())
     return refuse('too_many_codes', { retryAfter: Math.max(1, Math.ceil(row?.seconds ?? 1)) })
   },
-  giveBack: async (userId: string, counted: Counted) => {
-    if (counted.at === 'device') await cache.refund(counted.key, counted.window)
+  giveBack: async (userId: string, reservation: CodeReservation) => {
+    if (reservation.at === 'device') await cache.refund(reservation.key, reservation.window)
     else await store.giveBack(database, userId)
   },
   /** Whether the owner has to be told, and whether the account waits from now on. */
   noteWrong: async (userId: string, isTotp: boolean) => {
     const [row] = await store.noteWrong(database, userId, clock.offset(), isTotp)
-    return { tellsOwner: row?.wrong === wrongBeforeMail, waits: isTotp && row?.waits === true }
+    return { shouldTellOwner: row?.wrong === wrongBeforeMail, mustWait: isTotp && row?.waits === true }
   },
   forget: async (sql: Sql, userId: string) => {
     await store.forget(sql, userId)

@@ -4,11 +4,11 @@ import { selectList } from '../../platform/database/select-list.js'
 
 export type TotpRow = { secret: string; created_at: Date; seconds: number }
 
-/** With the time by the database's clock, in seconds since 1970. */
-const seconds = (offset: string) => `extract(epoch from ${databaseNow(offset)})::float8 as seconds`
+/** The time by the database's clock, in seconds since 1970. */
+const currentSeconds = (offset: string) => `extract(epoch from ${databaseNow(offset)})::float8 as seconds`
 
 export const selectTotp = (sql: Sql, userId: string, clockOffset: number) =>
-  sql.query<TotpRow>(`select secret, created_at, ${seconds('$2')} from totp_secrets where user_id = $1`, [
+  sql.query<TotpRow>(`select secret, created_at, ${currentSeconds('$2')} from totp_secrets where user_id = $1`, [
     userId,
     clockOffset,
   ])
@@ -55,7 +55,7 @@ export const selectPending = (
   { userId, sessionId, now, clockOffset }: { userId: string; sessionId: string; now: Date; clockOffset: number },
 ) =>
   sql.query<{ secret: string; seconds: number }>(
-    `select secret, ${seconds('$4')} from pending_totp_secrets
+    `select secret, ${currentSeconds('$4')} from pending_totp_secrets
      where user_id = $1 and session_id = $2 and expires_at > $3`,
     [userId, sessionId, now, clockOffset],
   )

@@ -32,7 +32,7 @@ export const createFactors = (deps: Dependencies) => {
 
   return {
     hasTotp,
-    /** The methods that prove it; empty while TOTP is off. */
+    /** The methods that prove the second factor; empty while TOTP is off. */
     methodsOf: optionalTransaction(async (sql, userId: string): Promise<SecondFactorMethod[]> => {
       if (!(await hasTotp(sql, userId))) return []
       return (await recoveryCodes.countLeft(sql, userId)) > 0 ? ['totp', 'recovery_code'] : ['totp']

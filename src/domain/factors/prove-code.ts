@@ -27,7 +27,7 @@ type Work<Result> = (
   method: CodeMethod,
 ) => Promise<Result>
 
-/** A code as it was typed. `device` is what is known of the browser. */
+/** A code as it was typed. `device`: the known device, if the browser is one. */
 type CodeAttempt = { userId: string; code: string; client: Client; device: string | undefined }
 
 type Dependencies = {
@@ -47,9 +47,9 @@ const createRefuseWrong =
   async ({ userId, client }: CodeAttempt, method: CodeMethod): Promise<CodeRefusal> => {
     onProof(method, 'wrong')
     await events.record({ kind: 'second_factor_failed', userId, reason: method }, client)
-    const { tellsOwner, waits } = await codeLimit.noteWrong(userId, method === 'otp')
-    if (waits) await events.record({ kind: 'rate_limited', userId, reason: 'codes' }, client)
-    const owner = tellsOwner ? await users.findById(userId) : undefined
+    const { shouldTellOwner, mustWait } = await codeLimit.noteWrong(userId, method === 'otp')
+    if (mustWait) await events.record({ kind: 'rate_limited', userId, reason: 'codes' }, client)
+    const owner = shouldTellOwner ? await users.findById(userId) : undefined
     if (owner)
       await database.transaction((sql) => accountChanges.bySignIn(sql, { user: owner, client }, { wrong_codes: {} }))
     return refuse('wrong_second_factor')
@@ -77,17 +77,17 @@ export const createProveCode = (deps: Dependencies) => {
 
   const proveTotp = async <Result>(attempt: CodeAttempt, work: Work<Result>) => {
     const { userId, code, device } = attempt
-    const counted = await codeLimit.reserve(userId, device)
-    if (isRefused(counted)) {
+    const reservation = await codeLimit.reserve(userId, device)
+    if (isRefused(reservation)) {
       onProof('otp', 'limited')
-      return counted
+      return reservation
     }
     const step = await totpSecrets.stepOf(userId, code)
     if (step === undefined) return refuseWrong(attempt, 'otp')
     const accept = (sql: Transaction) => totpSecrets.useStep(sql, userId, step)
     const result = await inTransaction(userId, 'otp', accept, work)
     if (isRefused(result) && result.refused === 'wrong_second_factor') return refuseWrong(attempt, 'otp')
-    await codeLimit.giveBack(userId, counted)
+    await codeLimit.giveBack(userId, reservation)
     if (!isRefused(result)) onProof('otp', 'accepted')
     return result
   }

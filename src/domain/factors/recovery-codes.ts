@@ -13,20 +13,20 @@ export type RecoveryCodes = ReturnType<typeof createRecoveryCodes>
 
 type Dependencies = { database: Database; clock: Clock; sealedValues: SealedValues }
 
-/** With the user, so that a guess at it is a guess at one account. */
+/** The hash includes the user, so that one guess cannot be compared with the codes of all accounts. */
 const hashOf = (userId: string, code: string) => fingerprint(`${userId} ${code}`)
 
 /** The codes that replace a lost authenticator app, each of them once. `age` is in milliseconds. */
 export const createRecoveryCodes = ({ database, clock, sealedValues }: Dependencies) => {
   const { seal, open } = sealedValues.of(recoveryCodeColumn)
 
-  /** All are compared. A value that does not open is a broken row, and not a wrong code. */
+  /** All are compared, so that the time shows nothing. A value that does not open is a broken row, and not a wrong code. */
   const findId = async (sql: Transaction, userId: string, code: string) => {
-    const given = hashOf(userId, code)
+    const givenHash = hashOf(userId, code)
     const rows = await store.selectSealedCodes(sql, userId)
     const opened = rows.map(({ id, sealed }) => ({ id, hash: open(id, sealed) }))
     const [found] = opened.filter(
-      ({ hash }) => hash !== undefined && equalInConstantTime(Buffer.from(hash, 'base64url'), given),
+      ({ hash }) => hash !== undefined && equalInConstantTime(Buffer.from(hash, 'base64url'), givenHash),
     )
     if (!found && opened.some(({ hash }) => hash === undefined))
       throw new Error('A recovery code in the database cannot be opened')

@@ -36,7 +36,7 @@ export const codeOf = (secret: string, step: number) => {
   return String(number % 10 ** digits).padStart(digits, '0')
 }
 
-/** The step that a code belongs to, at this time in seconds since 1970. All of them are always compared. */
+/** The step that a code belongs to, at this time in seconds since 1970. All tolerated steps are compared, so that the time shows nothing. */
 export const stepOf = (secret: string, code: string, seconds: number) => {
   const now = stepAt(seconds)
   const steps = toleratedSteps.map((difference) => now + difference).filter((step) => step >= 0)

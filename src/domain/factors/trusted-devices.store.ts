@@ -37,7 +37,7 @@ export const selectByHash = (sql: Sql, userId: string, hashes: readonly Uint8Arr
   )
 
 /** Those of these values that are still good, for any account. */
-export const selectGood = (sql: Sql, hashes: readonly Uint8Array[], now: Date) =>
+export const selectValid = (sql: Sql, hashes: readonly Uint8Array[], now: Date) =>
   sql.query<{ hash: Uint8Array }>(
     'select hash from trusted_devices where hash = any($1::bytea[]) and expires_at > $2',
     [hashes, now],

@@ -34,22 +34,22 @@ export const createTrustedDevices = ({
   lifetime: number | undefined
 }) => ({
   areOffered: lifetime !== undefined,
-  /** Seconds. */
+  /** In seconds; null if devices are not trusted here. */
   trustedFor: lifetime === undefined ? null : Math.floor(lifetime / 1_000),
   /**
    * The values for the browser from now on: a new one for this account, and those of other accounts that are still good.
    * Undefined if devices are not trusted here.
    */
-  add: async (sql: Sql, userId: string, { client, trustedDevices: held }: Browser) => {
+  add: async (sql: Sql, userId: string, { client, trustedDevices: browserTokens }: Browser) => {
     if (lifetime === undefined) return undefined
     const token = randomToken()
     const now = clock.now()
     const expiresAt = later(now, lifetime)
-    const hashes = held.map(fingerprint)
+    const hashes = browserTokens.map(fingerprint)
     await store.deleteByHash(sql, userId, hashes)
     await store.insert(sql, { id: uuidv7(now), userId, hash: fingerprint(token), client, now, expiresAt })
-    const good = await store.selectGood(sql, hashes, now)
-    return [token, ...held.filter((_, at) => good.some(({ hash }) => hashes[at]?.equals(hash)))]
+    const validRows = await store.selectValid(sql, hashes, now)
+    return [token, ...browserTokens.filter((_, index) => validRows.some(({ hash }) => hashes[index]?.equals(hash)))]
   },
   /** The id of the device, if one of these values of the browser belongs to this account. */
   find: async (userId: string, tokens: readonly string[]) => {

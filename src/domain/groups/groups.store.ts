@@ -3,7 +3,7 @@ import { selectList } from '../../platform/database/select-list.js'
 
 type GroupRow = { name: string; created_at: Date; members: number }
 
-/** The second part is that of the index, which has only users who are in a group. */
+/** The second condition lets the database use the index, which has only users who are in a group. */
 const isIn = (group: string) => `(users.groups @> array[${group}] and users.groups <> '{}')`
 
 /** No row if it is there already. */
@@ -20,10 +20,10 @@ export const selectGroups = (sql: Sql) =>
   )
 
 /** Those of the names that were there at that time. They are not deleted before the transaction ends. */
-export const holdGroups = (sql: Sql, names: readonly string[], at: Date) =>
+export const holdGroups = (sql: Sql, names: readonly string[], existedAt: Date) =>
   sql.query<{ name: string }>(
     'select name from groups where name = any($1::text[]) and created_at <= $2 order by name for key share',
-    [names, at],
+    [names, existedAt],
   )
 
 /** No user joins it before the transaction ends. */
@@ -32,15 +32,15 @@ export const lockGroup = (sql: Sql, name: string) =>
 
 export const deleteGroup = (sql: Sql, name: string) => sql.query('delete from groups where name = $1', [name])
 
-/** Those that let the members of the group in. Who changes one so holds the row of the group. */
+/** The applications that let the members of the group in. To name the group, an application must hold its row. */
 export const selectApplications = (sql: Sql, name: string) =>
   sql.query<{ name: string }>('select name from applications where $1 = any(groups) order by name', [name])
 
-/** Without a lock: who joins needs the row of the group, and who leaves must not be waited for. */
+/** Without a lock: joining needs the row of the group, which the caller has locked, and a user who leaves must not be waited for. */
 export const selectMember = (sql: Sql, name: string) =>
   sql.query(`select id from users where ${isIn('$1::text')} limit 1`, [name])
 
-/** Always in the same order, so that two who do this do not wait for each other. */
+/** Always in the same order, so that two transactions do not wait for each other. */
 export const lockMembers = (sql: Sql, name: string, limit: number) =>
   sql.query<{ id: string }>(`select id from users where ${isIn('$1::text')} order by id limit $2 for no key update`, [
     name,

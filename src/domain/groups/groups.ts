@@ -19,12 +19,13 @@ type Dependencies = {
   administrators: Pick<Administrators, 'roleOf'>
   tokens: Pick<Tokens, 'fits'>
 }
-type Removal = Pick<Dependencies, 'database' | 'events' | 'administrators'>
+type RemovalParts = Pick<Dependencies, 'database' | 'events' | 'administrators'>
 
+/** The username that needs the most bytes in a token: 64 characters of four bytes. */
 const longestUsername = '\u{20000}'.repeat(64)
 
 /** Refused while an application or a setting names it, and while it has members. */
-const removeGroup = ({ database, events, administrators }: Removal, name: string, client: Client) =>
+const removeGroup = ({ database, events, administrators }: RemovalParts, name: string, client: Client) =>
   database.transaction(async (sql) => {
     await events.holdActor(sql, client)
     if ((await store.lockGroup(sql, name)).length === 0) return refuse('no_group')
@@ -59,8 +60,8 @@ const createPromises = ({ clock, events, administrators, tokens }: Dependencies)
       const existing = (await store.holdGroups(sql, names, clock.now())).map(({ name }) => name)
       const unknown = names.find((name) => !existing.includes(name))
       if (unknown !== undefined) return refuse('no_group', { group: unknown })
-      const isTooMuch = names.length > maxGroups || !tokens.fits({ username: longestUsername, email, groups: names })
-      return isTooMuch ? refuse('too_many_groups') : undefined
+      const areTooMany = names.length > maxGroups || !tokens.fits({ username: longestUsername, email, groups: names })
+      return areTooMany ? refuse('too_many_groups') : undefined
     },
 
     /** To a new user, as far as they are still promised. */

@@ -3,7 +3,7 @@ import { type Database, type Sql, StoreUnavailable } from '../../platform/databa
 /** Any number that nothing else locks. With it, only one instance runs a job at a time. */
 const advisoryLock = 7_210_451
 
-const batch = 500
+const batchSize = 500
 
 /** `run` is mostly a purge, which deletes some expired rows of one noun. It returns `limit` or more if there is more to do. */
 export type Job = { name: string; run(sql: Sql, limit: number): Promise<number> }
@@ -12,7 +12,7 @@ type Options = {
   database: Database
   interval: number
   jobs: readonly Job[]
-  /** Jobs of what is loaded while the service runs: asked for in each round. */
+  /** Jobs of parts that are loaded while the service runs. Asked for in each round. */
   laterJobs?: () => Promise<readonly Job[]>
   onFailure: (error: unknown, job: string) => void
 }
@@ -37,7 +37,7 @@ export const createHousekeeping = (options: Options) => {
   const runAlone = (job: Job) =>
     database.transaction(async (sql) => {
       const [lock] = await sql.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [advisoryLock])
-      return lock?.mine ? job.run(sql, batch) : 0
+      return lock?.mine ? job.run(sql, batchSize) : 0
     })
 
   /** Each job has its own transaction: one that fails every time does not stop the others, a database that is away does. */
@@ -59,7 +59,7 @@ export const createHousekeeping = (options: Options) => {
   const schedule = (delay: number) => {
     timer = setTimeout(() => {
       running = sweep().then((done) => {
-        if (!isStopped) schedule(done >= batch ? interval / 60 : interval)
+        if (!isStopped) schedule(done >= batchSize ? interval / 60 : interval)
       })
     }, delay)
     timer.unref()

@@ -10,7 +10,7 @@ export type Subject = {
   /** Whether the address was proven by our mail or a provider's word. */
   emailProven: boolean
   groups: readonly string[]
-  /** Those of the file of today. */
+  /** Only fields that the profile fields file defines now. */
   fields: FieldValues
 }
 
@@ -22,7 +22,7 @@ export type TokenContent = {
   /** The methods, named as in `amr` of a session. */
   methods: string[]
   secondFactor: boolean
-  /** The application takes no other value, and two factors are also one. */
+  /** Set if the application accepts no other value, even after two factors. */
   acr?: '1'
   scopes: string[]
   /** The names in the parameter `claims` (OpenID Connect Core 5.5), of those that `userClaims` has. */
@@ -30,7 +30,7 @@ export type TokenContent = {
 }
 
 /** Each claim about a user: the scope that asks for it, and its value. One without a value is left out. */
-const table = {
+const claimTable = {
   name: { scope: 'profile', of: ({ name }: Subject) => name ?? undefined },
   preferred_username: { scope: 'profile', of: ({ username }: Subject) => username },
   email: { scope: 'email', of: ({ email }: Subject) => email },
@@ -39,26 +39,29 @@ const table = {
   fields: { scope: 'fields', of: ({ fields }: Subject) => (Object.keys(fields).length > 0 ? fields : undefined) },
 } as const
 
-type UserClaim = keyof typeof table
+type UserClaim = keyof typeof claimTable
 
 /** The claims that a scope or the parameter `claims` can ask for. */
-export const userClaims = Object.keys(table) as readonly UserClaim[]
+export const userClaims = Object.keys(claimTable) as readonly UserClaim[]
 
 /** Every scope that means something here. Others are ignored. */
-export const supportedScopes: readonly string[] = ['openid', ...new Set(userClaims.map((name) => table[name].scope))]
+export const supportedScopes: readonly string[] = [
+  'openid',
+  ...new Set(userClaims.map((name) => claimTable[name].scope)),
+]
 
-type Asked = Pick<TokenContent, 'scopes' | 'claims'>
+type RequestedContent = Pick<TokenContent, 'scopes' | 'claims'>
 
 /** The scopes that are shared: a claim that is asked for by its name counts as the scope that it belongs to. */
-export const sharedScopes = ({ scopes, claims }: Asked): OpenidScope[] => {
+export const sharedScopes = ({ scopes, claims }: RequestedContent): OpenidScope[] => {
   const requested = [...(claims?.idToken ?? []), ...(claims?.userinfo ?? [])]
   const scopesOfClaims = userClaims
     .filter((name) => requested.includes(name))
-    .map((name): OpenidScope => table[name].scope)
+    .map((name): OpenidScope => claimTable[name].scope)
   return openidScopes.filter((scope) => scopes.includes(scope) || scopesOfClaims.includes(scope))
 }
 
-/** Without the claims that were asked for by name: those of the scopes that are left come with these. */
+/** The content for fewer scopes. Claims that were asked for by name are left out; the remaining scopes bring their own. */
 export const narrowedTo = (scopes: readonly string[], { claims: _, ...content }: TokenContent): TokenContent => ({
   ...content,
   scopes: [...scopes],
@@ -68,15 +71,15 @@ type UserClaims = { sub: string } & { [Name in UserClaim]?: string | boolean | r
 
 const claimsOf = (subject: Subject, scopes: readonly string[], requested: readonly string[] = []): UserClaims => {
   const claims = userClaims
-    .filter((name) => scopes.includes(table[name].scope) || requested.includes(name))
-    .map((name) => [name, table[name].of(subject)] as const)
+    .filter((name) => scopes.includes(claimTable[name].scope) || requested.includes(name))
+    .map((name) => [name, claimTable[name].of(subject)] as const)
     .filter(([, value]) => value !== undefined)
   return { sub: subject.id, ...Object.fromEntries(claims) }
 }
 
-export const userInfoOf = (subject: Subject, content: Asked) =>
+export const userInfoOf = (subject: Subject, content: RequestedContent) =>
   claimsOf(subject, content.scopes, content.claims?.userinfo)
 
 /** The same in an ID token: scopes ask for both, the parameter `claims` for each by itself. */
-export const idTokenClaimsOf = (subject: Subject, content: Asked) =>
+export const idTokenClaimsOf = (subject: Subject, content: RequestedContent) =>
   claimsOf(subject, content.scopes, content.claims?.idToken)

@@ -32,7 +32,7 @@ export const replace = (
     [given.emailKey, given.email, given.mailedHash, given.operatorHash, given.now, given.expiresAt, given.groups],
   )
 
-/** Whether the row has the links of its newest invitation: an older program knows one link only. */
+/** False if an older program, which knows one link only, has written the newest invitation. */
 const hasBothLinks = 'coalesce(mailed_hash = token_hash, false)'
 const isLink = (hash: string) => `(token_hash = ${hash} or (operator_hash = ${hash} and ${hasBothLinks}))`
 

@@ -42,14 +42,14 @@ const createAdmission = ({ clock, gate, groups }: Dependencies) => ({
   /**
    * Creates an account for a proven address if the gate or an invitation of that address allows it. The invitation is used up
    * with it, also where the gate is open, and the account gets its groups. `openAt`: when the invitation must have been open.
-   * `hash`: which one it must be, if it is known.
+   * `tokenHash`: the link of the invitation that it must be, if it is known.
    */
   admit: async <Created extends { id: string } | Refused | undefined>(
     sql: Transaction,
-    { email, openAt = clock.now(), hash = null }: { email: Email; openAt?: Date; hash?: Uint8Array | null },
+    { email, openAt = clock.now(), tokenHash = null }: { email: Email; openAt?: Date; tokenHash?: Uint8Array | null },
     create: () => Promise<Created>,
   ): Promise<{ created: Created; invited: boolean } | Refused<GateRefusal>> => {
-    const [invitation] = await store.lockByEmail(sql, email.key, openAt, hash)
+    const [invitation] = await store.lockByEmail(sql, email.key, openAt, tokenHash)
     const refused = invitation ? undefined : gate.refusalFor(email)
     if (refused) return refused
     const created = await create()
@@ -65,7 +65,7 @@ const createAdmission = ({ clock, gate, groups }: Dependencies) => ({
     return invitation ? undefined : gate.refusalFor(email)
   },
 
-  /** Whether an existing account may have this address: the gate or an invitation of the address allows it. */
+  /** The refusal if an existing account cannot get this address; undefined if the gate or an invitation of the address allows it. */
   refusalForAddress: async (sql: Sql, email: Email, openAt: Date) => {
     const [invitation] = await store.lockByEmail(sql, email.key, openAt, null)
     return invitation ? undefined : gate.refusalForAddress(email)
@@ -76,40 +76,40 @@ const createAdmission = ({ clock, gate, groups }: Dependencies) => ({
   },
 })
 
-/** Mails a link; `token` is another one, for the operator. An earlier invitation of the address is void, and refused changes nothing. */
-const createInviting = ({ database, users, mails, clock, groups: groupsNoun, events }: Dependencies) => {
-  const replace = async (sql: Transaction, email: Email, client: Client, groups: readonly string[]) => {
-    const refused = await groupsNoun.refusalOfPromise(sql, email.email, groups)
+/** Mails a link. The `token` of the result is for the link of the operator. An earlier invitation of the address is void, unless refused. */
+const createInviting = ({ database, users, mails, clock, groups, events }: Dependencies) => {
+  const replace = async (sql: Transaction, email: Email, client: Client, groupNames: readonly string[]) => {
+    const refused = await groups.refusalOfPromise(sql, email.email, groupNames)
     if (refused) return refused
     if (await users.findByEmail(sql, email.email)) return refuse('has_account')
     if ((await users.reservedFor(sql, email.email)) !== undefined) return refuse('email_reserved')
     const now = clock.now()
-    const mailed = randomToken()
-    const token = randomToken()
+    const mailedToken = randomToken()
+    const operatorToken = randomToken()
     const expiresAt = later(now, lifetime)
-    const hashes = { mailedHash: fingerprint(mailed), operatorHash: fingerprint(token) }
-    await store.replace(sql, { email: email.email, emailKey: email.key, groups, ...hashes, now, expiresAt })
-    const values = { token: mailed, validFor: lifetime }
+    const hashes = { mailedHash: fingerprint(mailedToken), operatorHash: fingerprint(operatorToken) }
+    await store.replace(sql, { email: email.email, emailKey: email.key, groups: groupNames, ...hashes, now, expiresAt })
+    const values = { token: mailedToken, validFor: lifetime }
     const mail = { to: email.email, userId: null, template: 'invitation', values, client } as const
     if (isRefused(await mails.queue(sql, mail))) return refuse('too_many_mails')
-    const reason = groups.length > 0 ? { reason: `groups ${groups.join(',')}` } : {}
+    const reason = groupNames.length > 0 ? { reason: `groups ${groupNames.join(',')}` } : {}
     await events.recordInside(sql, { kind: 'user_invited', ...reason }, { ...client, typedName: email.email })
-    return { email: email.email, token, groups, createdAt: now, expiresAt }
+    return { email: email.email, token: operatorToken, groups: groupNames, createdAt: now, expiresAt }
   }
 
   const lockOpen = async (sql: Transaction, { key }: Email) => (await store.lockByEmail(sql, key, clock.now(), null))[0]
 
   return {
     /** Without `groups`, the address keeps those of its open invitation. */
-    invite: (email: Email, client: Client, groups?: readonly string[]) =>
+    invite: (email: Email, client: Client, groupNames?: readonly string[]) =>
       commitUnlessRefused(database, async (sql) => {
         await events.holdActor(sql, client)
-        const open = groups ? undefined : await lockOpen(sql, email)
-        const kept = open ? await groupsNoun.stillPromised(sql, open.groups, open.created_at) : []
-        return replace(sql, email, client, groups ?? kept)
+        const open = groupNames ? undefined : await lockOpen(sql, email)
+        const keptGroups = open ? await groups.stillPromised(sql, open.groups, open.created_at) : []
+        return replace(sql, email, client, groupNames ?? keptGroups)
       }),
 
-    /** By who may not give groups, and takes none away either. */
+    /** For a caller that may neither give groups nor take them away. */
     inviteWithoutGroups: (email: Email, client: Client) =>
       commitUnlessRefused(database, async (sql) => {
         await events.holdActor(sql, client)

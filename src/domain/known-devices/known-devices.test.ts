@@ -50,10 +50,10 @@ describe('the value of a known device', () => {
     clock.advance(1 * days)
     const second = devices.remember(ada, first)
     expect(devices.find(ada, second)).not.toBe(devices.find(ada, first))
-    expect(devices.browserIn(ada, first)).toMatch(/^[0-9a-f]{12}$/)
-    expect(devices.browserIn(ada, second)).toBe(devices.browserIn(ada, first))
-    expect(devices.browserIn(ada, devices.remember(ada, []))).not.toBe(devices.browserIn(ada, first))
-    expect(devices.browserIn(bob, first)).toBeUndefined()
+    expect(devices.browserKey(ada, first)).toMatch(/^[0-9a-f]{12}$/)
+    expect(devices.browserKey(ada, second)).toBe(devices.browserKey(ada, first))
+    expect(devices.browserKey(ada, devices.remember(ada, []))).not.toBe(devices.browserKey(ada, first))
+    expect(devices.browserKey(bob, first)).toBeUndefined()
   })
 
   it('means nothing once the account was taken back', () => {

@@ -6,11 +6,11 @@ import type { User } from '../users/users.js'
 
 export const knownDeviceLifetime = 365 * days
 
-/** A family computer: each account that has signed in here has its own value, the newest first. */
+/** How many accounts one browser remembers, such as that of a family. Each has its own value, the newest first. */
 export const maxAccounts = 5
 
 const nonceBytes = 16
-/** After the time, as bytes of the nonce: what stays the same while a browser gets new nonces. */
+/** The bytes of the nonce, after its time, that stay the same while a browser gets new nonces. */
 const browserBytes = { from: 4, to: 10 } as const
 const macBytes = 16
 
@@ -33,7 +33,7 @@ export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; c
   const macWith = (key: Buffer, account: DeviceOwner, nonce: Uint8Array) =>
     createHmac('sha256', key).update(markOf(account)).update(nonce).digest().subarray(0, macBytes)
 
-  /** It begins with the time: a copy of the cookie is not worth something for ever. */
+  /** It begins with the time, so that a copy of the cookie expires. */
   const newNonce = (earlier: string | undefined) => {
     const nonce = randomBytes(nonceBytes)
     nonce.writeUInt32BE(Math.floor(clock.now().getTime() / 1000))
@@ -44,7 +44,7 @@ export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; c
   const hasExpired = (nonce: Buffer) => later(new Date(nonce.readUInt32BE() * 1000), knownDeviceLifetime) <= clock.now()
 
   /** The nonce in a value of this account. */
-  const nonceIn = (value: string, account: DeviceOwner) => {
+  const nonceIn = (account: DeviceOwner, value: string) => {
     const bytes = Buffer.from(value, 'base64url')
     if (bytes.length !== nonceBytes + macBytes) return undefined
     const nonce = bytes.subarray(0, nonceBytes)
@@ -54,9 +54,9 @@ export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; c
   }
 
   const nonceOf = (account: DeviceOwner, values: readonly string[]) =>
-    values.map((value) => nonceIn(value, account)).find((nonce) => nonce !== undefined)
+    values.map((value) => nonceIn(account, value)).find((nonce) => nonce !== undefined)
 
-  const make = (account: DeviceOwner, values: readonly string[]) => {
+  const newValue = (account: DeviceOwner, values: readonly string[]) => {
     const [key] = keys
     if (!key) throw new Error('There is no key for known devices')
     const nonce = newNonce(nonceOf(account, values))
@@ -67,17 +67,17 @@ export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; c
     /** The key by which failures of this browser are counted; undefined if none of its values belongs to the account. */
     find: nonceOf,
     /** The key by which sign-ins and sessions of this browser are counted: it stays the same from one sign-in to the next. */
-    browserIn: (account: DeviceOwner, values: readonly string[]) => {
+    browserKey: (account: DeviceOwner, values: readonly string[]) => {
       const nonce = nonceOf(account, values)
       return nonce === undefined ? undefined : browserOf(nonce)
     },
     /** Those of the values that belong to this account. */
     valuesOf: (account: DeviceOwner, values: readonly string[]) =>
-      values.filter((value) => nonceIn(value, account) !== undefined),
+      values.filter((value) => nonceIn(account, value) !== undefined),
     /** The values for the browser, with a new one for this account: a copy that was stolen before is counted apart. */
     remember: (account: DeviceOwner, values: readonly string[]) => [
-      make(account, values),
-      ...values.filter((value) => nonceIn(value, account) === undefined).slice(0, maxAccounts - 1),
+      newValue(account, values),
+      ...values.filter((value) => nonceIn(account, value) === undefined).slice(0, maxAccounts - 1),
     ],
   }
 }

@@ -4,7 +4,7 @@ import { hours, minutes } from '../../lib/durations.js'
  * The subject of a counter: a client network, all networks of a customer (`connection`), a session, a user, a
  * typed name, a device, the key of a program, an application, an application in a session.
  */
-type Counted =
+type CounterSubject =
   | 'network'
   | 'connection'
   | 'session'
@@ -16,8 +16,8 @@ type Counted =
   | 'authorization'
 
 export type LimiterRow = {
-  counts: readonly Counted[]
-  /** The setting that says how much is allowed, or that itself. */
+  counts: readonly CounterSubject[]
+  /** The name of the setting that has the limit, or the limit itself. */
   limit: `${string}_LIMIT` | { readonly maximum: number; readonly window: number }
   /** Whether a refusal is an event: it can prevent a sign-in or a mail. The others are only in the log and the metrics. */
   isEvent: boolean
@@ -214,9 +214,9 @@ export const isLimiterName = (name: string): name is LimiterName => Object.hasOw
 
 export const limiterNames = Object.keys(limiters) as LimiterName[]
 
-/** The limiters that count this. */
-export const limitersOf = (counted: Counted) =>
-  limiterNames.filter((name) => (limiters[name].counts as readonly Counted[]).includes(counted))
+/** The limiters that count by this subject. */
+export const limitersOf = (subject: CounterSubject) =>
+  limiterNames.filter((name) => (limiters[name].counts as readonly CounterSubject[]).includes(subject))
 
 /** The subject of a user in the keys of limiters. */
 export const userSubject = (userId: string) => `user:${userId}`
@@ -227,8 +227,8 @@ export const sessionSubject = (sessionId: string) => `session:${sessionId}`
 /** The subject of a browser that is known to a user. It begins with the user, so that a command finds all of them. */
 export const deviceSubject = (userId: string, device: string) => `device:${userId}:${device}`
 
-/** The beginnings of the keys of all browsers that are known to a user. */
-export const beginningsOfDevices = (userId: string) =>
+/** The prefixes of the keys of all browsers that are known to a user. */
+export const deviceKeyPrefixes = (userId: string) =>
   limitersOf('device').map((name) => limiterKey(name, deviceSubject(userId, '')))
 
 /** The key of a counter. */

@@ -14,9 +14,9 @@ import type { Outbound } from '../../platform/outbound/outbound.js'
 import { OutboundFailed, type OutboundFailure } from '../../platform/outbound/outbound-failed.js'
 import * as store from './logout-notices.store.js'
 
-/** Before the second attempt at a notice, the third, and so on; the last one repeats. */
+/** The pauses before the second attempt at a notice, the third, and so on; the last one repeats. */
 const noticePauses = [5 * seconds, 30 * seconds, 2 * minutes, 5 * minutes, 10 * minutes]
-/** The same for everything that one application is told: the server that is away is not asked for each of its notices. */
+/** The same for all notices to one application: a server that is away is not tried for each of them. */
 const applicationPauses = [5 * seconds, 15 * seconds, 30 * seconds, 1 * minutes]
 const retryPeriod = 1 * days
 /** How soon a notice is seen that no event of this process has announced: one by another program, or after a pause. */
@@ -24,15 +24,24 @@ const interval = 1 * seconds
 
 type NoticeOutcome = 'delivered' | 'refused' | 'failed' | 'given_up'
 
-type Told = { id: string; name: string; algorithm: 'RS256' | 'ES256'; backchannelLogout: string | undefined }
+type NotifiedApplication = {
+  id: string
+  name: string
+  algorithm: 'RS256' | 'ES256'
+  backchannelLogout: string | undefined
+}
 
 export type SenderParts = {
   database: Database
   clock: Clock
-  applications: { find(id: string): Promise<Told | undefined> }
-  logoutTokens: { issue(about: { application: Told; sid: string; userId: string }): Promise<string> }
+  applications: { find(id: string): Promise<NotifiedApplication | undefined> }
+  logoutTokens: { issue(about: { application: NotifiedApplication; sid: string; userId: string }): Promise<string> }
   applicationErrors: {
-    note(application: Pick<Told, 'id' | 'name'>, kind: 'logout_notice' | 'logout_refused', sentence: string): void
+    note(
+      application: Pick<NotifiedApplication, 'id' | 'name'>,
+      kind: 'logout_notice' | 'logout_refused',
+      sentence: string,
+    ): void
   }
   outbound: Outbound
   onOutcome: (outcome: NoticeOutcome) => void
@@ -54,12 +63,16 @@ const failureSentences: Record<OutboundFailure, string> = {
 }
 
 /** `status` is 0 if there was no answer. */
-type Attempt = { status: number; failure: string; sentence: string }
+type AttemptResult = { status: number; failure: string; sentence: string }
 
 /** Signs the notice and posts it (OpenID Connect Back-Channel Logout 1.0, 2.5). Redirects are not followed. */
 const createAttempt =
   ({ logoutTokens, outbound }: Pick<SenderParts, 'logoutTokens' | 'outbound'>) =>
-  async (application: Told, address: string, { sid, user_id: userId }: store.DueNotice): Promise<Attempt> => {
+  async (
+    application: NotifiedApplication,
+    address: string,
+    { sid, user_id: userId }: store.DueNotice,
+  ): Promise<AttemptResult> => {
     try {
       const token = await logoutTokens.issue({ application, sid, userId })
       const { status } = await outbound.withDeadline()(address, {
@@ -75,7 +88,7 @@ const createAttempt =
     }
   }
 
-/** Tells one application of one ended session. Says whether to continue with the next notice to it. */
+/** Tells one application of one ended session. Returns whether to continue with the next notice to it. */
 const createDeliver = (parts: SenderParts) => {
   const { database, clock, applications, applicationErrors, onOutcome, log } = parts
   const attempt = createAttempt(parts)
@@ -87,7 +100,7 @@ const createDeliver = (parts: SenderParts) => {
     return true
   }
 
-  const fail = async (notice: store.DueNotice, { failure }: Attempt) => {
+  const fail = async (notice: store.DueNotice, { failure }: AttemptResult) => {
     const offset = clock.offset()
     const base = noticePauses[Math.min(notice.attempts, noticePauses.length) - 1] ?? 0
     const pause = scatterPause(base, Math.random())
@@ -109,13 +122,13 @@ const createDeliver = (parts: SenderParts) => {
       await store.deleteNotice(database, notice.id)
       return true
     }
-    const attempted = await attempt(application, address, notice)
-    const { status, failure, sentence } = attempted
+    const result = await attempt(application, address, notice)
+    const { status, failure, sentence } = result
     if (status >= 200 && status < 300) return finish(notice, 'delivered')
     const isRefused = status === 400
     const kind = isRefused ? 'logout_refused' : 'logout_notice'
     applicationErrors.note(application, kind, `logout notice: ${new URL(address).origin} ${sentence}`)
-    if (!isRefused) return fail(notice, attempted)
+    if (!isRefused) return fail(notice, result)
     // The application has understood the notice and refuses it: it would refuse the next one about this session too.
     log.warn({ notice: notice.id, application: application.id, reason: failure }, 'logout notice refused')
     return finish(notice, 'refused')
@@ -123,15 +136,15 @@ const createDeliver = (parts: SenderParts) => {
 }
 
 /**
- * Sends the notices of each application by themselves: one that is away or slow delays no other. Its timeout is 15 seconds, which
- * is shorter than the lease.
+ * Sends the notices of each application in a queue of its own: one that is away or slow delays no other. The timeout of a request is
+ * 15 seconds, which is shorter than the lease.
  */
 export const createLogoutNoticeSender = (parts: SenderParts) => {
   const { database, clock, log } = parts
   const deliver = createDeliver(parts)
   const queues = new Map<string, Promise<void>>()
 
-  const claimOf = (applicationId: string) => async () => {
+  const claimFor = (applicationId: string) => async () => {
     if (!rounds.isRunning()) return undefined
     const [notice] = await store.claim(database, applicationId, lease, clock.offset())
     return notice
@@ -141,7 +154,7 @@ export const createLogoutNoticeSender = (parts: SenderParts) => {
 
   const sendTo = (applicationId: string) => {
     if (queues.has(applicationId)) return
-    const queue = deliverInLanes({ claim: claimOf(applicationId), deliver })
+    const queue = deliverInLanes({ claim: claimFor(applicationId), deliver })
       .catch((error: unknown) => onFailure(reasonOf(error)))
       .finally(() => queues.delete(applicationId))
     queues.set(applicationId, queue)

@@ -47,7 +47,7 @@ export const claim = (sql: Sql, applicationId: string, lease: number, offset: nu
 export const deleteNotice = (sql: Sql, id: string) => sql.query('delete from logout_notices where id = $1', [id])
 
 /**
- * The next attempt after a pause, or none if the notice is older than `triedFor`. Only the sender that holds the lease may write
+ * The next attempt after a pause, or none if the notice is older than `retryPeriod`. Only the sender that holds the lease may write
  * this.
  */
 export const markFailed = (
@@ -64,8 +64,8 @@ export const markFailed = (
   )
 
 /**
- * The longer the more attempts failed in a row: `pauses` are in milliseconds, and the last one repeats. Attempts that ran at the
- * same time count once.
+ * Pauses all notices to the application, for longer the more attempts have failed in a row: `pauses` are in milliseconds, and the last
+ * one repeats. Attempts that ran at the same time count once.
  */
 export const pause = (sql: Sql, applicationId: string, pauses: readonly number[], offset: number) =>
   sql.query(
@@ -94,7 +94,7 @@ export const oldestWaitSeconds = (sql: Sql, offset: number) =>
 export type StateRow = { name: string; waiting: number; oldest: number | null; given_up: number; refused: boolean }
 
 /** The state of each application that has a notice in the queue, or has refused one lately. */
-export const selectStates = (sql: Sql, { refusedIn, offset }: { refusedIn: number; offset: number }) =>
+export const selectStates = (sql: Sql, { refusedWithin, offset }: { refusedWithin: number; offset: number }) =>
   sql.query<StateRow>(
     `select * from (
        select a.name, count(n.id) filter (where n.next_attempt_at is not null) as waiting,
@@ -107,7 +107,7 @@ export const selectStates = (sql: Sql, { refusedIn, offset }: { refusedIn: numbe
        from applications as a left join logout_notices as n on n.application_id = a.id
        group by a.id
      ) as states where waiting + given_up > 0 or refused order by name`,
-    [offset, refusedIn],
+    [offset, refusedWithin],
   )
 
 /** The names of the applications that do not know yet that a session of this user has ended. */

@@ -48,7 +48,7 @@ export const createLogoutNotices = ({ database, clock }: { database: Database; c
     },
     /** By application; those without anything to tell of are left out. */
     states: async (): Promise<LogoutNoticeState[]> => {
-      const rows = await store.selectStates(database, { refusedIn: 1 * days, offset: clock.offset() })
+      const rows = await store.selectStates(database, { refusedWithin: 1 * days, offset: clock.offset() })
       return rows.map(({ oldest, given_up: givenUp, ...row }) => ({ ...row, oldest: oldest ?? 0, givenUp }))
     },
     /** The applications that have not been told of an ended session of this user. */

@@ -3,7 +3,7 @@ import type { Database } from '../../platform/database/database.js'
 import type { OperatorContext } from '../accounts/account-changes.js'
 import type { Events } from '../events/events.js'
 import type { createCodeWaits } from '../factors/code-waits.js'
-import { beginningsOfDevices, limiterKey, limitersOf, sessionSubject, userSubject } from '../limiters/limiters.js'
+import { deviceKeyPrefixes, limiterKey, limitersOf, sessionSubject, userSubject } from '../limiters/limiters.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
 import type { User, Users } from '../users/users.js'
 import type { Counter, Counters, SignInLimits } from './reached-limits.js'
@@ -42,8 +42,8 @@ export const createClearLimits = (deps: Dependencies) => {
         limitersOf('session').map((name) => limiterKey(name, sessionSubject(session.id))),
       ),
     ]
-    // Only the cookies of the browsers name the devices: their counters are found by the beginning of their keys.
-    const keysOfDevices = (await Promise.all(beginningsOfDevices(id).map(counters.keys))).flat()
+    // Only the cookies of the browsers name the devices: their counters are found by the prefix of their keys.
+    const keysOfDevices = (await Promise.all(deviceKeyPrefixes(id).map(counters.keys))).flat()
     return {
       names: (
         await counters.read([...[username, email].flatMap(limits.keysOfName), ...limits.keysOfMailbox(email)])

@@ -1,4 +1,4 @@
-import { beginningsOfDevices, limiterKey } from '../limiters/limiters.js'
+import { deviceKeyPrefixes, limiterKey } from '../limiters/limiters.js'
 import type { User } from '../users/users.js'
 
 /** A counter that is open: its key, how many are used, and when its window ends. */
@@ -47,7 +47,7 @@ const maxNetworks = 20
  */
 const devicesAtLimit = async ({ deviceMaximum }: SignInLimits, counters: Counters, userId: string) => {
   if (deviceMaximum === undefined) return []
-  const keys = (await Promise.all(beginningsOfDevices(userId).map(counters.keys))).flat()
+  const keys = (await Promise.all(deviceKeyPrefixes(userId).map(counters.keys))).flat()
   const found = await counters.read(keys.filter((key) => key.startsWith(limiterKey('login', ''))))
   return found
     .filter(({ used }) => used >= deviceMaximum)

@@ -48,7 +48,7 @@ const createBegin =
   ): Promise<NewSession | undefined> => {
     const account = { id: user.id, undoCount: user.undoCount ?? 0 }
     const remembered = values && knownDevices.remember(account, values)
-    const browser = knownDevices.browserIn(account, remembered ?? [])
+    const browser = knownDevices.browserKey(account, remembered ?? [])
     const issued = await sessions.beginSession(sql, user, proof, { ...client, browser })
     if (!issued) return undefined
     const isFirst = await userChanges.noteSignIn(sql, user.id, client.language)

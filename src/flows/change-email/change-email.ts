@@ -35,8 +35,8 @@ export const createChangeEmail = ({ accountChanges, emailChanges }: Dependencies
   const waitingFor = async ({ userId, sessionId }: SessionCaller) => {
     const waiting = await emailChanges.waitingOf(userId)
     if (!waiting) return null
-    const { email, expiresAt, codeFor } = waiting
-    return { email, expiresAt: expiresAt.toISOString(), codeUsable: codeFor === sessionId }
+    const { email, expiresAt, codeSessionId } = waiting
+    return { email, expiresAt: expiresAt.toISOString(), codeUsable: codeSessionId === sessionId }
   }
 
   /** The mailed link does not work any more. The undo link in the other mail still does. */

@@ -3,7 +3,7 @@ import type { DeviceOwner, KnownDevices } from '../../domain/known-devices/known
 import type { SignInCookies } from '../cookies/sign-in-cookies.js'
 
 type Dependencies = {
-  knownDevices: Pick<KnownDevices, 'find' | 'browserIn'>
+  knownDevices: Pick<KnownDevices, 'find' | 'browserKey'>
   signInCookies: Pick<SignInCookies, 'knownDevicesIn'>
 }
 
@@ -16,5 +16,5 @@ export const createKnownBrowsers = ({ knownDevices, signInCookies }: Dependencie
   deviceOf: (account: DeviceOwner, request: FastifyRequest) =>
     knownDevices.find(account, signInCookies.knownDevicesIn(request)),
   browserOf: (account: DeviceOwner, request: FastifyRequest) =>
-    knownDevices.browserIn(account, signInCookies.knownDevicesIn(request)),
+    knownDevices.browserKey(account, signInCookies.knownDevicesIn(request)),
 })
