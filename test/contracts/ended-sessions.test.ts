@@ -126,11 +126,11 @@ describe.each(testStores)('the list of ended sessions on $name', ({ open }) => {
 
   it('reads many entries page by page, and each of them', async () => {
     const ended = await at.tools.reader()
-    const before = ended.held().entries
+    const before = ended.size().entries
     await at.sql.query('insert into ended_sessions (sid) select gen_random_uuid() from generate_series(1, 6000)')
     await ended.read()
-    expect(ended.held().entries - before).toBe(6_000)
-    expect((await at.tools.reader()).held().entries - before).toBe(6_000)
+    expect(ended.size().entries - before).toBe(6_000)
+    expect((await at.tools.reader()).size().entries - before).toBe(6_000)
   })
 
   const otherServers: [string, (news: object) => object][] = [
@@ -175,7 +175,7 @@ describe.each(testStores)('the list of ended sessions on $name', ({ open }) => {
     ended.clock.advance(10 * minutes)
     await ended.read()
     expect(ended.has(session)).toBe(false)
-    expect(ended.held()).toEqual({ entries: 0, bytes: 0 })
+    expect(ended.size()).toEqual({ entries: 0, bytes: 0 })
   })
 })
 

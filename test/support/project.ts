@@ -36,7 +36,7 @@ export const knownMetrics = () => {
     mails: { countWaiting: async () => 0, oldestWaitSeconds: async () => 0 },
     webhooks: { countWaiting: async () => 0 },
     logoutNotices: { countWaiting: async () => 0, oldestWaitSeconds: async () => 0 },
-    endedSessions: { age: () => 0, held: () => ({ entries: 0 }) },
+    endedSessions: { age: () => 0, size: () => ({ entries: 0 }) },
     loadedKeys: { age: () => 0 },
     openidProvider: { keyAges: () => ({}) },
     clockWatch: { offset: () => 0 },

@@ -25,7 +25,7 @@ const measureStart = async (latchkey) => {
 
 /** The statement of every second, straight at PostgreSQL: what is new since a moment ago. @param {Pool} sql */
 const measureReadings = async (sql) => {
-  const { selectNews } = /** @type {typeof import('../../../src/domain/sessions/ended-sessions.store.js')} */ (
+  const { selectNewEntries } = /** @type {typeof import('../../../src/domain/sessions/ended-sessions.store.js')} */ (
     await source('domain/sessions/ended-sessions.store.ts')
   )
   const { cursorAfter } = /** @type {typeof import('../../../src/domain/sessions/snapshot-cursor.js')} */ (
@@ -40,7 +40,7 @@ const measureReadings = async (sql) => {
   let { snapshot } = rows[0]
   for (let reading = 0; reading < readings; reading++) {
     const begun = performance.now()
-    ;({ snapshot } = await selectNews(database, cursorAfter(snapshot), 5_000))
+    ;({ snapshot } = await selectNewEntries(database, cursorAfter(snapshot), 5_000))
     times.push(performance.now() - begun)
   }
   return times

@@ -114,7 +114,9 @@ export const createAccountConsequences = (deps: Dependencies) => {
     }
     const provider = details.event?.provider
     if (otherSessions === 'of the provider end')
-      return provider ? sessions.endOfProvider(sql, event, { userId: user.id, provider, own: caller?.sessionId }) : 0
+      return provider
+        ? sessions.endOfProvider(sql, event, { userId: user.id, provider, ownSessionId: caller?.sessionId })
+        : 0
     const except = thisSession === 'ends' ? undefined : caller?.sessionId
     return sessions.endAll(sql, event, user.id, except)
   }

@@ -32,7 +32,7 @@ export const createCompleteMailRegistration =
   ({ database, users, newUsers, invitations, terms, mailSignIns }: Dependencies) =>
   async (browserToken: string, chosen: Chosen, agreedTerms: string | undefined): Promise<Completed> => {
     const completing = commitUnlessRefused(database, async (sql): Promise<Completed> => {
-      // Before the row of the proof, as a deletion does.
+      // Users before the row of the proof: a deletion locks in the same order, so the two cannot deadlock.
       await users.lockUsersOfAddress(sql, chosen.email.email)
       if (!(await mailSignIns.takeProven(sql, browserToken))) return refuse('challenge_over')
       const account = { ...chosen, passwordHash: null, emailProven: true }

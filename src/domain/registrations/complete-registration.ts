@@ -40,12 +40,13 @@ const createAttempt =
   async (pending: Pending, username: Username, { provenBy = 'mail' }: Proof): Promise<Completed> => {
     const completing = commitUnlessRefused(database, async (sql): Promise<Completed> => {
       const now = clock.now()
-      const [mine] = await store.lockWaiting(sql, pending.id, now)
-      if (!mine) return refuse('already_confirmed')
+      const [lockedRow] = await store.lockWaiting(sql, pending.id, now)
+      if (!lockedRow) return refuse('already_confirmed')
       const { user } = pending
-      const openAt = later(mine.expires_at, -registrationLifetime)
-      const invited = { email: user.email, openAt, hash: mine.invitation_hash }
-      const admitted = await invitations.admit(sql, invited, () =>
+      // The invitation counts if it was open when the registration began.
+      const openAt = later(lockedRow.expires_at, -registrationLifetime)
+      const applicant = { email: user.email, openAt, hash: lockedRow.invitation_hash }
+      const admitted = await invitations.admit(sql, applicant, () =>
         newUsers.create(sql, {
           ...user,
           username,
@@ -80,9 +81,9 @@ export const createCompleteRegistration = ({ usernameSource, ...deps }: Dependen
   const attempt = createAttempt(deps)
   return (pending: Pending, proof: Proof = {}): Promise<Completed> => {
     const { email, username } = pending.user
-    // A name that the user has not chosen: only now it has to be free.
-    const isMade = usernameSource === 'from_email' && username.key === usernameFromEmail(email).key
-    if (!isMade) return attempt(pending, username, proof)
+    // The user has not chosen this name, so it has to be free only now, and another one may take its place.
+    const isGeneratedName = usernameSource === 'from_email' && username.key === usernameFromEmail(email).key
+    if (!isGeneratedName) return attempt(pending, username, proof)
     return deps.newUsers.withFreeUsername(
       email,
       (free) => attempt(pending, free, proof),

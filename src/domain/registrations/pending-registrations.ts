@@ -52,7 +52,7 @@ export const createPendingRegistrations = (
     findByBrowser: async (token: string, browserToken: string | undefined) => {
       const { row, refusal } = await registrationRows.stateOfLink(token, browserToken)
       if (refusal) return refusal
-      return row.bound ? toPending(row) : refuse('password_required')
+      return row.is_this_browser ? toPending(row) : refuse('password_required')
     },
 
     /** The caller must still compare the password. The try is already counted. */
@@ -63,13 +63,13 @@ export const createPendingRegistrations = (
 
     findByCode: async (code: string, browserToken: string | undefined): Promise<Pending | Refused<CodeRefusal>> => {
       const rows = browserToken ? await store.spendTryByBrowser(database, fingerprint(browserToken), clock.now()) : []
-      const meant = rows.find((row) => !isForgotten(row) && mailedCodes.isCodeOf(row.id, code))
-      if (meant) return toPending(meant)
+      const matching = rows.find((row) => !isForgotten(row) && mailedCodes.isCodeOf(row.id, code))
+      if (matching) return toPending(matching)
       const [newest] = rows
       if (newest) return refuse(newest.code_tries_left > 0 ? 'invalid_code' : 'tries_used_up')
-      const known = await registrationRows.byBrowser(browserToken)
-      if (!known) return refuse('invalid_code')
-      return refuse(known.confirmed ? 'already_confirmed' : 'tries_used_up')
+      const latest = await registrationRows.byBrowser(browserToken)
+      if (!latest) return refuse('invalid_code')
+      return refuse(latest.confirmed ? 'already_confirmed' : 'tries_used_up')
     },
   }
 }

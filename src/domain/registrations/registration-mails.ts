@@ -54,8 +54,8 @@ export const createRegistrationMails = ({ database, users, mails, clock, mailedC
     const formerOwner = await users.reservedFor(sql, email)
     const code = triesLeft > 0 ? mailedCodes.codeOf(id) : undefined
     const validFor = inWholeUnits(expiresAt.getTime() - clock.now().getTime())
-    const verify = { to: email, userId: null, template: 'verify-email', values: { token, code, validFor } } as const
-    const letter = letterTo(email, owner, formerOwner) ?? verify
+    const verifyMail = { to: email, userId: null, template: 'verify-email', values: { token, code, validFor } } as const
+    const letter = letterTo(email, owner, formerOwner) ?? verifyMail
     return mails.queue(sql, { ...letter, client, withheld })
   }
 
@@ -66,7 +66,7 @@ export const createRegistrationMails = ({ database, users, mails, clock, mailedC
     withheld: boolean,
   ): Promise<SentAgain> =>
     database.transaction(async (sql): Promise<SentAgain> => {
-      // Before the registration, as a deletion does.
+      // Users before the registration: a deletion locks in the same order, so the two cannot deadlock.
       await users.lockUsersOfAddress(sql, email)
       const [row] = await store.lockWaiting(sql, id, clock.now())
       if (!row) return refuse('no_registration_waiting')

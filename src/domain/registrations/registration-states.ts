@@ -10,7 +10,7 @@ type BrowserRegistration = { state: RegistrationState; codeUsable: boolean; appl
 
 const linkStates = { invalid_link: 'unknown', already_confirmed: 'confirmed', link_replaced: 'replaced' } as const
 
-const senderOf = ({ application_id: id }: store.PendingRow) => id ?? undefined
+const applicationOf = ({ application_id: id }: store.PendingRow) => id ?? undefined
 
 type Dependencies = { database: Database; clock: Clock }
 
@@ -40,10 +40,10 @@ export const createRegistrationStates = ({ database, clock }: Dependencies, rows
   describeLink: async (token: string, browserToken: string | undefined) => {
     const { row, refusal } = await rows.stateOfLink(token, browserToken)
     const other = { passwordRequired: false, newerMail: false, codeUsable: false }
-    if (refusal) return { state: linkStates[refusal.refused], applicationId: row && senderOf(row), ...other }
+    if (refusal) return { state: linkStates[refusal.refused], applicationId: row && applicationOf(row), ...other }
     const newerMail = (await store.selectNewer(database, row.id, clock.now())).length > 0
-    const link = { state: 'waiting' as const, passwordRequired: !row.bound, newerMail, codeUsable: false }
-    return { ...link, applicationId: senderOf(row) }
+    const link = { state: 'waiting' as const, passwordRequired: !row.is_this_browser, newerMail, codeUsable: false }
+    return { ...link, applicationId: applicationOf(row) }
   },
 
   /** The state of the registration that this browser began. */
@@ -51,6 +51,6 @@ export const createRegistrationStates = ({ database, clock }: Dependencies, rows
     const row = await rows.byBrowser(browserToken)
     if (!row) return { state: 'unknown', codeUsable: false }
     const codeUsable = !row.confirmed && row.code_tries_left > 0
-    return { state: row.confirmed ? 'confirmed' : 'waiting', codeUsable, applicationId: senderOf(row) }
+    return { state: row.confirmed ? 'confirmed' : 'waiting', codeUsable, applicationId: applicationOf(row) }
   },
 })

@@ -21,7 +21,7 @@ export type PendingRow = {
   terms_version: string | null
 }
 
-const pending = {
+const pendingColumns = {
   id: true,
   email: true,
   username: true,
@@ -35,10 +35,10 @@ const pending = {
   fields: true,
   terms_version: true,
 } as const
-const columns = selectList<PendingRow>(pending)
+const pendingSelectList = selectList<PendingRow>(pendingColumns)
 
 /** Whether this browser began the registration. */
-const isBound = (parameter: string) => `browser_hashes @> array[${parameter}::bytea]`
+const isOfBrowser = (parameter: string) => `browser_hashes @> array[${parameter}::bytea]`
 
 export const insertPending = (
   sql: Sql,
@@ -86,14 +86,14 @@ export const insertPending = (
     ],
   )
 
-type BoundRow = PendingRow & { bound: boolean }
+type BoundRow = PendingRow & { is_this_browser: boolean }
 type TriedRow = PendingRow & { code_tries_left: number }
-const tried = selectList<TriedRow>({ ...pending, code_tries_left: true })
+const triedSelectList = selectList<TriedRow>({ ...pendingColumns, code_tries_left: true })
 
 /** By the link of its newest mail or of an older one; the caller compares the hash to see which. */
 export const selectByToken = (sql: Sql, tokenHash: Uint8Array, browserHash: Uint8Array | null, now: Date) =>
   sql.query<BoundRow>(
-    `select ${selectList<BoundRow>({ ...pending, bound: isBound('$2') })} from pending_registrations
+    `select ${selectList<BoundRow>({ ...pendingColumns, is_this_browser: isOfBrowser('$2') })} from pending_registrations
      where (token_hash = $1 or older_token_hashes @> array[$1::bytea]) and expires_at > $3`,
     [tokenHash, browserHash, now],
   )
@@ -101,7 +101,7 @@ export const selectByToken = (sql: Sql, tokenHash: Uint8Array, browserHash: Uint
 /** The newest that this browser began. */
 export const selectByBrowser = (sql: Sql, browserHash: Uint8Array, now: Date) =>
   sql.query<TriedRow>(
-    `select ${tried} from pending_registrations where ${isBound('$1')} and expires_at > $2 order by id desc limit 1`,
+    `select ${triedSelectList} from pending_registrations where ${isOfBrowser('$1')} and expires_at > $2 order by id desc limit 1`,
     [browserHash, now],
   )
 
@@ -117,7 +117,7 @@ export const bindNewSecret = (
   sql.query(
     `update pending_registrations set browser_hashes = browser_hashes || $3::bytea where id in (
        select id from pending_registrations
-       where ${isBound('$2')} and email_key in ($1, ${forgottenKey('$1::text')}) and expires_at > $4 and confirmed_at is null
+       where ${isOfBrowser('$2')} and email_key in ($1, ${forgottenKey('$1::text')}) and expires_at > $4 and confirmed_at is null
          and cardinality(browser_hashes) < ${maxBrowserHashes}
        order by id for update
      )`,
@@ -140,7 +140,7 @@ type KeyColumn = 'email_key' | 'username_key'
 
 const selectNewestBy = (column: KeyColumn) => (sql: Sql, key: string, now: Date) =>
   sql.query<PendingRow>(
-    `select ${columns} from pending_registrations
+    `select ${pendingSelectList} from pending_registrations
      where ${column} = $1 and expires_at > $2 and confirmed_at is null order by id desc limit 1`,
     [key, now],
   )
@@ -151,8 +151,8 @@ export const selectNewestByUsername = selectNewestBy('username_key')
 
 const selectOwnBy = (column: KeyColumn) => (sql: Sql, key: string, browserHash: Uint8Array, now: Date) =>
   sql.query<PendingRow>(
-    `select ${columns} from pending_registrations
-     where ${isBound('$2')} and ${column} in ($1, ${forgottenKey('$1::text')}) and expires_at > $3 and confirmed_at is null
+    `select ${pendingSelectList} from pending_registrations
+     where ${isOfBrowser('$2')} and ${column} in ($1, ${forgottenKey('$1::text')}) and expires_at > $3 and confirmed_at is null
      order by id desc limit 1`,
     [key, browserHash, now],
   )
@@ -165,7 +165,7 @@ export const selectOwnByUsername = selectOwnBy('username_key')
 export const spendTryByToken = (sql: Sql, tokenHash: Uint8Array, now: Date) =>
   sql.query<PendingRow>(
     `update pending_registrations set password_tries_left = password_tries_left - 1
-     where token_hash = $1 and expires_at > $2 and password_tries_left > 0 and confirmed_at is null returning ${columns}`,
+     where token_hash = $1 and expires_at > $2 and password_tries_left > 0 and confirmed_at is null returning ${pendingSelectList}`,
     [tokenHash, now],
   )
 
@@ -178,11 +178,11 @@ export const spendTryByBrowser = (sql: Sql, browserHash: Uint8Array, now: Date) 
     `with spent as (
        update pending_registrations set code_tries_left = code_tries_left - 1 where id in (
          select id from pending_registrations
-         where ${isBound('$1')} and expires_at > $2 and code_tries_left > 0 and confirmed_at is null
+         where ${isOfBrowser('$1')} and expires_at > $2 and code_tries_left > 0 and confirmed_at is null
          order by id for update
        ) returning *
      )
-     select ${tried} from spent order by id desc`,
+     select ${triedSelectList} from spent order by id desc`,
     [browserHash, now],
   )
 
@@ -190,7 +190,7 @@ type LockedRow = TriedRow & { invitation_hash: Uint8Array | null }
 
 export const lockWaiting = (sql: Sql, id: string, now: Date) =>
   sql.query<LockedRow>(
-    `select ${selectList<LockedRow>({ ...pending, code_tries_left: true, invitation_hash: true })} from pending_registrations
+    `select ${selectList<LockedRow>({ ...pendingColumns, code_tries_left: true, invitation_hash: true })} from pending_registrations
      where id = $1 and expires_at > $2 and confirmed_at is null for update`,
     [id, now],
   )

@@ -22,13 +22,13 @@ export { registrationLifetime } from './complete-registration.js'
 /** For a whole registration: a new mail gives no new tries, which would allow more guesses. */
 const tries = 5
 
-type Begun = {
+type RegistrationDetails = {
   /** The version of the terms that the form had. */
   agreedTerms?: string | undefined
   invite?: string
   applicationId?: string | undefined
 }
-type Beginning = Begun & { earlier?: string | undefined; withheld: boolean }
+type NewRegistration = RegistrationDetails & { formerBrowserToken?: string | undefined; withheld: boolean }
 export type Registrations = ReturnType<typeof createRegistrations>
 
 type Dependencies = {
@@ -42,16 +42,18 @@ type Dependencies = {
 }
 
 /**
- * Stores a registration until its email is verified, and returns the secret for this browser. `invite`: what allowed it.
- * `withheld`: the mail is not sent. `earlier`: the secret that this browser had. What was mailed for it to the same address stays
- * good, because this mail may not be sent; and if it is sent, the answers must not differ. `applicationId`: who has sent the user here.
+ * Stores a registration until its email is verified, and returns the secret for this browser. `invite`: the invitation that allowed it.
+ * `withheld`: the mail is not sent. `formerBrowserToken`: the secret of this browser until now. What was mailed for it to the same
+ * address still works, because this mail may not be sent; and if it is sent, the answers must not differ. `applicationId`: the
+ * application that has sent the user here.
  */
 const createBegin =
-  (deps: Dependencies, registrationMails: RegistrationMails) => (user: NewUser, client: Client, beginning: Beginning) =>
+  (deps: Dependencies, registrationMails: RegistrationMails) =>
+  (user: NewUser, client: Client, beginning: NewRegistration) =>
     deps.database.transaction(async (sql) => {
       const { id, token, browserToken, expiresAt } = await storeRegistration(deps, sql, user, client, beginning)
-      if (beginning.earlier !== undefined) {
-        const secrets = { earlier: fingerprint(beginning.earlier), next: fingerprint(browserToken) }
+      if (beginning.formerBrowserToken !== undefined) {
+        const secrets = { earlier: fingerprint(beginning.formerBrowserToken), next: fingerprint(browserToken) }
         await store.bindNewSecret(sql, { emailKey: user.email.key, ...secrets }, deps.clock.now())
       }
       const { withheld } = beginning
@@ -61,20 +63,21 @@ const createBegin =
     })
 
 /** The same with the link of an invitation that proves the address: no mail is needed, and it can be completed at once. */
-const createBeginProven = (deps: Dependencies) => (user: NewUser, client: Client, begun: Begun & { invite: string }) =>
-  deps.database.transaction(async (sql): Promise<Pending> => {
-    const { id } = await storeRegistration(deps, sql, user, client, begun)
-    await store.markNotMailed(sql, id)
-    const { passwordHash } = user
-    return { id, passwordHash, user: { ...user, language: client.language }, agreedTerms: begun.agreedTerms }
-  })
+const createBeginProven =
+  (deps: Dependencies) => (user: NewUser, client: Client, begun: RegistrationDetails & { invite: string }) =>
+    deps.database.transaction(async (sql): Promise<Pending> => {
+      const { id } = await storeRegistration(deps, sql, user, client, begun)
+      await store.markNotMailed(sql, id)
+      const { passwordHash } = user
+      return { id, passwordHash, user: { ...user, language: client.language }, agreedTerms: begun.agreedTerms }
+    })
 
 const storeRegistration = async (
   { clock }: Pick<Dependencies, 'clock'>,
   sql: Transaction,
   user: NewUser,
   client: Client,
-  { invite, applicationId, agreedTerms }: Begun,
+  { invite, applicationId, agreedTerms }: RegistrationDetails,
 ) => {
   const now = clock.now()
   const id = uuidv7(now)

@@ -10,14 +10,14 @@ class SealedWithMissingKey extends OperatorError {
   override name = 'SealedWithMissingKey'
 }
 
-const batch = 500
+const batchSize = 500
 
 /** The first characters of a sealed value. They say which key sealed it, and nothing about the key. */
-const idOf = (secret: string) => deriveKey(secret, 'sealing key id').toString('base64url').slice(0, 8)
+const keyIdOf = (secret: string) => deriveKey(secret, 'sealing key id').toString('base64url').slice(0, 8)
 
-const keyOf = (sealed: string) => sealed.split('.', 1)[0] ?? ''
+const keyIdIn = (sealed: string) => sealed.split('.', 1)[0] ?? ''
 
-const boundTo = ({ table, column }: SealedColumn, id: string) => `${table}.${column} ${id}`
+const bindingOf = ({ table, column }: SealedColumn, id: string) => `${table}.${column} ${id}`
 
 const wayOutSentence = ({ wayOut }: SealedColumn) => (wayOut === undefined ? '' : ` ${wayOut}`)
 
@@ -35,8 +35,8 @@ const countByKeys = async (sql: Sql, columns: readonly SealedColumn[], [first, .
   const counted = []
   for (const column of columns) {
     const rows = await store.countByKey(sql, column)
-    const sum = (isMeant: (key: string) => boolean) =>
-      rows.filter(({ key }) => isMeant(key)).reduce((total, { values }) => total + values, 0)
+    const sum = (matches: (key: string) => boolean) =>
+      rows.filter(({ key }) => matches(key)).reduce((total, { values }) => total + values, 0)
     const byFirst = sum((key) => key === first)
     const byOthers = sum((key) => others.includes(key) && key !== first)
     counted.push({ column, byFirst, byOthers, byMissing: sum(() => true) - byFirst - byOthers })
@@ -57,9 +57,9 @@ export type SealedValues = ReturnType<typeof createSealedValues>
  * open. They are those of SEALING_KEY or, without it, of JWT_SECRET.
  */
 export const createSealedValues = (secrets: readonly string[], columns: readonly SealedColumn[]) => {
-  const keys = secrets.map((secret) => ({ id: idOf(secret), seal: createSeal([deriveKey(secret, 'sealed value')]) }))
+  const keys = secrets.map((secret) => ({ id: keyIdOf(secret), seal: createSeal([deriveKey(secret, 'sealed value')]) }))
 
-  const known = keys.map(({ id }) => id)
+  const keyIds = keys.map(({ id }) => id)
 
   /** The first key. Commands may run without any, and then seal and open nothing. */
   const newest = () => {
@@ -70,20 +70,20 @@ export const createSealedValues = (secrets: readonly string[], columns: readonly
 
   /** For the noun that has the column. */
   const of = (column: SealedColumn) => ({
-    seal: (id: string, text: string) => `${newest().id}.${newest().seal.seal(text, boundTo(column, id))}`,
+    seal: (id: string, text: string) => `${newest().id}.${newest().seal.seal(text, bindingOf(column, id))}`,
     /** Undefined if the value was changed or moved from another row, or its key is not configured. */
     open: (id: string, sealed: string) => {
-      const key = keyOf(sealed)
-      return keys.find((each) => each.id === key)?.seal.open(sealed.slice(key.length + 1), boundTo(column, id))
+      const key = keyIdIn(sealed)
+      return keys.find((each) => each.id === key)?.seal.open(sealed.slice(key.length + 1), bindingOf(column, id))
     },
   })
 
   /** How the values of each column are sealed: by the first key, by another one of the list, or by one that is missing. */
-  const count = (sql: Sql) => countByKeys(sql, columns, known)
+  const count = (sql: Sql) => countByKeys(sql, columns, keyIds)
 
   /** Seals some values of a column anew, and returns the id of the last one that it looked at; undefined if there are no more. */
   const resealSome = async (sql: Transaction, column: SealedColumn, after: string | null) => {
-    const rows = await store.lockSealedByOthers(sql, column, { key: newest().id, after, limit: batch })
+    const rows = await store.lockSealedByOthers(sql, column, { key: newest().id, after, limit: batchSize })
     const { seal, open } = of(column)
     const fresh = rows.flatMap(({ id, sealed }) => {
       const text = open(id, sealed)
@@ -99,19 +99,19 @@ export const createSealedValues = (secrets: readonly string[], columns: readonly
    * before it changes anything if the key of a value is missing. Returns how many values are sealed anew.
    */
   const reseal = async (database: Database) => {
-    const counted = await count(database)
-    for (const { column, byMissing } of counted)
+    const counts = await count(database)
+    for (const { column, byMissing } of counts)
       if (byMissing > 0 && !column.canDoWithout) throw missingKeyError(byMissing, column)
-    for (const { column, byOthers } of counted) {
+    for (const { column, byOthers } of counts) {
       if (byOthers === 0) continue
       for (let last: string | null | undefined = null; last !== undefined; )
         last = await database.transaction((sql) => resealSome(sql, column, last ?? null))
     }
-    return counted.reduce((total, { byOthers }) => total + byOthers, 0)
+    return counts.reduce((total, { byOthers }) => total + byOthers, 0)
   }
 
   /** The users who have values in these columns that cannot be opened, as their key is missing. */
-  const usersOfMissing = (sql: Sql, userColumns: readonly SealedColumn[]) => usersWithoutKey(sql, userColumns, known)
+  const usersOfMissing = (sql: Sql, userColumns: readonly SealedColumn[]) => usersWithoutKey(sql, userColumns, keyIds)
 
   return { of, count, reseal, usersOfMissing }
 }

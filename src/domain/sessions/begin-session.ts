@@ -60,10 +60,10 @@ export const createBeginSession =
     const refreshToken = tokens.signRefresh(claims)
     // A trusted device stands for the code at the sign-in only.
     const provenAt = trustedDevice === undefined ? proof.provenAt : neverProven
-    const proven = proof.inherited ?? firstProof(proof.methods, now, provenAt)
+    const sessionProof = proof.inherited ?? firstProof(proof.methods, now, provenAt)
     // For applications, a sign-in by mail is one that was made now (`auth_time`), although it makes the session fresh for nothing here.
     const isByMail = proof.inherited === undefined && proof.methods.includes('mail')
-    const proofAge = isByMail ? 0 : now.getTime() - proven.provenAt.getTime()
+    const proofAge = isByMail ? 0 : now.getTime() - sessionProof.provenAt.getTime()
     const [inserted] = await store.insertRecord(sql, {
       id: sid,
       userId,
@@ -73,7 +73,7 @@ export const createBeginSession =
       expiresAt: fromEpochSeconds(claims.exp),
       clockOffset: clock.offset(),
       client,
-      proof: proven,
+      proof: sessionProof,
       proofAge,
       trustedDevice: trustedDevice ?? null,
       provider: provider ?? null,
@@ -81,5 +81,5 @@ export const createBeginSession =
     })
     if (!inserted) return undefined
     await endSurplus(sql, userId, sid)
-    return issue({ id: userId, ...names, ...inserted }, proven, claims, refreshToken)
+    return issue({ id: userId, ...names, ...inserted }, sessionProof, claims, refreshToken)
   }

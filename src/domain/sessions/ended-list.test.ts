@@ -60,7 +60,7 @@ describe('the list of ended sessions', () => {
     expect([list.has(early, 0), list.has(late, 0), list.has(later, 0)]).toEqual([false, false, true])
     list.at(50 * minutes)
     list.forgetOld()
-    expect([list.has(later, 0), list.held()]).toEqual([false, { entries: 0, bytes: 0 }])
+    expect([list.has(later, 0), list.size()]).toEqual([false, { entries: 0, bytes: 0 }])
   })
 
   it('holds a million sessions that ended in 15 minutes in less than 41 MB', () => {
@@ -73,7 +73,7 @@ describe('the list of ended sessions', () => {
       list.add({ sid, minGeneration: null })
       if (index % 100 === 0) some.push(sid)
     }
-    const { entries, bytes } = list.held()
+    const { entries, bytes } = list.size()
     expect(entries).toBe(count)
     expect(bytes).toBeLessThan(41 * 1024 * 1024)
     expect(some.filter((sid) => !list.has(sid, 0))).toEqual([])

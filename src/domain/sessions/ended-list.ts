@@ -108,7 +108,7 @@ const createTable = () => {
       for (let place = 0; place < words.length; place += slotWords)
         if (words[place + minGenerationAt] !== 0) tell(words[place + 3] ?? 0)
     },
-    held: () => ({ entries: used, bytes: words.byteLength }),
+    size: () => ({ entries: used, bytes: words.byteLength }),
   }
 }
 
@@ -183,8 +183,8 @@ export const createEndedList = (now: () => number) => {
       return true
     },
     forgetOld,
-    held: () => {
-      const tables = slices.map(({ table }) => table.held())
+    size: () => {
+      const tables = slices.map(({ table }) => table.size())
       const sum = (values: number[]) => values.reduce((total, value) => total + value, 0)
       return {
         entries: sum(tables.map(({ entries }) => entries)),

@@ -2,7 +2,7 @@ import type { Sql } from '../../platform/database/database.js'
 import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
 import type { SnapshotCursor } from './snapshot-cursor.js'
 
-export type News = {
+export type NewEntries = {
   /** The snapshot of this statement. */
   snapshot: string
   /** Another value after a restart and on another server: its transactions have other numbers. */
@@ -15,8 +15,8 @@ export type News = {
  * The entries that have become visible since a snapshot. A transaction that was open then may have committed since, with a
  * lower number than one that was read before; the snapshot knows that it was open, so its entries are news.
  */
-export const selectNews = async (sql: Sql, { seen, xact, sid }: SnapshotCursor, limit: number) => {
-  const [news] = await sql.query<News>(
+export const selectNewEntries = async (sql: Sql, { seen, xact, sid }: SnapshotCursor, limit: number) => {
+  const [news] = await sql.query<NewEntries>(
     `with news as materialized (
        select e.xact, e.sid, e.min_generation from ended_sessions as e
        where (e.xact, e.sid) > ($1::xid8, $2::uuid)

@@ -7,7 +7,7 @@ import type { AccessClaims } from '../tokens/claims.js'
 import { createEndedList, type EndedSession, retention } from './ended-list.js'
 import * as store from './ended-sessions.store.js'
 import { createEndedSince } from './ended-since.js'
-import { cursorAfter, firstCursor, isContinuation, type Seen, type SnapshotCursor } from './snapshot-cursor.js'
+import { cursorAfter, firstCursor, isContinuation, type Reading, type SnapshotCursor } from './snapshot-cursor.js'
 
 export type { EndedSession } from './ended-list.js'
 
@@ -24,24 +24,24 @@ type Log = { warn(details: object, message: string): void; info(details: object,
 type Dependencies = { database: Database; clock: Clock; log: Log }
 
 /** The list and those who wait for the next entry of it. */
-const createNews = (clock: Clock) => {
+const createWaitableList = (clock: Clock) => {
   const list = createEndedList(() => clock.now().getTime())
   const waiting = new Set<() => void>()
   return {
     list,
     add: (ended: EndedSession) => {
       if (!list.add(ended)) return
-      for (const tell of waiting) tell()
+      for (const wake of waiting) wake()
     },
     /** True as soon as an entry is added, false if there is none for so long. */
     wait: async (milliseconds: number) => {
       let tell = () => {}
-      const told = new Promise<boolean>((resolve) => {
+      const entryAdded = new Promise<boolean>((resolve) => {
         tell = () => resolve(true)
         waiting.add(tell)
       })
       try {
-        return await withTimeout(told, milliseconds, () => false)
+        return await withTimeout(entryAdded, milliseconds, () => false)
       } finally {
         waiting.delete(tell)
       }
@@ -51,17 +51,17 @@ const createNews = (clock: Clock) => {
 
 /** Adds all entries, and later those that are new. */
 const createReader = (database: Database, add: (ended: EndedSession) => void) => {
-  let last: Seen | undefined
+  let last: Reading | undefined
 
   /** All pages from a cursor on. What commits in the meantime is not in the first snapshot, so the next reading finds it. */
-  const readFrom = async (from: SnapshotCursor): Promise<Seen> => {
-    let first: Seen | undefined
+  const readFrom = async (from: SnapshotCursor): Promise<Reading> => {
+    let first: Reading | undefined
     for (let next = from; ; ) {
-      const page = await store.selectNews(database, next, pageSize)
+      const page = await store.selectNewEntries(database, next, pageSize)
       for (const [sid, minGeneration] of page.entries) add({ sid, minGeneration })
       first ??= page
-      const before = last ?? first
-      if (!isContinuation(before, page)) {
+      const previous = last ?? first
+      if (!isContinuation(previous, page)) {
         last = undefined
         return readFrom(firstCursor)
       }
@@ -94,7 +94,7 @@ export type EndedSessions = ReturnType<typeof createEndedSessions>
  * copy in memory, which the access check asks, and reads once a second what is new.
  */
 export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
-  const { list, add, wait } = createNews(clock)
+  const { list, add, wait } = createWaitableList(clock)
   const readNews = createReader(database, add)
   /** When the last complete reading began. */
   let readAt: number | undefined
@@ -124,7 +124,8 @@ export const createEndedSessions = ({ database, clock, log }: Dependencies) => {
     waitForNews: wait,
     /** How old the list is, in seconds; undefined before it was read. */
     age: () => (readAt === undefined ? undefined : (performance.now() - readAt) / seconds),
-    held: list.held,
+    size: list.size,
+    /** The result is counted in units of the usual batch: a full one tells the caller that there is more to delete. */
     purge: async (sql: Sql, limit: number) =>
       (await store.deleteOld(sql, clock.offset(), retention, limit * purgeBatches)).length / purgeBatches,
   }

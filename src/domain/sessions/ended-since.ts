@@ -3,8 +3,8 @@ import { minutes } from '../../lib/durations.js'
 import { isUuid } from '../../lib/uuid.js'
 import type { Database } from '../../platform/database/database.js'
 import type { EndedSession } from './ended-list.js'
-import { selectNews } from './ended-sessions.store.js'
-import { cursorAfter, firstCursor, isContinuation, type Seen, type SnapshotCursor } from './snapshot-cursor.js'
+import { selectNewEntries } from './ended-sessions.store.js'
+import { cursorAfter, firstCursor, isContinuation, type Reading, type SnapshotCursor } from './snapshot-cursor.js'
 
 /** In one answer. If there are as many, the next answer has more. */
 const maxEntries = 10_000
@@ -20,7 +20,7 @@ type Cursor = { at: number; server: string; place: SnapshotCursor; first: string
 
 /** A snapshot names every open transaction. With very many of them, all entries since the oldest are given again instead. */
 const longestSnapshot = 1_000
-const short = (snapshot: string) =>
+const shortened = (snapshot: string) =>
   snapshot.length <= longestSnapshot ? snapshot : snapshot.replace(/^(\d+):.*/, '$1:$1:')
 
 const snapshotShape = /^[1-9]\d{0,17}:[1-9]\d{0,17}:(?:\d{1,18}(?:,\d{1,18})*)?$/
@@ -35,11 +35,11 @@ const isSnapshot = (text: unknown): text is string => {
   return rises && (numbers.length === 1 ? last <= BigInt(next) : last < BigInt(next))
 }
 
-const write = ({ at, server, place, first }: Cursor) =>
+const writeCursor = ({ at, server, place, first }: Cursor) =>
   Buffer.from(JSON.stringify([at, server, place.seen, place.xact, place.sid, first])).toString('base64url')
 
 /** Undefined for anything that we have not written, or too long ago. */
-const read = (text: string, now: Date): Cursor | undefined => {
+const readCursor = (text: string, now: Date): Cursor | undefined => {
   const [at, server, seen, xact, sid, first] = parse(text)
   if (typeof at !== 'number' || Math.abs(now.getTime() - at) > cursorLifetime) return undefined
   if (typeof server !== 'string' || typeof xact !== 'string' || !/^\d{1,18}$/.test(xact)) return undefined
@@ -61,7 +61,7 @@ const parse = (text: string): unknown[] => {
 export type EndedSince = { entries: EndedSession[]; cursor: string; complete: boolean }
 
 /** Whether the numbers in a cursor still mean the same transactions. */
-const continues = ({ server, place, first }: Cursor, page: Seen) => {
+const continues = ({ server, place, first }: Cursor, page: Reading) => {
   const snapshot = first ?? place.seen
   return snapshot !== null && isContinuation({ server, snapshot }, page)
 }
@@ -69,16 +69,16 @@ const continues = ({ server, place, first }: Cursor, page: Seen) => {
 /** The list for other programs: all of it without a cursor, and with one what has become visible since. */
 export const createEndedSince = ({ database, clock }: { database: Database; clock: Clock }) => {
   const since = async (text?: string): Promise<EndedSince> => {
-    const cursor = text === undefined ? undefined : read(text, clock.now())
+    const cursor = text === undefined ? undefined : readCursor(text, clock.now())
     const place = cursor?.place ?? firstCursor
-    const page = await selectNews(database, place, maxEntries)
+    const page = await selectNewEntries(database, place, maxEntries)
     if (cursor && !continues(cursor, page)) return since()
-    const first = cursor?.first ?? short(page.snapshot)
+    const first = cursor?.first ?? shortened(page.snapshot)
     const isFull = page.last !== null && page.entries.length === maxEntries
     const next = isFull ? { place: { ...place, ...page.last }, first } : { place: cursorAfter(first), first: null }
     return {
       entries: page.entries.map(([sid, minGeneration]) => ({ sid, minGeneration })),
-      cursor: write({ at: clock.now().getTime(), server: page.server, ...next }),
+      cursor: writeCursor({ at: clock.now().getTime(), server: page.server, ...next }),
       complete: cursor === undefined,
     }
   }

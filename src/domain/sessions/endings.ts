@@ -21,7 +21,7 @@ const maxSessions = 100
 export const createEndings = ({ database, onEnded }: Dependencies) => {
   const optionalTransaction = createOptionalTransaction(database)
 
-  const tell = (sql: Sql, ended: readonly { id: string }[]) =>
+  const announce = (sql: Sql, ended: readonly { id: string }[]) =>
     afterCommit(sql, () => {
       for (const { id } of ended) onEnded({ sid: id, minGeneration: null })
     })
@@ -29,34 +29,34 @@ export const createEndings = ({ database, onEnded }: Dependencies) => {
   return {
     end: optionalTransaction(async (sql, because: EndReason, { sessionId, userId }: SessionOwner) => {
       const ended = await store.deleteRecordOfUser(sql, because, sessionId, userId)
-      tell(sql, ended)
+      announce(sql, ended)
       return ended.length > 0
     }),
     /** After a new one has begun, in its transaction: others end. */
-    endSurplus: async (sql: Transaction, userId: string, begun: string) => {
-      const ended = await store.deleteSurplus(sql, 'signed_in', userId, begun, maxSessions)
-      tell(sql, ended)
+    endSurplus: async (sql: Transaction, userId: string, newSessionId: string) => {
+      const ended = await store.deleteSurplus(sql, 'signed_in', userId, newSessionId, maxSessions)
+      announce(sql, ended)
     },
     /** Those that began with this provider: it is being unlinked. The one of the caller stays, and is not fresh any more. */
     endOfProvider: async (
       sql: Transaction,
       because: EndReason,
-      { userId, provider, own }: { userId: string; provider: ProviderId; own: string | undefined },
+      { userId, provider, ownSessionId }: { userId: string; provider: ProviderId; ownSessionId: string | undefined },
     ) => {
-      const ended = await store.deleteOfProvider(sql, because, userId, provider, own ?? null)
-      if (own !== undefined) await store.setNeverProven(sql, own, provider, neverProven)
-      tell(sql, ended)
+      const ended = await store.deleteOfProvider(sql, because, userId, provider, ownSessionId ?? null)
+      if (ownSessionId !== undefined) await store.setNeverProven(sql, ownSessionId, provider, neverProven)
+      announce(sql, ended)
       return ended.length
     },
     /** A part of all sessions there are; returns how many. */
     endSome: async (because: EndReason, limit: number) => {
       const ended = await store.deleteSome(database, because, limit)
-      tell(database, ended)
+      announce(database, ended)
       return ended.length
     },
     endAll: optionalTransaction(async (sql, because: EndReason, userId: string, except?: string) => {
       const ended = await store.deleteAllOfUser(sql, because, userId, except ?? null)
-      tell(sql, ended)
+      announce(sql, ended)
       return ended.length
     }),
   }

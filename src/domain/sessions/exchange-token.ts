@@ -29,7 +29,7 @@ type Dependencies = {
   onEnded: (ended: EndedSession) => void
 }
 
-/** Those of the newest token of a session, which is signed again to the same bytes. */
+/** The claims of the newest token of a session. Signed again, they give the same bytes. */
 const newestClaims = (
   claims: RefreshClaims,
   { generation, issued_at, expires_at }: { generation: number; issued_at: Date; expires_at: Date },

@@ -16,7 +16,7 @@ export type SessionRow = {
   application: string | null
 }
 
-const session = selectList<SessionRow>({
+const sessionSelectList = selectList<SessionRow>({
   id: true,
   ip: true,
   user_agent: true,
@@ -32,7 +32,7 @@ const session = selectList<SessionRow>({
 
 export const selectOfUser = (sql: Sql, userId: string, live: LiveAt) =>
   sql.query<SessionRow>(
-    `select ${session} from refresh_token_records as r
+    `select ${sessionSelectList} from refresh_token_records as r
      where r.user_id = $1 and ${liveSession('$2')} order by last_used_at desc, id desc limit 200`,
     [userId, momentsOf(live)],
   )

@@ -4,7 +4,7 @@ import { days } from '../../lib/durations.js'
 /** A session that is not used for this long is over: every refresh begins it anew. */
 export const refreshTokenLifetime = 30 * days
 
-/** Those of tokens are shorter than the constants only in tests of applications. */
+/** The lifetimes of tokens are shorter than the constants only in tests of applications. */
 export type Lifetimes = Readonly<Record<'session' | 'refreshToken' | 'accessToken', number>>
 export type SessionLimits = { lifetimes: Lifetimes }
 

@@ -15,8 +15,8 @@ export type TokenHolder = SessionCaller & { refreshToken: RefreshToken }
 type Dependencies = { clock: Clock; life: SessionLife; graces: store.Graces }
 
 /**
- * For what lasts as long as the session: the refresh token must be worth a refresh. One that is not is judged as a refresh judges it,
- * so it hits no browser that the next refresh would spare. Otherwise the session lives until the transaction ends.
+ * For what lasts as long as the session: its refresh token must be one that a refresh would accept, and is judged by the same rule. So
+ * no browser is signed out here that could still refresh. The session cannot end before the transaction does.
  */
 export const createLockOfHolder =
   ({ clock, life, graces }: Dependencies) =>

@@ -32,12 +32,12 @@ const withProven = ({ methods, secondFactorAt }: Proof, proven: Method, now: Dat
 })
 
 /** Which of the second factors was proven last is not stored, so the time goes with each of them. */
-const without = ({ methods, provenAt, secondFactorAt }: Proof, withdrawn: readonly string[]): Proof => {
-  const left = methods.filter((method) => !withdrawn.includes(method))
-  return { methods: left, provenAt, secondFactorAt: left.length === methods.length ? secondFactorAt : null }
+const withoutMethods = ({ methods, provenAt, secondFactorAt }: Proof, withdrawn: readonly string[]): Proof => {
+  const remaining = methods.filter((method) => !withdrawn.includes(method))
+  return { methods: remaining, provenAt, secondFactorAt: remaining.length === methods.length ? secondFactorAt : null }
 }
 
 export const changedProof = (proof: Proof, { proven, withdrawn = [] }: ProofChange, now: Date): Proof => {
-  const left = without(proof, withdrawn)
-  return proven === undefined ? left : withProven(left, proven, now)
+  const remaining = withoutMethods(proof, withdrawn)
+  return proven === undefined ? remaining : withProven(remaining, proven, now)
 }

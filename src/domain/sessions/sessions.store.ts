@@ -133,7 +133,7 @@ const rotateStatement = `update refresh_token_records as r
 /**
  * A valid token that is newer than its record is accepted: the last write was lost in a failover, or the database was
  * restored to an earlier state. If a change of the groups has made the newest access token invalid, it is replaced while others still
- * use the token before it: that one stays good for another grace, and a longer grace stays as long.
+ * use the token before it: that one stays valid for another grace, and a longer grace stays as long.
  */
 export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean; live: LiveAt; graces: Graces }) =>
   sql.query<HolderRow>(rotateStatement, [
@@ -154,7 +154,7 @@ export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean; 
   ])
 
 type LockedRow = ProofRow & { generation: number; signed_in_as: string; created_at: Date }
-const locked = selectList<LockedRow>({
+const lockedSelectList = selectList<LockedRow>({
   generation: true,
   signed_in_as: true,
   created_at: true,
@@ -174,7 +174,7 @@ const callerValues = ({ sessionId, userId, generation }: Caller, live: LiveAt) =
 
 export const lockRecord = (sql: Sql, caller: Caller, live: LiveAt) =>
   sql.query<LockedRow>(
-    `select ${locked} from refresh_token_records as r where ${isCallersSession} for update`,
+    `select ${lockedSelectList} from refresh_token_records as r where ${isCallersSession} for update`,
     callerValues(caller, live),
   )
 
@@ -224,8 +224,8 @@ export type RecordRow = HolderRow & {
   usable: boolean
 }
 
-const graceBegan = `${databaseNow('$2')} - ${milliseconds('$3')}`
-const record = selectList<RecordRow>({
+const graceStart = `${databaseNow('$2')} - ${milliseconds('$3')}`
+const recordSelectList = selectList<RecordRow>({
   ...holderColumns,
   created_at: 'r.created_at',
   token_hash: true,
@@ -237,29 +237,29 @@ const record = selectList<RecordRow>({
   expires_at: true,
   voided_hash: true,
   just_rotated: justRotated('$2', '$3', '$4'),
-  just_voided: `coalesce(voided_at > ${graceBegan}, false)`,
+  just_voided: `coalesce(voided_at > ${graceStart}, false)`,
   usable: `u.disabled_at is null and ${liveSession('$5')}`,
 })
 
 type RecordMoments = { live: LiveAt; clockOffset: number; graces: Graces }
 
-const recordOf = `select ${record} from refresh_token_records as r join users as u on u.id = r.user_id where r.id = $1`
+const recordById = `select ${recordSelectList} from refresh_token_records as r join users as u on u.id = r.user_id where r.id = $1`
 const recordValues = (id: string, { live, clockOffset, graces: { refreshGrace, renewGrace } }: RecordMoments) =>
   [id, clockOffset, refreshGrace, renewGrace, momentsOf(live)] as const
 
 export const selectRecord = (sql: Sql, id: string, moments: RecordMoments) =>
-  sql.query<RecordRow>(recordOf, recordValues(id, moments))
+  sql.query<RecordRow>(recordById, recordValues(id, moments))
 
 /** In a transaction that holds the user's row. No row if the caller's token was replaced. */
 export const lockWholeRecord = (sql: Sql, { sessionId, userId, generation }: Caller, moments: RecordMoments) =>
-  sql.query<RecordRow>(`${recordOf} and r.user_id = $6 and r.oldest_generation <= $7 for update of r`, [
+  sql.query<RecordRow>(`${recordById} and r.user_id = $6 and r.oldest_generation <= $7 for update of r`, [
     ...recordValues(sessionId, moments),
     userId,
     generation,
   ])
 
 type StoredProofRow = ProofRow & { moment: Date }
-const storedProof = selectList<StoredProofRow>({
+const storedProofSelectList = selectList<StoredProofRow>({
   ...proofColumns,
   moment: 'coalesce(proof_moment, authenticated_at)',
 })
@@ -267,7 +267,7 @@ const storedProof = selectList<StoredProofRow>({
 /** The last proof in a session that is valid. */
 export const selectProof = (sql: Sql, caller: Caller, live: LiveAt) =>
   sql.query<StoredProofRow>(
-    `select ${storedProof} from refresh_token_records as r where ${isCallersSession}`,
+    `select ${storedProofSelectList} from refresh_token_records as r where ${isCallersSession}`,
     callerValues(caller, live),
   )
 
@@ -319,10 +319,16 @@ export const setNeverProven = (sql: Sql, id: string, provider: string, neverProv
   ])
 
 /**
- * First of the browsers with more than one, by their last use: who knows the password and signs in again and again ends their own
- * sessions before the only one of another browser. `begun` stays: another one may have been used in the same second.
+ * Ends sessions of browsers with more than one first, by their last use: who knows the password and signs in again and again ends their
+ * own sessions before the only one of another browser. The new session stays: another one may have been used in the same second.
  */
-export const deleteSurplus = (sql: Sql, because: EndReason, userId: string, begun: string, most: number) =>
+export const deleteSurplus = (
+  sql: Sql,
+  because: EndReason,
+  userId: string,
+  newSessionId: string,
+  maxSessions: number,
+) =>
   endSessions(
     sql,
     because,
@@ -334,7 +340,7 @@ export const deleteSurplus = (sql: Sql, because: EndReason, userId: string, begu
        ) as mine
        order by id <> $3, place_in_browser, last_used_at desc, id desc offset $4
      )`,
-    [userId, begun, most],
+    [userId, newSessionId, maxSessions],
   )
 
 const expired: EndReason = 'expired'

@@ -54,7 +54,7 @@ export const createSessions = (options: Options) => {
     lockOfHolder: createLockOfHolder({ clock, life, graces }),
     replaceTokens: createReplaceTokens(parts),
     ...endings,
-    /** Those of the user, whose row is held. Tokens from before are refused, and the next refresh gets new ones. */
+    /** Copies the groups of the user, whose row is held. Tokens from before are refused, and the next refresh gets new ones. */
     giveGroups: async (sql: Transaction, userId: string) => {
       const changed = await store.updateGroups(sql, userId, liveNow())
       sql.afterCommit(() => {

@@ -14,9 +14,9 @@ export const cursorAfter = (snapshot: string): SnapshotCursor => ({
   sid: nilUuid,
 })
 
-/** A reading: which server it was, and what it could see. */
-export type Seen = { server: string; snapshot: string }
+/** A reading of the list: which server answered, and the snapshot that it saw. */
+export type Reading = { server: string; snapshot: string }
 
 /** False on another server, on one that was restarted, and on one that was set back: its numbers mean other transactions. */
-export const isContinuation = (earlier: Seen, later: Seen) =>
+export const isContinuation = (earlier: Reading, later: Reading) =>
   earlier.server === later.server && BigInt(oldestOpen(later.snapshot)) >= BigInt(oldestOpen(earlier.snapshot))

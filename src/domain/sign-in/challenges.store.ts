@@ -18,7 +18,7 @@ export type ChallengeRow = {
   expires_at: Date
 }
 
-const challenge = selectList<ChallengeRow>({
+const challengeSelectList = selectList<ChallengeRow>({
   id: true,
   user_id: true,
   kind: true,
@@ -45,7 +45,7 @@ const proofColumns = (proof: StoredProof | null) =>
  */
 export const insert = (
   sql: Sql,
-  begun: {
+  challenge: {
     hash: Uint8Array
     userId: string
     kind: string
@@ -70,32 +70,32 @@ export const insert = (
      where u.id = $2 and u.disabled_at is null and ($7::text is null or u.password_hash = $7) and u.undo_count = $9
      for share returning hash`,
     [
-      begun.hash,
-      begun.userId,
-      begun.way,
-      begun.provider,
-      begun.subject,
-      begun.expiresAt,
-      begun.passwordHash,
-      begun.kind,
-      begun.undoCount,
-      begun.client.ip,
-      begun.client.userAgent,
-      begun.begunAt,
-      ...proofColumns(begun.proof),
-      begun.mailProvenAt,
+      challenge.hash,
+      challenge.userId,
+      challenge.way,
+      challenge.provider,
+      challenge.subject,
+      challenge.expiresAt,
+      challenge.passwordHash,
+      challenge.kind,
+      challenge.undoCount,
+      challenge.client.ip,
+      challenge.client.userAgent,
+      challenge.begunAt,
+      ...proofColumns(challenge.proof),
+      challenge.mailProvenAt,
     ],
   )
 
 const isOpen = 'hash = $1 and tries_left > 0 and expires_at > $2'
 
 export const select = (sql: Sql, hash: Uint8Array, now: Date) =>
-  sql.query<ChallengeRow>(`select ${challenge} from sign_in_challenges where ${isOpen}`, [hash, now])
+  sql.query<ChallengeRow>(`select ${challengeSelectList} from sign_in_challenges where ${isOpen}`, [hash, now])
 
 /** Uses up a try before the code is compared. */
 export const reserveTry = (sql: Sql, hash: Uint8Array, now: Date) =>
   sql.query<ChallengeRow>(
-    `update sign_in_challenges set tries_left = tries_left - 1 where ${isOpen} returning ${challenge}`,
+    `update sign_in_challenges set tries_left = tries_left - 1 where ${isOpen} returning ${challengeSelectList}`,
     [hash, now],
   )
 
@@ -103,7 +103,7 @@ export const giveBackTry = (sql: Sql, hash: Uint8Array) =>
   sql.query('update sign_in_challenges set tries_left = tries_left + 1 where hash = $1', [hash])
 
 /** The code or the password was right: its try is given back. */
-export const open = (sql: Sql, hash: Uint8Array, now: Date) =>
+export const markOpened = (sql: Sql, hash: Uint8Array, now: Date) =>
   sql.query(
     'update sign_in_challenges set mail_proven_at = $2, tries_left = tries_left + 1 where hash = $1 returning hash',
     [hash, now],

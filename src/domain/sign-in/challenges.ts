@@ -22,7 +22,7 @@ import { readWay, type SignedInBy, type WaitingBy, waysToSignIn } from './ways-t
 export const challengeLifetime = 10 * minutes
 
 /** The first proof of a sign-in, by the user as it was then. `link` is written together with the session. */
-type Begun = {
+type NewChallenge = {
   user: Pick<User, 'id' | 'undoCount'>
   kind: ProofStep
   by: WaitingBy
@@ -34,7 +34,7 @@ type Begun = {
 }
 
 /** A sign-in whose proofs are complete. `token`: of its row, if it has waited before. */
-type Complete = {
+type CompleteSignIn = {
   user: Pick<User, 'id' | 'undoCount'>
   kind: LastStep
   by: SignedInBy
@@ -61,7 +61,7 @@ export type Challenge = {
 /** One that expired without a second proof, and who had given the first. */
 export type AbandonedChallenge = { userId: string; client: Client; begunAt: Date }
 
-const wayIn = ({ way, provider }: Pick<store.ChallengeRow, 'way' | 'provider'>) =>
+const wayOf = ({ way, provider }: Pick<store.ChallengeRow, 'way' | 'provider'>) =>
   readWay(way, isProviderId(provider) ? provider : undefined)
 
 const isLastStep = (kind: string): kind is LastStep => lastSteps.some((each) => each === kind)
@@ -79,7 +79,7 @@ const proofIn = (row: store.ChallengeRow, { provider }: SignedInBy): FirstProof 
 
 const abandonedIn = (rows: readonly store.ExpiredRow[]): AbandonedChallenge[] =>
   rows.flatMap(({ user_id: userId, kind, way, provider, ip, user_agent: userAgent, begun_at: begunAt }) => {
-    const by = wayIn({ way, provider })
+    const by = wayOf({ way, provider })
     // Who has given every proof is the owner, and no stranger to be told of.
     return by && !isLastStep(kind) && waysToSignIn[by.way].tellsOfUnfinished
       ? [{ userId, client: { ip, userAgent }, begunAt }]
@@ -87,7 +87,7 @@ const abandonedIn = (rows: readonly store.ExpiredRow[]): AbandonedChallenge[] =>
   })
 
 const fromRow = (row: store.ChallengeRow): Challenge | undefined => {
-  const by = wayIn(row)
+  const by = wayOf(row)
   const kind = nextSteps.find((each) => each === row.kind)
   const proof = by && proofIn(row, by)
   if (!by || !kind || isLastStep(kind) !== (proof !== undefined)) return undefined
@@ -108,7 +108,7 @@ type Dependencies = { database: Database; clock: Clock }
 
 const createBeginnings = ({ clock }: Pick<Dependencies, 'clock'>) => ({
   /** The id for the browser; undefined if the password has changed since it was checked, or the user was disabled or taken back. */
-  begin: async (sql: Sql, { user, kind, by, passwordHash, link, mailProven, client }: Begun) => {
+  begin: async (sql: Sql, { user, kind, by, passwordHash, link, mailProven, client }: NewChallenge) => {
     const token = randomToken()
     const now = clock.now()
     const inserted = await store.insert(sql, {
@@ -129,7 +129,7 @@ const createBeginnings = ({ clock }: Pick<Dependencies, 'clock'>) => ({
     return inserted.length > 0 ? token : undefined
   },
   /** The same when the proofs are complete: the row of the sign-in goes on, with another value for the browser. */
-  waitFor: async (sql: Sql, { user, kind, by, proof, token: earlier, client }: Complete) => {
+  waitFor: async (sql: Sql, { user, kind, by, proof, token: formerToken, client }: CompleteSignIn) => {
     const token = randomToken()
     const now = clock.now()
     const row = {
@@ -145,8 +145,8 @@ const createBeginnings = ({ clock }: Pick<Dependencies, 'clock'>) => ({
       },
     }
     const { id: userId, undoCount } = user
-    const written =
-      earlier === undefined
+    const rows =
+      formerToken === undefined
         ? await store.insert(sql, {
             ...row,
             userId,
@@ -157,8 +157,8 @@ const createBeginnings = ({ clock }: Pick<Dependencies, 'clock'>) => ({
             begunAt: now,
             mailProvenAt: null,
           })
-        : await store.moveOn(sql, fingerprint(earlier), row)
-    return written.length > 0 ? token : undefined
+        : await store.moveOn(sql, fingerprint(formerToken), row)
+    return rows.length > 0 ? token : undefined
   },
 })
 
@@ -181,7 +181,7 @@ export const createChallenges = ({ database, clock }: Dependencies) => ({
     return row && fromRow(row)
   },
   /** After a right mailed code or password. False if it was used or voided in the meantime. */
-  open: async (sql: Sql, token: string) => (await store.open(sql, fingerprint(token), clock.now())).length > 0,
+  open: async (sql: Sql, token: string) => (await store.markOpened(sql, fingerprint(token), clock.now())).length > 0,
   giveBackTry: async (token: string) => {
     await store.giveBackTry(database, fingerprint(token))
   },

@@ -20,14 +20,14 @@ export type DeviceSessions = ReturnType<typeof createDeviceSessions>
 
 /**
  * The session of a device that a signed-in user has approved. It is no further way to sign in: it has the proofs of the session in which
- * that was done, with their times, and the trigger for second factors judges it like every other. Nobody gets its tokens, so it is of
- * no use but for the application. The owner is told by mail: an approval may have been talked out of them.
+ * that was done, with their times, and the trigger for second factors judges it like every other. Its own tokens are given to no one: it
+ * is of no use but for the application. The owner is told by mail: the approval may have been the work of a fraud.
  */
 export const createDeviceSessions = ({ sessions, accountChanges, events }: Dependencies) => ({
   /** False if the user is disabled, or needs another factor by now. */
   begin: async (sql: Transaction, { user, sid, applicationId, proof, client }: Beginning) => {
-    const first = { methods: proof.methods as readonly Method[], inherited: proof }
-    const issued = await sessions.beginSession(sql, user, first, client, sid)
+    const firstProof = { methods: proof.methods as readonly Method[], inherited: proof }
+    const issued = await sessions.beginSession(sql, user, firstProof, client, sid)
     if (!issued) return false
     await assignToApplication(sql, sid, applicationId)
     await accountChanges.bySignIn(sql, { user: issued.user, client }, { new_device: {} })

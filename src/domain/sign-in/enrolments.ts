@@ -16,20 +16,20 @@ type Dependencies = {
   events: Pick<Events, 'record'>
 }
 
-const codeOf = (challengeId: string) => ({ mail: 'enrolment-code', boundTo: challengeId }) as const
+const codePurpose = (challengeId: string) => ({ mail: 'enrolment-code', boundTo: challengeId }) as const
 
 /** The proof that is missing before a factor can be added. A sign-in by mail needs none, if the account has no password. */
-const missingIn = ({ by, isOpened }: Challenge, { passwordHash }: Pick<User, 'passwordHash'>) => {
-  const opens = openedBy(by)
-  if (isOpened || opens === null || opens === 'its own mail') return undefined
-  return opens === 'password' && passwordHash === undefined ? undefined : opens
+const missingProof = ({ by, isOpened }: Challenge, { passwordHash }: Pick<User, 'passwordHash'>) => {
+  const requiredProof = openedBy(by)
+  if (isOpened || requiredProof === null || requiredProof === 'its own mail') return undefined
+  return requiredProof === 'password' && passwordHash === undefined ? undefined : requiredProof
 }
 
 /** Compares a password with a hash. */
 type Verify = (passwordHash: string) => Promise<{ matches: boolean } | Refused<'busy'>>
 
 /** The proof that opens an enrolment. */
-type Opening = NonNullable<ReturnType<typeof missingIn>>
+type OpeningProof = NonNullable<ReturnType<typeof missingProof>>
 const refusalFor = { password: 'current_password_required', 'mailed code': 'mailed_code_required' } as const
 
 const createFind = ({ challenges, users }: Pick<Dependencies, 'challenges' | 'users'>) => {
@@ -40,15 +40,15 @@ const createFind = ({ challenges, users }: Pick<Dependencies, 'challenges' | 'us
   }
 
   /** A sign-in that waits for this proof, or what it waits for instead. Uses up no try. */
-  const findWaitingFor = async <Proof extends Opening>(proof: Proof, token: string) => {
+  const findWaitingFor = async <Proof extends OpeningProof>(proof: Proof, token: string) => {
     const challenge = await find(token)
     if (isRefused(challenge)) return challenge
     const user = await users.findEnabled(challenge.userId)
     if (!user) return refuse('challenge_over')
-    const missing = missingIn(challenge, user)
+    const missing = missingProof(challenge, user)
     if (missing === undefined) return refuse('enrolment_open')
     if (missing === proof) return { challenge, user }
-    return refuse(refusalFor[missing as Exclude<Opening, Proof>])
+    return refuse(refusalFor[missing as Exclude<OpeningProof, Proof>])
   }
   return { find, findWaitingFor }
 }
@@ -95,7 +95,7 @@ export const createEnrolments = (deps: Dependencies) => {
         return refuse(challenge.refused === 'not_enrolling' ? 'not_authenticated' : 'challenge_over')
       const user = await users.findEnabled(challenge.userId)
       if (!user) return refuse('challenge_over')
-      const missing = missingIn(challenge, user)
+      const missing = missingProof(challenge, user)
       if (missing === undefined) return { challenge, user }
       return refuse(refusalFor[missing])
     },
@@ -103,14 +103,14 @@ export const createEnrolments = (deps: Dependencies) => {
     /** The proof that the user is asked for before a factor can be added. */
     missingOf: async (challenge: Challenge) => {
       const user = await users.findById(challenge.userId)
-      return user && missingIn(challenge, user)
+      return user && missingProof(challenge, user)
     },
 
     /** The sign-in and its user, if a mailed code opens it. */
     findToMail: (token: string) => findWaitingFor('mailed code', token),
 
     mailCode: ({ challenge: { id }, user }: { challenge: Challenge; user: User }, client: Client) =>
-      mailedCodes.send(codeOf(id), user, client),
+      mailedCodes.send(codePurpose(id), user, client),
 
     /** A wrong code uses up a try of the sign-in, also if another mail was sent meanwhile. */
     enterMailedCode: async (token: string, code: string, client: Client) => {
@@ -118,7 +118,7 @@ export const createEnrolments = (deps: Dependencies) => {
       if (isRefused(found)) return found
       const challenge = await challenges.reserveTry(token)
       if (!challenge) return refuse('challenge_over')
-      const checked = await mailedCodes.check(codeOf(challenge.id), challenge.userId, code)
+      const checked = await mailedCodes.check(codePurpose(challenge.id), challenge.userId, code)
       if (isRefused(checked)) {
         const reason = checked.refused === 'wrong_mailed_code' ? 'mailed_code' : 'mailed_code_void'
         await events.record({ kind: 'second_factor_failed', userId: challenge.userId, reason }, client)

@@ -98,8 +98,8 @@ export const createFirstSteps = (deps: Dependencies) => {
     const needed = await nextSteps.nextFor(user.id)
     if (!needed) return undefined
     const { allowsTrustedDevice, next, methods } = needed
-    const asksForDevice = allowsTrustedDevice && skipsOnTrustedDevice(by)
-    const trustedDevice = asksForDevice ? await trustedDevices.find(user.id, visit.trustedDevices) : undefined
+    const mayUseTrustedDevice = allowsTrustedDevice && skipsOnTrustedDevice(by)
+    const trustedDevice = mayUseTrustedDevice ? await trustedDevices.find(user.id, visit.trustedDevices) : undefined
     if (trustedDevice !== undefined) {
       return whileLinked(user, step, (sql) =>
         beginWithLink(sql, user, { by, proof: { ...proof, trustedDevice } }, link, visit),

@@ -72,8 +72,8 @@ export const createLastSteps = ({ profileFields, fieldChanges, terms, nextSteps 
       trustedDevice !== undefined || factorsOf(methods) === 2 || !(await nextSteps.nextFor(sql, id)),
     /** The first that is open, behind one that is done: what may be left empty is asked for once. */
     nextFor: async (sql: Sql, user: User, done?: LastStep): Promise<LastStep | undefined> => {
-      const left = done === undefined ? lastSteps : lastSteps.slice(lastSteps.indexOf(done) + 1)
-      for (const next of left) if (await steps[next].isOpen(sql, user)) return next
+      const remaining = done === undefined ? lastSteps : lastSteps.slice(lastSteps.indexOf(done) + 1)
+      for (const next of remaining) if (await steps[next].isOpen(sql, user)) return next
       return undefined
     },
   }

@@ -64,13 +64,13 @@ export const createLeaving = (deps: Dependencies) => {
         const user = await users.lockForDeletion(sql, challenge.userId)
         if (!user || user.disabled || !(await challenges.lock(sql, token))) return refuse('challenge_over')
         if (usernameKey(username) !== usernameKey(user.username)) return refuse('other_username')
-        const told = await deleteAccount(sql, user, 'account_deleted')
+        const mailValues = await deleteAccount(sql, user, 'account_deleted')
         // As by a session of the user: then the event keeps no address.
         const caller = { userId: user.id, sessionId: challenge.id, generation: 0 }
         await accountChanges.bySignIn(
           sql,
           { user, client, caller },
-          { account_deleted: { mail: { byOperator: false, ...told } } },
+          { account_deleted: { mail: { byOperator: false, ...mailValues } } },
         )
         return undefined
       })

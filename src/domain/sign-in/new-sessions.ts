@@ -130,7 +130,7 @@ export const createNewSessions = (deps: Dependencies) => {
       return link && !linked ? undefined : begin(sql, user, entering, visit, linked)
     },
     /** Whether a session of this user would wait for a last step. */
-    waits: async (sql: Transaction, user: User) => (await lastSteps.nextFor(sql, user)) !== undefined,
+    hasLastStep: async (sql: Transaction, user: User) => (await lastSteps.nextFor(sql, user)) !== undefined,
     /** After the commit. `created`: the provider with which the sign-in has created the account. */
     record: async (entry: Entry, by: SignedInBy, visit: Visit, created?: Identity['provider']) => {
       if (!('issued' in entry)) return

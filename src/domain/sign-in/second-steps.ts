@@ -166,9 +166,9 @@ export const createByEnrolment = (deps: EnrolmentDependencies) => {
       challengeId: string,
     ) => Promise<{ result: Added; changes: Changes<'totp_added' | 'passkey_added'> } | Refused<Code>>,
   ) => {
-    const open = await enrolments.findOpen(token)
-    if (isRefused(open)) return open
-    const { challenge } = open
+    const found = await enrolments.findOpen(token)
+    if (isRefused(found)) return found
+    const { challenge } = found
     const finished = await commitUnlessRefused(database, async (sql) => {
       const user = await users.lockEnabled(sql, challenge.userId)
       if (!user || !(await challenges.lock(sql, token))) return refuse('challenge_over')
@@ -177,7 +177,7 @@ export const createByEnrolment = (deps: EnrolmentDependencies) => {
       const added = await add(sql, user, challenge.id)
       if ('refused' in added) return added
       // A new factor voids the sign-ins that wait, also this one. If a last step is left, it begins to wait anew, without its token.
-      const hasLastStep = await newSessions.waits(sql, user)
+      const hasLastStep = await newSessions.hasLastStep(sql, user)
       if (hasLastStep) await accountChanges.bySignIn(sql, { user, client: visit.client }, added.changes)
       const entering = {
         by: challenge.by,

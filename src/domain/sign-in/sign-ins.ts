@@ -53,7 +53,7 @@ const createByProvider =
     const entry = await firstSteps.enter(user, { by, provenAt, ...linked }, visit)
     if (!entry) throw new Error('The account changed while signing in')
     if ('issued' in entry) await newSessions.record(entry, by, visit, isNew ? provider : undefined)
-    // The account is there already.
+    // There is no session yet, but the account exists already.
     else if (isNew) await events.record({ kind: 'registered', userId: user.id, provider }, visit.client)
     return entry
   }
@@ -119,7 +119,7 @@ export const createSignIns = (deps: Dependencies) => {
     byEnrolment,
 
     /** Whether a first proof is not enough for this account: then a link to it is written together with the session. */
-    needsMore: async (sql: Transaction, userId: string) => (await nextSteps.nextFor(sql, userId)) !== undefined,
+    needsSecondStep: async (sql: Transaction, userId: string) => (await nextSteps.nextFor(sql, userId)) !== undefined,
 
     /** The challenge of the sign-in that waits in this browser; undefined if there is none. */
     findChallenge: (token: string) => challenges.find(token),

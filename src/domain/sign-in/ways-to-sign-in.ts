@@ -6,7 +6,7 @@ import { neverProven } from '../sessions/proof.js'
 /** The means by which an account can sign in, as this service is configured. */
 type Means = { hasPassword: boolean; hasProvider: boolean; hasPasskey: boolean }
 
-/** The methods that count so. */
+/** The methods that count as the first proof only, or as both. */
 type Counting<As extends 'first' | 'both'> = {
   [Name in Method]: (typeof methods)[Name] extends As ? Name : never
 }[Method]
@@ -190,5 +190,5 @@ export const readWay = (way: string, provider: ProviderId | undefined): SignedIn
   return known && known !== 'provider' ? { way: known } : undefined
 }
 
-/** The same when its proofs are complete. Of a registration, the event was written when its account was made. */
+/** The form in which a sign-in with all its proofs waits. The event of a registration was written when its account was made. */
 export const completeOf = (by: SignedInBy): SignedInBy => (by.way === 'registration' ? { way: 'password' } : by)

@@ -18,7 +18,7 @@ export type User = Profile & {
   providers: ProviderId[]
   /** Sorted. */
   groups: readonly string[]
-  /** The values of profile fields, also of those that have left the file: `profileFields.known` gives those of today. */
+  /** The values of profile fields, also of those that have left the file: `profileFields.knownValues` gives those of today. */
   fields: FieldValues
   /** By a mail of ours, or by the word of a provider. */
   emailProven: boolean

@@ -88,11 +88,11 @@ export const registerRoutes = (server: Server, deps: Dependencies) => {
   }
   server.post('/api/auth/register', options, async (request, reply) => {
     const mayMail = () => mailLimits.mayMailStranger(request)
-    const earlier = cookies.read(request, 'registration')
-    const result = await register({ ...request.body, earlier }, signInCookies.visitOf(request), mayMail)
+    const formerBrowserToken = cookies.read(request, 'registration')
+    const result = await register({ ...request.body, formerBrowserToken }, signInCookies.visitOf(request), mayMail)
     if (isRefused(result)) return sendRefusal(reply, result)
     if ('entry' in result) {
-      if (earlier !== undefined) cookies.clear(reply, 'registration')
+      if (formerBrowserToken !== undefined) cookies.clear(reply, 'registration')
       return sendSignInStep(reply, { cookies, signInCookies }, result.entry)
     }
     cookies.set(reply, 'registration', result.browserToken)

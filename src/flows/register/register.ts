@@ -25,7 +25,7 @@ type NewRegistration = {
   terms?: string | undefined
   invite?: string | undefined
   /** The secret of the registration that this browser began before. */
-  earlier?: string | undefined
+  formerBrowserToken?: string | undefined
   /** The id of the application that has sent the user here. */
   application?: string | undefined
   /** Whether the user is signed in at once, if the invitation proves the address. */
@@ -71,7 +71,7 @@ export const createRegister = (deps: Dependencies) => {
   /** `mayMail` is asked when everything else is right: only what would send a mail counts. */
   return async (request: NewRegistration, visit: Visit, mayMail: () => Promise<boolean>) => {
     const { client } = visit
-    const { invite, earlier, application: applicationId, terms: agreedTerms } = request
+    const { invite, formerBrowserToken, application: applicationId, terms: agreedTerms } = request
     const closed = invite === undefined ? gate.refusalForAll() : undefined
     if (closed) return closed
     const email = readEmail(request.email)
@@ -100,7 +100,13 @@ export const createRegister = (deps: Dependencies) => {
 
     // The same rows are written for an email that has an account, but writing its mail may take a different time.
     const withheld = !(await mayMail())
-    const mailing = { ...(invite !== undefined && { invite }), earlier, withheld, applicationId, agreedTerms }
+    const mailing = {
+      ...(invite !== undefined && { invite }),
+      formerBrowserToken,
+      withheld,
+      applicationId,
+      agreedTerms,
+    }
     const registering = registrations.begin(user, client, mailing)
     return { browserToken: await takeAtLeast(minResponseTime, registering) }
   }

@@ -67,7 +67,7 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
       provider: provider.id,
       profile,
       client,
-      mustWait: signIns.needsMore,
+      mustWait: signIns.needsSecondStep,
     })
     if (!isRefused(resolved)) return signIn(visit, profile, resolved)
     if (resolved.refused === 'too_many_requests') throw new Error('A sign-in counts no changes of an account')

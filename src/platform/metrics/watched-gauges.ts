@@ -17,7 +17,7 @@ export type Watched = {
   mails: WaitingWithAge
   webhooks: Waiting
   logoutNotices: WaitingWithAge
-  endedSessions: { age(): number | undefined; held(): { entries: number } }
+  endedSessions: { age(): number | undefined; size(): { entries: number } }
   loadedKeys: { age(): number | undefined }
   /** By the algorithms that have one. */
   openidProvider: { keyAges(): Readonly<Record<string, number>> }
@@ -153,7 +153,7 @@ export const watchGauges = (watched: Watched, add: AddGauge) => {
     name: 'latchkey_ended_sessions',
     help: 'Ended sessions whose access tokens this process refuses.',
     aggregator: 'max',
-    collect: (gauge) => gauge.set(endedSessions.held().entries),
+    collect: (gauge) => gauge.set(endedSessions.size().entries),
   })
   add({
     name: 'latchkey_ended_sessions_age_seconds',
