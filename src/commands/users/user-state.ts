@@ -63,7 +63,7 @@ since, with “This was not me”, stays. The link goes to the present address o
         throw new CommandFailure(
           `${username} must choose a new password, and has got as many mails with such links as an address may get for now. Nothing was changed.`,
         )
-      const { wasDisabled: changed, isReset: resetSent } = enabled.result
+      const { wasDisabled: changed, isResetLinkSent: resetSent } = enabled.result
       const reset = resetSent ? ` It was locked down: a running service mails a link to choose a new password.` : ''
       const done = changed ? `Enabled ${username}.${reset}` : `${username} was not disabled.`
       const output = { id, username, disabled: false, changed, resetSent }

@@ -121,7 +121,10 @@ export const createAccountConsequences = (deps: Dependencies) => {
     return sessions.endAll(sql, event, user.id, except)
   }
 
-  /** Records the event. After a deletion nothing is kept that leads to the user but the id, which programs have got with the webhook. */
+  /**
+   * Records the event. After a deletion nothing is kept that leads to the user but the id, which programs have got with the webhook: the
+   * client stays only if it is an operator's.
+   */
   const record = async (sql: Transaction, account: HeldAccount, row: Consequences, details: AnyDetails) => {
     const { user, client, caller } = account
     if (row.event === null) return

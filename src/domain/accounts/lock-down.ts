@@ -52,16 +52,16 @@ export const createLockDown = ({ accountChanges, userChanges, undos, resetLinks 
      */
     enable: (actor: OperatorContext, { keepsPassword = false } = {}) =>
       byOperator(actor, ['user_enabled', 'password_expired'], async (sql, user) => {
-        if (!user.disabled) return { result: { wasDisabled: false, isReset: false }, changes: {} }
+        if (!user.disabled) return { result: { wasDisabled: false, isResetLinkSent: false }, changes: {} }
         const hasPassword = user.passwordHash !== undefined
         const expiresPassword = hasPassword && user.passwordDistrusted && !keepsPassword
-        const isReset = needsNewPassword(user) && (expiresPassword || !hasPassword)
+        const isResetLinkSent = needsNewPassword(user) && (expiresPassword || !hasPassword)
         await userChanges.enable(sql, user.id)
         if (expiresPassword) await userChanges.expirePassword(sql, user.id)
-        const sent = isReset ? await resetLinks.sendInside(sql, user, actor.client) : undefined
+        const sent = isResetLinkSent ? await resetLinks.sendInside(sql, user, actor.client) : undefined
         if (isRefused(sent)) return sent
         return {
-          result: { wasDisabled: true, isReset },
+          result: { wasDisabled: true, isResetLinkSent },
           changes: {
             user_enabled: mailUnlessByCommand(actor),
             ...(expiresPassword && { password_expired: { mail: null } }),

@@ -27,7 +27,7 @@ export type TakeBack = ReturnType<typeof createTakeBack>
  * either comes first and is taken back here, or comes later and fails, because its session and its proof are gone.
  */
 export const createTakeBack = ({ accountChanges, userChanges, undos, clear, restoredMail }: Dependencies) => {
-  /** The address is reserved for this user as long as there is an undo of it, so no other user has it. The link was mailed to it. */
+  /** No other user has the address: it is reserved as long as an undo of it is open. The link was mailed to it, so it counts as proven. */
   const restoreEmail = async (sql: Transaction, user: User, formerEmail: string) => {
     const email = readEmail(formerEmail)
     if (isRefused(email) || !(await userChanges.setEmail(sql, user.id, email, { isProven: true })))

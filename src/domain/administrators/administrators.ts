@@ -65,7 +65,7 @@ export const createAdministrators = (options: Options) => {
      * Rolls the change back unless the actor is a program or still an administrator. Changes by administrators wait for each other
      * from here on: of two who disable each other, the second is no administrator any more.
      */
-    hold: async (sql: Transaction, actor: Actor, aboutUserId: string | undefined) => {
+    holdActor: async (sql: Transaction, actor: Actor, aboutUserId: string | undefined) => {
       const { exemptGroups } = actor
       if (actor.userId !== undefined && !checkedTransactions.has(sql)) {
         const { userId, sessionId, groups } = actor

@@ -38,6 +38,7 @@ export type ApplicationKey = {
 /** Times are those of the database. `usedAlgorithms`: those that applications use. */
 export type ApplicationKeySet = { now: number; keys: ApplicationKey[]; usedAlgorithms: ApplicationAlgorithm[] }
 
+/** Its private key was sealed with a SEALING_KEY that this process does not have. */
 export const isUnopened = ({ isRetired, pair }: ApplicationKey) => !isRetired && !pair
 
 /** Retired, and its public key was not sealed by us, or not for this row: tokens that it has signed are no hints. */

@@ -51,9 +51,9 @@ const createWriter = ({ database, clock, log }: Dependencies) => {
     const known = queues.get(key)
     if (known) return known
     const errors = createUnwrittenErrors({ window: writeInterval, maxKept: keptErrors[kind] })
-    const made = { applicationId, kind, errors }
-    queues.set(key, made)
-    return made
+    const queue = { applicationId, kind, errors }
+    queues.set(key, queue)
+    return queue
   }
 
   /** Never fails: what could not be written waits again. */

@@ -168,7 +168,7 @@ export const holdUser = (sql: Sql, userId: string) =>
 export const selectStillAuthorized = (sql: Sql, id: string, live: LiveAt) =>
   sql.query(`select 1 from ${authorizationTables} where s.id = $1 and ${stillAuthorized('$2')}`, [id, momentsOf(live)])
 
-/** The authorization of a device's session, which has one. */
+/** The only authorization of a device's session. No row for the session of a browser. */
 export const selectOfDevice = (sql: Sql, sid: string) =>
   sql.query<{ id: string; user_id: string }>(
     `select s.id, s.user_id from application_sessions as s join refresh_token_records as r on r.id = s.sid

@@ -42,10 +42,10 @@ export const createExchangeRefreshToken = (parts: TokenExchangeParts) => {
     const [row] = await store.selectTokens(database, wanted, moments())
     // We have signed this token. A row means that it is another application's; without one, its authorization has ended.
     if (!row) return refuse((await store.selectById(database, claims.tid)).length > 0 ? 'unknown_token' : 'ended')
-    const presented = fingerprint(token)
+    const presentedHash = fingerprint(token)
     // A token can be newer than its row if the database has lost a write.
-    const isNewest = equalInConstantTime(row.refresh_hash, presented) || claims.gen > row.generation
-    const isPrevious = row.previous_hash !== null && equalInConstantTime(row.previous_hash, presented)
+    const isNewest = equalInConstantTime(row.refresh_hash, presentedHash) || claims.gen > row.generation
+    const isPrevious = row.previous_hash !== null && equalInConstantTime(row.previous_hash, presentedHash)
     if (!isNewest && !(isPrevious && row.is_just_rotated)) {
       await endReused(row.authorization_id, client)
       return refuse('reused_token')

@@ -22,10 +22,11 @@ export type HolderRow = {
   groups: string[]
   fields: FieldValues
 }
-const holderColumns = (tokens: string) => ({
+/** `source` is the table that has the content of the token. */
+const holderColumns = (source: string) => ({
   authorization_id: 's.id',
   sid: 's.sid',
-  token_content: `${tokens}.token_content`,
+  token_content: `${source}.token_content`,
   user_id: 'u.id',
   username: 'u.username',
   name: 'u.name',
@@ -170,8 +171,8 @@ const hasScopes = (tokens: string, scopes: string) =>
 const rotatedColumns = selectList<HolderRow>(holderColumns('t'))
 
 /**
- * One refresh token for the next, with an access token. One that is newer than its row is accepted, as in sessions: the database has
- * lost a write.
+ * Exchanges a refresh token for the next one, and adds an access token. One that is newer than its row is accepted, as in sessions: the
+ * database has lost a write.
  */
 export const rotateTokens = (sql: Sql, rotation: Rotation, { live, clockOffset }: Moments) =>
   sql.query<HolderRow>(
@@ -208,7 +209,7 @@ export const rotateTokens = (sql: Sql, rotation: Rotation, { live, clockOffset }
 /** In milliseconds. */
 type DeviceUse = { sid: string; now: Date; writeInterval: number; limits: { idle: number; age: number } }
 
-/** For the session of a device, and for no other: it goes on, and so do its tokens. */
+/** Extends the session of a device, and its tokens. No other session changes. */
 export const noteDeviceUse = (sql: Sql, { sid, now, writeInterval, limits }: DeviceUse) =>
   sql.query(
     `with used as (

@@ -129,7 +129,7 @@ type Options = {
   listeners: readonly EventListener[]
   /** For commands, whose log is not collected: a running service finds the event and tells its own listeners. */
   isLoggedByService?: boolean
-  administrators: Pick<Administrators, 'hold'>
+  administrators: Pick<Administrators, 'holdActor'>
   onLost: (error: unknown) => void
 }
 
@@ -201,7 +201,7 @@ const createEventsOfUsers = (database: Database) => ({
 const createHoldActor =
   ({ administrators }: Pick<Options, 'administrators'>) =>
   async (sql: Transaction, { actor }: Client, aboutUserId?: string) => {
-    if (actor) await administrators.hold(sql, actor, aboutUserId)
+    if (actor) await administrators.holdActor(sql, actor, aboutUserId)
   }
 
 /** The months of the table, and the end of what is in them. */

@@ -37,7 +37,7 @@ export const createTrustedDevices = ({
   /** In seconds; null if devices are not trusted here. */
   trustedFor: lifetime === undefined ? null : Math.floor(lifetime / 1_000),
   /**
-   * The values for the browser from now on: a new one for this account, and those of other accounts that are still good.
+   * The values for the browser from now on: a new one for this account, and those of other accounts that are still valid.
    * Undefined if devices are not trusted here.
    */
   add: async (sql: Sql, userId: string, { client, trustedDevices: browserTokens }: Browser) => {

@@ -31,12 +31,12 @@ export type TokenContent = {
 
 /** Each claim about a user: the scope that asks for it, and its value. One without a value is left out. */
 const claimTable = {
-  name: { scope: 'profile', of: ({ name }: Subject) => name ?? undefined },
-  preferred_username: { scope: 'profile', of: ({ username }: Subject) => username },
-  email: { scope: 'email', of: ({ email }: Subject) => email },
-  email_verified: { scope: 'email', of: ({ emailProven }: Subject) => emailProven },
-  groups: { scope: 'groups', of: ({ groups }: Subject) => groups.toSorted() },
-  fields: { scope: 'fields', of: ({ fields }: Subject) => (Object.keys(fields).length > 0 ? fields : undefined) },
+  name: { scope: 'profile', valueFor: ({ name }: Subject) => name ?? undefined },
+  preferred_username: { scope: 'profile', valueFor: ({ username }: Subject) => username },
+  email: { scope: 'email', valueFor: ({ email }: Subject) => email },
+  email_verified: { scope: 'email', valueFor: ({ emailProven }: Subject) => emailProven },
+  groups: { scope: 'groups', valueFor: ({ groups }: Subject) => groups.toSorted() },
+  fields: { scope: 'fields', valueFor: ({ fields }: Subject) => (Object.keys(fields).length > 0 ? fields : undefined) },
 } as const
 
 type UserClaim = keyof typeof claimTable
@@ -72,7 +72,7 @@ type UserClaims = { sub: string } & { [Name in UserClaim]?: string | boolean | r
 const claimsOf = (subject: Subject, scopes: readonly string[], requested: readonly string[] = []): UserClaims => {
   const claims = userClaims
     .filter((name) => scopes.includes(claimTable[name].scope) || requested.includes(name))
-    .map((name) => [name, claimTable[name].of(subject)] as const)
+    .map((name) => [name, claimTable[name].valueFor(subject)] as const)
     .filter(([, value]) => value !== undefined)
   return { sub: subject.id, ...Object.fromEntries(claims) }
 }

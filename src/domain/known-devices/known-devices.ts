@@ -28,10 +28,10 @@ export type KnownDevices = ReturnType<typeof createKnownDevices>
  */
 export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; clock: Clock }) => {
   /** When an account was taken back, the browsers from before are not known any more: a thief's may be among them. */
-  const markOf = ({ id, undoCount }: DeviceOwner) => `${id} ${undoCount} `
+  const macSubject = ({ id, undoCount }: DeviceOwner) => `${id} ${undoCount} `
 
   const macWith = (key: Buffer, account: DeviceOwner, nonce: Uint8Array) =>
-    createHmac('sha256', key).update(markOf(account)).update(nonce).digest().subarray(0, macBytes)
+    createHmac('sha256', key).update(macSubject(account)).update(nonce).digest().subarray(0, macBytes)
 
   /** It begins with the time, so that a copy of the cookie expires. */
   const newNonce = (earlier: string | undefined) => {

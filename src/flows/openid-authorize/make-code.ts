@@ -26,7 +26,7 @@ export const createMakeCode = ({ database, authorizations, consents, endStolen, 
 
   /** With the user's row held: one who withdraws the consent has done so by now, or waits and ends what is made here. */
   const stillAgrees = async (sql: Transaction, asking: Asking, user: SignedInUser) => {
-    const agreedTo = await consents.scopesOf(user.id, asking.application.id, sql)
+    const agreedTo = await consents.scopesOf(sql, user.id, asking.application.id)
     return !lacksConsent({ ...asking, user: { ...user, agreedTo } })
   }
 
