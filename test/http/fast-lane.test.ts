@@ -12,6 +12,7 @@ import { createCookies } from '../../src/http/cookies/cookies.js'
 import type { FastLane } from '../../src/http/limited-server.js'
 import { createServer } from '../../src/http/server.js'
 import { minutes } from '../../src/lib/durations.js'
+import { StoreUnavailable } from '../../src/platform/database/database.js'
 import type { RequestSeen } from '../../src/platform/metrics/metrics.js'
 import { createMovableClock } from '../support/clock.js'
 import { inLongRun } from '../support/long-run.js'
@@ -44,14 +45,16 @@ type Options = {
   origins?: string[]
   production?: boolean
   onAnswer?: (seen: RequestSeen) => void
+  hasEnded?: () => boolean
 }
 
 /** The two routes on a server without stores. `answered` counts what the lane did not leave to the framework. */
 const startService = async (given: Options) => {
   const { lane, level = 'info', trustProxy = ['127.0.0.1'], origins = [], production = true, onAnswer } = given
+  const { hasEnded = () => false } = given
   const logLines: string[] = []
   const log = pino({ level }, { write: (line: string) => logLines.push(line) })
-  const tokens = createTokens({ secrets: [secret], clock, issuer })
+  const tokens = createTokens({ secrets: [secret], clock, issuer, hasEnded })
   const count = { answered: 0 }
   const allowedOrigins = createAllowedOrigins(origins)
   const inner = createFastLane({ tokens, production, allowedOrigins, onAnswer })
@@ -234,6 +237,15 @@ describe('the fast lane', () => {
     expect(service.count.answered).toBe(3)
     await ask(service, check(token, '/api/auth/verify?renew=1'))
     expect(service.count.answered).toBe(4)
+  })
+
+  it('leaves tokens to the framework until the ended sessions are read', async () => {
+    const hasEnded = () => {
+      throw new StoreUnavailable('not read yet')
+    }
+    const service = await start({ hasEnded })
+    const answers = await ask(service, check(token), check(token, '/api/auth/me'))
+    expect(answers.map((answer) => answer.slice(0, 12))).toEqual(['HTTP/1.1 503', 'HTTP/1.1 503'])
   })
 
   it('is not used while the service shuts down: answers close their connections', async () => {

@@ -26,7 +26,8 @@ import { identityHeaders, identityOf } from './identity-headers.js'
  *                             for groups, and a token of another user is declined
  *   renewal                   a token that is accepted needs none
  *   access check              the cookie must be there once; `tokens.readAccess` decides, as in the framework's route. A token of
- *                             a key that this instance has yet to learn is declined like any other that is not accepted
+ *                             a key that this instance has yet to learn is declined like any other that is not accepted, and so is
+ *                             every token until the list of ended sessions is read
  *   metrics                   `onAnswer`
  *   debug log, proxy watch, shutdown   `http/server` does not ask the lane then
  */
@@ -179,12 +180,21 @@ export const createFastLane = ({
     response.once('finish', () => onAnswer?.({ route, method: 'GET', status, milliseconds: performance.now() - start }))
   }
 
+  /** A fault here would end the process. In the framework's route it is an answer: 503 while the list of ended sessions is missing. */
+  const claimsOf = (token: string) => {
+    try {
+      return tokens.readAccess(token)
+    } catch {
+      return undefined
+    }
+  }
+
   return ({ method, url = '', rawHeaders }, response) => {
     const address = method === 'GET' ? addressOf(url) : undefined
     const headers = address && readPlain(rawHeaders)
     if (!headers || allowedOrigins.has(headers.origin)) return false
     const token = accessTokenIn(headers.cookie ?? '')
-    const claims = token === undefined ? undefined : tokens.readAccess(token)
+    const claims = token === undefined ? undefined : claimsOf(token)
     const { path, route, groups } = address
     if (!claims || (groups && !isMember(groups, claims))) return false
     if (onAnswer) report(response, path, route.status)
