@@ -1,8 +1,8 @@
 import { isCleanText } from '../lib/strict-json.js'
 
 /** The line and column of a character, counted from 1 as editors do. */
-const placeOf = (text: string, at: number) => {
-  const lines = text.slice(0, at).split('\n')
+const placeOf = (text: string, position: number) => {
+  const lines = text.slice(0, position).split('\n')
   return `line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`
 }
 
@@ -10,7 +10,8 @@ const encodingFault = (bytes: Uint8Array) => {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let text = ''
   try {
-    for (let at = 0; at < bytes.length; at++) text += decoder.decode(bytes.subarray(at, at + 1), { stream: true })
+    for (let index = 0; index < bytes.length; index++)
+      text += decoder.decode(bytes.subarray(index, index + 1), { stream: true })
     decoder.decode()
     return undefined
   } catch {
@@ -29,14 +30,14 @@ const parserFault = (text: string) => {
 
 /** The parser counts characters, and of a wrong one it only repeats the text around it: an operator needs the line. */
 const withLineNumber = (text: string, message: string) => {
-  const [, what, position] = /^(.+?)(?: in JSON at position (\d+).*|, (?:\.{3})?".*)$/s.exec(message) ?? []
-  if (what === undefined) return message
+  const [, fault, position] = /^(.+?)(?: in JSON at position (\d+).*|, (?:\.{3})?".*)$/s.exec(message) ?? []
+  if (fault === undefined) return message
   const lines = text.split('\n')
   // What only ends too early has another fault, so the first lines that have this one end with it.
   const line = position
     ? text.slice(0, Number(position)).split('\n').length
-    : 1 + lines.findIndex((_, at) => parserFault(lines.slice(0, at + 1).join('\n'))?.startsWith(what))
-  return `${what} in line ${line}`
+    : 1 + lines.findIndex((_, at) => parserFault(lines.slice(0, at + 1).join('\n'))?.startsWith(fault))
+  return `${fault} in line ${line}`
 }
 
 const syntaxFault = (text: string) => {

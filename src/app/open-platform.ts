@@ -41,7 +41,12 @@ export const timeoutsOfCommands: StoreTimeouts = { ...usualTimeouts, statement: 
 export const embeddedDirectory = ({ dataDir }: Pick<Config, 'dataDir'>) => join(dataDir, 'database')
 
 /** `settingsForCommands`: of a service, for commands that use the embedded database through it. */
-export const openStore = (config: Config, log: Log, timeouts = usualTimeouts, settingsForCommands?: Environment) =>
+export const openConfiguredDatabase = (
+  config: Config,
+  log: Log,
+  timeouts = usualTimeouts,
+  settingsForCommands?: Environment,
+) =>
   openDatabase(
     config.databaseUrl === undefined
       ? { embedded: { directory: embeddedDirectory(config), log, settingsForCommands } }
@@ -77,7 +82,7 @@ const openParts = async (
   const secrets = config.jwtSecret ?? [await generatedSecret(config.dataDir)]
   const leakedPasswords = await openLeakedPasswords(config, log)
   if (leakedPasswords) closeLater(leakedPasswords)
-  const database = closeLater(await openStore(config, log, storeTimeouts, settingsForCommands))
+  const database = closeLater(await openConfiguredDatabase(config, log, storeTimeouts, settingsForCommands))
   const { redisUrl: url, redisPrefix: prefix } = config
   const cache = closeLater(await openCache({ url, prefix, clock, log, commandTimeout: storeTimeouts.counters }))
   const { mailer, mailbox } = openMail(config, clock, log)

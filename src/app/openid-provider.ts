@@ -20,9 +20,9 @@ const createOnDemand = <Loaded>(clock: Clock, { isWanted, load }: OnDemand<Loade
 
   const check = async () => {
     try {
-      const wanted = await isWanted()
-      if (wanted) loaded ??= await load()
-      isOpen = wanted
+      const isWantedNow = await isWanted()
+      if (isWantedNow) loaded ??= await load()
+      isOpen = isWantedNow
     } catch (error) {
       // What is open goes on from memory.
       if (current()) return

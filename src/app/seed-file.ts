@@ -133,9 +133,9 @@ const hashingTimedOut = 'the password of administrator could not be hashed in ti
 const fieldsFrom = (given: unknown = {}, { profileFields }: Nouns) => {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw fault('fields of administrator is no JSON object')
-  const read = profileFields.change({}, given as ProfileFieldChanges, 'administrators')
-  if (!isRefused(read)) return read.fields
-  const faults = read.fields.map(({ key, fault: why }) => `${key} (${why})`)
+  const outcome = profileFields.change({}, given as ProfileFieldChanges, 'administrators')
+  if (!isRefused(outcome)) return outcome.fields
+  const faults = outcome.fields.map(({ key, fault: why }) => `${key} (${why})`)
   throw fault(`fields of administrator cannot be used: ${faults.join(', ')}`)
 }
 
@@ -151,10 +151,10 @@ const addUser = async (
   const existing = await nouns.users.findByLogin(name.username)
   if (existing) return existing
   const asker = { ip: client.ip }
-  const weak = await nouns.passwords.refusalFor(password, { username, email, name: null }, asker)
-  if (weak?.refused === 'password_rejected')
-    throw fault(`password of administrator cannot be used. ${weak.errors.join(' ')}`)
-  if (weak) throw fault(hashingTimedOut)
+  const passwordRefusal = await nouns.passwords.refusalFor(password, { username, email, name: null }, asker)
+  if (passwordRefusal?.refused === 'password_rejected')
+    throw fault(`password of administrator cannot be used. ${passwordRefusal.errors.join(' ')}`)
+  if (passwordRefusal) throw fault(hashingTimedOut)
   const passwordHash = await nouns.passwords.hash(password, asker)
   if (isRefused(passwordHash)) throw fault(hashingTimedOut)
   const user = { email: address, username: name, name: null, passwordHash, fields: fieldsFrom(fields, nouns) }
@@ -169,7 +169,8 @@ const addUser = async (
 export const applySeedFile = async (path: string, platform: NounPlatform, nouns: Nouns) => {
   const { groups = [], applications = [], administrator } = await readSeedFile(path)
   for (const name of groups) await nouns.groups.add(name, client)
-  for (const [at, given] of applications.entries()) await addApplication(given, `applications[${at}]`, platform, nouns)
+  for (const [index, given] of applications.entries())
+    await addApplication(given, `applications[${index}]`, platform, nouns)
   if (administrator === undefined) return
   const seeded = read(SeededUser, administrator, 'administrator')
   const { id: userId } = await addUser(seeded, platform, nouns)

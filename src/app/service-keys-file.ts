@@ -22,8 +22,8 @@ const isMissing = (error: unknown) => error instanceof Error && 'code' in error 
 export const readServiceKeys = async (path: string | undefined) => {
   if (path === undefined) return []
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    const wayOut = isMissing(error) ? '. The command `latchkey service-key add NAME` makes it.' : ''
-    throw new OperatorError(`SERVICE_KEYS_FILE: the file cannot be read: ${path} (${whyUnreadable(error)})${wayOut}`)
+    const hint = isMissing(error) ? '. The command `latchkey service-key add NAME` makes it.' : ''
+    throw new OperatorError(`SERVICE_KEYS_FILE: the file cannot be read: ${path} (${whyUnreadable(error)})${hint}`)
   })
   return serviceKeysIn(text, path)
 }

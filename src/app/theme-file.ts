@@ -15,7 +15,7 @@ const colourAt = (value: unknown, place: string) =>
     : faultAt(`${place} must be a colour such as #2f6fed`)
 
 /** Families that the browser chooses: these are words of CSS, and not names in quotation marks. */
-const generic = [
+const genericFamilies = [
   'system-ui',
   'sans-serif',
   'serif',
@@ -30,14 +30,14 @@ const generic = [
 const familyAt = (value: unknown, place: string) => {
   if (typeof value !== 'string' || !/^[\p{L}\p{N}-][\p{L}\p{N} _-]{0,63}$/u.test(value))
     return faultAt(`${place} must be the name of a font: 1 to 64 letters, digits, spaces, hyphens and underscores`)
-  return generic.includes(value) ? value : `'${value}'`
+  return genericFamilies.includes(value) ? value : `'${value}'`
 }
 
 const fontAt = (value: unknown, place: string) => {
   const families = listAt(value, place, 10).map((family, at) => familyAt(family, `${place}[${at}]`))
-  return generic.includes(families.at(-1) ?? '')
+  return genericFamilies.includes(families.at(-1) ?? '')
     ? families.join(',')
-    : faultAt(`${place} must end with one of ${generic.join(', ')}, for devices that have none of the fonts`)
+    : faultAt(`${place} must end with one of ${genericFamilies.join(', ')}, for devices that have none of the fonts`)
 }
 
 const valuesAt = <Value>(

@@ -19,26 +19,29 @@ export const replaceableTexts = (): Record<Part, Record<Language, Texts>> => ({
 })
 
 /** A text may be as long as twice the original, or a sentence. */
-const longestFor = (original: string) => Math.max(200, 2 * original.length)
+const maxLengthFor = (original: string) => Math.max(200, 2 * original.length)
 
 const ownTextAt = (value: unknown, place: string, original: string) => {
   // A soft hyphen says where a long word may be divided.
-  textAt(typeof value === 'string' ? value.replaceAll('\u00ad', '') : value, place, longestFor(original))
+  textAt(typeof value === 'string' ? value.replaceAll('\u00ad', '') : value, place, maxLengthFor(original))
   const text = String(value)
   const [entity] = /&(?:[a-z][a-z\d]*|#\d+|#x[\da-f]+);/i.exec(text) ?? []
   if (entity !== undefined)
     faultAt(`${place} has ${entity}, which would be shown as it is written: write the character itself`)
   if (/<[a-z/!]/i.test(text)) faultAt(`${place} must be plain text: HTML would be shown as it is written`)
-  const wanted = placeholdersIn(original)
-  const given = placeholdersIn(text)
-  for (const name of given)
-    if (!wanted.has(name))
-      faultAt(`${place} has the place {${name}}, which is not known here. It can have: ${listed(wanted)}`)
-  for (const name of wanted) if (!given.has(name)) faultAt(`${place} lacks the place {${name}}`)
+  const originalPlaceholders = placeholdersIn(original)
+  const givenPlaceholders = placeholdersIn(text)
+  for (const name of givenPlaceholders)
+    if (!originalPlaceholders.has(name))
+      faultAt(
+        `${place} has the place {${name}}, which is not known here. It can have: ${placeholderList(originalPlaceholders)}`,
+      )
+  for (const name of originalPlaceholders)
+    if (!givenPlaceholders.has(name)) faultAt(`${place} lacks the place {${name}}`)
   return text
 }
 
-const listed = (names: ReadonlySet<string>) => [...names].map((name) => `{${name}}`).join(', ') || 'none'
+const placeholderList = (names: ReadonlySet<string>) => [...names].map((name) => `{${name}}`).join(', ') || 'none'
 
 const ownTextsAt = (value: unknown, place: string, originals: Texts) => {
   if (value === undefined) return {}
@@ -57,14 +60,14 @@ const ownTextsAt = (value: unknown, place: string, originals: Texts) => {
 
 /** The texts in the JSON of the file, or an exception that says what is wrong with it, and where. */
 export const ownWordsIn = (value: unknown, texts = replaceableTexts()): OwnWords => {
-  const own: OwnWords = { pages: {}, mails: {} }
+  const ownWords: OwnWords = { pages: {}, mails: {} }
   for (const [language, given] of Object.entries(objectAt(value, 'the file', languages))) {
     if (!isLanguage(language)) continue
     const languageTexts = objectAt(given, language, parts)
     for (const part of parts)
-      own[part][language] = ownTextsAt(languageTexts[part], `${language}.${part}`, texts[part][language])
+      ownWords[part][language] = ownTextsAt(languageTexts[part], `${language}.${part}`, texts[part][language])
   }
-  return own
+  return ownWords
 }
 
 /** The texts of the file that WORDS_FILE names. */

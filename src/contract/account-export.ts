@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Account, Factors, Id, Moment, UsedApplication } from './schemas.js'
 
 const Null = Type.Null()
-const Place = { ip: Type.String(), userAgent: Type.String() }
+const Origin = { ip: Type.String(), userAgent: Type.String() }
 
 /** Everything that is stored about a user, without secrets: no hash, no key and no token is in it. */
 export const AccountExport = Type.Object(
@@ -44,7 +44,7 @@ export const AccountExport = Type.Object(
     sessions: Type.Array(
       Type.Object({
         id: Id,
-        ...Place,
+        ...Origin,
         username: Type.Union([Type.String(), Null], { description: 'That of the sign-in' }),
         methods: Type.Array(Type.String()),
         provider: Type.Union([Type.String(), Null], { description: 'Where the session began, if not here' }),
@@ -63,13 +63,13 @@ export const AccountExport = Type.Object(
       recoveryCodes: Factors.properties.recoveryCodes,
       passkeys: Factors.properties.passkeys,
     }),
-    trustedDevices: Type.Array(Type.Object({ id: Id, ...Place, createdAt: Moment, expiresAt: Moment })),
+    trustedDevices: Type.Array(Type.Object({ id: Id, ...Origin, createdAt: Moment, expiresAt: Moment })),
     events: Type.Array(
       Type.Object({
         id: Id,
         kind: Type.String(),
         reason: Type.Union([Type.String(), Null]),
-        ...Place,
+        ...Origin,
         createdAt: Moment,
       }),
     ),

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 
 /** The query of the address, as the application has sent it. */
-const maxParameters = 8 * 1024
+const maxParametersLength = 8 * 1024
 
 /** The reasons why the user cannot return to the application, or why it is not known. */
 const endSessionProblems = [
@@ -13,7 +13,7 @@ const endSessionProblems = [
 ] as const
 
 export const EndSessionQuestion = Type.Object({
-  parameters: Type.String({ maxLength: maxParameters, description: 'The query that the application has sent' }),
+  parameters: Type.String({ maxLength: maxParametersLength, description: 'The query that the application has sent' }),
   confirmed: Type.Optional(Type.Boolean({ description: 'The user has agreed' })),
 })
 

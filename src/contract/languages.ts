@@ -18,17 +18,17 @@ export const isLanguage = (text: string | null): text is Language => languages.s
 
 /** The best of our languages for an `Accept-Language` header; English when it names none of them. */
 export const languageFrom = (acceptLanguage: string | undefined): Language => {
-  const wishes = (acceptLanguage ?? '')
+  const preferences = (acceptLanguage ?? '')
     .slice(0, 1_000)
     .split(',')
-    .map((wish) => {
-      const [tag = '', ...parameters] = wish.trim().toLowerCase().split(';')
+    .map((entry) => {
+      const [tag = '', ...parameters] = entry.trim().toLowerCase().split(';')
       const weight = parameters.map((parameter) => /^\s*q=([\d.]+)$/.exec(parameter)?.[1]).find(Boolean)
       return { language: tag.split('-')[0] ?? '', weight: weight === undefined ? 1 : Number(weight) }
     })
     .filter(({ weight }) => weight > 0)
     .sort((left, right) => right.weight - left.weight)
-  return wishes.map(({ language }) => language).find(isLanguage) ?? 'en'
+  return preferences.map(({ language }) => language).find(isLanguage) ?? 'en'
 }
 
 /** The first of our languages in a list of tags with spaces between them, as `ui_locales` has it (OpenID Connect Core 1.0, 3.1.2.1). */

@@ -8,10 +8,11 @@ export type BuiltInProviderId = keyof typeof providers
 export const builtInProviderIds = Object.keys(providers) as BuiltInProviderId[]
 
 export const providerIdPattern = '^provider_[a-z0-9]{1,30}$'
-const shape = new RegExp(providerIdPattern)
+const providerIdShape = new RegExp(providerIdPattern)
 
 /** Whether a text has the form of an id. Which providers there are is known to those who have the settings. */
-export const isProviderId = (text: unknown): text is ProviderId => typeof text === 'string' && shape.test(text)
+export const isProviderId = (text: unknown): text is ProviderId =>
+  typeof text === 'string' && providerIdShape.test(text)
 
 const isBuiltIn = (id: ProviderId): id is BuiltInProviderId => builtInProviderIds.some((each) => each === id)
 

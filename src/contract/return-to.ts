@@ -1,11 +1,11 @@
-const nowhere = 'http://return-to.invalid'
-const longest = 512
+const placeholderOrigin = 'http://return-to.invalid'
+const maxLength = 512
 
 /** A page of one of these sites. Browsers would drop control characters and read a backslash as a slash. */
 const inAllowedSite = (value: string, allowedOrigins: readonly string[]) => {
   if (!/^https?:\/\/[^\\\s\u0000-\u001f\u007f-\u009f]+$/i.test(value) || !URL.canParse(value)) return undefined
   const { origin, username, password, href } = new URL(value)
-  return allowedOrigins.includes(origin) && !username && !password && href.length <= longest ? href : undefined
+  return allowedOrigins.includes(origin) && !username && !password && href.length <= maxLength ? href : undefined
 }
 
 /**
@@ -14,14 +14,14 @@ const inAllowedSite = (value: string, allowedOrigins: readonly string[]) => {
  * as a browser would read it; and with its path decoded, since a proxy in front of us may decode before it passes a path on.
  */
 export const safeReturnTo = (value: string | undefined, allowedOrigins: readonly string[] = []): string | undefined => {
-  if (value === undefined || value.length > longest) return undefined
+  if (value === undefined || value.length > maxLength) return undefined
   if (!isOwnPath(value)) return inAllowedSite(value, allowedOrigins)
-  if (!URL.canParse(value, nowhere)) return undefined
-  const url = new URL(value, nowhere)
+  if (!URL.canParse(value, placeholderOrigin)) return undefined
+  const url = new URL(value, placeholderOrigin)
   const path = fullyDecoded(url.pathname)
-  if (url.origin !== nowhere || path === undefined || !isOwnPath(path)) return undefined
-  const asRead = url.pathname + url.search + url.hash
-  return isOwnPath(asRead) && asRead.length <= longest ? asRead : undefined
+  if (url.origin !== placeholderOrigin || path === undefined || !isOwnPath(path)) return undefined
+  const asBrowsersRead = url.pathname + url.search + url.hash
+  return isOwnPath(asBrowsersRead) && asBrowsersRead.length <= maxLength ? asBrowsersRead : undefined
 }
 
 const isOwnPath = (path: string) => /^\/(?!\/)[^\\\u0000-\u001f\u007f-\u009f]*$/.test(path) && !/^\/\s/.test(path)

@@ -12,8 +12,10 @@ const units = [
  */
 export const timeSpan = (milliseconds: number, locale: string) => {
   const seconds = Math.max(1, Math.ceil(milliseconds / 1_000))
-  const span = seconds < 60 ? seconds : Math.ceil(seconds / 60) * 60
-  const fits = units.filter(([unit, length]) => span % length === 0 && (unit !== 'day' || span > length))
-  const [unit, length] = fits[0] ?? (['second', 1] as const)
-  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(span / length)
+  const roundedSeconds = seconds < 60 ? seconds : Math.ceil(seconds / 60) * 60
+  const fittingUnits = units.filter(
+    ([unit, length]) => roundedSeconds % length === 0 && (unit !== 'day' || roundedSeconds > length),
+  )
+  const [unit, length] = fittingUnits[0] ?? (['second', 1] as const)
+  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(roundedSeconds / length)
 }

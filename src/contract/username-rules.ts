@@ -84,7 +84,7 @@ export const chosenUsernameRefusal = (username: string): UsernameRefusal | undef
 }
 
 /** The rest of a text when everything is dropped that a chosen username cannot have. */
-export const usableInUsername = (text: string, longest: number) =>
+export const usableInUsername = (text: string, maxLength: number) =>
   Array.from(
     Array.from(text.toWellFormed().normalize('NFKC'))
       .filter(mayBeChosen)
@@ -92,6 +92,6 @@ export const usableInUsername = (text: string, longest: number) =>
       .replaceAll(new RegExp(decorated, 'gu'), '$1')
       .replace(/^[._\p{M}-]+/u, ''),
   )
-    .slice(0, longest)
+    .slice(0, maxLength)
     .join('')
     .replace(/[._-]+$/, '')

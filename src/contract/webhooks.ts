@@ -2,7 +2,7 @@ import { type Static, type TSchema, Type } from 'typebox'
 import { Id, Moment, ServiceUser } from './schemas.js'
 
 const JustUser = Type.Object({ id: Id })
-const Address = { ip: Type.String(), userAgent: Type.String() }
+const Origin = { ip: Type.String(), userAgent: Type.String() }
 const factors = ['password', 'totp', 'recovery_codes', 'passkey'] as const
 const Factor = Type.Unsafe<(typeof factors)[number]>({ type: 'string', enum: [...factors] })
 
@@ -30,7 +30,7 @@ export const webhookTypes = {
       session: Type.Object({
         id: Id,
         methods: Type.Array(Type.String(), { description: 'How the user proved who they are, as in `amr`' }),
-        ...Address,
+        ...Origin,
       }),
     }),
   },
@@ -40,7 +40,7 @@ export const webhookTypes = {
   },
   'session.theft_suspected': {
     when: 'An old refresh token was used again, and its session was ended. The address is that of the request with the old token',
-    data: Type.Object({ user: JustUser, session: Type.Object({ id: Id, ...Address }) }),
+    data: Type.Object({ user: JustUser, session: Type.Object({ id: Id, ...Origin }) }),
   },
 } as const satisfies Record<string, { when: string; data: TSchema }>
 

@@ -279,7 +279,7 @@ export const AdminGroupDeletion = Type.Object(
 
 // ── Applications
 
-const Seen = Type.Object({ kind: Type.String(), message: Type.String(), count: Type.Integer(), seenAt: Moment })
+const SeenProblem = Type.Object({ kind: Type.String(), message: Type.String(), count: Type.Integer(), seenAt: Moment })
 
 /** Its addresses and secrets change on the command line only. */
 export const AdminApplication = Type.Object(
@@ -300,8 +300,8 @@ export const AdminApplication = Type.Object(
     algorithm: OneOf(['RS256', 'ES256']),
     createdAt: Moment,
     secrets: Type.Array(Type.Object({ id: Type.String(), createdAt: Moment }), { description: 'When each was made' }),
-    errors: Type.Array(Seen, { description: 'The last ones, newest first' }),
-    normalEnds: Type.Array(Seen, { description: 'Requests that ended without a sign-in, which is no error' }),
+    errors: Type.Array(SeenProblem, { description: 'The last ones, newest first' }),
+    normalEnds: Type.Array(SeenProblem, { description: 'Requests that ended without a sign-in, which is no error' }),
   },
   { title: 'AdminApplication' },
 )

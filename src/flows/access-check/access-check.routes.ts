@@ -9,17 +9,23 @@ import { withHeaders } from '../../http/responses.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { Clock } from '../../lib/clock.js'
-import { type Conditions, missingOf, readConditions } from './conditions.js'
+import { type Conditions, readConditions, refusalFor } from './conditions.js'
 import { identityHeaders, identityOf } from './identity-headers.js'
 import type { Renewal } from './renewal.js'
 
-const me = routeRefusals('not_authenticated', 'unavailable')
-const verify = routeRefusals('bad_request', 'not_authenticated', 'group_required', 'step_up_required', 'unavailable')
+const meRefusals = routeRefusals('not_authenticated', 'unavailable')
+const verifyRefusals = routeRefusals(
+  'bad_request',
+  'not_authenticated',
+  'group_required',
+  'step_up_required',
+  'unavailable',
+)
 
 const meSchema = {
   tags: ['who am I'],
   summary: 'Who the caller is, from the access token alone',
-  response: { 200: Caller, ...me.responses },
+  response: { 200: Caller, ...meRefusals.responses },
 }
 const security: Record<string, string[]>[] = [{ accessToken: [] }, { refreshToken: [] }]
 const refreshMaxAge = 'X-Auth-Refresh-Max-Age'
@@ -40,12 +46,12 @@ const verifySchema = {
   }),
   security,
   response: {
-    ...verify.responses,
+    ...verifyRefusals.responses,
     204: withHeaders(NoContent, {
       ...Object.fromEntries(identityHeaders.map((name) => [name, 'Who the user is; empty if it is not known'])),
       ...renewedHeaders,
     }),
-    403: withHeaders(verify.responses[403], {
+    403: withHeaders(verifyRefusals.responses[403], {
       'X-Auth-Step-Up': 'The page where the user can prove it again, or sees that this account has no access',
       ...renewedHeaders,
     }),
@@ -62,20 +68,24 @@ type Dependencies = {
 
 export const accessCheckRoutes = (server: Server, dependencies: Dependencies) => {
   const { callers, cookies, tokens, renewal, clock } = dependencies
-  const quiet = { quiet: true, unlimited: 'An application asks for each of its requests, and it asks no store' }
+  const checkConfig = { quiet: true, unlimited: 'An application asks for each of its requests, and it asks no store' }
 
-  server.get('/api/auth/me', { schema: meSchema, onRequest: callers.required, config: quiet }, async (request) => {
-    const { userId, username, sessionId, expiresAt } = callers.of(request)
-    return { user: { id: userId, username }, sessionId, expiresAt: expiresAt.toISOString() }
-  })
+  server.get(
+    '/api/auth/me',
+    { schema: meSchema, onRequest: callers.required, config: checkConfig },
+    async (request) => {
+      const { userId, username, sessionId, expiresAt } = callers.of(request)
+      return { user: { id: userId, username }, sessionId, expiresAt: expiresAt.toISOString() }
+    },
+  )
 
   /** Nothing if there is nothing to renew with. A name that is there twice was planted: only the login page can clear it. */
-  const renewable = (request: FastifyRequest) =>
+  const renewableTokenOf = (request: FastifyRequest) =>
     request.method === 'GET' && !cookies.hasDoubledSessionCookie(request) ? callers.refreshTokenOf(request) : undefined
 
   /** The claims of new tokens, which the answer sets. */
-  const renewed = async (request: FastifyRequest, reply: FastifyReply) => {
-    const refreshToken = renewable(request)
+  const renewClaims = async (request: FastifyRequest, reply: FastifyReply) => {
+    const refreshToken = renewableTokenOf(request)
     const issued = refreshToken ? await renewal(refreshToken, request) : refuse('not_authenticated')
     if (isRefused(issued)) return issued
     cookies.renewThroughProxy(reply, issued)
@@ -85,29 +95,29 @@ export const accessCheckRoutes = (server: Server, dependencies: Dependencies) =>
   }
 
   /** The token is of a release that knew no groups, and the proxy asks for one. */
-  const isOutdated = (claims: AccessClaims, { groups }: Conditions) =>
+  const lacksGroups = (claims: AccessClaims, { groups }: Conditions) =>
     groups !== undefined && claims.groups === undefined
 
-  const caller = async (request: FastifyRequest, reply: FastifyReply, conditions: Conditions) => {
+  const claimsFor = async (request: FastifyRequest, reply: FastifyReply, conditions: Conditions) => {
     const claims = callers.claimsOf(request)
-    if (claims && !(conditions.renew && isOutdated(claims, conditions) && renewable(request))) return claims
-    return conditions.renew ? renewed(request, reply) : refuse('not_authenticated')
+    if (claims && !(conditions.renew && lacksGroups(claims, conditions) && renewableTokenOf(request))) return claims
+    return conditions.renew ? renewClaims(request, reply) : refuse('not_authenticated')
   }
 
   // For a proxy, a request from another site is one without cookies: the proxy then sends the user to the login page.
-  const config = { ...quiet, crossSite: refuse('not_authenticated'), countsIn: ['session'] as const }
+  const config = { ...checkConfig, crossSite: refuse('not_authenticated'), countsIn: ['session'] as const }
   // `readConditions` takes the place of the schema, which would drop a parameter that it does not know.
   const validatorCompiler = () => () => true
 
   server.get('/api/auth/verify', { schema: verifySchema, config, validatorCompiler }, async (request, reply) => {
     const conditions = readConditions(request.query)
-    if (isRefused(conditions)) return verify.sendRefusal(reply, conditions)
-    const claims = await caller(request, reply, conditions)
-    if (isRefused(claims)) return verify.sendRefusal(reply, claims)
-    const missing = missingOf(claims, conditions, clock.now())
-    if (missing) return verify.sendRefusal(reply.header('X-Auth-Step-Up', missing.page), missing)
+    if (isRefused(conditions)) return verifyRefusals.sendRefusal(reply, conditions)
+    const claims = await claimsFor(request, reply, conditions)
+    if (isRefused(claims)) return verifyRefusals.sendRefusal(reply, claims)
+    const refusal = refusalFor(claims, conditions, clock.now())
+    if (refusal) return verifyRefusals.sendRefusal(reply.header('X-Auth-Step-Up', refusal.page), refusal)
     const identity = identityOf(claims)
-    for (const [place, name] of identityHeaders.entries()) reply.header(name, identity[place])
+    for (const [index, name] of identityHeaders.entries()) reply.header(name, identity[index])
     return reply.status(204).send()
   })
 }

@@ -14,11 +14,11 @@ export type Conditions = {
   stepUp: string
 }
 
-const none = { renew: false, freshFor: Number.POSITIVE_INFINITY, factors: 1, groups: undefined } as const
+const noConditions = { renew: false, freshFor: Number.POSITIVE_INFINITY, factors: 1, groups: undefined } as const
 
-type Readings = Record<string, (value: string) => Partial<Conditions> | undefined>
+type Readers = Record<string, (value: string) => Partial<Conditions> | undefined>
 
-const readings: Readings = {
+const readers: Readers = {
   renew: (value) => (value === '1' ? { renew: true } : undefined),
   factors: (value) => (value === '2' ? { factors: 2 } : undefined),
   fresh: (value) => {
@@ -42,11 +42,11 @@ const stepUpPage = (query: Record<string, unknown>) => {
 /** A parameter that is misspelt or twice there is refused: a guard that is not understood must let no request through. */
 export const readConditions = (query: Record<string, unknown>) => {
   const parts = Object.entries(query).map(([name, value]) =>
-    typeof value === 'string' && Object.hasOwn(readings, name) ? readings[name]?.(value) : undefined,
+    typeof value === 'string' && Object.hasOwn(readers, name) ? readers[name]?.(value) : undefined,
   )
   if (parts.includes(undefined))
     return refuse('bad_request', { message: 'Use renew=1, group=staff, fresh=10m and factors=2 only' })
-  const conditions: Conditions = Object.assign({ ...none, stepUp: stepUpPage(query) }, ...parts)
+  const conditions: Conditions = Object.assign({ ...noConditions, stepUp: stepUpPage(query) }, ...parts)
   return conditions
 }
 
@@ -54,8 +54,8 @@ export const readConditions = (query: Record<string, unknown>) => {
 const noAccessPage = '/step-up?group=1'
 
 /** A member of one of these groups. A token that names no groups is in none. */
-export const isMember = (groups: readonly string[], { groups: own = [] }: AccessClaims) =>
-  own.some((name) => groups.includes(name))
+export const isMember = (groups: readonly string[], { groups: userGroups = [] }: AccessClaims) =>
+  userGroups.some((name) => groups.includes(name))
 
 /**
  * Whether there were enough proofs, and the last one is recent enough: with two factors, the last one by a second factor. A
@@ -63,12 +63,12 @@ export const isMember = (groups: readonly string[], { groups: own = [] }: Access
  */
 const isProven = ({ auth_time, mfa_time, amr }: AccessClaims, { freshFor, factors }: Conditions, now: Date) => {
   const provenAt = (factors === 2 ? mfa_time : auth_time) ?? 0
-  const isFresh = freshFor === none.freshFor || now.getTime() - provenAt * 1000 <= freshFor
+  const isFresh = freshFor === noConditions.freshFor || now.getTime() - provenAt * 1000 <= freshFor
   return isFresh && factorsOf(amr) >= factors
 }
 
 /** What is missing, with the page that helps. The group comes first: to prove it again would not help. */
-export const missingOf = (claims: AccessClaims, conditions: Conditions, now: Date) => {
+export const refusalFor = (claims: AccessClaims, conditions: Conditions, now: Date) => {
   if (conditions.groups && !isMember(conditions.groups, claims)) return refuse('group_required', { page: noAccessPage })
   return isProven(claims, conditions, now) ? undefined : refuse('step_up_required', { page: conditions.stepUp })
 }

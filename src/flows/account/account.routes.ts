@@ -82,14 +82,20 @@ export const accountRoutes = (server: Server, deps: Dependencies) => {
     })
   })
 
-  const freshForUsername = async (request: FastifyRequest, reply: FastifyReply) => {
+  const requireFreshForUsername = async (request: FastifyRequest, reply: FastifyReply) => {
     const { username } = request.body as AccountPatch
     return username === undefined ? undefined : freshness.required(request, reply)
   }
 
   const onRequest = guards.change
-  server.patch(path, { schema: changeSchema, onRequest, preHandler: freshForUsername }, async (request, reply) => {
-    const changed = await profile.change(callers.contextOf(request), request.body)
-    return isRefused(changed) ? changeRefusals.sendRefusal(reply, changed) : sendRenewed(reply, cookies, changed.issued)
-  })
+  server.patch(
+    path,
+    { schema: changeSchema, onRequest, preHandler: requireFreshForUsername },
+    async (request, reply) => {
+      const changed = await profile.change(callers.contextOf(request), request.body)
+      return isRefused(changed)
+        ? changeRefusals.sendRefusal(reply, changed)
+        : sendRenewed(reply, cookies, changed.issued)
+    },
+  )
 }

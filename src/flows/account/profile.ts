@@ -65,17 +65,17 @@ const createOtherEdits = ({
 }: Omit<Dependencies, 'accountChanges'>): Omit<Edits, PlainField> => ({
   username: async (sql, user, typed) => {
     const former = user.username
-    const wanted = readUsername(typed)
-    if (isRefused(wanted)) return wanted
+    const newUsername = readUsername(typed)
+    if (isRefused(newUsername)) return newUsername
     // A user may keep a name that could not be chosen today.
-    if (wanted.username === former) return undefined
-    const chosen = chooseUsername(wanted.username)
+    if (newUsername.username === former) return undefined
+    const chosen = chooseUsername(newUsername.username)
     if (isRefused(chosen)) return chosen
-    const refused = await usernames.refusalFor(sql, user, wanted)
+    const refused = await usernames.refusalFor(sql, user, newUsername)
     if (refused) return refused
     return async () => {
-      await usernames.rename(sql, user, wanted)
-      const mail = { username: wanted.username, formerUsername: former, reservedFor: usernameReservedFor }
+      await usernames.rename(sql, user, newUsername)
+      const mail = { username: newUsername.username, formerUsername: former, reservedFor: usernameReservedFor }
       return { mail, undo: { former } }
     }
   },
@@ -87,9 +87,9 @@ const createOtherEdits = ({
     }
   },
   fields: async (sql, user, given) => {
-    const written = await fieldChanges.write(given, 'user')(sql, user)
-    if (isRefused(written)) return written
-    const { fields_changed: changed } = written.changes
+    const outcome = await fieldChanges.write(given, 'user')(sql, user)
+    if (isRefused(outcome)) return outcome
+    const { fields_changed: changed } = outcome.changes
     return changed && (async () => changed)
   },
 })
@@ -115,13 +115,13 @@ export const createProfile = ({ accountChanges, ...parts }: Dependencies) => {
     const changing = accountChanges.byCaller(context, kinds, async (sql, user) => {
       const prepared = []
       for (const name of [first, ...others]) {
-        const make = await prepare(sql, user, name, changes)
-        if (isRefused(make)) return make
-        if (make) prepared.push({ name, make })
+        const applyChange = await prepare(sql, user, name, changes)
+        if (isRefused(applyChange)) return applyChange
+        if (applyChange) prepared.push({ name, make: applyChange })
       }
-      const made: Changes<KindOf<Field>> = {}
-      for (const { name, make } of prepared) Object.assign(made, { [kindOf(name)]: await make() })
-      return { changes: made }
+      const appliedChanges: Changes<KindOf<Field>> = {}
+      for (const { name, make } of prepared) Object.assign(appliedChanges, { [kindOf(name)]: await make() })
+      return { changes: appliedChanges }
     })
     return changing.catch((error: unknown) => {
       // Another request has just taken the name.

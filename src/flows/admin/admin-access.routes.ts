@@ -27,7 +27,7 @@ import type { Server } from '../../http/server.js'
 import type { AdminApplicationsFlow } from './admin-applications.js'
 
 const readRefusals = routeRefusals(...adminReadRefusals)
-const invite = routeRefusals(
+const inviteRefusals = routeRefusals(
   ...adminChangeRefusals,
   'email_shape',
   'has_account',
@@ -37,10 +37,15 @@ const invite = routeRefusals(
   'group_of_administrators',
   'too_many_mails',
 )
-const uninvite = routeRefusals(...adminChangeRefusals, 'email_shape')
-const newGroup = routeRefusals(...adminChangeRefusals)
-const groupDeletion = routeRefusals(...adminChangeRefusals, 'reason_required', 'group_in_use', 'group_has_members')
-const applicationPatch = routeRefusals(...adminChangeRefusals, 'reason_required', 'no_group')
+const uninviteRefusals = routeRefusals(...adminChangeRefusals, 'email_shape')
+const newGroupRefusals = routeRefusals(...adminChangeRefusals)
+const groupDeletionRefusals = routeRefusals(
+  ...adminChangeRefusals,
+  'reason_required',
+  'group_in_use',
+  'group_has_members',
+)
+const applicationPatchRefusals = routeRefusals(...adminChangeRefusals, 'reason_required', 'no_group')
 
 const tags = ['administrators']
 
@@ -50,13 +55,13 @@ const schemas = {
     tags,
     summary: 'Invite an address: the link is in the mail',
     body: AdminInvite,
-    response: { 201: AdminInvitation, ...invite.responses },
+    response: { 201: AdminInvitation, ...inviteRefusals.responses },
   },
   uninvite: {
     tags,
     summary: 'Withdraw an invitation',
     body: AdminUninvite,
-    response: { 204: NoContent, ...uninvite.responses },
+    response: { 204: NoContent, ...uninviteRefusals.responses },
   },
   groups: {
     tags,
@@ -67,13 +72,13 @@ const schemas = {
     tags,
     summary: 'Make a group',
     body: AdminNewGroup,
-    response: { 200: AdminGroup, 201: AdminGroup, ...newGroup.responses },
+    response: { 200: AdminGroup, 201: AdminGroup, ...newGroupRefusals.responses },
   },
   groupDeletion: {
     tags,
     summary: 'Delete a group',
     body: AdminGroupDeletion,
-    response: { 204: NoContent, ...groupDeletion.responses },
+    response: { 204: NoContent, ...groupDeletionRefusals.responses },
   },
   applications: {
     tags,
@@ -85,7 +90,7 @@ const schemas = {
     summary: 'Change who may use an application',
     params: Type.Object({ id: Type.String({ maxLength: 200 }) }),
     body: AdminApplicationPatch,
-    response: { 200: AdminApplication, ...applicationPatch.responses },
+    response: { 200: AdminApplication, ...applicationPatchRefusals.responses },
   },
 }
 
@@ -104,18 +109,18 @@ const registerInvitations = (server: Server, { adminGuard, invitations }: Invita
   server.post(path, adminGuard.changeByAdmin({ schema: schemas.invite }), async (request, reply) => {
     const { language, groups } = request.body
     const email = readEmail(request.body.email)
-    if (isRefused(email)) return invite.sendRefusal(reply, email)
+    if (isRefused(email)) return inviteRefusals.sendRefusal(reply, email)
     const client = { ...adminGuard.actingClient(request), ...(language && { language }) }
     const invited = await invitations.invite(email, client, groups && [...new Set(groups)].sort())
-    if (isRefused(invited)) return invite.sendRefusal(reply, refuse(invited.refused))
+    if (isRefused(invited)) return inviteRefusals.sendRefusal(reply, refuse(invited.refused))
     return reply.status(201).send(invitationBody(invited))
   })
 
   server.delete(path, adminGuard.changeByAdmin({ schema: schemas.uninvite }), async (request, reply) => {
     const email = readEmail(request.body.email)
-    if (isRefused(email)) return uninvite.sendRefusal(reply, email)
+    if (isRefused(email)) return uninviteRefusals.sendRefusal(reply, email)
     const wasOpen = await invitations.revoke(email, adminGuard.actingClient(request))
-    return wasOpen ? reply.status(204).send() : uninvite.sendRefusal(reply, refuse('not_found'))
+    return wasOpen ? reply.status(204).send() : uninviteRefusals.sendRefusal(reply, refuse('not_found'))
   })
 }
 
@@ -130,26 +135,28 @@ const registerGroups = (server: Server, deps: GroupDependencies) => {
   const { adminGuard, groups, groupChanges, administrators } = deps
   const path = `${adminPath}/groups`
 
-  const body = (group: Group) => groupBody(group, administrators)
+  const bodyOf = (group: Group) => groupBody(group, administrators)
 
   server.get(path, adminGuard.read({ schema: schemas.groups }), async () => ({
-    groups: (await groups.list()).map(body),
+    groups: (await groups.list()).map(bodyOf),
   }))
 
   server.post(path, adminGuard.changeByAdmin({ schema: schemas.newGroup }), async (request, reply) => {
     const { name } = request.body
     const isNew = await groups.add(name, adminGuard.actingClient(request))
     const group = (await groups.list()).find((each) => each.name === name)
-    return group ? reply.status(isNew ? 201 : 200).send(body(group)) : newGroup.sendRefusal(reply, refuse('not_found'))
+    return group
+      ? reply.status(isNew ? 201 : 200).send(bodyOf(group))
+      : newGroupRefusals.sendRefusal(reply, refuse('not_found'))
   })
 
   server.delete(path, adminGuard.changeByAdmin({ schema: schemas.groupDeletion }), async (request, reply) => {
     const { name, members = false, reason } = request.body
-    if (members && reason === undefined) return groupDeletion.sendRefusal(reply, refuse('reason_required'))
+    if (members && reason === undefined) return groupDeletionRefusals.sendRefusal(reply, refuse('reason_required'))
     const client = adminGuard.actingClient(request, reason)
     const deleted = await groupChanges.deleteGroup(client, name, { alsoWithMembers: members })
     if (!isRefused(deleted)) return reply.status(204).send()
-    return groupDeletion.sendRefusal(reply, deleted.refused === 'no_group' ? refuse('not_found') : deleted)
+    return groupDeletionRefusals.sendRefusal(reply, deleted.refused === 'no_group' ? refuse('not_found') : deleted)
   })
 }
 
@@ -162,11 +169,11 @@ const registerApplications = (server: Server, { adminGuard, adminApplications }:
     applications: await adminApplications.list(),
   }))
 
-  const patching = adminGuard.changeByAdmin({ schema: schemas.applicationPatch })
-  server.patch(`${path}/:id`, patching, async (request, reply) => {
+  const patchOptions = adminGuard.changeByAdmin({ schema: schemas.applicationPatch })
+  server.patch(`${path}/:id`, patchOptions, async (request, reply) => {
     const { reason, ...change } = request.body
     const changed = await adminApplications.change(request.params.id, change, adminGuard.actingClient(request, reason))
-    return isRefused(changed) ? applicationPatch.sendRefusal(reply, changed) : changed
+    return isRefused(changed) ? applicationPatchRefusals.sendRefusal(reply, changed) : changed
   })
 }
 

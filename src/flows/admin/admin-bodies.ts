@@ -95,7 +95,7 @@ const problemBody = ({ kind, message, count, seenAt }: SeenProblem) => ({
 
 export const applicationBody = (
   application: Application,
-  more: {
+  details: {
     secrets: readonly { id: string; createdAt: Date }[]
     errors: readonly SeenProblem[]
     normalEnds: readonly SeenProblem[]
@@ -116,7 +116,7 @@ export const applicationBody = (
   pkce: application.pkce,
   algorithm: application.algorithm,
   createdAt: application.createdAt.toISOString(),
-  secrets: more.secrets.map(({ id, createdAt }) => ({ id, createdAt: createdAt.toISOString() })),
-  errors: more.errors.map(problemBody),
-  normalEnds: more.normalEnds.map(problemBody),
+  secrets: details.secrets.map(({ id, createdAt }) => ({ id, createdAt: createdAt.toISOString() })),
+  errors: details.errors.map(problemBody),
+  normalEnds: details.normalEnds.map(problemBody),
 })

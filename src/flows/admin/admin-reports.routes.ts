@@ -45,7 +45,7 @@ const clockTolerance = 1 * days
 type Filters = { kind?: string; ip?: string; since?: string; after?: string }
 
 const unknownKind = refuse('bad_request', { message: 'kind must name kinds of events, with commas between them' })
-const unknownPlace = refuse('bad_request', { message: 'ip must be an address, a network or `command line`' })
+const unknownOrigin = refuse('bad_request', { message: 'ip must be an address, a network or `command line`' })
 /** The schema lets the seconds of a leap second through, which a Date does not have. */
 const unknownTime = refuse('bad_request', { message: 'since must be a time such as 2026-11-15T10:00:00Z' })
 const unknownCursor = refuse('bad_request', { message: 'after must be `next` of a page' })
@@ -55,8 +55,8 @@ const queryFrom = ({ kind, ip, since, after }: Filters, now: Date) => {
   const names = kind?.split(',') ?? []
   const kinds = eventKinds.filter((each) => names.includes(each))
   if (kinds.length < names.length) return unknownKind
-  const place = ip === undefined ? {} : readEventOrigin(ip)
-  if (!place) return unknownPlace
+  const origin = ip === undefined ? {} : readEventOrigin(ip)
+  if (!origin) return unknownOrigin
   if (after !== undefined && !isUuid(after)) return unknownCursor
   const start = since === undefined ? later(now, -eventLifetime) : new Date(since)
   if (Number.isNaN(start.getTime())) return unknownTime
@@ -64,7 +64,7 @@ const queryFrom = ({ kind, ip, since, after }: Filters, now: Date) => {
     since: start,
     until: later(now, clockTolerance),
     ...(kinds.length > 0 && { kinds }),
-    ...place,
+    ...origin,
     ...(after !== undefined && { beforeId: after }),
     limit: adminEventsPageSize + 1,
   }

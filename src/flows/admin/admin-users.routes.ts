@@ -30,10 +30,10 @@ import type { createUserActions, createUserDetails } from './admin-users.js'
 import type { createFindWithoutAccount } from './without-account.js'
 
 const readRefusals = routeRefusals(...adminReadRefusals)
-const action = routeRefusals(...adminChangeRefusals, 'reason_required', 'account_disabled', 'too_many_mails')
-const groupsPatch = routeRefusals(...adminChangeRefusals, 'reason_required', 'no_group', 'too_many_groups')
-const fieldsPatch = routeRefusals(...adminChangeRefusals, 'invalid_fields')
-const deletion = routeRefusals(...adminChangeRefusals, 'other_username')
+const actionRefusals = routeRefusals(...adminChangeRefusals, 'reason_required', 'account_disabled', 'too_many_mails')
+const groupsPatchRefusals = routeRefusals(...adminChangeRefusals, 'reason_required', 'no_group', 'too_many_groups')
+const fieldsPatchRefusals = routeRefusals(...adminChangeRefusals, 'invalid_fields')
+const deletionRefusals = routeRefusals(...adminChangeRefusals, 'other_username')
 
 const tags = ['administrators']
 const params = Type.Object({ id: Type.String() })
@@ -56,7 +56,7 @@ const schemas = {
     summary: 'Change the groups of a user',
     params,
     body: AdminGroupsPatch,
-    response: { 200: AdminUser, ...groupsPatch.responses },
+    response: { 200: AdminUser, ...groupsPatchRefusals.responses },
   },
   fields: {
     tags,
@@ -64,14 +64,14 @@ const schemas = {
     description: 'Support changes those that users edit themselves; administrators change all.',
     params,
     body: AdminFieldsPatch,
-    response: { 200: AdminFields, ...fieldsPatch.responses },
+    response: { 200: AdminFields, ...fieldsPatchRefusals.responses },
   },
   deletion: {
     tags,
     summary: 'Delete a user and everything about them',
     params,
     body: AdminDeletion,
-    response: { 204: NoContent, ...deletion.responses },
+    response: { 204: NoContent, ...deletionRefusals.responses },
   },
 }
 
@@ -92,25 +92,25 @@ const registerChanges = (server: Server, deps: ChangeDependencies) => {
   const { adminGuard, userActions: actions } = deps
 
   for (const name of Object.keys(userActions) as UserAction[]) {
-    const response = { 204: NoContent, ...action.responses }
+    const response = { 204: NoContent, ...actionRefusals.responses }
     const schema = { tags, summary: summaries[name], params, body: AdminAction, response }
     server.post(`${adminPath}/users/:id/${name}`, adminGuard.changeBySupport({ schema }), async (request, reply) => {
       const { id } = request.params
       const { reason } = request.body
-      if (!isUuid(id)) return action.sendRefusal(reply, refuse('not_found'))
+      if (!isUuid(id)) return actionRefusals.sendRefusal(reply, refuse('not_found'))
       if (reason === undefined && userActions[name].needsReason)
-        return action.sendRefusal(reply, refuse('reason_required'))
+        return actionRefusals.sendRefusal(reply, refuse('reason_required'))
       const refused = await actions.act(name, id, adminGuard.actingClient(request, reason))
-      return refused ? action.sendRefusal(reply, refused) : reply.status(204).send()
+      return refused ? actionRefusals.sendRefusal(reply, refused) : reply.status(204).send()
     })
   }
 
-  const deleting = adminGuard.changeByAdmin({ schema: schemas.deletion })
-  server.post(`${adminPath}/users/:id/delete`, deleting, async (request, reply) => {
+  const deleteOptions = adminGuard.changeByAdmin({ schema: schemas.deletion })
+  server.post(`${adminPath}/users/:id/delete`, deleteOptions, async (request, reply) => {
     const { id } = request.params
-    if (!isUuid(id)) return deletion.sendRefusal(reply, refuse('not_found'))
+    if (!isUuid(id)) return deletionRefusals.sendRefusal(reply, refuse('not_found'))
     const refused = await actions.remove(id, request.body.username, adminGuard.actingClient(request))
-    return refused ? deletion.sendRefusal(reply, refused) : reply.status(204).send()
+    return refused ? deletionRefusals.sendRefusal(reply, refused) : reply.status(204).send()
   })
 }
 
@@ -127,20 +127,23 @@ const registerGroups = (server: Server, deps: GroupDependencies) => {
   server.patch(`${adminPath}/users/:id/groups`, groups, async (request, reply) => {
     const { id } = request.params
     const { add = [], remove = [], reason } = request.body
-    if (!isUuid(id)) return groupsPatch.sendRefusal(reply, refuse('not_found'))
+    if (!isUuid(id)) return groupsPatchRefusals.sendRefusal(reply, refuse('not_found'))
     const needsReason = remove.length > 0 || add.some((name) => administrators.roleOf(name) !== undefined)
-    if (needsReason && reason === undefined) return groupsPatch.sendRefusal(reply, refuse('reason_required'))
+    if (needsReason && reason === undefined) return groupsPatchRefusals.sendRefusal(reply, refuse('reason_required'))
     if (add.some((name) => remove.includes(name)))
-      return groupsPatch.sendRefusal(reply, refuse('bad_request', { message: 'add and remove name the same group' }))
+      return groupsPatchRefusals.sendRefusal(
+        reply,
+        refuse('bad_request', { message: 'add and remove name the same group' }),
+      )
     const actor = { userId: id, client: adminGuard.actingClient(request, reason) }
     const changed = await groupChanges.change(actor, { add, remove })
     if (isRefused(changed))
-      return groupsPatch.sendRefusal(
+      return groupsPatchRefusals.sendRefusal(
         reply,
         changed.refused === 'no_user' ? refuse('not_found') : refuse(changed.refused),
       )
     const user = await userSearch.find(id)
-    return user ? userBody(user) : groupsPatch.sendRefusal(reply, refuse('not_found'))
+    return user ? userBody(user) : groupsPatchRefusals.sendRefusal(reply, refuse('not_found'))
   })
 }
 
@@ -151,10 +154,10 @@ type FieldDependencies = {
 }
 
 const registerFields = (server: Server, { adminGuard, fieldChanges, profileFields }: FieldDependencies) => {
-  const changing = adminGuard.changeBySupport({ schema: schemas.fields })
-  server.patch(`${adminPath}/users/:id/fields`, changing, async (request, reply) => {
+  const fieldsOptions = adminGuard.changeBySupport({ schema: schemas.fields })
+  server.patch(`${adminPath}/users/:id/fields`, fieldsOptions, async (request, reply) => {
     const { id } = request.params
-    if (!isUuid(id)) return fieldsPatch.sendRefusal(reply, refuse('not_found'))
+    if (!isUuid(id)) return fieldsPatchRefusals.sendRefusal(reply, refuse('not_found'))
     const { role } = adminGuard.administratorOf(request)
     const actor = { userId: id, client: adminGuard.actingClient(request) }
     const changed = await fieldChanges.byOperator(
@@ -163,7 +166,7 @@ const registerFields = (server: Server, { adminGuard, fieldChanges, profileField
       role === 'admin' ? 'administrators' : 'user',
     )
     if (!isRefused(changed)) return { fields: profileFields.knownValues(changed.user.fields) }
-    return fieldsPatch.sendRefusal(reply, changed.refused === 'no_user' ? refuse('not_found') : changed)
+    return fieldsPatchRefusals.sendRefusal(reply, changed.refused === 'no_user' ? refuse('not_found') : changed)
   })
 }
 
@@ -185,11 +188,11 @@ export const adminUsersRoutes = (
     const page = await userSearch.page(request.query)
     if (isRefused(page)) return readRefusals.sendRefusal(reply, page)
     const { search, after } = request.query
-    const isNobody = page.users.length === 0 && search !== undefined && after === undefined
+    const hasNoMatch = page.users.length === 0 && search !== undefined && after === undefined
     return {
       users: page.users.map(userBody),
       next: page.next,
-      withoutAccount: isNobody ? await withoutAccount(search) : null,
+      withoutAccount: hasNoMatch ? await withoutAccount(search) : null,
     }
   })
 

@@ -121,9 +121,9 @@ export const createUserActions = ({ operatorChanges, resetLinks, clearLimits, us
 
   return {
     act: async (action: UserAction, userId: string, client: Client) => {
-      const done = await actions[action]({ userId, client })
-      if (!isRefused(done)) return undefined
-      return done.refused === 'no_user' ? refuse('not_found') : refuse(done.refused)
+      const outcome = await actions[action]({ userId, client })
+      if (!isRefused(outcome)) return undefined
+      return outcome.refused === 'no_user' ? refuse('not_found') : refuse(outcome.refused)
     },
 
     /** `username` is typed, so that a wrong id is noticed. */

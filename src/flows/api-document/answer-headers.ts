@@ -40,11 +40,11 @@ const limitHeaderNames: HeaderName[] = [
 type Answer = { status: number; signsIn: boolean; codes: readonly RefusalCode[] }
 
 const namesFor = (facts: RouteFacts, { status, signsIn, codes }: Answer): HeaderName[] => {
-  const retries = status === 429 || codes.some((code) => 'retryAfter' in refusals[code])
+  const hasRetryAfter = status === 429 || codes.some((code) => 'retryAfter' in refusals[code])
   return [
     ...(signsIn ? (['SessionCookies'] as const) : []),
     ...(status >= 300 && status < 400 ? (['Location'] as const) : []),
-    ...(retries ? (['RetryAfter'] as const) : []),
+    ...(hasRetryAfter ? (['RetryAfter'] as const) : []),
     ...(status === 429 ? limitHeaderNames : []),
     ...((status === 401 || status === 403) && facts.serviceScope ? (['WwwAuthenticate'] as const) : []),
   ]

@@ -86,10 +86,10 @@ const createDocument = async (routes: readonly RouteOptions[], guards: Guards) =
     transform: ({ schema, url, route }) => {
       if (schema?.hide) return { schema, url }
       const id = operationId(route)
-      const known = guards.factsOf(route)
-      facts.set(id, known)
-      const response = completeResponses((schema?.response ?? {}) as Responses, known)
-      return { schema: { security: securityOf(known), operationId: id, ...schema, response }, url }
+      const routeFacts = guards.factsOf(route)
+      facts.set(id, routeFacts)
+      const response = completeResponses((schema?.response ?? {}) as Responses, routeFacts)
+      return { schema: { security: securityOf(routeFacts), operationId: id, ...schema, response }, url }
     },
   })
   for (const { method, url, schema = {}, onRequest = [], preHandler = [], config = {} } of routes)
@@ -99,7 +99,13 @@ const createDocument = async (routes: readonly RouteOptions[], guards: Guards) =
   return completeDocument(withNamedSchemas(collected), facts, tags)
 }
 
-type Described = { tags?: readonly string[]; summary?: string; security?: Security; hide?: boolean; response?: unknown }
+type RouteSchema = {
+  tags?: readonly string[]
+  summary?: string
+  security?: Security
+  hide?: boolean
+  response?: unknown
+}
 
 /** A line for each route, in the order of their registration, for docs/api.md and for the test that walks over all of them. */
 const listRoutes = (routes: readonly RouteOptions[], guards: Guards) =>
@@ -111,7 +117,7 @@ const listRoutes = (routes: readonly RouteOptions[], guards: Guards) =>
       security = securityOf(facts),
       hide = false,
       response,
-    }: Described = {
+    }: RouteSchema = {
       ...route.schema,
     }
     return {
@@ -138,25 +144,25 @@ export const apiDocumentRoutes = (server: Server, { guards, design, hasServiceKe
   server.addHook('onRoute', (route) => {
     if (route.method !== 'HEAD') routes.push(route)
   })
-  let created: ReturnType<typeof createDocument> | undefined
-  const theDocument = () => {
+  let documentPromise: ReturnType<typeof createDocument> | undefined
+  const getDocument = () => {
     const isShown = (route: RouteOptions) => hasServiceKeys || guards.factsOf(route).serviceScope === undefined
-    created ??= createDocument(routes.filter(isShown), guards)
-    return created
+    documentPromise ??= createDocument(routes.filter(isShown), guards)
+    return documentPromise
   }
   let text: Promise<Buffer> | undefined
   let page: Promise<Buffer> | undefined
-  const thePage = async () => {
+  const renderPage = async () => {
     const { renderReference } = await import('./reference-page.js')
-    return Buffer.from(renderReference((await theDocument()) as unknown as ReferenceDocument, design))
+    return Buffer.from(renderReference((await getDocument()) as unknown as ReferenceDocument, design))
   }
   const options = { schema: { hide: true }, config: { unlimited: 'Made once, and sent from memory' } }
   server.get('/api/openapi.json', options, async (_request, reply) => {
-    text ??= theDocument().then((made) => Buffer.from(JSON.stringify(made)))
+    text ??= getDocument().then((apiDocument) => Buffer.from(JSON.stringify(apiDocument)))
     return reply.type('application/json; charset=utf-8').send(await text)
   })
   server.get('/api/docs', options, async (_request, reply) => {
-    page ??= thePage()
+    page ??= renderPage()
     return reply.type('text/html; charset=utf-8').send(await page)
   })
   return { list: () => listRoutes(routes, guards) }

@@ -3,7 +3,7 @@ import { refusalCodes, refusals } from '../../contract/refusals.js'
 import type { RouteFacts } from '../../http/guards.js'
 import { headerComponents, headersFor } from './answer-headers.js'
 import { describe } from './operations.js'
-import { anyRequest, codesIn } from './route-codes.js'
+import { anyRequestCodes, codesIn } from './route-codes.js'
 import { type Answer, shareAnswers } from './shared-answers.js'
 import { webhookComponents } from './webhook-operations.js'
 
@@ -25,8 +25,8 @@ const RefusalCode = {
 }
 
 /** `codesIn` reads the codes from the description again. Every refusal has the header: it is named once, here. */
-const forAnyRequest: Answer = {
-  description: anyRequest.join(', '),
+const anyRequestAnswer: Answer = {
+  description: anyRequestCodes.join(', '),
   headers: { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } },
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
 }
@@ -45,7 +45,7 @@ const completeAnswer = (status: string, answer: Answer, facts: RouteFacts): Answ
 }
 
 const completeOperation = (operation: Operation, facts: RouteFacts): Operation => {
-  const answers = Object.entries({ ...operation.responses, default: forAnyRequest }).map(
+  const answers = Object.entries({ ...operation.responses, default: anyRequestAnswer }).map(
     ([status, answer]) => [status, completeAnswer(status, answer, facts)] as const,
   )
   return {
@@ -64,7 +64,7 @@ export const completeDocument = <Document extends { paths: unknown; components: 
   factsByOperation: ReadonlyMap<string, RouteFacts>,
   tags: Readonly<Record<string, string>>,
 ) => {
-  const described = (name: string) => {
+  const describeTag = (name: string) => {
     const description = tags[name]
     if (description === undefined) throw new Error(`The tag "${name}" has no description`)
     return { name, description }
@@ -85,7 +85,7 @@ export const completeDocument = <Document extends { paths: unknown; components: 
   const { paths, responses } = shareAnswers(completePaths)
   return {
     ...document,
-    tags: [...new Set(usedTags)].map(described),
+    tags: [...new Set(usedTags)].map(describeTag),
     paths,
     components: {
       ...document.components,

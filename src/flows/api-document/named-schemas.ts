@@ -5,8 +5,9 @@ const isObject = (value: unknown): value is Json => typeof value === 'object' &&
 /** A plain type or null, as OpenAPI 3.1 writes it. */
 const nullable = (schema: Json): Json => {
   const { anyOf, ...rest } = schema
-  const [value, other, ...more] = Array.isArray(anyOf) ? (anyOf as Json[]) : []
-  if (typeof value?.type !== 'string' || 'enum' in value || other?.type !== 'null' || more.length > 0) return schema
+  const [value, other, ...furtherTypes] = Array.isArray(anyOf) ? (anyOf as Json[]) : []
+  if (typeof value?.type !== 'string' || 'enum' in value || other?.type !== 'null' || furtherTypes.length > 0)
+    return schema
   return { ...value, ...rest, type: [value.type, 'null'] }
 }
 

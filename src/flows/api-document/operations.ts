@@ -2,13 +2,13 @@ import type { AdminRole } from '../../contract/admin/admin-bodies.js'
 import type { RouteFacts } from '../../http/guards.js'
 
 /** The credentials that a request needs, from the gates before its handler. An empty list means that anyone may call. */
-export const securityOf = (gated: Pick<RouteFacts, 'byAccessToken' | 'byCsrfToken' | 'serviceScope'>) => {
-  const needed = {
-    ...(gated.byAccessToken && { accessToken: [] }),
-    ...(gated.byCsrfToken && { csrfToken: [] }),
-    ...(gated.serviceScope && { serviceKey: [] }),
+export const securityOf = (facts: Pick<RouteFacts, 'byAccessToken' | 'byCsrfToken' | 'serviceScope'>) => {
+  const schemes = {
+    ...(facts.byAccessToken && { accessToken: [] }),
+    ...(facts.byCsrfToken && { csrfToken: [] }),
+    ...(facts.serviceScope && { serviceKey: [] }),
   }
-  return Object.keys(needed).length === 0 ? [] : [needed]
+  return Object.keys(schemes).length === 0 ? [] : [schemes]
 }
 
 const capitalized = (word: string) => word.charAt(0).toUpperCase() + word.slice(1)

@@ -5,7 +5,7 @@ import { routeRefusals } from '../../http/route-refusals.js'
 const isSafe = ({ method }: RouteFacts) => method === 'GET' || method === 'HEAD'
 
 /** Refusals that any request can get: the document has them once for all operations. */
-export const anyRequest: readonly RefusalCode[] = [
+export const anyRequestCodes: readonly RefusalCode[] = [
   'https_required',
   'not_found',
   'method_not_allowed',
@@ -43,18 +43,21 @@ export const codesIn = (description: string | undefined): RefusalCode[] =>
   (description ?? '').split(', ').filter(isRefusalCode)
 
 /** The refusals that a route names. */
-export const refusalsOf = (named: Responses) =>
-  Object.values(named).flatMap((response) => codesIn(response['x-response-description']))
+export const refusalsOf = (ownResponses: Responses) =>
+  Object.values(ownResponses).flatMap((response) => codesIn(response['x-response-description']))
 
 /** The responses that a route names, with the refusals of its gates among its own. */
-export const completeResponses = (named: Responses, facts: RouteFacts) => {
-  const codes = new Set([...refusalsOf(named), ...codesOfGuards(facts)])
+export const completeResponses = (ownResponses: Responses, facts: RouteFacts) => {
+  const codes = new Set([...refusalsOf(ownResponses), ...codesOfGuards(facts)])
   // In the order of the table, so that answers with the same codes are equal.
   const { responses } = routeRefusals(...refusalCodes.filter((code) => codes.has(code)))
-  const refused: Readonly<Record<string, object>> = responses
-  const completed = Object.entries(named).map(([status, each]) => {
+  const refusalResponses: Readonly<Record<string, object>> = responses
+  const completed = Object.entries(ownResponses).map(([status, each]) => {
     const isRefusal = codesIn(each['x-response-description']).length > 0
-    return [status, isRefusal ? { ...refused[status], ...(each.headers && { headers: each.headers }) } : each] as const
+    return [
+      status,
+      isRefusal ? { ...refusalResponses[status], ...(each.headers && { headers: each.headers }) } : each,
+    ] as const
   })
-  return { ...refused, ...Object.fromEntries(completed) }
+  return { ...refusalResponses, ...Object.fromEntries(completed) }
 }

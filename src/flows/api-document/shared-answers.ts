@@ -1,4 +1,4 @@
-import { anyRequest, codesIn } from './route-codes.js'
+import { anyRequestCodes, codesIn } from './route-codes.js'
 
 type Media = { schema?: { $ref?: string } }
 export type Answer = { description: string; headers?: object; content?: Record<string, Media> }
@@ -13,7 +13,7 @@ const pascalCase = (words: string) =>
 
 /** `InvalidCsrfTokenOrCrossSite` for refusals, otherwise the name of the body, with the cookies that come with it. */
 const nameOf = ({ description, headers = {}, content }: Answer) => {
-  if (description === anyRequest.join(', ')) return 'AnyRequest'
+  if (description === anyRequestCodes.join(', ')) return 'AnyRequest'
   const codes = codesIn(description)
   const schema = content?.['application/json']?.schema?.$ref?.split('/').at(-1)
   const name = codes.length > 0 ? codes.map(pascalCase).join('Or') : (schema ?? pascalCase(description))
@@ -26,32 +26,32 @@ const nameOf = ({ description, headers = {}, content }: Answer) => {
  * would have the same name, the one that is given most often gets it.
  */
 export const shareAnswers = (paths: Record<string, Operations>) => {
-  const uses = new Map<string, number>()
+  const useCounts = new Map<string, number>()
   for (const operations of Object.values(paths))
     for (const { responses } of Object.values(operations))
       for (const answer of Object.values(responses)) {
         const text = JSON.stringify(answer)
-        uses.set(text, (uses.get(text) ?? 0) + 1)
+        useCounts.set(text, (useCounts.get(text) ?? 0) + 1)
       }
-  const byUse = [...uses].filter(([, count]) => count > 1).sort(([, one], [, other]) => other - one)
-  const named = new Map<string, string>()
-  for (const [text] of byUse) {
+  const mostUsedFirst = [...useCounts].filter(([, count]) => count > 1).sort(([, one], [, other]) => other - one)
+  const textByName = new Map<string, string>()
+  for (const [text] of mostUsedFirst) {
     const name = nameOf(JSON.parse(text) as Answer)
-    if (!named.has(name)) named.set(name, text)
+    if (!textByName.has(name)) textByName.set(name, text)
   }
-  const names = new Map([...named].map(([name, text]) => [text, name]))
-  const shared = (answer: Answer): Answer | Reference => {
-    const name = names.get(JSON.stringify(answer))
+  const nameByText = new Map([...textByName].map(([name, text]) => [text, name]))
+  const toReference = (answer: Answer): Answer | Reference => {
+    const name = nameByText.get(JSON.stringify(answer))
     return name === undefined ? answer : { $ref: `#/components/responses/${name}` }
   }
-  const mapped = <Value, Result>(all: Record<string, Value>, map: (each: Value) => Result): Record<string, Result> =>
+  const mapValues = <Value, Result>(all: Record<string, Value>, map: (each: Value) => Result): Record<string, Result> =>
     Object.fromEntries(Object.entries(all).map(([key, each]) => [key, map(each)]))
   return {
-    paths: mapped(paths, (operations) =>
-      mapped(operations, (operation) => ({ ...operation, responses: mapped(operation.responses, shared) })),
+    paths: mapValues(paths, (operations) =>
+      mapValues(operations, (operation) => ({ ...operation, responses: mapValues(operation.responses, toReference) })),
     ),
     responses: Object.fromEntries(
-      [...named].sort(([one], [other]) => (one < other ? -1 : 1)).map(([name, text]) => [name, JSON.parse(text)]),
+      [...textByName].sort(([one], [other]) => (one < other ? -1 : 1)).map(([name, text]) => [name, JSON.parse(text)]),
     ) as Record<string, Answer>,
   }
 }

@@ -56,26 +56,26 @@ export const changeEmailRoutes = (server: Server, deps: Dependencies) => {
     return isRefused(email) ? askRefusals.sendRefusal(reply, email) : undefined
   }
 
-  const asking = {
+  const askOptions = {
     schema: askSchema,
     onRequest: guards.sensitive,
     preHandler: [refuseMistyped, limits.emailChanges],
     config: { countsIn: ['network_mails'] as const },
   }
-  server.post('/api/auth/email', asking, async (request, reply) => {
+  server.post('/api/auth/email', askOptions, async (request, reply) => {
     const withheld = !(await mailLimits.mayMailStranger(request))
     const change = changeEmail.ask(callers.contextOf(request), { ...request.body, withheld })
     const refused = await takeAtLeast(minResponseTime, change)
     return refused ? askRefusals.sendRefusal(reply, refused) : reply.status(202).send(accepted)
   })
 
-  const reading = { schema: readSchema, onRequest: guards.read }
-  server.get('/api/auth/email', reading, async (request) => ({
+  const readOptions = { schema: readSchema, onRequest: guards.read }
+  server.get('/api/auth/email', readOptions, async (request) => ({
     waiting: await changeEmail.waitingFor(callers.of(request)),
   }))
 
-  const cancelling = { schema: cancelSchema, onRequest: guards.sensitive }
-  server.delete('/api/auth/email', cancelling, async (request, reply) => {
+  const cancelOptions = { schema: cancelSchema, onRequest: guards.sensitive }
+  server.delete('/api/auth/email', cancelOptions, async (request, reply) => {
     const refused = await changeEmail.cancel(callers.contextOf(request))
     return cancelRefusals.answer(reply, refused, 204)
   })

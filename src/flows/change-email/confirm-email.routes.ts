@@ -89,8 +89,8 @@ type Dependencies = {
 export const confirmEmailRoutes = (server: Server, deps: Dependencies) => {
   const { guards, confirmEmail, callers, cookies, limits, passwordGuesses, countedRequests } = deps
 
-  const checking = { schema: checkSchema, onRequest: limits.byNetwork }
-  server.post('/api/auth/email/check', checking, async (request, reply) => {
+  const checkOptions = { schema: checkSchema, onRequest: limits.byNetwork }
+  server.post('/api/auth/email/check', checkOptions, async (request, reply) => {
     return checkRefusals.answer(reply, await confirmEmail.describe(request.body.token, callers.find(request)))
   })
 
@@ -109,14 +109,14 @@ export const confirmEmailRoutes = (server: Server, deps: Dependencies) => {
     return user ? passwordGuesses.byUser(user, user.username, request, reply) : limits.login(request, reply)
   }
 
-  const confirming = {
+  const confirmOptions = {
     schema: confirmSchema,
     onRequest: limits.byNetwork,
     preHandler: countPassword,
     config: { countsIn: ['login', 'account'] as const },
     onSend: countedRequests.refundSuccess,
   }
-  server.post('/api/auth/email/confirm', confirming, async (request, reply) => {
+  server.post('/api/auth/email/confirm', confirmOptions, async (request, reply) => {
     const { token, password } = request.body
     const confirmed = await confirmEmail.confirm({ token, password, caller: callers.find(request) }, clientOf(request))
     if (isRefused(confirmed)) {

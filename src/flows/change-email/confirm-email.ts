@@ -35,8 +35,8 @@ export const createConfirmationProofs = (deps: ProofDependencies) => {
   /** A session of the user, or else the password, unless it is not enough to sign in. */
   const neededProof = async ({ id, passwordHash }: User, caller: SessionCaller | undefined) => {
     if (caller?.userId === id && (await sessionLookups.isLive(caller))) return 'session' as const
-    const isEnough = !secondFactorRequired && passwordHash !== undefined && !(await factors.hasTotp(id))
-    return isEnough ? ('password' as const) : ('sign_in' as const)
+    const isPasswordEnough = !secondFactorRequired && passwordHash !== undefined && !(await factors.hasTotp(id))
+    return isPasswordEnough ? ('password' as const) : ('sign_in' as const)
   }
 
   const proofFor = async ({ userId }: EmailChange, { caller, password }: Confirmation, client: Client) => {
@@ -54,10 +54,10 @@ export const createConfirmationProofs = (deps: ProofDependencies) => {
   }
 
   /** True if the password is still the one that was proven, and still enough. A session is checked again where the user's row is locked. */
-  const stillValid = async (sql: Transaction, user: User, proof: Proof) =>
+  const isStillValid = async (sql: Transaction, user: User, proof: Proof) =>
     'caller' in proof || (user.passwordHash === proof.passwordHash && !(await factors.hasTotp(sql, user.id)))
 
-  return { neededProof, proofFor, stillValid }
+  return { neededProof, proofFor, stillValid: isStillValid }
 }
 
 type ConfirmContext = { userId: string; client: Client; caller: SessionCaller | undefined }
@@ -73,23 +73,23 @@ type Dependencies = {
 /** Confirms a new address, by the mailed link or its code. */
 export const createConfirmEmail = (deps: Dependencies) => {
   const { accountChanges, users, emailChanges, invitations } = deps
-  const { neededProof, proofFor, stillValid } = deps.confirmationProofs
+  const { neededProof, proofFor, stillValid: isStillValid } = deps.confirmationProofs
 
   /** Describes the change, for the page of the link. Not the username: a mistyped address belongs to another person. */
   const describe = async (token: string, caller: SessionCaller | undefined) => {
-    const waiting = await emailChanges.find(token)
-    const user = waiting && (await users.findEnabled(waiting.userId))
+    const emailChange = await emailChanges.find(token)
+    const user = emailChange && (await users.findEnabled(emailChange.userId))
     if (!user) return refuse('invalid_link')
-    return { email: waiting.email.email, proof: await neededProof(user, caller) }
+    return { email: emailChange.email.email, proof: await neededProof(user, caller) }
   }
 
   /** A session gets new tokens with the new email. Without one, the link signs nobody in. */
   const confirm = async (request: Confirmation, client: Client) => {
-    const waiting = await emailChanges.find(request.token)
-    if (!waiting) return refuse('invalid_link')
-    const proof = await proofFor(waiting, request, client)
+    const emailChange = await emailChanges.find(request.token)
+    if (!emailChange) return refuse('invalid_link')
+    const proof = await proofFor(emailChange, request, client)
     if (isRefused(proof)) return proof
-    const context = { userId: waiting.userId, client, caller: 'caller' in proof ? proof.caller : undefined }
+    const context = { userId: emailChange.userId, client, caller: 'caller' in proof ? proof.caller : undefined }
     return change(context, fingerprint(request.token), proof)
   }
 
@@ -106,7 +106,7 @@ export const createConfirmEmail = (deps: Dependencies) => {
       const { email, askedAt } = confirmed
       const refused = await invitations.refusalForAddress(sql, email, askedAt)
       if (refused) return refused
-      if (!(await stillValid(sql, user, proof))) return refuse('not_authenticated')
+      if (!(await isStillValid(sql, user, proof))) return refuse('not_authenticated')
       await emailChanges.apply(sql, user, email, { isProven: true })
       await invitations.useUp(sql, email)
       return { changes: { email_changed: { mail: { newEmail: email.email } } } }
@@ -116,8 +116,8 @@ export const createConfirmEmail = (deps: Dependencies) => {
 
   /** Finds the user whose change the link confirms. */
   const userOf = async (token: string) => {
-    const waiting = await emailChanges.find(token)
-    return waiting && users.findById(waiting.userId)
+    const emailChange = await emailChanges.find(token)
+    return emailChange && users.findById(emailChange.userId)
   }
 
   return { describe, confirm, confirmByCode, userOf }

@@ -15,12 +15,12 @@ type Dependencies = {
   sessionLookups: Pick<SessionLookups, 'isLive'>
   events: Pick<Events, 'record'>
 }
-type Wanted = { currentPassword: string; newPassword: string }
+type PasswordChange = { currentPassword: string; newPassword: string }
 
 /** Replaces the password if the current one is right. */
 export const createChangePassword =
   ({ accountChanges, users, userChanges, passwords, sessionLookups, events }: Dependencies) =>
-  async (context: CallerContext, { currentPassword, newPassword }: Wanted) => {
+  async (context: CallerContext, { currentPassword, newPassword }: PasswordChange) => {
     const { caller, client } = context
     const { userId, sessionId } = caller
     const asker = { ...client, isKnown: true }

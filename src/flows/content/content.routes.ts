@@ -12,19 +12,19 @@ const Summary = Type.Object({
 })
 const Page = Type.Object({ ...Summary.properties, body: Type.String() })
 
-const list = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
-const page = routeRefusals('not_authenticated', 'not_found', 'too_many_requests', 'unavailable')
+const listRefusals = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
+const pageRefusals = routeRefusals('not_authenticated', 'not_found', 'too_many_requests', 'unavailable')
 
 const listSchema = {
   tags: ['content'],
   summary: 'The protected content, without bodies',
-  response: { 200: Type.Object({ content: Type.Array(Summary) }), ...list.responses },
+  response: { 200: Type.Object({ content: Type.Array(Summary) }), ...listRefusals.responses },
 }
 const pageSchema = {
   tags: ['content'],
   summary: 'One page of the protected content',
   params: Type.Object({ slug: Type.String({ minLength: 1, maxLength: 200 }) }),
-  response: { 200: Page, ...page.responses },
+  response: { 200: Page, ...pageRefusals.responses },
 }
 
 type Dependencies = { guards: Guards; content: Content }
@@ -41,7 +41,7 @@ export const contentRoutes = (server: Server, { guards, content }: Dependencies)
 
   server.get('/api/content/:slug', { schema: pageSchema, onRequest }, async (request, reply) => {
     const found = await content.find(request.params.slug)
-    if (!found) return page.sendRefusal(reply, refuse('not_found'))
+    if (!found) return pageRefusals.sendRefusal(reply, refuse('not_found'))
     const { slug, title, body, updatedAt } = found
     return reply.send({ slug, title, body, updatedAt: updatedAt.toISOString() })
   })

@@ -12,8 +12,8 @@ export const createDeleteOwnAccount =
   async (context: CallerContext, username: string) => {
     const deleted = await accountChanges.byCaller(context, 'account_deleted', async (sql, user) => {
       if (usernameKey(username) !== usernameKey(user.username)) return refuse('other_username')
-      const told = await deleteAccount(sql, user, 'account_deleted')
-      return { changes: { account_deleted: { mail: { byOperator: false, ...told } } } }
+      const mailDetails = await deleteAccount(sql, user, 'account_deleted')
+      return { changes: { account_deleted: { mail: { byOperator: false, ...mailDetails } } } }
     })
     return isRefused(deleted) ? deleted : undefined
   }

@@ -7,13 +7,13 @@ export const asPage = (reply: FastifyReply, html: string) =>
   reply.header('Cache-Control', 'no-store').type('text/html; charset=utf-8').send(html)
 
 /** The page of a mail has one frame, from this site; everything else of the policy stays. */
-export const withFrame = (reply: FastifyReply) => {
+export const allowFrame = (reply: FastifyReply) => {
   const policy = String(reply.getHeader('content-security-policy'))
   return reply.header('content-security-policy', policy.replace("frame-src 'none'", "frame-src 'self'"))
 }
 
 /** Inside the frame: no script, no form, nothing loaded but images, and an origin that has none of our cookies. */
-export const asFramed = (reply: FastifyReply) =>
+export const withFramedHeaders = (reply: FastifyReply) =>
   reply.headers({
     'content-security-policy': `sandbox ${frameSandbox};default-src 'none';style-src 'unsafe-inline';img-src http: https: data:;form-action 'none';frame-ancestors 'self'`,
     'x-frame-options': 'SAMEORIGIN',

@@ -4,7 +4,7 @@ import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { Design } from '../../lib/design.js'
 import type { DevelopmentMailbox } from '../../platform/mail/development.js'
-import { asFramed, asPage, withFrame } from './dev-answers.js'
+import { allowFrame, asPage, withFramedHeaders } from './dev-answers.js'
 import { linksIn, renderMail, renderMailbox, withLinksInTopWindow } from './mailbox-page.js'
 
 const { responses, sendRefusal } = routeRefusals('not_found')
@@ -35,12 +35,14 @@ export const devMailboxRoutes = (
 
   server.get('/dev/mailbox/:id', pageOfMail, async (request, reply) => {
     const mail = mailbox.find(request.params.id)
-    return mail ? asPage(withFrame(reply), renderMail(mail, design)) : sendRefusal(reply, refuse('not_found'))
+    return mail ? asPage(allowFrame(reply), renderMail(mail, design)) : sendRefusal(reply, refuse('not_found'))
   })
 
   server.get('/dev/mailbox/:id/html', pageOfMail, async (request, reply) => {
     const mail = mailbox.find(request.params.id)
-    return mail ? asPage(asFramed(reply), withLinksInTopWindow(mail.html)) : sendRefusal(reply, refuse('not_found'))
+    return mail
+      ? asPage(withFramedHeaders(reply), withLinksInTopWindow(mail.html))
+      : sendRefusal(reply, refuse('not_found'))
   })
 
   /** Newest first; `?to=` shows only one recipient. */
@@ -56,8 +58,8 @@ export const devMailboxRoutes = (
     },
     async (request, reply) => {
       const to = request.query.to?.toLowerCase()
-      const wanted = mailbox.mails().filter((mail) => to === undefined || mail.to.toLowerCase() === to)
-      const mails = wanted.map((mail) => ({
+      const matchingMails = mailbox.mails().filter((mail) => to === undefined || mail.to.toLowerCase() === to)
+      const mails = matchingMails.map((mail) => ({
         ...mail,
         links: linksIn(mail.text),
         arrivedAt: mail.arrivedAt.toISOString(),

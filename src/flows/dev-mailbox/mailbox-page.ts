@@ -23,7 +23,7 @@ ${pageHead(title, designStyle(design) + mailboxStyle)}
 const footer = `No mail is sent while <code>SMTP_URL</code> is not set. This page shows the newest 100 mails until the service stops.
 It does not exist in production. For scripts: <a href="/dev/mailbox.json">mailbox.json</a>. <a href="/dev/preview">All pages and mails</a>`
 
-const shell = (title: string, main: string, design: Design) =>
+const mailboxPage = (title: string, main: string, design: Design) =>
   devPage({ title, brand: `${markSvg}<span>Development mailbox</span>`, main, footer, design })
 
 const moment = (date: Date) => {
@@ -31,20 +31,20 @@ const moment = (date: Date) => {
   return `<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`
 }
 
-const item = (mail: DeliveredMail) => `<li><a class="mail" href="/dev/mailbox/${encodeURIComponent(mail.id)}">
+const mailItem = (mail: DeliveredMail) => `<li><a class="mail" href="/dev/mailbox/${encodeURIComponent(mail.id)}">
 <span class="subject">${escapeHtml(mail.subject)}</span>
 <span class="about">to ${escapeHtml(mail.to)} · ${moment(mail.arrivedAt)}</span>
 </a></li>`
 
-const empty = `<section class="card empty"><h1>No mail yet</h1>
+const emptyMailbox = `<section class="card empty"><h1>No mail yet</h1>
 <p>Register or reset a password, and the mail appears here.</p>
 <p><a class="button" href="/register">Register</a></p></section>`
 
 export const renderMailbox = (mails: readonly DeliveredMail[], design: Design) => {
   const count = mails.length === 1 ? '1 mail' : `${mails.length} mails`
   const list = `<section class="card"><div class="line"><h1>${count}</h1><a class="button" href="/dev/mailbox">Reload</a></div>
-<ul>${mails.map(item).join('\n')}</ul></section>`
-  return shell('Development mailbox', mails.length > 0 ? list : empty, design)
+<ul>${mails.map(mailItem).join('\n')}</ul></section>`
+  return mailboxPage('Development mailbox', mails.length > 0 ? list : emptyMailbox, design)
 }
 
 const linkLine = /^https?:\/\/[^\s<>"]+$/
@@ -79,7 +79,7 @@ export const mailFrame = (text: string, address: string, title = 'Preview of the
 
 /** The HTML part in a frame, the text part with working links, and the source of the HTML part. */
 export const renderMail = (mail: DeliveredMail, design: Design) =>
-  shell(
+  mailboxPage(
     mail.subject,
     `<p class="back"><a href="/dev/mailbox">All mails</a></p>
 <article class="card"><h1>${escapeHtml(mail.subject)}</h1>

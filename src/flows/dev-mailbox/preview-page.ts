@@ -48,7 +48,7 @@ const pageRows = (hasAdminPage: boolean): readonly Row[] => [
   { name: '/not-found', addressIn: (language) => `/not-found?ui_locales=${language}` },
 ]
 
-const rendered = ({ name, page, addressIn }: Row) =>
+const renderRow = ({ name, page, addressIn }: Row) =>
   `<li class="choice"${page === undefined ? '' : ` data-page="${page}"`}><span class="subject">${escapeHtml(name)}</span><span class="about">${languages
     .map(
       (language) =>
@@ -62,15 +62,15 @@ const needsAdminGroup = '<p class="about">The page of administrators is there wi
 export const renderPreview = (look: Look, { hasAdminPage }: { hasAdminPage: boolean }) => {
   const mails = mailKinds.map((kind) => ({ name: kind, addressIn: (language: Language) => mailPath(kind, language) }))
   const main = `<section class="card"><h1>Pages</h1>${hasAdminPage ? '' : needsAdminGroup}
-<ul>${pageRows(hasAdminPage).map(rendered).join('\n')}</ul></section>
+<ul>${pageRows(hasAdminPage).map(renderRow).join('\n')}</ul></section>
 <section class="card"><h1>Mails</h1>
-<ul>${mails.map(rendered).join('\n')}</ul></section>`
+<ul>${mails.map(renderRow).join('\n')}</ul></section>`
   return devPage({ title: 'Preview', main, footer, ...look })
 }
 
-type Shown = { kind: MailKind; language: Language; mail: PreviewedMail }
+type ShownMail = { kind: MailKind; language: Language; mail: PreviewedMail }
 
-export const renderMailPreview = ({ kind, language, mail }: Shown, look: Look) => {
+export const renderMailPreview = ({ kind, language, mail }: ShownMail, look: Look) => {
   const frames = schemes.map((scheme) => {
     const address = `${mailPath(kind, language)}/html?scheme=${scheme}`
     return `<h2>On a ${scheme} screen</h2>\n${mailFrame(mail.text, address, `Preview of the mail, ${scheme}`)}`

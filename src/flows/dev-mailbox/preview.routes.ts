@@ -7,7 +7,7 @@ import { isMailKind } from '../../domain/mails/mail-examples.js'
 import type { MailPreview } from '../../domain/mails/mail-preview.js'
 import { routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
-import { asFramed, asPage, withFrame } from './dev-answers.js'
+import { allowFrame, asPage, withFramedHeaders } from './dev-answers.js'
 import { withLinksInTopWindow } from './mailbox-page.js'
 import { exampleScript, exampleScriptPath, isExampleName, type PageExample, pageExamples } from './page-examples.js'
 import { inScheme, type Look, renderMailPreview, renderPreview, schemes, withExample } from './preview-page.js'
@@ -17,7 +17,7 @@ const { responses, sendRefusal } = routeRefusals('not_found')
 type Parts = {
   look: Look
   mailPreview: MailPreview
-  drawPage: (name: PageName, language: Language, more?: Partial<PageSettings>) => string
+  drawPage: (name: PageName, language: Language, overrides?: Partial<PageSettings>) => string
   hasAdminPage: boolean
 }
 
@@ -52,7 +52,7 @@ export const previewRoutes = (server: Server, { look, mailPreview, drawPage, has
 
   server.get('/dev/preview/mails/:kind/:language', mailOptions, async (request, reply) => {
     const found = previewOf(request.params)
-    return found ? asPage(withFrame(reply), renderMailPreview(found, look)) : sendRefusal(reply, refuse('not_found'))
+    return found ? asPage(allowFrame(reply), renderMailPreview(found, look)) : sendRefusal(reply, refuse('not_found'))
   })
 
   const frameOptions = {
@@ -62,6 +62,6 @@ export const previewRoutes = (server: Server, { look, mailPreview, drawPage, has
   server.get('/dev/preview/mails/:kind/:language/html', frameOptions, async (request, reply) => {
     const found = previewOf(request.params)
     if (!found) return sendRefusal(reply, refuse('not_found'))
-    return asPage(asFramed(reply), withLinksInTopWindow(inScheme(found.mail.html, request.query.scheme)))
+    return asPage(withFramedHeaders(reply), withLinksInTopWindow(inScheme(found.mail.html, request.query.scheme)))
   })
 }

@@ -8,9 +8,9 @@ import { guardRefusals, routeRefusals } from '../../http/route-refusals.js'
 import type { Server } from '../../http/server.js'
 import type { createAppReplacement } from './app-replacement.js'
 
-const replacing = [...guardRefusals, 'fresh_sign_in_required', 'totp_is_off'] as const
-const beginRefusals = routeRefusals(...replacing)
-const confirmRefusals = routeRefusals(...replacing, 'bad_request', 'wrong_second_factor', 'no_totp_begun')
+const replaceRefusals = [...guardRefusals, 'fresh_sign_in_required', 'totp_is_off'] as const
+const beginRefusals = routeRefusals(...replaceRefusals)
+const confirmRefusals = routeRefusals(...replaceRefusals, 'bad_request', 'wrong_second_factor', 'no_totp_begun')
 
 const tags = ['factors']
 const schemas = {
@@ -31,15 +31,15 @@ const schemas = {
 type Dependencies = { guards: Guards; appReplacement: ReturnType<typeof createAppReplacement>; callers: Callers }
 
 export const appReplacementRoutes = (server: Server, { guards, appReplacement, callers }: Dependencies) => {
-  const begin = { schema: schemas.begin, onRequest: guards.sensitive }
-  server.post('/api/auth/totp/new', begin, async (request, reply) => {
+  const beginOptions = { schema: schemas.begin, onRequest: guards.sensitive }
+  server.post('/api/auth/totp/new', beginOptions, async (request, reply) => {
     const totp = await appReplacement.begin(callers.of(request))
     if (isRefused(totp)) return beginRefusals.sendRefusal(reply, totp)
     return reply.send({ ...totp, qr: renderSVG(totp.uri, { border: 4 }) })
   })
 
-  const confirm = { schema: schemas.confirm, onRequest: guards.sensitive }
-  server.post('/api/auth/totp/new/confirm', confirm, async (request, reply) => {
+  const confirmOptions = { schema: schemas.confirm, onRequest: guards.sensitive }
+  server.post('/api/auth/totp/new/confirm', confirmOptions, async (request, reply) => {
     const replaced = await appReplacement.confirm(callers.contextOf(request), request.body.code)
     return confirmRefusals.answer(reply, isRefused(replaced) ? replaced : undefined, 204)
   })

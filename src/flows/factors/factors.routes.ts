@@ -14,21 +14,21 @@ import type { Server } from '../../http/server.js'
 import { uuidPattern } from '../../lib/uuid.js'
 import type { createOwnFactors, createTotpEnrolment } from './factors.js'
 
-const fresh = [...guardRefusals, 'fresh_sign_in_required'] as const
+const freshRefusals = [...guardRefusals, 'fresh_sign_in_required'] as const
 
 const listRefusals = routeRefusals('not_authenticated', 'too_many_requests', 'unavailable')
-const enrolling = [
-  ...fresh,
+const enrolRefusals = [
+  ...freshRefusals,
   'challenge_over',
   'mailed_code_required',
   'current_password_required',
   'totp_is_on',
 ] as const
-const beginRefusals = routeRefusals(...enrolling)
-const confirmRefusals = routeRefusals(...enrolling, 'bad_request', 'wrong_second_factor', 'no_totp_begun')
-const removeRefusals = routeRefusals(...fresh, 'totp_is_off', 'last_factor')
-const changeRefusals = routeRefusals(...fresh, 'totp_is_off')
-const deviceRefusals = routeRefusals(...fresh, 'bad_request', 'not_found')
+const beginRefusals = routeRefusals(...enrolRefusals)
+const confirmRefusals = routeRefusals(...enrolRefusals, 'bad_request', 'wrong_second_factor', 'no_totp_begun')
+const removeRefusals = routeRefusals(...freshRefusals, 'totp_is_off', 'last_factor')
+const changeRefusals = routeRefusals(...freshRefusals, 'totp_is_off')
+const deviceRefusals = routeRefusals(...freshRefusals, 'bad_request', 'not_found')
 
 const clearsChallenge = { 401: 'At an enrolment: clears challenge, if the sign-in is over' }
 const tags = ['factors']
@@ -94,8 +94,10 @@ export const factorsRoutes = (server: Server, deps: Dependencies) => {
   })
 
   server.post('/api/auth/totp', { schema: schemas.begin, onRequest: guards.enrol }, async (request, reply) => {
-    const by = enrolling.of(request)
-    const totp = await ('caller' in by ? ownFactors.begin(by.caller) : totpEnrolment.begin(by.challenge))
+    const enroller = enrolling.of(request)
+    const totp = await ('caller' in enroller
+      ? ownFactors.begin(enroller.caller)
+      : totpEnrolment.begin(enroller.challenge))
     if (isRefused(totp)) return beginRefusals.sendRefusal(signInCookies.clearChallengeIfOver(reply, totp), totp)
     return reply.send({ ...totp, qr: renderSVG(totp.uri, { border: 4 }) })
   })
@@ -112,9 +114,9 @@ export const factorsRoutes = (server: Server, deps: Dependencies) => {
     '/api/auth/totp/confirm',
     { schema: schemas.confirm, onRequest: guards.enrol },
     async (request, reply) => {
-      const by = enrolling.of(request)
+      const enroller = enrolling.of(request)
       const { code } = request.body
-      if ('challenge' in by) return confirmAtEnrolment(code, by.challenge, request, reply)
+      if ('challenge' in enroller) return confirmAtEnrolment(code, enroller.challenge, request, reply)
       return confirmRefusals.answer(reply, await ownFactors.confirm(callers.contextOf(request), code))
     },
   )
@@ -132,8 +134,8 @@ export const factorsRoutes = (server: Server, deps: Dependencies) => {
     },
   )
 
-  const device = { schema: schemas.removeDevice, onRequest: guards.sensitive }
-  server.delete('/api/auth/trusted-devices/:id', device, async (request, reply) => {
+  const removeDeviceOptions = { schema: schemas.removeDevice, onRequest: guards.sensitive }
+  server.delete('/api/auth/trusted-devices/:id', removeDeviceOptions, async (request, reply) => {
     const removed = await ownFactors.removeTrustedDevice(callers.contextOf(request), request.params.id)
     return deviceRefusals.answer(reply, isRefused(removed) ? removed : undefined, 204)
   })

@@ -17,13 +17,13 @@ import type { Server } from '../../http/server.js'
 import { uuidPattern } from '../../lib/uuid.js'
 import type { createEnrolmentPasskeys, createOwnPasskeys } from './passkeys.js'
 
-const fresh = [...guardRefusals, 'fresh_sign_in_required'] as const
+const freshRefusals = [...guardRefusals, 'fresh_sign_in_required'] as const
 
-const enrolling = [...fresh, 'challenge_over', 'mailed_code_required', 'current_password_required'] as const
-const beginRefusals = routeRefusals(...enrolling)
-const addRefusals = routeRefusals(...enrolling, 'bad_request', 'passkey_rejected', 'too_many_passkeys')
+const enrolRefusals = [...freshRefusals, 'challenge_over', 'mailed_code_required', 'current_password_required'] as const
+const beginRefusals = routeRefusals(...enrolRefusals)
+const addRefusals = routeRefusals(...enrolRefusals, 'bad_request', 'passkey_rejected', 'too_many_passkeys')
 const renameRefusals = routeRefusals(...guardRefusals, 'bad_request', 'not_found')
-const removeRefusals = routeRefusals(...fresh, 'bad_request', 'not_found', 'last_way_in', 'last_factor')
+const removeRefusals = routeRefusals(...freshRefusals, 'bad_request', 'not_found', 'last_way_in', 'last_factor')
 
 const clearsCeremony = 'Clears what bound the challenge to this browser'
 const tags = ['factors']
@@ -83,8 +83,10 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
   const path = '/api/auth/passkeys'
 
   server.post(`${path}/options`, { schema: schemas.begin, onRequest: guards.enrol }, async (request, reply) => {
-    const by = enrolling.of(request)
-    const challenge = await ('caller' in by ? ownPasskeys.begin(by.caller) : enrolmentPasskeys.begin(by.challenge))
+    const enroller = enrolling.of(request)
+    const challenge = await ('caller' in enroller
+      ? ownPasskeys.begin(enroller.caller)
+      : enrolmentPasskeys.begin(enroller.challenge))
     if (isRefused(challenge))
       return beginRefusals.sendRefusal(signInCookies.clearChallengeIfOver(reply, challenge), challenge)
     ceremonyCookies.keep(request, reply, challenge.ceremony)
@@ -105,11 +107,11 @@ export const passkeysRoutes = (server: Server, deps: Dependencies) => {
   }
 
   server.post(path, { schema: schemas.add, onRequest: guards.enrol }, async (request, reply) => {
-    const { credential, name: given } = request.body
+    const { credential, name: typedName } = request.body
     const sealedChallenge = ceremonyCookies.take(request, reply, clientDataOf(credential)?.challenge)
-    const by = enrolling.of(request)
-    const newPasskey = { credential, sealedChallenge, name: given }
-    if ('challenge' in by) return addAtEnrolment(newPasskey, by.challenge, request, reply)
+    const enroller = enrolling.of(request)
+    const newPasskey = { credential, sealedChallenge, name: typedName }
+    if ('challenge' in enroller) return addAtEnrolment(newPasskey, enroller.challenge, request, reply)
     return addRefusals.answer(reply, await ownPasskeys.add(callers.contextOf(request), newPasskey), 201)
   })
 

@@ -26,7 +26,7 @@ type Dependencies = {
   /** Whether every account needs a second factor. */
   secondFactorRequired: boolean
 }
-type Made = { credential: PasskeyCredential; sealedChallenge: string | undefined; name: string | undefined }
+type CreatedPasskey = { credential: PasskeyCredential; sealedChallenge: string | undefined; name: string | undefined }
 
 /** In the language of the page, as its list of devices has it. */
 const nameFor = (name: string | undefined, { userAgent, language = 'en' }: Client) =>
@@ -60,7 +60,7 @@ export const createEnrolmentPasskeys = (deps: EnrolmentDependencies) => {
     },
 
     /** Adds it and finishes the sign-in. */
-    add: async ({ credential, sealedChallenge, name }: Made, token: string, visit: Visit) => {
+    add: async ({ credential, sealedChallenge, name }: CreatedPasskey, token: string, visit: Visit) => {
       const open = await enrolments.findOpen(token)
       if (isRefused(open)) return open
       const binding = sessionBinding({ userId: open.user.id, sessionId: open.challenge.id })
@@ -87,7 +87,7 @@ export const createOwnPasskeys = (deps: Dependencies) => {
       return passkeyCeremonies.registrationOptions(user, sessionBinding(caller))
     },
 
-    add: async (context: CallerContext, { credential, sealedChallenge, name }: Made) => {
+    add: async (context: CallerContext, { credential, sealedChallenge, name }: CreatedPasskey) => {
       const { caller, client } = context
       const newPasskey = await passkeyCeremonies.verifyNew({
         credential,

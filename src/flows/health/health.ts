@@ -6,14 +6,14 @@ export type Check = () => Promise<void>
 type Result = { result: CheckResult; reason?: string }
 type Log = Record<'info' | 'warn', (details: object, message: string) => void>
 
-const failed = (error: unknown): Result => ({
+const failureOf = (error: unknown): Result => ({
   result: 'error',
   reason: error instanceof Error ? error.message : 'unknown failure',
 })
 
 /** Runs a check with its own timeout: one that has not finished by then is `checking`, and delays no other. */
 const runCheck = (check: Check, deadline: number): Promise<Result> => {
-  const result = check().then((): Result => ({ result: 'ok' }), failed)
+  const result = check().then((): Result => ({ result: 'ok' }), failureOf)
   return withTimeout(result, deadline, (): Result => ({ result: 'checking', reason: 'no answer in time' }))
 }
 

@@ -45,7 +45,7 @@ export const createLink = (deps: Dependencies) => {
   }
 
   /** The pending link of this browser, if the caller may finish it. */
-  const waiting = async ({ provider, caller, link }: WaitingRequest) => {
+  const findWaiting = async ({ provider, caller, link }: WaitingRequest) => {
     if (!(await sessionLookups.isLive(caller))) return refuse('not_authenticated')
     return link && link.provider === provider ? link : refuse('nothing_to_link')
   }
@@ -75,5 +75,5 @@ export const createLink = (deps: Dependencies) => {
     return resolved.refused === 'too_many_requests' ? resolved : refuseLink(request, resolved.refused)
   }
 
-  return { begin, waiting, finish }
+  return { begin, findWaiting, finish }
 }

@@ -110,7 +110,7 @@ export const linkedProvidersRoutes = (server: Server, deps: Dependencies) => {
   server.post(`${path}/link/finish`, { schema: schemas.finish, onRequest: guards.change }, async (request, reply) => {
     const provider = providerByPath(request.params.provider)
     const caller = callers.of(request)
-    const waiting = await link.waiting({ provider, caller, link: pendingLinkCookie.read(request) })
+    const waiting = await link.findWaiting({ provider, caller, link: pendingLinkCookie.read(request) })
     if (isRefused(waiting)) return finishRefusals.sendRefusal(reply, waiting)
     pendingLinkCookie.clear(reply)
     const linked = await link.finish({ link: waiting, ...callers.contextOf(request) })

@@ -60,8 +60,8 @@ export const loginRoutes = (server: Server, deps: Dependencies) => {
     server.post(path, options, async (request, reply) => {
       const { username, password } = request.body
       const browserToken = cookies.read(request, 'registration')
-      const visited = signInCookies.visitOf(request)
-      const visit = { ...visited, client: { ...visited.client, typedName: username } }
+      const browserVisit = signInCookies.visitOf(request)
+      const visit = { ...browserVisit, client: { ...browserVisit.client, typedName: username } }
       const proven = await login.prove(username, password, browserToken, visit)
       if (isRefused(proven)) return sendRefusal(reply, proven)
       const limited = await signInLimits.countSignIn(proven.user, request, reply)

@@ -13,13 +13,13 @@ import type { Server } from '../../http/server.js'
 import type { createLogout } from './logout.js'
 
 const { responses, sendRefusal } = routeRefusals(...guardRefusals)
-const clears = 'Clears the cookies of the session'
-const response = { 204: withHeaders(NoContent, { 'Set-Cookie': clears }), ...responses }
+const clearsSession = 'Clears the cookies of the session'
+const response = { 204: withHeaders(NoContent, { 'Set-Cookie': clearsSession }), ...responses }
 const schema = { tags: ['sessions'], summary: 'End this session', response }
 const everywhereSchema = {
   tags: ['sessions'],
   summary: 'End every session of the caller',
-  response: withCookies(response, { 401: clears }),
+  response: withCookies(response, { 401: clearsSession }),
 }
 
 type Dependencies = {
@@ -41,8 +41,8 @@ export const logoutRoutes = (server: Server, deps: Dependencies) => {
     return reply.status(204).send()
   })
 
-  const everywhere = { schema: everywhereSchema, onRequest: guards.changeWith(limits.logout) }
-  server.post('/api/auth/logout-all', everywhere, async (request, reply) => {
+  const everywhereOptions = { schema: everywhereSchema, onRequest: guards.changeWith(limits.logout) }
+  server.post('/api/auth/logout-all', everywhereOptions, async (request, reply) => {
     const ended = await logout.everywhere(callers.contextOf(request), callers.refreshedSessionOf(request))
     if (isRefused(ended) && ended.refused === 'outdated') return sendRefusal(reply, refuse('not_authenticated'))
     cookies.clearSession(reply)

@@ -6,7 +6,7 @@ import type { CallerContext } from '../../domain/sessions/request-context.js'
 import type { SessionLookups } from '../../domain/sessions/session-lookups.js'
 import type { Sessions } from '../../domain/sessions/sessions.js'
 
-type Owner = { userId: string; sessionId: string }
+type OwnedSession = { userId: string; sessionId: string }
 
 type Dependencies = {
   accountChanges: AccountChanges
@@ -16,24 +16,24 @@ type Dependencies = {
 }
 
 export const createLogout = ({ accountChanges, sessions, sessionLookups, events }: Dependencies) => {
-  const endOne = async ({ userId, sessionId }: Owner, client: Client) => {
+  const endOne = async ({ userId, sessionId }: OwnedSession, client: Client) => {
     if (await sessions.end('signed_out', { userId, sessionId }))
       await events.record({ kind: 'signed_out', userId, sessionId }, client)
   }
 
   return {
     /** Those of all cookies, as the access token expires first. If they belong to several sessions, one was planted: all of them end. */
-    here: async (sessions: readonly Owner[], client: Client) => {
+    here: async (sessions: readonly OwnedSession[], client: Client) => {
       for (const session of sessions) await endOne(session, client)
     },
     /** A session that ended at another instance a moment ago does not end those that are left. */
-    everywhere: async (context: CallerContext, refreshed: Owner | undefined) => {
+    everywhere: async (context: CallerContext, refreshTokenSession: OwnedSession | undefined) => {
       const ended = await accountChanges.byCaller(context, 'signed_out_everywhere', async () => ({
         changes: { signed_out_everywhere: {} },
       }))
       // A token that a change of the groups has replaced a moment ago: the browser renews it, and asks again.
       if (isRefused(ended) && (await sessionLookups.isLiveForAnyToken(context.caller))) return refuse('outdated')
-      if (refreshed) await endOne(refreshed, context.client)
+      if (refreshTokenSession) await endOne(refreshTokenSession, context.client)
       return ended
     },
   }

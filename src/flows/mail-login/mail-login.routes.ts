@@ -83,40 +83,40 @@ const path = '/api/auth/mail-login'
 export const mailLoginRoutes = (server: Server, deps: Dependencies) => {
   const { mailLogin, mailRegistration, mailSignIns, mailSignInLimits, limits, countedRequests } = deps
   const { cookies, signInCookies } = deps
-  const asking = {
+  const askOptions = {
     schema: schemas.ask,
     onRequest: limits.byNetwork,
     config: { countsIn: ['mail_sign_ins', 'network_mail_sign_ins'] as const },
   }
-  server.post(path, asking, async (request, reply) => {
+  server.post(path, askOptions, async (request, reply) => {
     const email = readEmail(request.body.email)
     if (isRefused(email)) return askRefusals.sendRefusal(reply, email)
-    const ask = async () => {
+    const beginSignIn = async () => {
       const withheld = !(await mailSignInLimits.mayMail(email.email, request))
       const formerBrowserToken = cookies.read(request, 'attempt_mail')
       return mailSignIns.begin({ email, formerBrowserToken, withheld }, clientOf(request))
     }
-    cookies.set(reply, 'attempt_mail', await takeAtLeast(minResponseTime, ask()))
+    cookies.set(reply, 'attempt_mail', await takeAtLeast(minResponseTime, beginSignIn()))
     return reply.status(202).send(accepted)
   })
 
   const sendRegistration = async (reply: FastifyReply, browserToken: string) => {
-    const asked = await mailRegistration.describe(browserToken)
-    if (!asked) return confirmRefusals.sendRefusal(reply, refuse('mailed_code_void'))
+    const description = await mailRegistration.describe(browserToken)
+    if (!description) return confirmRefusals.sendRefusal(reply, refuse('mailed_code_void'))
     cookies.set(reply, 'attempt_mail', browserToken)
-    return reply.status(202).send({ next: 'registration', methods: [], ...asked })
+    return reply.status(202).send({ next: 'registration', methods: [], ...description })
   }
 
-  const confirming = {
+  const confirmOptions = {
     schema: schemas.confirm,
     onRequest: limits.beforeSignIn.mail,
     onSend: countedRequests.refundSuccess,
   }
-  server.post(`${path}/confirm`, confirming, async (request, reply) => {
+  server.post(`${path}/confirm`, confirmOptions, async (request, reply) => {
     const { code, token } = request.body
-    const given = code === undefined ? token !== undefined && { token } : token === undefined && { code }
-    if (!given) return confirmRefusals.sendRefusal(reply, refuse('bad_request', { message: 'Send token or code' }))
-    const entered = await mailLogin(given, cookies.read(request, 'attempt_mail'), signInCookies.visitOf(request))
+    const proof = code === undefined ? token !== undefined && { token } : token === undefined && { code }
+    if (!proof) return confirmRefusals.sendRefusal(reply, refuse('bad_request', { message: 'Send token or code' }))
+    const entered = await mailLogin(proof, cookies.read(request, 'attempt_mail'), signInCookies.visitOf(request))
     if (isRefused(entered)) return confirmRefusals.sendRefusal(reply, entered)
     if ('registration' in entered) return sendRegistration(reply, entered.registration)
     cookies.clear(reply, 'attempt_mail')

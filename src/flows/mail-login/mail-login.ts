@@ -7,7 +7,7 @@ import type { Users } from '../../domain/users/users.js'
 import { minResponseTime, takeAtLeast } from '../../http/at-least.js'
 import type { Transaction } from '../../platform/database/database.js'
 
-type Given = { code: string } | { token: string }
+type MailProof = { code: string } | { token: string }
 
 type Dependencies = {
   mailSignIns: MailSignIns
@@ -52,12 +52,12 @@ export const createMailLogin = ({ mailSignIns, signIns, users, userChanges, even
     return registration === undefined ? undefined : { registration }
   }
 
-  return async (given: Given, browserToken: string | undefined, visit: Visit) => {
-    const proven = await ('code' in given
-      ? byCode(given.code, browserToken, visit)
-      : mailSignIns.findByToken(given.token, browserToken))
+  return async (proof: MailProof, browserToken: string | undefined, visit: Visit) => {
+    const proven = await ('code' in proof
+      ? byCode(proof.code, browserToken, visit)
+      : mailSignIns.findByToken(proof.token, browserToken))
     if (isRefused(proven)) return proven
     const entered = await ('userId' in proven ? enter(proven, visit) : register(proven))
-    return entered ?? refuse('code' in given ? 'mailed_code_void' : 'invalid_link')
+    return entered ?? refuse('code' in proof ? 'mailed_code_void' : 'invalid_link')
   }
 }

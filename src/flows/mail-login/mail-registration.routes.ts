@@ -37,7 +37,7 @@ const registerRefusals = routeRefusals(
 
 const tags = ['sign in']
 const schemas = {
-  look: {
+  describe: {
     tags,
     summary: 'What the registration of this browser asks for, after its address was proven by the mail',
     response: { 200: MailRegistration, ...describeRefusals.responses },
@@ -74,9 +74,9 @@ export const mailRegistrationRoutes = (server: Server, deps: Dependencies) => {
   const { mailRegistration, usernameSource, cookies, signInCookies, limits } = deps
   const register = { ...schemas.register, body: askingUsername(schemas.register.body, usernameSource) }
   const onRequest = limits.byNetwork
-  server.get(`${path}/registration`, { schema: schemas.look, onRequest }, async (request, reply) => {
-    const asked = await mailRegistration.describe(cookies.read(request, 'attempt_mail') ?? '')
-    return asked ? reply.send(asked) : describeRefusals.sendRefusal(reply, refuse('challenge_over'))
+  server.get(`${path}/registration`, { schema: schemas.describe, onRequest }, async (request, reply) => {
+    const description = await mailRegistration.describe(cookies.read(request, 'attempt_mail') ?? '')
+    return description ? reply.send(description) : describeRefusals.sendRefusal(reply, refuse('challenge_over'))
   })
 
   server.post(`${path}/registration`, { schema: register, onRequest }, async (request, reply) => {

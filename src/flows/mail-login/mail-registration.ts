@@ -12,7 +12,7 @@ import type { NewUsers } from '../../domain/users/new-users.js'
 import { chooseUsername, type Username, usernameFromEmail } from '../../domain/users/username.js'
 import type { Usernames } from '../../domain/users/usernames.js'
 
-type Chosen = {
+type RegistrationForm = {
   /** Missing only if it is made from the address (USERNAMES). */
   username?: string | undefined
   name?: string | undefined
@@ -47,18 +47,18 @@ export const createMailRegistration = (deps: Dependencies) => {
       return { email: email.email, username, fields, ...(termsOfUse && { terms: termsOfUse }) }
     },
 
-    complete: async (browserToken: string, chosen: Chosen, visit: Visit) => {
+    complete: async (browserToken: string, form: RegistrationForm, visit: Visit) => {
       const email = await mailSignIns.findProven(browserToken)
       if (!email) return refuse('challenge_over')
-      const username = chosen.username === undefined ? undefined : chooseUsername(chosen.username)
+      const username = form.username === undefined ? undefined : chooseUsername(form.username)
       if (isRefused(username)) return username
-      if (chosen.terms !== undefined && chosen.terms !== termsOfUse?.version) return refuse('terms_changed')
-      const fields = profileFields.initialValues(chosen.fields)
+      if (form.terms !== undefined && form.terms !== termsOfUse?.version) return refuse('terms_changed')
+      const fields = profileFields.initialValues(form.fields)
       if (isRefused(fields)) return fields
       if (username && !(await usernames.mayBeChosen(username))) return refuse('username_taken')
-      const account = { email, name: displayName(chosen.name), language: visit.client.language, fields }
+      const account = { email, name: displayName(form.name), language: visit.client.language, fields }
       const completeAs = (name: Username) =>
-        completeMailRegistration(browserToken, { ...account, username: name }, chosen.terms)
+        completeMailRegistration(browserToken, { ...account, username: name }, form.terms)
       const completed = username
         ? await completeAs(username)
         : await newUsers.withFreeUsername(

@@ -40,7 +40,7 @@ export const answerLocation = (
 
 type Sender = Pick<Visitor, 'browser' | 'client'>
 
-const busy = 'too many requests from this network or user, try again in some minutes'
+const busyMessage = 'too many requests from this network or user, try again in some minutes'
 
 const maxRemembered = 1_000
 
@@ -66,8 +66,8 @@ const redirectSentence = ({ redirectAddresses }: Application, sent: string | und
 /** Without a registered address nothing may be sent to the application (RFC 6749, 4.1.2.1): the user sees a page. */
 const addressOf = (application: Application, { values }: Parameters): AnswerAddress | undefined => {
   const redirectAddress = values.get('redirect_uri')
-  const isGood = redirectAddress !== undefined && isRedirectAddress(application, redirectAddress)
-  return isGood ? { redirectAddress, state: values.get('state') } : undefined
+  const isRegistered = redirectAddress !== undefined && isRedirectAddress(application, redirectAddress)
+  return isRegistered ? { redirectAddress, state: values.get('state') } : undefined
 }
 
 /** The user whom the application means. A hint that is not ours, or for another application, is no hint. */
@@ -75,8 +75,8 @@ const createNamedUser =
   ({ idTokens }: Pick<Dependencies, 'idTokens'>) =>
   async (application: Application, { user, hint }: CheckedRequest) => {
     if (user !== undefined || hint === undefined) return user
-    const read = await idTokens.readHint(hint)
-    return read?.applicationId === application.id ? read.userId : undefined
+    const readHint = await idTokens.readHint(hint)
+    return readHint?.applicationId === application.id ? readHint.userId : undefined
   }
 
 const createErrorAt =
@@ -94,7 +94,7 @@ const createAnswerBusy = ({ applications, issuer }: Pick<Dependencies, 'applicat
     const clientId = areClean(parameters) ? parameters.values.get('client_id') : undefined
     const application = clientId === undefined ? undefined : await applications.find(clientId)
     const address = application && addressOf(application, parameters)
-    return address && errorAt(application, address, { error: 'temporarily_unavailable', description: busy })
+    return address && errorAt(application, address, { error: 'temporarily_unavailable', description: busyMessage })
   }
 }
 
@@ -117,10 +117,10 @@ export const createBeginRequest = (deps: Dependencies) => {
 
   const errorAt = createErrorAt(issuer)
 
-  const beginAt = async (application: Application, address: AnswerAddress, parameters: Parameters, from: Sender) => {
+  const beginAt = async (application: Application, address: AnswerAddress, parameters: Parameters, sender: Sender) => {
     const checked = checkRequest(application, parameters)
     if (isStepError(checked)) {
-      applicationErrors.note(application, 'request', `${checked.error}: ${checked.description}`, from.client)
+      applicationErrors.note(application, 'request', `${checked.error}: ${checked.description}`, sender.client)
       return errorAt(application, address, checked)
     }
     const user = await namedUser(application, checked)
@@ -130,33 +130,33 @@ export const createBeginRequest = (deps: Dependencies) => {
     const stored = { ...rest, user, redirectAddress: address.redirectAddress }
     const request = checked.prompts.includes('none')
       ? await authorizationRequests.beginSilently(application.id, stored)
-      : await authorizationRequests.begin(application.id, from.browser, stored)
+      : await authorizationRequests.begin(application.id, sender.browser, stored)
     return { application, request }
   }
 
-  const begin = async (parameters: Parameters, from: Sender) => {
+  const begin = async (parameters: Parameters, sender: Sender) => {
     const clientId = parameters.values.get('client_id')
     const application = clientId === undefined ? undefined : await applications.find(clientId)
     if (!application) {
-      applicationErrors.noteUnknown(clientId ?? '', from.client)
+      applicationErrors.noteUnknown(clientId ?? '', sender.client)
       return refuse('unknown_application')
     }
     remembered.add(application)
     const address = addressOf(application, parameters)
-    if (address) return beginAt(application, address, parameters, from)
+    if (address) return beginAt(application, address, parameters, sender)
     const sentence = redirectSentence(application, parameters.values.get('redirect_uri'))
-    applicationErrors.note(application, 'redirect_address', sentence, from.client)
+    applicationErrors.note(application, 'redirect_address', sentence, sender.client)
     return refuse('redirect_not_registered')
   }
 
   const answerWithoutDatabase = createAnswerWithoutDatabase(remembered, issuer)
 
   return {
-    begin: async (text: string, from: Sender) => {
+    begin: async (text: string, sender: Sender) => {
       const parameters = readParameters(text)
       if (!areClean(parameters)) return refuse('bad_request')
       try {
-        return await begin(parameters, from)
+        return await begin(parameters, sender)
       } catch (error) {
         const answer = error instanceof StoreUnavailable ? answerWithoutDatabase(parameters) : undefined
         if (!answer) throw error

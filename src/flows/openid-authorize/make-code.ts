@@ -41,18 +41,18 @@ export const createMakeCode = ({ database, authorizations, consents, endStolen, 
         ...(claims && { claims }),
         ...(acr === '1' && { acr }),
       }
-      const asked = { application, redirectAddress, challenge, content, client: visitor.client }
-      const made = await authorizations.issueCodeInside(sql, holder, asked)
-      if (isRefused(made)) return made
+      const codeRequest = { application, redirectAddress, challenge, content, client: visitor.client }
+      const outcome = await authorizations.issueCodeInside(sql, holder, codeRequest)
+      if (isRefused(outcome)) return outcome
       if (hasAgreed) await consents.give(sql, user.id, application.id, sharedScopes(request))
       else if (!(await stillAgrees(sql, asking, user))) return refuse('consent_withdrawn')
-      return made
+      return outcome
     })
 
   /** Copied cookies must not become the tokens of an application unnoticed. */
   return async (asking: Asking, holder: TokenHolder, user: SignedInUser, hasAgreed: boolean) => {
-    const made = await make(asking, holder, user, hasAgreed)
-    if (isRefused(made) && made.refused === 'theft') await endStolen(holder.refreshToken, asking.visitor.client)
-    return made
+    const outcome = await make(asking, holder, user, hasAgreed)
+    if (isRefused(outcome) && outcome.refused === 'theft') await endStolen(holder.refreshToken, asking.visitor.client)
+    return outcome
   }
 }

@@ -88,7 +88,7 @@ export const openidAuthorizeRoutes = (server: Server, deps: Dependencies) => {
     (await openAuthorize()) ? sendPage(request, reply, textOf(formOf(request))) : sendNotFound(request, reply),
   )
 
-  const asking = {
+  const questionOptions = {
     schema: questionSchema,
     config: { ownOriginOnly: true, countsIn: ['authorization_requests', 'general'] as const },
     /** New requests are counted by the handler, which tells the application of one that is too many. */
@@ -97,7 +97,7 @@ export const openidAuthorizeRoutes = (server: Server, deps: Dependencies) => {
       return parameters === undefined ? limits.bySessionOrNetwork(request, reply) : undefined
     },
   }
-  server.post('/api/auth/authorization', asking, async (request, reply) => {
+  server.post('/api/auth/authorization', questionOptions, async (request, reply) => {
     const { parameters, request: id } = request.body
     const authorize = await openAuthorize()
     if (!authorize) return questionRefusals.sendRefusal(reply, refuse('not_found'))
@@ -108,15 +108,15 @@ export const openidAuthorizeRoutes = (server: Server, deps: Dependencies) => {
       const found = await authorize.resume(id ?? '', visitorOf(request, browser ?? ''))
       return reply.send(found)
     }
-    const surplus = await authorizationLimit.tooMany(request, reply)
-    if (surplus) {
+    const excess = await authorizationLimit.tooMany(request, reply)
+    if (excess) {
       const busy = await authorize.answerBusy(parameters)
-      return busy ? reply.send(busy) : authorizationLimit.refuse(reply, surplus)
+      return busy ? reply.send(busy) : authorizationLimit.refuse(reply, excess)
     }
-    const value = browser ?? randomToken()
-    const begun = await authorize.begin(parameters, visitorOf(request, value))
+    const browserToken = browser ?? randomToken()
+    const begun = await authorize.begin(parameters, visitorOf(request, browserToken))
     if ('refused' in begun) return questionRefusals.sendRefusal(reply, begun)
-    if (begun.request !== undefined) cookies.set(reply, cookieName, value)
+    if (begun.request !== undefined) cookies.set(reply, cookieName, browserToken)
     return reply.send(begun)
   })
 

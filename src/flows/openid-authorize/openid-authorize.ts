@@ -48,7 +48,7 @@ const done = (application: Application, location: string): Authorization => ({
 })
 
 /** What is open again, if it was taken away while the code was made. */
-const questionAfter = {
+const questionAfterRefusal = {
   not_authenticated: 'sign_in',
   theft: 'sign_in',
   no_access: 'no_access',
@@ -62,8 +62,8 @@ const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' 
 
   const withError = async (asking: Asking, end: RequestEnd, userId: string | undefined) => {
     const { application, request } = asking
-    const isMine = await take(database, asking, userId)
-    return isMine ? done(application, answers.withError(application, request, end)) : startAgain(application)
+    const isTaken = await take(database, asking, userId)
+    return isTaken ? done(application, answers.withError(application, request, end)) : startAgain(application)
   }
 
   /** In silence, the error that stands for the question. */
@@ -95,7 +95,7 @@ const createFinish = (deps: Omit<Dependencies, 'applications' | 'signedInUsers' 
     const made = await makeCode(asking, caller, user, hasAgreed)
     if (!isRefused(made)) return done(application, answers.withCode(request, made.code))
     if (made.refused === 'over') return startAgain(application)
-    return withQuestion(asking, user, questionAfter[made.refused])
+    return withQuestion(asking, user, questionAfterRefusal[made.refused])
   }
 
   return { withError, withQuestion, withCode }
@@ -110,8 +110,8 @@ const createProceed = ({ authorizationRequests, signedInUsers, finish }: Proceed
   const withOwner = async (asking: Asking, user: SignedInUser | undefined): Promise<Asking> => {
     const { request } = asking
     if (!user || request.userId !== undefined || !hasProvenSince({ ...asking, user })) return asking
-    const isMine = await authorizationRequests.assignTo(keyOf(asking), user.id)
-    return isMine ? { ...asking, request: { ...request, userId: user.id } } : asking
+    const isAssigned = await authorizationRequests.assignTo(keyOf(asking), user.id)
+    return isAssigned ? { ...asking, request: { ...request, userId: user.id } } : asking
   }
 
   /** The next question, or the answer. */
@@ -158,11 +158,11 @@ export const createAuthorize = (deps: Dependencies) => {
     },
 
     /** Takes the answer of the user. It counts for the question that is open, and only for the user who was shown on the page. */
-    answer: async ({ request: id, user: shown, answer }: Answer, visitor: Visitor) => {
+    answer: async ({ request: id, user: shownUserId, answer }: Answer, visitor: Visitor) => {
       const asking = await find(id, visitor)
       if (!asking) return startAgainAt(id)
       const user = await signedInUsers.find(visitor.caller, asking.application.id)
-      if (!user || user.id !== shown) return proceed(asking)
+      if (!user || user.id !== shownUserId) return proceed(asking)
       const next = nextQuestion(asking, user)
       if (next === 'consent' && answer === 'continue') return finish.withCode(asking, user, true)
       if (next !== 'choose' && answer === 'continue') return proceed(asking)

@@ -13,7 +13,7 @@ import { sendProtocolError } from '../../http/protocol/protocol-errors.js'
 import type { Server } from '../../http/server.js'
 import { seconds } from '../../lib/durations.js'
 
-const byNetwork: Limiter = {
+const networkLimiter: Limiter = {
   name: 'device_requests',
   limit: limiters.device_requests.limit,
   code: 'too_many_requests',
@@ -36,18 +36,18 @@ export const deviceAuthorizationRoutes = (server: Server, dependencies: Dependen
       return sendProtocolError(reply, { error: 'unauthorized_client', description })
     }
     // One who asks for nothing gets the least (RFC 6749, 3.3).
-    const asked = (form.values.get('scope') ?? 'openid').split(' ')
-    const scopes = openidScopes.filter((scope) => asked.includes(scope))
+    const askedScopes = (form.values.get('scope') ?? 'openid').split(' ')
+    const scopes = openidScopes.filter((scope) => askedScopes.includes(scope))
     if (!scopes.includes('openid'))
       return sendProtocolError(reply, { error: 'invalid_scope', description: 'scope must contain openid' })
-    if (await countedRequests.count(byNetwork, clientNetwork(request), request, reply)) return reply
+    if (await countedRequests.count(networkLimiter, clientNetwork(request), request, reply)) return reply
     const { deviceCode, userCode } = await nouns.deviceRequests.begin(application, scopes, clientOf(request))
-    const shown = shownUserCode(userCode)
+    const userCodeText = shownUserCode(userCode)
     return reply.send({
       device_code: deviceCode,
-      user_code: shown,
+      user_code: userCodeText,
       verification_uri: verificationUri,
-      verification_uri_complete: `${verificationUri}=${shown}`,
+      verification_uri_complete: `${verificationUri}=${userCodeText}`,
       expires_in: deviceRequestLifetime / seconds,
       interval: pollInterval,
     })

@@ -60,21 +60,21 @@ export const openidDeviceRoutes = (server: Server, deps: Dependencies) => {
     if (!approval) return sendRefusal(reply, refuse('not_found'))
     const holder = callers.holderOf(request)
     if (!holder) return sendRefusal(reply, refuse('not_authenticated'))
-    const decided = await work(approval, { holder, client: clientOf(request) })
-    return isRefused(decided) ? sendRefusal(reply, decided) : reply.send(decided)
+    const state = await work(approval, { holder, client: clientOf(request) })
+    return isRefused(state) ? sendRefusal(reply, state) : reply.send(state)
   }
 
-  const asking = { ...hooks, schema: schemaOf(DeviceQuestion) }
-  server.post('/api/auth/device/question', asking, async (request, reply) =>
+  const questionOptions = { ...hooks, schema: schemaOf(DeviceQuestion) }
+  server.post('/api/auth/device/question', questionOptions, async (request, reply) =>
     decide(request, reply, (approval, approver) => approval.ask(request.body.code, approver)),
   )
 
-  const answering = { ...hooks, schema: schemaOf(DeviceAnswer) }
-  server.post('/api/auth/device/answer', answering, async (request, reply) => {
-    const stale = request.body.answer === 'approve' ? await freshness.refusalFor(request) : undefined
-    if (!stale) return decide(request, reply, (approval, approver) => approval.answer(request.body, approver))
+  const answerOptions = { ...hooks, schema: schemaOf(DeviceAnswer) }
+  server.post('/api/auth/device/answer', answerOptions, async (request, reply) => {
+    const staleRefusal = request.body.answer === 'approve' ? await freshness.refusalFor(request) : undefined
+    if (!staleRefusal) return decide(request, reply, (approval, approver) => approval.answer(request.body, approver))
     // No code was compared.
     countedRequests.refundDespiteRefusal(request)
-    return sendRefusal(reply, stale)
+    return sendRefusal(reply, staleRefusal)
   })
 }

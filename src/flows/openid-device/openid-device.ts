@@ -33,7 +33,7 @@ type Dependencies = {
 /** A signed-in user who has entered the code of a device, or was led here by it. */
 export type Approver = { holder: TokenHolder; client: Client }
 
-type Waiting = { userCode: string; request: DeviceRequest; application: Application; user: SignedInUser }
+type WaitingDevice = { userCode: string; request: DeviceRequest; application: Application; user: SignedInUser }
 
 /** The step for each question. It asks what the application asks for in a browser; native ones always ask whether to continue. */
 const steps: Readonly<Record<ReturnType<typeof nextQuestion>, DeviceStep>> = {
@@ -66,7 +66,7 @@ const createStateOf = (secondFactorRequired: boolean) => {
   })
 
   return (
-    { userCode, request, application, user }: Waiting,
+    { userCode, request, application, user }: WaitingDevice,
     { client }: Approver,
     answered: 'approved' | 'denied' | undefined = request.isApproved ? 'approved' : undefined,
   ): DeviceState => {
@@ -95,31 +95,31 @@ const createStateOf = (secondFactorRequired: boolean) => {
 export const createDeviceApproval = (deps: Dependencies) => {
   const { applications, applicationErrors, deviceRequests, deviceAuthorizations, signedInUsers, endStolen } = deps
   const stateOf = createStateOf(deps.secondFactorRequired)
-  const unknown = () => refuse('unknown_device_code')
+  const refuseUnknownCode = () => refuse('unknown_device_code')
 
   const find = async (text: string, { holder }: Approver) => {
     const userCode = readUserCode(text)
     const request = userCode === undefined ? undefined : await deviceRequests.find(userCode, holder.userId)
     const application = request && (await applications.find(request.applicationId))
-    if (userCode === undefined || !application || !mayUseDevices(application)) return unknown()
+    if (userCode === undefined || !application || !mayUseDevices(application)) return refuseUnknownCode()
     const user = await signedInUsers.find(holder, application.id)
     return user ? { userCode, request, application, user } : refuse('not_authenticated')
   }
 
-  const deny = async (waiting: Waiting, approver: Approver) => {
+  const deny = async (waiting: WaitingDevice, approver: Approver) => {
     const { userId, sessionId } = approver.holder
-    if (!(await deviceRequests.deny(waiting.userCode, { userId, sessionId }))) return unknown()
+    if (!(await deviceRequests.deny(waiting.userCode, { userId, sessionId }))) return refuseUnknownCode()
     applicationErrors.note(waiting.application, 'normal_end', 'access_denied: The user has declined a device')
     return stateOf(waiting, approver, 'denied')
   }
 
-  const approve = async (waiting: Waiting, approver: Approver) => {
+  const approve = async (waiting: WaitingDevice, approver: Approver) => {
     const { holder, client } = approver
     const approved = await deviceAuthorizations.approve(holder, waiting)
     if (!isRefused(approved)) return stateOf(waiting, approver, 'approved')
     // Copied cookies must not become the tokens of a device unnoticed.
     if (approved.refused === 'theft') await endStolen(holder.refreshToken, client)
-    if (approved.refused === 'over') return unknown()
+    if (approved.refused === 'over') return refuseUnknownCode()
     return approved.refused === 'no_access' ? stateOf(waiting, approver) : refuse('not_authenticated')
   }
 
@@ -130,11 +130,11 @@ export const createDeviceApproval = (deps: Dependencies) => {
     },
 
     /** It counts only for the user whom the page has shown, and an approval only if nothing else is open. */
-    answer: async ({ code, user: shown, answer }: DeviceAnswer, approver: Approver) => {
+    answer: async ({ code, user: shownUserId, answer }: DeviceAnswer, approver: Approver) => {
       const waiting = await find(code, approver)
       if (isRefused(waiting)) return waiting
       const state = stateOf(waiting, approver)
-      if (waiting.user.id !== shown) return state
+      if (waiting.user.id !== shownUserId) return state
       if (answer === 'deny') return deny(waiting, approver)
       return state.next === 'approve' ? approve(waiting, approver) : state
     },

@@ -38,9 +38,9 @@ const keysSchema = {
   },
 }
 
-type Opened = { loadedApplicationKeys: { published(): Promise<{ keys: PublishedKey[] }> } }
+type OpenedProvider = { loadedApplicationKeys: { published(): Promise<{ keys: PublishedKey[] }> } }
 type Dependencies = {
-  openidProvider: { open(): Promise<Opened | undefined> }
+  openidProvider: { open(): Promise<OpenedProvider | undefined> }
   issuer: string
   profileFields: Pick<ProfileFields, 'definitions'>
 }

@@ -60,8 +60,8 @@ export const openidEndSessionRoutes = (server: Server, deps: Dependencies) => {
     return sendPage(request, reply, posted.toString())
   })
 
-  const asking = { schema, onRequest: [csrf.required, limits.logout], config: { ownOriginOnly: true } }
-  server.post(`${path}/answer`, asking, async (request, reply) => {
+  const answerOptions = { schema, onRequest: [csrf.required, limits.logout], config: { ownOriginOnly: true } }
+  server.post(`${path}/answer`, answerOptions, async (request, reply) => {
     const endSession = await openEndSession()
     if (!endSession) return sendRefusal(reply, refuse('not_found'))
     const { parameters, confirmed = false } = request.body

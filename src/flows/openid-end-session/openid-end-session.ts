@@ -25,7 +25,7 @@ type Dependencies = {
 type Problem = NonNullable<EndSession['problem']>
 type Hint = NonNullable<Awaited<ReturnType<IdTokens['readHint']>>>
 /** What the application asks for, as far as it is right. */
-type Asked = { application?: Application; hint?: Hint; location?: string; problem?: Problem }
+type LogoutRequest = { application?: Application; hint?: Hint; location?: string; problem?: Problem }
 
 /** OpenID Connect RP-Initiated Logout 1.0, section 2. */
 const createReadRequest = ({ applications, applicationErrors, idTokens }: Dependencies) => {
@@ -42,7 +42,7 @@ const createReadRequest = ({ applications, applicationErrors, idTokens }: Depend
     return { problem: 'unknown_address' as const }
   }
 
-  return async (text: string, client: Client): Promise<Asked> => {
+  return async (text: string, client: Client): Promise<LogoutRequest> => {
     const parameters = new URLSearchParams(text)
     const names = [...parameters.keys()]
     const isClean = [...parameters].flat().every(isCleanText)
@@ -60,8 +60,8 @@ const createReadRequest = ({ applications, applicationErrors, idTokens }: Depend
       return { problem: 'unknown_application' }
     }
     const address = parameters.get('post_logout_redirect_uri')
-    const returning = address === null ? {} : locationOf(application, address, parameters.get('state'), client)
-    return { ...(application && { application }), ...(hint && { hint }), ...returning }
+    const destination = address === null ? {} : locationOf(application, address, parameters.get('state'), client)
+    return { ...(application && { application }), ...(hint && { hint }), ...destination }
   }
 }
 
@@ -73,12 +73,12 @@ export const createEndSession = (deps: Dependencies) => {
   const { sessionLookups, signOut } = deps
   const readRequest = createReadRequest(deps)
 
-  const livingOf = async (browser: BrowserSessions) => {
+  const findLiveSession = async (browser: BrowserSessions) => {
     for (const session of browser) if (await sessionLookups.isLiveForAnyToken(session)) return session
     return undefined
   }
 
-  const isProven = ({ hint, problem }: Asked, { userId, sessionId }: Owner) =>
+  const isProven = ({ hint, problem }: LogoutRequest, { userId, sessionId }: Owner) =>
     problem === undefined && hint?.sid === sessionId && hint.userId === userId
 
   return async (
@@ -86,18 +86,22 @@ export const createEndSession = (deps: Dependencies) => {
     browser: BrowserSessions,
     { confirmed, client }: { confirmed: boolean; client: Client },
   ) => {
-    const asked = await readRequest(text, client)
-    const session = await livingOf(browser)
-    const { application, location, problem } = asked
-    const known = {
+    const logoutRequest = await readRequest(text, client)
+    const session = await findLiveSession(browser)
+    const { application, location, problem } = logoutRequest
+    const applicationAndProblem = {
       ...(application && { application: { name: application.name, home: application.home } }),
       ...(problem && { problem }),
     }
-    if (session && !confirmed && !isProven(asked, session)) {
+    if (session && !confirmed && !isProven(logoutRequest, session)) {
       const { username } = session
-      return { next: 'ask', ...known, ...(username !== undefined && { user: { username } }) } satisfies EndSession
+      return {
+        next: 'ask',
+        ...applicationAndProblem,
+        ...(username !== undefined && { user: { username } }),
+      } satisfies EndSession
     }
     if (session) await signOut(browser, client)
-    return { next: 'done', ...known, ...(location !== undefined && { location }) } satisfies EndSession
+    return { next: 'done', ...applicationAndProblem, ...(location !== undefined && { location }) } satisfies EndSession
   }
 }

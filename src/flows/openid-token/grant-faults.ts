@@ -2,10 +2,10 @@ import type { CodeFault, RefreshFault } from '../../domain/authorizations/author
 import type { DeviceFault } from '../../domain/device-requests/device-requests.js'
 import type { ProtocolErrorCode } from '../../http/protocol/protocol-errors.js'
 
-type Words = { error: ProtocolErrorCode; description: string }
+type FaultAnswer = { error: ProtocolErrorCode; description: string }
 
 /** What the application is told (RFC 6749, 5.2). Its operators read the same words in its list of errors. */
-export const grantFaults: Readonly<Record<CodeFault | RefreshFault | DeviceFault, Words>> = {
+export const grantFaults: Readonly<Record<CodeFault | RefreshFault | DeviceFault, FaultAnswer>> = {
   unknown_code: {
     error: 'invalid_grant',
     description: 'The code is not known, was not given to this client, or its session has ended',

@@ -25,7 +25,7 @@ export type TokenNouns = {
 type GrantFault = CodeFault | RefreshFault | DeviceFault
 type TokenOutcome = 'issued' | 'refused' | GrantFault
 
-type Asked = { application: Application; form: Form; client: Client }
+type TokenRequest = { application: Application; form: Form; client: Client }
 type Faulty = Refused<'faulty'> & { fault: ProtocolError; outcome: TokenOutcome }
 type TokenAnswer = {
   access_token: string
@@ -37,7 +37,7 @@ type TokenAnswer = {
 }
 
 const faulty = (fault: ProtocolError, outcome: TokenOutcome = 'refused'): Faulty => refuse('faulty', { fault, outcome })
-const missing = (name: string) => faulty({ error: 'invalid_request', description: `${name} is missing` })
+const missingParameter = (name: string) => faulty({ error: 'invalid_request', description: `${name} is missing` })
 
 /** RFC 6749, 5.1. */
 const answerOf = ({ accessToken, content }: Grant, refreshToken: string, idToken: string | undefined): TokenAnswer => ({
@@ -62,9 +62,9 @@ const normalEnds: readonly GrantFault[] = ['ended', 'device_denied', 'device_exp
 const kindOf = (fault: GrantFault) => (normalEnds.includes(fault) ? 'normal_end' : 'grant')
 
 /** OpenID Connect Core 3.1.3. */
-const redeemCode = async ({ application, form, client }: Asked, nouns: TokenNouns) => {
+const redeemCode = async ({ application, form, client }: TokenRequest, nouns: TokenNouns) => {
   const code = form.values.get('code')
-  if (code === undefined) return missing('code')
+  if (code === undefined) return missingParameter('code')
   const redirectAddress = form.values.get('redirect_uri')
   const verifier = form.values.get('code_verifier')
   const sign = (grant: Grant) => issueIdToken(application, grant, nouns.idTokens)
@@ -72,25 +72,25 @@ const redeemCode = async ({ application, form, client }: Asked, nouns: TokenNoun
   if (!isRefused(redeemed)) return answerOf(redeemed.grant, redeemed.refreshToken, redeemed.signed)
   const { refused } = redeemed
   const { error, description } = grantFaults[refused]
-  const sent =
+  const sentence =
     refused === 'other_redirect'
       ? `redirect_uri ${quoted(redirectAddress ?? '')} is not the one of the authorization request`
       : description
-  nouns.applicationErrors.note(application, kindOf(refused), sent, client)
+  nouns.applicationErrors.note(application, kindOf(refused), sentence, client)
   return faulty({ error, description }, refused)
 }
 
 /** Programs send the text of their authorization request again: what was ignored there is ignored here (RFC 6749, 3.3). */
 const askedScopes = (text: string | undefined) => {
   const asked = text?.split(' ').filter(Boolean)
-  const known = openidScopes.filter((scope) => asked?.includes(scope))
-  return known.length > 0 ? known : asked
+  const knownScopes = openidScopes.filter((scope) => asked?.includes(scope))
+  return knownScopes.length > 0 ? knownScopes : asked
 }
 
 /** OpenID Connect Core 12. */
-const refresh = async ({ application, form, client }: Asked, nouns: TokenNouns) => {
+const refresh = async ({ application, form, client }: TokenRequest, nouns: TokenNouns) => {
   const token = form.values.get('refresh_token')
-  if (token === undefined) return missing('refresh_token')
+  if (token === undefined) return missingParameter('refresh_token')
   const scopes = askedScopes(form.values.get('scope'))
   const refreshed = await nouns.authorizations.refresh({ application, token, scopes, client })
   if (!isRefused(refreshed))
@@ -105,11 +105,11 @@ const refresh = async ({ application, form, client }: Asked, nouns: TokenNouns) 
 }
 
 /** RFC 8628, 3.4. A device that waits is no error of its application. */
-const redeemDevice = async ({ application, form, client }: Asked, nouns: TokenNouns) => {
+const redeemDevice = async ({ application, form, client }: TokenRequest, nouns: TokenNouns) => {
   if (!mayUseDevices(application))
     return faulty({ error: 'unauthorized_client', description: 'This client may not use the device flow' })
   const deviceCode = form.values.get('device_code')
-  if (deviceCode === undefined) return missing('device_code')
+  if (deviceCode === undefined) return missingParameter('device_code')
   const sign = (grant: Grant) => issueIdToken(application, grant, nouns.idTokens)
   const redeemed = await nouns.deviceAuthorizations.redeem({ application, deviceCode, client, sign })
   if (!isRefused(redeemed)) return answerOf(redeemed.grant, redeemed.refreshToken, redeemed.signed)
@@ -128,13 +128,13 @@ export const isGrantType = (name: string | undefined): name is GrantType =>
   name !== undefined && Object.hasOwn(grants, name)
 
 /** The token endpoint, for a client that has authenticated. */
-export const grantTokens = async (asked: Asked, nouns: TokenNouns): Promise<TokenAnswer | Faulty> => {
-  const type = asked.form.values.get('grant_type')
-  if (type === undefined) return missing('grant_type')
+export const grantTokens = async (tokenRequest: TokenRequest, nouns: TokenNouns): Promise<TokenAnswer | Faulty> => {
+  const type = tokenRequest.form.values.get('grant_type')
+  if (type === undefined) return missingParameter('grant_type')
   if (!isGrantType(type))
     return faulty({
       error: 'unsupported_grant_type',
       description: `grant_type must be one of ${grantTypes.join(', ')}`,
     })
-  return grants[type](asked, nouns)
+  return grants[type](tokenRequest, nouns)
 }

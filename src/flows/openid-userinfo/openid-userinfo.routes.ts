@@ -12,7 +12,7 @@ import type { Server } from '../../http/server.js'
 
 const url = '/api/auth/userinfo'
 
-const byAuthorization: Limiter = { name: 'userinfo', limit: limiters.userinfo.limit, code: 'too_many_requests' }
+const authorizationLimiter: Limiter = { name: 'userinfo', limit: limiters.userinfo.limit, code: 'too_many_requests' }
 
 const bearer = /^Bearer +([\w-]{43})$/i
 
@@ -20,8 +20,9 @@ const bearer = /^Bearer +([\w-]{43})$/i
 const readToken = (request: FastifyRequest) => {
   const { values, repeated } = formOf(request)
   const inForm = values.get('access_token')
-  const [authorization, ...more] = request.raw.headersDistinct.authorization ?? []
-  if (more.length > 0 || repeated.length > 0 || (authorization !== undefined && inForm !== undefined)) return 'twice'
+  const [authorization, ...furtherHeaders] = request.raw.headersDistinct.authorization ?? []
+  if (furtherHeaders.length > 0 || repeated.length > 0 || (authorization !== undefined && inForm !== undefined))
+    return 'twice'
   if (authorization === undefined && inForm === undefined) return 'none'
   return { token: authorization === undefined ? inForm : bearer.exec(authorization)?.[1] }
 }
@@ -35,18 +36,18 @@ export const openidUserinfoRoutes = (server: Server, { protocolDoor, countedRequ
   protocolDoor.answerPreflights(server, url)
 
   const answer = async (nouns: Nouns, request: FastifyRequest, reply: FastifyReply) => {
-    const read = readToken(request)
-    if (read === 'twice')
+    const sentToken = readToken(request)
+    if (sentToken === 'twice')
       return sendProtocolError(
         reply,
         { error: 'invalid_request', description: 'The token was sent in two ways' },
         'bearer',
       )
     const invalid = { error: 'invalid_token', description: 'An access token is needed', status: 401 } as const
-    if (read === 'none') return sendProtocolError(reply, invalid, 'bare')
-    const grant = read.token === undefined ? undefined : await nouns.authorizations.subjectOf(read.token)
+    if (sentToken === 'none') return sendProtocolError(reply, invalid, 'bare')
+    const grant = sentToken.token === undefined ? undefined : await nouns.authorizations.subjectOf(sentToken.token)
     if (!grant) return sendProtocolError(reply, { ...invalid, description: 'The access token is not valid' }, 'bearer')
-    if (await countedRequests.count(byAuthorization, `authorization:${grant.authorizationId}`, request, reply))
+    if (await countedRequests.count(authorizationLimiter, `authorization:${grant.authorizationId}`, request, reply))
       return reply
     if (!grant.content.scopes.includes('openid')) {
       const fault = { error: 'insufficient_scope', description: 'The scope openid is needed', status: 403 } as const

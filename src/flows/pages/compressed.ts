@@ -19,11 +19,11 @@ export const sendCompressed = (request: FastifyRequest, reply: FastifyReply, bod
 }
 
 const acceptedBy = (header: string) => {
-  const wishes = header
+  const entries = header
     .toLowerCase()
     .split(',')
-    .map((wish) => wish.replace(/\s/g, ''))
+    .map((entry) => entry.replace(/\s/g, ''))
   // A weight of zero is a refusal (RFC 9110, 12.4.2). Of the others the smallest form is used.
   return (coding: string) =>
-    wishes.some((wish) => wish === coding || new RegExp(`^${coding};q=(1|0\\.0*[1-9])`).test(wish))
+    entries.some((entry) => entry === coding || new RegExp(`^${coding};q=(1|0\\.0*[1-9])`).test(entry))
 }

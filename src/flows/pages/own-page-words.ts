@@ -5,10 +5,10 @@ import type { Assets, BuiltManifest } from './assets.js'
 
 type Texts = Readonly<Record<string, string>>
 
-const flattened = (value: unknown, key: string): (readonly [string, string])[] => {
+const flatten = (value: unknown, key: string): (readonly [string, string])[] => {
   if (typeof value === 'string') return [[key, value]]
   return typeof value === 'object' && value !== null
-    ? Object.entries(value).flatMap(([name, inner]) => flattened(inner, key === '' ? name : `${key}.${name}`))
+    ? Object.entries(value).flatMap(([name, inner]) => flatten(inner, key === '' ? name : `${key}.${name}`))
     : []
 }
 
@@ -22,40 +22,40 @@ const sectionsOf = ({ pages, notFound }: BuiltManifest, language: Language) => {
 /** Every text of pages that can be replaced, with its places: `{provider}`. */
 export const pageTexts = (manifest: BuiltManifest): Record<Language, Texts> =>
   Object.fromEntries(
-    languages.map((language) => [language, Object.fromEntries(flattened(sectionsOf(manifest, language), ''))]),
+    languages.map((language) => [language, Object.fromEntries(flatten(sectionsOf(manifest, language), ''))]),
   ) as Record<Language, Texts>
 
-const replacedIn = <Value>(value: Value, key: string, own: Texts): Value => {
-  if (typeof value === 'string') return (own[key] ?? value) as Value
+const replaceTexts = <Value>(value: Value, key: string, ownTexts: Texts): Value => {
+  if (typeof value === 'string') return (ownTexts[key] ?? value) as Value
   if (typeof value !== 'object' || value === null) return value
   const replaced = Object.entries(value).map(([name, inner]) => [
     name,
-    replacedIn(inner, key === '' ? name : `${key}.${name}`, own),
+    replaceTexts(inner, key === '' ? name : `${key}.${name}`, ownTexts),
   ])
   return (Array.isArray(value) ? replaced.map(([, inner]) => inner) : Object.fromEntries(replaced)) as Value
 }
 
 /** The pages with the texts of the operator in their places. Pages without any stay as they are. */
-export const withOwnTexts = (assets: Assets, own: OwnTexts): Assets => {
-  const inEach = <Words>(words: Record<Language, Words>, replace: (words: Words, own: Texts) => Words) =>
+export const withOwnTexts = (assets: Assets, ownTexts: OwnTexts): Assets => {
+  const inEachLanguage = <Words>(words: Record<Language, Words>, replace: (words: Words, ownTexts: Texts) => Words) =>
     Object.fromEntries(
       languages.map((language) => {
-        const texts = own[language]
+        const texts = ownTexts[language]
         return [language, texts ? replace(words[language], texts) : words[language]]
       }),
     ) as Record<Language, Words>
   const pages = Object.entries(assets.pages).map(([name, page]) => {
-    const words = inEach(page.words, ({ title, withoutScript, footer, sections }, texts) => ({
+    const words = inEachLanguage(page.words, ({ title, withoutScript, footer, sections }, texts) => ({
       title: texts[`${name}.title`] ?? title,
-      withoutScript: replacedIn(withoutScript, 'common', texts),
-      footer: replacedIn(footer, 'footer', texts),
-      sections: replacedIn(sections, '', texts),
+      withoutScript: replaceTexts(withoutScript, 'common', texts),
+      footer: replaceTexts(footer, 'footer', texts),
+      sections: replaceTexts(sections, '', texts),
     }))
     return [name, { ...page, words }]
   })
-  const words = inEach(assets.notFound.words, ({ footer, ...own }, texts) => ({
-    ...replacedIn(own, 'not-found', texts),
-    footer: replacedIn(footer, 'footer', texts),
+  const words = inEachLanguage(assets.notFound.words, ({ footer, ...ownTexts }, texts) => ({
+    ...replaceTexts(ownTexts, 'not-found', texts),
+    footer: replaceTexts(footer, 'footer', texts),
   }))
   return {
     ...assets,

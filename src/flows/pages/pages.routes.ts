@@ -73,9 +73,9 @@ export const pagesRoutes = (
   server: Server,
   { assets, theme, cookies, noteReturnTo, hasAdminPage, ...installation }: Dependencies,
 ) => {
-  const told = { productName: theme.name, supportUrl: theme.links?.support }
-  const render = (name: PageName, language: Language, more?: Partial<PageSettings>) =>
-    renderPage(name, assets.pages[name], theme, { ...installation, ...told, language, ...more })
+  const brandSettings = { productName: theme.name, supportUrl: theme.links?.support }
+  const render = (name: PageName, language: Language, overrides?: Partial<PageSettings>) =>
+    renderPage(name, assets.pages[name], theme, { ...installation, ...brandSettings, language, ...overrides })
   const cachedPage = cacheRendered((name: PageName, language: Language) => render(name, language))
   const cachedPageForSession = cacheRendered((name: PageName, language: Language) =>
     render(name, language, { maybeSignedIn: true }),
@@ -88,9 +88,9 @@ export const pagesRoutes = (
     server.get(path, page, (request, reply) => {
       noteReturnTo(request)
       if (name === 'login') clearPlantedCookies(cookies, request, reply)
-      const known =
+      const cached =
         pagesForSignedOut.includes(name) && hasSessionCookie(cookies, request) ? cachedPageForSession : cachedPage
-      return sendPage(request, reply, known(name, pageLanguage(cookies, request)))
+      return sendPage(request, reply, cached(name, pageLanguage(cookies, request)))
     })
     server.get(`${path}/`, page, (request, reply) => {
       const query = request.url.indexOf('?')
@@ -135,8 +135,8 @@ const pageLanguage = (cookies: Cookies, request: FastifyRequest) =>
 
 /** A proxy that compresses may have made a strong tag of ours weak, or the other way round. */
 const isNamedIn = (tags = '', tag: string) => {
-  const known = tags.split(',').map((each) => each.trim().replace(/^W\//, ''))
-  return known.includes('*') || known.includes(tag.replace(/^W\//, ''))
+  const namedTags = tags.split(',').map((each) => each.trim().replace(/^W\//, ''))
+  return namedTags.includes('*') || namedTags.includes(tag.replace(/^W\//, ''))
 }
 
 /** Added to what the answer depends on already, such as the origin of the page that asks. */

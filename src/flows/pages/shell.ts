@@ -43,26 +43,36 @@ type Shell = {
 
 export const renderPage = (name: string, page: Page, theme: Theme, settings: PageSettings) => {
   const words = page.words[settings.language]
-  const handedOver = { ...settings, words: words.sections }
+  const settingsForScript = { ...settings, words: words.sections }
   const head = [
     // Without scripts the form would never work.
     `<noscript><style>#page,#${notCompleteElement}{display:none}</style></noscript>`,
-    `<script type="application/json" id="${settingsElement}">${escapeJson(JSON.stringify(handedOver))}</script>`,
+    `<script type="application/json" id="${settingsElement}">${escapeJson(JSON.stringify(settingsForScript))}</script>`,
     `<script type="module" src="${escapeHtml(page.script)}"></script>`,
   ].join('\n')
   const body = `<noscript><main><section class="card"><h1>${escapeHtml(words.title)}</h1><p>${escapeHtml(words.withoutScript.noscript)}</p></section></main></noscript>
-${notComplete(words.withoutScript, canBeLoadedAgain(name, settings))}
-<div id="page"><main>${page.drawFirstCard(handedOver)}</main></div>`
+${notCompleteNotice(words.withoutScript, canBeLoadedAgain(name, settings))}
+<div id="page"><main>${page.drawFirstCard(settingsForScript)}</main></div>`
   const { language } = settings
   const { title, footer: footerWords } = words
-  return shell({ language, title, theme, kind: name, scripts: "'self'", styles: page.styles, head, body, footerWords })
+  return renderShell({
+    language,
+    title,
+    theme,
+    kind: name,
+    scripts: "'self'",
+    styles: page.styles,
+    head,
+    body,
+    footerWords,
+  })
 }
 
 /**
  * A style shows it after ten seconds, unless the script has come and removed it: without the script nothing else would say that the
  * form does nothing.
  */
-const notComplete = (words: WithoutScript, hasLink: boolean) =>
+const notCompleteNotice = (words: WithoutScript, hasLink: boolean) =>
   `<p id="${notCompleteElement}" class="notice error" role="alert">${escapeHtml(words.notComplete)}${hasLink ? ` <a class="button" href="">${escapeHtml(words.reload)}</a>` : ''}</p>`
 
 /** A link keeps no fragment, in which mailed links have a token and devices a code, and no form that an application has sent. */
@@ -79,10 +89,20 @@ export const renderNotFound = (page: NotFoundPage, theme: Theme, language: Langu
 </section></main>`
   const { title, footer: footerWords } = words
   const files = { scripts: "'none'", styles: page.styles, head: '' } as const
-  return shell({ language, title, theme, kind: 'not-found', ...files, body, footerWords })
+  return renderShell({ language, title, theme, kind: 'not-found', ...files, body, footerWords })
 }
 
-const shell = ({ language, title, theme, kind, scripts, styles, head, body, footerWords }: Shell) => `<!doctype html>
+const renderShell = ({
+  language,
+  title,
+  theme,
+  kind,
+  scripts,
+  styles,
+  head,
+  body,
+  footerWords,
+}: Shell) => `<!doctype html>
 <html lang="${escapeHtml(language)}">
 <head>
 <meta charset="utf-8">
@@ -99,14 +119,19 @@ ${styles.map((address) => `<link rel="stylesheet" href="${escapeHtml(address)}">
 ${head}
 </head>
 <body class="${kind}">
-<header class="brand">${brand(theme)}</header>
+<header class="brand">${renderBrand(theme)}</header>
 ${body}
-${footer({ language, theme, kind, footerWords })}</body>
+${renderFooter({ language, theme, kind, footerWords })}</body>
 </html>
 `
 
 /** Pages of the operator, if there are any, and the switch of languages. A script finds the words to replace by their names. */
-const footer = ({ language, theme, kind, footerWords }: Pick<Shell, 'language' | 'theme' | 'kind' | 'footerWords'>) => {
+const renderFooter = ({
+  language,
+  theme,
+  kind,
+  footerWords,
+}: Pick<Shell, 'language' | 'theme' | 'kind' | 'footerWords'>) => {
   const links = labelledLinks(theme.links ?? {}, footerWords).map(
     ({ name, label, address }) => `<a href="${escapeHtml(address)}" data-word="${name}">${escapeHtml(label)}</a>`,
   )
@@ -123,9 +148,9 @@ ${buttons.join('\n')}
 `
 }
 
-const brand = (theme: Theme) => {
-  const shown = brandMark(theme)
-  return theme.home === undefined ? shown : `<a href="${escapeHtml(theme.home)}">${shown}</a>`
+const renderBrand = (theme: Theme) => {
+  const mark = brandMark(theme)
+  return theme.home === undefined ? mark : `<a href="${escapeHtml(theme.home)}">${mark}</a>`
 }
 
 // Inside a script element only its end tag is special, so angle brackets are escaped.

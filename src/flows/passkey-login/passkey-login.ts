@@ -5,7 +5,7 @@ import type { PasskeyCeremonies } from '../../domain/passkeys/passkey-ceremonies
 import type { SignIns, Visit } from '../../domain/sign-in/sign-ins.js'
 import { minResponseTime, takeAtLeast } from '../../http/at-least.js'
 
-type Answered = {
+type PasskeyAnswer = {
   credential: PasskeyCredential
   sealedChallenge: string | undefined
   /** The sign-in of this browser that waits for its second step. */
@@ -20,13 +20,13 @@ export const createPasskeyLogin = (deps: {
 }) => {
   const { passkeyCeremonies, signIns, events } = deps
 
-  const reject = async ({ client }: Visit, why: string, userId?: string) => {
-    const failed = { kind: 'sign_in_failed', reason: `passkey_${why}`, triedBy: 'passkey' } as const
+  const reject = async ({ client }: Visit, reason: string, userId?: string) => {
+    const failed = { kind: 'sign_in_failed', reason: `passkey_${reason}`, triedBy: 'passkey' } as const
     await takeAtLeast(minResponseTime, events.record({ ...failed, ...(userId !== undefined && { userId }) }, client))
     return refuse('passkey_rejected')
   }
 
-  return async ({ credential, sealedChallenge, challenge }: Answered, visit: Visit) => {
+  return async ({ credential, sealedChallenge, challenge }: PasskeyAnswer, visit: Visit) => {
     const proven = await passkeyCeremonies.verify('sign_in', { credential, sealedChallenge, binding: '' })
     if (isRefused(proven)) return reject(visit, proven.reason, proven.userId)
     return (await signIns.byPasskey(proven, challenge, visit)) ?? reject(visit, 'refused', proven.userId)

@@ -17,8 +17,8 @@ export type EnterInvited = ReturnType<typeof createEnterInvited>
 /** The link of the mail has proven the address: the account is made now, once, and its user is signed in. */
 export const createEnterInvited =
   ({ registrations, completeRegistration, signIns, events }: Dependencies) =>
-  async (user: NewUser, visit: Visit, begun: { invite: string; agreedTerms: string | undefined }) => {
-    const pending = await registrations.beginProven(user, visit.client, begun)
+  async (user: NewUser, visit: Visit, details: { invite: string; agreedTerms: string | undefined }) => {
+    const pending = await registrations.beginProven(user, visit.client, details)
     const completed = await completeRegistration(pending, { provenBy: 'invitation' })
     if (isRefused(completed)) {
       const { refused } = completed

@@ -72,13 +72,13 @@ export const createRegister = (deps: Dependencies) => {
   return async (request: NewRegistration, visit: Visit, mayMail: () => Promise<boolean>) => {
     const { client } = visit
     const { invite, formerBrowserToken, application: applicationId, terms: agreedTerms } = request
-    const closed = invite === undefined ? gate.refusalForAll() : undefined
-    if (closed) return closed
+    const closedRefusal = invite === undefined ? gate.refusalForAll() : undefined
+    if (closedRefusal) return closedRefusal
     const email = readEmail(request.email)
     if (isRefused(email)) return email
     // Before everything that looks at accounts, so that a refusal says nothing about them.
-    const found = invite === undefined ? gate.refusalForAddress(email) : await findInvitation(invite, email)
-    if (isRefused(found)) return found
+    const invitation = invite === undefined ? gate.refusalForAddress(email) : await findInvitation(invite, email)
+    if (isRefused(invitation)) return invitation
     const username = request.username === undefined ? usernameFromEmail(email) : chooseUsername(request.username)
     const name = displayName(request.name)
     if (isRefused(username)) return username
@@ -95,19 +95,19 @@ export const createRegister = (deps: Dependencies) => {
     if (isRefused(passwordHash)) return passwordHash
 
     const user = { email, username, name, passwordHash, fields }
-    if (invite !== undefined && found?.provesAddress && request.signIn)
+    if (invite !== undefined && invitation?.provesAddress && request.signIn)
       return enterInvited(user, visit, { invite, agreedTerms })
 
     // The same rows are written for an email that has an account, but writing its mail may take a different time.
     const withheld = !(await mayMail())
-    const mailing = {
+    const options = {
       ...(invite !== undefined && { invite }),
       formerBrowserToken,
       withheld,
       applicationId,
       agreedTerms,
     }
-    const registering = registrations.begin(user, client, mailing)
+    const registering = registrations.begin(user, client, options)
     return { browserToken: await takeAtLeast(minResponseTime, registering) }
   }
 }

@@ -79,21 +79,21 @@ type Dependencies = {
 
 export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
   const { resetPassword, recoveredAccounts, limits, mailLimits, countedRequests, applications } = deps
-  const requesting = {
+  const requestOptions = {
     schema: requestSchema,
     onRequest: limits.sensitive,
     config: { countsIn: ['network_mails'] as const },
   }
   for (const path of ['/reset-password', '/api/auth/reset-password']) {
-    server.post(path, requesting, async (request, reply) => {
+    server.post(path, requestOptions, async (request, reply) => {
       const withheld = !(await mailLimits.mayMailStranger(request))
       await takeAtLeast(minResponseTime, resetPassword.request(request.body, clientOf(request), withheld))
       return reply.status(202).send(accepted)
     })
   }
 
-  const checking = { schema: checkSchema, onRequest: limits.byNetwork }
-  server.post('/api/auth/reset-password/check', checking, async (request, reply) => {
+  const checkOptions = { schema: checkSchema, onRequest: limits.byNetwork }
+  server.post('/api/auth/reset-password/check', checkOptions, async (request, reply) => {
     const found = await resetPassword.describe(request.body.token)
     if (isRefused(found)) return checkRefusals.sendRefusal(reply, found)
     const { user, applicationId } = found
@@ -103,8 +103,8 @@ export const resetPasswordRoutes = (server: Server, deps: Dependencies) => {
 
   const { signIns, cookies, signInCookies } = deps
   const onRequest = limits.beforeSignIn.reset
-  const confirming = { schema: confirmSchema, onRequest, onSend: countedRequests.refundSuccess }
-  server.post('/api/auth/reset-password/confirm', confirming, async (request, reply) => {
+  const confirmOptions = { schema: confirmSchema, onRequest, onSend: countedRequests.refundSuccess }
+  server.post('/api/auth/reset-password/confirm', confirmOptions, async (request, reply) => {
     const { token, password, signIn = false } = request.body
     const result = await resetPassword.confirm(token, password, clientOf(request))
     if (isRefused(result)) return confirmRefusals.sendRefusal(reply, result)

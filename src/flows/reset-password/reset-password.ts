@@ -20,7 +20,7 @@ type Dependencies = {
   events: Pick<Events, 'record'>
 }
 
-type Asked = { email: string; application?: string | undefined }
+type ResetRequest = { email: string; application?: string | undefined }
 
 export const createResetPassword = (deps: Dependencies) => {
   const { accountChanges, users, userChanges, passwords, oneTimeTokens, resetLinks, registrations, events } = deps
@@ -29,7 +29,7 @@ export const createResetPassword = (deps: Dependencies) => {
    * Queues the mail if the email or the username has an account, or the email a registration that is not confirmed yet: a name
    * belongs to a user only with the account. The answer must not show which. `withheld`: no mail is sent. `application`: the id of the one that has sent the user here.
    */
-  const request = async ({ email, application }: Asked, client: Client, withheld: boolean) => {
+  const request = async ({ email, application }: ResetRequest, client: Client, withheld: boolean) => {
     const user = await users.findByLogin(email)
     if (!user) return registrations.sendAgainToEmail(email, client, withheld)
     if (!(await resetLinks.send(user.id, client, { withheld, applicationId: application }))) return

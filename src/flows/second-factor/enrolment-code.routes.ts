@@ -31,8 +31,8 @@ type Dependencies = { enrolments: Enrolments; signInCookies: SignInCookies; limi
 
 export const enrolmentCodeRoutes = (server: Server, deps: Dependencies) => {
   const { enrolments, signInCookies, limits, mailLimits } = deps
-  const mailing = { schema, onRequest: limits.byNetwork, config: { countsIn: ['mailed_codes'] as const } }
-  server.post('/api/auth/second-factor/mail', mailing, async (request, reply) => {
+  const mailOptions = { schema, onRequest: limits.byNetwork, config: { countsIn: ['mailed_codes'] as const } }
+  server.post('/api/auth/second-factor/mail', mailOptions, async (request, reply) => {
     const token = signInCookies.challengeOf(request)
     const found = token === undefined ? refuse('challenge_over') : await enrolments.findToMail(token)
     if (isRefused(found)) return refusals.sendRefusal(signInCookies.clearChallengeIfOver(reply, found), found)

@@ -59,13 +59,13 @@ export const enrolmentPasswordRoutes = (server: Server, deps: Dependencies) => {
     return user ? passwordGuesses.byUser(user, user.username, request, reply) : limits.login(request, reply)
   }
 
-  const proving = {
+  const passwordOptions = {
     schema,
     preHandler: countPassword,
     onSend: countedRequests.refundSuccess,
     config: { countsIn: ['login', 'account'] as const },
   }
-  server.post('/api/auth/second-factor/password', proving, async (request, reply) => {
+  server.post('/api/auth/second-factor/password', passwordOptions, async (request, reply) => {
     const token = signInCookies.challengeOf(request)
     const client = clientOf(request)
     const verify = (hash: string) => passwords.verify(request.body.password, hash, client)

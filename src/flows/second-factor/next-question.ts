@@ -15,7 +15,7 @@ type Dependencies = {
 }
 
 type NextQuestion = Partial<Omit<SecondFactorWaiting, 'next' | 'expiresAt'>>
-const nothing = {
+const nothingAsked = {
   methods: [],
   mailedCodeRequired: false,
   passwordRequired: false,
@@ -45,6 +45,6 @@ export const createNextQuestion = ({ signIns, enrolments, lastAnswers, termsOfUs
 
   return async (challenge: Challenge): Promise<SecondFactorWaiting> => {
     const { kind: next, expiresAt } = challenge
-    return { next, expiresAt: expiresAt.toISOString(), ...nothing, ...(await steps[next](challenge)) }
+    return { next, expiresAt: expiresAt.toISOString(), ...nothingAsked, ...(await steps[next](challenge)) }
   }
 }

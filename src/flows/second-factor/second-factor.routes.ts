@@ -94,11 +94,11 @@ const createAnswers = ({ enrolments, lastAnswers, signInCookies, cookies }: Depe
     request: FastifyRequest,
     reply: FastifyReply,
     step: Step,
-    given: LastAnswer[Step],
+    answer: LastAnswer[Step],
   ) => {
     const token = signInCookies.challengeOf(request)
     const visit = signInCookies.visitOf(request)
-    const entry = token === undefined ? refuse('challenge_over') : await lastAnswers.answer(token, step, given, visit)
+    const entry = token === undefined ? refuse('challenge_over') : await lastAnswers.answer(token, step, answer, visit)
     if (isRefused(entry)) return sendRefusal(signInCookies.clearChallengeIfOver(reply, entry), entry)
     return sendFinishedSignIn(reply, { cookies, signInCookies }, entry)
   }
@@ -108,7 +108,7 @@ const createAnswers = ({ enrolments, lastAnswers, signInCookies, cookies }: Depe
 
 export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
   const { signIns, signInCookies, cookies, limits } = deps
-  const asked = createNextQuestion(deps)
+  const nextQuestion = createNextQuestion(deps)
   const path = '/api/auth/second-factor'
   const onRequest = limits.byNetwork
 
@@ -119,7 +119,7 @@ export const secondFactorRoutes = (server: Server, deps: Dependencies) => {
       signInCookies.clearChallenge(reply)
       return stateRefusals.sendRefusal(reply, refuse('challenge_over'))
     }
-    return reply.send(await asked(challenge))
+    return reply.send(await nextQuestion(challenge))
   })
 
   const { openEnrolment, answerLast } = createAnswers(deps)

@@ -23,9 +23,9 @@ import type { Server } from '../../http/server.js'
 import { type ServiceCallers, serviceChangeRefusals } from '../../http/service-callers.js'
 import { isUuid } from '../../lib/uuid.js'
 
-const action = routeRefusals(...serviceChangeRefusals, 'reason_required', 'too_many_mails')
-const fieldsPatch = routeRefusals(...serviceChangeRefusals, 'invalid_fields')
-const groupsPatch = routeRefusals(
+const actionRefusals = routeRefusals(...serviceChangeRefusals, 'reason_required', 'too_many_mails')
+const fieldsPatchRefusals = routeRefusals(...serviceChangeRefusals, 'invalid_fields')
+const groupsPatchRefusals = routeRefusals(
   ...serviceChangeRefusals,
   'reason_required',
   'no_group',
@@ -47,14 +47,14 @@ const schemas = {
     summary: 'Change the profile fields of a user',
     params,
     body: ServiceFieldsPatch,
-    response: { 200: ServiceUserFields, ...fieldsPatch.responses },
+    response: { 200: ServiceUserFields, ...fieldsPatchRefusals.responses },
   },
   groups: {
     tags,
     summary: 'Change the groups of a user',
     params,
     body: ServiceGroupsPatch,
-    response: { 200: ServiceUserGroups, ...groupsPatch.responses },
+    response: { 200: ServiceUserGroups, ...groupsPatchRefusals.responses },
   },
 }
 
@@ -80,7 +80,7 @@ const registerActions = (server: Server, { guards, serviceCallers, operatorChang
   const onRequest = guards.service('users:write')
 
   for (const name of Object.keys(actions) as (keyof typeof actions)[]) {
-    const response = { 200: ServiceUserState, ...action.responses }
+    const response = { 200: ServiceUserState, ...actionRefusals.responses }
     const schema = { tags, summary: actions[name], params, body: ServiceAction, response }
     server.post(
       `${servicePath}/users/:id/${name}`,
@@ -88,12 +88,12 @@ const registerActions = (server: Server, { guards, serviceCallers, operatorChang
       async (request, reply) => {
         const { id: userId } = request.params
         const { reason } = request.body
-        if (!isUuid(userId)) return action.sendRefusal(reply, notFound)
+        if (!isUuid(userId)) return actionRefusals.sendRefusal(reply, notFound)
         if (reason === undefined && userActions[name].needsReason)
-          return action.sendRefusal(reply, refuse('reason_required'))
+          return actionRefusals.sendRefusal(reply, refuse('reason_required'))
         const client = serviceCallers.actingClient(request, { reason })
         const changed = await operatorChanges[name]({ userId, client })
-        return action.answer(
+        return actionRefusals.answer(
           reply,
           answerOf(changed, ({ id, disabled }) => ({ id, disabled })),
         )
@@ -111,18 +111,18 @@ const registerFields = (server: Server, { guards, serviceCallers, fieldChanges, 
     async (request, reply) => {
       const { id: userId } = request.params
       const { fields, reason } = request.body
-      if (!isUuid(userId)) return fieldsPatch.sendRefusal(reply, notFound)
+      if (!isUuid(userId)) return fieldsPatchRefusals.sendRefusal(reply, notFound)
       if (Object.keys(fields).length === 0)
-        return fieldsPatch.sendRefusal(reply, refuse('bad_request', { message: 'fields names no field' }))
+        return fieldsPatchRefusals.sendRefusal(reply, refuse('bad_request', { message: 'fields names no field' }))
       const client = serviceCallers.actingClient(request, { reason })
       const changed = await fieldChanges.byOperator({ userId, client }, fields)
-      const named = (user: User) =>
+      const changedFields = (user: User) =>
         Object.fromEntries(
           Object.entries(profileFields.knownValues(user.fields)).filter(([key]) => Object.hasOwn(fields, key)),
         )
-      return fieldsPatch.answer(
+      return fieldsPatchRefusals.answer(
         reply,
-        answerOf(changed, (user) => ({ id: user.id, fields: named(user) })),
+        answerOf(changed, (user) => ({ id: user.id, fields: changedFields(user) })),
       )
     },
   )
@@ -148,12 +148,12 @@ const registerGroups = (server: Server, deps: Dependencies) => {
     { schema: schemas.groups, onRequest, preValidation: cleanReason },
     async (request, reply) => {
       const { id: userId } = request.params
-      const { reason, ...wanted } = request.body
+      const { reason, ...groupChange } = request.body
       const refusal = isUuid(userId) ? refusalOf(request.body) : notFound
-      if (refusal) return groupsPatch.sendRefusal(reply, refusal)
+      if (refusal) return groupsPatchRefusals.sendRefusal(reply, refusal)
       const client = serviceCallers.actingClient(request, { reason })
-      const changed = await groupChanges.change({ userId, client }, wanted)
-      return groupsPatch.answer(
+      const changed = await groupChanges.change({ userId, client }, groupChange)
+      return groupsPatchRefusals.answer(
         reply,
         answerOf(changed, ({ id, groups }) => ({ id, groups: [...groups] })),
       )

@@ -11,7 +11,7 @@ import type { Server } from '../../http/server.js'
 import { type ServiceCallers, serviceRefusals } from '../../http/service-callers.js'
 
 const readRefusals = routeRefusals(...serviceRefusals)
-const deletion = routeRefusals(...serviceRefusals, 'group_in_use', 'group_has_members')
+const deletionRefusals = routeRefusals(...serviceRefusals, 'group_in_use', 'group_has_members')
 
 const tags = ['for other programs']
 const schemas = {
@@ -30,7 +30,7 @@ const schemas = {
     tags,
     summary: 'Delete a group that has no members',
     body: ServiceGroupName,
-    response: { 204: NoContent, ...deletion.responses },
+    response: { 204: NoContent, ...deletionRefusals.responses },
   },
 }
 
@@ -64,6 +64,6 @@ export const serviceGroupsRoutes = (server: Server, deps: Dependencies) => {
     const client = serviceCallers.actingClient(request)
     const deleted = await groupChanges.deleteGroup(client, request.body.name, { alsoWithMembers: false })
     if (!isRefused(deleted)) return reply.status(204).send()
-    return deletion.sendRefusal(reply, deleted.refused === 'no_group' ? refuse('not_found') : deleted)
+    return deletionRefusals.sendRefusal(reply, deleted.refused === 'no_group' ? refuse('not_found') : deleted)
   })
 }

@@ -16,7 +16,7 @@ import type { Server } from '../../http/server.js'
 import { type ServiceCallers, serviceRefusals } from '../../http/service-callers.js'
 
 const readRefusals = routeRefusals(...serviceRefusals)
-const invite = routeRefusals(
+const inviteRefusals = routeRefusals(
   ...serviceRefusals,
   'email_shape',
   'has_account',
@@ -26,7 +26,7 @@ const invite = routeRefusals(
   'group_of_administrators',
   'too_many_mails',
 )
-const uninvite = routeRefusals(...serviceRefusals, 'email_shape')
+const uninviteRefusals = routeRefusals(...serviceRefusals, 'email_shape')
 
 const tags = ['for other programs']
 const schemas = {
@@ -36,13 +36,13 @@ const schemas = {
     summary:
       'Invite an address: the link is in the mail. With groups, or where the open invitation has some, the key also needs the scope `groups`',
     body: ServiceInvite,
-    response: { 201: ServiceInvitation, ...invite.responses },
+    response: { 201: ServiceInvitation, ...inviteRefusals.responses },
   },
   uninvite: {
     tags,
     summary: 'Withdraw an invitation',
     body: ServiceUninvite,
-    response: { 204: NoContent, ...uninvite.responses },
+    response: { 204: NoContent, ...uninviteRefusals.responses },
   },
 }
 
@@ -63,7 +63,7 @@ export const serviceInvitationsRoutes = (server: Server, { guards, serviceCaller
   server.post(path, { schema: schemas.invite, onRequest }, async (request, reply) => {
     const { language, groups } = request.body
     const email = readEmail(request.body.email)
-    if (isRefused(email)) return invite.sendRefusal(reply, email)
+    if (isRefused(email)) return inviteRefusals.sendRefusal(reply, email)
     // An invitation to an address of one's own would be a way into any group.
     const givesGroups = serviceCallers.hasScope(request, 'groups')
     if (groups?.length && !givesGroups) return serviceCallers.sendMissingScope(reply, 'groups')
@@ -74,13 +74,13 @@ export const serviceInvitationsRoutes = (server: Server, { guards, serviceCaller
     if (!isRefused(invited)) return reply.status(201).send(invitationBody(invited))
     return invited.refused === 'invitation_has_groups'
       ? serviceCallers.sendMissingScope(reply, 'groups')
-      : invite.sendRefusal(reply, refuse(invited.refused))
+      : inviteRefusals.sendRefusal(reply, refuse(invited.refused))
   })
 
   server.delete(path, { schema: schemas.uninvite, onRequest }, async (request, reply) => {
     const email = readEmail(request.body.email)
-    if (isRefused(email)) return uninvite.sendRefusal(reply, email)
+    if (isRefused(email)) return uninviteRefusals.sendRefusal(reply, email)
     const wasOpen = await invitations.revoke(email, serviceCallers.actingClient(request))
-    return wasOpen ? reply.status(204).send() : uninvite.sendRefusal(reply, refuse('not_found'))
+    return wasOpen ? reply.status(204).send() : uninviteRefusals.sendRefusal(reply, refuse('not_found'))
   })
 }

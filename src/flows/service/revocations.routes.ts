@@ -10,7 +10,7 @@ import { seconds } from '../../lib/durations.js'
 
 const { responses } = routeRefusals(...serviceRefusals)
 
-const longestWait = 25
+const maxWaitSeconds = 25
 const schema = {
   tags: ['for other programs'],
   summary: 'Sessions whose access tokens are refused before they expire, for programs that check tokens themselves',
@@ -19,7 +19,7 @@ const schema = {
     wait: Type.Optional(
       Type.String({
         pattern: '^(?:1?\\d|2[0-5])$',
-        description: `How many seconds to wait for news, 0 to ${longestWait}`,
+        description: `How many seconds to wait for news, 0 to ${maxWaitSeconds}`,
       }),
     ),
   }),
@@ -27,7 +27,7 @@ const schema = {
 }
 
 /** How long one wait lasts before it checks whether the client still waits. */
-const slice = 1 * seconds
+const waitSlice = 1 * seconds
 
 /** As verifiers read it. */
 const answerOf = ({ entries, cursor, complete }: EndedSince) => ({
@@ -48,14 +48,14 @@ export const revocationsRoutes = (server: Server, { guards, endedSessions, isClo
 
   server.get('/api/service/revocations', { schema, onRequest }, async (request) => {
     const { after, wait = '0' } = request.query
-    const end = performance.now() + Number(wait) * seconds
+    const deadline = performance.now() + Number(wait) * seconds
     // Waits before it asks: what ends in between is then told.
-    let news = endedSessions.waitForNews(slice)
+    let news = endedSessions.waitForNews(waitSlice)
     const found = await endedSessions.since(after)
     if (found.complete || found.entries.length > 0) return answerOf(found)
-    while (performance.now() < end && !isClosing() && !request.raw.socket.destroyed) {
+    while (performance.now() < deadline && !isClosing() && !request.raw.socket.destroyed) {
       if (await news) return answerOf(await endedSessions.since(found.cursor))
-      news = endedSessions.waitForNews(Math.min(slice, end - performance.now()))
+      news = endedSessions.waitForNews(Math.min(waitSlice, deadline - performance.now()))
     }
     return answerOf(wait === '0' ? found : await endedSessions.since(found.cursor))
   })

@@ -50,10 +50,10 @@ type Dependencies = {
 export const serviceUsersRoutes = (server: Server, { guards, users, userSearch, profileFields }: Dependencies) => {
   const onRequest = guards.service('users:read')
 
-  const found = (user: User | undefined) =>
+  const foundBody = (user: User | undefined) =>
     user ? { user: serviceUserBody(user, profileFields) } : refuse('not_found')
 
-  const listed = (user: FoundUser): ServiceListedUser => ({
+  const listedBody = (user: FoundUser): ServiceListedUser => ({
     ...serviceUserBody(user, profileFields),
     factors: user.factors,
     lastSignInAt: user.lastSignInAt?.toISOString() ?? null,
@@ -61,7 +61,7 @@ export const serviceUsersRoutes = (server: Server, { guards, users, userSearch, 
 
   server.get(`${servicePath}/users/:id`, { schema: byIdSchema, onRequest }, async (request, reply) => {
     const { id } = request.params
-    return answer(reply, found(isUuid(id) ? await users.findById(id) : undefined))
+    return answer(reply, foundBody(isUuid(id) ? await users.findById(id) : undefined))
   })
 
   server.get(`${servicePath}/users`, { schema: listSchema, onRequest }, async (request, reply) => {
@@ -69,13 +69,13 @@ export const serviceUsersRoutes = (server: Server, { guards, users, userSearch, 
     if (hasUnknownParameter(request)) return answer(reply, refuse('bad_request', { message: 'Unknown parameter' }))
     if (email !== undefined)
       return Object.keys(request.query).length === 1
-        ? answer(reply, found(await users.findByEmail(email)))
+        ? answer(reply, foundBody(await users.findByEmail(email)))
         : answer(reply, refuse('bad_request', { message: 'email goes with no other parameter' }))
     const page = await userSearch.page({
       ...search,
       factor: secondFactor,
       ...(limit !== undefined && { limit: Number(limit) }),
     })
-    return answer(reply, isRefused(page) ? page : { users: page.users.map(listed), next: page.next })
+    return answer(reply, isRefused(page) ? page : { users: page.users.map(listedBody), next: page.next })
   })
 }

@@ -47,13 +47,13 @@ export const sessionsRoutes = (server: Server, deps: Dependencies) => {
   }))
 
   /** Ending the own session is a sign-out, which is never refused. */
-  const freshForAnother = async (request: FastifyRequest, reply: FastifyReply) => {
+  const requireFreshForAnother = async (request: FastifyRequest, reply: FastifyReply) => {
     const { id } = request.params as { id: string }
     return id === callers.of(request).sessionId ? undefined : freshness.required(request, reply)
   }
 
-  const ending = { schema: endSchema, onRequest: [...guards.change, freshForAnother] }
-  server.delete(`${path}/:id`, ending, async (request, reply) => {
+  const endOptions = { schema: endSchema, onRequest: [...guards.change, requireFreshForAnother] }
+  server.delete(`${path}/:id`, endOptions, async (request, reply) => {
     const caller = callers.of(request)
     const { id } = request.params
     const ended = await ownSessions.end(callers.contextOf(request), id)

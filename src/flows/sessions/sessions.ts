@@ -16,20 +16,22 @@ type Dependencies = {
 export const createOwnSessions = ({ accountChanges, sessions, sessionLookups }: Dependencies) => {
   return {
     list: async ({ userId, sessionId }: SessionCaller): Promise<Session[]> => {
-      const own = await sessionLookups.list(userId)
-      return own.map(({ id, ip, userAgent, createdAt, lastUsedAt, methods, provider, administers, application }) => ({
-        id,
-        ip,
-        userAgent,
-        ...describeDevice(userAgent),
-        createdAt: createdAt.toISOString(),
-        lastUsedAt: lastUsedAt.toISOString(),
-        current: id === sessionId,
-        methods,
-        provider,
-        administers,
-        application,
-      }))
+      const ownSessions = await sessionLookups.list(userId)
+      return ownSessions.map(
+        ({ id, ip, userAgent, createdAt, lastUsedAt, methods, provider, administers, application }) => ({
+          id,
+          ip,
+          userAgent,
+          ...describeDevice(userAgent),
+          createdAt: createdAt.toISOString(),
+          lastUsedAt: lastUsedAt.toISOString(),
+          current: id === sessionId,
+          methods,
+          provider,
+          administers,
+          application,
+        }),
+      )
     },
     /** A session that ended at another instance a moment ago ends no other one. */
     end: (context: CallerContext, id: string) =>

@@ -29,8 +29,8 @@ const secondFactorPage = (returnTo: string) => `/second-factor?returnTo=${encode
 
 /** The page at the end of a sign-in. */
 export const redirectFor = (outcome: Outcome, { provider, purpose, returnTo }: Attempt): string => {
-  const linking = purpose.kind === 'link'
-  const page = linking ? returnTo : '/login'
+  const isLinking = purpose.kind === 'link'
+  const page = isLinking ? returnTo : '/login'
   if (!isRefused(outcome))
     // The page finishes a link with a request of its own, which has the session.
     return 'issued' in outcome

@@ -63,7 +63,7 @@ export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
     const path = signInPath(id)
     const options = {
       onRequest: deps.limits.beforeSignIn.provider,
-      onSend: leadBack({ id, redirectUri }, deps.attemptCookies),
+      onSend: redirectLimited({ id, redirectUri }, deps.attemptCookies),
       // The callback uses up the attempt, which a HEAD request must not do.
       exposeHeadRoute: false,
     }
@@ -78,10 +78,11 @@ export const socialSignInRoutes = (server: Server, deps: Dependencies) => {
   }
 }
 
-const goTo = (reply: FastifyReply, place: string) => reply.header('cache-control', 'no-store').redirect(place, 303)
+const goTo = (reply: FastifyReply, destination: string) =>
+  reply.header('cache-control', 'no-store').redirect(destination, 303)
 
 /** A person whom the limiter refuses gets a page, and not the body for programs. */
-const leadBack =
+const redirectLimited =
   ({ id, redirectUri }: Callback, attemptCookies: AttemptCookies) =>
   async (request: FastifyRequest, reply: FastifyReply, body: unknown) => {
     if (reply.statusCode !== 429 || !request.headers.accept?.includes('text/html')) return body
@@ -110,8 +111,8 @@ const begin = async (
   reply: FastifyReply,
   returnTo: string | undefined,
 ) => {
-  const place = safeReturnTo(returnTo, allowedOrigins) ?? afterSignIn
-  const attempt = attempts.begin(id, place, { kind: 'sign_in' }, signInCookies.visitOf(request))
+  const destination = safeReturnTo(returnTo, allowedOrigins) ?? afterSignIn
+  const attempt = attempts.begin(id, destination, { kind: 'sign_in' }, signInCookies.visitOf(request))
   const address = (await providers[id]?.begin(attempt)) ?? refuse('failed', { cause: 'switched_off' })
   if (isRefused(address)) {
     await socialSignIn.noteFailure(id, address.cause, clientOf(request))
@@ -138,8 +139,8 @@ const handleCallback = async (
     return goTo(reply, failedAt('/login', id))
   }
   // A provider on the same site: the browser's own cookie is newer than what the attempt has kept of it.
-  const sent = signInCookies.knownDevicesIn(request)
-  const knownDevices = sent.length > 0 ? sent : attempt.knownDevices
+  const sentDevices = signInCookies.knownDevicesIn(request)
+  const knownDevices = sentDevices.length > 0 ? sentDevices : attempt.knownDevices
   const earlierSession = visit.earlierSession ?? attempt.earlierSession
   const outcome = await socialSignIn.finish({ ...visit, knownDevices, earlierSession, provider, callback, attempt })
   if (isRefused(outcome)) {
@@ -166,8 +167,8 @@ const callbackOf = (request: FastifyRequest, redirectUri: string) => {
 }
 
 const attemptOf = (request: FastifyRequest, callback: URL, attemptCookies: AttemptCookies) => {
-  const [state, ...more] = callback.searchParams.getAll('state')
-  return state === undefined || more.length > 0 ? undefined : attemptCookies.find(request, state)
+  const [state, ...furtherStates] = callback.searchParams.getAll('state')
+  return state === undefined || furtherStates.length > 0 ? undefined : attemptCookies.find(request, state)
 }
 
 const logFault = (request: FastifyRequest, error: unknown) => {

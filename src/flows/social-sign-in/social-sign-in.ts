@@ -33,7 +33,7 @@ type Dependencies = {
  * failure on our side is `callback_failed`. No exception is thrown, so that the browser always gets a page.
  */
 export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events }: Dependencies) => {
-  const failed = async (
+  const recordFailure = async (
     { provider, client }: Pick<CallbackVisit, 'provider' | 'client'>,
     refused: SocialRefusal,
     cause: string = refused,
@@ -55,9 +55,9 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
     const { provider, callback, attempt, client } = visit
     // Marked before the code is exchanged: of several answers to one attempt only one continues.
     const isFirst = await oneTimeTokens.useOnce('provider_attempt', fingerprint(attempt.state), attempt.expiresAt)
-    if (!isFirst) return failed(visit, 'used_before')
+    if (!isFirst) return recordFailure(visit, 'used_before')
     const profile = await provider.finish(callback, attempt)
-    if (isRefused(profile)) return failed(visit, profile.refused, profile.cause)
+    if (isRefused(profile)) return recordFailure(visit, profile.refused, profile.cause)
     if (attempt.purpose.kind === 'link') {
       const { userId, sessionId } = attempt.purpose
       // The browser sends no Strict cookies from the provider's site, so the session is not known here.
@@ -71,7 +71,7 @@ export const createSocialSignIn = ({ identities, signIns, oneTimeTokens, events 
     })
     if (!isRefused(resolved)) return signIn(visit, profile, resolved)
     if (resolved.refused === 'too_many_requests') throw new Error('A sign-in counts no changes of an account')
-    return failed(visit, resolved.refused)
+    return recordFailure(visit, resolved.refused)
   }
 
   return {

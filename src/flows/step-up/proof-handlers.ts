@@ -27,8 +27,8 @@ type Dependencies = {
 }
 
 /** By the property of the request that carries the proof. */
-type Given = { credential: PasskeyCredential; code: string; password: string; mailedCode: string }
-export type GivenProof = Partial<Given>
+type ProofValues = { credential: PasskeyCredential; code: string; password: string; mailedCode: string }
+export type GivenProof = Partial<ProofValues>
 
 /** The user who gives the proof. The challenge is there if the proof is a passkey. */
 type Prover = { user: User; caller: SessionCaller; sealedChallenge: string | undefined; visit: Visit }
@@ -43,9 +43,9 @@ type ProofReason = 'passkey' | 'code' | 'password' | 'mail'
 type ProofHandler<Value> = {
   proof: ProofMethod
   reason: ProofReason
-  prove: (value: Value, by: Prover) => Promise<Issued | Refusal>
+  prove: (value: Value, prover: Prover) => Promise<Issued | Refusal>
 }
-export type ProofHandlers = { [Name in keyof Given]: ProofHandler<Given[Name]> }
+export type ProofHandlers = { [Name in keyof ProofValues]: ProofHandler<ProofValues[Name]> }
 
 /** `stillValid` asks again with the user's row locked: another request may have used the proof, or changed the password. */
 type Renewal = {
@@ -80,12 +80,12 @@ export const createProofHandlers = (deps: Dependencies): ProofHandlers => {
     credential: {
       proof: 'passkey',
       reason: 'passkey',
-      prove: async (credential, by) => {
-        const answered = { credential, sealedChallenge: by.sealedChallenge, binding: sessionBinding(by.caller) }
-        const proven = await passkeyCeremonies.verify('step_up', answered, by.user.id)
+      prove: async (credential, prover) => {
+        const answer = { credential, sealedChallenge: prover.sealedChallenge, binding: sessionBinding(prover.caller) }
+        const proven = await passkeyCeremonies.verify('step_up', answer, prover.user.id)
         if (isRefused(proven)) return refuse('passkey_rejected')
         const stillValid = (sql: Transaction) => passkeys.accept(sql, proven)
-        return renew(by, { proof: 'passkey', reason: 'passkey', stillValid, refusal: 'passkey_rejected' })
+        return renew(prover, { proof: 'passkey', reason: 'passkey', stillValid, refusal: 'passkey_rejected' })
       },
     },
     code: {
@@ -109,31 +109,31 @@ export const createProofHandlers = (deps: Dependencies): ProofHandlers => {
     password: {
       proof: 'password',
       reason: 'password',
-      prove: async (password, by) => {
-        const { passwordHash } = by.user
-        const verified = await passwords.verify(password, passwordHash, { ...by.visit.client, isKnown: true })
+      prove: async (password, prover) => {
+        const { passwordHash } = prover.user
+        const verified = await passwords.verify(password, passwordHash, { ...prover.visit.client, isKnown: true })
         if (isRefused(verified)) return verified
         if (!verified.matches) return refuse('wrong_current_password')
         const stillValid = (_: Transaction, current: User) => current.passwordHash === passwordHash
-        return renew(by, { proof: 'password', reason: 'password', stillValid, refusal: 'wrong_current_password' })
+        return renew(prover, { proof: 'password', reason: 'password', stillValid, refusal: 'wrong_current_password' })
       },
     },
     mailedCode: {
       proof: 'mail',
       reason: 'mail',
-      prove: async (code, by) => {
-        const checked = await mailedCodes.check(mailedCodeOf(by.caller), by.user.id, code)
+      prove: async (code, prover) => {
+        const checked = await mailedCodes.check(mailedCodeOf(prover.caller), prover.user.id, code)
         if (isRefused(checked)) return checked
         const stillValid = (sql: Transaction) => mailedCodes.take(sql, checked.id)
-        return renew(by, { proof: 'mail', reason: 'mail', stillValid, refusal: 'mailed_code_void' })
+        return renew(prover, { proof: 'mail', reason: 'mail', stillValid, refusal: 'mailed_code_void' })
       },
     },
   }
 }
 
 /** Undefined if this proof was not given. */
-export const handlerOf = <Name extends keyof Given>(handlers: ProofHandlers, given: GivenProof, name: Name) => {
-  const handler: ProofHandler<Given[Name]> = handlers[name]
-  const value: Given[Name] | undefined = given[name]
-  return value === undefined ? undefined : { ...handler, prove: (by: Prover) => handler.prove(value, by) }
+export const handlerOf = <Name extends keyof ProofValues>(handlers: ProofHandlers, given: GivenProof, name: Name) => {
+  const handler: ProofHandler<ProofValues[Name]> = handlers[name]
+  const value: ProofValues[Name] | undefined = given[name]
+  return value === undefined ? undefined : { ...handler, prove: (prover: Prover) => handler.prove(value, prover) }
 }

@@ -112,14 +112,14 @@ export const stepUpRoutes = (server: Server, deps: Dependencies) => {
     return passwordGuesses.byCaller(request, reply)
   }
 
-  const proving = {
+  const proveOptions = {
     schema: proveSchema,
     onRequest: guards.change,
     preHandler: countPassword,
     config: { countsIn: ['login', 'account', 'device_codes'] as const },
     onSend: countedRequests.refundSuccess,
   }
-  server.post(path, proving, async (request, reply) => {
+  server.post(path, proveOptions, async (request, reply) => {
     const { credential } = request.body
     const sealedChallenge = ceremonyCookies.take(request, reply, credential && clientDataOf(credential)?.challenge)
     const visit = signInCookies.visitOf(request)
@@ -129,8 +129,8 @@ export const stepUpRoutes = (server: Server, deps: Dependencies) => {
     return proveRefusals.sendRefusal(reply, refuse('too_many_requests', { retryAfter: issued.retryAfter }))
   })
 
-  const beginning = { schema: passkeySchema, onRequest: guards.change }
-  server.post(`${path}/passkey/options`, beginning, async (request, reply) => {
+  const beginOptions = { schema: passkeySchema, onRequest: guards.change }
+  server.post(`${path}/passkey/options`, beginOptions, async (request, reply) => {
     const challenge = await stepUp.beginPasskey(callers.of(request))
     if (isRefused(challenge)) return askRefusals.sendRefusal(reply, challenge)
     ceremonyCookies.keep(request, reply, challenge.ceremony)

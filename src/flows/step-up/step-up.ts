@@ -22,7 +22,7 @@ type Dependencies = {
 }
 
 /** Refusals that are no failed try: nothing was compared, the proof would not have been enough, or the session is over. */
-const untried: readonly string[] = ['busy', 'too_many_codes', 'not_authenticated', 'fresh_sign_in_required']
+const refusalsWithoutTry: readonly string[] = ['busy', 'too_many_codes', 'not_authenticated', 'fresh_sign_in_required']
 
 type ProofRequest = { given: GivenProof; sealedChallenge: string | undefined; visit: Visit }
 
@@ -32,7 +32,7 @@ export const createStepUp = (deps: Dependencies) => {
   const handlerNames = Object.keys(proofHandlers) as (keyof ProofHandlers)[]
 
   /** The caller's user, and what counts as a proof for it. */
-  const prover = async (caller: SessionCaller) => {
+  const findProver = async (caller: SessionCaller) => {
     const user = await users.findEnabled(caller.userId)
     if (!user || !(await sessionLookups.isLive(caller))) return refuse('not_authenticated')
     return { user, methods: await proofs.methodsFor(user) }
@@ -43,12 +43,12 @@ export const createStepUp = (deps: Dependencies) => {
     const [name] = names
     const handler = name && handlerOf(proofHandlers, given, name)
     if (!handler || names.length !== 1) return refuse('bad_request', { message: 'Send exactly one proof' })
-    const found = await prover(caller)
+    const found = await findProver(caller)
     if (isRefused(found)) return found
     const { user, methods } = found
     if (!methods.includes(handler.proof)) return refuse('fresh_sign_in_required', { methods })
     const issued = await handler.prove({ user, caller, sealedChallenge, visit })
-    if (isRefused(issued) && untried.includes(issued.refused)) return issued
+    if (isRefused(issued) && refusalsWithoutTry.includes(issued.refused)) return issued
     const { userId, sessionId } = caller
     if (isRefused(issued))
       await events.record({ kind: 'step_up_failed', userId, sessionId, reason: handler.reason }, visit.client)
@@ -56,7 +56,7 @@ export const createStepUp = (deps: Dependencies) => {
   }
 
   const beginPasskey = async (caller: SessionCaller) => {
-    const found = await prover(caller)
+    const found = await findProver(caller)
     if (isRefused(found)) return found
     const { methods } = found
     if (!methods.includes('passkey')) return refuse('fresh_sign_in_required', { methods })
@@ -65,7 +65,7 @@ export const createStepUp = (deps: Dependencies) => {
 
   /** Mails a code to an account that can prove it in no other way. */
   const mailCode = async (caller: SessionCaller, client: Client) => {
-    const found = await prover(caller)
+    const found = await findProver(caller)
     if (isRefused(found)) return found
     const { user, methods } = found
     if (!methods.includes('mail')) return refuse('fresh_sign_in_required', { methods })
@@ -75,7 +75,7 @@ export const createStepUp = (deps: Dependencies) => {
 
   return {
     methods: async (caller: SessionCaller) => {
-      const found = await prover(caller)
+      const found = await findProver(caller)
       return isRefused(found) ? found : { methods: found.methods }
     },
     prove,

@@ -53,9 +53,9 @@ export const createUndo = ({ undoPreview, takeBackAccount, passwords, providers 
     const rejected = await passwords.refusalFor(password, { ...user, email, username }, client)
     if (rejected) return rejected
     // The thief who made the changes may know the password of now.
-    const before = await passwords.verify(password, user.passwordHash, client)
-    if (isRefused(before)) return before
-    if (before.matches) return refuse('password_unchanged')
+    const comparison = await passwords.verify(password, user.passwordHash, client)
+    if (isRefused(comparison)) return comparison
+    if (comparison.matches) return refuse('password_unchanged')
     const passwordHash = await passwords.hash(password, client)
     if (isRefused(passwordHash)) return passwordHash
     return takeBackAccount({ token, linkKind: of, passwordHash }, client)

@@ -103,8 +103,8 @@ export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
     return { ...state, ...(application && { application: publicApplication(application) }) }
   })
 
-  const resending = { schema: resendSchema, onRequest, config: { countsIn: ['network_mails'] as const } }
-  server.post('/api/auth/verify-email/resend', resending, async (request, reply) => {
+  const resendOptions = { schema: resendSchema, onRequest, config: { countsIn: ['network_mails'] as const } }
+  server.post('/api/auth/verify-email/resend', resendOptions, async (request, reply) => {
     const browserToken = cookies.read(request, 'registration')
     const withheld = !(await mailLimits.mayMailStranger(request))
     const result = await takeAtLeast(
