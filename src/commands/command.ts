@@ -77,16 +77,16 @@ type Options = NonNullable<ParseArgsConfig['options']>
  * Only the first sentence of Node's message fits here. A name that begins with a dash looks like an option, and it is hard to
  * guess what to write instead.
  */
-const notUnderstood = (error: unknown, args: readonly string[]) => {
+const parseFault = (error: unknown, args: readonly string[]) => {
   const [sentence] = error instanceof Error ? error.message.split(/\.\s|\.?\n/) : []
-  const said = `${sentence ?? 'The arguments were not understood'}.`
+  const message = `${sentence ?? 'The arguments were not understood'}.`
   const isAmbiguous = error instanceof Error && 'code' in error && error.code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE'
-  const [, option] = /'(?:-\w, )?(--[\w-]+)/.exec(said) ?? []
-  if (isAmbiguous && option && said.includes('ambiguous'))
-    return `${said} Write a value with a leading dash as ${option}=VALUE.`
+  const [, option] = /'(?:-\w, )?(--[\w-]+)/.exec(message) ?? []
+  if (isAmbiguous && option && message.includes('ambiguous'))
+    return `${message} Write a value with a leading dash as ${option}=VALUE.`
   return args.some((arg) => /^-[^-]/.test(arg))
-    ? `${said} Write a name with a leading dash behind --, at the end.`
-    : said
+    ? `${message} Write a name with a leading dash behind --, at the end.`
+    : message
 }
 
 /** A name in brackets, `[USER]`, is one that may be left out. */
@@ -95,26 +95,26 @@ export const readArguments = <Wanted extends Options>(
   options: Wanted,
   positionals: readonly string[],
 ) => {
-  const read = () => {
+  const parse = () => {
     try {
       return parseArgs({ args, options, allowPositionals: true, strict: true, tokens: true })
     } catch (error) {
-      throw new UsageFault(notUnderstood(error, args))
+      throw new UsageFault(parseFault(error, args))
     }
   }
-  const result = read()
-  const named = result.tokens.flatMap((token) =>
+  const result = parse()
+  const optionNames = result.tokens.flatMap((token) =>
     token.kind === 'option' && !options[token.name]?.multiple ? [token.name] : [],
   )
-  const twice = named.find((name, at) => named.indexOf(name) !== at)
-  if (twice !== undefined) throw new UsageFault(`--${twice} is given twice.`)
-  const missing = positionals.find((name, at) => {
-    const given = result.positionals[at]
+  const repeatedOption = optionNames.find((name, index) => optionNames.indexOf(name) !== index)
+  if (repeatedOption !== undefined) throw new UsageFault(`--${repeatedOption} is given twice.`)
+  const missing = positionals.find((name, index) => {
+    const given = result.positionals[index]
     return given === undefined ? !name.startsWith('[') : given.trim() === ''
   })
   if (missing) throw new UsageFault(`${missing.replaceAll(/[[\]]/g, '')} is missing.`)
-  const surplus = result.positionals[positionals.length]
-  if (surplus !== undefined) throw new UsageFault(`There is one argument too many: ${surplus}.`)
+  const extraArgument = result.positionals[positionals.length]
+  if (extraArgument !== undefined) throw new UsageFault(`There is one argument too many: ${extraArgument}.`)
   return result
 }
 
@@ -129,17 +129,16 @@ export const emailFrom = (text: string) => {
 }
 
 /** The value of --limit. */
-export const limitFrom = (text: string, most: number) => {
+export const limitFrom = (text: string, max: number) => {
   const limit = Number(text)
-  if (!/^\d+$/.test(text) || limit < 1 || limit > most)
-    throw new UsageFault(`--limit takes a number from 1 to ${most}.`)
+  if (!/^\d+$/.test(text) || limit < 1 || limit > max) throw new UsageFault(`--limit takes a number from 1 to ${max}.`)
   return limit
 }
 
 /** The account on this machine, or its number if it has no name; with sudo, also the user who called it. */
 export const operatorName = (env: Environment, account = accountName() ?? '') => {
-  const own = account || `uid ${process.getuid?.() ?? 'unknown'}`
-  return env.SUDO_USER && env.SUDO_USER !== own ? `${env.SUDO_USER} as ${own}` : own
+  const ownName = account || `uid ${process.getuid?.() ?? 'unknown'}`
+  return env.SUDO_USER && env.SUDO_USER !== ownName ? `${env.SUDO_USER} as ${ownName}` : ownName
 }
 
 /** The client of events and mails that a command causes. */
@@ -161,7 +160,7 @@ export const withStores = async <Result>(
 }
 
 /** The reader has closed the pipe, with this write or before it. */
-const closedPipe = new Set<unknown>(['EPIPE', 'ERR_STREAM_DESTROYED'])
+const closedPipeCodes = new Set<unknown>(['EPIPE', 'ERR_STREAM_DESTROYED'])
 
 /** The output of a command could not be written. */
 export class OutputFailure extends Error {
@@ -171,7 +170,7 @@ export class OutputFailure extends Error {
   constructor(stream: Writable, cause: Error) {
     super(cause.message, { cause })
     this.stream = stream
-    this.isClosedPipe = 'code' in cause && closedPipe.has(cause.code)
+    this.isClosedPipe = 'code' in cause && closedPipeCodes.has(cause.code)
   }
 }
 

@@ -96,13 +96,13 @@ const commands: Readonly<Record<string, Command>> = {
 
 export const commandNames = Object.keys(commands)
 
-const widest = Math.max(...commandNames.map((name) => name.length))
+const nameWidth = Math.max(...commandNames.map((name) => name.length))
 
 /** The lines of the help for the commands whose name begins like this. */
 const summaries = (beginning = '') =>
   Object.entries(commands)
     .filter(([name]) => name.startsWith(beginning))
-    .map(([name, { summary }]) => `  latchkey ${name.padEnd(widest)}  ${summary}`)
+    .map(([name, { summary }]) => `  latchkey ${name.padEnd(nameWidth)}  ${summary}`)
 
 const generalHelp = () => `Latchkey, a self-hosted authentication service.
 
@@ -114,7 +114,7 @@ Settings are environment variables or lines of a .env file: see docs/configurati
 const asksForHelp = (arg: string) => arg === '--help' || arg === '-h'
 
 /** The command that the first arguments name. */
-const matching = (args: readonly string[]) =>
+const findCommand = (args: readonly string[]) =>
   Object.entries(commands).find(([name]) => name.split(' ').every((word, at) => args[at] === word))
 
 /** Help, version, and names that are no command or only the first word of some. */
@@ -131,9 +131,9 @@ const runWithoutCommand = async (args: readonly string[], { stdout, stderr }: Co
   }
   const family = words.length > 0 ? summaries(`${words.join(' ')} `) : []
   if (family.length > 0) {
-    const isAsked = args.some(asksForHelp)
-    await print(isAsked ? stdout : stderr, family.join('\n'))
-    return isAsked ? 0 : 2
+    const isHelpAsked = args.some(asksForHelp)
+    await print(isHelpAsked ? stdout : stderr, family.join('\n'))
+    return isHelpAsked ? 0 : 2
   }
   const what = first.startsWith('-') ? `option ${first}` : `command "${words.join(' ')}"`
   await print(stderr, `There is no ${what}. Try: latchkey --help`)
@@ -161,14 +161,14 @@ export const runCommand = async (args: readonly string[], context: CommandContex
     return await runNamed(args, context)
   } catch (error) {
     if (error instanceof OutputFailure)
-      return afterOutputFailure(error, context, matching(args)?.[1].printsOnce ?? false)
+      return afterOutputFailure(error, context, findCommand(args)?.[1].printsOnce ?? false)
     throw error
   }
 }
 
 const runNamed = async (args: readonly string[], context: CommandContext): Promise<number> => {
   const isHelp = args.some(asksForHelp)
-  const found = matching(isHelp ? args.filter((arg) => !asksForHelp(arg)) : args)
+  const found = findCommand(isHelp ? args.filter((arg) => !asksForHelp(arg)) : args)
   if (!found) return runWithoutCommand(args, context)
   const [name, command] = found
   const rest = args.slice(name.split(' ').length)

@@ -1,7 +1,7 @@
 import { composeAccountData } from '../app/account-data.js'
 import { openLeakedPasswords } from '../app/leaked-passwords.js'
 import { createNouns } from '../app/nouns.js'
-import { embeddedDirectory, openStore, timeoutsOfCommands } from '../app/open-platform.js'
+import { embeddedDirectory, openConfiguredDatabase, timeoutsOfCommands } from '../app/open-platform.js'
 import { createOperatorNouns } from '../app/operator-nouns.js'
 import { migrateDatabase } from '../app/prepare-database.js'
 import { readProfileFields } from '../app/profile-fields-file.js'
@@ -24,20 +24,20 @@ import { CommandFailure, type CommandPasswords, type Stores } from './command.js
 import { commandLog } from './terminal/command-log.js'
 
 /** A command does not share its threads, so this happens only if the machine is far too slow. */
-const busy = () => new CommandFailure('The password could not be checked in time; try again.')
+const timeoutFailure = () => new CommandFailure('The password could not be checked in time; try again.')
 
 /** Threads are shared by the addresses of clients. A command has one client: itself. */
 const commandLineClient = { ip: 'command line' }
 
-const forCommands = (passwords: Passwords): CommandPasswords => ({
+const passwordsForCommands = (passwords: Passwords): CommandPasswords => ({
   faults: async (password, person) => {
     const rejected = await passwords.refusalFor(password, person, commandLineClient)
-    if (rejected?.refused === 'busy') throw busy()
+    if (rejected?.refused === 'busy') throw timeoutFailure()
     return rejected?.errors ?? []
   },
   hash: async (password) => {
     const hash = await passwords.hash(password, commandLineClient)
-    if (isRefused(hash)) throw busy()
+    if (isRefused(hash)) throw timeoutFailure()
     return hash
   },
 })
@@ -68,7 +68,7 @@ const openMigrated = async (config: Config, role: 'service' | 'owner') => {
   const database =
     databaseUrl === undefined
       ? await openEmbeddedForCommand({ directory: embeddedDirectory(config), log })
-      : await openStore({ ...config, databaseUrl }, log, timeoutsOfCommands)
+      : await openConfiguredDatabase({ ...config, databaseUrl }, log, timeoutsOfCommands)
   try {
     await migrateDatabase(config, database)
     return database
@@ -123,7 +123,7 @@ export const openStores = async (config: Config, role: 'service' | 'owner'): Pro
     addresses: addressesOf(config.publicUrl),
     bulkUsers: createBulkUsers({ database, usernames: nouns.usernames }),
     secondFactor: config.secondFactor,
-    passwords: forCommands(nouns.passwords),
+    passwords: passwordsForCommands(nouns.passwords),
     close: async () => {
       await workers.close()
       await database.close()

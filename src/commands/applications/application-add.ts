@@ -51,8 +51,8 @@ ${optionsHelp}
         await print(context.stdout, printableJson({ id, secret: secret ?? null, issuer }))
         return 0
       }
-      const once = secret === undefined ? '' : ' The secret is shown only now.'
-      const lines = [`Added ${printableText(name)}.${once}`, '', generalSettings(id, secret, issuer)]
+      const onceNotice = secret === undefined ? '' : ' The secret is shown only now.'
+      const lines = [`Added ${printableText(name)}.${onceNotice}`, '', generalSettings(id, secret, issuer)]
       if (program) lines.push('', programs[program].settings({ id, secret: secret ?? '', issuer, name, home }))
       await print(context.stdout, lines.join('\n'))
       return 0

@@ -23,13 +23,13 @@ ${optionsHelp}
     const { positionals, values } = readArguments(args, changeOptions, ['APPLICATION'])
     const change = readChange(values)
     return withStores(context, 'service', async (stores) => {
-      const { id, name: before } = await requireApplication(stores, positionals[0] ?? '')
-      const changed = unlessRefused(await stores.applicationChanges.change(id, change, operator(context)), before)
+      const { id, name: formerName } = await requireApplication(stores, positionals[0] ?? '')
+      const changed = unlessRefused(await stores.applicationChanges.change(id, change, operator(context)), formerName)
       const { application, summary } = changed
       const name = printableText(application.name)
-      const done =
+      const message =
         summary === '' ? `${name} is like this already.` : `Changed ${name}: ${summary.replaceAll('_', ' ')}.`
-      await print(context.stdout, values.json ? printableJson({ ...application, changed: summary !== '' }) : done)
+      await print(context.stdout, values.json ? printableJson({ ...application, changed: summary !== '' }) : message)
       return 0
     })
   },

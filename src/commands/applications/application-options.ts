@@ -37,7 +37,7 @@ export const changeOptions = {
   device: { type: 'boolean' },
 } as const
 
-type Given<Options> = {
+type OptionValues<Options> = {
   [Name in keyof Options]?:
     | (Options[Name] extends { multiple: true }
         ? string[]
@@ -67,7 +67,7 @@ const listFrom = (addresses: readonly string[]) => (addresses.join() === 'none' 
 const accessFrom = ({
   everyone,
   group,
-}: Given<typeof applicationOptions>): Pick<Application, 'access' | 'groups'> | undefined => {
+}: OptionValues<typeof applicationOptions>): Pick<Application, 'access' | 'groups'> | undefined => {
   if (everyone && group) throw new UsageFault('Give --everyone or --group, and not both.')
   if (everyone) return { access: 'everyone', groups: [] }
   if (!group) return undefined
@@ -76,7 +76,7 @@ const accessFrom = ({
 }
 
 /** The values of the options, each by itself. */
-const given = (values: Given<typeof applicationOptions>): ApplicationChange => ({
+const changeFrom = (values: OptionValues<typeof applicationOptions>): ApplicationChange => ({
   ...accessFrom(values),
   ...(values.redirect && { redirectAddresses: [...new Set(values.redirect)] }),
   ...(values.home !== undefined && { home: values.home }),
@@ -92,38 +92,41 @@ const given = (values: Given<typeof applicationOptions>): ApplicationChange => (
   ...(values['no-device'] && { deviceFlow: false }),
 })
 
-const kindFrom = (values: Given<typeof newApplicationOptions>): Application['kind'] => {
+const kindFrom = (values: OptionValues<typeof newApplicationOptions>): Application['kind'] => {
   if (values.public && values.native) throw new UsageFault('Give --public or --native, and not both.')
   if (values.native) return 'native'
   return values.public ? 'browser' : 'web'
 }
 
 /** The addresses of a program whose paths are known. */
-const fromProgram = (name: ProgramName | undefined, values: Given<typeof newApplicationOptions>): ApplicationChange => {
+const fromProgram = (
+  name: ProgramName | undefined,
+  values: OptionValues<typeof newApplicationOptions>,
+): ApplicationChange => {
   if (name === undefined) return {}
   if (values.public || values.native) throw new UsageFault(`${name} keeps a secret: leave out --public and --native.`)
   if (values.home === undefined)
     throw new UsageFault(`--for ${name} needs the address at which users open it: --home https://${name}.example.com`)
   const home = values.home.replace(/\/+$/, '')
-  const { redirectPath, backchannelPath, logoutPath, differs } = programs[name]
+  const { redirectPath, backchannelPath, logoutPath, requiredOptions } = programs[name]
   return {
     home,
     redirectAddresses: [home + redirectPath],
     ...(logoutPath !== undefined && { logoutAddresses: [home + logoutPath] }),
     ...(backchannelPath !== undefined && { backchannelLogout: home + backchannelPath }),
-    ...differs,
+    ...requiredOptions,
   }
 }
 
 /** The program is undefined for one that is not known here. */
-export const readNewApplication = (name: string, values: Given<typeof newApplicationOptions>) => {
+export const readNewApplication = (name: string, values: OptionValues<typeof newApplicationOptions>) => {
   const program = values.for === undefined ? undefined : oneOf('for', programNames, values.for)
   const kind = kindFrom(values)
   if (values['no-device'] && kind !== 'native')
     throw new UsageFault('--no-device is for --native: others have no device flow.')
-  const known = fromProgram(program, values)
-  const { home = known.home, ...options } = given(values)
-  const redirectAddresses = options.redirectAddresses ?? known.redirectAddresses
+  const programDefaults = fromProgram(program, values)
+  const { home = programDefaults.home, ...options } = changeFrom(values)
+  const redirectAddresses = options.redirectAddresses ?? programDefaults.redirectAddresses
   if (!redirectAddresses) throw new UsageFault('--redirect is missing: the address to which users come back.')
   if (options.access === undefined)
     throw new UsageFault('Say who may use it: --everyone, or --group GROUP for its members only.')
@@ -138,21 +141,21 @@ export const readNewApplication = (name: string, values: Given<typeof newApplica
     pkce: true,
     algorithm: 'RS256',
     deviceFlow: true,
-    ...known,
+    ...programDefaults,
     ...options,
     name,
     kind,
     redirectAddresses,
-    home: known.home ?? home ?? defaultHome(redirectAddresses),
+    home: programDefaults.home ?? home ?? defaultHome(redirectAddresses),
   }
   return { application, program }
 }
 
-export const readChange = (values: Given<typeof changeOptions>): ApplicationChange => {
+export const readChange = (values: OptionValues<typeof changeOptions>): ApplicationChange => {
   if (values.pkce && values['no-pkce']) throw new UsageFault('Give --pkce or --no-pkce, and not both.')
   if (values.device && values['no-device']) throw new UsageFault('Give --device or --no-device, and not both.')
   const change = {
-    ...given(values),
+    ...changeFrom(values),
     ...(values.name !== undefined && { name: values.name }),
     ...(values.pkce && { pkce: true }),
     ...(values.device && { deviceFlow: true }),

@@ -23,8 +23,8 @@ the new one into the application, then \`latchkey application secret remove APPL
       const added = unlessRefused(await stores.applicationChanges.addSecret(applicationId, operator(context)), name)
       const { id, secret } = added
       const next = quoteCommand('application secret remove', name)
-      const told = `${secret}\nThe secret is shown only now. When ${printableText(name)} uses it: ${next}`
-      await print(context.stdout, values.json ? printableJson({ id, secret }) : told)
+      const message = `${secret}\nThe secret is shown only now. When ${printableText(name)} uses it: ${next}`
+      await print(context.stdout, values.json ? printableJson({ id, secret }) : message)
       return 0
     })
   },

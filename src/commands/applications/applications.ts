@@ -9,13 +9,13 @@ import { requireApplication } from './find-application.js'
 
 const json = { json: { type: 'boolean' } } as const
 
-const whoMay = ({ access, groups }: Application) =>
+const accessText = ({ access, groups }: Application) =>
   access === 'everyone' ? 'everyone' : `members of ${groups.join(', ')}`
 
 const asLines = (applications: readonly Application[]) =>
   asTable([
     ['NAME', 'KIND', 'FOR', 'HOME', 'ID'],
-    ...applications.map((each) => [each.name, each.kind, whoMay(each), each.home, each.id]),
+    ...applications.map((each) => [each.name, each.kind, accessText(each), each.home, each.id]),
   ])
 
 export const applicationList: Command = {
@@ -35,18 +35,18 @@ export const applicationList: Command = {
   },
 }
 
-const lines = (name: string, values: readonly string[]) =>
-  values.length > 0 ? values.map((value, at) => [at === 0 ? name : '', value]) : [[name, 'none']]
+const rowsFor = (name: string, values: readonly string[]) =>
+  values.length > 0 ? values.map((value, index) => [index === 0 ? name : '', value]) : [[name, 'none']]
 
 const fieldsOf = (application: Application, issuer: string) => [
   ['name', application.name],
   ['id', application.id],
   ['issuer', issuer],
   ['kind', application.kind],
-  ['for', whoMay(application)],
+  ['for', accessText(application)],
   ['home', application.home],
-  ...lines('redirect', application.redirectAddresses),
-  ...lines('after logout', application.logoutAddresses),
+  ...rowsFor('redirect', application.redirectAddresses),
+  ...rowsFor('after logout', application.logoutAddresses),
   ['back-channel logout', application.backchannelLogout ?? 'none'],
   ['consent', application.consent],
   ['factors', String(application.factors)],
@@ -87,7 +87,7 @@ each kind. Requests that ended as they may (a user who cancelled, or was not sig
         return 0
       }
       const secretTexts = secrets.map(({ id, createdAt }) => `${id} of ${createdAt.toISOString().slice(0, 10)}`)
-      const fields = [...fieldsOf(application, stores.issuer), ...lines('secret', secretTexts)]
+      const fields = [...fieldsOf(application, stores.issuer), ...rowsFor('secret', secretTexts)]
       const parts = [
         asTable(fields),
         errors.length > 0 ? problemLines('Last errors:', errors) : 'No errors are known.',
@@ -113,10 +113,10 @@ to is deleted only with --yes. APPLICATION is a name or an id.
     const { positionals, values } = readArguments(args, { yes: { type: 'boolean' }, ...json }, ['APPLICATION'])
     return withStores(context, 'service', async (stores) => {
       const { id, name } = await requireApplication(stores, positionals[0] ?? '')
-      const isUsedToo = values.yes ?? false
-      unlessRefused(await stores.applicationChanges.delete(id, operator(context), isUsedToo), name)
-      const done = `Deleted ${printableText(name)}.`
-      await print(context.stdout, values.json ? printableJson({ id, name, deleted: true }) : done)
+      const alsoIfUsed = values.yes ?? false
+      unlessRefused(await stores.applicationChanges.delete(id, operator(context), alsoIfUsed), name)
+      const message = `Deleted ${printableText(name)}.`
+      await print(context.stdout, values.json ? printableJson({ id, name, deleted: true }) : message)
       return 0
     })
   },

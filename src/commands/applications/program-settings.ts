@@ -1,7 +1,7 @@
 import type { NewApplication } from '../../domain/applications/application-rules.js'
 
 /** The values that are filled into the settings of a program. */
-type Filled = { id: string; secret: string; issuer: string; name: string; home: string }
+type SettingValues = { id: string; secret: string; issuer: string; name: string; home: string }
 
 type Program = {
   /** Below the address at which users open the program. */
@@ -10,8 +10,8 @@ type Program = {
   /** The path to which it wants its users back after it has signed them out here. */
   logoutPath?: string
   /** Options that it needs because of what it cannot do. */
-  differs?: Pick<NewApplication, 'pkce'>
-  settings(filled: Filled): string
+  requiredOptions?: Pick<NewApplication, 'pkce'>
+  settings(values: SettingValues): string
 }
 
 export const programNames = ['grafana', 'gitea', 'nextcloud'] as const
@@ -51,7 +51,7 @@ const gitea: Program = {
   redirectPath: '/user/oauth2/latchkey/callback',
   logoutPath: '/',
   // Gitea sends no PKCE challenge.
-  differs: { pkce: false },
+  requiredOptions: { pkce: false },
   settings: ({ id, secret, issuer }) => `Command on the machine of Gitea (or Forgejo: forgejo):
 
 gitea admin auth add-oauth --name latchkey --provider openidConnect \\

@@ -22,11 +22,11 @@ const dnsTimeout = 5 * seconds
 
 /** The addresses of a host; none if its name is not known here. */
 const resolve = (host: string) => {
-  const found = lookup(host.replace(/^\[|\]$/g, ''), { all: true }).then(
+  const addresses = lookup(host.replace(/^\[|\]$/g, ''), { all: true }).then(
     (all) => all.map(({ address }) => address),
     () => [],
   )
-  return withTimeout(found, dnsTimeout, () => [])
+  return withTimeout(addresses, dnsTimeout, () => [])
 }
 
 const hostOf = (address: string) => {
@@ -35,12 +35,12 @@ const hostOf = (address: string) => {
 }
 
 /** Registered before a rule was stricter, in development, or by plain SQL. */
-const faulty = (name: string, address: string, fault: AddressFault) =>
+const faultFinding = (name: string, address: string, fault: AddressFault) =>
   failure(`${name}: ${address} ${addressFaults[fault]}`)
 
 const checkAddress = async ({ name, kind }: Application, address: string, { production }: Config): Promise<Finding> => {
   const fault = addressFault(address, { kind, production })
-  if (fault) return faulty(name, address, fault)
+  if (fault) return faultFinding(name, address, fault)
   const host = hostOf(address)
   if (host === undefined || isThisMachine(host) || (await resolve(host)).length > 0) return ok('')
   // Users may know a name that this machine does not.
@@ -53,11 +53,11 @@ const checkBackchannel = async (
 ): Promise<Finding> => {
   if (address === undefined) return ok('')
   const fault = backchannelFault(address, config.production)
-  if (fault) return faulty(name, address, fault)
+  if (fault) return faultFinding(name, address, fault)
   const { hostname } = new URL(address)
-  const found = await resolve(hostname)
-  if (found.length === 0) return failure(`${name}: the host ${hostname} of --backchannel-logout cannot be found`)
-  if (found.some(backchannelMayReach(config))) return ok('')
+  const addresses = await resolve(hostname)
+  if (addresses.length === 0) return failure(`${name}: the host ${hostname} of --backchannel-logout cannot be found`)
+  if (addresses.some(backchannelMayReach(config))) return ok('')
   return failure(
     `${name}: ${hostname} of --backchannel-logout has no public address: set BACKCHANNEL_ALLOW_PRIVATE=true if that is meant`,
   )
@@ -71,11 +71,11 @@ const checkHosts = ({ name, redirectAddresses }: Application, { publicUrl }: Con
 const checkApplication = async (application: Application, config: Config) => {
   const { home, redirectAddresses, logoutAddresses } = application
   const addresses = [...new Set([...redirectAddresses, ...logoutAddresses, home])]
-  const answered = await Promise.all([
+  const addressFindings = await Promise.all([
     ...addresses.map((address) => checkAddress(application, address, config)),
     checkBackchannel(application, config),
   ])
-  return [...answered, ...checkHosts(application, config)]
+  return [...addressFindings, ...checkHosts(application, config)]
 }
 
 /** The addresses that users are led to, and those that are told of logouts. */
@@ -83,6 +83,8 @@ export const checkApplications = async (database: Database, config: Config): Pro
   const applications = await createApplications({ database }).list()
   if (applications.length === 0) return ok('there are none')
   const findings = await Promise.all(applications.map((application) => checkApplication(application, config)))
-  const told = new Map(findings.flat().map((finding) => [finding.says, finding]))
-  return worstOf(`${countText(applications.length, 'application')}, whose addresses can be used`, [...told.values()])
+  const findingsByText = new Map(findings.flat().map((finding) => [finding.says, finding]))
+  return worstOf(`${countText(applications.length, 'application')}, whose addresses can be used`, [
+    ...findingsByText.values(),
+  ])
 }

@@ -18,19 +18,19 @@ export const failure = (says: string): Finding => ({ level: 'error', says })
 export const errorInProduction = (production: boolean) => (production ? failure : warning)
 
 /** Several findings as one: the worst level, and every text that is not ok. */
-export const worstOf = (fine: string, findings: readonly Finding[]): Finding => {
-  const bad = (['error', 'warning'] as const).find((level) => findings.some((each) => each.level === level))
-  if (!bad) return ok(fine)
-  const said = findings.filter(({ level }) => level !== 'ok').map(({ says }) => says)
-  return { level: bad, says: said.join('; ') }
+export const worstOf = (okText: string, findings: readonly Finding[]): Finding => {
+  const worstLevel = (['error', 'warning'] as const).find((level) => findings.some((each) => each.level === level))
+  if (!worstLevel) return ok(okText)
+  const texts = findings.filter(({ level }) => level !== 'ok').map(({ says }) => says)
+  return { level: worstLevel, says: texts.join('; ') }
 }
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : 'an unknown failure')
 
-const deadline = 8 * seconds
+const defaultTimeout = 8 * seconds
 
 /** A check that throws or hangs becomes a finding too, so that the others are still printed. */
-export const runCheck = async ({ name, run }: Check, timeout = deadline) => {
+export const runCheck = async ({ name, run }: Check, timeout = defaultTimeout) => {
   const found = Promise.resolve()
     .then(run)
     .catch((error: unknown) => failure(messageOf(error)))
@@ -44,10 +44,10 @@ const skewToWarnOf = 2 * seconds
 const skewThatBreaks = 60 * seconds
 
 /** Compares a server's clock with ours, given when we asked and when the answer came. */
-export const judgeClock = (server: string, askedAt: number, answeredAt: number, theirs: number): Finding => {
-  const skew = Math.round(theirs - (askedAt + answeredAt) / 2)
-  const apart = `${(Math.abs(skew) / seconds).toFixed(1)} s ${skew > 0 ? 'ahead of' : 'behind'} this machine's`
-  if (Math.abs(skew) > skewThatBreaks) return failure(`${server}'s clock is ${apart}: run NTP on both`)
-  if (Math.abs(skew) > skewToWarnOf) return warning(`${server}'s clock is ${apart}: run NTP on both`)
+export const judgeClock = (server: string, askedAt: number, answeredAt: number, serverTime: number): Finding => {
+  const skew = Math.round(serverTime - (askedAt + answeredAt) / 2)
+  const skewText = `${(Math.abs(skew) / seconds).toFixed(1)} s ${skew > 0 ? 'ahead of' : 'behind'} this machine's`
+  if (Math.abs(skew) > skewThatBreaks) return failure(`${server}'s clock is ${skewText}: run NTP on both`)
+  if (Math.abs(skew) > skewToWarnOf) return warning(`${server}'s clock is ${skewText}: run NTP on both`)
   return ok(`${server}'s clock agrees with this machine's`)
 }

@@ -103,15 +103,17 @@ const checkRole = async (sql: Sql): Promise<Finding> => {
   const { role } = rights
   if (!rights.suffices)
     return failure(`${role} lacks rights on the tables: run \`latchkey migrate\` with DATABASE_OWNER_URL set`)
-  const tooMuch = [
+  const surplusRights = [
     rights.superuser && 'is a superuser',
     rights.creates_roles && 'may create roles or databases',
     rights.owns && 'owns the tables',
     rights.creates_tables && 'may create tables or schemas',
     rights.writes_content && 'may write content',
   ].filter((each) => each !== false)
-  return tooMuch.length > 0
-    ? warning(`${role} ${tooMuch.join(', ')}: give DATABASE_URL a role of its own, and the owner to DATABASE_OWNER_URL`)
+  return surplusRights.length > 0
+    ? warning(
+        `${role} ${surplusRights.join(', ')}: give DATABASE_URL a role of its own, and the owner to DATABASE_OWNER_URL`,
+      )
     : ok(`${role} reads and writes rows, only reads content, and creates nothing`)
 }
 
@@ -195,23 +197,23 @@ export const databaseChecks = (config: Config): CheckGroup => {
   if (databaseUrl === undefined) return embeddedChecks(config)
   const database = openForChecks(databaseUrl)
   const owner = ownerChecks(databaseOwnerUrl, database)
-  let asked: Promise<Server> | undefined
+  let serverPromise: Promise<Server> | undefined
   const server = () => {
-    asked ??= askServer(database)
-    return asked
+    serverPromise ??= askServer(database)
+    return serverPromise
   }
-  const onceReached = (look: () => Promise<Finding>) => async () => {
+  const onceReached = (check: () => Promise<Finding>) => async () => {
     const isReached = await server().then(
       () => true,
       () => false,
     )
-    return isReached ? look() : warning('not checked, because the database cannot be used')
+    return isReached ? check() : warning('not checked, because the database cannot be used')
   }
-  const onceMigrated = (look: () => Promise<Finding>) =>
+  const onceMigrated = (check: () => Promise<Finding>) =>
     onceReached(async () =>
       (await checkSchema(database)).level === 'error'
         ? warning('not checked, because the schema is not up to date')
-        : look(),
+        : check(),
     )
   return {
     checks: [

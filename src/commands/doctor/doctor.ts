@@ -44,7 +44,7 @@ const checkGroups = async (config: Config): Promise<CheckGroup[]> => {
 }
 
 /** All at once, because each waits for another server. The results keep the order of the list. */
-const examine = async (config: Config) => {
+const runAllChecks = async (config: Config) => {
   const groups = await checkGroups(config)
   try {
     const checks: Check[] = groups.flatMap((group) => group.checks)
@@ -66,15 +66,15 @@ const report = async (env: Environment, json: boolean) => {
   const config = 'production' in loaded ? loaded : undefined
   const faults = 'production' in loaded ? [] : loaded
   const lines = settingsLines(env, faults, config)
-  if (config) lines.push(...(await examine(config)))
+  if (config) lines.push(...(await runAllChecks(config)))
   const hide = hideSecrets(config ? secretsIn(env) : [])
   const widest = Math.max(...lines.map(({ name }) => name.length))
-  const texts = lines.map(({ level, name, says: found }) => {
-    const says = inOneLine(hide(found))
+  const texts = lines.map(({ level, name, says: text }) => {
+    const says = inOneLine(hide(text))
     return json ? printableJson({ level, name, says }) : `${level.padEnd(7)}  ${name.padEnd(widest)}  ${says}`
   })
-  const sums = json ? [] : ['', `${count(lines, 'error')}, ${count(lines, 'warning')}`]
-  return { text: [...texts, ...sums].join('\n'), code: lines.some(({ level }) => level === 'error') ? 1 : 0 }
+  const summaryLines = json ? [] : ['', `${count(lines, 'error')}, ${count(lines, 'warning')}`]
+  return { text: [...texts, ...summaryLines].join('\n'), code: lines.some(({ level }) => level === 'error') ? 1 : 0 }
 }
 
 export const doctor: Command = {

@@ -6,15 +6,17 @@ import type { SmtpServer } from '../../platform/mail/smtp-address.js'
 import { type Finding, ok, warning } from './check.js'
 
 const judge = (server: string, hosts: readonly string[], protection: Protection, advice: string): Finding => {
-  const to = `the connection to ${hosts.filter((host) => !isThisMachine(host)).join(', ')}`
+  const connection = `the connection to ${hosts.filter((host) => !isThisMachine(host)).join(', ')}`
   const findings: Record<Protection, Finding> = {
     'on this machine': ok(`${server} is on this machine`),
-    'encrypted and verified': ok(`${to} is encrypted, and the server's certificate is checked`),
-    'encrypted, not verified': warning(`${to} is encrypted; the identity of the server is not checked: ${advice}`),
-    'encrypted if the server offers it': warning(
-      `${to} is encrypted only if the server offers it, without a warning if not: ${advice}`,
+    'encrypted and verified': ok(`${connection} is encrypted, and the server's certificate is checked`),
+    'encrypted, not verified': warning(
+      `${connection} is encrypted; the identity of the server is not checked: ${advice}`,
     ),
-    'not encrypted': warning(`${to} is not encrypted: ${advice}`),
+    'encrypted if the server offers it': warning(
+      `${connection} is encrypted only if the server offers it, without a warning if not: ${advice}`,
+    ),
+    'not encrypted': warning(`${connection} is not encrypted: ${advice}`),
   }
   return findings[protection]
 }

@@ -3,7 +3,7 @@ import { type Finding, ok, warning, worstOf } from './check.js'
 
 const megabyte = 1024 * 1024
 /** With more than this, the service makes no month (`make_event_months`). */
-const tooMuch = 256 * megabyte
+const maxOtherBytes = 256 * megabyte
 
 /** Whether the table of events has its parts for this month and the next, and how much belongs to none. */
 export const checkEventMonths = async (database: Database): Promise<Finding> => {
@@ -24,7 +24,7 @@ export const checkEventMonths = async (database: Database): Promise<Finding> => 
     missing === null
       ? ok('')
       : warning(`no part for ${missing}: events are written to events_other, which the service purges row by row`),
-    other > tooMuch
+    other > maxOtherBytes
       ? warning(
           `events_other has ${size}, so the service makes no months: as the owner, run select make_event_months(4)`,
         )

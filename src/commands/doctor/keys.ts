@@ -23,7 +23,7 @@ const asDate = (moment: Date) => moment.toISOString().slice(0, 10)
 
 type TimedKey = { id: string; state: string; signsFrom: Date }
 
-const inState = (keys: readonly TimedKey[], state: 'current' | 'waiting') => keys.find((key) => key.state === state)
+const findInState = (keys: readonly TimedKey[], state: 'current' | 'waiting') => keys.find((key) => key.state === state)
 
 const whoSigns = (current: TimedKey, waiting: TimedKey | undefined) =>
   `${current.id} signs since ${asDate(current.signsFrom)}${waiting ? `, ${waiting.id} from ${waiting.signsFrom.toISOString()}` : ''}`
@@ -37,8 +37,8 @@ export const checkSigningKeys = async (
   const keys = await createSigningKeys({ database, clock: systemClock, sealedValues }).list()
   if (keys.some(({ state }) => state === 'unopened'))
     return failure('a signing key cannot be opened: use the SEALING_KEY of the other instances')
-  const current = inState(keys, 'current')
-  const waiting = inState(keys, 'waiting')
+  const current = findInState(keys, 'current')
+  const waiting = findInState(keys, 'waiting')
   if (config.accessTokenAlgorithm !== 'ES256')
     return ok(
       keys.length === 0
@@ -55,9 +55,9 @@ export const checkSigningKeys = async (
 }
 
 const judgeAlgorithm = (algorithm: ApplicationAlgorithm, keys: readonly ListedApplicationKey[]): Finding => {
-  const own = keys.filter((key) => key.algorithm === algorithm)
-  const current = inState(own, 'current')
-  const waiting = inState(own, 'waiting')
+  const keysOfAlgorithm = keys.filter((key) => key.algorithm === algorithm)
+  const current = findInState(keysOfAlgorithm, 'current')
+  const waiting = findInState(keysOfAlgorithm, 'waiting')
   if (!current) return ok(`${algorithm}: the running service makes a key`)
   const says = `${algorithm}: ${whoSigns(current, waiting)}`
   return isOverdue(current.signsFrom, new Date()) && !waiting
@@ -86,15 +86,15 @@ export const checkApplicationKeys = async (database: Database, config: SealingSe
 
 /** Keys of both kinds whose rows were written back. After a restore of the whole database the events do not know of it either. */
 export const checkWithdrawnKeys = async (database: Database): Promise<Finding> => {
-  const back = await database.query<{ id: string }>(
+  const returnedKeys = await database.query<{ id: string }>(
     `with withdrawn as materialized (
        select split_part(reason, ';', 1) as ids from events where kind = 'signing_keys_withdrawn'
      )
      select k.id from (select id from signing_keys union all select id from application_keys) as k
      where exists (select 1 from withdrawn where position(k.id in ids) > 0) order by k.id`,
   )
-  const ids = back.map(({ id }) => id).join(', ')
-  return back.length === 0
+  const ids = returnedKeys.map(({ id }) => id).join(', ')
+  return returnedKeys.length === 0
     ? ok('no key has come back after it was withdrawn, as far as the events of this database tell')
     : failure(`${ids}: withdrawn as stolen, and trusted again. Run \`latchkey keys rotate --compromised --yes\``)
 }

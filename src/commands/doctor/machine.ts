@@ -30,16 +30,16 @@ const cheapestCost = 4
 
 const checkSecrets = ({ jwtSecret }: Config): Finding => {
   if (!jwtSecret) return ok('the signing secret is generated and kept in DATA_DIR')
-  const older = jwtSecret.length - 1
+  const oldSecretCount = jwtSecret.length - 1
   const findings = [
     new Set(jwtSecret).size < jwtSecret.length ? warning('JWT_SECRET names one secret twice') : ok(''),
-    older > maxOldSecrets
-      ? warning(`JWT_SECRET holds ${older} old secrets: remove those that are older than 30 days`)
+    oldSecretCount > maxOldSecrets
+      ? warning(`JWT_SECRET holds ${oldSecretCount} old secrets: remove those that are older than 30 days`)
       : ok(''),
   ]
   const shortest = Math.min(...jwtSecret.map((secret) => secret.length))
-  if (older === 0) return ok(`one secret of ${shortest} characters`)
-  const verifying = `${older} other${older === 1 ? ' still verifies' : 's still verify'}`
+  if (oldSecretCount === 0) return ok(`one secret of ${shortest} characters`)
+  const verifying = `${oldSecretCount} other${oldSecretCount === 1 ? ' still verifies' : 's still verify'}`
   const summary = `the first of ${jwtSecret.length} signs, ${verifying}; at least ${shortest} characters each`
   return worstOf(summary, findings)
 }
@@ -87,13 +87,13 @@ const isWritable = (path: string) =>
 const statusOf = (path: string) => stat(path).catch(() => undefined)
 
 /** The directory, or the nearest one above it that exists: the directory would be created there. */
-const nearest = async (directory: string): Promise<string> =>
-  (await statusOf(directory)) || dirname(directory) === directory ? directory : nearest(dirname(directory))
+const nearestExisting = async (directory: string): Promise<string> =>
+  (await statusOf(directory)) || dirname(directory) === directory ? directory : nearestExisting(dirname(directory))
 
 const checkDataDirectory = async ({ dataDir, databaseUrl, jwtSecret }: Config): Promise<Finding> => {
   if (databaseUrl !== undefined && jwtSecret !== undefined) return ok('nothing is kept in DATA_DIR')
   const directory = resolve(dataDir)
-  const found = await nearest(directory)
+  const found = await nearestExisting(directory)
   if (!(await isWritable(found))) return failure(`${found} cannot be written to by this user: see DATA_DIR`)
   if (found !== directory) return ok(`${directory} will be created at the first start`)
   const secret = await statusOf(join(directory, 'secret'))

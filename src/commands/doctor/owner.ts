@@ -27,7 +27,7 @@ const identityOf = async (sql: Sql) => {
 }
 
 /** False also if it cannot be known: the other address cannot be used, or the server does not let these roles ask. */
-const isElsewhere = async (owner: Sql, service: Sql) => {
+const areDifferentDatabases = async (owner: Sql, service: Sql) => {
   const [one, other] = await Promise.allSettled([identityOf(owner), identityOf(service)])
   return one.status === 'fulfilled' && other.status === 'fulfilled' && one.value !== other.value
 }
@@ -40,7 +40,8 @@ const checkOwner = async (owner: Sql, service: Sql): Promise<Finding> => {
   if (server?.standby)
     return failure('this server is a standby and accepts no writes: name the primary in DATABASE_OWNER_URL')
   if (!server?.writable) return failure(readOnly)
-  if (await isElsewhere(owner, service)) return failure('DATABASE_OWNER_URL names another database than DATABASE_URL')
+  if (await areDifferentDatabases(owner, service))
+    return failure('DATABASE_OWNER_URL names another database than DATABASE_URL')
   if (others > 0) return failure(`${role} does not own the tables: name the role that does in DATABASE_OWNER_URL`)
   return creates
     ? ok(`${role} may migrate`)

@@ -9,20 +9,20 @@ import { type Finding, ok, warning, worstOf } from './check.js'
 /** The file, and what users have of its fields: required ones that most lack, and values of fields that have left it. */
 export const checkProfileFields = async ({ profileFieldsFile }: Config, database?: Database): Promise<Finding> => {
   const definitions = await readProfileFields(profileFieldsFile)
-  const fine = definitions.length === 0 ? 'none' : countText(definitions.length, 'field')
-  if (!database) return ok(fine)
+  const okText = definitions.length === 0 ? 'none' : countText(definitions.length, 'field')
+  if (!database) return ok(okText)
   const counts = await createProfileFields({ database, clock: systemClock, definitions }).count()
   const [row] = await database.query<{ users: number }>('select count(*)::int as users from users')
   const users = row?.users ?? 0
-  const lacking = definitions.filter(
+  const lackedFields = definitions.filter(
     ({ key, required }) => required && (counts.find((each) => each.key === key)?.users ?? 0) < users / 2,
   )
-  const left = counts.filter(({ key }) => !definitions.some((each) => each.key === key))
-  return worstOf(fine, [
-    ...lacking.map(({ key }) =>
+  const leftoverFields = counts.filter(({ key }) => !definitions.some((each) => each.key === key))
+  return worstOf(okText, [
+    ...lackedFields.map(({ key }) =>
       warning(`most users have no ${key}, which is required: each is asked for it at the next sign-in`),
     ),
-    ...left.map((each) =>
+    ...leftoverFields.map((each) =>
       warning(
         `${each.key} has left PROFILE_FIELDS_FILE, but values are left (${countText(each.users, 'user')}): latchkey fields purge ${each.key} --yes`,
       ),

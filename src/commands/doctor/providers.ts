@@ -45,9 +45,9 @@ const checkAnswers = async (urls: readonly string[], outbound: Outbound): Promis
   return worstOf(`${urls.join(' and ')} answer`, await Promise.all(urls.map(ask)))
 }
 
-type Checked = { id: ProviderId; provider: ProviderConfig; config: Config; outbound: Outbound }
+type CheckedProvider = { id: ProviderId; provider: ProviderConfig; config: Config; outbound: Outbound }
 
-export const checkProvider = async ({ id, provider, config, outbound }: Checked): Promise<Finding> => {
+export const checkProvider = async ({ id, provider, config, outbound }: CheckedProvider): Promise<Finding> => {
   const { clientId, clientSecret } = provider
   if (clientId === undefined || clientSecret === undefined) return withoutClient(config, id)
   const client = {
@@ -56,9 +56,9 @@ export const checkProvider = async ({ id, provider, config, outbound }: Checked)
     redirectUri: redirectUrisOf(config)[id] ?? '',
     production: config.production,
   }
-  const reached =
+  const reachability =
     provider.kind === 'openid_connect'
       ? await checkDiscovery(id, { ...provider, ...client }, outbound)
       : await checkAnswers([provider.url, provider.apiUrl], outbound)
-  return worstOf(reached.says, [reached, judgeCallback(config, id)])
+  return worstOf(reachability.says, [reachability, judgeCallback(config, id)])
 }

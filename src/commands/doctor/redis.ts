@@ -70,9 +70,9 @@ export const redisChecks = ({ redisUrl }: Config): CheckGroup => {
   const client = connectRedis(address, 2 * seconds)
   const connected = readyRedis(client, address)
   connected.catch(() => undefined)
-  const onceReached = (look: (masters: Redis[]) => Promise<Finding>) => () =>
+  const onceReached = (check: (masters: Redis[]) => Promise<Finding>) => () =>
     connected.then(
-      (found) => look(mastersOf(found)),
+      (found) => check(mastersOf(found)),
       () => warning('not checked, because Redis cannot be used'),
     )
   return {

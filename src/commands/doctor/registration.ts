@@ -18,15 +18,15 @@ const whoMayRegister = ({ registration, registrationDomains: domains }: Config) 
 
 const settingFindings = ({ registration, registrationDomains: domains, smtpUrl }: Config): Finding[] => {
   const isOpen = registration === 'open'
-  const publicOnes = isOpen ? domains.filter((domain) => publicMailboxes.has(domain)) : []
+  const publicDomains = isOpen ? domains.filter((domain) => publicMailboxes.has(domain)) : []
   return [
     !isOpen && domains.length > 0
       ? warning(
           `REGISTRATION_DOMAINS has no effect on new accounts while REGISTRATION is ${registration}: they need an invitation, which overrides it. It still limits changes of the email`,
         )
       : ok(''),
-    publicOnes.length > 0
-      ? warning(`anyone can get an address at ${publicOnes.join(', ')}, which REGISTRATION_DOMAINS names`)
+    publicDomains.length > 0
+      ? warning(`anyone can get an address at ${publicDomains.join(', ')}, which REGISTRATION_DOMAINS names`)
       : ok(''),
     registration === 'invited' && !smtpUrl
       ? warning('invitations are mailed, but SMTP_URL is not set: give people the link that latchkey invite prints')

@@ -15,12 +15,12 @@ export const checkSealedValues = async (
 ): Promise<Finding> => {
   const secrets = await sealingSecretsOf(config)
   const setting = config.sealingKey ? 'SEALING_KEY' : 'JWT_SECRET'
-  const found = await createSealedValues(secrets, columns).count(sql)
-  const byFirst = sum(found.map((each) => each.byFirst))
-  const byOthers = sum(found.map((each) => each.byOthers))
-  const lost = found.filter(({ column, byMissing }) => !column.canDoWithout && byMissing > 0)
-  const byMissing = sum(lost.map((each) => each.byMissing))
-  const waysOut = [...new Set(lost.flatMap(({ column: { wayOut } }) => wayOut ?? []))]
+  const counts = await createSealedValues(secrets, columns).count(sql)
+  const byFirst = sum(counts.map((each) => each.byFirst))
+  const byOthers = sum(counts.map((each) => each.byOthers))
+  const lostColumns = counts.filter(({ column, byMissing }) => !column.canDoWithout && byMissing > 0)
+  const byMissing = sum(lostColumns.map((each) => each.byMissing))
+  const waysOut = [...new Set(lostColumns.flatMap(({ column: { wayOut } }) => wayOut ?? []))]
   if (byMissing > 0)
     return failure(
       `the key of ${countText(byMissing, 'stored secret')} is missing, and the service does not start: add it to the end of SEALING_KEY again. ${waysOut.join(' ')}`.trimEnd(),
@@ -29,6 +29,7 @@ export const checkSealedValues = async (
     return warning(
       `${countText(byOthers, 'stored secret')} sealed with an old key of ${setting}: do not remove it. The next start of an instance seals with the first`,
     )
-  const all = byFirst === 0 ? 'no secrets are stored' : `${countText(byFirst, 'stored secret')}, sealed with ${setting}`
-  return ok(secrets.length > 1 ? `${all}; they need only the first of its ${secrets.length} keys` : all)
+  const summary =
+    byFirst === 0 ? 'no secrets are stored' : `${countText(byFirst, 'stored secret')}, sealed with ${setting}`
+  return ok(secrets.length > 1 ? `${summary}; they need only the first of its ${secrets.length} keys` : summary)
 }

@@ -1,4 +1,4 @@
-const shortest = 4
+const minLength = 4
 
 /** A password in an address, as it is written there and decoded. */
 const withDecoded = (password: string) => {
@@ -18,6 +18,6 @@ const partsOf = (value: string) => {
 
 /** No check prints a secret. This is the safety net for a library or a server that repeats one in its message. */
 export const hideSecrets = (values: readonly string[]) => {
-  const secrets = values.flatMap(partsOf).filter((secret) => secret.length >= shortest)
+  const secrets = values.flatMap(partsOf).filter((secret) => secret.length >= minLength)
   return (text: string) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[hidden]'), text)
 }

@@ -49,10 +49,11 @@ export const checkDatabaseSpace = async (database: Database, url: string): Promi
     const reason = error instanceof Error ? error.message : 'unknown failure'
     return failure(`${reason}: free space on its disk, until then most sign-ins fail`)
   }
-  const has = `the database has ${inMegabytes(size?.bytes ?? 0)} and can grow`
+  const sizeText = `the database has ${inMegabytes(size?.bytes ?? 0)} and can grow`
   const folder = await dataFolderHere(database, url)
   const { free, finding } = folder === undefined ? { free: '', finding: ok('') } : await spaceAt(folder)
-  return worstOf(free === '' ? `${has}; how much of its disk is free cannot be seen from here` : `${has}${free}`, [
-    finding,
-  ])
+  return worstOf(
+    free === '' ? `${sizeText}; how much of its disk is free cannot be seen from here` : `${sizeText}${free}`,
+    [finding],
+  )
 }

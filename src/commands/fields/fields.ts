@@ -31,10 +31,10 @@ const rowsOf = async ({ profileFields }: Stores) => {
     users: counts.get(key) ?? 0,
     inFile: true,
   }))
-  const known = new Set(inFile.map(({ key }) => key))
-  const left = [...counts].filter(([key]) => !known.has(key))
+  const keysInFile = new Set(inFile.map(({ key }) => key))
+  const leftover = [...counts].filter(([key]) => !keysInFile.has(key))
   const leftRow = { type: '', label: '', required: false, registration: false, editedBy: '', inFile: false }
-  return [...inFile, ...left.map(([key, users]) => ({ key, users, ...leftRow }))]
+  return [...inFile, ...leftover.map(([key, users]) => ({ key, users, ...leftRow }))]
 }
 
 type Row = Awaited<ReturnType<typeof rowsOf>>[number]
@@ -119,8 +119,8 @@ instance first. This cannot be taken back.
           `${countText(users, 'user')} would lose the value of ${JSON.stringify(key)} for good. Add --yes to do it.`,
         )
       const purged = await purge(stores, key, context)
-      const done = `Deleted the value of ${countText(purged, 'user')}.`
-      await print(context.stdout, values.json ? printableJson({ key, users: purged }) : done)
+      const message = `Deleted the value of ${countText(purged, 'user')}.`
+      await print(context.stdout, values.json ? printableJson({ key, users: purged }) : message)
       return 0
     })
   },

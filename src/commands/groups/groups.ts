@@ -27,10 +27,10 @@ hyphens, with a letter or a digit first. Members join with \`latchkey user group
     return withStores(context, 'service', async ({ groups }) => {
       const added = await groups.add(name, operator(context))
       const members = (await groups.list()).find((each) => each.name === name)?.members ?? 0
-      const done = added
+      const message = added
         ? `Made the group ${name}.`
         : `The group ${name} is there already, with ${countText(members, 'member')}.`
-      await print(context.stdout, values.json ? printableJson({ name, added, members }) : done)
+      await print(context.stdout, values.json ? printableJson({ name, added, members }) : message)
       return 0
     })
   },
@@ -72,12 +72,12 @@ The same as \`latchkey user list --group NAME\`, with the same options.`,
   },
 }
 
-type NotDeleted =
+type DeletionRefusal =
   | Refused<'no_group'>
   | Refused<'group_has_members'>
   | (Refused<'group_in_use'> & { applications: string[] })
 
-const whyNotDeleted = (refusal: NotDeleted, name: string) => {
+const whyNotDeleted = (refusal: DeletionRefusal, name: string) => {
   if (refusal.refused === 'no_group') return `There is no group ${name}.`
   if (refusal.refused === 'group_has_members')
     return `The group ${name} has members, who would lose it. Add --yes to delete it.`
@@ -107,8 +107,8 @@ They lose it within two seconds, and stay signed in. If the command is interrupt
       const deleted = await groupChanges.deleteGroup(operator(context), name, { alsoWithMembers })
       if (isRefused(deleted)) throw new CommandFailure(whyNotDeleted(deleted, name))
       const { members } = deleted
-      const done = `Deleted the group ${name}; it had ${countText(members, 'member')}.`
-      await print(context.stdout, values.json ? printableJson({ name, deleted: true, members }) : done)
+      const message = `Deleted the group ${name}; it had ${countText(members, 'member')}.`
+      await print(context.stdout, values.json ? printableJson({ name, deleted: true, members }) : message)
       return 0
     })
   },

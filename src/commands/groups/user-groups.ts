@@ -14,7 +14,7 @@ const options = {
 
 const namesFrom = (given: readonly string[] = []) => given.flatMap((text) => text.split(',')).map(groupNameFrom)
 
-const listed = (groups: readonly string[]) => (groups.length > 0 ? groups.join(', ') : 'no group')
+const groupsText = (groups: readonly string[]) => (groups.length > 0 ? groups.join(', ') : 'no group')
 
 export const userGroups: Command = {
   summary: 'Show the groups of a user, or change them',
@@ -32,15 +32,15 @@ username, an email or an id.
     const { positionals, values } = readArguments(args, options, ['USER'])
     const add = namesFrom(values.add)
     const remove = namesFrom(values.remove)
-    const both = add.find((name) => remove.includes(name))
-    if (both !== undefined) throw new CommandFailure(`--add and --remove name the same group: ${both}.`)
+    const groupInBoth = add.find((name) => remove.includes(name))
+    if (groupInBoth !== undefined) throw new CommandFailure(`--add and --remove name the same group: ${groupInBoth}.`)
     return withStores(context, 'service', async (stores) => {
       const user = await requireUser(stores, positionals[0] ?? '')
       const { id, username } = user
       const tell = (groups: readonly string[], changed: boolean) =>
         print(
           context.stdout,
-          values.json ? printableJson({ id, username, groups, changed }) : `${username} is in ${listed(groups)}.`,
+          values.json ? printableJson({ id, username, groups, changed }) : `${username} is in ${groupsText(groups)}.`,
         )
       if (add.length + remove.length === 0) {
         await tell(user.groups, false)

@@ -21,7 +21,7 @@ const slugShape = /^[a-z0-9]+(-[a-z0-9]+)*$/
 const longestSlug = 100
 const heading = /^\s*#[ \t]+(.+?)[ \t]*#*[ \t]*(?:\r?\n|$)/
 
-const checked = (page: { slug: unknown; title: unknown; body: unknown }, where: string): NewContent => {
+const checkPage = (page: { slug: unknown; title: unknown; body: unknown }, where: string): NewContent => {
   const { slug, title, body } = page
   if (typeof slug !== 'string' || !slugShape.test(slug) || slug.length > longestSlug)
     throw new CommandFailure(
@@ -36,7 +36,7 @@ const checked = (page: { slug: unknown; title: unknown; body: unknown }, where: 
 const pageFrom = (line: JsonLine) => {
   if ('fault' in line) throw new CommandFailure(`line ${line.line}: ${line.fault}`)
   const { slug, title, body } = line.value
-  return checked({ slug, title, body }, `line ${line.line}`)
+  return checkPage({ slug, title, body }, `line ${line.line}`)
 }
 
 const fromJsonLines = async (path: string, context: CommandContext) => {
@@ -55,7 +55,7 @@ const fromMarkdown = async (folder: string, file: string) => {
   const text = await readFile(join(folder, file), 'utf8')
   const slug = file.replace(/\.md$/, '')
   const title = heading.exec(text)?.[1]
-  return checked({ slug, title: title ?? slug, body: title ? text.replace(heading, '').trimStart() : text }, file)
+  return checkPage({ slug, title: title ?? slug, body: title ? text.replace(heading, '').trimStart() : text }, file)
 }
 
 const fromFolder = async (folder: string) => {
@@ -101,9 +101,9 @@ Runs as the owner of the tables (DATABASE_OWNER_URL): the service's own role may
         for (const page of pages) await content.load(sql, page)
       })
       await load.catch(explainPrivilege)
-      const what = countText(pages.length, 'page')
-      await events.record({ kind: 'content_loaded', reason: what }, operator(context))
-      await print(context.stdout, values.json ? printableJson({ pages: pages.length }) : `Loaded ${what}.`)
+      const pagesText = countText(pages.length, 'page')
+      await events.record({ kind: 'content_loaded', reason: pagesText }, operator(context))
+      await print(context.stdout, values.json ? printableJson({ pages: pages.length }) : `Loaded ${pagesText}.`)
       return 0
     })
   },

@@ -4,7 +4,7 @@ import { tooLong } from './too-long.js'
 /** One record of a CSV file, or what is wrong with it. `line` is where it begins, counted from 1. */
 export type CsvRow = { line: number; fields: string[] } | { line: number; fault: string }
 
-type Read = { fields: string[] } | { fault: string }
+type RecordResult = { fields: string[] } | { fault: string }
 
 const neverClosed = 'the quotes of a field are never closed'
 const faults: Readonly<Record<string, string>> = {
@@ -14,7 +14,7 @@ const faults: Readonly<Record<string, string>> = {
 }
 
 /** One record as RFC 4180 has it: quoted fields with commas, doubled quotes and line breaks in them; CRLF or LF. */
-const readRecord = (text: string): Read => {
+const readRecord = (text: string): RecordResult => {
   try {
     const [fields = []]: string[][] = parse(`${text}\n`, { record_delimiter: ['\r\n', '\n'] })
     return { fields }
@@ -40,21 +40,21 @@ export const createCsvReader = ({ maximumLength = 1_000_000 } = {}) => {
   const isTooLong = () => length > maximumLength
   const isEmpty = () => length === 0 || text === '\r'
 
-  const take = (part: string) => {
-    const found = part.split('"').length - 1
+  const append = (part: string) => {
+    const quotesFound = part.split('"').length - 1
     length += part.length
-    quotes += found
-    lineHasQuote ||= found > 0
+    quotes += quotesFound
+    lineHasQuote ||= quotesFound > 0
     text = isTooLong() ? '' : text + part
   }
 
-  const readSoFar = (): Read => {
+  const readSoFar = (): RecordResult => {
     // Of a record that is too long no text is kept. Its quotes are counted, to find its end.
     if (isTooLong()) return { fault: quotes % 2 === 1 ? neverClosed : tooLong(maximumLength) }
     return isOpen && !lineHasQuote ? { fault: neverClosed } : readRecord(text)
   }
 
-  const finish = (read: Read): CsvRow => {
+  const finish = (read: RecordResult): CsvRow => {
     const row = { line: startLine, ...read }
     text = ''
     length = 0
@@ -69,7 +69,7 @@ export const createCsvReader = ({ maximumLength = 1_000_000 } = {}) => {
     const wasEmpty = isEmpty()
     // A quoted field goes on in the next line.
     isOpen = 'fault' in read && read.fault === neverClosed
-    if (isOpen) take('\n')
+    if (isOpen) append('\n')
     lineHasQuote = false
     if (isOpen) return []
     const row = finish(read)
@@ -78,11 +78,11 @@ export const createCsvReader = ({ maximumLength = 1_000_000 } = {}) => {
 
   return {
     push: (piece: string): CsvRow[] => {
-      const [first = '', ...others] = piece.split('\n')
-      take(first)
-      return others.flatMap((part) => {
+      const [first = '', ...followingLines] = piece.split('\n')
+      append(first)
+      return followingLines.flatMap((part) => {
         const rows = endLine()
-        take(part)
+        append(part)
         return rows
       })
     },

@@ -4,12 +4,12 @@ import { CommandFailure } from '../command.js'
 import { cannotRead, type Input } from './input.js'
 
 /** A value of the parameters as Firebase shows them (`rounds: 8,`), or of the same as JSON. */
-const written = (text: string, name: string) =>
+const parameterIn = (text: string, name: string) =>
   new RegExp(String.raw`(?:^|[\s{,])"?${name}"?\s*:\s*"?([A-Za-z0-9+/_-]*={0,2})"?\s*(?:[,}\n]|$)`).exec(text)?.[1]
 
 export const readFirebaseParameters = (text: string): FirebaseParameters => {
   const read = (name: string) => {
-    const value = written(text, name)
+    const value = parameterIn(text, name)
     if (value === undefined) throw new CommandFailure(`The Firebase parameters have no ${name}.`)
     return value
   }
@@ -35,12 +35,12 @@ export const loadFirebaseParameters = async (path: string) => {
 const maxBytes = 64 * 1024
 
 /** Also a second brace: as JSON, the parameters are an object in an object. */
-const isBetween = (byte: number) => /[\s}]/.test(String.fromCharCode(byte))
+const isSeparator = (byte: number) => /[\s}]/.test(String.fromCharCode(byte))
 
-async function* afterParameters(begun: Buffer, chunks: AsyncIterator<Buffer | string>) {
+async function* afterParameters(head: Buffer, chunks: AsyncIterator<Buffer | string>) {
   let hasBegun = false
-  for (let next: Buffer | undefined = begun; next; ) {
-    const start: number = hasBegun ? 0 : next.findIndex((byte) => !isBetween(byte))
+  for (let next: Buffer | undefined = head; next; ) {
+    const start: number = hasBegun ? 0 : next.findIndex((byte) => !isSeparator(byte))
     hasBegun = start >= 0
     if (hasBegun) yield next.subarray(start)
     const { value, done } = await chunks.next()
@@ -51,16 +51,16 @@ async function* afterParameters(begun: Buffer, chunks: AsyncIterator<Buffer | st
 /** The parameters at the beginning of the input, up to their closing brace, and what comes after them. */
 export const splitFirebaseParameters = async (input: Input) => {
   const chunks = input.bytes[Symbol.asyncIterator]()
-  let begun = Buffer.alloc(0)
+  let head = Buffer.alloc(0)
   let end = -1
-  while (end < 0 && begun.length < maxBytes) {
+  while (end < 0 && head.length < maxBytes) {
     const { value, done } = await chunks.next()
     if (done) break
-    begun = Buffer.concat([begun, Buffer.from(value)])
-    end = begun.indexOf('}')
+    head = Buffer.concat([head, Buffer.from(value)])
+    end = head.indexOf('}')
   }
   if (end < 0) throw new CommandFailure('Standard input does not begin with the Firebase parameters, as { … }.')
-  const firebase = readFirebaseParameters(begun.subarray(0, end + 1).toString())
-  const rest: Input = { ...input, bytes: afterParameters(begun.subarray(end + 1), chunks) }
+  const firebase = readFirebaseParameters(head.subarray(0, end + 1).toString())
+  const rest: Input = { ...input, bytes: afterParameters(head.subarray(end + 1), chunks) }
   return { firebase, rest }
 }

@@ -20,7 +20,7 @@ const sameFile = async (one: string, other: string) => {
 }
 
 /** Whether a file is there already. A device or a link would be replaced by a file. */
-const isThere = async (path: string) => {
+const fileExists = async (path: string) => {
   const found = await lstat(path).catch(() => undefined)
   if (found && !found.isFile()) throw new CommandFailure(`${path} is there already, and is not a file.`)
   return found !== undefined
@@ -88,13 +88,14 @@ Needs no settings and no database. docs/leaked-passwords.md says where to get li
       'INPUT',
       'OUTPUT',
     ])
-    const [from = '', output = ''] = positionals
+    const [inputPath = '', output = ''] = positionals
     const as = kindFrom(values.as)
     if (output === '-')
       throw new UsageFault('OUTPUT is the path of a file. The list cannot be written to standard output.')
-    const replaced = await isThere(output)
-    if (from !== '-' && (await sameFile(from, output))) throw new CommandFailure('INPUT and OUTPUT are the same file.')
-    const input = await openInput(from, context)
+    const replaced = await fileExists(output)
+    if (inputPath !== '-' && (await sameFile(inputPath, output)))
+      throw new CommandFailure('INPUT and OUTPUT are the same file.')
+    const input = await openInput(inputPath, context)
     const progress = createProgress(context.stderr, input.size)
     const interruption = watchForInterruption(input.stop)
     try {

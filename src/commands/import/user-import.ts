@@ -44,7 +44,7 @@ type Counts = {
 /** A row that was refused, or a warning about one that was not. */
 type Remark = { line: number; text: string }
 type Plan = { format: UserFormat | undefined; forms: HashForms; dryRun: boolean; json: boolean }
-type Waiting = { line: number; user: ImportedUser }
+type WaitingUser = { line: number; user: ImportedUser }
 
 const formatFrom = (text: string | undefined): UserFormat | undefined => {
   if (text === undefined || text === 'csv' || text === 'jsonl') return text
@@ -88,12 +88,12 @@ const maxIgnored = 20
 /** Notes the names that mean no field. JSON lines may have any number of them, so only the first ones are kept. */
 const noteIgnored = (fieldNamed: ImportFieldNamed) => {
   const ignored = new Set<string>()
-  const noting: ImportFieldNamed = (name) => {
+  const fieldNamedAndNoted: ImportFieldNamed = (name) => {
     const field = fieldNamed(name)
     if (field === undefined && ignored.size < maxIgnored) ignored.add(displayName(name, 60) ?? '(no name)')
     return field
   }
-  return { fieldNamed: noting, ignored }
+  return { fieldNamed: fieldNamedAndNoted, ignored }
 }
 
 /** Collects users into batches and writes each batch with one statement. Remarks are reported in the order of their lines. */
@@ -113,7 +113,7 @@ const createImporter = (
     groups: [],
     newGroups: [],
   }
-  let waiting: Waiting[] = []
+  let waiting: WaitingUser[] = []
   let unreadable: Remark[] = []
 
   const flush = async () => {
@@ -129,14 +129,14 @@ const createImporter = (
     counts.refused += unreadable.length + refused.length
     counts.withPassword += added.filter(({ passwordHash }) => passwordHash !== null).length
     counts.unknownHashes += warnings.length
-    const named = new Set([...counts.groups, ...added.flatMap(({ groups }) => groups)])
-    counts.groups = [...named].sort()
+    const groupNames = new Set([...counts.groups, ...added.flatMap(({ groups }) => groups)])
+    counts.groups = [...groupNames].sort()
     counts.newGroups = counts.groups.filter((name) => !knownGroups.has(name))
     waiting = []
     unreadable = []
   }
 
-  const fits = ({ username: { username }, email: { email }, groups }: ImportedUser) =>
+  const fitsToken = ({ username: { username }, email: { email }, groups }: ImportedUser) =>
     groups.length === 0 || tokens.fits({ username, email, groups })
 
   const take = async (record: UserRecord) => {
@@ -145,7 +145,7 @@ const createImporter = (
         ? refuse('unusable_row', { reason: record.fault })
         : readImportedUser(record.row, { forms, providers, profileFields }, clock.now())
     if (isRefused(read)) unreadable.push({ line: record.line, text: read.reason })
-    else if (!fits(read))
+    else if (!fitsToken(read))
       unreadable.push({ line: record.line, text: 'with these groups, an access token would be too long' })
     else waiting.push({ line: record.line, user: read })
     if (waiting.length + unreadable.length >= batchSize) await flush()

@@ -32,8 +32,8 @@ const columnsFrom = (row: CsvRow, fieldNamed: ImportFieldNamed) => {
   if ('fault' in row) throw new CommandFailure(`line ${row.line}: ${row.fault}`)
   if (row.fields.some(isPlainPassword)) throw new CommandFailure(`line ${row.line}: ${noPlainPasswords}`)
   const columns = row.fields.map(fieldNamed)
-  const twice = columns.find((column, at) => column && columns.indexOf(column) !== at)
-  if (twice) throw new CommandFailure(`line ${row.line}: two columns are called ${twice}`)
+  const repeatedColumn = columns.find((column, index) => column && columns.indexOf(column) !== index)
+  if (repeatedColumn) throw new CommandFailure(`line ${row.line}: two columns are called ${repeatedColumn}`)
   if (!columns.includes('email')) throw new CommandFailure(`line ${row.line}: ${whyNoEmail(row.fields)}`)
   return columns
 }
@@ -56,7 +56,8 @@ const csvRecords = (fieldNamed: ImportFieldNamed): Reader => {
         },
       ]
     const values: ImportRow = {}
-    for (const [at, column] of columns.entries()) if (column) values[column] = unguardFormula(row.fields[at] ?? '')
+    for (const [index, column] of columns.entries())
+      if (column) values[column] = unguardFormula(row.fields[index] ?? '')
     return [{ line: row.line, row: values }]
   }
 

@@ -48,11 +48,11 @@ export const eventsAsTable = (events: readonly StoredEvent[]) => asTable([eventH
 /** For lines that come one after another: wide enough for almost all cells. */
 const widths = [24, 20, 16, 16, 15, 0]
 
-const padded = (cells: readonly string[]) =>
+const padCells = (cells: readonly string[]) =>
   cells
     .map((cell, column) => printableText(cell).padEnd(widths[column] ?? 0))
     .join('  ')
     .trimEnd()
 
-export const followedHeading = padded(eventHeading)
-export const followedLine = (event: StoredEvent) => padded(cellsOf(event))
+export const followedHeading = padCells(eventHeading)
+export const followedLine = (event: StoredEvent) => padCells(cellsOf(event))

@@ -35,9 +35,9 @@ const spanFrom = (text: string) => {
   }
 }
 
-const placeFrom = (text: string | undefined): Pick<EventQuery, 'ip' | 'network'> => {
-  const place = text === undefined ? {} : readEventOrigin(text)
-  if (place) return place
+const originFrom = (text: string | undefined): Pick<EventQuery, 'ip' | 'network'> => {
+  const origin = text === undefined ? {} : readEventOrigin(text)
+  if (origin) return origin
   throw new UsageFault('--ip takes an IPv4 or IPv6 address, a network such as 192.0.2.0/24, or “command line”.')
 }
 
@@ -51,14 +51,14 @@ const kindsFrom = (text: string | undefined): Pick<EventQuery, 'kinds'> => {
 }
 
 /** Words in lines of a help text, each as long as fits. */
-const inLines = (words: readonly string[], indent: string, width = 118) =>
-  words.reduce((text, word, at) => {
-    const next = `${word}${at < words.length - 1 ? ', ' : ''}`
+const wrapWords = (words: readonly string[], indent: string, width = 118) =>
+  words.reduce((text, word, index) => {
+    const next = `${word}${index < words.length - 1 ? ', ' : ''}`
     const line = text.slice(text.lastIndexOf('\n') + 1)
     return `${indent}${line}`.length + next.length > width ? `${text.trimEnd()}\n${indent}${next}` : text + next
   }, '')
 
-const search = async (stores: Stores, named: string | undefined) => {
+const searchFor = async (stores: Stores, named: string | undefined) => {
   if (named === undefined) return { find: stores.events.between, note: undefined }
   const user = await stores.users.findNamed(named)
   const note = user ? undefined : `There is no user ${JSON.stringify(named)}: these are attempts under that name.`
@@ -66,10 +66,10 @@ const search = async (stores: Stores, named: string | undefined) => {
   return { find, note }
 }
 
-type Found = Awaited<ReturnType<typeof search>>['find']
-type Shown = { query: EventQuery; find: Found; json: boolean }
+type FindEvents = Awaited<ReturnType<typeof searchFor>>['find']
+type EventListing = { query: EventQuery; find: FindEvents; json: boolean }
 
-const show = async ({ query, find, json }: Shown, { stdout, stderr }: CommandContext) => {
+const show = async ({ query, find, json }: EventListing, { stdout, stderr }: CommandContext) => {
   const found = await find({ ...query, limit: query.limit + 1 })
   const shown = found.slice(0, query.limit).reverse()
   await printList({ stdout }, shown, {
@@ -82,7 +82,7 @@ const show = async ({ query, find, json }: Shown, { stdout, stderr }: CommandCon
   return 0
 }
 
-const follow = async ({ query, find, json }: Shown, since: Date | undefined, context: CommandContext) => {
+const follow = async ({ query, find, json }: EventListing, since: Date | undefined, context: CommandContext) => {
   if (!json) await print(context.stdout, followedHeading)
   return followEvents(context, {
     since,
@@ -114,7 +114,7 @@ requestId of the log lines of the same request.
   --user USER     a username, an email or an id, or a name that has no account. Also shows when a limit refused an
                   address that this user has signed in from: a limit does not know the user
   --kind KINDS    one or more, with commas between them, of
-                  ${inLines(eventKinds, '                  ')}
+                  ${wrapWords(eventKinds, '                  ')}
   --ip ADDRESS    only from this address or this network (192.0.2.0/24, 2001:db8:1:2::/64); “command line” for what
                   operators did
   --since TIME    2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d (default 24h; with --follow, now)
@@ -129,20 +129,20 @@ requestId of the log lines of the same request.
       throw new UsageFault('--follow has no end: leave out --until and --limit.')
     if (values.user?.trim() === '') throw new UsageFault('--user is empty.')
     const now = new Date()
-    const chosen = { ...kindsFrom(values.kind), ...placeFrom(values.ip) }
+    const filters = { ...kindsFrom(values.kind), ...originFrom(values.ip) }
     const since = momentFrom('--since', values.since ?? (values.follow ? '0s' : '24h'), now)
     // Includes events of this very millisecond.
     const until = new Date(momentFrom('--until', values.until ?? '0s', now).getTime() + 1)
     const limit = limitFrom(values.limit ?? '100', maxAtOnce)
     if (since >= until) throw new UsageFault('--since is later than --until.')
     return withStores(context, 'service', async (stores) => {
-      const { find, note } = await search(stores, values.user)
+      const { find, note } = await searchFor(stores, values.user)
       if (note) await print(context.stderr, note)
-      const query = { since, until, limit, ...chosen }
-      const shown = { query, find, json: values.json ?? false }
+      const query = { since, until, limit, ...filters }
+      const listing = { query, find, json: values.json ?? false }
       return values.follow
-        ? follow(shown, values.since === undefined ? undefined : since, context)
-        : show(shown, context)
+        ? follow(listing, values.since === undefined ? undefined : since, context)
+        : show(listing, context)
     })
   },
 }

@@ -28,20 +28,20 @@ const createReader = ({ since, find, show }: Follow) => {
 
   const read = (from: number) =>
     find({ since: new Date(from), until: new Date(Date.now() + clockTolerance), limit: maxAtOnce })
-  const note = ({ id, createdAt }: StoredEvent) => {
+  const markShown = ({ id, createdAt }: StoredEvent) => {
     newest = Math.max(newest ?? 0, createdAt.getTime())
     shown.set(id, createdAt.getTime())
   }
 
   return async () => {
     if (newest === undefined) {
-      for (const event of await read(Date.now() - clockTolerance)) note(event)
+      for (const event of await read(Date.now() - clockTolerance)) markShown(event)
       newest ??= Date.now() - clockTolerance
     }
     for (const event of (await read(newest - overlap)).toReversed()) {
       if (shown.has(event.id)) continue
       await show(event)
-      note(event)
+      markShown(event)
     }
     for (const [id, time] of shown) if (time < newest - 2 * overlap) shown.delete(id)
   }

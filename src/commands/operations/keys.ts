@@ -102,7 +102,7 @@ type RotatedOfBoth = { accessTokens: Rotated; idTokens: Rotated }
 const nameOf = ({ id, algorithm }: Pick<RotatedKey, 'id' | 'algorithm'>) =>
   algorithm ? `${id} for ID tokens with ${algorithm}` : id
 
-const published = 'is published, and signs once ACCESS_TOKEN_ALGORITHM is ES256'
+const publishedOnly = 'is published, and signs once ACCESS_TOKEN_ALGORITHM is ES256'
 
 const keySentence = (key: RotatedKey, instead?: string) => {
   if (instead !== undefined) return `${key.isNew ? 'Made ' : ''}${nameOf(key)}: it ${instead}.`
@@ -135,7 +135,7 @@ again: five minutes at the longest. The keys of ID tokens are replaced too: an a
 reads the keys again, and a logout that it begins with an ID token of an earlier key asks the user first.
 Add --yes to do it.`
 
-const unopened =
+const unopenedMessage =
   'Nothing was changed: the keys cannot be opened with SEALING_KEY. Run this with the settings of the service. If the key that sealed them is lost: latchkey keys rotate --compromised --yes'
 
 /** Looks at both kinds first, so that nothing is changed if one of them cannot be opened. */
@@ -151,7 +151,7 @@ const rotateBoth = async (stores: Stores, forAccessTokens: boolean) => {
 const rotate = (context: CommandContext, forAccessTokens: boolean) =>
   withStores(context, 'service', async (stores): Promise<RotatedOfBoth> => {
     const made = await rotateBoth(stores, forAccessTokens)
-    if (!made) throw new CommandFailure(unopened)
+    if (!made) throw new CommandFailure(unopenedMessage)
     for (const key of [...made.accessTokens, ...made.idTokens])
       if (key.isNew) await stores.events.record({ kind: 'signing_key_made', reason: nameOf(key) }, operator(context))
     const rotated = (keys: readonly (Omit<RotatedKey, 'signsNow'> & { now: Date })[]): Rotated => ({
@@ -220,7 +220,7 @@ If there are applications, makes a new key for ID tokens as well, for each algor
     const forAccessTokens = isSigning || (values['before-es256'] ?? false)
     const rotated = await (values.compromised ? replaceAll : rotate)(context, forAccessTokens)
     const sentences = [
-      asSentences(rotated.accessTokens, isSigning ? undefined : published),
+      asSentences(rotated.accessTokens, isSigning ? undefined : publishedOnly),
       asSentences(rotated.idTokens),
     ].filter((text) => text !== '')
     await print(context.stdout, values.json ? asJson(rotated) : sentences.join('\n') || 'No key was made.')

@@ -58,7 +58,7 @@ const withCounters = async <Result>(
   }
 }
 
-const listed = (cleared: readonly Cleared[]) =>
+const clearedText = (cleared: readonly Cleared[]) =>
   cleared
     .map(({ limit, subject, used }) => `${limit} of ${subject}${used === undefined ? '' : ` (${used} counted)`}`)
     .join(', ')
@@ -69,7 +69,7 @@ const clearNetwork = async (stores: Stores, network: string): Promise<Outcome> =
   const cleared = removed.filter(isUsed).map(describeCounter)
   return {
     cleared,
-    says: cleared.length > 0 ? `Cleared ${listed(cleared)}.` : `Nothing was counted for ${network}.`,
+    says: cleared.length > 0 ? `Cleared ${clearedText(cleared)}.` : `Nothing was counted for ${network}.`,
     hints: [],
   }
 }
@@ -99,7 +99,7 @@ const clearUser = async (stores: Stores, named: string, context: CommandContext)
   const networks = await refusedNetworks(stores, user)
   return {
     cleared,
-    says: cleared.length > 0 ? `Cleared ${listed(cleared)}.` : `Nothing was counted for ${user.username}.`,
+    says: cleared.length > 0 ? `Cleared ${clearedText(cleared)}.` : `Nothing was counted for ${user.username}.`,
     hints: [
       ...(counted.isKnown ? [] : [inMemory]),
       ...networks.map(
@@ -166,12 +166,13 @@ an hour for reset mails, after 1 to 24 hours for wrong codes of an account.
       json: { type: 'boolean' },
     } as const
     const { values } = readArguments(args, options, [])
-    const { user, network: written, all } = values
-    if ([user, written, all].filter((each) => each !== undefined).length !== 1)
+    const { user, network: typedNetwork, all } = values
+    if ([user, typedNetwork, all].filter((each) => each !== undefined).length !== 1)
       throw new UsageFault('One of --user, --network and --all is needed.')
     if (user?.trim() === '') throw new UsageFault('--user is empty.')
-    const network = written === undefined ? undefined : networkOf(written)
-    if (written !== undefined && network === undefined) throw new UsageFault('--network takes an IPv4 or IPv6 address.')
+    const network = typedNetwork === undefined ? undefined : networkOf(typedNetwork)
+    if (typedNetwork !== undefined && network === undefined)
+      throw new UsageFault('--network takes an IPv4 or IPv6 address.')
     if (all && !values.yes)
       throw new CommandFailure('This forgets all failed attempts, also those of attackers. Add --yes to do it.')
     return withStores(context, 'service', async (stores) => {

@@ -10,7 +10,7 @@ const maxAtOnce = 10_000
 const shownPeriod = 7 * days
 
 /** One line of the list. `time`: since when it waits, or when it was decided. */
-type Listed = {
+type MailLine = {
   time: Date
   state: string
   kind: string
@@ -27,7 +27,7 @@ const states: Record<string, string> = {
   mail_given_up: 'given up',
 } satisfies Record<(typeof mailEventKinds)[number], string>
 
-const listedWaitingMail = (mail: WaitingMail): Listed => ({
+const listedWaitingMail = (mail: WaitingMail): MailLine => ({
   time: mail.createdAt,
   state: 'waits',
   kind: mail.kind,
@@ -39,8 +39,8 @@ const listedWaitingMail = (mail: WaitingMail): Listed => ({
 })
 
 /** The reason of the event is the kind of the mail, and after a colon why it was not sent. */
-const listedEvent = (event: StoredEvent): Listed => {
-  const [kind = '', ...why] = (event.reason ?? '').split(': ')
+const listedEvent = (event: StoredEvent): MailLine => {
+  const [kind = '', ...reasonParts] = (event.reason ?? '').split(': ')
   return {
     time: event.createdAt,
     state: states[event.kind] ?? event.kind,
@@ -49,12 +49,12 @@ const listedEvent = (event: StoredEvent): Listed => {
     username: event.username,
     attempts: null,
     nextAttempt: null,
-    reason: why.join(': ') || null,
+    reason: reasonParts.join(': ') || null,
   }
 }
 
 /** Newest first. */
-const decided = ({ events, clock }: Stores, limit: number, owner: (MailOwner & { name: string }) | undefined) => {
+const findDecided = ({ events, clock }: Stores, limit: number, owner: (MailOwner & { name: string }) | undefined) => {
   const now = clock.now().getTime()
   const query: EventQuery = {
     since: new Date(now - shownPeriod),
@@ -70,7 +70,7 @@ const ownerOf = async (stores: Stores, named: string) => {
   return user ? { userId: user.id, email: user.email, name: user.email } : { email: named, name: named }
 }
 
-const asLines = (mails: readonly Listed[]) =>
+const asLines = (mails: readonly MailLine[]) =>
   asTable([
     ['TIME', 'STATE', 'KIND', 'USER', 'ATTEMPTS', 'NEXT ATTEMPT', 'REASON'],
     ...mails.map((mail) => [
@@ -108,11 +108,15 @@ the log of that server knows.
     return withStores(context, 'service', async (stores) => {
       const owner = values.user === undefined ? undefined : await ownerOf(stores, values.user)
       const waiting = await stores.waitingMails.list(limit + 1, owner)
-      const done = await decided(stores, limit + 1, owner)
-      const shown = [...waiting.slice(0, limit).map(listedWaitingMail), ...done.slice(0, limit).map(listedEvent)]
+      const decidedMails = await findDecided(stores, limit + 1, owner)
+      const shown = [
+        ...waiting.slice(0, limit).map(listedWaitingMail),
+        ...decidedMails.slice(0, limit).map(listedEvent),
+      ]
       const none = `No mail waits, and none was sent in ${shownPeriod / days} days.`
       await printList(context, shown, { json: values.json, asTable: asLines, none })
-      if (waiting.length > limit || done.length > limit) await print(context.stderr, 'There are more: use --limit.')
+      if (waiting.length > limit || decidedMails.length > limit)
+        await print(context.stderr, 'There are more: use --limit.')
       return 0
     })
   },

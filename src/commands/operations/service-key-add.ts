@@ -52,7 +52,7 @@ const recordEvent = async (name: string, context: CommandContext) => {
 }
 
 /** A file that cannot be read or written is for the operator to put right. */
-const unlessRefused = async <Result>(work: Promise<Result>, path: string, what: 'read' | 'written') =>
+const withFileFault = async <Result>(work: Promise<Result>, path: string, what: 'read' | 'written') =>
   work.catch((error: Error) => {
     const reason = whyUnwritable(error)
     const says = reason === undefined ? error.message : `${path} cannot be ${what}: ${reason}.`
@@ -86,13 +86,13 @@ const addToFile = async (name: string, grant: Grant, context: CommandContext) =>
   const { serviceKeysFile: path } = loadSettings(await context.settings(), ['SERVICE_KEYS_FILE'])
   if (path === undefined)
     throw new CommandFailure('Set SERVICE_KEYS_FILE to the file that is to hold the keys, or use --print-line.')
-  const { keys, lacksLineEnd } = await unlessRefused(readKeys(path), path, 'read')
+  const { keys, lacksLineEnd } = await withFileFault(readKeys(path), path, 'read')
   if (keys.some((key) => key.name === name))
     throw new CommandFailure(`${path} has a key called ${name}. Choose another name, or delete its line first.`)
-  const made = newServiceKey(name, grant)
-  const text = `${lacksLineEnd ? '\n' : ''}${made.line}\n`
-  await unlessRefused(appendFile(path, text, { mode: fileMode }), path, 'written')
-  return made
+  const newKey = newServiceKey(name, grant)
+  const text = `${lacksLineEnd ? '\n' : ''}${newKey.line}\n`
+  await withFileFault(appendFile(path, text, { mode: fileMode }), path, 'written')
+  return newKey
 }
 
 export const serviceKeyAdd: Command = {
@@ -132,9 +132,9 @@ restart. To remove a key, delete its line and send SIGHUP.
     const printsLine = values['print-line'] ?? false
     const { key, line } = printsLine ? newServiceKey(name, grant) : await addToFile(name, grant, context)
     // Before the key is shown: until then, no program can use it.
-    const unrecorded = await recordEvent(name, context)
-    if (unrecorded !== undefined)
-      await print(context.stderr, `The key was made, but no event could be recorded: ${unrecorded}`)
+    const recordFault = await recordEvent(name, context)
+    if (recordFault !== undefined)
+      await print(context.stderr, `The key was made, but no event could be recorded: ${recordFault}`)
     const { scopes = defaultScopes, expiresAt = null } = grant
     const asJson = () => printableJson({ name, key, scopes, expiresAt, ...(printsLine && { line }) })
     await print(context.stdout, values.json ? asJson() : printsLine ? `${key}\n${line}` : key)

@@ -33,7 +33,7 @@ const asObject = ({ providers, events, active, ...counts }: Counts, since: Date)
 })
 
 const asLines = ({ users, sessions, waiting, events, since }: ReturnType<typeof asObject>) => {
-  const number = (count: number) => count.toLocaleString('en')
+  const numberText = (count: number) => count.toLocaleString('en')
   const counts: [string, number][] = [
     ['users', users.all],
     [`  new since ${since}`, users.new],
@@ -57,11 +57,11 @@ const asLines = ({ users, sessions, waiting, events, since }: ReturnType<typeof 
     ['logout notices that wait', waiting.logoutNotices],
     ['logout notices given up', waiting.logoutNoticesGivenUp],
   ]
-  const happened = events.map(({ kind, reason, count }) => [kind, reason ?? '', number(count)])
-  const table = asTable([['NUMBER OF', ''], ...counts.map(([name, count]) => [name, number(count)])])
-  return happened.length === 0
+  const eventRows = events.map(({ kind, reason, count }) => [kind, reason ?? '', numberText(count)])
+  const table = asTable([['NUMBER OF', ''], ...counts.map(([name, count]) => [name, numberText(count)])])
+  return eventRows.length === 0
     ? `${table}\n\nNo events since ${since}.`
-    : `${table}\n\n${asTable([['EVENTS', 'REASON', 'COUNT'], ...happened])}`
+    : `${table}\n\n${asTable([['EVENTS', 'REASON', 'COUNT'], ...eventRows])}`
 }
 
 export const stats: Command = {

@@ -11,10 +11,10 @@ import { openAsOwner, openEmbeddedForCommand, roleToGrant } from '../../platform
 import { postgresAddress } from '../../platform/database/postgres-address.js'
 import { commandLog } from '../terminal/command-log.js'
 
-export type Place = { ownerUrl: string; serviceRole: string | undefined } | { embedded: string }
+export type MigrationTarget = { ownerUrl: string; serviceRole: string | undefined } | { embedded: string }
 
 /** Reads only what a migration needs: it can run without the signing secret and the mail server. */
-export const placeFrom = (environment: Environment): Place => {
+export const targetFrom = (environment: Environment): MigrationTarget => {
   const settings = loadSettings(environment, ['NODE_ENV', 'DATA_DIR', 'DATABASE_URL', 'DATABASE_OWNER_URL'])
   const { databaseUrl: url, databaseOwnerUrl } = settings
   const ownerUrl = databaseOwnerUrl ?? url
@@ -26,19 +26,19 @@ export const placeFrom = (environment: Environment): Place => {
 }
 
 /** For messages: which database a migration is about. Never its password. */
-export const nameOfPlace = (place: Place) => {
-  if ('embedded' in place) return `the embedded database in ${place.embedded}`
-  const { database, hosts } = postgresAddress(place.ownerUrl)
+export const nameOfTarget = (target: MigrationTarget) => {
+  if ('embedded' in target) return `the embedded database in ${target.embedded}`
+  const { database, hosts } = postgresAddress(target.ownerUrl)
   return `the database ${database} at ${hosts.map(hostName).join(', ')}`
 }
 
-const open = async (place: Place): Promise<Database> =>
-  'ownerUrl' in place
-    ? openAsOwner(place.ownerUrl)
-    : openEmbeddedForCommand({ directory: place.embedded, log: commandLog() })
+const open = async (target: MigrationTarget): Promise<Database> =>
+  'ownerUrl' in target
+    ? openAsOwner(target.ownerUrl)
+    : openEmbeddedForCommand({ directory: target.embedded, log: commandLog() })
 
-const withDatabase = async <Result>(place: Place, work: (database: Database) => Promise<Result>) => {
-  const database = await open(place)
+const withDatabase = async <Result>(target: MigrationTarget, work: (database: Database) => Promise<Result>) => {
+  const database = await open(target)
   try {
     return await work(database)
   } finally {
@@ -47,19 +47,22 @@ const withDatabase = async <Result>(place: Place, work: (database: Database) => 
 }
 
 /** Opening it would create it, with all migrations. */
-const isMissing = (place: Place) => 'embedded' in place && !existsSync(place.embedded)
+const isMissing = (target: MigrationTarget) => 'embedded' in target && !existsSync(target.embedded)
 
-const ask = <Result>(place: Place, question: (database: Database | undefined) => Promise<Result>) =>
-  isMissing(place) ? question(undefined) : withDatabase(place, question)
+const withExistingDatabase = <Result>(
+  target: MigrationTarget,
+  question: (database: Database | undefined) => Promise<Result>,
+) => (isMissing(target) ? question(undefined) : withDatabase(target, question))
 
 const withDirectory = (database: Database | undefined) => ({ directory, ...(database && { database }) })
 
 /** Every migration, also of a schema on which this version must not run. */
-export const statusOf = (place: Place) => ask(place, (database) => describeSchema(withDirectory(database)))
+export const statusOf = (target: MigrationTarget) =>
+  withExistingDatabase(target, (database) => describeSchema(withDirectory(database)))
 
 /** The migrations that are missing. Rejects where `applyMissing` would, and changes nothing. */
-export const planFor = (place: Place, role: string | undefined) =>
-  ask(place, async (database) => {
+export const planFor = (target: MigrationTarget, role: string | undefined) =>
+  withExistingDatabase(target, async (database) => {
     if (database && role !== undefined) await requireRole(database, role)
     const status = await schemaStatus(withDirectory(database))
     if (database && (status.pending.length > 0 || role !== undefined))
@@ -68,11 +71,11 @@ export const planFor = (place: Place, role: string | undefined) =>
   })
 
 /** Applies what is missing, grants the role its rights, and returns what was applied and how the schema is now. */
-export const applyMissing = async (place: Place, role: string | undefined) => {
-  const isNew = isMissing(place)
-  return withDatabase(place, async (database) => {
-    const done = await migrate({ database, directory, ...(role !== undefined && { grants: grantsFor(role) }) })
+export const applyMissing = async (target: MigrationTarget, role: string | undefined) => {
+  const isNew = isMissing(target)
+  return withDatabase(target, async (database) => {
+    const appliedNow = await migrate({ database, directory, ...(role !== undefined && { grants: grantsFor(role) }) })
     const status = await schemaStatus({ database, directory })
-    return { applied: isNew ? status.applied.map(({ name }) => name) : done, status }
+    return { applied: isNew ? status.applied.map(({ name }) => name) : appliedNow, status }
   })
 }

@@ -1,7 +1,7 @@
 import type { SchemaStatus } from '../../platform/database/migrate.js'
 import { type Command, type CommandContext, CommandFailure, print, readArguments, UsageFault } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
-import type { Place } from './migrate-database.js'
+import type { MigrationTarget } from './migrate-database.js'
 
 /** A sentence about the older versions that can still run on the schema. */
 const wayBack = (oldestProgram: number | null) =>
@@ -9,8 +9,8 @@ const wayBack = (oldestProgram: number | null) =>
 
 const statusLines = ({ applied, pending, newer }: SchemaStatus) => [
   ...applied.map(({ name, appliedAt, oldestProgram }) => {
-    const unknown = newer.includes(name) ? ', by a newer version' : ''
-    return `${name}  applied ${appliedAt.toISOString()}${unknown}${wayBack(oldestProgram)}`
+    const byNewer = newer.includes(name) ? ', by a newer version' : ''
+    return `${name}  applied ${appliedAt.toISOString()}${byNewer}${wayBack(oldestProgram)}`
   }),
   ...pending.map(({ name, oldestProgram }) => `${name}  not applied${wayBack(oldestProgram)}`),
 ]
@@ -20,7 +20,7 @@ const nothingToApply = ({ newer }: SchemaStatus, name: string) =>
     ? `Nothing to apply: ${name} is up to date.`
     : `Nothing to apply: ${name} has ${newer.join(', ')} of a newer version, and this version can run on it.`
 
-const whatWasDone = (applied: readonly string[], status: SchemaStatus, name: string, role: string | undefined) => {
+const summaryOf = (applied: readonly string[], status: SchemaStatus, name: string, role: string | undefined) => {
   const isGranted = role !== undefined && status.newer.length === 0
   if (applied.length === 0)
     return `${nothingToApply(status, name)}${isGranted ? ` ${role} has the rights it needs.` : ''}`
@@ -28,9 +28,9 @@ const whatWasDone = (applied: readonly string[], status: SchemaStatus, name: str
   return isFirstRun ? `Created the tables of ${name}.` : `Applied ${applied.join(', ')} to ${name}.`
 }
 
-const noRole =
+const noRoleMessage =
   'Nothing was granted to a role of the service. If it uses another role, name it with --grant-to or in DATABASE_URL.'
-const noGrantTo = (role: string) =>
+const noGrantMessage = (role: string) =>
   `Nothing was granted to ${role}: only the newer version knows which rights it needs now. Run \`latchkey migrate\` of that version.`
 
 const statusAsJson = ({ applied, pending, newer }: SchemaStatus) =>
@@ -53,18 +53,18 @@ const showStatus = async (
 
 const showPlan = async (status: SchemaStatus, name: string, json: boolean, { stdout }: CommandContext) => {
   const names = status.pending.map(({ name }) => name)
-  const would =
+  const planText =
     status.applied.length === 0 ? `Would create the tables of ${name}.` : `Would apply ${names.join(', ')} to ${name}.`
   if (json) await print(stdout, statusAsJson(status))
-  else await print(stdout, names.length === 0 ? nothingToApply(status, name) : would)
+  else await print(stdout, names.length === 0 ? nothingToApply(status, name) : planText)
   return 0
 }
 
 /** The role of the service that gets rights: the one that is named, or that of DATABASE_URL. */
-const roleFrom = (named: string | undefined, place: Place) => {
-  if (named === undefined) return 'serviceRole' in place ? place.serviceRole : undefined
+const roleFrom = (named: string | undefined, target: MigrationTarget) => {
+  if (named === undefined) return 'serviceRole' in target ? target.serviceRole : undefined
   if (named.trim() === '') throw new UsageFault('--grant-to takes the name of a role, and the name is empty.')
-  if ('embedded' in place)
+  if ('embedded' in target)
     throw new CommandFailure(
       '--grant-to is for PostgreSQL: the embedded database has no other role. Set DATABASE_OWNER_URL.',
     )
@@ -97,19 +97,25 @@ No other setting is needed. The role of the service (of DATABASE_URL, or ROLE) g
       [],
     )
     if (values['dry-run'] && values.status) throw new UsageFault('--dry-run and --status cannot be used together.')
-    const { applyMissing, nameOfPlace, placeFrom, planFor, statusOf } = await import('./migrate-database.js')
+    const {
+      applyMissing,
+      nameOfTarget: nameOfPlace,
+      targetFrom: placeFrom,
+      planFor,
+      statusOf,
+    } = await import('./migrate-database.js')
     const json = values.json ?? false
-    const place = placeFrom(context.environment)
-    const name = nameOfPlace(place)
-    const role = roleFrom(values['grant-to'], place)
-    if (values.status) return showStatus(await statusOf(place), json, context)
-    if (values['dry-run']) return showPlan(await planFor(place, role), name, json, context)
-    const { applied, status } = await applyMissing(place, role)
-    const done = whatWasDone(applied, status, name, role)
-    await print(context.stdout, json ? printableJson({ applied, pending: [], newer: status.newer }) : done)
-    if (role !== undefined && status.newer.length > 0) await print(context.stderr, noGrantTo(role))
-    if ('ownerUrl' in place && role === undefined && !context.environment.DATABASE_URL)
-      await print(context.stderr, noRole)
+    const target = placeFrom(context.environment)
+    const name = nameOfPlace(target)
+    const role = roleFrom(values['grant-to'], target)
+    if (values.status) return showStatus(await statusOf(target), json, context)
+    if (values['dry-run']) return showPlan(await planFor(target, role), name, json, context)
+    const { applied, status } = await applyMissing(target, role)
+    const message = summaryOf(applied, status, name, role)
+    await print(context.stdout, json ? printableJson({ applied, pending: [], newer: status.newer }) : message)
+    if (role !== undefined && status.newer.length > 0) await print(context.stderr, noGrantMessage(role))
+    if ('ownerUrl' in target && role === undefined && !context.environment.DATABASE_URL)
+      await print(context.stderr, noRoleMessage)
     return 0
   },
 }

@@ -35,10 +35,10 @@ const answerTo = <Answer>(question: unknown, isAnswer: (message: unknown) => mes
 export const settingsFromSupervisor = async () => (await answerTo(settingsQuestion, isSettings)).settings
 
 type Sender = { isConnected(): boolean; send(message: object | string, sent: () => void): unknown }
-const send = (to: Sender, message: object | string) => {
-  if (to.isConnected()) to.send(message, () => undefined)
+const send = (receiver: Sender, message: object | string) => {
+  if (receiver.isConnected()) receiver.send(message, () => undefined)
 }
-export const handOut = (to: Sender, settings: Environment) => send(to, { settings } satisfies Settings)
+export const sendSettings = (receiver: Sender, settings: Environment) => send(receiver, { settings } satisfies Settings)
 
 /** All processes fail for the same reason, so the supervisor says it once. Resolves when it has heard it. */
 export const tellFailure = (failure: string) => {
@@ -49,4 +49,4 @@ export const tellFailure = (failure: string) => {
     () => undefined,
   )
 }
-export const confirmFailure = (to: Sender) => send(to, heardMessage)
+export const confirmFailure = (receiver: Sender) => send(receiver, heardMessage)

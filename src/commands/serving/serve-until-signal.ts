@@ -12,7 +12,7 @@ import { type OnSignals, onSignals } from './signals.js'
 import { prepareSupervisor } from './supervisor.js'
 
 /** One of several processes is told by its supervisor, and also ends without it. Signals are the supervisor's. */
-const listen = ({ shutDown, reload }: OnSignals) => {
+const listenForShutdown = ({ shutDown, reload }: OnSignals) => {
   if (!cluster.isWorker) return onSignals({ shutDown, reload })
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => undefined)
   let isTold = false
@@ -66,7 +66,7 @@ const shutDownOnSignals = (log: Log, drainDelay: number) => {
     )
   }
   // Before the start: the first process of a container gets only the signals that it listens for.
-  listen({ shutDown, reload })
+  listenForShutdown({ shutDown, reload })
   return {
     signal: shutdown.signal,
     watch: (start: Promise<App>) => {
@@ -89,9 +89,9 @@ const readyLine = ({ config, platform }: App) => {
 }
 
 /** One of several processes: the supervisor says when all of them are ready. */
-const sayReady = (app: App, place: object, log: Log) => {
+const sayReady = (app: App, listeningAt: object, log: Log) => {
   if (cluster.isWorker) process.send?.(readyMessage)
-  else log.info(place, readyLine(app))
+  else log.info(listeningAt, readyLine(app))
 }
 
 /** Logs how each connection is protected: operators should know which ones are not encrypted. */
@@ -107,11 +107,11 @@ const prepareService = (config: Config, texts: Environment, log: Log, crash: Cra
   const shutdown = shutDownOnSignals(log, config.drainDelay)
   return async () => {
     const app = await shutdown.watch(startApp(config, { texts, log, onFatal: crash, signal: shutdown.signal }))
-    const place = { host: app.config.host, port: app.config.port }
+    const listeningAt = { host: app.config.host, port: app.config.port }
     if (!app.isReady() && !shutdown.signal.aborted)
-      log.info(place, `Latchkey is listening at ${app.config.publicUrl}; waiting for the database`)
+      log.info(listeningAt, `Latchkey is listening at ${app.config.publicUrl}; waiting for the database`)
     await app.prepared
-    if (!shutdown.signal.aborted) sayReady(app, place, log)
+    if (!shutdown.signal.aborted) sayReady(app, listeningAt, log)
   }
 }
 

@@ -5,7 +5,7 @@ import { type Command, readArguments } from '../command.js'
 import { settingsFromSupervisor, tellFailure } from './process-messages.js'
 
 /** One of several processes leaves it to the supervisor to say why it cannot start. */
-const reported = async (work: Promise<void>) => {
+const reportFailure = async (work: Promise<void>) => {
   try {
     await work
   } catch (error) {
@@ -30,7 +30,7 @@ docs/configuration.md. Logs go to standard output: plain lines in development, o
     const { config, texts } = readConfig(environment)
     // The service itself is loaded for this command only.
     const { serveUntilSignal } = await import('./serve-until-signal.js')
-    await reported(serveUntilSignal(config, texts, environment))
+    await reportFailure(serveUntilSignal(config, texts, environment))
     return 0
   },
 }

@@ -7,10 +7,10 @@ import { builtFile } from '../../lib/home.js'
 import type { Log } from '../../platform/log.js'
 import {
   confirmFailure,
-  handOut,
   isFailure,
   readyMessage,
   reloadMessage,
+  sendSettings,
   settingsQuestion,
   shutDownMessage,
 } from './process-messages.js'
@@ -58,12 +58,12 @@ const announce = ({ host, port, publicUrl, workers }: Config, log: Log) =>
 
 /** Gives each process its settings, and says why one cannot start. At the first start all have the same reason, said once. */
 const answerStarts = (texts: Environment, hasServed: () => boolean) => {
-  const said = new Set<string>()
+  const saidFailures = new Set<string>()
   cluster.on('message', (worker, message: unknown) => {
-    if (message === settingsQuestion) handOut(worker, texts)
+    if (message === settingsQuestion) sendSettings(worker, texts)
     if (!isFailure(message)) return
-    if (hasServed() || !said.has(message.failure)) process.stderr.write(`${message.failure}\n`)
-    said.add(message.failure)
+    if (hasServed() || !saidFailures.has(message.failure)) process.stderr.write(`${message.failure}\n`)
+    saidFailures.add(message.failure)
     confirmFailure(worker)
   })
 }

@@ -2,10 +2,10 @@ import { StringDecoder } from 'node:string_decoder'
 import { CommandFailure, type Terminal, write } from '../command.js'
 import { asText } from '../import/input.js'
 
-const longest = 4_096
+const maxLength = 4_096
 const endOfInput = '\u0004'
-const enter = ['\r', '\n', endOfInput]
-const erase = ['\u007f', '\b']
+const enterKeys = ['\r', '\n', endOfInput]
+const eraseKeys = ['\u007f', '\b']
 const interrupt = '\u0003'
 
 /** Reads one line without showing it, and then restores the terminal, also after Ctrl-C. */
@@ -18,20 +18,20 @@ const askHidden = async ({ stdin, stderr }: Terminal, question: string) => {
     return await new Promise<string>((resolve, reject) => {
       let typed: string[] = []
       const finish = (settle: () => void) => {
-        stdin.off('data', read).off('end', gone)
+        stdin.off('data', read).off('end', giveUp)
         stdin.pause()
         settle()
       }
-      const gone = () => finish(() => reject(new CommandFailure('No password was given.')))
+      const giveUp = () => finish(() => reject(new CommandFailure('No password was given.')))
       const read = (chunk: Buffer | string) => {
         for (const character of typeof chunk === 'string' ? chunk : decoder.write(chunk)) {
-          if (character === interrupt || (character === endOfInput && typed.length === 0)) return gone()
-          if (enter.includes(character)) return finish(() => resolve(typed.join('')))
-          if (erase.includes(character)) typed = typed.slice(0, -1)
-          else if (typed.length < longest) typed.push(character)
+          if (character === interrupt || (character === endOfInput && typed.length === 0)) return giveUp()
+          if (enterKeys.includes(character)) return finish(() => resolve(typed.join('')))
+          if (eraseKeys.includes(character)) typed = typed.slice(0, -1)
+          else if (typed.length < maxLength) typed.push(character)
         }
       }
-      stdin.on('data', read).once('end', gone)
+      stdin.on('data', read).once('end', giveUp)
       stdin.resume()
     })
   } finally {
@@ -52,7 +52,7 @@ const readAll = async ({ stdin }: Terminal) => {
   let text = ''
   for await (const piece of asText(stdin)) {
     text += piece.text
-    if (text.length > longest) throw new CommandFailure('The password on standard input is too long.')
+    if (text.length > maxLength) throw new CommandFailure('The password on standard input is too long.')
   }
   const password = text.replace(/\r?\n$/, '')
   if (/[\r\n]/.test(password))

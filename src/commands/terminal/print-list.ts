@@ -1,7 +1,7 @@
 import { type CommandContext, print } from '../command.js'
 import { printableJson } from './printable-json.js'
 
-type Shown<Item> = {
+type ListOptions<Item> = {
   /** One JSON object on each line, for programs. */
   json: boolean | undefined
   asJson?: (item: Item) => string
@@ -13,7 +13,7 @@ type Shown<Item> = {
 export const printList = async <Item>(
   { stdout }: Pick<CommandContext, 'stdout'>,
   items: readonly Item[],
-  { json, asJson = printableJson, asTable, none }: Shown<Item>,
+  { json, asJson = printableJson, asTable, none }: ListOptions<Item>,
 ) => {
   if (json) for (const item of items) await print(stdout, asJson(item))
   else await print(stdout, items.length > 0 ? asTable(items) : none)

@@ -1,14 +1,14 @@
 /** Characters that JSON need not escape, and that a terminal or an editor would obey or hide. */
 export const unprintable = /[\p{C}\u2028\u2029]/gu
 
-const escaped = (character: string) =>
+const escapeCharacter = (character: string) =>
   Array.from(
     { length: character.length },
-    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
+    (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
   ).join('')
 
 /** JSON for a terminal: every control character and invisible mark is written as an escape. */
-export const printableJson = (value: unknown) => JSON.stringify(value).replaceAll(unprintable, escaped)
+export const printableJson = (value: unknown) => JSON.stringify(value).replaceAll(unprintable, escapeCharacter)
 
 /** The same for text in one line. */
-export const printableText = (text: string) => text.replaceAll(unprintable, escaped)
+export const printableText = (text: string) => text.replaceAll(unprintable, escapeCharacter)

@@ -2,11 +2,11 @@ import { countText } from '../../lib/count-text.js'
 import type { Terminal } from '../command.js'
 
 const barWidth = 30
-const pause = 100
+const drawInterval = 100
 
 /** A progress bar on a terminal, and nothing in a log file. It goes to standard error, apart from the output. */
 export const createProgress = (stderr: Terminal['stderr'], totalBytes: number | undefined) => {
-  const began = performance.now()
+  const startedAt = performance.now()
   let drawnAt = Number.NEGATIVE_INFINITY
   let isShown = false
 
@@ -18,13 +18,13 @@ export const createProgress = (stderr: Terminal['stderr'], totalBytes: number | 
   const draw = (bytes: number, rows: number) => {
     if (!stderr.isTTY) return
     const now = performance.now()
-    if (now - drawnAt < pause) return
+    if (now - drawnAt < drawInterval) return
     drawnAt = now
     const share = totalBytes ? Math.min(bytes / totalBytes, 1) : undefined
     const filled = Math.round((share ?? 0) * barWidth)
     const bar =
       share === undefined ? '' : `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)} ${Math.floor(share * 100)} %  `
-    const perSecond = Math.round(rows / Math.max((now - began) / 1_000, 0.001))
+    const perSecond = Math.round(rows / Math.max((now - startedAt) / 1_000, 0.001))
     const line = `${bar}${countText(rows, 'row')}, ${perSecond.toLocaleString('en')} a second`
     stderr.write(`\r\u001b[2K${line.slice(0, (stderr.columns || 80) - 1)}`)
     isShown = true

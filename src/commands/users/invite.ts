@@ -23,7 +23,7 @@ import { languageCodes, readLanguage } from './language-option.js'
 
 type Output = { json: boolean }
 
-type Invited = { address: string; language: Language; groups: readonly string[] | undefined }
+type NewInvitation = { address: string; language: Language; groups: readonly string[] | undefined }
 
 const whyRefused = (
   refusal:
@@ -44,7 +44,7 @@ const whyRefused = (
   return `${email} has an account. Nothing was sent.`
 }
 
-const invite = (context: CommandContext, { address, language, groups }: Invited, { json }: Output) => {
+const invite = (context: CommandContext, { address, language, groups }: NewInvitation, { json }: Output) => {
   const email = emailFrom(address)
   return withStores(context, 'service', async ({ invitations, addresses }) => {
     const invitation = await invitations.invite(email, { ...operator(context), language }, groups)
@@ -84,8 +84,8 @@ const revoke = (context: CommandContext, address: string, { json }: Output) => {
   return withStores(context, 'service', async ({ invitations }) => {
     if (!(await invitations.revoke(email, operator(context))))
       throw new CommandFailure(`${email.email} has no open invitation.`)
-    const done = `Withdrew the invitation of ${email.email}.`
-    await print(context.stdout, json ? printableJson({ email: email.email, revoked: true }) : done)
+    const message = `Withdrew the invitation of ${email.email}.`
+    await print(context.stdout, json ? printableJson({ email: email.email, revoked: true }) : message)
     return 0
   })
 }
@@ -121,12 +121,12 @@ is created. An address gets at most five in a day.
       },
       args.some((arg) => /^--(list|revoke)(=|$)/.test(arg)) ? [] : ['EMAIL'],
     )
-    const { language, group, list: lists, revoke: revoked, json = false } = values
+    const { language, group, list: isList, revoke: revokedEmail, json = false } = values
     const isForNew = language !== undefined || group !== undefined
-    if ([lists, revoked, isForNew || undefined].filter((each) => each !== undefined).length > 1)
+    if ([isList, revokedEmail, isForNew || undefined].filter((each) => each !== undefined).length > 1)
       throw new UsageFault('--list and --revoke go with no other option than --json.')
-    if (lists) return list(context, { json })
-    if (revoked !== undefined) return revoke(context, revoked, { json })
+    if (isList) return list(context, { json })
+    if (revokedEmail !== undefined) return revoke(context, revokedEmail, { json })
     const groups = group && [...new Set(group.map(groupNameFrom))].sort()
     return invite(
       context,

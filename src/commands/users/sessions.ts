@@ -76,8 +76,8 @@ can sign in again at once; \`user disable\` prevents that. USER is a username, a
       const { id, username } = await requireUser(stores, positionals[0] ?? '')
       const ending = await stores.operatorChanges.endSessions({ userId: id, client: operator(context) })
       const { endedSessions: ended } = unlessDeleted(ending, username)
-      const done = `Ended ${countText(ended, 'session')} of ${username}.`
-      await print(context.stdout, values.json ? printableJson({ id, username, sessionsEnded: ended }) : done)
+      const message = `Ended ${countText(ended, 'session')} of ${username}.`
+      await print(context.stdout, values.json ? printableJson({ id, username, sessionsEnded: ended }) : message)
       return 0
     })
   },
@@ -105,8 +105,8 @@ at once. For one user, use \`latchkey user sessions end USER\`.
       let ended = 0
       for (let some = batchSize; some === batchSize; ended += some)
         some = await sessions.endSome('sessions_ended', batchSize)
-      const done = `Ended ${countText(ended, 'session')} of all users.`
-      await print(context.stdout, values.json ? printableJson({ sessionsEnded: ended }) : done)
+      const message = `Ended ${countText(ended, 'session')} of all users.`
+      await print(context.stdout, values.json ? printableJson({ sessionsEnded: ended }) : message)
       return 0
     })
   },

@@ -75,8 +75,8 @@ The command asks for the password without showing it. The rules are the same as 
       const user = await newUsers.create(database, { email, username, name, passwordHash, language })
       if (isRefused(user)) throw new CommandFailure(refusalWords[user.refused])
       await events.record({ kind: 'user_added', userId: user.id }, operator(context))
-      const done = `Added ${user.username} (${user.id}).`
-      await print(context.stdout, values.json ? printableJson({ id: user.id, username: user.username }) : done)
+      const message = `Added ${user.username} (${user.id}).`
+      await print(context.stdout, values.json ? printableJson({ id: user.id, username: user.username }) : message)
       return 0
     })
   },

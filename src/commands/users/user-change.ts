@@ -57,14 +57,14 @@ USER is a username, an email or an id.
     return withStores(context, 'service', async (stores) => {
       const { profileFields, fieldChanges } = stores
       const { id, username } = await requireUser(stores, positionals[0] ?? '')
-      const wanted = changesFrom(given, profileFields.definitions)
-      const change = await fieldChanges.byOperator({ userId: id, client: operator(context) }, wanted)
+      const changes = changesFrom(given, profileFields.definitions)
+      const change = await fieldChanges.byOperator({ userId: id, client: operator(context) }, changes)
       const changed = unlessDeleted(change, username)
       if (isRefused(changed)) throw whyRefused(changed.fields)
       const keys = changed.result
       const fields = profileFields.knownValues(changed.user.fields)
-      const done = keys.length === 0 ? 'Nothing was changed.' : `Changed ${keys.join(', ')} of ${username}.`
-      await print(context.stdout, values.json ? printableJson({ id, username, fields, changed: keys }) : done)
+      const message = keys.length === 0 ? 'Nothing was changed.' : `Changed ${keys.join(', ')} of ${username}.`
+      await print(context.stdout, values.json ? printableJson({ id, username, fields, changed: keys }) : message)
       return 0
     })
   },

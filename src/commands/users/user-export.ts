@@ -61,12 +61,12 @@ const asCell = (value: Value) => guardFormula(asText(value).replaceAll(unprintab
 const formats = {
   jsonl: {
     head: () => '',
-    line: (user: ListedUser, wanted: readonly Column[]) =>
-      `${printableJson(Object.fromEntries(wanted.map(({ name, of }) => [name, of(user)])))}\n`,
+    line: (user: ListedUser, columns: readonly Column[]) =>
+      `${printableJson(Object.fromEntries(columns.map(({ name, of }) => [name, of(user)])))}\n`,
   },
   csv: {
-    head: (wanted: readonly Column[]) => csvLine(wanted.map(({ name }) => name)),
-    line: (user: ListedUser, wanted: readonly Column[]) => csvLine(wanted.map(({ of }) => asCell(of(user)))),
+    head: (columns: readonly Column[]) => csvLine(columns.map(({ name }) => name)),
+    line: (user: ListedUser, columns: readonly Column[]) => csvLine(columns.map(({ of }) => asCell(of(user)))),
   },
 }
 
@@ -76,7 +76,7 @@ const formatNamed = (name: string) => {
 }
 
 /** They must not think that their second step has moved with them. */
-const leftBehind = async (bulkUsers: BulkUsers) => {
+const factorsSentence = async (bulkUsers: BulkUsers) => {
   const users = await bulkUsers.countWithSecondFactor()
   if (users === 0) return ''
   return ` ${countText(users, 'user')} of them ${users === 1 ? 'has' : 'have'} a second step or a passkey, which ${users === 1 ? 'is' : 'are'} not in the file.`
@@ -139,14 +139,14 @@ download it from the account page: for a request of someone who cannot sign in. 
       const stored = (await bulkUsers.providers()).filter(isProviderId)
       const providers = [...new Set<ProviderId>([...builtInProviderIds, ...stored])]
       const columns = columnsWith(providers, fieldColumns[formatName](profileFields))
-      const wanted = values['with-password-hashes'] ? [...columns, hashColumn] : columns
+      const exportedColumns = values['with-password-hashes'] ? [...columns, hashColumn] : columns
       let count = 0
-      await write(context.stdout, format.head(wanted))
+      await write(context.stdout, format.head(exportedColumns))
       for await (const users of bulkUsers.allPages()) {
-        await write(context.stdout, users.map((user) => format.line(user, wanted)).join(''))
+        await write(context.stdout, users.map((user) => format.line(user, exportedColumns)).join(''))
         count += users.length
       }
-      await print(context.stderr, `Exported ${countText(count, 'user')}.${await leftBehind(bulkUsers)}`)
+      await print(context.stderr, `Exported ${countText(count, 'user')}.${await factorsSentence(bulkUsers)}`)
       return 0
     })
   },

@@ -14,10 +14,10 @@ import {
 import { printableJson } from '../terminal/printable-json.js'
 import { requireUser, unlessDeleted } from './find-user.js'
 
-type Wanted = { yes?: boolean | undefined; json?: boolean | undefined }
+type ResetOptions = { yes?: boolean | undefined; json?: boolean | undefined }
 
 /** After the loss of the key that sealed their TOTP secrets and recovery codes. A command that was interrupted goes on when it runs again. */
-const resetUnreadable = (context: CommandContext, { yes, json }: Wanted) =>
+const resetUnreadable = (context: CommandContext, { yes, json }: ResetOptions) =>
   withStores(context, 'service', async ({ database, sealedValues, operatorChanges }) => {
     const ids = await sealedValues.usersOfMissing(database, [totpColumn, recoveryCodeColumn, formerTotpColumn])
     if (ids.length > 0 && !yes)
@@ -27,8 +27,8 @@ const resetUnreadable = (context: CommandContext, { yes, json }: Wanted) =>
     let users = 0
     for (const userId of ids)
       if (!isRefused(await operatorChanges.resetTotp({ userId, client: operator(context) }))) users += 1
-    const done = `Switched off the two-step sign-in of ${countText(users, 'user')} whose TOTP secret or recovery codes could not be opened.`
-    await print(context.stdout, json ? printableJson({ users }) : done)
+    const message = `Switched off the two-step sign-in of ${countText(users, 'user')} whose TOTP secret or recovery codes could not be opened.`
+    await print(context.stdout, json ? printableJson({ users }) : message)
     return 0
   })
 
@@ -56,22 +56,22 @@ at the next sign-in, after a code from a mail. USER is a username, an email or a
     if (values.unreadable) return resetUnreadable(context, values)
     return withStores(context, 'service', async ({ users, factors, passkeys, operatorChanges, secondFactor }) => {
       const { id, username } = await requireUser({ users }, positionals[0] ?? '')
-      const count = (await passkeys.list(id)).length
-      if (!(await factors.hasTotp(id)) && count === 0) {
-        const said = `${username} has no two-step sign-in and no passkeys. Nothing was changed.`
-        await print(context.stdout, values.json ? printableJson({ id, username, changed: false }) : said)
+      const passkeyCount = (await passkeys.list(id)).length
+      if (!(await factors.hasTotp(id)) && passkeyCount === 0) {
+        const message = `${username} has no two-step sign-in and no passkeys. Nothing was changed.`
+        await print(context.stdout, values.json ? printableJson({ id, username, changed: false }) : message)
         return 0
       }
       if (!values.yes)
         throw new CommandFailure(
-          `This switches off the two-step sign-in of ${username}, removes ${countText(count, 'passkey')}, signs ${username} out everywhere and sends a mail. Add --yes to do it.`,
+          `This switches off the two-step sign-in of ${username}, removes ${countText(passkeyCount, 'passkey')}, signs ${username} out everywhere and sends a mail. Add --yes to do it.`,
         )
       const resetting = await operatorChanges.resetFactors({ userId: id, client: operator(context) })
       const { result: passkeysRemoved, endedSessions: sessionsEnded } = unlessDeleted(resetting, username)
-      const then = secondFactor === 'required' ? ' The user adds a new factor at the next sign-in.' : ''
-      const done = `Switched off the two-step sign-in of ${username}; removed ${countText(passkeysRemoved, 'passkey')}; ended ${countText(sessionsEnded, 'session')}. A running service sends the mail.${then}`
+      const nextStep = secondFactor === 'required' ? ' The user adds a new factor at the next sign-in.' : ''
+      const message = `Switched off the two-step sign-in of ${username}; removed ${countText(passkeysRemoved, 'passkey')}; ended ${countText(sessionsEnded, 'session')}. A running service sends the mail.${nextStep}`
       const asObject = { id, username, changed: true, passkeysRemoved, sessionsEnded }
-      await print(context.stdout, values.json ? printableJson(asObject) : done)
+      await print(context.stdout, values.json ? printableJson(asObject) : message)
       return 0
     })
   },

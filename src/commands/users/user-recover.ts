@@ -47,7 +47,7 @@ an email or an id.
       const { user, endedSessions, result } = recovered
       const { previousEmail, totp, passkeys, providers } = result
       const isRenamed = user.username !== found.username
-      const said = [
+      const sentences = [
         `${found.username}${isRenamed ? `, now ${user.username} again,` : ''} belongs to ${user.email}${previousEmail === user.email ? '' : ` (before: ${previousEmail})`}.`,
         `Removed the password, ${totp ? 'two-step sign-in, ' : ''}${countText(passkeys, 'passkey')} and ${countText(providers.length, 'linked provider')}; ended ${countText(endedSessions, 'session')}.`,
         `A running service sends the link to choose a new password to ${user.email}.${user.disabled ? ' The account is disabled: the link works once you enable it.' : ''}`,
@@ -63,7 +63,7 @@ an email or an id.
         providersRemoved: providers,
         endedSessions,
       }
-      await print(context.stdout, values.json ? printableJson(asObject) : said.join('\n'))
+      await print(context.stdout, values.json ? printableJson(asObject) : sentences.join('\n'))
       return 0
     })
   },

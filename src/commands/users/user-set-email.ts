@@ -36,17 +36,21 @@ this time. USER is a username, an email or an id.
           `This changes the email address of ${username} from ${previousEmail} to ${email.email}, signs ${username} out everywhere${values.final ? ' and makes every undo link invalid' : ' and sends a mail to the old address'}. Add --yes to do it.`,
         )
       const actor = { userId: id, client: operator(context) }
-      const set = await operatorChanges.setEmail(actor, { from: previousEmail, email, isFinal: values.final === true })
-      if (isRefused(set))
+      const outcome = await operatorChanges.setEmail(actor, {
+        from: previousEmail,
+        email,
+        isFinal: values.final === true,
+      })
+      if (isRefused(outcome))
         throw new CommandFailure(
           {
             email_taken: `Another user has the address ${email.email}, or had it in the last ${undoLifetime / days} days.`,
             too_many_groups: `With this address and the groups of ${username}, the access token would be longer than ${longestAccessToken} bytes.`,
             no_user: `${username} was deleted in the meantime.`,
             changed_meanwhile: `${username} was changed in the meantime. Try again.`,
-          }[set.refused],
+          }[outcome.refused],
         )
-      const { endedSessions } = set
+      const { endedSessions } = outcome
       await print(
         context.stdout,
         values.json

@@ -148,19 +148,20 @@ const asLines = (report: Report) => {
     ...otherHostLines(details),
     ['two-step sign-in', factorsOf(details)],
     ['sessions', newest ? `${details.sessions.length}, last used ${newest.lastUsedAt} from ${newest.ip}` : 'none'],
-    ...details.applications.map(({ name, lastUsedAt }, at) => [
-      at === 0 ? 'applications' : '',
+    ...details.applications.map(({ name, lastUsedAt }, index) => [
+      index === 0 ? 'applications' : '',
       `${name}, last used ${lastUsedAt}`,
     ]),
-    ...details.applicationsNotTold.map(({ name, givenUp }, at) => [
-      at === 0 ? 'not told of logout' : '',
+    ...details.applicationsNotTold.map(({ name, givenUp }, index) => [
+      index === 0 ? 'not told of logout' : '',
       `${name}${givenUp ? ', given up' : ', tried again'}: ${quoteCommand('application show', name)}`,
     ]),
     ['last sign-in', lastSignIn ? `${moment(lastSignIn.createdAt)} from ${lastSignIn.ip}` : 'none in 90 days'],
   ])
   const sentences = sentencesOf(report).map(printableText)
-  const failed = lastFailures.length > 0 ? `Last failures:\n${eventsAsTable(lastFailures)}` : 'No failures in 90 days.'
-  return [facts, ...(sentences.length > 0 ? [sentences.join('\n')] : []), failed].join('\n\n')
+  const failuresText =
+    lastFailures.length > 0 ? `Last failures:\n${eventsAsTable(lastFailures)}` : 'No failures in 90 days.'
+  return [facts, ...(sentences.length > 0 ? [sentences.join('\n')] : []), failuresText].join('\n\n')
 }
 
 /** The user who had this name or address before, while it is still reserved for them. */

@@ -29,10 +29,10 @@ tokens within two seconds. USER is a username, an email or an id.${jsonHelp}`,
       const { result: wasDisabled, endedSessions: ended } = unlessDeleted(disabling, username)
       const untold = await stores.logoutNotices.untoldOf(id)
       const changed = !wasDisabled
-      const done = changed ? `Disabled ${username}` : `${username} was disabled already`
+      const message = changed ? `Disabled ${username}` : `${username} was disabled already`
       const output = values.json
         ? printableJson({ id, username, disabled: true, changed, sessionsEnded: ended, applicationsNotTold: untold })
-        : `${done}; ended ${countText(ended, 'session')}.${untoldSentence(untold)}`
+        : `${message}; ended ${countText(ended, 'session')}.${untoldSentence(untold)}`
       await print(context.stdout, output)
       return 0
     })
@@ -64,10 +64,12 @@ since, with “This was not me”, stays. The link goes to the present address o
           `${username} must choose a new password, and has got as many mails with such links as an address may get for now. Nothing was changed.`,
         )
       const { wasDisabled: changed, isResetLinkSent: resetSent } = enabled.result
-      const reset = resetSent ? ` It was locked down: a running service mails a link to choose a new password.` : ''
-      const done = changed ? `Enabled ${username}.${reset}` : `${username} was not disabled.`
+      const resetSentence = resetSent
+        ? ` It was locked down: a running service mails a link to choose a new password.`
+        : ''
+      const message = changed ? `Enabled ${username}.${resetSentence}` : `${username} was not disabled.`
       const output = { id, username, disabled: false, changed, resetSent }
-      await print(context.stdout, values.json ? printableJson(output) : done)
+      await print(context.stdout, values.json ? printableJson(output) : message)
       return 0
     })
   },
@@ -117,8 +119,8 @@ The same mail that “Forgot password?” sends. A running service sends it. USE
       const sending = await stores.resetLinks.sendByOperator({ userId: id, client: operator(context) })
       const sent = unlessDeleted(sending, username)
       if (isRefused(sent)) throw new CommandFailure(`${username} ${whyNotSent[sent.refused]}`)
-      const done = `A running service mails ${username} a link to choose a new password.`
-      await print(context.stdout, values.json ? printableJson({ id, username, sent: true }) : done)
+      const message = `A running service mails ${username} a link to choose a new password.`
+      await print(context.stdout, values.json ? printableJson({ id, username, sent: true }) : message)
       return 0
     })
   },
@@ -145,10 +147,10 @@ the user. Signing in with a provider goes on working. USER is a username, an ema
         )
       const expiring = await operatorChanges.expirePassword({ userId: id, client: operator(context) })
       const { result: changed, endedSessions: sessionsEnded } = unlessDeleted(expiring, username)
-      const done = changed
+      const message = changed
         ? `The password of ${username} no longer works; ended ${countText(sessionsEnded, 'session')}.`
         : `${username} has no password. Nothing was changed.`
-      await print(context.stdout, values.json ? printableJson({ id, username, changed, sessionsEnded }) : done)
+      await print(context.stdout, values.json ? printableJson({ id, username, changed, sessionsEnded }) : message)
       return 0
     })
   },

@@ -17,8 +17,8 @@ change. The places in braces, such as {productName}, must stay. It opens no data
     if (language !== undefined && !isLanguage(language))
       throw new CommandFailure(`--language must be one of ${languages.join(', ')}.`)
     const { pages, mails } = replaceableTexts()
-    const shown = languages.filter((each) => language === undefined || each === language)
-    const texts = shown.map((each) => [each, { pages: pages[each], mails: mails[each] }])
+    const shownLanguages = languages.filter((each) => language === undefined || each === language)
+    const texts = shownLanguages.map((each) => [each, { pages: pages[each], mails: mails[each] }])
     await print(context.stdout, JSON.stringify(Object.fromEntries(texts), null, 2))
     return 0
   },
