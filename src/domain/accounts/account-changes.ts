@@ -40,6 +40,7 @@ type Dependencies = {
   events: Pick<Events, 'holdActor'>
 }
 
+/** A deletion takes a stronger lock: it also waits for rows that refer to the user and are not committed yet. */
 const createHoldUser =
   ({ users }: Pick<Dependencies, 'users'>) =>
   (sql: Transaction, userId: string, announced: AnnouncedKinds<ChangeKind>) =>
@@ -101,7 +102,7 @@ export const createAccountChanges = (deps: Dependencies) => {
     announced: AnnouncedKinds<Kind>,
     work: Work<Outcome>,
   ) => {
-    // Administrators wait for each other before they hold any other row. Whether they may change this account is asked of its held row.
+    // Administrators wait for each other before they hold any other row. Whether they may change this account is checked once it is held.
     await events.holdActor(sql, client)
     const user = await holdUser(sql, userId, announced)
     if (!user) return refuse('no_user')

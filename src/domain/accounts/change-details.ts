@@ -22,7 +22,7 @@ type RequiredUnlessEmpty<Name extends string, Values, Optional = unknown> = [key
   ? { readonly [Property in Name]?: (Values & Optional) | undefined }
   : { readonly [Property in Name]: Values & Optional }
 
-/** Instead of the address and the username that the account had before. `language` is for the mail about a deletion: later no row has it. */
+/** Replaces the address, username or language of the mail, which are those from before. `language` is for deletions: later no row has it. */
 type MailOverrides = { readonly to?: readonly string[]; readonly username?: string; readonly language?: Language }
 
 export type ChangedFactor = WebhookData<'factor.changed'>['factor']
