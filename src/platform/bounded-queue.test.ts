@@ -18,7 +18,7 @@ const noDeadline = () => new AbortController().signal
 
 describe('a bounded queue', () => {
   it('runs as many at once as it may, and the others in the order in which they came', async () => {
-    const queue = createBoundedQueue({ atOnce: 1, waiting: 2 })
+    const queue = createBoundedQueue({ maxRunning: 1, maxWaiting: 2 })
     const [first, second, third] = [task(), task(), task()]
     const answers = [first, second, third].map(({ run }) => queue.run(run, noDeadline()))
     await Promise.resolve()
@@ -34,7 +34,7 @@ describe('a bounded queue', () => {
   })
 
   it('a full queue refuses one of those with the most who wait, and no other', async () => {
-    const queue = createBoundedQueue({ atOnce: 1, waiting: 3 })
+    const queue = createBoundedQueue({ maxRunning: 1, maxWaiting: 3 })
     const order: string[] = []
     const runs = (share: string, rank = 1) =>
       queue.run(
@@ -56,7 +56,7 @@ describe('a bounded queue', () => {
   })
 
   it('refuses at once what has no room to wait', async () => {
-    const queue = createBoundedQueue({ atOnce: 1, waiting: 1 })
+    const queue = createBoundedQueue({ maxRunning: 1, maxWaiting: 1 })
     const [first, second] = [task(), task()]
     const answers = [queue.run(first.run, noDeadline()), queue.run(second.run, noDeadline())]
     expect(await queue.run(task().run, noDeadline())).toEqual({ refused: 'busy' })
@@ -66,7 +66,7 @@ describe('a bounded queue', () => {
   })
 
   it('refuses what waited too long, never runs it, and lets what has started finish', async () => {
-    const queue = createBoundedQueue({ atOnce: 1, waiting: 5 })
+    const queue = createBoundedQueue({ maxRunning: 1, maxWaiting: 5 })
     const [first, second, third] = [task(), task(), task()]
     const started = queue.run(first.run, AbortSignal.timeout(30))
     expect(await queue.run(second.run, AbortSignal.timeout(30))).toEqual({ refused: 'busy' })
@@ -78,7 +78,7 @@ describe('a bounded queue', () => {
   })
 
   it('runs nothing whose signal has already fired', async () => {
-    const queue = createBoundedQueue({ atOnce: 1, waiting: 1 })
+    const queue = createBoundedQueue({ maxRunning: 1, maxWaiting: 1 })
     const late = task()
     expect(await queue.run(late.run, AbortSignal.abort())).toEqual({ refused: 'busy' })
     expect(late.hasStarted()).toBe(false)
@@ -86,7 +86,7 @@ describe('a bounded queue', () => {
   })
 
   it('makes room again after a failure', async () => {
-    const queue = createBoundedQueue({ atOnce: 1, waiting: 0 })
+    const queue = createBoundedQueue({ maxRunning: 1, maxWaiting: 0 })
     await expect(queue.run(() => Promise.reject(new Error('broken')), noDeadline())).rejects.toThrow('broken')
     expect(await queue.run(async () => 'fine', noDeadline())).toBe('fine')
   })

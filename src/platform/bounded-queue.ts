@@ -5,18 +5,18 @@ import { createFairLine, type Place } from './fair-line.js'
 export type Busy = Refused<'busy'>
 export const busy: Busy = refuse('busy')
 
-type Waiting = Place & { start(): void; giveUp(): void }
+type WaitingTask = Place & { start(): void; giveUp(): void }
 
 /** For a queue whose clients are all alike: they have their turns in the order in which they came. */
 const commonPlace: Place = { group: '', share: '', rank: 0 }
 
 /**
  * Runs at most `atOnce` tasks at the same time; at most `waiting` more wait their turn (fair-line.ts says whose it is). If there is no
- * room, one of those with the most who wait is refused, or the newcomer. A task whose signal fires while it waits is refused and
+ * room, a waiting task of those who have the most is refused, or the new one. A task whose signal fires while it waits is refused and
  * never runs. The signal does not stop a task that has started.
  */
-export const createBoundedQueue = ({ atOnce, waiting }: { atOnce: number; waiting: number }) => {
-  const line = createFairLine<Waiting>()
+export const createBoundedQueue = ({ maxRunning, maxWaiting }: { maxRunning: number; maxWaiting: number }) => {
+  const line = createFairLine<WaitingTask>()
   let running = 0
 
   /** Resolves to false when the signal fires first, or when it has to make room. */
@@ -32,8 +32,8 @@ export const createBoundedQueue = ({ atOnce, waiting }: { atOnce: number; waitin
         line.remove(entry)
         resolve(false)
       }
-      const entry: Waiting = { ...place, start, giveUp }
-      if (running < atOnce) {
+      const entry: WaitingTask = { ...place, start, giveUp }
+      if (running < maxRunning) {
         start()
         return
       }
@@ -41,9 +41,9 @@ export const createBoundedQueue = ({ atOnce, waiting }: { atOnce: number; waitin
       signal.addEventListener('abort', giveUp, { once: true })
     })
 
-  /** Whether there is room for one more to wait, or is made. */
+  /** Whether there is room for one more. A task that waits may have to leave for it. */
   const hasRoom = (place: Place) => {
-    if (running < atOnce || line.size() < waiting) return true
+    if (running < maxRunning || line.size() < maxWaiting) return true
     const leaving = line.leavingFor(place)
     leaving?.giveUp()
     return leaving !== undefined

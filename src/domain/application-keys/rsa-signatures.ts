@@ -18,7 +18,7 @@ const signInThread = (key: KeyObject, text: string) =>
 
 /** Signatures of RSA, which would hold up the event loop. One at a time, so that a core is left for requests. */
 export const createRsaSignatures = () => {
-  const queue = createBoundedQueue({ atOnce: 1, waiting: maxWaiting })
+  const queue = createBoundedQueue({ maxRunning: 1, maxWaiting })
   return async (key: KeyObject, text: string): Promise<string> => {
     const signature = await queue.run(() => signInThread(key, text), AbortSignal.timeout(deadline))
     if (isRefused(signature)) throw new StoreUnavailable('Too many tokens wait for their signature')

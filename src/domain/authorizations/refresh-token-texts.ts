@@ -28,7 +28,7 @@ export const createRefreshTokenTexts = (keys: readonly Buffer[]) => {
     /** With every key: a token that was signed before a secret was added is among them. */
     signWithEach: (claims: RefreshTokenClaims) => tokenKeys.map(({ sign }) => sign(claims)),
     read: (text: string): RefreshTokenClaims | undefined => {
-      const claims = tokenKeys.find(({ header }) => header === headerOf(text))?.verified(text)
+      const claims = tokenKeys.find(({ header }) => header === headerOf(text))?.verify(text)
       return claims && isClaims(claims) ? claims : undefined
     },
   }

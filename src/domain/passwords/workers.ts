@@ -100,9 +100,9 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
   const estimateThreadCount = Math.ceil(threads / 4)
   const hashThreads = createThreads(builtFile('domain/passwords/bcrypt.worker.js'), threads)
   const estimateThreads = createThreads(builtFile('domain/passwords/estimate.worker.js'), estimateThreadCount)
-  const hashQueue = createBoundedQueue({ atOnce: threads, waiting: queueLimit })
-  const importedQueue = createBoundedQueue({ atOnce: maxImportedAtOnce, waiting: queueLimit })
-  const estimateQueue = createBoundedQueue({ atOnce: estimateThreadCount, waiting: queueLimit })
+  const hashQueue = createBoundedQueue({ maxRunning: threads, maxWaiting: queueLimit })
+  const importedQueue = createBoundedQueue({ maxRunning: maxImportedAtOnce, maxWaiting: queueLimit })
+  const estimateQueue = createBoundedQueue({ maxRunning: estimateThreadCount, maxWaiting: queueLimit })
   const deadlineSignal = () => AbortSignal.timeout(deadline)
   let isClosing = false
 

@@ -23,26 +23,26 @@ export const createEarlyLoad = ({
   isKnown: (header: string) => boolean
 }) => {
   const unknown = new Map<string, number>()
-  let early: Promise<void> | undefined
+  let earlyLoad: Promise<void> | undefined
   let waiting = 0
 
   const loadSoon = async () => {
     await wait(Math.max(0, lastRead() + pauseBetweenReads - performance.now()))
     await load().catch(() => undefined)
   }
-  const note = (header: string) => {
+  const rememberUnknown = (header: string) => {
     const [oldest] = unknown.keys()
     if (unknown.size >= maxUnknown && oldest !== undefined) unknown.delete(oldest)
     unknown.set(header, performance.now())
   }
-  const learn = async (header: string) => {
-    early ??= loadSoon().finally(() => {
-      early = undefined
+  const loadFor = async (header: string) => {
+    earlyLoad ??= loadSoon().finally(() => {
+      earlyLoad = undefined
     })
     waiting += 1
-    await withTimeout(early, waitTimeout, () => undefined)
+    await withTimeout(earlyLoad, waitTimeout, () => undefined)
     waiting -= 1
-    if (!isKnown(header)) note(header)
+    if (!isKnown(header)) rememberUnknown(header)
   }
 
   /** A promise only if it is worth waiting: never for a token of a known key, or of a secret. */
@@ -50,6 +50,6 @@ export const createEarlyLoad = ({
     const header = headerOf(token)
     if (isKnown(header) || !mayBeOurs(header) || waiting >= maxWaiting) return undefined
     const refusedAt = unknown.get(header)
-    return refusedAt !== undefined && performance.now() - refusedAt < unknownKeyLifetime ? undefined : learn(header)
+    return refusedAt !== undefined && performance.now() - refusedAt < unknownKeyLifetime ? undefined : loadFor(header)
   }
 }

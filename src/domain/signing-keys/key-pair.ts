@@ -41,9 +41,10 @@ export const newKeyPair = () => {
   return readKeyPair(privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
 }
 
-const header = new RegExp(`^\\{"alg":"ES256","typ":"at\\+jwt","kid":"[\\w-]{${idLength}}"\\}$`)
+const headerShape = new RegExp(`^\\{"alg":"ES256","typ":"at\\+jwt","kid":"[\\w-]{${idLength}}"\\}$`)
+/** Of the header in base64url: the id has a fixed length, so all headers are equally long. */
 const headerLength = 74
 
 /** Whether a key of ours, known or not, could have written this header of a token. */
 export const mayBeOurs = (text: string) =>
-  text.length === headerLength && header.test(Buffer.from(text, 'base64url').toString('latin1'))
+  text.length === headerLength && headerShape.test(Buffer.from(text, 'base64url').toString('latin1'))

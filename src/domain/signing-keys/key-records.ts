@@ -78,10 +78,10 @@ export const createListKeys =
         ...(end !== undefined && { trustedUntil: new Date(end) }),
       }))
     const { keys: rows } = await store.selectAll(database, clock.offset())
-    const others = rows.filter(({ id }) => unopened.includes(id))
+    const unopenedRows = rows.filter(({ id }) => unopened.includes(id))
     return [
       ...listed,
-      ...others.map(({ id, created_at: createdAt, signs_from: signsFrom }) => {
+      ...unopenedRows.map(({ id, created_at: createdAt, signs_from: signsFrom }) => {
         return { id, state: 'unopened' as const, createdAt, signsFrom }
       }),
     ]

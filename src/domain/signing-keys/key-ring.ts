@@ -26,17 +26,17 @@ type Loaded = {
 export type Reading = Pick<Loaded, 'readAt' | 'offset'> & { set: KeySet }
 
 const createTokenKeys = () => {
-  let made = new Map<string, TokenKey>()
+  let tokenKeys = new Map<string, TokenKey>()
   /** Each key is made once, because reading its text takes longer than a signature. */
   return (keys: readonly SigningKey[]) => {
-    const before = made
-    made = new Map(
+    const earlier = tokenKeys
+    tokenKeys = new Map(
       keys.map(({ id, pair }) => [
         id,
-        before.get(id) ?? createTokenKey('at+jwt', { algorithm: 'ES256', kid: id, ...pair }),
+        earlier.get(id) ?? createTokenKey('at+jwt', { algorithm: 'ES256', kid: id, ...pair }),
       ]),
     )
-    return keys.map((key) => ({ ...key, tokenKey: made.get(key.id) as TokenKey }))
+    return keys.map((key) => ({ ...key, tokenKey: tokenKeys.get(key.id) as TokenKey }))
   }
 }
 
@@ -56,17 +56,17 @@ export const createKeyRing = ({ clock, log }: { clock: Clock; log: Pick<Log, 'in
     replace: ({ set, readAt, offset }: Reading) => {
       const keys = tokenKeysOf(accessTokenSchedule.trustedAt(set.keys, set.now))
       const byHeader = new Map(keys.map(({ tokenKey }) => [tokenKey.header, tokenKey]))
-      const gone = loaded?.keys.filter(({ tokenKey }) => !byHeader.has(tokenKey.header)) ?? []
+      const removedKeys = loaded?.keys.filter(({ tokenKey }) => !byHeader.has(tokenKey.header)) ?? []
       loaded = { keys, byHeader, now: set.now, readAt, offset, hasUnopened: set.unopened.length > 0 }
-      if (gone.length === 0) return
+      if (removedKeys.length === 0) return
       removals += 1
-      log.info({ keys: gone.map(({ id }) => id) }, 'signing keys are no longer trusted')
+      log.info({ keys: removedKeys.map(({ id }) => id) }, 'signing keys are no longer trusted')
     },
     isLoaded: () => loaded !== undefined,
     isEmpty: () => loaded?.keys.length === 0,
     signer,
     find: (header: string) => loaded?.byHeader.get(header),
-    /** How often keys were removed. */
+    /** How often keys were removed: tokens that were checked before such a removal are checked again. */
     removals: () => removals,
     /** For other programs; undefined before the keys were read, and if there are only some that cannot be opened. */
     published: () =>

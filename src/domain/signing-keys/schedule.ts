@@ -35,7 +35,7 @@ export const createSchedule = ({ announcedFor, trustedAfterwards }: Durations) =
   }
 
   return {
-    /** The first key signs at once: nobody knows an earlier one. */
+    /** The first key signs at once: no program has an older set of keys in its cache. */
     delayAfter: (keys: readonly Scheduled[]) => (keys.length === 0 ? 0 : announcedFor),
 
     /** Each key with its state, and until when it is trusted. Without those whose last token has expired. */

@@ -11,34 +11,34 @@ const countInterval = 1 * minutes
 
 type DailyCount = { day: string; signIns: number; failures: number; newUsers: number }
 
-const startOf = (moment: Date) => new Date(Math.floor(moment.getTime() / days) * days)
+const startOfDay = (moment: Date) => new Date(Math.floor(moment.getTime() / days) * days)
 
 export type DailyCounts = ReturnType<typeof createDailyCounts>
 
 /** Sign-ins, failures and new users by day, in UTC. A day that is over is counted once in the life of the process. */
 export const createDailyCounts = ({ database, clock }: { database: Database; clock: Clock }) => {
-  const counted = new Map<string, { count: DailyCount; until: number }>()
+  const cache = new Map<string, { count: DailyCount; until: number }>()
 
   const count = async (from: Date): Promise<DailyCount> => {
     const day = from.toISOString().slice(0, 10)
     const now = clock.now().getTime()
-    const known = counted.get(day)
-    if (known && known.until > now) return known.count
+    const cached = cache.get(day)
+    if (cached && cached.until > now) return cached.count
     const end = later(from, 1 * days)
     const [row] = await store.countDay(database, uuidFloor(from), uuidFloor(end))
     const found = { day, signIns: row?.sign_ins ?? 0, failures: row?.failures ?? 0, newUsers: row?.new_users ?? 0 }
     const isOver = now > end.getTime() + settlingTime
-    counted.set(day, { count: found, until: isOver ? end.getTime() + (shownDays + 1) * days : now + countInterval })
+    cache.set(day, { count: found, until: isOver ? end.getTime() + (shownDays + 1) * days : now + countInterval })
     return found
   }
 
   /** The oldest day first; the last one is today. */
   return async () => {
-    const today = startOf(clock.now())
+    const today = startOfDay(clock.now())
     const shown: DailyCount[] = []
     for (let back = shownDays - 1; back >= 0; back--) shown.push(await count(later(today, -back * days)))
     const oldest = shown[0]?.day ?? ''
-    for (const day of counted.keys()) if (day < oldest) counted.delete(day)
+    for (const day of cache.keys()) if (day < oldest) cache.delete(day)
     return shown
   }
 }

@@ -28,7 +28,7 @@ export type TokenKey = {
   header: string
   sign(claims: object): string
   /** The claims of a token with this header; undefined if the signature is wrong. */
-  verified(token: string): Record<string, unknown> | undefined
+  verify(token: string): Record<string, unknown> | undefined
 }
 
 export const headerOf = (token: string) => token.slice(0, token.indexOf('.'))
@@ -38,7 +38,7 @@ export const createTokenKey = (kind: TokenKind, material: Material): TokenKey =>
   const [signing, verifying] =
     material.algorithm === 'HS256' ? [material.secret, material.secret] : [material.privateKey, material.publicKey]
   const sign = createSigner({ key: signing, algorithm, kid, header: { alg: algorithm, typ: kind } })
-  const verify = createVerifier({
+  const verifyJwt = createVerifier({
     key: verifying,
     algorithms: [algorithm],
     checkTyp: kind,
@@ -49,10 +49,10 @@ export const createTokenKey = (kind: TokenKind, material: Material): TokenKey =>
   return {
     header: headerOf(sign({})),
     sign,
-    verified: (token) => {
+    verify: (token) => {
       if (token.length > maximumLength || !shape.test(token)) return undefined
       try {
-        return verify(token)
+        return verifyJwt(token)
       } catch {
         return undefined
       }

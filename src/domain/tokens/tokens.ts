@@ -48,10 +48,10 @@ const createKind = (kind: TokenKind, secrets: readonly string[]) => {
 /** Tokens that were checked before, with the keys of now: all of them are forgotten when a key is removed. */
 const createRemembered = ({ removals }: PublicKeys) => {
   let verified = createVerifiedTokens()
-  let seen = removals()
+  let seenRemovals = removals()
   return () => {
-    if (removals() === seen) return verified
-    seen = removals()
+    if (removals() === seenRemovals) return verified
+    seenRemovals = removals()
     verified = createVerifiedTokens()
     return verified
   }
@@ -81,18 +81,18 @@ export const createTokens = (options: Options) => {
 
   const checkAccess = (token: string) => {
     const header = headerOf(token)
-    const claims = (access.find(header) ?? publicKeys.find(header))?.verified(token)
+    const claims = (access.find(header) ?? publicKeys.find(header))?.verify(token)
     return claims && isAccessClaims(claims, issuer) ? claims : undefined
   }
 
   /** The longest username, email and address of the service leave room for a part of a long name, or for none. */
   const signAccess = ({ name, ...claims }: NewAccessClaims): string => {
-    const shown = cutName(name ?? '')
-    const named = shown === '' ? {} : { name: shown }
+    const shownName = cutName(name ?? '')
+    const named = shownName === '' ? {} : { name: shownName }
     const { sign } = publicKeys.signer() ?? access.first
     const token = sign({ ...claims, sub: claims.userId, iss: issuer, aud: issuer, ...named })
-    if (token.length <= longestAccessToken || shown === '') return token
-    const letters = Array.from(shown)
+    if (token.length <= longestAccessToken || shownName === '') return token
+    const letters = Array.from(shownName)
     return signAccess({ ...claims, name: letters.slice(0, letters.length / 2).join('') })
   }
 
@@ -116,10 +116,10 @@ export const createTokens = (options: Options) => {
       if (!remembered) verifiedTokens.remember(token, claims)
       return claims
     },
-    rememberedTokens: () => rememberedTokens().held(),
+    rememberedTokens: () => rememberedTokens().size(),
     /** An expired refresh token is still read: its session decides, and an ended one has its cookies cleared. */
     readRefresh: (text: string): RefreshToken | undefined => {
-      const claims = refresh.find(headerOf(text))?.verified(text)
+      const claims = refresh.find(headerOf(text))?.verify(text)
       return claims && isRefreshClaims(claims) && hasBegun(claims) ? { text, claims } : undefined
     },
   }

@@ -38,39 +38,39 @@ describe('what is remembered', () => {
   })
 
   it('is never more than the given number of tokens, and always has the newest', () => {
-    const verified = createVerifiedTokens({ mostTokens: 100, mostBytes: 1e9 })
+    const verified = createVerifiedTokens({ maxTokens: 100, maxBytes: 1e9 })
     for (const name of names(1000)) {
       verified.remember(name, claimsOf(name))
-      expect(verified.held().tokens).toBeLessThanOrEqual(100)
+      expect(verified.size().tokens).toBeLessThanOrEqual(100)
       expect(verified.find(name)?.username).toBe(name)
     }
-    expect(verified.held().tokens).toBeGreaterThanOrEqual(50)
+    expect(verified.size().tokens).toBeGreaterThanOrEqual(50)
     expect(verified.find('token-0')).toBeUndefined()
   })
 
   it('is never more than the given number of bytes', () => {
-    const verified = createVerifiedTokens({ mostTokens: 1e9, mostBytes: 100_000 })
+    const verified = createVerifiedTokens({ maxTokens: 1e9, maxBytes: 100_000 })
     for (const name of names(500)) {
       verified.remember(name.padEnd(1000, '-'), claimsOf(name))
-      expect(verified.held().bytes).toBeLessThanOrEqual(100_000)
+      expect(verified.size().bytes).toBeLessThanOrEqual(100_000)
     }
-    expect(verified.held().bytes).toBeGreaterThan(40_000)
+    expect(verified.size().bytes).toBeGreaterThan(40_000)
   })
 
   it('keeps a token that is in use and forgets the others', () => {
-    const verified = createVerifiedTokens({ mostTokens: 10, mostBytes: 1e9 })
+    const verified = createVerifiedTokens({ maxTokens: 10, maxBytes: 1e9 })
     verified.remember('in use', claimsOf('ada'))
     verified.remember('not in use', claimsOf('eve'))
     for (const name of names(100)) {
       verified.remember(name, claimsOf(name))
       expect(verified.find('in use')?.username).toBe('ada')
-      expect(verified.held().tokens).toBeLessThanOrEqual(10)
+      expect(verified.size().tokens).toBeLessThanOrEqual(10)
     }
     expect(verified.find('not in use')).toBeUndefined()
   })
 
   it('counts what it holds, whatever moves between its halves', () => {
-    const verified = createVerifiedTokens({ mostTokens: 10, mostBytes: 1e9 })
+    const verified = createVerifiedTokens({ maxTokens: 10, maxBytes: 1e9 })
     const held = new Set<string>()
     for (let step = 0; step < 2000; step += 1) {
       const name = `token-${(step * 7) % 13}`
@@ -78,8 +78,8 @@ describe('what is remembered', () => {
       held.add(name)
     }
     const found = [...held].filter((name) => verified.find(name))
-    expect(verified.held().tokens).toBe(found.length)
-    expect(verified.held().bytes).toBe(found.reduce((sum, name) => sum + 2 * name.length + 640, 0))
+    expect(verified.size().tokens).toBe(found.length)
+    expect(verified.size().bytes).toBe(found.reduce((sum, name) => sum + 2 * name.length + 640, 0))
   })
 
   it('cannot be changed by a request that was given it', () => {

@@ -1,7 +1,7 @@
 import type { AccessClaims } from './claims.js'
 
 /** Enough for the users of a busy instance: an access token lives for 15 minutes. */
-const usualBounds = { mostTokens: 32_768, mostBytes: 32 * 1024 * 1024 }
+const usualBounds = { maxTokens: 32_768, maxBytes: 32 * 1024 * 1024 }
 
 /** The text, about as much again for its claims, the entry in the map, and the answers that are kept with the claims. */
 const sizeOf = (token: string) => 2 * token.length + 640
@@ -17,7 +17,7 @@ const ownText = (token: string) => Buffer.from(token, 'latin1').toString('latin1
  * There are two halves. When the newer half is full it becomes the older one, and what was in the older one is forgotten.
  * A token that is found in the older half moves to the newer one, so those in use stay.
  */
-export const createVerifiedTokens = ({ mostTokens, mostBytes } = usualBounds) => {
+export const createVerifiedTokens = ({ maxTokens, maxBytes } = usualBounds) => {
   let newer = new Map<string, AccessClaims>()
   let older = new Map<string, AccessClaims>()
   let newerBytes = 0
@@ -25,7 +25,7 @@ export const createVerifiedTokens = ({ mostTokens, mostBytes } = usualBounds) =>
 
   const remember = (token: string, claims: AccessClaims) => {
     const size = sizeOf(token)
-    if (newer.size + 1 > mostTokens / 2 || newerBytes + size > mostBytes / 2) {
+    if (newer.size + 1 > maxTokens / 2 || newerBytes + size > maxBytes / 2) {
       older = newer
       olderBytes = newerBytes
       newer = new Map()
@@ -49,6 +49,6 @@ export const createVerifiedTokens = ({ mostTokens, mostBytes } = usualBounds) =>
   return {
     find: (token: string) => newer.get(token) ?? renew(token),
     remember,
-    held: () => ({ tokens: newer.size + older.size, bytes: newerBytes + olderBytes }),
+    size: () => ({ tokens: newer.size + older.size, bytes: newerBytes + olderBytes }),
   }
 }

@@ -14,7 +14,7 @@ export type UndoRow = {
   is_void: boolean
 }
 
-const undo = selectList<UndoRow>({
+const undoSelectList = selectList<UndoRow>({
   user_id: true,
   kind: true,
   subject: true,
@@ -28,9 +28,9 @@ const undo = selectList<UndoRow>({
 
 /** By the database's clock, which also sets the expiry: an instance whose clock is wrong must not void the owner's links. */
 const isOpen = (clockOffset: string) => `expires_at > ${databaseMoment(clockOffset)}`
-const works = (clockOffset: string) => `not is_void and ${isOpen(clockOffset)}`
+const linkWorks = (clockOffset: string) => `not is_void and ${isOpen(clockOffset)}`
 
-/** All rows of one address have the same `since`: whatever is mailed to a later address is younger. */
+/** All rows of one address have the same `since`, the time of its first mail: that of a later address is younger. */
 export const insert = (
   sql: Sql,
   row: {
@@ -69,14 +69,14 @@ export const insert = (
   )
 
 export const select = (sql: Sql, hash: Uint8Array, clockOffset: number) =>
-  sql.query<UndoRow>(`select ${undo} from undos where hash = $1 and ${works('$2')}`, [hash, clockOffset])
+  sql.query<UndoRow>(`select ${undoSelectList} from undos where hash = $1 and ${linkWorks('$2')}`, [hash, clockOffset])
 
 /** The oldest change first, also those whose link is void. */
 export const selectOpen = (sql: Sql, userId: string, clockOffset: number) =>
-  sql.query<UndoRow>(`select ${undo} from undos where user_id = $1 and ${isOpen('$2')} order by made_at, hash`, [
-    userId,
-    clockOffset,
-  ])
+  sql.query<UndoRow>(
+    `select ${undoSelectList} from undos where user_id = $1 and ${isOpen('$2')} order by made_at, hash`,
+    [userId, clockOffset],
+  )
 
 type FormerEmailRow = { email: string; reserved_until: Date }
 export const selectFormerEmails = (sql: Sql, userId: string, clockOffset: number) =>
@@ -89,13 +89,16 @@ export const selectFormerEmails = (sql: Sql, userId: string, clockOffset: number
 
 /** Using it deletes its row, so of many requests at once only one succeeds. */
 export const take = (sql: Sql, hash: Uint8Array, clockOffset: number) =>
-  sql.query<UndoRow>(`delete from undos where hash = $1 and ${works('$2')} returning ${undo}`, [hash, clockOffset])
+  sql.query<UndoRow>(`delete from undos where hash = $1 and ${linkWorks('$2')} returning ${undoSelectList}`, [
+    hash,
+    clockOffset,
+  ])
 
 /** An address that the account had later than another one may be that of the thief, whom the link to the first one throws out. */
 export const voidOfLaterEmails = (sql: Sql, userId: string, clockOffset: number) =>
   sql.query(
     `update undos set is_void = true where user_id = $1
-       and since > (select min(since) from undos where user_id = $1 and ${works('$2')})`,
+       and since > (select min(since) from undos where user_id = $1 and ${linkWorks('$2')})`,
     [userId, clockOffset],
   )
 

@@ -32,7 +32,10 @@ export type Undoable =
 
 export type UndoKind = Undoable['kind']
 
-/** `email`: the address to which the mail with the link went. `isVoid`: the link works no longer, and the change is still taken back by others. */
+/**
+ * `email`: the address to which the mail with the link went. `since`: from when on the account had that address. `isVoid`: the link works
+ * no longer, but other links still take the change back.
+ */
 export type Undo = Undoable & { userId: string; email: string; since: Date; expiresAt: Date; isVoid: boolean }
 
 /** The call that takes the token. */
@@ -127,8 +130,8 @@ export const createUndos = ({ database, clock }: { database: Database; clock: Cl
       return row && fromRow(row)
     },
     /**
-     * The links that went to this address, and to addresses that the account had later. Those to an earlier address stay: its owner
-     * may have lost the account to the one who uses this link.
+     * Deletes the links that went to this address, and to addresses that the account had later. Those to an earlier address stay: its
+     * owner may have lost the account to the one who uses this link.
      */
     forgetFrom: async (sql: Sql, userId: string, email: string, since: Date) => {
       await store.deleteOfEmailAndLater(sql, userId, emailKey(email), since)

@@ -1,7 +1,7 @@
 import { longestName } from '../../contract/name-lengths.js'
 
 /** Scripts whose letters change their shape where a joiner stands. Elsewhere a joiner would only hide in a name. */
-const shaped = [
+const scriptsWithJoiners = [
   'Arabic',
   'Syriac',
   'Mongolian',
@@ -19,7 +19,7 @@ const shaped = [
   'Khmer',
   'Tibetan',
 ]
-const letter = `[${shaped.map((script) => `\\p{Script=${script}}`).join('')}]`
+const letter = `[${scriptsWithJoiners.map((script) => `\\p{Script=${script}}`).join('')}]`
 const emoji = '\\p{Extended_Pictographic}'
 
 /** A joiner between two such letters, as in Persian names, or between two emoji that are drawn as one. */

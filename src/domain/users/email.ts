@@ -18,7 +18,7 @@ export const emailKey = (text: string) => text.trim().toLowerCase()
 export const readEmail = (given: string): Email | Refused<EmailRefusal> => {
   const text = given.trim()
   const [local = ''] = text.split('@')
-  const dotted = local.startsWith('.') || local.endsWith('.') || local.includes('..')
-  if (text.length > maximumLength || dotted || !shape.test(text)) return refuse('email_shape')
+  const hasMisplacedDot = local.startsWith('.') || local.endsWith('.') || local.includes('..')
+  if (text.length > maximumLength || hasMisplacedDot || !shape.test(text)) return refuse('email_shape')
   return { email: text, key: emailKey(text) }
 }

@@ -22,10 +22,10 @@ export const createIdentityLinks = ({ database, clock }: { database: Database; c
     sql: Transaction,
     { id, providers, passwordHash }: User,
     provider: ProviderId,
-    others: { hasPasskey: boolean; isConfigured: (provider: ProviderId) => boolean },
+    otherWays: { hasPasskey: boolean; isConfigured: (provider: ProviderId) => boolean },
   ) => {
     if (!providers.includes(provider)) return refuse('not_linked')
-    const { hasPasskey, isConfigured } = others
+    const { hasPasskey, isConfigured } = otherWays
     const hasProvider = providers.some((each) => each !== provider && isConfigured(each))
     if (!canSignIn({ hasPassword: passwordHash !== undefined, hasProvider, hasPasskey })) return refuse('last_way_in')
     await store.deleteIdentity(sql, id, provider)

@@ -58,10 +58,10 @@ const normalizedName = (name: string) =>
     .replaceAll(/[_\s-]/g, '')
 /** Finds the field that a column means. */
 export const importFieldsWith = (providers: readonly ProviderId[], definitions: ProfileFields['definitions']) => {
-  const profileFault =
+  const fieldColumns =
     definitions.length > 0 ? (['fields', ...definitions.map(({ key }) => fieldColumn(key))] as const) : []
   const fieldsByBareName = new Map<string, ImportField>([
-    ...[...importFields, ...providers.map(identityColumn), ...profileFault].map(
+    ...[...importFields, ...providers.map(identityColumn), ...fieldColumns].map(
       (field) => [normalizedName(field), field] as const,
     ),
     // As Firebase exports it.
@@ -74,9 +74,9 @@ export type ImportFieldNamed = ReturnType<typeof importFieldsWith>
 /** Whether a column holds passwords themselves. They are refused: hashing a million of them would take days. */
 export const isPlainPassword = (name: string) => normalizedName(name) === 'password'
 
-class BrokenRule extends Error {}
-const broken = (reason: string): never => {
-  throw new BrokenRule(reason)
+class RowRefused extends Error {}
+const refuseRow = (reason: string): never => {
+  throw new RowRefused(reason)
 }
 
 const longestText = 255
@@ -88,16 +88,16 @@ export type ImportRow = Partial<Record<ImportField, unknown>>
 const textOf = (row: ImportRow, field: ImportField, longest = longestText): string | undefined => {
   const value = row[field]
   if (value === undefined || value === null || value === '') return undefined
-  if (typeof value !== 'string') return broken(`${field} must be text`)
-  if (!isOneLine(value)) return broken(`${field} must not contain control characters`)
+  if (typeof value !== 'string') return refuseRow(`${field} must be text`)
+  if (!isOneLine(value)) return refuseRow(`${field} must not contain control characters`)
   return Array.from(value).length > longest
-    ? broken(`${field} must have at most ${longest} characters: shorten it`)
+    ? refuseRow(`${field} must have at most ${longest} characters: shorten it`)
     : value
 }
 
 const emailOf = (row: ImportRow) => {
-  const read = readEmail(textOf(row, 'email') ?? broken('email is missing'))
-  return isRefused(read) ? broken(refusals[read.refused].message) : read
+  const read = readEmail(textOf(row, 'email') ?? refuseRow('email is missing'))
+  return isRefused(read) ? refuseRow(refusals[read.refused].message) : read
 }
 
 /** Without a username, it is made from the part of the email before the at-sign. */
@@ -105,7 +105,7 @@ const usernameOf = (row: ImportRow, email: Email) => {
   const given = textOf(row, 'username')
   if (given === undefined) return usernameFromEmail(email)
   const read = readUsername(given)
-  return isRefused(read) ? broken(refusals[read.refused].message) : read
+  return isRefused(read) ? refuseRow(refusals[read.refused].message) : read
 }
 
 const unknownHash =
@@ -118,7 +118,7 @@ const passwordOf = (row: ImportRow, forms: HashForms): Pick<ImportedUser, 'passw
   if (text === undefined) return { passwordHash: null, warning: undefined }
   const salt = textOf(row, 'password_salt')
   const read = hashToStore(text, salt, forms)
-  if ('broken' in read) return broken(read.broken)
+  if ('broken' in read) return refuseRow(read.broken)
   if ('hash' in read) return { passwordHash: read.hash, warning: undefined }
   const mayBeOfFirebase = salt !== undefined && forms.firebase === undefined
   return { passwordHash: null, warning: mayBeOfFirebase ? firebaseHash : unknownHash }
@@ -127,7 +127,7 @@ const passwordOf = (row: ImportRow, forms: HashForms): Pick<ImportedUser, 'passw
 const providerOf = (row: ImportRow, providers: readonly ProviderId[]) => {
   const text = textOf(row, 'provider')
   if (text === undefined) return null
-  return providers.find((id) => id === text) ?? broken(`provider must be ${providers.join(' or ')}`)
+  return providers.find((id) => id === text) ?? refuseRow(`provider must be ${providers.join(' or ')}`)
 }
 
 const identitiesOf = (row: ImportRow, providers: readonly ProviderId[]): Identity[] =>
@@ -142,7 +142,7 @@ const groupsOf = (row: ImportRow): readonly string[] => {
   const names = Array.isArray(groups) ? groups : (textOf(row, 'groups', 1024) ?? '').split(/[,\s]+/).filter(Boolean)
   return isGroupList(names)
     ? Array.from(new Set<string>(names)).sort()
-    : broken(`groups must be up to ${maxGroups} names of small letters, digits, dots, underscores and hyphens`)
+    : refuseRow(`groups must be up to ${maxGroups} names of small letters, digits, dots, underscores and hyphens`)
 }
 
 const createdAtOf = (row: ImportRow, now: Date) => {
@@ -151,14 +151,14 @@ const createdAtOf = (row: ImportRow, now: Date) => {
   const moment = parseDate(text)
   return moment && moment.getTime() > 0 && moment <= now
     ? moment
-    : broken('created_at must be a date like 2026-01-31T12:00:00Z, and not in the future')
+    : refuseRow('created_at must be a date like 2026-01-31T12:00:00Z, and not in the future')
 }
 
 const disabledAtOf = (row: ImportRow, now: Date) => {
   const { disabled } = row
   if (disabled === undefined || disabled === null || disabled === '') return null
   if (disabled === true || disabled === 'true') return now
-  return disabled === false || disabled === 'false' ? null : broken('disabled must be true or false')
+  return disabled === false || disabled === 'false' ? null : refuseRow('disabled must be true or false')
 }
 
 const profileOf = (row: ImportRow) => {
@@ -166,14 +166,14 @@ const profileOf = (row: ImportRow) => {
     const { longest, imported }: Reader = profileReaders[field]
     const text = textOf(row, field, longest)
     const read = text === undefined ? null : imported(text)
-    return typeof read === 'object' && read !== null ? broken(read.broken) : read
+    return typeof read === 'object' && read !== null ? refuseRow(read.broken) : read
   }
   return Object.fromEntries(profileFieldNames.map((field) => [field, readField(field)])) as StoredProfile
 }
 
 const asObject = (value: unknown): Readonly<Record<string, unknown>> => {
   if (value === undefined || value === null || value === '') return {}
-  return typeof value === 'object' && !Array.isArray(value) ? { ...value } : broken('fields must be a JSON object')
+  return typeof value === 'object' && !Array.isArray(value) ? { ...value } : refuseRow('fields must be a JSON object')
 }
 
 /** A cell of a CSV file is a text, also of what is true or false. */
@@ -190,13 +190,13 @@ const fieldsOf = (row: ImportRow, { definitions, change }: ImportedFields): Fiel
   const read = change({}, given as ProfileFieldChanges, 'administrators')
   if (!isRefused(read)) return read.fields
   const [first] = read.fields
-  return broken(`${fieldColumn(first?.key ?? '')} cannot be used (${first?.fault})`)
+  return refuseRow(`${fieldColumn(first?.key ?? '')} cannot be used (${first?.fault})`)
 }
 
 const idOf = (row: ImportRow, now: Date) => {
   const id = textOf(row, 'id')?.toLowerCase()
   if (id === undefined) return uuidv7(now)
-  return isUuid(id) ? id : broken('id must be a UUID')
+  return isUuid(id) ? id : refuseRow('id must be a UUID')
 }
 
 type ImportedFields = Pick<ProfileFields, 'definitions' | 'change'>
@@ -226,7 +226,7 @@ export const readImportedUser = (
       disabledAt: disabledAtOf(row, now),
     }
   } catch (error) {
-    if (error instanceof BrokenRule) return refuse('unusable_row', { reason: error.message })
+    if (error instanceof RowRefused) return refuse('unusable_row', { reason: error.message })
     throw error
   }
 }

@@ -15,7 +15,7 @@ export type NewUser = {
   username: Username
   name: string | null
   passwordHash: string
-  /** By our mail. */
+  /** Whether a link or a code in our mail has proven it. */
   emailProven?: boolean
   language?: Language | undefined
   fields?: FieldValues
@@ -38,7 +38,7 @@ type ProviderUser = {
   language?: Language | undefined
 }
 
-const unlessTaken = (error: unknown) => {
+const undefinedIfTaken = (error: unknown) => {
   if (isUniqueViolation(error)) return undefined
   throw error
 }
@@ -83,7 +83,7 @@ export const createNewUsers = (deps: Dependencies) => {
   const freeUsername = createFreeUsername(deps)
 
   /** The unique value that is taken; undefined if it is free again. */
-  const obstacle = async (sql: Sql, user: { email: Email; username: Username }) => {
+  const takenValue = async (sql: Sql, user: { email: Email; username: Username }) => {
     if (await firstUser(store.selectByEmail(sql, user.email.key))) return refuse('email_taken')
     if ((await ownerOfReserved(sql, user.email.email, clock.offset())) !== undefined) return refuse('email_taken')
     return (await usernames.isTaken(sql, user.username.key)) ? refuse('username_taken') : undefined
@@ -91,13 +91,13 @@ export const createNewUsers = (deps: Dependencies) => {
 
   /** A name that gets reserved for its former owner at this moment is a unique violation. */
   const create = async (sql: Sql, user: CreatedUser) => {
-    const taken = await obstacle(sql, user)
+    const taken = await takenValue(sql, user)
     if (taken) return taken
     const now = clock.now()
     await usernames.release(sql, [user.username.key])
     await store.releaseEmail(sql, user.email.key, clock.offset())
     const insert = () => firstUser(store.insert(sql, { emailProven: false, ...user, id: uuidv7(now), now }))
-    const created = (await insert()) ?? (await obstacle(sql, user)) ?? (await insert())
+    const created = (await insert()) ?? (await takenValue(sql, user)) ?? (await insert())
     // Another transaction is deleting the expired reservation of the address: a later attempt succeeds.
     return created ?? refuse('email_taken')
   }
@@ -121,7 +121,7 @@ export const createNewUsers = (deps: Dependencies) => {
           firstUser(store.insertFromProvider(sql, { ...user, username, id, now, clockOffset: clock.offset() })),
         ),
       )
-      const created = await inserting.catch(unlessTaken)
+      const created = await inserting.catch(undefinedIfTaken)
       if (created && !isRefused(created)) return created
       if (await firstUser(store.selectByIdentity(database, user.identity))) return refuse('provider_taken')
       if (await firstUser(store.selectByEmail(database, user.email.key))) return refuse('email_taken')

@@ -11,7 +11,7 @@ export type Batch = {
   refused: { user: ImportedUser; reason: string }[]
 }
 
-const nothing: ReadonlySet<string> = new Set()
+const noKeys: ReadonlySet<string> = new Set()
 /** Between looking and writing, another process may take a value. Then the rest is looked at again. */
 const maxTries = 5
 
@@ -23,7 +23,7 @@ const idTaken = 'the id or a provider id belongs to a user with another email'
 const keysOf = ({ id, email, username, identities }: ImportedUser) => ({
   email: `email ${email.key}`,
   username: `username ${username.key}`,
-  others: [`id ${id}`, ...identities.map(({ provider, subject }) => `${provider} ${subject}`)],
+  otherKeys: [`id ${id}`, ...identities.map(({ provider, subject }) => `${provider} ${subject}`)],
 })
 
 type Dependencies = { database: Database; usernames: Pick<Usernames, 'release'> }
@@ -52,14 +52,14 @@ const createDecide = ({ database, usernames }: Dependencies) => {
     const isTaken = (key: string) => taken.has(key) || added.has(key)
     const batch: Batch = { added: [], existed: 0, refused: [] }
     for (const user of users) {
-      const { email, username, others } = keysOf(user)
+      const { email, username, otherKeys } = keysOf(user)
       if (isTaken(email)) batch.existed += 1
       else if (isTaken(`reserved ${user.email.key}`)) batch.refused.push({ user, reason: emailReserved })
       else if (isTaken(username)) batch.refused.push({ user, reason: usernameTaken })
-      else if (others.some(isTaken)) batch.refused.push({ user, reason: idTaken })
+      else if (otherKeys.some(isTaken)) batch.refused.push({ user, reason: idTaken })
       else {
         batch.added.push(user)
-        for (const key of [email, username, ...others]) taken.add(key)
+        for (const key of [email, username, ...otherKeys]) taken.add(key)
       }
     }
     return batch
@@ -84,14 +84,14 @@ export const createUserImport = (deps: Dependencies) => {
   }
 
   const add = async (users: readonly ImportedUser[]): Promise<Batch> => {
-    const done: ImportedUser[] = []
+    const added: ImportedUser[] = []
     for (let tries = 0; tries < maxTries; tries += 1) {
-      const left = users.filter((user) => !done.includes(user))
-      const batch = await decide(left, nothing)
+      const remaining = users.filter((user) => !added.includes(user))
+      const batch = await decide(remaining, noKeys)
       const insertedEmails = await insert(batch.added)
       const missing = batch.added.filter((user) => !insertedEmails.has(user.email.key))
-      done.push(...batch.added.filter((user) => insertedEmails.has(user.email.key)))
-      if (missing.length === 0) return { ...batch, added: done }
+      added.push(...batch.added.filter((user) => insertedEmails.has(user.email.key)))
+      if (missing.length === 0) return { ...batch, added }
     }
     throw new Error('Other processes took values of imported users again and again')
   }
@@ -105,8 +105,8 @@ export const createUserImport = (deps: Dependencies) => {
     const digest = (key: string) => fingerprint(key).toString('latin1', 0, 16)
     return async (users: readonly ImportedUser[]): Promise<Batch> => {
       const batch = await decide(users, { has: (key) => digests.has(digest(key)) })
-      for (const { email, username, others } of batch.added.map(keysOf))
-        for (const key of [email, username, ...others]) digests.add(digest(key))
+      for (const { email, username, otherKeys } of batch.added.map(keysOf))
+        for (const key of [email, username, ...otherKeys]) digests.add(digest(key))
       return batch
     }
   }

@@ -22,7 +22,7 @@ export type FoundRow = {
   key: string
 }
 
-const found = selectList<FoundRow>({
+const foundSelectList = selectList<FoundRow>({
   id: true,
   username: true,
   email: true,
@@ -62,7 +62,7 @@ const prefixes: Record<SearchedKey, string> = {
 }
 
 /** In the order of bytes. No character is higher than the last one. */
-const beginsLike = (key: SearchedKey) =>
+const hasPrefix = (key: SearchedKey) =>
   `(${keys[key]} >= ${prefixes[key]} and ${keys[key]} < ${prefixes[key]} || U&'\\+10FFFF')`
 
 /**
@@ -80,19 +80,19 @@ export type Scan = {
 }
 
 /** Conditions for rows that a scan has found: no index finds them, and there may be few among very many. */
-export type Sieve = { isEnabled: boolean; isWithoutFactor: boolean; limit: number }
+export type ScanFilter = { isEnabled: boolean; isWithoutFactor: boolean; limit: number }
 
 /**
  * Users whose key begins like the text, in its order. Without those whom the searches before it have found: there are never more of
  * them to pass by than were shown on the pages before.
  */
-const beginning = (key: SearchedKey, before: readonly SearchedKey[]) =>
+const usersWithPrefix = (key: SearchedKey, before: readonly SearchedKey[]) =>
   `select *, ${keys[key]} as key from users
-   where ${beginsLike(key)} and ${keys[key]} >= $1::text and (${keys[key]}, id) > ($1::text, $2::uuid)
+   where ${hasPrefix(key)} and ${keys[key]} >= $1::text and (${keys[key]}, id) > ($1::text, $2::uuid)
      and ($6::text is null or (groups @> array[$6] and groups <> '{}'))
      and (not $7::boolean or disabled_at is not null)
      and $3::text is not null and $4::text is not null and $5::text is not null
-     ${before.map((each) => `and not coalesce(${beginsLike(each)}, false)`).join(' ')}
+     ${before.map((each) => `and not coalesce(${hasPrefix(each)}, false)`).join(' ')}
    order by ${keys[key]}, id`
 
 const valuesOf = ({ key, id, text, group, isDisabled, scanned }: Scan) => [
@@ -108,10 +108,10 @@ const valuesOf = ({ key, id, text, group, isDisabled, scanned }: Scan) => [
 
 const selectPage =
   (key: SearchedKey, before: readonly SearchedKey[]) =>
-  (sql: Sql, scan: Scan, { isEnabled, isWithoutFactor, limit }: Sieve) =>
+  (sql: Sql, scan: Scan, { isEnabled, isWithoutFactor, limit }: ScanFilter) =>
     sql.query<FoundRow>(
-      `select ${found} from (
-         select * from (${beginning(key, before)} limit $8) as scanned
+      `select ${foundSelectList} from (
+         select * from (${usersWithPrefix(key, before)} limit $8) as scanned
          where (not $9::boolean or disabled_at is null)
            and (not $10::boolean or not (
              exists (select 1 from totp_secrets as t where t.user_id = scanned.id)
@@ -124,7 +124,7 @@ const selectPage =
 /** The last user who is looked at; none if there are fewer. */
 const selectEnd = (key: SearchedKey, before: readonly SearchedKey[]) => (sql: Sql, scan: Scan) =>
   sql.query<{ key: string; id: string }>(
-    `select key, id from (${beginning(key, before)} offset $8::int - 1 limit 1) as last`,
+    `select key, id from (${usersWithPrefix(key, before)} offset $8::int - 1 limit 1) as last`,
     valuesOf(scan),
   )
 
@@ -139,4 +139,7 @@ export const selectEndByName = selectEnd('name', ['username', 'email'])
 export const selectEndByLastName = selectEnd('lastName', ['username', 'email', 'name'])
 
 export const selectFoundById = (sql: Sql, id: string) =>
-  sql.query<FoundRow>(`select ${found} from (select *, username_key as key from users where id = $1) as page`, [id])
+  sql.query<FoundRow>(
+    `select ${foundSelectList} from (select *, username_key as key from users where id = $1) as page`,
+    [id],
+  )

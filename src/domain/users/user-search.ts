@@ -104,7 +104,7 @@ export const createUserSearch = ({
     cursor: Cursor,
   ) => {
     const typed = { username: usernameKey(text), email: emailKey(text), name: text }
-    const isSieved = state === 'active' || factor === 'none'
+    const isFiltered = state === 'active' || factor === 'none'
     const users: { row: store.FoundRow; at: number }[] = []
     const pageEndingAt = (end: Cursor | undefined) => ({
       users: users.slice(0, pageSize).map(({ row }) => fromRow(row)),
@@ -115,14 +115,14 @@ export const createUserSearch = ({
       if (at < cursor.at) continue
       const { key, id } = at === cursor.at ? cursor : firstPage
       const limit = pageSize + 1 - users.length
-      const scanned = isSieved ? scannedAtOnce : limit
+      const scanned = isFiltered ? scannedAtOnce : limit
       const scan = { key, id, text: typed, group: group ?? null, isDisabled: state === 'disabled', scanned }
-      const sieve = { isEnabled: state === 'active', isWithoutFactor: factor === 'none', limit }
-      const rows = await search.page(database, scan, sieve)
+      const filter = { isEnabled: state === 'active', isWithoutFactor: factor === 'none', limit }
+      const rows = await search.page(database, scan, filter)
       users.push(...rows.map((row) => ({ row, at })))
       const last = users.length > pageSize ? users[pageSize - 1] : undefined
       if (last) return pageEndingAt({ at: last.at, key: last.row.key, id: last.row.id })
-      const [end] = isSieved ? await search.end(database, scan) : []
+      const [end] = isFiltered ? await search.end(database, scan) : []
       if (end) return pageEndingAt({ at, ...end })
     }
     return pageEndingAt(undefined)

@@ -47,10 +47,10 @@ export const createUsernames = ({ database, clock, reserved = [] }: Dependencies
   const refusalFor = async (sql: Transaction, user: Named, next: Username): Promise<RenameRefusal | undefined> => {
     if (next.key === usernameKey(user.username)) return undefined
     const former = await formerNames(sql, user.id, clock.now())
-    const others = former.filter(({ key }) => key !== next.key)
-    const wasMine = others.length < former.length
+    const otherNames = former.filter(({ key }) => key !== next.key)
+    const wasMine = otherNames.length < former.length
     if ((!wasMine && isReserved(next.key)) || (await isTaken(sql, next.key, user.id))) return refuse('username_taken')
-    const counted = others.filter(({ counts }) => counts)
+    const counted = otherNames.filter(({ counts }) => counts)
     const [oldest] = counted
     return oldest && counted.length >= maxFormerNames
       ? refuse('too_many_usernames', { freeFrom: oldest.reservedUntil })
@@ -71,9 +71,9 @@ export const createUsernames = ({ database, clock, reserved = [] }: Dependencies
   /** For an account that is taken back: the names that were chosen in between stay reserved, and do not count against its owner. */
   const takeBack = async (sql: Transaction, user: Named, next: Username) => {
     const former = await formerNames(sql, user.id, clock.now())
-    const own = former.find(({ key }) => key === next.key)
+    const reservation = former.find(({ key }) => key === next.key)
     await rename(sql, user, next)
-    if (own) await store.stopCounting(sql, user.id, own.reservedUntil)
+    if (reservation) await store.stopCounting(sql, user.id, reservation.reservedUntil)
   }
 
   return {

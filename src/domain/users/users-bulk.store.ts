@@ -113,7 +113,7 @@ export const selectTakenIdentities = (sql: Sql, identities: readonly Identity[])
     [identities.map(({ provider }) => provider), identities.map(({ subject }) => subject)],
   )
 
-const listed = selectList<ListedRow>({
+const listedSelectList = selectList<ListedRow>({
   id: true,
   email: true,
   username: true,
@@ -160,7 +160,7 @@ export const selectPage = (
   { disabled, noSecondFactor, group, unusedSince }: Filter,
 ) =>
   sql.query<ListedRow>(
-    `select ${listed} from users where id > $1
+    `select ${listedSelectList} from users where id > $1
        and (not $3::boolean or disabled_at is not null)
        and (not $4::boolean or not ${hasSecondFactor})
        and ($7::text is null or (groups @> array[$7] and groups <> '{}'))
@@ -185,7 +185,7 @@ export const countWithSecondFactor = (sql: Sql) =>
 /** Any part of the username, the email or the name; whole matches first. Reads the whole table. */
 export const selectMatching = (sql: Sql, part: { username: string; email: string; name: string }, limit: number) =>
   sql.query<ListedRow>(
-    `select ${listed} from users
+    `select ${listedSelectList} from users
      where strpos(username_key, nullif($1, '')) > 0 or strpos(email_key, nullif($2, '')) > 0 or strpos(lower(name), lower($3)) > 0
      order by username_key <> $1 and email_key <> $2, id limit $4`,
     [part.username, part.email, part.name, limit],

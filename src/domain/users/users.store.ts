@@ -49,9 +49,10 @@ const columns = {
   undo_count: true,
   has_signed_in: 'first_signed_in_at is not null',
 } as const
-const user = selectList<UserRow>(columns)
+const userSelectList = selectList<UserRow>(columns)
 
-export const selectById = (sql: Sql, id: string) => sql.query<UserRow>(`select ${user} from users where id = $1`, [id])
+export const selectById = (sql: Sql, id: string) =>
+  sql.query<UserRow>(`select ${userSelectList} from users where id = $1`, [id])
 
 /** Deletions at the same time would wait for each other's mails: a request for an address writes a row about its owner. */
 export const waitForOtherDeletions = (sql: Sql) =>
@@ -59,17 +60,17 @@ export const waitForOtherDeletions = (sql: Sql) =>
 
 /** Until the transaction ends no other one can change this user, or write a row that refers to it. */
 export const lockForDeletion = (sql: Sql, id: string) =>
-  sql.query<UserRow>(`select ${user} from users where id = $1 for update`, [id])
+  sql.query<UserRow>(`select ${userSelectList} from users where id = $1 for update`, [id])
 
 /** Until the transaction ends no other one can change this user. Rows that refer to the user can still be written. */
 export const lockById = (sql: Sql, id: string) => sql.query('select 1 from users where id = $1 for no key update', [id])
 
 export const selectByEmail = (sql: Sql, key: string) =>
-  sql.query<UserRow>(`select ${user} from users where email_key = $1`, [key])
+  sql.query<UserRow>(`select ${userSelectList} from users where email_key = $1`, [key])
 
 /** Until the transaction ends, the user is not deleted and keeps the address. */
 export const holdByEmail = (sql: Sql, key: string) =>
-  sql.query<UserRow>(`select ${user} from users where email_key = $1 for key share`, [key])
+  sql.query<UserRow>(`select ${userSelectList} from users where email_key = $1 for key share`, [key])
 
 /** The user who has the address, and the one for whom it is reserved. */
 export const lockUsersOfAddress = (sql: Sql, key: string) =>
@@ -98,11 +99,11 @@ export const releaseEmail = (sql: Sql, key: string, clockOffset: number) =>
   )
 
 export const selectByUsername = (sql: Sql, key: string) =>
-  sql.query<UserRow>(`select ${user} from users where username_key = $1`, [key])
+  sql.query<UserRow>(`select ${userSelectList} from users where username_key = $1`, [key])
 
 export const selectByIdentity = (sql: Sql, { provider, subject }: Identity) =>
   sql.query<UserRow>(
-    `select ${user} from users
+    `select ${userSelectList} from users
      where id = (select user_id from identities where identities.provider = $1 and subject = $2)`,
     [provider, subject],
   )
@@ -133,7 +134,7 @@ export const insert = (
 ) =>
   sql.query<UserRow>(
     `insert into users (id, email, email_key, username, username_key, name, password_hash, created_at, language, email_proven, fields)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::jsonb) on conflict do nothing returning ${user}`,
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::jsonb) on conflict do nothing returning ${userSelectList}`,
     [
       ...[id, email.email, email.key, username.username, username.key],
       ...[rest.name, rest.passwordHash, rest.now, rest.language ?? null, rest.emailProven, rest.fields ?? {}],

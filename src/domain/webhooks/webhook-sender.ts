@@ -31,8 +31,11 @@ export type WebhookOutcome = 'delivered' | 'failed' | 'given_up'
 const failureOf = (error: unknown) => (error instanceof OutboundFailed ? error.code : reasonOf(error))
 
 /** The triggers write down all that is stored. What has left the file of profile fields is told to no program. */
-const withKnownFields = ({ user, ...data }: store.DueWebhook['data'], known: (stored: FieldValues) => FieldValues) => ({
-  user: user.fields === undefined ? user : { ...user, fields: known(user.fields) },
+const withKnownFields = (
+  { user, ...data }: store.DueWebhook['data'],
+  knownFields: (stored: FieldValues) => FieldValues,
+) => ({
+  user: user.fields === undefined ? user : { ...user, fields: knownFields(user.fields) },
   ...data,
 })
 

@@ -39,9 +39,9 @@ export const renewSubscription = (sql: Sql, duration: number) =>
 export const stopSending = (sql: Sql) =>
   sql.query('update webhooks_wanted set stopped_at = now() where stopped_at is null returning one_row')
 
-const resume = 'update webhooks_wanted set stopped_at = null where stopped_at is not null'
+const resumeStatement = 'update webhooks_wanted set stopped_at = null where stopped_at is not null'
 
-export const resumeSending = (sql: Sql) => sql.query(resume)
+export const resumeSending = (sql: Sql) => sql.query(resumeStatement)
 
 export const selectStopped = (sql: Sql) =>
   sql.query<{ stopped_at: Date }>('select stopped_at from webhooks_wanted where stopped_at is not null')
@@ -89,7 +89,7 @@ export const oldestWaitSeconds = (sql: Sql, offset: number) =>
     [offset],
   )
 
-const waiting = selectList<WaitingRow>({
+const waitingSelectList = selectList<WaitingRow>({
   id: true,
   type: true,
   user_id: true,
@@ -100,12 +100,12 @@ const waiting = selectList<WaitingRow>({
 })
 
 export const selectOldest = (sql: Sql, limit: number) =>
-  sql.query<WaitingRow>(`select ${waiting} from outgoing_webhooks order by created_at, id limit $1`, [limit])
+  sql.query<WaitingRow>(`select ${waitingSelectList} from outgoing_webhooks order by created_at, id limit $1`, [limit])
 
 /** Also if sending is stopped. Those that a sender has just now, whose lease runs, stay as they are. */
 export const retryAll = (sql: Sql, offset: number, lease: number) =>
   sql.query(
-    `with resumed as (${resume})
+    `with resumed as (${resumeStatement})
      update outgoing_webhooks set attempts = 0, next_attempt_at = least(next_attempt_at, ${databaseNow('$1')})
      where attempts = 0 or failure is not null or next_attempt_at is null
        or next_attempt_at not between ${databaseNow('$1')} and ${databaseNow('$1')} + ${milliseconds('$2')}

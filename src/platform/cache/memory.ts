@@ -19,8 +19,8 @@ export type MemoryCache = Cache & {
   putBack(key: string, missed: Missed): void
 }
 
-/** `own`: how many of the used ones were not reported to the shared store. */
-type Counter = { used: number; own: number; maximum: number; ends: number; windowId: string }
+/** `unreported`: how many of the used ones the shared store does not know of. */
+type Counter = { used: number; unreported: number; maximum: number; ends: number; windowId: string }
 
 /**
  * Holds a bounded number of counters. When it is full, the counter that has been used least is dropped, and among equals the oldest.
@@ -80,27 +80,27 @@ const createSharedNotes = (clock: Clock, { find, put, makeRoom }: CounterShelves
     const now = clock.now().getTime()
     const known = find(key)
     if (known === undefined) makeRoom(now)
-    const own = known !== undefined && known.ends > now ? known.own : 0
+    const unreported = known !== undefined && known.ends > now ? known.unreported : 0
     put(key, {
-      used: Math.min(maximum, maximum - remaining + own),
-      own,
+      used: Math.min(maximum, maximum - remaining + unreported),
+      unreported,
       maximum,
       ends: now + resetsIn,
       windowId: window.id,
     })
   },
-  hasMissed: (key: string) => (find(key)?.own ?? 0) > 0,
+  hasMissed: (key: string) => (find(key)?.unreported ?? 0) > 0,
   takeMissed: (key: string): Missed | undefined => {
     const counter = find(key)
     const resetsIn = (counter?.ends ?? 0) - clock.now().getTime()
     if (!counter || resetsIn <= 0) return undefined
-    const { maximum, used, own: counted, windowId } = counter
-    put(key, { ...counter, own: 0 })
+    const { maximum, used, unreported: counted, windowId } = counter
+    put(key, { ...counter, unreported: 0 })
     return { maximum, used, counted, resetsIn, windowId }
   },
   putBack: (key: string, { windowId, counted }: Missed) => {
     const counter = find(key)
-    if (counter?.windowId === windowId) put(key, { ...counter, own: counter.own + counted })
+    if (counter?.windowId === windowId) put(key, { ...counter, unreported: counter.unreported + counted })
   },
 })
 
@@ -112,14 +112,16 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
   const reserve = (key: string, { maximum, window }: Limit): Reservation => {
     const now = clock.now().getTime()
     const known = find(key)
-    const open = known !== undefined && known.ends > now
+    const isOpen = known !== undefined && known.ends > now
     // A clock that was set back must not make a window longer.
-    const ends = open ? Math.min(known.ends, now + window) : now + window
-    const counter = open ? { ...known, maximum, ends } : { used: 0, own: 0, maximum, ends, windowId: String(ends) }
+    const ends = isOpen ? Math.min(known.ends, now + window) : now + window
+    const counter = isOpen
+      ? { ...known, maximum, ends }
+      : { used: 0, unreported: 0, maximum, ends, windowId: String(ends) }
     const granted = counter.used < maximum
     if (granted) {
       counter.used += 1
-      counter.own += 1
+      counter.unreported += 1
       if (known === undefined) makeRoom(now)
       put(key, counter)
     }
@@ -131,10 +133,10 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
     }
   }
 
-  const giveBack = (key: string, windowId: string, own: 0 | 1) => {
+  const giveBack = (key: string, windowId: string, unreported: 0 | 1) => {
     const counter = find(key)
     if (counter?.windowId !== windowId || counter.used === 0) return
-    put(key, { ...counter, used: counter.used - 1, own: Math.max(0, counter.own - own) })
+    put(key, { ...counter, used: counter.used - 1, unreported: Math.max(0, counter.unreported - unreported) })
   }
 
   return {

@@ -25,7 +25,7 @@ type Dependencies = {
 export const usualCommandTimeout = 250
 
 /** How long a start waits for the shared counters before it continues without them. */
-const timeout = 2 * seconds
+const startTimeout = 2 * seconds
 
 /** Another number in the address is the only way out, so the start does not go on without the shared counters. */
 class DatabaseMissing extends OperatorError {
@@ -59,7 +59,7 @@ export const openCache = async ({
   const address = validAddress('REDIS_URL', readRedisAddress(url))
   const { createRedisCache } = await import('./redis.js')
   const shared = createRedisCache({ address, prefix, clock, log, commandTimeout })
-  await pingUntil(shared, Date.now() + timeout)
+  await pingUntil(shared, Date.now() + startTimeout)
   const cache = createResilientCache({ shared, local, log })
   // Logs once when the program starts without its shared counters.
   await cache.ping().catch(() => undefined)

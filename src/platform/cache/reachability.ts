@@ -19,7 +19,7 @@ export const createReachability = ({ ping, catchUp, log, probeEvery }: Dependenc
   let reachable = true
   let closed = false
   let timer: NodeJS.Timeout | undefined
-  let returning: Promise<void> | undefined
+  let comingBack: Promise<void> | undefined
 
   const comeBack = async () => {
     await catchUp()
@@ -28,15 +28,15 @@ export const createReachability = ({ ping, catchUp, log, probeEvery }: Dependenc
     log.info('the shared counters are back: limits are shared between instances again')
   }
 
-  const answered = async () => {
+  const onAnswer = async () => {
     if (reachable) return
-    returning ??= comeBack().finally(() => {
-      returning = undefined
+    comingBack ??= comeBack().finally(() => {
+      comingBack = undefined
     })
-    await returning
+    await comingBack
   }
 
-  const failed = (error: unknown) => {
+  const onFailure = (error: unknown) => {
     if (!reachable || closed) return
     reachable = false
     log.warn({ reason: message(error) }, 'the shared counters cannot be used: limits are counted in this process')
@@ -45,7 +45,7 @@ export const createReachability = ({ ping, catchUp, log, probeEvery }: Dependenc
 
   const probeSoon = () => {
     clearTimeout(timer)
-    timer = setTimeout(() => void ping().then(answered).catch(probeSoon), probeEvery)
+    timer = setTimeout(() => void ping().then(onAnswer).catch(probeSoon), probeEvery)
     timer.unref()
     if (closed) clearTimeout(timer)
   }
@@ -57,12 +57,12 @@ export const createReachability = ({ ping, catchUp, log, probeEvery }: Dependenc
       try {
         return await ask()
       } catch (error) {
-        failed(error)
+        onFailure(error)
         return undefined
       }
     },
-    answered,
-    failed,
+    onAnswer,
+    onFailure,
     stop: () => {
       closed = true
       clearTimeout(timer)

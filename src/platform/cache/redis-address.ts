@@ -68,11 +68,11 @@ const optionsOf = (query: string | undefined, tls: boolean) => {
   const parameters = new URLSearchParams(query)
   for (const name of parameters.keys())
     if (!options.includes(name)) throw new Fault(`may have only these settings: ${options.join(', ')}`)
-  const wanted = parameters.get('tls')
+  const tlsOption = parameters.get('tls')
   const sentinelPassword = parameters.get('sentinel_password')
-  if (wanted !== null && wanted !== 'off') throw new Fault('tls can only be off; write rediss:// for TLS')
-  if (wanted === 'off' && tls) throw new Fault('asks for TLS with rediss:// and switches it off with tls=off')
-  return { saysPlain: wanted === 'off', sentinelPassword }
+  if (tlsOption !== null && tlsOption !== 'off') throw new Fault('tls can only be off; write rediss:// for TLS')
+  if (tlsOption === 'off' && tls) throw new Fault('asks for TLS with rediss:// and switches it off with tls=off')
+  return { saysPlain: tlsOption === 'off', sentinelPassword }
 }
 
 const read = (url: string): RedisAddress => {

@@ -54,10 +54,10 @@ export const connectRedis = (address: RedisAddress, commandTimeout: number): Red
       ...(address.tls && { dnsLookup: (host, callback) => callback(null, host) }),
     })
   }
-  const standing = { ...options, enableAutoPipelining: true, enableOfflineQueue: false, retryStrategy: pause }
-  if (address.kind === 'single') return new Redis<'legacy'>({ ...standing, ...address.address, db: address.db })
+  const serverOptions = { ...options, enableAutoPipelining: true, enableOfflineQueue: false, retryStrategy: pause }
+  if (address.kind === 'single') return new Redis<'legacy'>({ ...serverOptions, ...address.address, db: address.db })
   return new Redis<'legacy'>({
-    ...standing,
+    ...serverOptions,
     sentinels: address.addresses,
     name: address.master,
     sentinelPassword: address.sentinelPassword,

@@ -57,9 +57,9 @@ export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seco
     ping: async () => {
       try {
         await shared.ping()
-        await reachability.answered()
+        await reachability.onAnswer()
       } catch (error) {
-        reachability.failed(error)
+        reachability.onFailure(error)
         throw error
       }
     },

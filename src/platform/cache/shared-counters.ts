@@ -27,7 +27,7 @@ export const openSharedCounters = async (url: string, prefix: string) => {
     return used == null || ends == null ? [] : [{ key, used: Number(used), ends: new Date(Number(ends)) }]
   }
 
-  const inGroups = async <Result>(keys: readonly string[], work: (key: string) => Promise<Result[]>) => {
+  const inBatches = async <Result>(keys: readonly string[], work: (key: string) => Promise<Result[]>) => {
     const results: Result[] = []
     for (let at = 0; at < keys.length; at += batchSize)
       results.push(...(await Promise.all(keys.slice(at, at + batchSize).map(work))).flat())
@@ -46,10 +46,10 @@ export const openSharedCounters = async (url: string, prefix: string) => {
   }
 
   return {
-    read: (keys: readonly string[]) => inGroups(keys, readOne),
+    read: (keys: readonly string[]) => inBatches(keys, readOne),
     /** Removes those of them that exist, and returns what they were. */
     remove: (keys: readonly string[]) =>
-      inGroups(keys, async (key) => {
+      inBatches(keys, async (key) => {
         const counter = await readOne(key)
         return (await client.del(prefix + key)) > 0 ? counter : []
       }),

@@ -1,8 +1,9 @@
 import { connect } from 'node:net'
 import type { Client, ClientConfig } from 'pg'
 
+/** The code of a CancelRequest in PostgreSQL's protocol. */
 const cancelRequest = 80_877_102
-const cancelMs = 3_000
+const cancelTimeoutMs = 3_000
 
 /** The id and the secret of the server's process. The driver has them, but not in its types. */
 export const keyOf = (client: Client) => client as Client & Record<'processID' | 'secretKey', number | null>
@@ -20,6 +21,6 @@ export const cancelStatement = (client: Client, { host = '', port = 5432 }: Clie
   }
   const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host)
   socket.unref().on('error', () => undefined)
-  socket.setTimeout(cancelMs, () => socket.destroy())
+  socket.setTimeout(cancelTimeoutMs, () => socket.destroy())
   socket.end(request)
 }

@@ -15,8 +15,8 @@ const measure = async ({ database, clock }: Dependencies) => {
   const askedAt = clock.now().getTime() - clock.offset()
   const began = performance.now()
   const [row] = await database.query<{ now: Date }>('select clock_timestamp() as now')
-  const half = (performance.now() - began) / 2
-  return { ahead: askedAt + half - (row?.now.getTime() ?? Number.NaN), error: half }
+  const halfRoundTrip = (performance.now() - began) / 2
+  return { ahead: askedAt + halfRoundTrip - (row?.now.getTime() ?? Number.NaN), error: halfRoundTrip }
 }
 
 /**

@@ -33,7 +33,7 @@ export const createConnectionWaiters = (waitMs: number, lateReason: () => string
       waiter.resolve(connection)
       return true
     },
-    /** All of them but the oldest so many. */
+    /** Refuses all but the oldest `served`. */
     refuseAfter: (served: number, error: unknown) => {
       for (const waiter of [...waiters].slice(served)) {
         settle(waiter)

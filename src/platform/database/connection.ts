@@ -40,8 +40,8 @@ type Dependencies = {
 export const openConnection = async ({ client: config, deadlineMs, onClosed }: Dependencies): Promise<Connection> => {
   const client = new Client({ ...config, types: columnTypes })
   const life = createConnectionLife(client, config, (hung) => onClosed(connection, hung))
-  let keeps = false
-  let last: Promise<unknown> = Promise.resolve()
+  let keepsStatements = false
+  let lastStatement: Promise<unknown> = Promise.resolve()
 
   const run = async <Result>(statement: () => Promise<Result>): Promise<Result> => {
     if (!life.isOpen()) throw new StoreUnavailable('The connection to the database is closed')
@@ -60,16 +60,16 @@ export const openConnection = async ({ client: config, deadlineMs, onClosed }: D
   }
 
   const inTurn = <Result>(statement: () => Promise<Result>): Promise<Result> => {
-    const turn = last.then(() => run(statement))
-    last = turn.catch(() => undefined)
+    const turn = lastStatement.then(() => run(statement))
+    lastStatement = turn.catch(() => undefined)
     return turn
   }
 
   const connection: Connection = {
-    query: (text, parameters = []) => inTurn(() => execute(client, text, parameters, keeps)),
+    query: (text, parameters = []) => inTurn(() => execute(client, text, parameters, keepsStatements)),
     script: (text) => inTurn(async () => commandOf(await client.query(text))),
     keepStatements: () => {
-      keeps = true
+      keepsStatements = true
     },
     reset: () =>
       inTurn(async () => {
@@ -99,10 +99,10 @@ export const openConnection = async ({ client: config, deadlineMs, onClosed }: D
 }
 
 // "extended" also without parameters, so that one text is one statement.
-const execute = async <Row>(client: Client, text: string, parameters: readonly unknown[], keeps: boolean) => {
+const execute = async <Row>(client: Client, text: string, parameters: readonly unknown[], keepsStatements: boolean) => {
   const { name, json } = readStatement(text)
   const values = writeParameters(parameters, json)
-  const statement = { name: keeps ? name : undefined, text, values, queryMode: 'extended' }
+  const statement = { name: keepsStatements ? name : undefined, text, values, queryMode: 'extended' }
   const { rows } = await client.query<Row & object>(statement)
   return rows
 }

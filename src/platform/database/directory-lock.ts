@@ -67,21 +67,21 @@ export const connectToHolder = async (directory: string): Promise<Socket | undef
     const held = paths.find((_, at) => answers[at] === 'held')
     if (held === undefined) return undefined
     if (!(await isOfThisUser(home, held))) throw new DataDirectoryOfAnotherUser(directory)
-    return await connectPast(held)
+    return await connectAfterState(held)
   } finally {
     await folder.remove()
   }
 }
 
 /**
- * The holder of the lock is believed, also about the paths of files. So it must be this user: an account that was taken over must not lead
- * root.
+ * A command trusts the holder of the lock, also with the paths of files. So the holder must be the same user: otherwise an attacker with
+ * another account could direct what root does.
  */
 const isOfThisUser = async (home: string, socket: string) => {
-  const own = process.getuid?.()
+  const ownUid = process.getuid?.()
   const folder = await lstat(home)
   const { uid } = await lstat(socket)
-  return uid === own && (folder.uid === own || folder.uid === 0)
+  return uid === ownUid && (folder.uid === ownUid || folder.uid === 0)
 }
 
 // On Windows, a named pipe has one owner and ends with its process.
@@ -106,7 +106,7 @@ const lockBySocket = async (place: string, directory: string, home = dirname(pla
   try {
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const claim = await createClaim(folder.path, home, place)
-      const others = await livingOthers(folder.path, place, claim.name)
+      const others = await statesOfOthers(folder.path, place, claim.name)
       if (others.length === 0) {
         claim.hold()
         return { admit: home === dirname(place) ? claim.admit : () => undefined, release: claim.release }
@@ -118,7 +118,7 @@ const lockBySocket = async (place: string, directory: string, home = dirname(pla
     throw new DataDirectoryInUse(directory)
   } catch (error) {
     if (error instanceof DataDirectoryInUse) throw error
-    const elsewhere = await substituteFor(place)
+    const elsewhere = await temporaryHome(place)
     // Some shared folders allow no sockets. Processes of this machine can still use the temporary folder.
     if (noSockets.has(codeOf(error)) && home !== elsewhere) return await lockBySocket(place, directory, elsewhere)
     throw new DataDirectoryUnwritable(dirname(directory), { cause: error })
@@ -129,7 +129,7 @@ const lockBySocket = async (place: string, directory: string, home = dirname(pla
 
 const noSockets = new Set(['ENOTSUP', 'EOPNOTSUPP', 'EPERM', 'EINVAL', 'ENOSYS', 'EIO'])
 
-const substituteFor = async (place: string) => {
+const temporaryHome = async (place: string) => {
   const name = createHash('sha256').update(place).digest('hex').slice(0, 16)
   const folder = join(tmpdir(), `latchkey-${name}`)
   await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -175,7 +175,7 @@ const createClaim = async (folder: string, home: string, place: string) => {
 const socketsOf = async (folder: string, place: string) =>
   (await readdir(folder)).filter((name) => name.startsWith(prefixOf(place))).map((name) => join(folder, name))
 
-const livingOthers = async (folder: string, place: string, own: string): Promise<State[]> => {
+const statesOfOthers = async (folder: string, place: string, own: string): Promise<State[]> => {
   const paths = (await socketsOf(folder, place)).filter((path) => basename(path) !== own)
   const states = await Promise.all(paths.map((path) => ask(path)))
   return states.filter((state) => state !== undefined)
@@ -205,8 +205,8 @@ const ask = (path: string) =>
     })
   })
 
-/** A socket that stays open behind the word of its holder. */
-const connectPast = (path: string) =>
+/** Connects, reads the state that the holder sends first, and leaves the socket open for what follows. */
+const connectAfterState = (path: string) =>
   new Promise<Socket | undefined>((resolve) => {
     const socket = connect({ path })
     const none = () => resolve(undefined)

@@ -15,14 +15,18 @@ const unavailableCodes = new Set([
 
 // Errors about the connection itself: the next statement on it would fail too.
 const connectionIsUnusable = (code: string) =>
-  code === '25006' || code === '25P03' || code.startsWith('08') || code.startsWith('57P') || forgotten.has(code)
+  code === '25006' ||
+  code === '25P03' ||
+  code.startsWith('08') ||
+  code.startsWith('57P') ||
+  lostStatementCodes.has(code)
 
 // A prepared statement is missing, or exists already: a pooler has given the connection another server process.
-const forgotten = new Set(['26000', '42P05'])
+const lostStatementCodes = new Set(['26000', '42P05'])
 
 // A statement was prepared before a migration changed its table. Nothing is repeated here; the next try prepares it again.
 const isStale = ({ code = '', routine }: DatabaseError) =>
-  forgotten.has(code) || (code === '0A000' && routine === 'RevalidateCachedQuery')
+  lostStatementCodes.has(code) || (code === '0A000' && routine === 'RevalidateCachedQuery')
 
 export type Failure = { error: unknown; connectionIsUnusable: boolean }
 

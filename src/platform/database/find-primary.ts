@@ -35,7 +35,7 @@ export const askHost = async (search: Search, host: Host, onClosed: OnClosed): P
     accepted = true
     return { host, connection, claim }
   } catch (error) {
-    leave(connection)
+    endQuietly(connection)
     throw error
   }
 }
@@ -57,7 +57,7 @@ export const findPrimary = async (search: Search, onClosed: OnClosed): Promise<C
       )
     }
   }
-  for (const candidate of candidates) if (candidate !== found) leave(candidate.connection)
+  for (const candidate of candidates) if (candidate !== found) endQuietly(candidate.connection)
   if (!found) throw unreachable(search.hosts, failures)
   return found
 }
@@ -73,7 +73,7 @@ const askAll = async (search: Search, onClosed: OnClosed) => {
   let isOver = false
   const asks = search.hosts.map(async (host) => {
     const candidate = await askHost(search, host, onClosed)
-    if (isOver) leave(candidate.connection)
+    if (isOver) endQuietly(candidate.connection)
     else candidates.push(candidate)
   })
   for (const each of asks) each.catch((error: unknown) => failures.push(error))
@@ -112,7 +112,7 @@ const within = async <Result>(ms: number, connection: Connection, work: () => Pr
   })
 }
 
-const leave = (connection: Connection) => {
+const endQuietly = (connection: Connection) => {
   connection.end().catch(() => undefined)
 }
 

@@ -70,21 +70,22 @@ export const migrate = async ({
   timeoutMs = 10 * 60_000,
 }: MigrateOptions): Promise<string[]> => {
   const migrations = await readMigrations(directory)
-  const done: string[] = []
+  const appliedNames: string[] = []
   if (database.isMigratedByService) {
     await waitForService(database, migrations)
-    return done
+    return appliedNames
   }
   const giveUpAt = performance.now() + timeoutMs
   if (grants) await requireRole(database, grants.role)
-  if (!grants && (await compare(database, migrations).catch(explainUnreadable)).pending.length === 0) return done
+  if (!grants && (await compare(database, migrations).catch(explainUnreadable)).pending.length === 0)
+    return appliedNames
   for (;;) {
     const step = await database
       .transaction((sql) => applyNext(sql, migrations, grants))
-      .catch(comeAgain)
+      .catch(busyIfLocked)
       .catch(explainRefusal)
-    if (step === 'finished') return done
-    if (step !== 'busy') done.push(step.applied)
+    if (step === 'finished') return appliedNames
+    if (step !== 'busy') appliedNames.push(step.applied)
     else if (performance.now() > giveUpAt)
       throw new StoreUnavailable(
         'The database cannot be migrated: another instance migrates it, or a dump holds its tables',
@@ -170,7 +171,7 @@ const applyNext = async (sql: Transaction, migrations: Migration[], grants: Gran
 }
 
 /** 55P03: a lock was not free in time. 40P01: a deadlock. Nothing was changed. */
-const comeAgain = (error: unknown) => {
+const busyIfLocked = (error: unknown) => {
   const cause = error instanceof StoreUnavailable ? error.cause : undefined
   if (cause instanceof Error && 'code' in cause && (cause.code === '55P03' || cause.code === '40P01'))
     return 'busy' as const
@@ -229,9 +230,9 @@ const compare = async (sql: Sql, migrations: Migration[]) => {
   const known = new Map(migrations.map((migration) => [migration.name, migration]))
   const shared = applied.filter((each) => !newer.includes(each))
   for (const { name, checksum } of shared) {
-    const own = known.get(name)
-    if (!own) throw new MigrationsBroken(`The database has ${name}, which this program does not have.`)
-    if (own.checksum !== checksum) throw new MigrationsBroken(`${name} was changed after it had been applied.`)
+    const ownMigration = known.get(name)
+    if (!ownMigration) throw new MigrationsBroken(`The database has ${name}, which this program does not have.`)
+    if (ownMigration.checksum !== checksum) throw new MigrationsBroken(`${name} was changed after it had been applied.`)
   }
   // If the database has newer migrations, all migrations of this program must be there as well.
   const places = newer.length > 0 ? migrations : migrations.slice(0, shared.length)

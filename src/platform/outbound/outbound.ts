@@ -37,7 +37,7 @@ export const createOutbound = (options: OutboundOptions = {}) => {
 
   /** Each host has its own, so that requests to a host that hangs delay no request to another. */
   const queueOf = (host: string) => {
-    const known = queues.get(host) ?? createBoundedQueue({ atOnce: concurrency, waiting: concurrency * 4 })
+    const known = queues.get(host) ?? createBoundedQueue({ maxRunning: concurrency, maxWaiting: concurrency * 4 })
     queues.set(host, known)
     return known
   }
