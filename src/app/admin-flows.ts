@@ -16,7 +16,7 @@ import type { HttpParts, Platform } from './http-parts.js'
 import type { Nouns } from './nouns.js'
 import { createOperatorNouns } from './operator-nouns.js'
 
-/** Without REDIS_URL they are in the memory of this process, and no command can read them. */
+/** Opens the counters that are in the memory of this process without REDIS_URL, where no command can read them. */
 const countersOf = ({ local }: Pick<Cache, 'local'>) =>
   local &&
   (async () => ({

@@ -33,7 +33,7 @@ const withLineNumber = (text: string, message: string) => {
   const [, fault, position] = /^(.+?)(?: in JSON at position (\d+).*|, (?:\.{3})?".*)$/s.exec(message) ?? []
   if (fault === undefined) return message
   const lines = text.split('\n')
-  // What only ends too early has another fault, so the first lines that have this one end with it.
+  // JSON that is cut off has another fault, so the shortest beginning with this fault ends in its line.
   const line = position
     ? text.slice(0, Number(position)).split('\n').length
     : 1 + lines.findIndex((_, at) => parserFault(lines.slice(0, at + 1).join('\n'))?.startsWith(fault))

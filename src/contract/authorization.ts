@@ -31,7 +31,7 @@ const authorizationSteps = [
 ] as const
 export type AuthorizationStep = (typeof authorizationSteps)[number]
 
-/** The parameters as they came, so that one that is there twice is seen. */
+/** The most characters of the parameters. They are sent as they came, so that one that is there twice is seen. */
 const longestAuthorizationRequest = 8_192
 
 export const AuthorizationQuestion = Type.Object({

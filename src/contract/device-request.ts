@@ -3,7 +3,7 @@ import { openidScopes } from './authorization.js'
 import { OneOf } from './refusal-bodies.js'
 import { Id, Moment, NamedApplication, Nullable, StepUpMethods } from './schemas.js'
 
-/** The next step of the page for a device that waits. `signed_in` and `denied`: the user has answered. */
+/** The next step of the page for a device that waits. `approved` and `denied`: the user has answered. */
 const deviceSteps = ['no_access', 'enrol', 'sign_in', 'prove', 'approve', 'approved', 'denied'] as const
 export type DeviceStep = (typeof deviceSteps)[number]
 

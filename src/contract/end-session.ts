@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 
-/** The query of the address, as the application has sent it. */
+/** The most characters of the query that the application has sent. */
 const maxParametersLength = 8 * 1024
 
 /** The reasons why the user cannot return to the application, or why it is not known. */

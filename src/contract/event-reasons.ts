@@ -1,6 +1,6 @@
 /** The reasons of events that are words of the service, and not names or texts: pages have words for each. */
 export const eventReasons = [
-  // How somebody signed in, or tried to.
+  // How a user signed in, or tried to.
   'password',
   'registration',
   'reset',

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { OneOf } from './refusal-bodies.js'
 
-/** What an operator asks users for (PROFILE_FIELDS_FILE). The texts of a value are never longer than this, all of a user together. */
+/** The most characters of a user's values together, and so of one value. The fields are those of PROFILE_FIELDS_FILE. */
 export const longestFields = 4_000
 export const maxFields = 20
 

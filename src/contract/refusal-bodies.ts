@@ -7,7 +7,6 @@ import { type RefusalCode, refusalCodes, refusals } from './refusals.js'
 export const OneOf = <const Value extends string>(values: readonly Value[], options?: { description: string }) =>
   Type.Unsafe<Value>({ type: 'string', enum: values, ...options })
 
-/** The bodies of refusals. Most look like `ErrorBody`; the others have more, or no code. */
 const limitCodes = refusalCodes.filter((code) => refusals[code].status === 429)
 const Code = Type.Unsafe<RefusalCode>({
   type: 'string',
@@ -15,6 +14,7 @@ const Code = Type.Unsafe<RefusalCode>({
   title: 'RefusalCode',
 })
 
+/** The body of most refusals. Others have more, or no code. */
 export const ErrorBody = Type.Object({ error: Type.String(), message: Type.String(), code: Code }, { title: 'Error' })
 
 /** A failure of the service, with the id of the request in its log. */

@@ -6,7 +6,7 @@ export const TypedPassword = Type.String({ minLength: 1, maxLength: 1024 })
 export const TypedEmail = Type.String({ minLength: 3, maxLength: 254 })
 /** A username has no @, so one field takes both. */
 export const TypedLogin = Type.String({ minLength: 1, maxLength: 254, description: 'An email or a username' })
-/** Shown by the page of the mailed link, which may be opened in another browser. One that is not known is no one. */
+/** Shown by the page of the mailed link, which may be opened in another browser. An unknown id counts as none. */
 export const SendingApplication = Type.String({
   minLength: 1,
   maxLength: 128,

@@ -74,7 +74,7 @@ type Dependencies = {
   settings: { publicUrl: string; freshFor: number; adminGroup: string; supportGroup: string | undefined }
 }
 
-/** Refuses if the second factor was not proven in the last `within` milliseconds; else undefined. */
+/** Refuses if the second factor was not proven in the last `maxAge` milliseconds; else undefined. */
 const createProofCheck = ({ proofs, clock, callers }: Pick<Dependencies, 'proofs' | 'clock' | 'callers'>) => {
   const message = 'Administrators confirm with a second factor that it is them'
   return async (request: FastifyRequest, { proof }: Administrator, maxAge: number) => {
@@ -86,7 +86,7 @@ const createProofCheck = ({ proofs, clock, callers }: Pick<Dependencies, 'proofs
   }
 }
 
-/** From a page of another origin. Also one of ALLOWED_ORIGINS or of a sibling host, whose requests have the cookies. */
+/** Whether a page of another origin sent it, also one of ALLOWED_ORIGINS or of a sibling host: their requests have the cookies. */
 const isCrossOrigin = ({ headers }: FastifyRequest, publicUrl: string) => {
   const site = headers['sec-fetch-site']
   const isOtherSite = site !== undefined && site !== 'same-origin' && site !== 'none'

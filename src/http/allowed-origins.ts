@@ -19,12 +19,13 @@ export const createAllowedOrigins = (origins: readonly string[]) => {
 
   return {
     has,
-    /** For the headers of `/api/auth/`: with such a list, an answer depends on who asks. */
+    /** Otherwise the answers of `/api/auth/` depend on the origin that asks, and say so in `Vary`. */
     isEmpty: allowed.size === 0,
-    /** Grants the page of an allowed site what it asks for, and answers its question before the request. */
+    /** Lets the page of an allowed site read the answer, and answers its preflight. */
     grant: async (request: FastifyRequest, reply: FastifyReply) => {
-      // Those never answer with credentials, and programs have a list of their own.
+      // The routes of the protocol have a list of their own (`browser-origins`), and never take credentials.
       if (!request.url.startsWith('/api/auth/') || isProtocolRoute(request)) return undefined
+      // Administrators use our own pages only.
       if (isAdminPath(request.routeOptions.url) || isAdminPath(request.url)) return undefined
       reply.header('vary', 'Origin')
       const { origin, 'access-control-request-method': requestedMethod } = request.headers

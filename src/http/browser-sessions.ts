@@ -2,10 +2,10 @@ import type { FastifyRequest } from 'fastify'
 import { everyValueOf } from '../contract/cookie-header.js'
 import type { Tokens } from '../domain/tokens/tokens.js'
 
-/** The username is known by an access token. */
+/** Only an access token has the username. */
 export type BrowserSession = { userId: string; sessionId: string; username?: string }
 
-/** Browsers send a cookie with a longer path than ours before ours: of many values, ours is among the last. */
+/** Bounds the work for planted cookies. Browsers send those with a longer path first, so ours is among the last. */
 const maxValuesPerName = 8
 const tokenShape = /^[\w-]+\.[\w-]+\.[\w-]+$/
 

@@ -8,13 +8,13 @@ import type { SignInCookies } from './cookies/sign-in-cookies.js'
 const send = (reply: FastifyReply, { user, accessTokenExpiresAt }: Issued, extra?: object) =>
   reply.send({ user, accessTokenExpiresAt: accessTokenExpiresAt.toISOString(), ...extra })
 
-/** `more` is what the answer has besides. */
+/** `extra`: further properties of the answer. */
 const sendSignedIn = (reply: FastifyReply, cookies: Cookies, session: NewSession, extra?: object) => {
   cookies.setNewSession(reply, session)
   return send(reply, session, extra)
 }
 
-/** Answers a proof: the user is signed in, or is told what is still missing. `more` is about a factor that was added on the way. */
+/** Answers a proof: the user is signed in, or is told what is still missing. `extra` is about a factor that was added on the way. */
 export const sendSignInStep = (
   reply: FastifyReply,
   { cookies, signInCookies }: { cookies: Cookies; signInCookies: SignInCookies },

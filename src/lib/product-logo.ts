@@ -18,7 +18,7 @@ export const wordMarkSize = ({ width, height }: Size): Size => {
   return { width: Math.round(shownHeight * ratio), height: Math.round(shownHeight) }
 }
 
-/** The picture of the light scheme, and the other one where the scheme is dark. */
+/** The image, with the operator's other picture where the colour scheme is dark. */
 export const withDarkPicture = ({ darkAddress }: Logo, image: string) =>
   darkAddress === undefined
     ? image

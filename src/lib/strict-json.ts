@@ -1,6 +1,6 @@
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** Every text with what follows it: in valid JSON a text is followed by a colon exactly when it is a key. */
+/** Every string, with the colon behind it: in valid JSON a string is followed by a colon exactly when it is a key. */
 const stringsWithColon = /"(?:[^"\\]|\\.)*"(\s*:)?/g
 
 const countWrittenKeys = (json: string) =>
@@ -10,7 +10,8 @@ export const isCleanText = (value: string) => !value.includes('\0') && value.isW
 
 /**
  * JSON without its traps: bytes that are no UTF-8, duplicate keys (parsers differ in which of them counts),
- * `__proto__`, and keys and texts with NUL or lone surrogates that no database column takes. Returns nothing for all of them.
+ * the keys `__proto__` and `constructor`, and keys and texts with NUL or lone surrogates, which no database column takes. Returns
+ * nothing for all of them.
  */
 export const parseStrictJson = (bytes: Uint8Array): { value: unknown } | undefined => {
   try {

@@ -1,3 +1,4 @@
+/** To hide shorter texts would make the report unreadable. */
 const minLength = 4
 
 /** A password in an address, as it is written there and decoded. */

@@ -14,7 +14,7 @@ const carriageReturn = 13
 
 const hashLine = /^([0-9a-f]{40})(?::(\d+))?$/i
 const otherHashLine = /^(?:[0-9a-f]{32}|[0-9a-f]{64})(?::\d+)?$/i
-/** So many bytes tell a byte order mark, and a file that this command has made. */
+/** This many bytes are enough to recognise a byte order mark, and a file that this command has made. */
 const longestSignature = 16
 const byteOrderMarks = [
   { bytes: Buffer.from([0xff, 0xfe]), isUtf8: false },

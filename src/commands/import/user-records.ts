@@ -20,9 +20,15 @@ const noPlainPasswords = 'plain passwords are not imported: give hashes in passw
 type Reader = { push(text: string): UserRecord[]; end(): UserRecord[] }
 
 /** Spreadsheets in many countries write semicolons, because a comma is in their numbers. */
-const whyNoEmail = ([only = '', ...others]: readonly string[]) => {
+const otherSeparators = [
+  { sign: ';', name: 'semicolons' },
+  { sign: '\t', name: 'tabs' },
+]
+
+const whyNoEmail = (columnNames: readonly string[]) => {
+  const [firstName = ''] = columnNames
   const separator =
-    others.length > 0 ? undefined : only.includes(';') ? 'semicolons' : only.includes('\t') ? 'tabs' : undefined
+    columnNames.length > 1 ? undefined : otherSeparators.find(({ sign }) => firstName.includes(sign))?.name
   return separator === undefined
     ? 'the first line must name the columns, and one of them email'
     : `the columns are separated by ${separator}: save the file with commas between them`

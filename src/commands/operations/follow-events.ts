@@ -8,7 +8,7 @@ import { exitCodes, watchForInterruption } from '../terminal/interruption.js'
 const pause = 1 * seconds
 /** An event may become visible some time after its moment: it was written late, or by a machine whose clock is behind. */
 const overlap = 30 * seconds
-/** Clocks that are ahead. */
+/** For events of other machines, whose clocks may be ahead. */
 const clockTolerance = 1 * days
 const maxAtOnce = 10_000
 

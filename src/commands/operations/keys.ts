@@ -172,8 +172,8 @@ const replaceAll = (context: CommandContext, forAccessTokens: boolean) =>
   withStores(context, 'service', async ({ signingKeys, applicationKeys, events }): Promise<RotatedOfBoth> => {
     const record = async ({ keys, withdrawn }: Rotated) => {
       if (keys.length + withdrawn.length === 0) return
-      const [gone, made] = [withdrawn, keys.map(nameOf)].map((names) => names.join(', ') || 'none')
-      const reason = `${gone}; ${made} ${keys.length > 1 ? 'sign' : 'signs'} now`
+      const listOf = (names: readonly string[]) => names.join(', ') || 'none'
+      const reason = `${listOf(withdrawn)}; ${listOf(keys.map(nameOf))} ${keys.length > 1 ? 'sign' : 'signs'} now`
       await events.record({ kind: 'signing_keys_withdrawn', reason }, operator(context))
     }
     const accessTokens = await replaceAccessTokenKeys(signingKeys, forAccessTokens)

@@ -137,7 +137,8 @@ restart. To remove a key, delete its line and send SIGHUP.
       await print(context.stderr, `The key was made, but no event could be recorded: ${recordFault}`)
     const { scopes = defaultScopes, expiresAt = null } = grant
     const asJson = () => printableJson({ name, key, scopes, expiresAt, ...(printsLine && { line }) })
-    await print(context.stdout, values.json ? asJson() : printsLine ? `${key}\n${line}` : key)
+    const asText = () => (printsLine ? `${key}\n${line}` : key)
+    await print(context.stdout, values.json ? asJson() : asText())
     return 0
   },
 }

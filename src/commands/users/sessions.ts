@@ -7,7 +7,7 @@ import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
 import { requireUser, unlessDeleted } from './find-user.js'
 
-/** So many are ended by one statement: each also writes down that it has ended. */
+/** One statement ends this many: each session also writes down that it has ended. */
 const batchSize = 2_000
 
 export const sessionAsJson = ({ id, ip, userAgent, createdAt, lastUsedAt, methods, provider }: Session) => ({
@@ -103,8 +103,11 @@ at once. For one user, use \`latchkey user sessions end USER\`.
       // Recorded first: what an interrupted command has ended must not go unnoticed.
       await events.record({ kind: 'sessions_ended', reason: 'all users' }, operator(context))
       let ended = 0
-      for (let some = batchSize; some === batchSize; ended += some)
-        some = await sessions.endSome('sessions_ended', batchSize)
+      let endedInBatch: number
+      do {
+        endedInBatch = await sessions.endSome('sessions_ended', batchSize)
+        ended += endedInBatch
+      } while (endedInBatch === batchSize)
       const message = `Ended ${countText(ended, 'session')} of all users.`
       await print(context.stdout, values.json ? printableJson({ sessionsEnded: ended }) : message)
       return 0

@@ -75,7 +75,7 @@ const formatNamed = (name: string) => {
   return name
 }
 
-/** They must not think that their second step has moved with them. */
+/** For operators, who must not think that second factors move with the users. */
 const factorsSentence = async (bulkUsers: BulkUsers) => {
   const users = await bulkUsers.countWithSecondFactor()
   if (users === 0) return ''

@@ -5,7 +5,7 @@ import { printableJson, printableText } from '../terminal/printable-json.js'
 import { requireUser, unlessDeleted } from './find-user.js'
 
 const json = { json: { type: 'boolean' } } as const
-/** Whether each of them could be told, `user show` says. */
+/** Names the applications that do not know of the logout yet. `user show` says later whether each could be told. */
 const untoldSentence = (untold: readonly { name: string }[]) => {
   if (untold.length === 0) return ''
   const names = untold.map(({ name }) => printableText(name)).join(', ')

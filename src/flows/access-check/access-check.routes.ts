@@ -79,7 +79,7 @@ export const accessCheckRoutes = (server: Server, dependencies: Dependencies) =>
     },
   )
 
-  /** Nothing if there is nothing to renew with. A name that is there twice was planted: only the login page can clear it. */
+  /** Undefined if there is nothing to renew with. A cookie that is there twice was planted: only the login page can clear it. */
   const renewableTokenOf = (request: FastifyRequest) =>
     request.method === 'GET' && !cookies.hasDoubledSessionCookie(request) ? callers.refreshTokenOf(request) : undefined
 
@@ -94,7 +94,7 @@ export const accessCheckRoutes = (server: Server, dependencies: Dependencies) =>
     return tokens.readAccess(issued.accessToken) ?? refuse('not_authenticated')
   }
 
-  /** The token is of a release that knew no groups, and the proxy asks for one. */
+  /** The token is from a release that knew no groups, and the proxy asks for one. */
   const lacksGroups = (claims: AccessClaims, { groups }: Conditions) =>
     groups !== undefined && claims.groups === undefined
 

@@ -47,7 +47,7 @@ const accessTokenIn = (header: string) => {
   return header.slice(start + cookieName.length + 1, end === -1 ? undefined : end)
 }
 
-/** The lengths of the names below: most headers of a browser have others, and need no comparison. */
+/** The lengths of the names that are compared below, `content-length` like `sec-fetch-site`: most headers of a browser have others. */
 const relevantLengths = new Set(
   ['host', 'cookie', 'origin', 'sec-fetch-site', 'transfer-encoding'].map(({ length }) => length),
 )

@@ -39,7 +39,7 @@ const eventsSchema = {
 }
 
 const eventLifetime = 90 * days
-/** Clocks of other machines that are ahead. */
+/** For events of other machines, whose clocks may be ahead. */
 const clockTolerance = 1 * days
 
 type Filters = { kind?: string; ip?: string; since?: string; after?: string }

@@ -33,9 +33,9 @@ const schemeNames: Readonly<Record<string, string>> = {
   csrfToken: 'X-CSRF-Token',
 }
 
-/** The same in words. Only a session can be stale. */
 const administrators: Record<AdminRole, string> = { admin: 'an administrator', support: 'an administrator or support' }
 
+/** The credentials in words. Only a session can be stale. */
 export const needsOf = ({ serviceScope, isSensitive, adminRole }: RouteFacts, security: Security) => {
   if (adminRole)
     return [administrators[adminRole], ...security.flatMap(Object.keys).map((name) => schemeNames[name])].join(', ')

@@ -22,7 +22,7 @@ export const createLogout = ({ accountChanges, sessions, sessionLookups, events 
   }
 
   return {
-    /** Those of all cookies, as the access token expires first. If they belong to several sessions, one was planted: all of them end. */
+    /** Ends the sessions of all cookies, as the access token expires first. If there are several, one was planted: all of them end. */
     here: async (sessions: readonly OwnedSession[], client: Client) => {
       for (const session of sessions) await endOne(session, client)
     },

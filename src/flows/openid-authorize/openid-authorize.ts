@@ -47,7 +47,7 @@ const done = (application: Application, location: string): Authorization => ({
   location,
 })
 
-/** What is open again, if it was taken away while the code was made. */
+/** The question that is open again, because its answer was taken away while the code was made. */
 const questionAfterRefusal = {
   not_authenticated: 'sign_in',
   theft: 'sign_in',
@@ -146,7 +146,7 @@ export const createAuthorize = (deps: Dependencies) => {
       return 'request' in begun ? proceed({ ...begun, visitor }) : done(begun.application, begun.location)
     },
 
-    /** One too many. Undefined if the application cannot be told. */
+    /** Answers a request that is one too many. Undefined if the application cannot be told. */
     answerBusy: async (parameters: string) => {
       const busy = await beginRequest.answerBusy(parameters)
       return busy && done(busy.application, busy.location)

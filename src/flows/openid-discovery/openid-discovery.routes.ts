@@ -45,7 +45,7 @@ type Dependencies = {
   profileFields: Pick<ProfileFields, 'definitions'>
 }
 
-/** Any page may read it, and no cookie changes it. Minutes: a first key, which nobody could know before, is found by then. */
+/** Any page may read it, and no cookie changes it. Cached for minutes only: a first key signs at once, and must be found soon. */
 const asPublic = (reply: FastifyReply) =>
   reply.removeHeader('Access-Control-Allow-Credentials').headers({
     'Access-Control-Allow-Origin': '*',

@@ -19,7 +19,7 @@ const sectionsOf = ({ pages, notFound }: BuiltManifest, language: Language) => {
   return Object.assign({ footer, 'not-found': words }, ...pageSections) as Record<string, unknown>
 }
 
-/** Every text of pages that can be replaced, with its places: `{provider}`. */
+/** Every text of pages that can be replaced, with its placeholders: `{provider}`. */
 export const pageTexts = (manifest: BuiltManifest): Record<Language, Texts> =>
   Object.fromEntries(
     languages.map((language) => [language, Object.fromEntries(flatten(sectionsOf(manifest, language), ''))]),

@@ -58,7 +58,7 @@ const clearPlantedCookies = (cookies: Cookies, request: FastifyRequest, reply: F
   if (cookies.hasDoubledSessionCookie(request)) cookies.clearSession(reply)
 }
 
-/** Good or not: nobody has checked it. */
+/** Whether there is one. Its token is not checked. */
 const hasSessionCookie = (cookies: Cookies, request: FastifyRequest) =>
   sessionCookies.some((name) => cookies.read(request, name) !== undefined)
 

@@ -19,7 +19,7 @@ export type Theme = Brand & {
   home?: string | undefined
 }
 
-/** Their address has more than the server sees. */
+/** Their address has a fragment, which the server does not see and a link to the page would lose. */
 const pagesWithFragment: readonly string[] = [
   'verify-email',
   'reset-password',

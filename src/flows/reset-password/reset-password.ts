@@ -27,7 +27,8 @@ export const createResetPassword = (deps: Dependencies) => {
 
   /**
    * Queues the mail if the email or the username has an account, or the email a registration that is not confirmed yet: a name
-   * belongs to a user only with the account. The answer must not show which. `withheld`: no mail is sent. `application`: the id of the one that has sent the user here.
+   * belongs to a user only with the account. The answer must not show which. `withheld`: no mail is sent. `application`: the id of the
+   * one that has sent the user here.
    */
   const request = async ({ email, application }: ResetRequest, client: Client, withheld: boolean) => {
     const user = await users.findByLogin(email)

@@ -49,7 +49,7 @@ export const revocationsRoutes = (server: Server, { guards, endedSessions, isClo
   server.get('/api/service/revocations', { schema, onRequest }, async (request) => {
     const { after, wait = '0' } = request.query
     const deadline = performance.now() + Number(wait) * seconds
-    // Waits before it asks: what ends in between is then told.
+    // Begins to wait before it asks, so that it also hears of what ends in between.
     let news = endedSessions.waitForNews(waitSlice)
     const found = await endedSessions.since(after)
     if (found.complete || found.entries.length > 0) return answerOf(found)

@@ -31,13 +31,12 @@ const secondFactorPage = (returnTo: string) => `/second-factor?returnTo=${encode
 export const redirectFor = (outcome: Outcome, { provider, purpose, returnTo }: Attempt): string => {
   const isLinking = purpose.kind === 'link'
   const page = isLinking ? returnTo : '/login'
-  if (!isRefused(outcome))
-    // The page finishes a link with a request of its own, which has the session.
-    return 'issued' in outcome
-      ? returnTo
-      : 'challenge' in outcome
-        ? secondFactorPage(returnTo)
-        : `${page}?${linkingParameter}=${provider}`
-  if (outcome.refused === 'callback_failed') return `${page}?error=${callbackFailed}`
-  return failedAt(page, provider, publicReasonOf(outcome.refused))
+  if (isRefused(outcome))
+    return outcome.refused === 'callback_failed'
+      ? `${page}?error=${callbackFailed}`
+      : failedAt(page, provider, publicReasonOf(outcome.refused))
+  if ('issued' in outcome) return returnTo
+  if ('challenge' in outcome) return secondFactorPage(returnTo)
+  // The page finishes a link with a request of its own, which has the session.
+  return `${page}?${linkingParameter}=${provider}`
 }

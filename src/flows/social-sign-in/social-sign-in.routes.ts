@@ -50,8 +50,8 @@ type Dependencies = {
   limits: Limits
   /** The redirect URI of each provider. */
   redirectUris: Record<ProviderId, string>
-  /** The page after a sign-in, if no other page was requested. */
   allowedOrigins: readonly string[]
+  /** The page after a sign-in, if no other page was requested. */
   afterSignIn: string
   noteReturnTo: ReturnToNotes
 }

@@ -55,7 +55,7 @@ type Renewal = {
   refusal: WrongProof
 }
 
-/** In one transaction with what uses the proof up. */
+/** Makes the session fresh, in one transaction with what uses the proof up. */
 const createRenew =
   ({ accountChanges, proofs }: Pick<Dependencies, 'accountChanges' | 'proofs'>) =>
   async ({ caller, visit }: Prover, { proof, reason, stillValid, refusal }: Renewal) => {

@@ -52,7 +52,7 @@ export const createUndo = ({ undoPreview, takeBackAccount, passwords, providers 
     const { user, email, username } = found
     const rejected = await passwords.refusalFor(password, { ...user, email, username }, client)
     if (rejected) return rejected
-    // The thief who made the changes may know the password of now.
+    // The thief who made the changes may know the current password.
     const comparison = await passwords.verify(password, user.passwordHash, client)
     if (isRefused(comparison)) return comparison
     if (comparison.matches) return refuse('password_unchanged')

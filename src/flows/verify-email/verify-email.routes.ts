@@ -115,8 +115,8 @@ export const verifyEmailRoutes = (server: Server, deps: Dependencies) => {
   })
 
   server.post('/api/auth/verify-email', { schema, onRequest }, async (request, reply) => {
-    const { token: given, code } = request.body
-    if ((given === undefined) === (code === undefined))
+    const { token, code } = request.body
+    if ((token === undefined) === (code === undefined))
       return verifyRefusals.sendRefusal(reply, refuse('bad_request', { message: 'Send token or code' }))
     const browserToken = cookies.read(request, 'registration')
     const result = await verifyEmail(request.body, browserToken, signInCookies.visitOf(request))

@@ -44,7 +44,7 @@ const table = {
   known_device: { sameSite: 'Strict', lifetime: knownDeviceLifetime, value: tokenList, setBy: 'service' },
   // Ties the confirmation of an email to the browser that registered it. Other browsers also need the password.
   registration: { sameSite: 'Strict', lifetime: registrationLifetime, value: token, setBy: 'service' },
-  // Lax, as above.
+  // Lax, for the way back from a provider, as trusted_device.
   attempt_: { sameSite: 'Lax', lifetime: attemptLifetime, value: sealed, setBy: 'service' },
   // Ties the request of an application to the browser that began it. Every proxy removes what begins with `attempt_`.
   attempt_browser: { sameSite: 'Strict', lifetime: authorizationRequestLifetime, value: token, setBy: 'service' },

@@ -46,7 +46,7 @@ export const createSignInCookies = ({ cookies, callers, trustedFor = 0 }: Depend
     },
     keepChallenge: (reply: FastifyReply, token: string) => cookies.set(reply, 'challenge', token),
     clearChallenge,
-    /** The reply to a refusal: the cookie of a sign-in that is over is cleared with it. */
+    /** Returns the reply, which clears the challenge cookie if the refusal says that the sign-in is over. */
     clearChallengeIfOver: (reply: FastifyReply, { refused }: Refused) => {
       if (refused === 'challenge_over') clearChallenge(reply)
       return reply
@@ -57,7 +57,7 @@ export const createSignInCookies = ({ cookies, callers, trustedFor = 0 }: Depend
     /** The values of this browser's known_device cookie. */
     knownDevicesIn,
     trustedDevicesIn,
-    /** Clears these values of an account that is gone; those of other accounts stay. */
+    /** Clears these values, which belong to a deleted account; those of other accounts stay. */
     forgetDevices: (request: FastifyRequest, reply: FastifyReply, deletedValues: readonly string[]) => {
       const maxAges = { trusted_device: trustedMaxAge, known_device: undefined }
       for (const name of ['trusted_device', 'known_device'] as const) {

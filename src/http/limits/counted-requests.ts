@@ -28,8 +28,8 @@ export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; on
     reserve,
     hasReservation,
     /**
-     * Reserves, or answers and says so. What was reserved before in other counters is given back then: nothing is compared. `findSubject`
-     * says for the event whose attempt it was. The reply itself is no result: a promise of it is one of undefined, once it is sent.
+     * Reserves, or answers with a refusal and says so. Then what the request has reserved in other counters is given back: nothing is
+     * compared. `findSubject` says for the event whose attempt it was. Not the reply is returned: awaited, a sent reply is undefined.
      */
     count: async (
       limiter: Limiter,

@@ -7,7 +7,7 @@ export type Limiter = {
   limit: Limit
   code: LimitCode
   refundsSuccess?: true
-  /** Only a refusal has its headers: others are about a limiter that the client can do more about. */
+  /** Only a refusal has its headers: those of other answers are about a limiter that the client can do more about. */
   silent?: true
   /** A refusal says in `Retry-After` how long this limiter really waits, also if its body names another time. */
   tellsWait?: true

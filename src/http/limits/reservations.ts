@@ -20,7 +20,7 @@ export const createReservations = (cache: Pick<Cache, 'reserve' | 'refund'>) => 
   const heldBy = (request: FastifyRequest) => held.get(request) ?? []
 
   const hold = (reserved: HeldReservation, reply: FastifyReply) => {
-    // At the latest, if its client is gone or its answer fails.
+    // At the latest here: its client may be gone, or its answer may fail.
     reply.raw.once('close', reserved.onDecision)
     held.set(reply.request, [...heldBy(reply.request), reserved])
   }

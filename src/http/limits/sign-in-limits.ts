@@ -33,7 +33,10 @@ export const createSignInLimits = (deps: Dependencies) => {
   const networkLimiter: Limiter = { ...sharedOptions, name: 'network_sign_ins', limit: deps.networkLimit }
 
   return {
-    /** The answer, if this sign-in is one too many. The account comes first: one that is over its limit uses up none of its network's. */
+    /**
+     * Counts a sign-in, and answers if it is one too many. The account comes first: one that is over its limit uses up none of its
+     * network's.
+     */
     countSignIn: async (user: DeviceOwner & Pick<User, 'username'>, request: FastifyRequest, reply: FastifyReply) => {
       const browser = knownBrowsers.browserOf(user, request)
       const findSubject = async () => ({ userId: user.id, typedName: user.username })

@@ -3,7 +3,7 @@ import type { Reservation } from '../../platform/cache/cache.js'
 
 type Undecided = { count: number; decisions: number; waiting: Set<() => void> }
 
-/** So many wait at one counter. More are not colleagues who sign in at the same moment. */
+/** The most that wait at one counter: more are hardly colleagues who sign in at the same moment. */
 const maxWaiting = 50
 
 /**
@@ -46,8 +46,8 @@ export const createWaitingReservations = () => {
     })
 
   /**
-   * Calls `reserve` until it is granted, each time that one of the others was decided. It gives up when none of them is left,
-   * when too many wait, at `end` (a time of `performance`), or when the client has left. `onDecision` is to be called when a
+   * Calls `reserve` until it is granted, each time that an undecided attempt was decided. It gives up when none of them is left,
+   * when too many wait, at `deadline` (a time of `performance`), or when the client has left. The caller calls `onDecision` when a
    * granted attempt is decided.
    */
   return async (key: string, reserve: () => Promise<Reservation>, response: ServerResponse, settle: number) => {

@@ -4,7 +4,7 @@ import type { Applications } from '../../domain/applications/applications.js'
 import type { Clock } from '../../lib/clock.js'
 import { seconds } from '../../lib/durations.js'
 
-/** Another page of an application that was just added waits so long at most. */
+/** A page of an application that was just added waits at most this long. */
 const refreshInterval = 5 * seconds
 
 const exposedHeaders = 'WWW-Authenticate, Retry-After'
@@ -44,7 +44,7 @@ export const createBrowserOrigins = ({ clock, production }: { clock: Clock; prod
   }
 
   return {
-    /** Says so to a page that may read the answer. */
+    /** Lets the page read the answer if it belongs to an application, and returns whether it does. */
     grant: async (applications: Pick<Applications, 'list'>, request: FastifyRequest, reply: FastifyReply) => {
       reply.header('vary', 'Origin')
       const { origin } = request.headers

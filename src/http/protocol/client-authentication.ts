@@ -19,7 +19,7 @@ import { type ProtocolError, sendProtocolError } from './protocol-errors.js'
 
 type Credentials = { id: string; secret: string | undefined }
 
-/** `note` is for the operators of the application, if there is such a one. */
+/** For the operators of the application, which is known. */
 type Note = { application: Application; sentence: string }
 type Invalid = Refused<'invalid'> & { fault: ProtocolError; note?: Note | undefined }
 

@@ -13,7 +13,7 @@ const readForm = (text: string): Form | undefined => {
   const values = new Map<string, string>()
   const repeated: string[] = []
   for (const [name, value] of new URLSearchParams(text)) {
-    // What is not UTF-8 was replaced.
+    // `URLSearchParams` has replaced bytes that are not UTF-8 by this character.
     if (!isCleanText(name) || !isCleanText(value) || `${name}${value}`.includes('\uFFFD')) return undefined
     if (value === '') continue
     if (values.has(name)) repeated.push(name)
