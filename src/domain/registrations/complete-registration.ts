@@ -45,7 +45,7 @@ const createAttempt =
       const { user } = pending
       // The invitation counts if it was open when the registration began.
       const openAt = later(lockedRow.expires_at, -registrationLifetime)
-      const applicant = { email: user.email, openAt, hash: lockedRow.invitation_hash }
+      const applicant = { email: user.email, openAt, tokenHash: lockedRow.invitation_hash }
       const admitted = await invitations.admit(sql, applicant, () =>
         newUsers.create(sql, {
           ...user,
