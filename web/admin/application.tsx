@@ -54,14 +54,14 @@ type Props = { application: AdminApplication }
 const WhoMayUse = ({ application, reload }: Props & { reload: () => Promise<void> }) => {
   const { app, columns } = useWords('admin')
   const { mayManage } = useAdmin()
-  const [isAsked, setAsked] = useState(false)
+  const [isDialogOpen, setDialogOpen] = useState(false)
   return (
     <Panel title={columns.access}>
       <div>
         <Access {...application} />
       </div>
-      {mayManage && <Button onPress={() => setAsked(true)}>{`${app.change}…`}</Button>}
-      {isAsked && <AccessDialog application={application} onDone={reload} onClose={() => setAsked(false)} />}
+      {mayManage && <Button onPress={() => setDialogOpen(true)}>{`${app.change}…`}</Button>}
+      {isDialogOpen && <AccessDialog application={application} onDone={reload} onClose={() => setDialogOpen(false)} />}
     </Panel>
   )
 }
@@ -70,11 +70,11 @@ const Errors = ({ application: { errors, normalEnds } }: Props) => {
   const { app } = useWords('admin')
   return (
     <Panel title={app.errors} lead={app.errorsLead}>
-      {errors.length === 0 ? <p>{app.noErrors}</p> : <Seen seen={errors} />}
+      {errors.length === 0 ? <p>{app.noErrors}</p> : <ProblemList seen={errors} />}
       {normalEnds.length > 0 && (
         <details>
           <summary>{app.normalEnds}</summary>
-          <Seen seen={normalEnds} />
+          <ProblemList seen={normalEnds} />
         </details>
       )}
     </Panel>
@@ -82,7 +82,7 @@ const Errors = ({ application: { errors, normalEnds } }: Props) => {
 }
 
 /** The sentences are those that the command line prints. */
-const Seen = ({ seen }: { seen: AdminApplication['errors'] }) => {
+const ProblemList = ({ seen }: { seen: AdminApplication['errors'] }) => {
   const { app } = useWords('admin')
   const { locale } = useSettings()
   return (

@@ -23,10 +23,10 @@ import { client } from '../browser/client.js'
 import { queryString } from './query-string.js'
 
 const requests = createAdminRequests(client)
-const below = adminPath.replace('/api/auth/', '')
-const read = <Value>(path: string) => requests.read<Value>(`${below}/${path}`)
+const adminRoot = adminPath.replace('/api/auth/', '')
+const read = <Value>(path: string) => requests.read<Value>(`${adminRoot}/${path}`)
 const change = <Value = undefined>(method: 'POST' | 'PATCH' | 'DELETE', path: string, body: object = {}) =>
-  requests.change<Value>(method, `${below}/${path}`, body)
+  requests.change<Value>(method, `${adminRoot}/${path}`, body)
 const pathOf = (id: string) => `users/${encodeURIComponent(id)}`
 
 /** Every call of the API of administrators. */
@@ -42,7 +42,7 @@ export const calls = {
     change<AdminUser>('PATCH', `${pathOf(id)}/groups`, groups),
   changeFields: (id: string, fields: ProfileFieldChanges) =>
     change<Static<typeof AdminFields>>('PATCH', `${pathOf(id)}/fields`, { fields }),
-  deleteUser: (id: string, sure: { username: string }) => change('POST', `${pathOf(id)}/delete`, sure),
+  deleteUser: (id: string, confirmation: { username: string }) => change('POST', `${pathOf(id)}/delete`, confirmation),
   invitations: () => read<{ invitations: AdminInvitation[] }>('invitations'),
   invite: (invitation: Static<typeof AdminInvite>) => change<AdminInvitation>('POST', 'invitations', invitation),
   withdrawInvitation: (email: string) => change('DELETE', 'invitations', { email }),

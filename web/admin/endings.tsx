@@ -17,7 +17,7 @@ export const NothingHere = () => {
 }
 
 /** For a user who has just been one. */
-export const Lost = () => {
+export const AccessLost = () => {
   const words = useWords('admin')
   return (
     <Card>

@@ -85,15 +85,15 @@ export type EventFilter = { user: string; kind: string; ip: string; since: strin
 
 export const askForEvents = async (
   { user, kind, ip, since }: EventFilter,
-  more: { after?: string; since?: string },
+  paging: { after?: string; since?: string },
 ): Promise<Answer<{ items: AdminEvent[]; next: string | null }>> => {
-  const from = more.since ?? sinceFor(since, Date.now())
+  const sinceMoment = paging.since ?? sinceFor(since, Date.now())
   const answer = await calls.events({
     user: user.trim(),
     kind: kindsFor(kind),
     ip: ip.trim(),
-    ...(from && { since: from }),
-    ...(more.after && { after: more.after }),
+    ...(sinceMoment && { since: sinceMoment }),
+    ...(paging.after && { after: paging.after }),
   })
   return answer.refused ? answer : { value: { items: answer.value.events, next: answer.value.next } }
 }

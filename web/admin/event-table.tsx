@@ -78,24 +78,24 @@ const useReasonInWords = () => {
   }
 }
 
-const What = ({ event }: { event: AdminEvent }) => {
+const EventCell = ({ event }: { event: AdminEvent }) => {
   const words = useWords('admin').eventList
   const titleOf = useAdminEventTitle()
   const title = titleOf(event)
   const { reason, actorReason } = event
-  const because = fill(words.because, { reason: '' })
-  const inWords = useReasonInWords()(event)
-  const isInTitle = reason !== null && title.includes(inWords ?? reason.replaceAll(',', ', '))
+  const becauseText = fill(words.because, { reason: '' })
+  const reasonText = useReasonInWords()(event)
+  const isInTitle = reason !== null && title.includes(reasonText ?? reason.replaceAll(',', ', '))
   return (
     <div class="row-text">
       <strong>{title}</strong>
       {reason !== null &&
         !isInTitle &&
         // The word in log files and in the guides.
-        (inWords ? <span title={reason}>{inWords}</span> : <span lang="en">{reason}</span>)}
+        (reasonText ? <span title={reason}>{reasonText}</span> : <span lang="en">{reason}</span>)}
       {actorReason !== null && (
         <span>
-          {because}
+          {becauseText}
           <bdi>{actorReason}</bdi>
         </span>
       )}
@@ -103,7 +103,7 @@ const What = ({ event }: { event: AdminEvent }) => {
   )
 }
 
-const Where = ({ event }: { event: AdminEvent }) => {
+const OriginCell = ({ event }: { event: AdminEvent }) => {
   const { eventList } = useWords('admin')
   if (event.ip === operatorsPlace) return <span>{eventList.commandLine}</span>
   if (event.ip === '') return <span class="muted">{eventList.service}</span>
@@ -131,9 +131,9 @@ const useColumns = (about: string | undefined): Column<AdminEvent>[] => {
       userId === null ? username : <UserLink id={userId} username={username ?? userId} />,
   }
   return [
-    { label: columns.event, cell: (event) => <What event={event} /> },
+    { label: columns.event, cell: (event) => <EventCell event={event} /> },
     ...(about === undefined ? [user] : []),
-    { label: columns.place, cell: (event) => <Where event={event} /> },
+    { label: columns.place, cell: (event) => <OriginCell event={event} /> },
     { label: columns.actor, cell: (event) => <Actor event={event} /> },
     {
       label: columns.time,

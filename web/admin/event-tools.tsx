@@ -10,7 +10,7 @@ import { useAdmin } from './admin-context.js'
 import { asCsv, asJsonLines } from './event-export.js'
 import { askForEvents, type EventFilter } from './event-filter.js'
 
-const pause = 5_000
+const pollInterval = 5_000
 /** An event may become visible some seconds after its moment. */
 const overlap = 60_000
 const maxExported = 10_000
@@ -42,23 +42,23 @@ export const EventTools = (props: Props) => {
 const useFollowing = ({ filter, events, onArrived }: Props) => {
   const [isOn, setOn] = useState(false)
   const [arrived, setArrived] = useState(0)
-  const look = useStableCallback(async () => {
+  const loadNewer = useStableCallback(async () => {
     if (document.visibilityState === 'hidden' || events === undefined) return
     const [newest] = events
     const since = newest && new Date(Date.parse(newest.createdAt) - overlap).toISOString()
     const answer = await askForEvents(filter, since === undefined ? {} : { since })
     // The next attempt comes soon. What ends the page is found out by the next thing that is pressed.
     if (answer.refused) return
-    const known = new Set(events.map(({ id }) => id))
-    const unknown = answer.value.items.filter(({ id }) => !known.has(id))
-    if (unknown.length === 0) return
-    onArrived(unknown)
-    setArrived((count) => count + unknown.length)
+    const knownIds = new Set(events.map(({ id }) => id))
+    const newEvents = answer.value.items.filter(({ id }) => !knownIds.has(id))
+    if (newEvents.length === 0) return
+    onArrived(newEvents)
+    setArrived((count) => count + newEvents.length)
   })
   useEffect(() => {
     if (!isOn) return undefined
     setArrived(0)
-    const timer = setInterval(() => void look(), pause)
+    const timer = setInterval(() => void loadNewer(), pollInterval)
     return () => clearInterval(timer)
   }, [isOn])
   return { isOn, setOn, arrived }

@@ -16,18 +16,21 @@ export const EventsScreen = ({ query }: Pick<Place, 'query'>) => {
   const words = useWords('admin')
   const { user = '', kind = '', ip = '', since = 'all' } = query
   const [typed, setTyped] = useState<EventFilter>({ user, kind, ip, since })
-  const settled = useDebounced(JSON.stringify(typed))
-  const filter: EventFilter = JSON.parse(settled)
+  const settledFilter = useDebounced(JSON.stringify(typed))
+  const filter: EventFilter = JSON.parse(settledFilter)
   useEffect(() => {
-    const { since: chosen, ...rest } = JSON.parse(settled) as EventFilter
+    const { since: chosen, ...rest } = JSON.parse(settledFilter) as EventFilter
     replaceQuery('events', { ...rest, since: chosen === 'all' ? '' : chosen })
-  }, [settled])
-  const pages = usePages<AdminEvent>((after) => askForEvents(filter, after === undefined ? {} : { after }), settled)
-  const set = (change: Partial<EventFilter>) => setTyped((known) => ({ ...known, ...change }))
+  }, [settledFilter])
+  const pages = usePages<AdminEvent>(
+    (after) => askForEvents(filter, after === undefined ? {} : { after }),
+    settledFilter,
+  )
+  const changeFilter = (change: Partial<EventFilter>) => setTyped((current) => ({ ...current, ...change }))
   return (
     <Screen title={words.events}>
       <section class="panel">
-        <Filter filter={typed} onChange={set} />
+        <Filter filter={typed} onChange={changeFilter} />
         <EventTools filter={filter} events={pages.items} onArrived={pages.addNewer} />
         <Loaded value={pages.items} {...pages}>
           {(events) => (

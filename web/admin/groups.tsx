@@ -19,14 +19,16 @@ export const GroupsScreen = () => {
   const words = useWords('admin')
   const { mayManage } = useAdmin()
   const read = useRead(calls.groups)
-  const [asked, setAsked] = useState<AdminGroup | 'new'>()
-  const close = () => setAsked(undefined)
-  const columns = useColumns(setAsked)
+  const [openDialog, setOpenDialog] = useState<AdminGroup | 'new'>()
+  const close = () => setOpenDialog(undefined)
+  const columns = useColumns(setOpenDialog)
   return (
     <Screen
       title={words.groups}
       lead={words.group.lead}
-      beside={mayManage && <Button look="primary" onPress={() => setAsked('new')}>{`${words.group.action}…`}</Button>}
+      beside={
+        mayManage && <Button look="primary" onPress={() => setOpenDialog('new')}>{`${words.group.action}…`}</Button>
+      }
     >
       <section class="panel">
         <Loaded {...read}>
@@ -41,8 +43,10 @@ export const GroupsScreen = () => {
           )}
         </Loaded>
       </section>
-      {asked === 'new' && <NewDialog onDone={read.reload} onClose={close} />}
-      {asked !== undefined && asked !== 'new' && <DeleteDialog group={asked} onDone={read.reload} onClose={close} />}
+      {openDialog === 'new' && <NewDialog onDone={read.reload} onClose={close} />}
+      {openDialog !== undefined && openDialog !== 'new' && (
+        <DeleteDialog group={openDialog} onDone={read.reload} onClose={close} />
+      )}
     </Screen>
   )
 }

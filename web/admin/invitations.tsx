@@ -19,14 +19,16 @@ export const InvitationsScreen = () => {
   const words = useWords('admin')
   const { mayManage } = useAdmin()
   const read = useRead(calls.invitations)
-  const [asked, setAsked] = useState<{ change: 'again' | 'withdraw'; email: string } | 'new'>()
-  const close = () => setAsked(undefined)
-  const columns = useColumns(setAsked)
+  const [openDialog, setOpenDialog] = useState<{ change: 'again' | 'withdraw'; email: string } | 'new'>()
+  const close = () => setOpenDialog(undefined)
+  const columns = useColumns(setOpenDialog)
   return (
     <Screen
       title={words.invitations}
       lead={words.invite.lead}
-      beside={mayManage && <Button look="primary" onPress={() => setAsked('new')}>{`${words.invite.action}…`}</Button>}
+      beside={
+        mayManage && <Button look="primary" onPress={() => setOpenDialog('new')}>{`${words.invite.action}…`}</Button>
+      }
     >
       <section class="panel">
         <Loaded {...read}>
@@ -41,12 +43,12 @@ export const InvitationsScreen = () => {
           )}
         </Loaded>
       </section>
-      {asked === 'new' && <InviteDialog onDone={read.reload} onClose={close} />}
-      {asked !== undefined && asked !== 'new' && asked.change === 'withdraw' && (
-        <WithdrawDialog email={asked.email} onDone={read.reload} onClose={close} />
+      {openDialog === 'new' && <InviteDialog onDone={read.reload} onClose={close} />}
+      {openDialog !== undefined && openDialog !== 'new' && openDialog.change === 'withdraw' && (
+        <WithdrawDialog email={openDialog.email} onDone={read.reload} onClose={close} />
       )}
-      {asked !== undefined && asked !== 'new' && asked.change === 'again' && (
-        <SendAgainDialog email={asked.email} onDone={read.reload} onClose={close} />
+      {openDialog !== undefined && openDialog !== 'new' && openDialog.change === 'again' && (
+        <SendAgainDialog email={openDialog.email} onDone={read.reload} onClose={close} />
       )}
     </Screen>
   )

@@ -11,10 +11,10 @@ export const placeOf = (fragment: string): Place => {
   const [, path = '', query = ''] = /^#?([^?]*)\??(.*)$/s.exec(fragment) ?? []
   const [name, id] = path.split('/')
   const screen = screenNames.find((each) => each === name) ?? 'overview'
-  return { screen, id: id ? decoded(id) : undefined, query: Object.fromEntries(new URLSearchParams(query)) }
+  return { screen, id: id ? safelyDecoded(id) : undefined, query: Object.fromEntries(new URLSearchParams(query)) }
 }
 
-const decoded = (text: string) => {
+const safelyDecoded = (text: string) => {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -37,24 +37,24 @@ const recordDeparture = (from: string, to: string) => {
   departures.set(from, { to, rows, scrolledTo: scrollY })
 }
 
-type Shown = { fragment: string; visit: number; returned?: Departure }
+type ShownPlace = { fragment: string; visit: number; returned?: Departure }
 
 /**
  * Follows the address, also by the back button. Each visit has a number: a link to the screen that is shown begins it anew.
  * `returned`: how the screen was left, if it is shown again after the one that it was left for.
  */
 export const usePlace = () => {
-  const [{ fragment, visit, returned }, setShown] = useState<Shown>({ fragment: location.hash, visit: 0 })
+  const [{ fragment, visit, returned }, setShown] = useState<ShownPlace>({ fragment: location.hash, visit: 0 })
   useEffect(() => {
     const onChange = ({ oldURL, newURL }: HashChangeEvent) => {
       const from = new URL(oldURL).hash
       const to = new URL(newURL).hash
       recordDeparture(from, to)
-      const before = departures.get(to)
+      const lastDeparture = departures.get(to)
       setShown((shown) => ({
         fragment: to,
         visit: shown.visit + 1,
-        ...(before?.to === from && { returned: before }),
+        ...(lastDeparture?.to === from && { returned: lastDeparture }),
       }))
     }
     addEventListener('hashchange', onChange)
@@ -75,7 +75,7 @@ export const listFragment = (screen: ScreenName) => {
  * another place.
  */
 export const replaceQuery = (screen: ScreenName, query: Record<string, string | undefined>) => {
-  const now = placeOf(location.hash)
-  if (now.screen === screen && now.id === undefined)
+  const current = placeOf(location.hash)
+  if (current.screen === screen && current.id === undefined)
     history.replaceState(history.state, '', fragmentOf(screen, undefined, query))
 }

@@ -59,22 +59,22 @@ const useDateFormat = () => {
 
 /** The plot is drawn as wide as its place in the page, and not scaled: so its letters keep their size. */
 const useWidth = () => {
-  const place = useRef<HTMLDivElement>(null)
+  const container = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(640)
   useEffect(() => {
-    if (!place.current) return undefined
+    if (!container.current) return undefined
     const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.max(200, entry.contentRect.width)))
-    observer.observe(place.current)
+    observer.observe(container.current)
     return () => observer.disconnect()
   }, [])
-  return { place, width }
+  return { place: container, width }
 }
 
 type LinesProps = { days: Day[]; pointedIndex: number | undefined; onPoint: (index: number | undefined) => void }
 
 /** Hidden from screen readers, which read the table below. */
 const Lines = ({ days, pointedIndex, onPoint }: LinesProps) => {
-  const { place, width } = useWidth()
+  const { place: container, width } = useWidth()
   const axis = axisFor(Math.max(0, ...days.flatMap((day) => series.map((name) => day[name]))))
   const inner = { width: width - margin.left - margin.right, height: height - margin.top - margin.bottom }
   const x = (index: number) => margin.left + (inner.width * index) / Math.max(1, days.length - 1)
@@ -85,7 +85,7 @@ const Lines = ({ days, pointedIndex, onPoint }: LinesProps) => {
   }
   const pathOf = (name: Series) => days.map((day, index) => `${index ? 'L' : 'M'}${x(index)} ${y(day[name])}`).join('')
   return (
-    <div ref={place} class="plot-lines">
+    <div ref={container} class="plot-lines">
       <svg
         width={width}
         height={height}

@@ -1,5 +1,5 @@
 /** With its question mark, or nothing. What has no value is left out. */
 export const queryString = (query: Record<string, string | undefined>) => {
-  const given = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]))
-  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+  const entries = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]))
+  return entries.length === 0 ? '' : `?${new URLSearchParams(entries)}`
 }

@@ -51,8 +51,8 @@ export const Table = <Row,>({ caption, columns, rows, keyOf, empty, classOf }: P
       <tbody {...role.rowgroup}>
         {rows.map((row) => (
           <tr key={keyOf(row)} {...role.row} class={classOf?.(row)}>
-            {columns.map((column, place) => (
-              <Cell key={column.label} column={column} row={row} isName={place === 0} />
+            {columns.map((column, index) => (
+              <Cell key={column.label} column={column} row={row} isName={index === 0} />
             ))}
           </tr>
         ))}
@@ -91,20 +91,20 @@ type PagesProps<Row> = Props<Row> & { next: string | null; onMore: () => Promise
 /** A table whose rows come page by page. The first new row gets the focus. */
 export const PagedTable = <Row,>({ next, onMore, ...table }: PagesProps<Row>) => {
   const words = useWords('admin')
-  const place = useRef<HTMLDivElement>(null)
-  const focusAt = useRef<number | undefined>(undefined)
+  const container = useRef<HTMLDivElement>(null)
+  const rowToFocus = useRef<number | undefined>(undefined)
   const { rows } = table
   useEffect(() => {
-    if (focusAt.current === undefined || rows.length <= focusAt.current) return
-    moveFocusTo(place.current?.querySelectorAll<HTMLElement>('tbody th')[focusAt.current])
-    focusAt.current = undefined
+    if (rowToFocus.current === undefined || rows.length <= rowToFocus.current) return
+    moveFocusTo(container.current?.querySelectorAll<HTMLElement>('tbody th')[rowToFocus.current])
+    rowToFocus.current = undefined
   }, [rows.length])
-  const more = async () => {
-    focusAt.current = rows.length
+  const loadMore = async () => {
+    rowToFocus.current = rows.length
     await onMore()
   }
   return (
-    <div ref={place}>
+    <div ref={container}>
       {rows.length > 0 && <Table {...table} />}
       <div class="table-end">
         <p class="panel-lead" role="status">
@@ -112,7 +112,7 @@ export const PagedTable = <Row,>({ next, onMore, ...table }: PagesProps<Row>) =>
             ? table.empty
             : fill(next === null ? words.allShown : words.moreBelow, { count: `${rows.length}` })}
         </p>
-        {next !== null && <Button onPress={more}>{words.showMore}</Button>}
+        {next !== null && <Button onPress={loadMore}>{words.showMore}</Button>}
       </div>
     </div>
   )

@@ -10,18 +10,18 @@ export const useRead = <Value>(ask: () => Promise<Answer<Value>>, key = '') => {
   const sentenceOf = useRefusalSentence()
   const [value, setValue] = useState<Value>()
   const [refused, setRefused] = useState<Refusal>()
-  const newest = useRef(key)
-  const load = useStableCallback(async (asked: string) => {
-    newest.current = asked
+  const newestKey = useRef(key)
+  const load = useStableCallback(async (askedKey: string) => {
+    newestKey.current = askedKey
     const answer = await ask()
     // An answer to an older question must not replace a newer one.
-    if (asked !== newest.current) return
+    if (askedKey !== newestKey.current) return
     if (!answer.refused) {
       setValue(answer.value)
       setRefused(undefined)
     } else if (!(await isLeftAfter(answer))) {
       // What was read stays, if the service only cannot answer at the moment.
-      if (value !== undefined && isTemporary(answer)) showError(sentenceOf(answer), () => load(newest.current))
+      if (value !== undefined && isTemporary(answer)) showError(sentenceOf(answer), () => load(newestKey.current))
       else setRefused(answer)
     }
   })
@@ -34,11 +34,11 @@ export const useRead = <Value>(ask: () => Promise<Answer<Value>>, key = '') => {
 type PageOf<Item> = { items: Item[]; next: string | null }
 
 /** The first page, and as many others as it takes. */
-const askFor = async <Item>(ask: (after?: string) => Promise<Answer<PageOf<Item>>>, wanted: number) => {
+const askFor = async <Item>(ask: (after?: string) => Promise<Answer<PageOf<Item>>>, minItems: number) => {
   const first = await ask()
   if (first.refused) return first
   let { items, next } = first.value
-  while (next !== null && items.length < wanted) {
+  while (next !== null && items.length < minItems) {
     const answer = await ask(next)
     if (answer.refused) return answer
     items = [...items, ...answer.value.items]
@@ -51,10 +51,10 @@ const askFor = async <Item>(ask: (after?: string) => Promise<Answer<PageOf<Item>
 export const usePages = <Item>(ask: (after?: string) => Promise<Answer<PageOf<Item>>>, key: string) => {
   const { isLeftAfter, showError, returned } = useAdmin()
   const sentenceOf = useRefusalSentence()
-  const first = useRef(key)
+  const firstKey = useRef(key)
   // As many as there were: one of them is the one that the user comes back from.
-  const wanted = key === first.current ? (returned?.rows ?? 0) : 0
-  const { value, setValue, ...read } = useRead(() => askFor(ask, wanted), key)
+  const minItems = key === firstKey.current ? (returned?.rows ?? 0) : 0
+  const { value, setValue, ...read } = useRead(() => askFor(ask, minItems), key)
   const loadMore = async () => {
     if (!value?.next) return
     const answer = await ask(value.next)

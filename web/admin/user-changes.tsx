@@ -27,7 +27,7 @@ export const useWhyUnchangeable = ({ self: isOwn, groups }: AdminUserDetails) =>
   return !mayManage && groups.includes(self.adminGroup) ? ofAdministrator : undefined
 }
 
-const dangerous: readonly UserAction[] = ['disable', 'lock-down', 'reset-factors']
+const dangerousActions: readonly UserAction[] = ['disable', 'lock-down', 'reset-factors']
 
 const lockedDownLead = ({ enablingSendsReset }: AdminUserDetails, words: Words['admin']['user']['enabling']) =>
   enablingSendsReset ? words.newPassword : words.chosenSince
@@ -36,13 +36,15 @@ const lockedDownLead = ({ enablingSendsReset }: AdminUserDetails, words: Words['
 const EnablingFacts = ({ user }: Pick<UserProps, 'user'>) => {
   const { enabling: words } = useWords('admin').user
   const { locale } = useSettings()
-  const moved = user.formerEmails.findLast(({ email }) => putBackUntil(user.undos, email) !== undefined)
-  const until = moved && putBackUntil(user.undos, moved.email)
-  const others = new Set(user.undos.filter(({ kind }) => kind !== 'email').map(({ kind }) => words.kinds[kind]))
+  const formerEmail = user.formerEmails.findLast(({ email }) => putBackUntil(user.undos, email) !== undefined)
+  const until = formerEmail && putBackUntil(user.undos, formerEmail.email)
+  const otherChanges = new Set(user.undos.filter(({ kind }) => kind !== 'email').map(({ kind }) => words.kinds[kind]))
   return (
     <>
-      {moved && until && <p>{fill(words.moved, { email: moved.email, date: dateInZone(until, locale) })}</p>}
-      {others.size > 0 && <p>{fill(words.recent, { changes: [...others].join(', ') })}</p>}
+      {formerEmail && until && (
+        <p>{fill(words.moved, { email: formerEmail.email, date: dateInZone(until, locale) })}</p>
+      )}
+      {otherChanges.size > 0 && <p>{fill(words.recent, { changes: [...otherChanges].join(', ') })}</p>}
     </>
   )
 }
@@ -64,7 +66,7 @@ export const ActionDialog = ({ action, user, reload, onClose }: ActionProps & { 
       }
       told={words.told}
       submit={words.action}
-      look={dangerous.includes(action) ? 'danger' : 'primary'}
+      look={dangerousActions.includes(action) ? 'danger' : 'primary'}
       call={({ reason }) => calls.changeUser(user.id, action, reason === undefined ? {} : { reason })}
       done={() => fill(words.done, values)}
       onDone={reload}
@@ -109,8 +111,8 @@ const DeleteDialog = ({ user, onClose }: Omit<ActionProps, 'reload'>) => {
 export const UserChanges = (props: UserProps) => {
   const words = useWords('admin')
   const { mayManage } = useAdmin()
-  const [asked, setAsked] = useState<UserAction | 'delete'>()
-  const close = () => setAsked(undefined)
+  const [openDialog, setOpenDialog] = useState<UserAction | 'delete'>()
+  const close = () => setOpenDialog(undefined)
   const { user } = props
   const whyNot = useWhyUnchangeable(user)
   if (whyNot !== undefined) {
@@ -124,26 +126,28 @@ export const UserChanges = (props: UserProps) => {
     <Panel title={words.user.help}>
       <ul class="row-list action-list">
         {actionsFor(user, mayManage).map((action) => (
-          <li key={places[action]}>
+          <li key={buttonKeys[action]}>
             <div class="row-body">
               <span class="row-text">{words.changes[action].about}</span>
-              <Button look={isRed(action) ? 'danger' : 'plain'} onPress={() => setAsked(action)}>
+              <Button look={hasDangerLook(action) ? 'danger' : 'plain'} onPress={() => setOpenDialog(action)}>
                 {`${words.changes[action].action}…`}
               </Button>
             </div>
           </li>
         ))}
       </ul>
-      {asked === 'delete' && <DeleteDialog user={user} onClose={close} />}
-      {asked !== undefined && asked !== 'delete' && <ActionDialog {...props} action={asked} onClose={close} />}
+      {openDialog === 'delete' && <DeleteDialog user={user} onClose={close} />}
+      {openDialog !== undefined && openDialog !== 'delete' && (
+        <ActionDialog {...props} action={openDialog} onClose={close} />
+      )}
     </Panel>
   )
 }
 
-const isRed = (action: UserAction | 'delete') => action === 'delete' || action === 'lock-down'
+const hasDangerLook = (action: UserAction | 'delete') => action === 'delete' || action === 'lock-down'
 
 /** "Enable" stands where "Disable" was, as the same button, which keeps the focus. */
-const places: Record<UserAction | 'delete', string> = {
+const buttonKeys: Record<UserAction | 'delete', string> = {
   'send-reset': 'password',
   'reset-factors': 'factors',
   'end-sessions': 'sessions',

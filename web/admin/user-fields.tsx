@@ -16,7 +16,7 @@ export const UserFields = (props: UserProps) => {
   const { mayManage } = useAdmin()
   const labelOf = useFieldLabel()
   const shownValue = useShownValue()
-  const [isAsked, setAsked] = useState(false)
+  const [isDialogOpen, setDialogOpen] = useState(false)
   const { fields, fieldDefinitions } = props.user
   const mayChange = useWhyUnchangeable(props.user) === undefined
   const editable = fieldDefinitions.filter(({ editedBy }) => mayManage || editedBy === 'user')
@@ -29,8 +29,8 @@ export const UserFields = (props: UserProps) => {
           return [labelOf(definition), value === undefined ? notGiven : shownValue(definition, value)]
         })}
       />
-      {editable.length > 0 && mayChange && <Button onPress={() => setAsked(true)}>{`${words.edit}…`}</Button>}
-      {isAsked && <FieldsDialog {...props} definitions={editable} onClose={() => setAsked(false)} />}
+      {editable.length > 0 && mayChange && <Button onPress={() => setDialogOpen(true)}>{`${words.edit}…`}</Button>}
+      {isDialogOpen && <FieldsDialog {...props} definitions={editable} onClose={() => setDialogOpen(false)} />}
     </Panel>
   )
 }

@@ -15,8 +15,8 @@ import type { UserProps } from './user-changes.js'
 export const UserGroups = (props: UserProps) => {
   const words = useWords('admin')
   const { mayManage } = useAdmin()
-  const [asked, setAsked] = useState<{ remove: string } | 'add'>()
-  const close = () => setAsked(undefined)
+  const [openDialog, setOpenDialog] = useState<{ remove: string } | 'add'>()
+  const close = () => setOpenDialog(undefined)
   const { groups, self } = props.user
   const mayChange = mayManage && !self
   return (
@@ -31,16 +31,18 @@ export const UserGroups = (props: UserProps) => {
               {mayChange && (
                 <Button
                   label={fill(words.user.removeGroupOf, { group })}
-                  onPress={() => setAsked({ remove: group })}
+                  onPress={() => setOpenDialog({ remove: group })}
                 >{`${words.user.removeGroup}…`}</Button>
               )}
             </div>
           </li>
         ))}
       </RowList>
-      {mayChange && <Button onPress={() => setAsked('add')}>{`${words.user.addGroup}…`}</Button>}
-      {asked === 'add' && <AddDialog {...props} onClose={close} />}
-      {asked !== undefined && asked !== 'add' && <RemoveDialog {...props} group={asked.remove} onClose={close} />}
+      {mayChange && <Button onPress={() => setOpenDialog('add')}>{`${words.user.addGroup}…`}</Button>}
+      {openDialog === 'add' && <AddDialog {...props} onClose={close} />}
+      {openDialog !== undefined && openDialog !== 'add' && (
+        <RemoveDialog {...props} group={openDialog.remove} onClose={close} />
+      )}
     </Panel>
   )
 }
@@ -71,8 +73,8 @@ const AddDialog = ({ user, reload, onClose }: DialogProps) => {
   const words = useWords('admin')
   const { value } = useRead(calls.groups)
   const [chosen, setChosen] = useState('')
-  const free = (value?.groups ?? []).filter(({ name }) => !user.groups.includes(name))
-  const role = free.find(({ name }) => name === chosen)?.role ?? undefined
+  const joinableGroups = (value?.groups ?? []).filter(({ name }) => !user.groups.includes(name))
+  const role = joinableGroups.find(({ name }) => name === chosen)?.role ?? undefined
   const { username } = user
   return (
     <ChangeDialog
@@ -90,7 +92,7 @@ const AddDialog = ({ user, reload, onClose }: DialogProps) => {
       <SelectField
         name="group"
         label={words.user.chooseGroup}
-        choices={free.map(({ name }) => ({ value: name, label: name }))}
+        choices={joinableGroups.map(({ name }) => ({ value: name, label: name }))}
         onChoose={setChosen}
       />
       {role && <Notice kind="info">{words.groupChanges.gives[role]}</Notice>}

@@ -12,7 +12,7 @@ import { ActionDialog, type UserProps, useWhyUnchangeable } from './user-changes
 /** The obstacles to a sign-in of the user, each with what solves it. */
 export const UserWhy = (props: UserProps) => {
   const words = useWords('admin').user
-  const [asked, setAsked] = useState<UserAction>()
+  const [chosenAction, setChosenAction] = useState<UserAction>()
   const sentenceOf = useObstacleSentence(props.user)
   const { why } = props.user
   const mayChange = useWhyUnchangeable(props.user) === undefined
@@ -29,12 +29,12 @@ export const UserWhy = (props: UserProps) => {
             <li key={`${obstacle.code} ${obstacle.subject}`} class="finding">
               <AlertIcon />
               <span>{sentenceOf(obstacle)}</span>
-              <Solution obstacle={obstacle} isPossible={mayChange} onAsk={setAsked} />
+              <Solution obstacle={obstacle} isPossible={mayChange} onAsk={setChosenAction} />
             </li>
           ))}
         </ul>
       )}
-      {asked && <ActionDialog {...props} action={asked} onClose={() => setAsked(undefined)} />}
+      {chosenAction && <ActionDialog {...props} action={chosenAction} onClose={() => setChosenAction(undefined)} />}
     </Panel>
   )
 }

@@ -20,10 +20,10 @@ export const UsersScreen = ({ query }: Pick<Place, 'query'>) => {
   const { search = '', group = '', state = '', factor = '' } = query
   const [typed, setTyped] = useState<Filter>({ search, group, state, factor })
   const settled = useDebounced(JSON.stringify({ ...typed, search: typed.search.trim() }))
-  const asked: Filter = JSON.parse(settled)
+  const filter: Filter = JSON.parse(settled)
   useEffect(() => replaceQuery('users', JSON.parse(settled)), [settled])
   const columns = useColumns()
-  const { items, ...pages } = usePages((after) => askForUsers(asked, after), settled)
+  const { items, ...pages } = usePages((after) => askForUsers(filter, after), settled)
   return (
     <Screen title={words.users}>
       <section class="panel">
@@ -31,7 +31,7 @@ export const UsersScreen = ({ query }: Pick<Place, 'query'>) => {
         <Loaded value={items} {...pages}>
           {(users) => (
             <>
-              {users.length === 0 && asked.search.includes('@') && <WithoutAccount search={asked.search} />}
+              {users.length === 0 && filter.search.includes('@') && <WithoutAccount search={filter.search} />}
               <PagedTable
                 caption={words.users}
                 columns={columns}
@@ -92,12 +92,12 @@ const UserFilter = ({ filter, onChange }: { filter: Filter; onChange: (change: P
 }
 
 /** A page of the API may have few users, or none, and others follow: the service looks at some thousand for each. */
-const maxAsked = 100
+const maxPagesAsked = 100
 
 const askForUsers = async (filter: Filter, after?: string) => {
   const items: AdminUser[] = []
   let next = after ?? null
-  for (let asked = 0; asked < maxAsked; asked += 1) {
+  for (let pagesAsked = 0; pagesAsked < maxPagesAsked; pagesAsked += 1) {
     const answer = await calls.users({ ...filter, after: next ?? '' })
     if (answer.refused) return answer
     items.push(...answer.value.users)

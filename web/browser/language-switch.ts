@@ -26,8 +26,8 @@ const translateShell = ({ language, title, footer }: Answer) => {
 }
 
 const say = (form: HTMLFormElement, text: string) => {
-  const place = form.querySelector('[role=status]')
-  if (place) place.textContent = text
+  const status = form.querySelector('[role=status]')
+  if (status) status.textContent = text
 }
 
 /**

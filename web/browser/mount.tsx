@@ -9,8 +9,8 @@ import { changeLanguage, readSettings } from './settings.js'
  * page has the same, with what was typed into them and with the focus.
  */
 export const mount = (Page: ComponentType) => {
-  const place = document.getElementById('page')
-  if (!place) throw new Error('The document has no place for its page')
+  const root = document.getElementById('page')
+  if (!root) throw new Error('The document has no place for its page')
   replaceBrokenLogo()
   // A page that the browser kept for the back button is out of date: the visitor may have signed in or out since.
   addEventListener('pageshow', ({ persisted }) => {
@@ -23,27 +23,27 @@ export const mount = (Page: ComponentType) => {
           <Page />
         </main>
       </SettingsContext.Provider>,
-      place,
+      root,
     )
   show()
   document.getElementById(notCompleteElement)?.remove()
-  tellTyped(place)
+  announceTyped(root)
   listenForLanguage((language, words) => {
     changeLanguage(language, words)
-    if (place.hasChildNodes()) show()
+    if (root.hasChildNodes()) show()
   })
 }
 
 /** The page has not seen what was typed before it came. */
-const tellTyped = (place: HTMLElement) => {
-  const typed = [...place.querySelectorAll('input')].filter(({ value, defaultValue }) => value !== defaultValue)
+const announceTyped = (root: HTMLElement) => {
+  const typed = [...root.querySelectorAll('input')].filter(({ value, defaultValue }) => value !== defaultValue)
   for (const input of typed) input.dispatchEvent(new Event('input', { bubbles: true }))
 }
 
 /** Clears the screen, so that nothing of a session can be seen after it. */
 export const unmount = () => {
-  const place = document.getElementById('page')
-  if (place) render(null, place)
+  const root = document.getElementById('page')
+  if (root) render(null, root)
 }
 
 /** A logo from another site may be missing, or lack the header that allows embedding. The product's name takes its place. */

@@ -11,7 +11,7 @@ const emailKey = 'latchkey.mailbox'
 /** A value from the query of the address. Compare it with known values; never show it. */
 export const queryValue = (name: string) => new URLSearchParams(location.search).get(name) ?? undefined
 
-const accepted = (returnTo: string | undefined) => safeReturnTo(returnTo, readSettings().allowedOrigins)
+const acceptedReturnTo = (returnTo: string | undefined) => safeReturnTo(returnTo, readSettings().allowedOrigins)
 
 /**
  * The page that the visitor wanted before the sign-in, from the address. Only pages of this site and of allowed ones are
@@ -20,7 +20,7 @@ const accepted = (returnTo: string | undefined) => safeReturnTo(returnTo, readSe
 export const returnToInAddress = () => {
   const asked = queryValue('returnTo')
   const fragment = asked?.includes('#') ? '' : location.hash
-  return accepted(asked === undefined ? undefined : asked + fragment) ?? accepted(asked)
+  return acceptedReturnTo(asked === undefined ? undefined : asked + fragment) ?? acceptedReturnTo(asked)
 }
 
 /** Whether a proxy shows the step-up page at the address of the application, whose query is not for us. */
@@ -28,7 +28,7 @@ export const isInPlace = () => location.pathname !== '/step-up'
 
 /** The address to which a step-up leads back. A proxy may show that page in the place of the application's: then it is this address. */
 export const returnToAfterStepUp = () =>
-  isInPlace() ? accepted(location.pathname + location.search + location.hash) : returnToInAddress()
+  isInPlace() ? acceptedReturnTo(location.pathname + location.search + location.hash) : returnToInAddress()
 
 /** The address of one of our pages, with the page that the visitor wanted. */
 export const withReturnTo = (path: string, returnTo: string | undefined) =>
@@ -77,7 +77,7 @@ export const storedReturnTo = (): string | undefined => {
   try {
     const stored = JSON.parse(siteStorage.read(returnToKey) ?? '{}') as { returnTo?: unknown; until?: unknown }
     const isFresh = typeof stored.until === 'number' && stored.until > Date.now()
-    return isFresh && typeof stored.returnTo === 'string' ? accepted(stored.returnTo) : undefined
+    return isFresh && typeof stored.returnTo === 'string' ? acceptedReturnTo(stored.returnTo) : undefined
   } catch {
     return undefined
   }
@@ -102,10 +102,10 @@ const addressWithoutFragment = () => location.pathname + location.search
  * that it survives a reload.
  */
 export const takeToken = (name = 'token'): string | undefined => {
-  const mailed = new URLSearchParams(location.hash.slice(1)).get(name) ?? undefined
-  const token = mailed ?? tokenInHistory()
+  const tokenInFragment = new URLSearchParams(location.hash.slice(1)).get(name) ?? undefined
+  const token = tokenInFragment ?? tokenInHistory()
   // At the login page another fragment belongs to the page to return to.
-  if (mailed !== undefined || (name === 'token' && location.hash !== ''))
+  if (tokenInFragment !== undefined || (name === 'token' && location.hash !== ''))
     history.replaceState({ token }, '', addressWithoutFragment())
   return token
 }

@@ -11,8 +11,8 @@ export const askService = async <Value>(path: string, body?: object): Promise<An
   try {
     const response = await client.fetch(`/api/auth/${path}`, init)
     const { status } = response
-    const answered = status === 204 ? undefined : await response.json()
-    return response.ok ? { value: answered } : { ...answered, refused: answered.code ?? 'unknown', status }
+    const answerBody = status === 204 ? undefined : await response.json()
+    return response.ok ? { value: answerBody } : { ...answerBody, refused: answerBody.code ?? 'unknown', status }
   } catch {
     return { refused: 'no_answer', status: 0 }
   }

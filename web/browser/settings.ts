@@ -12,14 +12,14 @@ export type Settings = PageSettings & {
 }
 
 /** After the visitor has chosen another language. */
-let changed: Settings | undefined
+let changedSettings: Settings | undefined
 
 export const changeLanguage = (language: Language, words: Settings['words']) => {
-  changed = { ...readSettings(), language, words, locale: regional(language, navigator.languages) }
+  changedSettings = { ...readSettings(), language, words, locale: regional(language, navigator.languages) }
 }
 
 export const readSettings = (): Settings => {
-  if (changed) return changed
+  if (changedSettings) return changedSettings
   const element = document.getElementById(settingsElement)
   if (!element?.textContent) throw new Error('The page came without its settings')
   const settings = JSON.parse(element.textContent) as Omit<Settings, 'locale'>

@@ -1,5 +1,5 @@
 /** A browser may refuse storage altogether. Then nothing is kept, and nothing is found. */
-const guarded = (storage: () => Storage) => ({
+const guardedStorage = (storage: () => Storage) => ({
   read: (key: string) => {
     try {
       return storage().getItem(key) ?? undefined
@@ -13,13 +13,13 @@ const guarded = (storage: () => Storage) => ({
       if (value === undefined) storage().removeItem(key)
       else storage().setItem(key, value)
     } catch {
-      // See above.
+      // The browser refuses storage: nothing is kept.
     }
   },
 })
 
 /** For this tab only. */
-export const tabStorage = guarded(() => sessionStorage)
+export const tabStorage = guardedStorage(() => sessionStorage)
 
 /** For all tabs of this site. */
-export const siteStorage = guarded(() => localStorage)
+export const siteStorage = guardedStorage(() => localStorage)

@@ -2,15 +2,15 @@ import type { FieldValues, ProfileFieldChanges } from '#contract/profile-fields.
 import { tabStorage } from './storage.js'
 
 /** The fields that are kept. A password is never among them. */
-type Kept = 'username' | 'email' | 'name'
+type KeptField = 'username' | 'email' | 'name'
 
-const keyOf = (field: Kept) => `latchkey.typed.${field}`
-const fields: Kept[] = ['username', 'email', 'name']
+const keyOf = (field: KeptField) => `latchkey.typed.${field}`
+const fields: KeptField[] = ['username', 'email', 'name']
 
 /** The value that the visitor typed into another form of this tab, so that it need not be typed again on the next page or after "back". */
-export const typedBefore = (field: Kept) => tabStorage.read(keyOf(field))
+export const typedBefore = (field: KeptField) => tabStorage.read(keyOf(field))
 
-export const keepTyped = (field: Kept, value: string) => tabStorage.write(keyOf(field), value)
+export const keepTyped = (field: KeptField, value: string) => tabStorage.write(keyOf(field), value)
 
 /** The login form has one field for a username or an email. */
 export const loginTypedBefore = () => typedBefore('email') || typedBefore('username')

@@ -18,28 +18,28 @@ type Props = Pick<FieldProps, 'maxLength'> & {
 }
 
 /** A new email address. What looks like a slip is pointed out, and never refused. */
-export const AddressField = ({ defaultValue = '', onInput, focused, ...others }: Props) => {
+export const AddressField = ({ defaultValue = '', onInput, focused, ...rest }: Props) => {
   const words = useWords('common')
   const [typed, setTyped] = useState(defaultValue)
   const [accepted, setAccepted] = useState<string>()
   const settled = useDebounced(typed, pause)
   // What is wrong with the field is said first, and in the order of the fields.
   const hasError = useContext(FormContext).problems.fields?.email !== undefined
-  const meant = settled === typed && !hasError ? meantAddress(typed) : undefined
-  const type = (value: string) => {
+  const suggested = settled === typed && !hasError ? meantAddress(typed) : undefined
+  const setValue = (value: string) => {
     setTyped(value)
     onInput?.(value)
   }
   const accept = (email: string) => {
     setAccepted(email)
-    type(email)
+    setValue(email)
   }
   const suggestion = (
     <div class="field-suggestion">
-      <Announced text={meant === undefined ? '' : fill(words.didYouMean, { email: meant })} />
-      {meant !== undefined && (
-        <button type="button" class="link" onClick={() => accept(meant)}>
-          {fill(words.useSuggested, { email: meant })}
+      <Announced text={suggested === undefined ? '' : fill(words.didYouMean, { email: suggested })} />
+      {suggested !== undefined && (
+        <button type="button" class="link" onClick={() => accept(suggested)}>
+          {fill(words.useSuggested, { email: suggested })}
         </button>
       )}
     </div>
@@ -49,11 +49,11 @@ export const AddressField = ({ defaultValue = '', onInput, focused, ...others }:
     <Field
       key={accepted}
       name="email"
-      {...others}
+      {...rest}
       type="email"
       autoComplete="email"
       defaultValue={accepted ?? defaultValue}
-      onInput={type}
+      onInput={setValue}
       focused={accepted === undefined ? focused && 'selected' : 'chosen'}
       below={suggestion}
     />

@@ -17,7 +17,7 @@ const mailboxes: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Domains that look like a slip and are none: other people have their mailboxes there. */
-const others = new Set(['mail.com', 'email.com', 'ymail.com', 'rocketmail.com'])
+const realDomains = new Set(['mail.com', 'email.com', 'ymail.com', 'rocketmail.com'])
 
 /** Endings that do not exist, and what was meant. */
 const endings: Readonly<Record<string, string>> = {
@@ -39,9 +39,9 @@ const endings: Readonly<Record<string, string>> = {
 /** Whether one letter too many, too few, another, or two in the wrong order make the one of the other. */
 const isOneSlipAway = (typed: string, meant: string) => {
   if (typed === meant || Math.abs(typed.length - meant.length) > 1) return false
-  let at = 0
-  while (typed[at] === meant[at]) at += 1
-  const rest = { typed: typed.slice(at), meant: meant.slice(at) }
+  let index = 0
+  while (typed[index] === meant[index]) index += 1
+  const rest = { typed: typed.slice(index), meant: meant.slice(index) }
   return (
     rest.typed.slice(1) === rest.meant ||
     rest.typed === rest.meant.slice(1) ||
@@ -53,18 +53,20 @@ const isOneSlipAway = (typed: string, meant: string) => {
 /** The domain that was meant; undefined if nothing is wrong with it, as far as this can be known. */
 const meantDomain = (domain: string) => {
   const dot = domain.indexOf('.')
-  if (dot < 1 || others.has(domain)) return undefined
+  if (dot < 1 || realDomains.has(domain)) return undefined
   const name = domain.slice(0, dot)
   const ending = domain.slice(dot + 1)
   const lastDot = domain.lastIndexOf('.')
   const lastEnding = domain.slice(lastDot + 1)
   const repaired = Object.hasOwn(endings, lastEnding) ? `${domain.slice(0, lastDot)}.${endings[lastEnding]}` : undefined
-  const known = Object.hasOwn(mailboxes, name) ? mailboxes[name] : undefined
-  if (known?.includes(ending)) return undefined
-  const meantEnding = known?.find((each) => isOneSlipAway(ending, each))
+  const knownEndings = Object.hasOwn(mailboxes, name) ? mailboxes[name] : undefined
+  if (knownEndings?.includes(ending)) return undefined
+  const meantEnding = knownEndings?.find((each) => isOneSlipAway(ending, each))
   if (meantEnding !== undefined) return `${name}.${meantEnding}`
   const similar = Object.entries(mailboxes).find(
-    ([each, its]) => isOneSlipAway(name, each) && its.some((one) => one === ending || endings[ending] === one),
+    ([mailboxName, mailboxEndings]) =>
+      isOneSlipAway(name, mailboxName) &&
+      mailboxEndings.some((mailboxEnding) => mailboxEnding === ending || endings[ending] === mailboxEnding),
   )
   return similar ? `${similar[0]}.${endings[ending] ?? ending}` : repaired
 }

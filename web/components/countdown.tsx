@@ -10,19 +10,19 @@ const secondsUntil = (moment: number) => Math.max(0, Math.ceil((moment - Date.no
 /** Counts down to the next allowed attempt. A screen reader reads it when asked, and not every second. */
 export const Countdown = ({ until, onEnd }: { until: number; onEnd: () => void }) => {
   const words = useWords('common')
-  const [left, setLeft] = useState(() => secondsUntil(until))
+  const [secondsLeft, setSecondsLeft] = useState(() => secondsUntil(until))
   const end = useStableCallback(onEnd)
   useEffect(() => {
     // Measured with the clock, because timers of a hidden tab run slow.
-    const timer = setInterval(() => setLeft(secondsUntil(until)), 250)
+    const timer = setInterval(() => setSecondsLeft(secondsUntil(until)), 250)
     return () => clearInterval(timer)
   }, [until])
   useEffect(() => {
-    if (left === 0) end()
-  }, [left])
+    if (secondsLeft === 0) end()
+  }, [secondsLeft])
   return (
     <p class="countdown" role="timer">
-      {left === 0 ? words.tryAgainNow : fill(words.tryAgainIn, { time: exactWait(left) })}
+      {secondsLeft === 0 ? words.tryAgainNow : fill(words.tryAgainIn, { time: exactWait(secondsLeft) })}
     </p>
   )
 }
@@ -31,6 +31,8 @@ export const Countdown = ({ until, onEnd }: { until: number; onEnd: () => void }
 export const SpokenWait = ({ until }: { until: number }) => {
   const words = useWords('common')
   const { locale } = useSettings()
-  const [left] = useState(() => secondsUntil(until))
-  return <span class="visually-hidden"> {fill(words.tryAgainInAbout, { time: timeSpan(1_000 * left, locale) })}</span>
+  const [secondsLeft] = useState(() => secondsUntil(until))
+  return (
+    <span class="visually-hidden"> {fill(words.tryAgainInAbout, { time: timeSpan(1_000 * secondsLeft, locale) })}</span>
+  )
 }

@@ -23,10 +23,10 @@ export const Dialog = ({ title, lead, onCancel, children }: Props) => {
   const heading = useRef<HTMLHeadingElement>(null)
   // Before the effects of a form in it, which moves the focus to its field.
   useLayoutEffect(() => {
-    const opened = dialog.current
-    opened?.showModal()
+    const element = dialog.current
+    element?.showModal()
     moveFocusTo(heading.current)
-    return () => opened?.close()
+    return () => element?.close()
   }, [])
   const close = () => dialog.current?.close()
   const cancel = () => {

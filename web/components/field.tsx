@@ -30,10 +30,10 @@ export const Field = (props: FieldProps) => {
   const id = useId()
   const input = useRef<HTMLInputElement>(null)
   const { problems, submissions, onEdit } = useContext(FormContext)
-  const [shown, setShown] = useState(false)
+  const [isPasswordShown, setShown] = useState(false)
   const caps = useCapsLock(type === 'password')
   // Preact's types have no input whose type changes.
-  const typed = (shown ? 'text' : type) as 'text'
+  const inputType = (isPasswordShown ? 'text' : type) as 'text'
   const errors = problems.fields?.[name] ?? []
   // An error takes the place of the hint, which says the same in other words.
   const shownHint = errors.length === 0 ? hint : undefined
@@ -52,7 +52,7 @@ export const Field = (props: FieldProps) => {
           ref={input}
           id={id}
           name={name}
-          type={typed}
+          type={inputType}
           class={code ? 'code-input' : undefined}
           autocomplete={props.autoComplete}
           // Not `required`: Firefox would call the empty field invalid before anything was typed.
@@ -75,7 +75,9 @@ export const Field = (props: FieldProps) => {
           onKeyUp={caps.onKey}
           onBlur={caps.onBlur}
         />
-        {type === 'password' && <ShowPassword shown={shown} field={{ id, label }} onPress={() => setShown(!shown)} />}
+        {type === 'password' && (
+          <ShowPassword shown={isPasswordShown} field={{ id, label }} onPress={() => setShown(!isPasswordShown)} />
+        )}
       </div>
       <FieldMessages id={id} name={name} label={label} errors={errors} hint={shownHint} />
       {type === 'password' && <CapsLockHint on={caps.on} />}
@@ -163,11 +165,11 @@ const CapsLockHint = ({ on }: { on: boolean }) => {
   )
 }
 
-const useCapsLock = (wanted: boolean) => {
+const useCapsLock = (isWatched: boolean) => {
   const [on, setOn] = useState(false)
   const onKey = (event: KeyboardEvent) => {
     // Autofill sends key events that have no modifiers.
-    if (wanted && typeof event.getModifierState === 'function') setOn(event.getModifierState('CapsLock'))
+    if (isWatched && typeof event.getModifierState === 'function') setOn(event.getModifierState('CapsLock'))
   }
   return { on, onKey, onBlur: () => setOn(false) }
 }

@@ -82,15 +82,15 @@ export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit 
     setSubmissions(submissions + 1)
     const values = valuesOf(sent)
     const invalid = findInvalid(sent, { required, emailShape })
-    const wrong = check ? await check(values, invalid) : invalid
-    const found = Object.keys(wrong).length > 0 ? { fields: wrong } : await onSubmit(values)
-    if (!found) return leaving
-    setProblems(found)
-    setReadByFocus(getsFocus(sent, found))
-    setWaitUntil(found.retryAfter === undefined ? undefined : Date.now() + found.retryAfter * 1_000)
+    const fieldProblems = check ? await check(values, invalid) : invalid
+    const foundProblems = Object.keys(fieldProblems).length > 0 ? { fields: fieldProblems } : await onSubmit(values)
+    if (!foundProblems) return leaving
+    setProblems(foundProblems)
+    setReadByFocus(fieldToFocus(sent, foundProblems))
+    setWaitUntil(foundProblems.retryAfter === undefined ? undefined : Date.now() + foundProblems.retryAfter * 1_000)
     return countAnswer()
   }
-  const onEdit = (field: string) => setProblems((known) => without(field, known))
+  const onEdit = (field: string) => setProblems((current) => without(field, current))
   const send = () => form.current?.requestSubmit()
 
   return (
@@ -132,22 +132,22 @@ const FormNotice = ({ problems: { notice, offer, hasHelpLink }, waitUntil, onWai
   )
 }
 
-const useAfterLanguageChange = (then: () => void) => {
-  const act = useStableCallback(then)
+const useAfterLanguageChange = (onLanguageChange: () => void) => {
+  const act = useStableCallback(onLanguageChange)
   const { language } = useSettings()
-  const shown = useRef(language)
+  const shownLanguage = useRef(language)
   useEffect(() => {
-    if (shown.current === language) return
-    shown.current = language
+    if (shownLanguage.current === language) return
+    shownLanguage.current = language
     act()
   }, [language])
 }
 
 /** The problems in the new language. Those that cannot be said again disappear, and so do those of fields that were changed since. */
-const translateProblems = ({ translate, fields: left = {}, offer }: Problems): Problems => {
+const translateProblems = ({ translate, fields: remaining = {}, offer }: Problems): Problems => {
   if (!translate) return {}
   const { fields = {}, ...others } = translate()
-  const stillWrong = Object.entries(fields).filter(([name]) => Object.hasOwn(left, name))
+  const stillWrong = Object.entries(fields).filter(([name]) => Object.hasOwn(remaining, name))
   return { ...others, fields: Object.fromEntries(stillWrong), offer, translate }
 }
 
@@ -158,9 +158,11 @@ const without = (field: string, problems: Problems): Problems => {
 }
 
 /** The first field that is wrong, unless the focus is there already: then nothing but its live region says the error. */
-const getsFocus = (form: HTMLFormElement, { fields = {} }: Problems) => {
-  const named = [...form.elements].filter((element) => Object.hasOwn(fields, element.getAttribute('name') ?? ''))
-  return named[0] === document.activeElement ? undefined : (named[0]?.getAttribute('name') ?? undefined)
+const fieldToFocus = (form: HTMLFormElement, { fields = {} }: Problems) => {
+  const wrongElements = [...form.elements].filter((element) =>
+    Object.hasOwn(fields, element.getAttribute('name') ?? ''),
+  )
+  return wrongElements[0] === document.activeElement ? undefined : (wrongElements[0]?.getAttribute('name') ?? undefined)
 }
 
 /** By the names of its fields. */

@@ -19,15 +19,15 @@ type Props = {
 export const Heading = ({ text, focused = false, lead, step }: Props) => {
   const { productName } = useSettings()
   const id = useId()
-  const place = useRef<HTMLHeadingElement>(null)
+  const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = `${text.replaceAll(softHyphen, '')} · ${productName}`
   }, [text, productName])
   useEffect(() => {
-    if (focused) moveFocusTo(place.current)
+    if (focused) moveFocusTo(heading.current)
   }, [focused])
-  const about = [...(step === undefined ? [] : [`${id}-step`]), ...(lead === undefined ? [] : [id])]
-  const described = about.length > 0 ? { 'aria-describedby': about.join(' ') } : {}
+  const describedByIds = [...(step === undefined ? [] : [`${id}-step`]), ...(lead === undefined ? [] : [id])]
+  const ariaDescription = describedByIds.length > 0 ? { 'aria-describedby': describedByIds.join(' ') } : {}
   return (
     <>
       {step !== undefined && (
@@ -35,7 +35,7 @@ export const Heading = ({ text, focused = false, lead, step }: Props) => {
           {step}
         </p>
       )}
-      <h1 ref={place} {...described}>
+      <h1 ref={heading} {...ariaDescription}>
         {text}
       </h1>
       {lead !== undefined && (

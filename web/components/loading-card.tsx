@@ -4,11 +4,11 @@ import { Card } from './card.js'
 
 /** Shown until it is known what the page should show, under the title of the page. */
 export const LoadingCard = () => {
-  const [own] = Object.values(useSettings().words)
+  const [pageWords] = Object.values(useSettings().words)
   const { oneMoment } = useWords('common')
   return (
     <Card>
-      {own && 'title' in own && <h1>{own.title}</h1>}
+      {pageWords && 'title' in pageWords && <h1>{pageWords.title}</h1>}
       <Announced class="lead" text={oneMoment} />
       <div class="skeleton" aria-hidden="true">
         <span />

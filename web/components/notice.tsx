@@ -24,12 +24,12 @@ const icons: Record<Kind, () => ComponentChildren> = {
 /** A message that a screen reader reads out at once. `after` is shown below it and is not read out. */
 export const Notice = ({ kind, children, after, focused = false, onClose }: Props) => {
   const { close } = useWords('common')
-  const place = useRef<HTMLDivElement>(null)
+  const container = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    if (focused) moveFocusTo(place.current)
+    if (focused) moveFocusTo(container.current)
   }, [focused])
   return (
-    <div ref={place} class={`notice ${kind}`}>
+    <div ref={container} class={`notice ${kind}`}>
       {icons[kind]()}
       <div>
         {kind === 'error' ? <p role="alert">{children}</p> : <Announced text={children} />}

@@ -46,7 +46,7 @@ const ProfileFieldInput = ({ definition, value, focused }: InputProps) => {
         <input type="checkbox" name={name} defaultChecked={value === true} /> {label}
       </label>
     )
-  const shown = required ? label : `${label} ${optional}`
+  const shownLabel = required ? label : `${label} ${optional}`
   const text = typeof value === 'string' ? value : ''
   if (type === 'choice') {
     const choices = options.map((option) => ({
@@ -54,15 +54,15 @@ const ProfileFieldInput = ({ definition, value, focused }: InputProps) => {
       label: labelIn(option.labels, language, option.value),
     }))
     const empty = { value: '', label: notChosen }
-    return <SelectField name={name} label={shown} choices={[empty, ...choices]} defaultValue={text} />
+    return <SelectField name={name} label={shownLabel} choices={[empty, ...choices]} defaultValue={text} />
   }
-  const most = maxLength === undefined ? {} : { maxLength }
+  const lengthLimit = maxLength === undefined ? {} : { maxLength }
   return (
     <Field
       name={name}
-      label={shown}
+      label={shownLabel}
       {...inputs[type]}
-      {...most}
+      {...lengthLimit}
       required={required}
       defaultValue={text}
       focused={focused}
@@ -74,12 +74,12 @@ type FieldsProps = { definitions: readonly ProfileFieldDefinition[]; values?: Fi
 
 export const ProfileFieldInputs = ({ definitions, values = {}, focused = false }: FieldsProps) => (
   <>
-    {definitions.map((definition, place) => (
+    {definitions.map((definition, index) => (
       <ProfileFieldInput
         key={definition.key}
         definition={definition}
         value={Object.hasOwn(values, definition.key) ? values[definition.key] : undefined}
-        focused={focused && place === 0}
+        focused={focused && index === 0}
       />
     ))}
   </>

@@ -43,16 +43,16 @@ export const RegisterForm = ({ invitation, onRefused }: Props) => {
     const { username, email, password, name } = registrationOf(values)
     const returnTo = returnToInAddress()
     const application = applicationIdIn(returnTo)
-    const more = { ...(asksUsername && { username }), ...(name && { name }), ...answersOf(values) }
+    const details = { ...(asksUsername && { username }), ...(name && { name }), ...answersOf(values) }
     const invited = invitation && { invite: invitation.token, signIn: true }
-    const answer = await client.register({ email, password, ...more, ...invited, application })
+    const answer = await client.register({ email, password, ...details, ...invited, application })
     if (answer.refused === 'invalid_invitation' && onRefused) {
       onRefused()
       return undefined
     }
     if (answer.refused) return completed(fieldProblems(answer) ?? problemsOf(answer), values)
     // Kept until the address is confirmed: it may be the wrong one.
-    keepTypedFields(more.fields)
+    keepTypedFields(details.fields)
     goOn(answer.value, email, returnTo)
     return undefined
   }
@@ -63,7 +63,7 @@ export const RegisterForm = ({ invitation, onRefused }: Props) => {
       {invitation ? (
         <InvitedAddress {...invitation} />
       ) : (
-        <AddressField label={email} {...restored('email')} focused={!asksUsername || isAddressWrong()} />
+        <AddressField label={email} {...restoredProps('email')} focused={!asksUsername || isAddressWrong()} />
       )}
       <Field
         name="name"
@@ -72,7 +72,7 @@ export const RegisterForm = ({ invitation, onRefused }: Props) => {
         required={false}
         maxLength={longestName}
         hint={words.nameHint}
-        {...restored('name')}
+        {...restoredProps('name')}
         focused={!asksUsername && invitation !== undefined}
       />
       <NewPasswordField name="password" label={passwordWords.choose} />
@@ -103,7 +103,7 @@ const useUsernameField = (): FieldProps => {
     label: username,
     autoComplete: 'username',
     hint: `${usernameRule} ${usernameHint}`,
-    ...restored('username'),
+    ...restoredProps('username'),
     focused: !isAddressWrong(),
   }
 }
@@ -121,7 +121,7 @@ const InvitedAddress = ({ email, hint }: Invitation) => (
 )
 
 /** A field keeps what was typed when the page is left and opened again. */
-const restored = (field: 'username' | 'email' | 'name') => ({
+const restoredProps = (field: 'username' | 'email' | 'name') => ({
   defaultValue: typedBefore(field),
   onInput: (value: string) => keepTyped(field, value),
 })
@@ -142,8 +142,8 @@ const useChecks = () => {
   const refusals = useWords('refusals')
 
   const passwordProblems = async (values: Values): Promise<FieldProblems> => {
-    const { password, ...about } = registrationOf(values)
-    const answer = password === '' ? undefined : await client.passwordStrength({ ...about, password })
+    const { password, ...person } = registrationOf(values)
+    const answer = password === '' ? undefined : await client.passwordStrength({ ...person, password })
     const errors = !answer || answer.refused ? [] : errorsOf(answer.value.ids, words)
     return errors.length > 0 ? { password: errors } : {}
   }

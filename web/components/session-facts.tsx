@@ -30,8 +30,8 @@ export const proofsOf = (
     ...words.sessionMethods,
     provider: providers.find(({ id }) => id === provider)?.name ?? words.sessionMethods.provider,
   }
-  const known = methods.flatMap((method) => names[method] ?? [])
-  return new Intl.ListFormat(locale, { type: 'conjunction' }).format(known)
+  const knownMethods = methods.flatMap((method) => names[method] ?? [])
+  return new Intl.ListFormat(locale, { type: 'conjunction' }).format(knownMethods)
 }
 
 type Props = {

@@ -19,23 +19,23 @@ const pauseInTyping = 450
 /** The rules at once, the estimate after a pause in typing. Without an estimate nothing looks finished. */
 export const StrengthMeter = ({ password, refused = false }: Props) => {
   const words = useWords('password')
-  const place = useRef<HTMLDivElement>(null)
-  const estimate = useEstimate(password, () => personalDataAround(place.current))
+  const container = useRef<HTMLDivElement>(null)
+  const estimate = useEstimate(password, () => personalDataAround(container.current))
   const isFailed = password !== '' && estimate === 'failed'
-  const shown = password === '' || estimate === 'failed' ? undefined : estimate
+  const shownEstimate = password === '' || estimate === 'failed' ? undefined : estimate
   return (
-    <div class={isFailed ? 'strength unchecked' : 'strength'} ref={place}>
+    <div class={isFailed ? 'strength unchecked' : 'strength'} ref={container}>
       {/* Always there, so that the button below does not move away when the user is about to press it. */}
       <div class="strength-line">
-        <Score strength={shown?.strength} />
+        <Score strength={shownEstimate?.strength} />
       </div>
-      <Rules password={password} isStrong={shown?.strength.isStrong ?? false} refused={refused} />
+      <Rules password={password} isStrong={shownEstimate?.strength.isStrong ?? false} refused={refused} />
       <div class="strength-feedback" aria-live="polite">
         {isFailed && <p class="field-hint">{words.unchecked}</p>}
-        {shown &&
+        {shownEstimate &&
           !(refused && meetsRules(password)) &&
-          !shown.strength.isStrong &&
-          feedbackOf(shown.ids, words).map((sentence) => <p key={sentence}>{sentence}</p>)}
+          !shownEstimate.strength.isStrong &&
+          feedbackOf(shownEstimate.ids, words).map((sentence) => <p key={sentence}>{sentence}</p>)}
       </div>
     </div>
   )
@@ -102,7 +102,7 @@ const useEstimate = (password: string, readPersonalData: () => PersonalData) => 
   const personalData = useStableCallback(readPersonalData)
   const [result, setResult] = useState<Strength | 'failed'>()
   useEffect(() => {
-    let current = true
+    let isCurrent = true
     if (password === '') {
       setResult(undefined)
       return
@@ -110,11 +110,11 @@ const useEstimate = (password: string, readPersonalData: () => PersonalData) => 
     const estimate = async () => {
       const answer = await client.passwordStrength({ ...personalData(), password })
       // A late answer is about an older password.
-      if (current) setResult(answer.refused ? 'failed' : answer.value)
+      if (isCurrent) setResult(answer.refused ? 'failed' : answer.value)
     }
     const timer = setTimeout(() => void estimate(), pauseInTyping)
     return () => {
-      current = false
+      isCurrent = false
       clearTimeout(timer)
     }
   }, [password])
@@ -124,11 +124,11 @@ const useEstimate = (password: string, readPersonalData: () => PersonalData) => 
 /** Reads the other fields of the form, as the user has filled them in. */
 const personalDataAround = (place: HTMLElement | null): PersonalData => {
   const values = new FormData(place?.closest('form') ?? undefined)
-  const given = (['username', 'email', 'name'] as const).flatMap((name) => {
+  const entries = (['username', 'email', 'name'] as const).flatMap((name) => {
     const value = values.get(name)
     return typeof value === 'string' && value !== '' ? [[name, value]] : []
   })
-  return Object.fromEntries(given)
+  return Object.fromEntries(entries)
 }
 
 const CircleIcon = ({ size }: { size: number }) => (

@@ -45,9 +45,9 @@ export const Toast = ({ message, onClose }: { message: Message | undefined; onCl
     if (focusBefore.current instanceof HTMLElement) focusBefore.current.focus()
     onClose()
   }
-  const tryAgain = async (again: Message['retry']) => {
+  const tryAgain = async (retry: Message['retry']) => {
     closeByButton()
-    await again?.()
+    await retry?.()
   }
   return (
     <div

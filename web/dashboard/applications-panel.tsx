@@ -14,19 +14,19 @@ export const ApplicationsPanel = ({ applications }: { applications: UsedApplicat
   const words = useWords('dashboard')
   const actions = useDashboardActions()
   const list = useRef<HTMLUListElement>(null)
-  const ended = useRef<string | undefined>(undefined)
+  const endedId = useRef<string | undefined>(undefined)
   // Most installations have no application. Once the list was there it stays: the focus must not get lost with it.
   const isShown = useRef(false)
   if (applications.length > 0) isShown.current = true
   useEffect(() => {
-    const isGone = ended.current !== undefined && !applications.some(({ id }) => id === ended.current)
+    const isGone = endedId.current !== undefined && !applications.some(({ id }) => id === endedId.current)
     // The pressed button is gone, and a second press must not reach the next one.
     if (isGone && isFocusLost()) moveFocusTo(list.current)
-    if (isGone) ended.current = undefined
+    if (isGone) endedId.current = undefined
   }, [applications])
 
   const end = async ({ id, name }: UsedApplication) => {
-    ended.current = id
+    endedId.current = id
     const answer = await client.endApplication(id)
     await actions.reload()
     // An access that had ended before is what the user wanted.

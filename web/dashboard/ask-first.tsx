@@ -44,9 +44,9 @@ type Props = Omit<QuestionProps, 'onCancel' | 'questionId'> & {
 }
 
 /** A button that says what it does and asks for a second press. */
-export const AskFirst = ({ label, name = label, look = 'plain', onSure, ...asked }: Props) => {
+export const AskFirst = ({ label, name = label, look = 'plain', onSure, ...questionProps }: Props) => {
   const ownId = useId()
-  const { questionId = ownId } = asked
+  const { questionId = ownId } = questionProps
   const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-labelledby': questionId })
   const press = async () => {
     await onSure()
@@ -55,7 +55,7 @@ export const AskFirst = ({ label, name = label, look = 'plain', onSure, ...asked
   return (
     <div {...containerProps}>
       {isOpen ? (
-        <Question {...asked} questionId={questionId} onSure={press} onCancel={() => setOpen(false)} />
+        <Question {...questionProps} questionId={questionId} onSure={press} onCancel={() => setOpen(false)} />
       ) : (
         <Button look={look} label={name} onPress={() => setOpen(true)}>
           {label}

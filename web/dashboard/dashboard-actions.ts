@@ -10,7 +10,7 @@ import type { WithFreshSignIn } from '../step-up/use-step-up.js'
  */
 export type DashboardActions = {
   showSuccess: (text: string) => void
-  /** `values` are for the places in the sentence. */
+  /** `values` are for the placeholders in the sentence. */
   showRefusal: (refusal: Refusal, values?: Record<string, string>) => void
   reload: () => Promise<void>
   /** For calls that need a fresh sign-in. */

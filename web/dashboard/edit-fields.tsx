@@ -50,9 +50,9 @@ export const EditFields = (props: Props) => {
   return (
     <>
       <Form submitLabel={words.account.save} check={check} onSubmit={submit}>
-        {names.map((name, place) => {
+        {names.map((name, index) => {
           const { Input } = editableFields[name]
-          return <Input key={name} account={account} words={words} focused={place === 0} />
+          return <Input key={name} account={account} words={words} focused={index === 0} />
         })}
       </Form>
       <Button look="quiet" onPress={onDone}>

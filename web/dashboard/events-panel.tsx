@@ -14,7 +14,7 @@ export const EventsPanel = ({ events }: { events: AccountEvent[] }) => {
   const whereOf = (event: AccountEvent) =>
     event.ip === '' || event.ip === operatorsPlace ? words.byOperator : `${deviceName(event, words)} · ${event.ip}`
   const list = useRef<HTMLOListElement>(null)
-  const { shown, ...more } = useFirstFew(events, list)
+  const { shown, ...showAllProps } = useFirstFew(events, list)
   return (
     <AccountPanel place="activity" title={words.events}>
       {events.length === 0 && <p class="panel-lead">{words.noEvents}</p>}
@@ -32,7 +32,7 @@ export const EventsPanel = ({ events }: { events: AccountEvent[] }) => {
           </li>
         ))}
       </ol>
-      <ShowAll {...more} more={words.showAllEvents} fewer={words.showFewerEvents} />
+      <ShowAll {...showAllProps} more={words.showAllEvents} fewer={words.showFewerEvents} />
     </AccountPanel>
   )
 }

@@ -87,12 +87,12 @@ const PasskeyRow = ({ passkey, isNeeded }: RowProps) => {
   const { locale } = useSettings()
   const { name, createdAt, lastUsedAt, synced } = passkey
   const question = useId()
-  const [wanted, setWanted] = useState<'rename' | 'remove'>('rename')
+  const [openPart, setOpenPart] = useState<'rename' | 'remove'>('rename')
   const { isOpen, setOpen, containerProps } = useDisclosure(
-    wanted === 'remove' ? { 'aria-labelledby': question } : { 'aria-label': name },
+    openPart === 'remove' ? { 'aria-labelledby': question } : { 'aria-label': name },
   )
-  const open = (what: 'rename' | 'remove') => {
-    setWanted(what)
+  const open = (part: 'rename' | 'remove') => {
+    setOpenPart(part)
     setOpen(true)
   }
   const facts = [
@@ -100,7 +100,7 @@ const PasskeyRow = ({ passkey, isNeeded }: RowProps) => {
     lastUsedAt === null ? words.neverUsed : fill(words.used, { date: fullDate(lastUsedAt, locale) }),
     ...(synced ? [words.synced] : []),
   ]
-  const done = async () => {
+  const closeAndReload = async () => {
     setOpen(false)
     await reload()
   }
@@ -123,10 +123,15 @@ const PasskeyRow = ({ passkey, isNeeded }: RowProps) => {
                 </Button>
               )}
             </div>
-          ) : wanted === 'rename' ? (
-            <RenamePasskey passkey={passkey} onDone={done} onCancel={() => setOpen(false)} />
+          ) : openPart === 'rename' ? (
+            <RenamePasskey passkey={passkey} onDone={closeAndReload} onCancel={() => setOpen(false)} />
           ) : (
-            <RemovePasskey passkey={passkey} questionId={question} onDone={done} onCancel={() => setOpen(false)} />
+            <RemovePasskey
+              passkey={passkey}
+              questionId={question}
+              onDone={closeAndReload}
+              onCancel={() => setOpen(false)}
+            />
           )}
         </div>
       </div>

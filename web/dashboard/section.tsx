@@ -46,16 +46,16 @@ export const SectionLinks = () => {
 const useSectionOnScreen = () => {
   const [shown, setShown] = useState<SectionName>()
   useEffect(() => {
-    const look = () => {
+    const update = () => {
       const { scrollHeight } = document.documentElement
       const isAtEnd = scrollHeight > innerHeight && scrollY + innerHeight >= scrollHeight - 2
       const isReached = (name: SectionName) =>
         (document.getElementById(name)?.getBoundingClientRect().top ?? Number.POSITIVE_INFINITY) < innerHeight / 3
       setShown(isAtEnd ? sectionNames.at(-1) : (sectionNames.findLast(isReached) ?? sectionNames[0]))
     }
-    look()
-    addEventListener('scroll', look, { passive: true })
-    return () => removeEventListener('scroll', look)
+    update()
+    addEventListener('scroll', update, { passive: true })
+    return () => removeEventListener('scroll', update)
   }, [])
   return shown
 }

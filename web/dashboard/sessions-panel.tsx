@@ -19,27 +19,27 @@ export const SessionsPanel = ({ sessions }: { sessions: Session[] }) => {
   const words = useWords('dashboard')
   const actions = useDashboardActions()
   const list = useRef<HTMLUListElement>(null)
-  const ended = useRef<readonly string[]>([])
+  const endedIds = useRef<readonly string[]>([])
   useEffect(() => {
     const isGone = (id: string) => !sessions.some((session) => session.id === id)
     // The pressed button is gone. The list gets the focus, because a second press on the next button would end another
     // session.
-    if (ended.current.some(isGone) && isFocusLost()) moveFocusTo(list.current)
-    ended.current = ended.current.filter((id) => !isGone(id))
+    if (endedIds.current.some(isGone) && isFocusLost()) moveFocusTo(list.current)
+    endedIds.current = endedIds.current.filter((id) => !isGone(id))
   }, [sessions])
   const others = sessions.filter(({ current }) => !current)
   const inOrder = [...sessions.filter(({ current }) => current), ...others]
-  const { shown, ...more } = useFirstFew(inOrder, list)
+  const { shown, ...showAllProps } = useFirstFew(inOrder, list)
 
-  const end = async (chosen: Session[], done: string) => {
+  const end = async (chosen: Session[], doneMessage: string) => {
     const ids = chosen.map(({ id }) => id)
-    ended.current = ids
+    endedIds.current = ids
     const answers = await Promise.all(ids.map((id) => actions.withFreshSignIn(() => client.endSession(id))))
     // A session that had ended before is what the user wanted.
     const refused = answers.find((answer) => answer.refused && answer.refused !== 'not_found')
     await actions.reload()
     if (refused?.refused) actions.showRefusal(refused)
-    else actions.showSuccess(done)
+    else actions.showSuccess(doneMessage)
   }
 
   return (
@@ -50,7 +50,7 @@ export const SessionsPanel = ({ sessions }: { sessions: Session[] }) => {
         ))}
       </ul>
       <ShowAll
-        {...more}
+        {...showAllProps}
         more={fill(words.showAllSessions, { count: String(sessions.length) })}
         fewer={words.showFewerSessions}
       />

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { firstToDo, type Known } from './to-do.js'
+import { firstToDo, type KnownFacts } from './to-do.js'
 
 const passkey = { id: '1', name: 'Phone', createdAt: '2026-11-14T09:30:00Z', lastUsedAt: null, synced: true }
 const totp = { createdAt: '2026-11-14T09:30:00Z' }
 
 /** An account for which nothing is to do. */
-const safe: Known = {
+const safe: KnownFacts = {
   account: { hasPassword: true, providers: ['provider_a'], emailProven: true },
   factors: { totp, recoveryCodes: { left: 9 }, passkeys: [passkey] },
   secondFactor: 'optional',
@@ -13,12 +13,15 @@ const safe: Known = {
   mailSignIn: false,
   canAddPasskey: true,
 }
-const withAccount = (account: Partial<Known['account']>, more: Partial<Known> = {}): Known => ({
+const withAccount = (account: Partial<KnownFacts['account']>, more: Partial<KnownFacts> = {}): KnownFacts => ({
   ...safe,
   ...more,
   account: { ...safe.account, ...account },
 })
-const withFactors = (factors: Partial<NonNullable<Known['factors']>>, more: Partial<Known> = {}): Known => ({
+const withFactors = (
+  factors: Partial<NonNullable<KnownFacts['factors']>>,
+  more: Partial<KnownFacts> = {},
+): KnownFacts => ({
   ...safe,
   ...more,
   factors: { totp, recoveryCodes: { left: 9 }, passkeys: [passkey], ...factors },
@@ -26,7 +29,7 @@ const withFactors = (factors: Partial<NonNullable<Known['factors']>>, more: Part
 const none = { totp: null, recoveryCodes: { left: 0 }, passkeys: [] }
 
 describe('the line at the top of the account page', () => {
-  it.each<[string, Known, string | undefined]>([
+  it.each<[string, KnownFacts, string | undefined]>([
     ['nothing for an account with several ways in', safe, undefined],
     ['nothing while the factors are not known', { ...safe, factors: undefined }, undefined],
     ['nothing about codes without an app', withFactors({ ...none, passkeys: [passkey] }), undefined],

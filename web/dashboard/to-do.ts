@@ -1,7 +1,7 @@
 import type { Account, Factors } from '#contract/schemas.js'
 import type { PanelName } from './places.js'
 
-export type Known = {
+export type KnownFacts = {
   account: Pick<Account, 'hasPassword' | 'providers' | 'emailProven'>
   /** Missing if they could not be loaded. */
   factors: Pick<Factors, 'totp' | 'recoveryCodes' | 'passkeys'> | undefined
@@ -13,7 +13,7 @@ export type Known = {
   canAddPasskey: boolean
 }
 
-type Facts = Known & { factors: NonNullable<Known['factors']> }
+type Facts = KnownFacts & { factors: NonNullable<KnownFacts['factors']> }
 type Rule = { place: PanelName; applies: (facts: Facts) => boolean }
 
 const waysToSignIn = ({ account, factors, providers, mailSignIn }: Facts) =>
@@ -43,7 +43,7 @@ const rules = {
 export type ToDo = keyof typeof rules
 
 /** One thing at a time; undefined if there is nothing to do. */
-export const firstToDo = ({ factors, ...known }: Known): { name: ToDo; place: PanelName } | undefined => {
+export const firstToDo = ({ factors, ...known }: KnownFacts): { name: ToDo; place: PanelName } | undefined => {
   if (!factors) return undefined
   const facts = { ...known, factors }
   const found = (Object.entries(rules) as [ToDo, Rule][]).find(([, { applies }]) => applies(facts))

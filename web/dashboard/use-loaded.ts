@@ -27,7 +27,7 @@ export const useLoaded = (leave: Leave) => {
 
   const load = useStableCallback(async (attempt: number) => {
     const answer = await askForEverything()
-    if (!answer.refused) return setLoaded((known) => keepKnown(known, answer.value))
+    if (!answer.refused) return setLoaded((previous) => keepLoadedParts(previous, answer.value))
     if (answer.refused === 'not_authenticated') return leave(loaded ? 'session_ended' : 'sign_in')
     if (!loaded) setRefused({ refusal: answer, attempt })
   })
@@ -37,16 +37,16 @@ export const useLoaded = (leave: Leave) => {
   useEffect(() => {
     if (loaded || !refused || !isTemporary(refused.refusal)) return
     const { refusal, attempt } = refused
-    const again = () => {
+    const retry = () => {
       stop()
       void load(attempt + 1)
     }
-    const timer = setTimeout(again, retryDelay(attempt, refusal))
+    const timer = setTimeout(retry, retryDelay(attempt, refusal))
     const stop = () => {
       clearTimeout(timer)
-      removeEventListener('online', again)
+      removeEventListener('online', retry)
     }
-    addEventListener('online', again)
+    addEventListener('online', retry)
     return stop
   }, [refused, loaded])
   return { loaded, refused: refused?.refusal, reload: () => load(0) }
@@ -54,20 +54,20 @@ export const useLoaded = (leave: Leave) => {
 
 /** How long to wait before the next attempt: what the service asks for, else longer each time. Tabs spread out. */
 const retryDelay = (attempt: number, { retryAfter }: Refusal) => {
-  const grown = Math.min(30_000, 1_000 * 2 ** attempt)
-  const asked = Math.min(60, retryAfter ?? 0) * 1_000
-  return Math.max(asked, grown) * (1 + Math.random() / 4)
+  const backoff = Math.min(30_000, 1_000 * 2 ** attempt)
+  const requestedDelay = Math.min(60, retryAfter ?? 0) * 1_000
+  return Math.max(requestedDelay, backoff) * (1 + Math.random() / 4)
 }
 
 /** A part that was there stays there when it cannot be loaded again. */
-const keepKnown = (known: Loaded | undefined, newest: Loaded): Loaded => ({
+const keepLoadedParts = (previous: Loaded | undefined, newest: Loaded): Loaded => ({
   account: newest.account,
   fields: newest.fields,
   linkedAccounts: newest.linkedAccounts,
-  sessions: newest.sessions ?? known?.sessions,
-  events: newest.events ?? known?.events,
-  factors: newest.factors ?? known?.factors,
-  applications: newest.applications ?? known?.applications,
+  sessions: newest.sessions ?? previous?.sessions,
+  events: newest.events ?? previous?.events,
+  factors: newest.factors ?? previous?.factors,
+  applications: newest.applications ?? previous?.applications,
 })
 
 const askForEverything = async (): Promise<Answer<Loaded>> => {

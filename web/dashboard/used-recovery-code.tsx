@@ -8,6 +8,9 @@ import { counted, fill } from '../words/format.js'
 
 const closedKey = 'latchkey.used-recovery-code'
 
+/** As many are made at a time: while none is used, the user has made new ones. */
+const recoveryCodeCount = 10
+
 type Props = { sessions: Session[] | undefined; factors: Factors | undefined; onReplaceApp: () => Promise<void> }
 
 /** After a sign-in with a recovery code, until it is closed, the app is set up again, or there are new codes. */
@@ -18,7 +21,8 @@ export const UsedRecoveryCode = ({ sessions, factors, onReplaceApp }: Props) => 
   const session = sessions?.find(({ current }) => current)
   const left = factors?.recoveryCodes.left ?? 0
   const thisUse = `${session?.id} ${left}`
-  if (!factors?.totp || !session?.methods.includes('rec') || left === 10 || closed === thisUse) return null
+  if (!factors?.totp || !session?.methods.includes('rec') || left === recoveryCodeCount || closed === thisUse)
+    return null
   if (new Date(factors.totp.createdAt) > new Date(session.createdAt)) return null
   const close = () => {
     siteStorage.write(closedKey, thisUse)

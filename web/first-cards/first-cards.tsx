@@ -16,19 +16,19 @@ const forms: Partial<Record<PageName, ComponentType>> = {
   register: Register,
   'forgot-password': ForgotPassword,
 }
-const wide: readonly PageName[] = ['dashboard', 'admin']
+const widePages: readonly PageName[] = ['dashboard', 'admin']
 
-const Waiting = ({ page }: { page: PageName }) => (wide.includes(page) ? <Loading text="" /> : <LoadingCard />)
+const Waiting = ({ page }: { page: PageName }) => (widePages.includes(page) ? <Loading text="" /> : <LoadingCard />)
 
 /**
  * The first card of a page, before its script has loaded. Its buttons do nothing yet, so they are disabled: a form cannot be sent, also
  * not with the Enter key. Its links lead nowhere yet: the page to return to is in the address, and would be lost. The script finds these
  * elements and goes on with them, with what was typed into them (web/browser/mount).
  */
-export const drawFirstCard: DrawFirstCard = (page, known) => {
+export const drawFirstCard: DrawFirstCard = (page, pageSettings) => {
   // Times are not drawn here, so the region does not matter.
-  const settings = { ...known, locale: known.language } as Settings
-  const Form = known.maybeSignedIn ? undefined : forms[page]
+  const settings = { ...pageSettings, locale: pageSettings.language } as Settings
+  const Form = pageSettings.maybeSignedIn ? undefined : forms[page]
   const card = drawWith(settings, () =>
     renderToString(
       <SettingsContext.Provider value={settings}>{Form ? <Form /> : <Waiting page={page} />}</SettingsContext.Provider>,

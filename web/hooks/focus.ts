@@ -5,14 +5,14 @@ import { useStableCallback } from './stable-callback.js'
 
 /** When `step` changes and the focused element went away with the old one, the place of the new one gets the focus. */
 export const useFocusAfter = (place: RefObject<HTMLElement | null>, step: string | undefined) => {
-  const known = useRef(step)
+  const shownStep = useRef(step)
   const moveIfLost = useStableCallback(() => {
     // What is closed has no name of its own, but its button has.
     if (isFocusLost()) moveFocusTo(place.current?.querySelector('button') ?? place.current)
   })
   useEffect(() => {
-    if (known.current !== step) moveIfLost()
-    known.current = step
+    if (shownStep.current !== step) moveIfLost()
+    shownStep.current = step
   }, [step])
 }
 
@@ -42,6 +42,6 @@ export const useDisclosure = (name: Name, openAtFirst: () => boolean = () => fal
   }
   // While it is closed, the button says the name.
   const group = isOpen ? { role: 'group' as const, ...name } : {}
-  const look = isOpen ? 'opened' : 'closed'
-  return { isOpen, setOpen, containerProps: { ref: container, onKeyDown, class: look, ...group } }
+  const className = isOpen ? 'opened' : 'closed'
+  return { isOpen, setOpen, containerProps: { ref: container, onKeyDown, class: className, ...group } }
 }

@@ -111,7 +111,7 @@ const EnterCode = (props: MailLoginProps & { email: string }) => {
 const CodeForm = (props: MailLoginProps) => {
   const words = useWords('mail-login')
   const problemsOf = useProblems({ wrong_mailed_code: 'code', mailed_code_void: 'code' })
-  const [wrong, setWrong] = useState(0)
+  const [wrongTries, setWrongTries] = useState(0)
   const submit = async ({ code = '' }: Values): Promise<Problems | undefined> => {
     const typed = code.replace(/[\s-]/g, '')
     if (typed.length !== codeLength) return { fields: { code: [words.codeShape] } }
@@ -119,8 +119,8 @@ const CodeForm = (props: MailLoginProps) => {
     if (!answer.refused) return enterByMail(answer.value, props)
     const problems = problemsOf(answer)
     if (answer.refused !== 'wrong_mailed_code') return problems
-    setWrong(wrong + 1)
-    const left = fill(words.triesLeft, { count: String(Math.max(maxTries - wrong - 1, 0)) })
+    setWrongTries(wrongTries + 1)
+    const left = fill(words.triesLeft, { count: String(Math.max(maxTries - wrongTries - 1, 0)) })
     return { fields: { code: [...(problems.fields?.code ?? []), left] } }
   }
   return (

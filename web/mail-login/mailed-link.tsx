@@ -20,7 +20,7 @@ type Props = Omit<MailLoginProps, 'stage'> & { token: string }
  * to go on.
  */
 export const MailedSignInLink = ({ token, ...props }: Props) => {
-  const { found, unasked, ending, endWith } = useMailedLink<MailLoginLink, 'other_browser'>(async (end) => {
+  const { found, loadRefusal, ending, endWith } = useMailedLink<MailLoginLink, 'other_browser'>(async (end) => {
     const answer = await client.checkMailLogin({ token })
     if (!answer.refused && answer.value.state === 'other_browser') end('other_browser')
     if (!answer.refused && answer.value.state === 'over') return { refused: 'invalid_link', status: 400 }
@@ -28,7 +28,7 @@ export const MailedSignInLink = ({ token, ...props }: Props) => {
   })
   if (ending === 'other_browser') return <Elsewhere {...props} />
   if (ending !== undefined) return <Over {...props} />
-  if (!found && !unasked) return <LoadingCard />
+  if (!found && !loadRefusal) return <LoadingCard />
   return <Press {...props} token={token} onEnd={endWith} />
 }
 

@@ -5,7 +5,7 @@ import { type Admin, AdminContext } from '../admin/admin-context.js'
 import { ApplicationScreen } from '../admin/application.js'
 import { ApplicationsScreen } from '../admin/applications.js'
 import { calls } from '../admin/calls.js'
-import { Lost, NothingHere } from '../admin/endings.js'
+import { AccessLost, NothingHere } from '../admin/endings.js'
 import { EventsScreen } from '../admin/events.js'
 import { Frame } from '../admin/frame.js'
 import { GroupsScreen } from '../admin/groups.js'
@@ -32,14 +32,14 @@ const prove = () =>
 const useSelf = () => {
   const [self, setSelf] = useState<AdminSelf>()
   const [ending, setEnding] = useState<'nothing' | 'lost'>()
-  const [unasked, setUnasked] = useState<Refusal>()
+  const [loadRefusal, setLoadRefusal] = useState<Refusal>()
 
   /** True if the page is left, or shows something else. */
   const check = useStableCallback(async (): Promise<boolean> => {
     const answer = await calls.self()
     if (!answer.refused) {
       setSelf(answer.value)
-      setUnasked(undefined)
+      setLoadRefusal(undefined)
       return false
     }
     if (answer.refused !== 'not_found') return isLeftAfter(answer)
@@ -52,7 +52,7 @@ const useSelf = () => {
     // Either this one thing is gone, or the caller is no administrator any more.
     else if (refusal.refused === 'not_found') return check()
     else {
-      if (!self) setUnasked(refusal)
+      if (!self) setLoadRefusal(refusal)
       return false
     }
     return true
@@ -60,11 +60,11 @@ const useSelf = () => {
   useEffect(() => {
     void check()
   }, [])
-  return { self, ending, unasked, check, isLeftAfter }
+  return { self, ending, loadRefusal, check, isLeftAfter }
 }
 
 /** A message is about the user or the application that was shown: beside another one it would be taken for theirs. */
-const useOnOther = (id: string | undefined, close: () => void) => {
+const useCloseOnOther = (id: string | undefined, close: () => void) => {
   const closeMessage = useStableCallback(close)
   useEffect(() => {
     if (id !== undefined) closeMessage()
@@ -72,16 +72,16 @@ const useOnOther = (id: string | undefined, close: () => void) => {
 }
 
 const AdminPage = () => {
-  const { self, ending, unasked, check, isLeftAfter } = useSelf()
+  const { self, ending, loadRefusal, check, isLeftAfter } = useSelf()
   const { place, visit, returned } = usePlace()
   const { message, setMessage, close } = useToast(undefined)
-  useOnOther(place.id, close)
+  useCloseOnOther(place.id, close)
   const { stepUp, withFreshSignIn } = useStepUp()
   const { loading } = useWords('admin')
-  if (ending) return ending === 'lost' ? <Lost /> : <NothingHere />
+  if (ending) return ending === 'lost' ? <AccessLost /> : <NothingHere />
   if (!self)
-    return unasked ? (
-      <PageNotLoaded refused={unasked} onTryAgain={async () => void (await check())} />
+    return loadRefusal ? (
+      <PageNotLoaded refused={loadRefusal} onTryAgain={async () => void (await check())} />
     ) : (
       <Loading text={loading} />
     )
@@ -98,7 +98,7 @@ const AdminPage = () => {
   return (
     <AdminContext.Provider value={admin}>
       <Frame screen={place.screen} />
-      <Shown key={visit} {...place} />
+      <CurrentScreen key={visit} {...place} />
       {stepUp && <StepUpDialog {...stepUp} username={self.username} onSignedOut={() => leave('session_ended')} />}
       <Toast message={message} onClose={close} />
     </AdminContext.Provider>
@@ -114,7 +114,7 @@ const screens: Record<ScreenName, (place: Place) => preact.JSX.Element> = {
   events: EventsScreen,
 }
 
-const Shown = (place: Place) => {
+const CurrentScreen = (place: Place) => {
   const Screen = screens[place.screen]
   return <Screen {...place} />
 }

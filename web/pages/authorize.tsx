@@ -72,12 +72,12 @@ type State = { asked: Authorization } | { refused: Refusal; isAnswer: boolean } 
 
 const Authorize = () => {
   const [state, setState] = useState<State>('waiting')
-  const asked = useRef(0)
+  const questionCount = useRef(0)
   const show = (answer: Answer<Authorization>, isAnswer = false) => {
     if (answer.refused) setState({ refused: answer, isAnswer })
     else if (goOn(answer.value)) setState('waiting')
     else {
-      asked.current += 1
+      questionCount.current += 1
       setState({ asked: answer.value })
     }
   }
@@ -87,7 +87,8 @@ const Authorize = () => {
   }, [])
 
   if (state === 'waiting') return <LoadingCard />
-  if ('asked' in state) return <Question {...state.asked} replaces={asked.current > 1} show={show} load={load} />
+  if ('asked' in state)
+    return <Question {...state.asked} replaces={questionCount.current > 1} show={show} load={load} />
   return <Refused {...state} onTryAgain={load} />
 }
 

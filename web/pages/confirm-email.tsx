@@ -34,7 +34,7 @@ const ConfirmEmail = () => {
 
 /** Checks the link first. Nothing changes before the button is pressed: mail scanners open links too. */
 const ByLink = ({ token }: { token: string }) => {
-  const { found, unasked, ending, endWith, load } = useMailedLink<Link, 'done' | 'taken'>(
+  const { found, loadRefusal, ending, endWith, load } = useMailedLink<Link, 'done' | 'taken'>(
     () => checkLink(token),
     () => tabStorage.write(tokenKey, undefined),
   )
@@ -52,7 +52,7 @@ const ByLink = ({ token }: { token: string }) => {
   }
 
   if (ending) return <Ended ending={ending} link={found} />
-  if (unasked) return <PageNotLoaded refused={unasked} onTryAgain={load} />
+  if (loadRefusal) return <PageNotLoaded refused={loadRefusal} onTryAgain={load} />
   if (!found) return <LoadingCard />
   return found.proof === 'sign_in' ? (
     <SignInFirst token={token} link={found} />

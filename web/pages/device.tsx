@@ -178,12 +178,12 @@ const Approval = (props: Asked) => {
 const Facts = ({ application, user, from }: DeviceState) => {
   const words = useWords('device')
   const { locale } = useSettings()
-  const known = [from.browser, from.system].filter((part) => part !== null)
-  const place = [from.ip, ...known, ...(from.sameNetwork ? [] : [words.otherNetwork])].join(', ')
+  const knownParts = [from.browser, from.system].filter((part) => part !== null)
+  const origin = [from.ip, ...knownParts, ...(from.sameNetwork ? [] : [words.otherNetwork])].join(', ')
   const facts: [string, ComponentChildren][] = [
     [words.application, application.name],
     [words.account, user.username],
-    [words.from, place],
+    [words.from, origin],
     [words.asked, timeAgo(from.askedAt, locale)],
   ]
   return (

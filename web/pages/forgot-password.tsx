@@ -56,7 +56,7 @@ type Props = {
   sentenceFor: (email: string) => string
 }
 
-const AskForLink = ({ words: { heading, lead }, email: known = '', back, sentenceFor }: Props) => {
+const AskForLink = ({ words: { heading, lead }, email: knownEmail = '', back, sentenceFor }: Props) => {
   const words = useWords('forgot-password')
   const { identifier } = useWords('common')
   const problemsOf = useProblems({ bad_request: 'email', email_shape: 'email' })
@@ -90,7 +90,7 @@ const AskForLink = ({ words: { heading, lead }, email: known = '', back, sentenc
           name="email"
           label={identifier}
           autoComplete="username"
-          defaultValue={known || loginTypedBefore()}
+          defaultValue={knownEmail || loginTypedBefore()}
           onInput={keepTypedLogin}
           focused
         />

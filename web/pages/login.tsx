@@ -181,11 +181,11 @@ const AddressNotice = ({ asked, returnTo }: NoticeProps) => {
     )
   }
   if (asked) return <Notice kind="info">{fill(askedProvider, { provider: asked.name })}</Notice>
-  const known = loginNotices.find((each) => each === notice)
+  const knownNotice = loginNotices.find((each) => each === notice)
   // The heading has said so, with the name of the application.
-  const isSaid = known === 'sign_in' && applicationToReturnTo(returnTo) !== undefined
-  if (known === undefined || isSaid) return null
-  return <Notice kind={isDone[known] ? 'success' : 'info'}>{notices[known]}</Notice>
+  const isSaid = knownNotice === 'sign_in' && applicationToReturnTo(returnTo) !== undefined
+  if (knownNotice === undefined || isSaid) return null
+  return <Notice kind={isDone[knownNotice] ? 'success' : 'info'}>{notices[knownNotice]}</Notice>
 }
 
 /** Whether a notice tells of something that the visitor has done. */

@@ -89,8 +89,8 @@ const ByLink = ({ token }: { token: string }) => {
   const common = useWords('common')
   const passwordWords = useWords('password')
   const problemsOf = useNewPasswordProblems('password')
-  const { found, unasked, ending, endWith } = useMailedLink(() => client.checkReset({ token }))
-  const isKnown = found !== undefined || unasked !== undefined
+  const { found, loadRefusal, ending, endWith } = useMailedLink(() => client.checkReset({ token }))
+  const isKnown = found !== undefined || loadRefusal !== undefined
   const elsewhere = applicationToReturnTo(storedReturnTo()) === undefined ? found?.application : undefined
 
   const submit = async ({ password = '' }: Values) => {

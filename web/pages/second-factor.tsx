@@ -40,7 +40,7 @@ const SecondFactor = () => {
   }
   const {
     value: waiting,
-    unasked,
+    loadRefusal,
     load,
   } = useAnswer(client.checkSecondFactor, (refusal) => {
     const isOver = refusal.refused === 'challenge_over'
@@ -49,7 +49,7 @@ const SecondFactor = () => {
   })
 
   if (failure !== undefined) return <Over sentence={sentenceOf(failure)} returnTo={returnTo} />
-  if (unasked) return <PageNotLoaded refused={unasked} returnTo={returnTo} onTryAgain={load} />
+  if (loadRefusal) return <PageNotLoaded refused={loadRefusal} returnTo={returnTo} onTryAgain={load} />
   if (!waiting) return <LoadingCard />
   const goOn = (answered: object) => {
     if ('next' in answered) void load()

@@ -38,8 +38,8 @@ const conditionInAddress = (name: string) => (isInPlace() ? undefined : queryVal
 const provenKey = 'latchkey.proven-in-place'
 const proofLifetime = 30_000
 const wasProvenHere = () => {
-  const [at, path] = (tabStorage.read(provenKey) ?? '').split(' ')
-  return isInPlace() && path === location.pathname && Date.now() - Number(at) < proofLifetime
+  const [provenAt, path] = (tabStorage.read(provenKey) ?? '').split(' ')
+  return isInPlace() && path === location.pathname && Date.now() - Number(provenAt) < proofLifetime
 }
 const returnProven = () => {
   tabStorage.write(provenKey, isInPlace() ? `${Date.now()} ${location.pathname}` : undefined)
@@ -47,8 +47,8 @@ const returnProven = () => {
 }
 
 const ProveAgain = () => {
-  const { value: prover, unasked, load } = useAnswer(askProver, signInUnlessTemporary)
-  if (unasked) return <PageNotLoaded refused={unasked} onTryAgain={load} />
+  const { value: prover, loadRefusal, load } = useAnswer(askProver, signInUnlessTemporary)
+  if (loadRefusal) return <PageNotLoaded refused={loadRefusal} onTryAgain={load} />
   if (!prover) return <LoadingCard />
   return prover.methods.length === 0 ? <NoSecondFactor username={prover.username} /> : <Prove prover={prover} />
 }
@@ -58,8 +58,8 @@ const NoAccess = () => {
   const words = useWords('step-up')
   const { tryAgain } = useWords('common')
   const { afterSignIn } = useSettings()
-  const { value: caller, unasked, load } = useAnswer(() => client.me(), signInUnlessTemporary)
-  if (unasked) return <PageNotLoaded refused={unasked} onTryAgain={load} />
+  const { value: caller, loadRefusal, load } = useAnswer(() => client.me(), signInUnlessTemporary)
+  if (loadRefusal) return <PageNotLoaded refused={loadRefusal} onTryAgain={load} />
   if (!caller) return <LoadingCard />
   const returnTo = returnToAfterStepUp()
   // A new tab begins with an empty page, which counts.
@@ -154,9 +154,9 @@ const askProver = async (): Promise<Answer<Prover>> => {
   if (conditionInAddress('factors') !== '2') return { value: { methods, username } }
   const secondFactors = secondFactorsAmong(methods)
   if (secondFactors.length === 0) return { value: { methods: [], username } }
-  const listed = await client.sessions()
-  if (listed.refused) return listed
-  const proven = listed.value.sessions.find(({ current }) => current)?.methods ?? []
+  const sessions = await client.sessions()
+  if (sessions.refused) return sessions
+  const proven = sessions.value.sessions.find(({ current }) => current)?.methods ?? []
   const reaching = reachingTwoFactors(secondFactors, proven)
   // In a session that began with a passkey that was removed since, a code is one factor only.
   if (reaching.length > 0) return { value: { methods: reaching, username } }

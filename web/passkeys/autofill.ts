@@ -39,17 +39,17 @@ const offerOnce = async (signIn: SignIn, stop: AbortSignal) => {
  * Offers passkeys in the field with `autocomplete="username webauthn"`, as long as it is wanted. Not after a sign-in, while the
  * page is being left: another sign-in would end the session of the first, and its own tokens would be lost with the page.
  */
-export const usePasskeysInAutofill = (wanted: boolean, signIn: SignIn) => {
-  const chosen = useStableCallback(signIn)
+export const usePasskeysInAutofill = (isWanted: boolean, signIn: SignIn) => {
+  const stableSignIn = useStableCallback(signIn)
   useEffect(() => {
-    if (!wanted) return undefined
+    if (!isWanted) return undefined
     const stop = new AbortController()
     const offer = async () => {
       if (!(await isAvailable())) return
       let isSignedIn = false
-      while (!isSignedIn && !stop.signal.aborted) isSignedIn = await offerOnce(chosen, stop.signal)
+      while (!isSignedIn && !stop.signal.aborted) isSignedIn = await offerOnce(stableSignIn, stop.signal)
     }
     void offer()
     return () => stop.abort()
-  }, [wanted])
+  }, [isWanted])
 }

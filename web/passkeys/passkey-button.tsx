@@ -24,9 +24,9 @@ export const PasskeyButton = ({ look = 'plain', options, prove, onAsk }: Props) 
   if (passkeySupport() !== 'yes') return null
 
   const ask = async () => {
-    const asked = await options()
-    if (asked.refused) return { kind: 'error' as const, text: sentenceOf(asked) }
-    const credential = await getPasskey(asked.value)
+    const requestOptions = await options()
+    if (requestOptions.refused) return { kind: 'error' as const, text: sentenceOf(requestOptions) }
+    const credential = await getPasskey(requestOptions.value)
     if (credential === 'address') return { kind: 'error' as const, text: words.wrongAddress }
     if (typeof credential === 'string') return { kind: 'info' as const, text: words.noneChosen }
     const refused = await prove(credential)
@@ -35,9 +35,9 @@ export const PasskeyButton = ({ look = 'plain', options, prove, onAsk }: Props) 
   const press = async () => {
     onAsk?.(true)
     setProblem(undefined)
-    const found = await ask()
-    if (!found) return leaving
-    setProblem(found)
+    const newProblem = await ask()
+    if (!newProblem) return leaving
+    setProblem(newProblem)
     return onAsk?.(false)
   }
 
