@@ -5,11 +5,11 @@ import { createDetachedContext } from './detached-context.js'
 
 /** Longer than any delivery may take, so that no two attempts at one item overlap. */
 export const lease = 60 * seconds
-const lanes = 4
-const poll = 5 * seconds
+const maxLanes = 4
+const pollInterval = 5 * seconds
 const stopTimeout = 5 * seconds
 /** Milliseconds. Triggers queue with a change, which is usually committed by then. */
-const usualCommit = 50
+const usualCommitTime = 50
 
 /** Plus or minus a fifth, so that items that wait for the same server are not all tried at once. */
 export const scatterPause = (pause: number, chance: number) => pause * (0.8 + 0.4 * chance)
@@ -30,6 +30,7 @@ export const recordDelivery = async <Result>(write: () => Promise<Result>) => {
 
 type Deliveries<Item> = {
   claim: () => Promise<Item | undefined>
+  /** Whether to go on with the next item. */
   deliver: (item: Item) => Promise<boolean>
   /** Told when the database could not be asked. */
   onFailure: (reason: string) => void
@@ -41,11 +42,11 @@ export const deliverInLanes = async <Item>({ claim, deliver }: Pick<Deliveries<I
     let item: Item | undefined = claimed
     while (item && (await deliver(item))) item = await claim()
   }
-  const openLanes = async (most: number): Promise<void> => {
+  const openLanes = async (lanesLeft: number): Promise<void> => {
     const first = await claim()
-    if (first) await Promise.all([drain(first), most > 1 && openLanes(most - 1)])
+    if (first) await Promise.all([drain(first), lanesLeft > 1 && openLanes(lanesLeft - 1)])
   }
-  return openLanes(lanes)
+  return openLanes(maxLanes)
 }
 
 /** One timer, which rings at the earliest time that it was set to. */
@@ -85,20 +86,20 @@ export const createRounds = (options: {
   const inOwnContext = createDetachedContext('deliveries')
   let running = false
   let round: Promise<void> | undefined
-  let again = false
+  let mustRunAgain = false
 
   const runUntilQuiet = async () => {
     do {
-      again = false
+      mustRunAgain = false
       await run()
-    } while (again && running)
+    } while (mustRunAgain && running)
   }
 
   /** Runs now instead of at the next round. */
   const nudge = () => {
     if (!running) return
     if (round) {
-      again = true
+      mustRunAgain = true
       return
     }
     round = runUntilQuiet()
@@ -129,7 +130,7 @@ export const createRounds = (options: {
       await withTimeout(Promise.all([round, ...underWay]), stopTimeout, () => undefined)
     },
     nudge: () => inOwnContext(nudge),
-    wake: () => inOwnContext(() => wake(usualCommit)),
+    wake: () => inOwnContext(() => wake(usualCommitTime)),
   }
 }
 
@@ -140,6 +141,6 @@ export const createRounds = (options: {
 export const createDeliveryRounds = <Item>({ claim, deliver, onFailure }: Deliveries<Item>) => {
   const claimWhileRunning = async () => (rounds.isRunning() ? claim() : undefined)
   const run = () => deliverInLanes({ claim: claimWhileRunning, deliver })
-  const rounds = createRounds({ run, interval: poll, onFailure })
+  const rounds = createRounds({ run, interval: pollInterval, onFailure })
   return rounds
 }

@@ -3,8 +3,8 @@
  */
 export type Place = { group: string; share: string; rank: number }
 
-/** Each such turn is given to the last rank that waits, so that many of the first rank cannot stop it for ever. */
-const turnOfTheLast = 4
+/** One of so many turns is given to the last rank that waits, so that many of the first rank cannot stop it for ever. */
+const turnsPerLastRank = 4
 
 /** The two levels of an entry, the outer one first. */
 const levelsOf = ({ group, share }: Place) => [group, `${group} ${share}`] as const
@@ -28,9 +28,9 @@ export const createFairLine = <Entry extends Place>() => {
   const remove = (entry: Entry) => {
     if (!entries.delete(entry)) return
     for (const level of levelsOf(entry)) {
-      const left = (sizes.get(level) ?? 0) - 1
-      sizes.set(level, left)
-      if (left > 0) continue
+      const remaining = (sizes.get(level) ?? 0) - 1
+      sizes.set(level, remaining)
+      if (remaining > 0) continue
       sizes.delete(level)
       lastTurns.delete(level)
     }
@@ -52,7 +52,7 @@ export const createFairLine = <Entry extends Place>() => {
       if (entries.size === 0) return undefined
       turn += 1
       const ranks = [...entries].map(({ rank }) => rank)
-      const rank = turn % turnOfTheLast === 0 ? Math.max(...ranks) : Math.min(...ranks)
+      const rank = turn % turnsPerLastRank === 0 ? Math.max(...ranks) : Math.min(...ranks)
       let next: Entry | undefined
       for (const entry of entries)
         if (entry.rank === rank && (!next || compare(lastTurnsOf(entry), lastTurnsOf(next)) < 0)) next = entry
@@ -66,9 +66,9 @@ export const createFairLine = <Entry extends Place>() => {
      * most, the newest of the last rank. Undefined if that is the newcomer.
      */
     leavingFor: (newcomer: Place) => {
-      const joined = levelsOf(newcomer)
+      const newcomerLevels = levelsOf(newcomer)
       const weightOf = (place: Place) => [
-        ...levelsOf(place).map((level) => (sizes.get(level) ?? 0) + (joined.includes(level) ? 1 : 0)),
+        ...levelsOf(place).map((level) => (sizes.get(level) ?? 0) + (newcomerLevels.includes(level) ? 1 : 0)),
         place.rank,
       ]
       let leaving: Entry | undefined

@@ -7,13 +7,13 @@ export type Log = ReturnType<typeof createLog>
 /** Names of fields that may hold a secret. None should be logged; this is a safety net. */
 const secretNames = ['password', 'token', 'secret', 'cookie', 'authorization', 'set-cookie']
 // A `code` at the top level is a secret; inside an error it is the kind of the error.
-const redacted = ['code', ...secretNames.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])]
+const redactedPaths = ['code', ...secretNames.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])]
 
 /** An error without the extra fields of its library: parameters, queries and details may hold what users typed. */
-const describe = (error: unknown): object => {
+const describeError = (error: unknown): object => {
   if (!(error instanceof Error)) return { message: typeof error }
   const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {}
-  const cause = error.cause === undefined ? {} : { cause: describe(error.cause) }
+  const cause = error.cause === undefined ? {} : { cause: describeError(error.cause) }
   return { type: error.name, message: error.message, ...code, stack: error.stack, ...cause }
 }
 
@@ -44,8 +44,8 @@ export const createLog = ({ level, format = 'json', destination, withPid = false
       base: withPid ? { pid: process.pid } : undefined,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      redact: { paths: redacted, censor: '[hidden]' },
-      serializers: { err: describe },
+      redact: { paths: redactedPaths, censor: '[hidden]' },
+      serializers: { err: describeError },
       hooks: {
         streamWrite: (line) => escapeTerminalControls(format === 'plain' ? plainLine(line) : line),
       },

@@ -17,6 +17,6 @@ const stackOf = (err: unknown) => {
 export const plainLine = (line: string) => {
   const { time, level, msg, err, ...fields }: Record<string, unknown> = JSON.parse(line)
   const rest = Object.entries(fields).map(([name, value]) => ` ${name}=${asText(value)}`)
-  const said = `${String(level).padEnd(5)} ${inOneLine(String(msg))}${rest.join('')}`
-  return `${String(time).slice(11, 19)} ${said}${stackOf(err)}\n`
+  const text = `${String(level).padEnd(5)} ${inOneLine(String(msg))}${rest.join('')}`
+  return `${String(time).slice(11, 19)} ${text}${stackOf(err)}\n`
 }

@@ -5,20 +5,20 @@ export type ProgramBuild = { version: string; commit: string | undefined }
 
 const readJson = (file: URL): unknown => JSON.parse(readFileSync(file, 'utf8'))
 
-let known: ProgramBuild | undefined
+let cachedBuild: ProgramBuild | undefined
 
 /**
  * The version of this program, from its own package.json, and the commit from which it was built, if the build knew it. Read
  * once: a new build beside a running service is not what runs.
  */
 export const programBuild = (): ProgramBuild => {
-  if (!known) {
+  if (!cachedBuild) {
     const { version } = readJson(new URL('package.json', home)) as { version: string }
     const file = builtFile('build.json')
     const { commit } = (existsSync(file) ? readJson(file) : {}) as { commit?: string }
-    known = { version, commit }
+    cachedBuild = { version, commit }
   }
-  return known
+  return cachedBuild
 }
 
 /** Such as `0.1.0+dd4984d948f8`, or `0.1.0` if the commit is not known. */

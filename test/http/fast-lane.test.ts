@@ -13,7 +13,7 @@ import type { FastLane } from '../../src/http/limited-server.js'
 import { createServer } from '../../src/http/server.js'
 import { minutes } from '../../src/lib/durations.js'
 import { StoreUnavailable } from '../../src/platform/database/database.js'
-import type { RequestSeen } from '../../src/platform/metrics/metrics.js'
+import type { CountedRequest } from '../../src/platform/metrics/metrics.js'
 import { createMovableClock } from '../support/clock.js'
 import { inLongRun } from '../support/long-run.js'
 import { openRawConnection, type RawConnection } from '../support/raw-connection.js'
@@ -44,7 +44,7 @@ type Options = {
   trustProxy?: string[]
   origins?: string[]
   production?: boolean
-  onAnswer?: (seen: RequestSeen) => void
+  onAnswer?: (seen: CountedRequest) => void
   hasEnded?: () => boolean
 }
 
@@ -284,7 +284,7 @@ describe('the fast lane', () => {
   })
 
   it('reports its answers like the framework', async () => {
-    const seen: RequestSeen[] = []
+    const seen: CountedRequest[] = []
     const service = await start({ onAnswer: (one) => seen.push(one) })
     await ask(service, check(token), check(token, '/api/auth/me'), check('x'))
     await expect.poll(() => seen.length).toBe(2)

@@ -33,7 +33,7 @@ const areDifferentDatabases = async (owner: Sql, service: Sql) => {
 }
 
 const checkOwner = async (owner: Sql, service: Sql): Promise<Finding> => {
-  const { role, creates, others } = await rightsToMigrate(owner, [...writableTables, ...readableTables])
+  const { role, creates, tablesOfOthers } = await rightsToMigrate(owner, [...writableTables, ...readableTables])
   const [server] = await owner.query<{ standby: boolean; writable: boolean }>(
     `select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'off' as writable`,
   )
@@ -42,7 +42,8 @@ const checkOwner = async (owner: Sql, service: Sql): Promise<Finding> => {
   if (!server?.writable) return failure(readOnly)
   if (await areDifferentDatabases(owner, service))
     return failure('DATABASE_OWNER_URL names another database than DATABASE_URL')
-  if (others > 0) return failure(`${role} does not own the tables: name the role that does in DATABASE_OWNER_URL`)
+  if (tablesOfOthers > 0)
+    return failure(`${role} does not own the tables: name the role that does in DATABASE_OWNER_URL`)
   return creates
     ? ok(`${role} may migrate`)
     : failure(`${role} may not create tables here: name the owner of the database in DATABASE_OWNER_URL`)

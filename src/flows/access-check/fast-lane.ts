@@ -4,7 +4,7 @@ import type { AccessClaims, Tokens } from '../../domain/tokens/tokens.js'
 import { type AllowedOrigins, noOtherOrigins } from '../../http/allowed-origins.js'
 import { securityHeaders } from '../../http/headers.js'
 import type { FastLane } from '../../http/limited-server.js'
-import type { RequestSeen } from '../../platform/metrics/metrics.js'
+import type { CountedRequest } from '../../platform/metrics/metrics.js'
 import { isMember } from './conditions.js'
 import { identityHeaders, identityOf } from './identity-headers.js'
 
@@ -166,7 +166,7 @@ type Dependencies = {
   production: boolean
   allowedOrigins?: AllowedOrigins
   /** Told of each answer that was sent. */
-  onAnswer?: ((seen: RequestSeen) => void) | undefined
+  onAnswer?: ((seen: CountedRequest) => void) | undefined
 }
 
 export const createFastLane = ({

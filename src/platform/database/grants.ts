@@ -29,12 +29,12 @@ export const requireRole = async (sql: Sql, role: string) => {
 
 /** Checks the rights that a migration needs, without using them: to create tables, and to own the existing ones. */
 export const rightsToMigrate = async (sql: Sql, tables: readonly string[]) => {
-  const [rights] = await sql.query<{ role: string; creates: boolean; others: number }>(
+  const [rights] = await sql.query<{ role: string; creates: boolean; tablesOfOthers: number }>(
     `select current_user::text as role,
             coalesce(has_schema_privilege(current_schema(), 'create'), false) as creates,
             (select count(*) from pg_class
               where oid = any (select to_regclass(name) from unnest($1::text[]) as name)
-                and not pg_has_role(relowner, 'usage')) as others`,
+                and not pg_has_role(relowner, 'usage')) as "tablesOfOthers"`,
     [tables],
   )
   if (!rights) throw new Error('The database gave no answer')

@@ -200,8 +200,8 @@ const explainRefusal = explainPrivilege(notOwner)
 
 /** Rejects when the role of this connection cannot migrate: it may create no tables, or others own them. Changes nothing. */
 export const requireOwner = async (sql: Sql, tables: readonly string[]) => {
-  const { creates, others } = await rightsToMigrate(sql, tables)
-  if (!creates || others > 0) throw new SchemaOutdated(notOwner)
+  const { creates, tablesOfOthers } = await rightsToMigrate(sql, tables)
+  if (!creates || tablesOfOthers > 0) throw new SchemaOutdated(notOwner)
 }
 
 // For example after a restore without privileges.

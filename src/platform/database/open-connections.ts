@@ -9,7 +9,7 @@ export type OpenConnections = ReturnType<typeof createOpenConnections>
 /** The open connections of a pool. Those that are idle for too long, or too old, are closed. */
 export const createOpenConnections = ({ idleMs, lifetimeMs }: Times) => {
   const all = new Set<Connection>()
-  let oldest = 0
+  let usableFrom = 0
   let onAllIdle = () => {}
 
   const forget = (connection: Connection) => {
@@ -44,12 +44,12 @@ export const createOpenConnections = ({ idleMs, lifetimeMs }: Times) => {
     },
     /** No connection that was opened before this moment is used again. */
     retire: (before: number) => {
-      oldest = before
-      for (const connection of idle.openedBefore(oldest)) discard(connection)
+      usableFrom = before
+      for (const connection of idle.openedBefore(usableFrom)) discard(connection)
     },
     isUsable: (connection: Connection) =>
-      connection.isOpen() && connection.openedAt >= Math.max(oldest, performance.now() - lifetimeMs),
-    /** When none is in use any more, or the grace time is over. */
+      connection.isOpen() && connection.openedAt >= Math.max(usableFrom, performance.now() - lifetimeMs),
+    /** Resolves when none is in use any more, or the grace time is over. */
     allIdle: async (graceMs: number) => {
       if (busy() === 0) return
       const lastIsIdle = new Promise<void>((resolve) => {

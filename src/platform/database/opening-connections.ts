@@ -57,7 +57,7 @@ export const createOpeningConnections = ({ open, size, connections, waiters, off
     stop: () => {
       isStopped = true
     },
-    /** When no attempt is under way. */
+    /** Resolves when no attempt is under way. */
     settled: () => Promise.all(attempts),
   }
 }

@@ -12,8 +12,8 @@ export const createOptionalTransaction =
   (database: Database) =>
   <Parameters extends unknown[], Result>(run: (sql: Sql, ...parameters: Parameters) => Result) => {
     const withOrWithout = (...given: unknown[]) => {
-      const [first, ...others] = given
-      return isSql(first) ? run(first, ...(others as Parameters)) : run(database, ...(given as Parameters))
+      const [first, ...parameters] = given
+      return isSql(first) ? run(first, ...(parameters as Parameters)) : run(database, ...(given as Parameters))
     }
     return withOrWithout as Statement<Parameters, Result>
   }

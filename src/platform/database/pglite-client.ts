@@ -12,9 +12,9 @@ import { createPooledDatabase } from './pooled-database.js'
 
 export class OtherVersionRuns extends OperatorError {
   override name = 'OtherVersionRuns'
-  constructor(directory: string, running: string, own: string) {
+  constructor(directory: string, running: string, ownVersion: string) {
     super(
-      `The service that uses ${directory} is version ${running}, and this command is version ${own}: restart the service with this version, or stop it first.`,
+      `The service that uses ${directory} is version ${running}, and this command is version ${ownVersion}: restart the service with this version, or stop it first.`,
     )
   }
 }

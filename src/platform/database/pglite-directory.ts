@@ -55,7 +55,7 @@ const blockSize = 512
 const textAt = (archive: Buffer, start: number, length: number) =>
   archive.toString('utf8', start, start + length).replace(/\0.*$/s, '')
 
-/** A tar archive: for each entry a block of 512 bytes with its name, its size in octal and its kind, then its content. */
+/** A tar archive (POSIX ustar): for each entry a block of 512 bytes with its name, its size in octal and its kind, then its content. */
 const unpack = (archive: Buffer, directory: string) => {
   for (let at = 0; at + blockSize <= archive.length && archive[at] !== 0; ) {
     const name = [textAt(archive, at + 345, 155), textAt(archive, at, 100)].filter(Boolean).join('/')

@@ -22,9 +22,9 @@ const greet = async (socket: Socket, offer: () => Omit<Welcome, 'version'> | und
   const offered = offer()
   if (!isHello(hello) || !offered) return false
   const version = programVersion()
-  const isSame = hello.version === version
-  writeLine(socket, { version, ...(isSame && offered) })
-  return isSame && offered.settings !== undefined
+  const isSameVersion = hello.version === version
+  writeLine(socket, { version, ...(isSameVersion && offered) })
+  return isSameVersion && offered.settings !== undefined
 }
 
 /** Reads the next statement of the command; undefined at its end. */

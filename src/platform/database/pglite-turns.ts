@@ -20,7 +20,7 @@ const longestIdle = 10 * seconds
 const isBetweenTransactions = (answer: Buffer) => answer.at(-1) === 'I'.charCodeAt(0)
 
 /** The service and its commands share one session: what a command sets in it must not change what the service does. */
-const leaveAsOpened = async (connection: Connection) => {
+const resetSession = async (connection: Connection) => {
   try {
     if (connection.isOpen()) await connection.reset()
   } catch {
@@ -40,20 +40,20 @@ export const createTurns =
   ({ pool, exchange, statementTimeoutMs }: TurnParts) =>
   (first: Buffer, goOn: GoOn) =>
     pool.use(async (connection) => {
-      const lastAt = performance.now() + statementTimeoutMs
-      let isOver = false
+      const deadline = performance.now() + statementTimeoutMs
+      let isFinished = false
       try {
         let answer = await answerInTime(connection, exchange(first), statementTimeoutMs)
         while (!isBetweenTransactions(answer)) {
           const batch = await withTimeout(goOn(answer), Math.min(longestIdle, statementTimeoutMs), () => undefined)
-          if (batch === undefined || performance.now() > lastAt) return undefined
+          if (batch === undefined || performance.now() > deadline) return undefined
           answer = await answerInTime(connection, exchange(batch), statementTimeoutMs)
         }
-        isOver = true
+        isFinished = true
         return answer
       } finally {
-        if (!isOver) await rollBack(connection)
-        await leaveAsOpened(connection)
+        if (!isFinished) await rollBack(connection)
+        await resetSession(connection)
       }
     })
 

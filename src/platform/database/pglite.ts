@@ -28,7 +28,7 @@ export type PgliteOptions = {
 }
 
 // Opening includes the recovery after a crash, and without a template the creation of the whole directory.
-const openMs = 120_000
+const openTimeoutMs = 120_000
 const waitingLimit = 1_000
 const closeGraceMs = 5_000
 
@@ -52,7 +52,7 @@ export const createPglite = async (options: PgliteOptions): Promise<Database> =>
     open: thread.open,
     size: 1,
     waitingLimit,
-    waitMs: openMs + statementTimeoutMs,
+    waitMs: openTimeoutMs + statementTimeoutMs,
     noAnswer: 'The embedded database does not answer',
     idleMs: Number.POSITIVE_INFINITY,
     lifetimeMs: Number.POSITIVE_INFINITY,
@@ -98,18 +98,18 @@ const upkeepMs = 60_000
 const upkeepBytes = 16 * 1024 * 1024
 
 const startUpkeep = (pool: Pool) => {
-  let last: string | undefined
+  let lastPosition: string | undefined
   const run = () =>
     pool.use(async (connection) => {
       const [written] = await connection.query<{ now: string; enough: boolean }>(
         'select lsn::text as now, pg_wal_lsn_diff(lsn, $1::pg_lsn) > $2 as enough from pg_current_wal_lsn() as lsn',
-        [last ?? '0/0', upkeepBytes],
+        [lastPosition ?? '0/0', upkeepBytes],
       )
-      if (last !== undefined && written?.enough) {
+      if (lastPosition !== undefined && written?.enough) {
         await connection.script('vacuum (analyze)')
         await connection.script('checkpoint')
       }
-      if (last === undefined || written?.enough) last = written?.now
+      if (lastPosition === undefined || written?.enough) lastPosition = written?.now
     })
   const timer = setInterval(() => {
     run().catch(() => undefined)
@@ -131,7 +131,7 @@ const createThread = ({ directory, templateFile, statementTimeoutMs, log }: Thre
       name: 'embedded-database',
     })
     ended = new Promise((resolve) => worker.once('exit', resolve))
-    await ready(worker)
+    await waitUntilReady(worker)
     const opened = createPipe(worker)
     pipe = opened
     const connection = await openConnection({
@@ -151,7 +151,7 @@ const createThread = ({ directory, templateFile, statementTimeoutMs, log }: Thre
   return { open, exchange, ended: () => ended }
 }
 
-const ready = async (worker: Worker) => {
+const waitUntilReady = async (worker: Worker) => {
   const listening = new AbortController()
   const { signal } = listening
   const ended = once(worker, 'exit', { signal }).then(() => {
@@ -161,7 +161,7 @@ const ready = async (worker: Worker) => {
   try {
     // Rejects when the thread reports an error instead.
     const opened = once(worker, 'message', { signal })
-    await withTimeout(Promise.race([opened, ended]), openMs, () => {
+    await withTimeout(Promise.race([opened, ended]), openTimeoutMs, () => {
       throw new Error('it took too long')
     })
     listening.abort()

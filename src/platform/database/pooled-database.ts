@@ -14,43 +14,43 @@ type Dependencies = {
 
 /** The database on a pool of connections: PostgreSQL, or the embedded database, whose pool has one connection. */
 export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }: Dependencies): Database => {
-  const surrounding = new AsyncLocalStorage<{ ended: boolean }>()
-  let open = 0
+  const currentTransaction = new AsyncLocalStorage<{ ended: boolean }>()
+  let openTransactions = 0
 
   // While it is in use, Node 20 tracks every promise of the process, which makes an access check a fifth slower.
   const leaveTransaction = () => {
-    open -= 1
-    if (open === 0) surrounding.disable()
+    openTransactions -= 1
+    if (openTransactions === 0) currentTransaction.disable()
   }
 
   const refuseInside = () => {
-    const transaction = surrounding.getStore()
+    const transaction = currentTransaction.getStore()
     if (!transaction || transaction.ended) return
     throw new TransactionMisuse(
       'A transaction is open here: use the handle that it was given, since the database itself may wait for its end',
     )
   }
 
-  const runOne: Database['query'] = async (text, parameters) => {
+  const runStatement: Database['query'] = async (text, parameters) => {
     refuseInside()
     return await pool.use((connection) => connection.query(text, parameters))
   }
 
-  const runSeveral: Database['transaction'] = async (work) => {
+  const runInTransaction: Database['transaction'] = async (work) => {
     refuseInside()
     const state = { ended: false }
-    open += 1
+    openTransactions += 1
     try {
       return await pool.use((connection) =>
-        runTransaction(connection, state, idleInTransactionMs, (sql) => surrounding.run(state, work, sql)),
+        runTransaction(connection, state, idleInTransactionMs, (sql) => currentTransaction.run(state, work, sql)),
       )
     } finally {
       leaveTransaction()
     }
   }
 
-  const space = createSpaceWatch({ transaction: runSeveral })
-  const noticed = async <Result>(statement: Promise<Result>) => {
+  const space = createSpaceWatch({ transaction: runInTransaction })
+  const noticeFailures = async <Result>(statement: Promise<Result>) => {
     try {
       return await statement
     } catch (error) {
@@ -60,8 +60,8 @@ export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }
   }
 
   return {
-    query: (text, parameters) => noticed(runOne(text, parameters)),
-    transaction: (work) => noticed(runSeveral(work)),
+    query: (text, parameters) => noticeFailures(runStatement(text, parameters)),
+    transaction: (work) => noticeFailures(runInTransaction(work)),
     ping: async () => {
       refuseInside()
       await pool.use(proveCommit)
@@ -82,7 +82,7 @@ const runTransaction = async <Result>(
   let result: Result
   await connection.script('begin')
   try {
-    result = await Promise.race([work(statements.sql), statements.idled])
+    result = await Promise.race([work(statements.sql), statements.idleTooLong])
     state.ended = true
     await statements.settled()
     // If a statement failed and its error was ignored, PostgreSQL answers the commit with a rollback.
@@ -94,7 +94,7 @@ const runTransaction = async <Result>(
   } finally {
     statements.stop()
   }
-  for (const follow of statements.followers) follow()
+  for (const follow of statements.afterCommitCalls) follow()
   return result
 }
 
@@ -109,15 +109,15 @@ export const rollBack = async (connection: Connection) => {
 
 const createStatements = (connection: Connection, state: { ended: boolean }, idleMs: number) => {
   const underWay = new Set<Promise<unknown>>()
-  const followers: (() => void)[] = []
+  const afterCommitCalls: (() => void)[] = []
   let failure: Error | undefined
   let timer: NodeJS.Timeout | undefined
   let expire = () => {}
-  const idled = new Promise<never>((_, reject) => {
+  const idleTooLong = new Promise<never>((_, reject) => {
     expire = () => reject(new StoreUnavailable('A transaction was left open without a statement for too long'))
   })
-  idled.catch(() => undefined)
-  const rest = () => {
+  idleTooLong.catch(() => undefined)
+  const startIdleTimer = () => {
     clearTimeout(timer)
     if (!state.ended && underWay.size === 0) timer = setTimeout(expire, idleMs)
   }
@@ -134,11 +134,11 @@ const createStatements = (connection: Connection, state: { ended: boolean }, idl
       throw error
     } finally {
       underWay.delete(statement)
-      rest()
+      startIdleTimer()
     }
   }
 
-  rest()
+  startIdleTimer()
   return {
     sql: {
       query: <Row>(text: string, parameters?: readonly unknown[]) =>
@@ -148,11 +148,11 @@ const createStatements = (connection: Connection, state: { ended: boolean }, idl
           await connection.script(text)
         }),
       afterCommit: (follow: () => void) => {
-        followers.push(follow)
+        afterCommitCalls.push(follow)
       },
     },
-    followers,
-    idled,
+    afterCommitCalls,
+    idleTooLong,
     settled: () => Promise.allSettled(underWay),
     firstFailure: () =>
       failure ?? new TransactionMisuse('The transaction ended itself: leave commit and rollback to it'),

@@ -59,13 +59,13 @@ const read = (url: string): PostgresAddress => {
     return value
   }
   const tls = readTls(take)
-  const named = decode(hosts) || take('host') || 'localhost'
+  const hostText = decode(hosts) || take('host') || 'localhost'
   const port = Number(take('port') ?? 5432)
   const role = decode(user) || take('user') || ownAccount()
   // The program itself chooses the host and always wants the primary.
-  for (const ours of ['host', 'port', 'user', 'target_session_attrs']) take(ours)
+  for (const name of ['host', 'port', 'user', 'target_session_attrs']) take(name)
   return {
-    hosts: named.split(',').map((host) => readHost(host, port)),
+    hosts: hostText.split(',').map((host) => readHost(host, port)),
     user: role,
     password: decode(password) || (take('password') ?? ''),
     database: decode(database) || role,

@@ -12,35 +12,35 @@ const longestBatch = 64 * 1024 * 1024
 export async function* readBatches(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
   let arrived: Buffer[] = []
   let size = 0
-  /** The offset of the next message, how long it must get before it can be looked at, and how long its type is. */
+  /** The offset of the next message, how many bytes must have arrived before it can be read, and how long its type is. */
   let at = 0
-  let wanted = lengthSize
+  let neededSize = lengthSize
   let typeSize = 0
   for await (const chunk of source) {
     arrived.push(chunk)
     size += chunk.length
     if (size > longestBatch) throw new RangeError('A batch of messages is too long')
-    if (size < wanted) continue
+    if (size < neededSize) continue
     const bytes = Buffer.concat(arrived)
-    let begin = 0
-    wanted = at + typeSize + lengthSize
-    while (bytes.length >= wanted) {
+    let batchStart = 0
+    neededSize = at + typeSize + lengthSize
+    while (bytes.length >= neededSize) {
       const end = at + typeSize + Math.max(bytes.readInt32BE(at + typeSize), lengthSize)
       if (bytes.length < end) {
-        wanted = end
+        neededSize = end
         break
       }
       const endsBatch = typeSize === 0 || lastOfBatch.has(bytes[at] ?? 0)
       typeSize = 1
       at = end
-      wanted = at + typeSize + lengthSize
+      neededSize = at + typeSize + lengthSize
       if (!endsBatch) continue
-      yield bytes.subarray(begin, at)
-      begin = at
+      yield bytes.subarray(batchStart, at)
+      batchStart = at
     }
-    arrived = [bytes.subarray(begin)]
-    size -= begin
-    at -= begin
-    wanted -= begin
+    arrived = [bytes.subarray(batchStart)]
+    size -= batchStart
+    at -= batchStart
+    neededSize -= batchStart
   }
 }

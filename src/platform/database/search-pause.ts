@@ -10,7 +10,7 @@ const warningPauseMs = 5_000
 export const createSearchPause = (log: Search['log']) => {
   let failure: Error | undefined
   let pauseMs = firstPauseMs
-  let ends = 0
+  let endsAt = 0
   let quietUntil = 0
 
   const warn = (error: Error) => {
@@ -24,14 +24,14 @@ export const createSearchPause = (log: Search['log']) => {
       failure = error
       warn(error)
       // A random pause, so that not all instances ask at the same moment.
-      ends = performance.now() + pauseMs * (0.75 + Math.random() / 2)
+      endsAt = performance.now() + pauseMs * (0.75 + Math.random() / 2)
       pauseMs = Math.min(pauseMs * 2, longestPauseMs)
     },
     reset: () => {
       failure = undefined
       pauseMs = firstPauseMs
     },
-    isOver: () => performance.now() >= ends,
+    isOver: () => performance.now() >= endsAt,
     /** The reason why the last search found none. */
     failure: () => failure,
   }

@@ -14,12 +14,12 @@ export type SmtpServer = {
   auth?: { user: string; pass: string }
 }
 
-const values = ['true', 'false']
+const booleans = ['true', 'false']
 const settings: Readonly<Record<string, readonly string[]>> = {
   tls: ['off'],
-  requireTLS: values,
-  ignoreTLS: values,
-  'tls.rejectUnauthorized': values,
+  requireTLS: booleans,
+  ignoreTLS: booleans,
+  'tls.rejectUnauthorized': booleans,
 }
 
 const wrongSetting = (parameters: URLSearchParams) => {
@@ -55,18 +55,18 @@ export const readSmtpAddress = (text: string): SmtpServer | InvalidAddress => {
   const url = parsed(text)
   if (!url || !['smtp:', 'smtps:'].includes(url.protocol) || !url.hostname)
     return invalidAddress('must be an address like smtp://user:password@mail.example.com:587 or smtps://…')
-  const wrong = wrongSetting(url.searchParams)
-  if (wrong !== undefined) return invalidAddress(wrong)
+  const fault = wrongSetting(url.searchParams)
+  if (fault !== undefined) return invalidAddress(fault)
   const user = decoded(url.username)
   const pass = decoded(url.password)
   if (user === undefined || pass === undefined) return invalidAddress('has credentials that are not percent-encoded')
 
   const secure = url.protocol === 'smtps:'
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
-  const wanted = url.searchParams.get('requireTLS')
+  const requireTlsOption = url.searchParams.get('requireTLS')
   const ignoreTLS = url.searchParams.has('tls') || url.searchParams.get('ignoreTLS') === 'true'
-  if (ignoreTLS && (secure || wanted === 'true')) return invalidAddress('asks for TLS and switches it off')
-  const requireTLS = wanted ? wanted === 'true' : !ignoreTLS && !isThisMachine(host)
+  if (ignoreTLS && (secure || requireTlsOption === 'true')) return invalidAddress('asks for TLS and switches it off')
+  const requireTLS = requireTlsOption ? requireTlsOption === 'true' : !ignoreTLS && !isThisMachine(host)
   return {
     host,
     port: url.port ? Number(url.port) : secure ? 465 : 587,

@@ -6,9 +6,9 @@ import type { SmtpServer } from './smtp-address.js'
 export const refusalIn = (error: unknown) => {
   if (!(error instanceof Error)) return undefined
   const { code, command, responseCode } = error as { code?: string; command?: string; responseCode?: number }
-  const final = responseCode !== undefined && responseCode >= 500 && responseCode < 600
-  const aboutThisMail = (code === 'EENVELOPE' && command === 'RCPT TO') || code === 'EMESSAGE'
-  return final && aboutThisMail ? `the mail server answered ${responseCode}` : undefined
+  const isFinal = responseCode !== undefined && responseCode >= 500 && responseCode < 600
+  const isAboutThisMail = (code === 'EENVELOPE' && command === 'RCPT TO') || code === 'EMESSAGE'
+  return isFinal && isAboutThisMail ? `the mail server answered ${responseCode}` : undefined
 }
 
 type Failure = { code?: string; originalCode?: string; command?: string; responseCode?: number; errno?: number }

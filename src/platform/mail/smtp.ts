@@ -14,7 +14,7 @@ const usualDeadlines: SmtpDeadlines = {
 }
 
 /** The library's own log would contain credentials and whole mails: one fact is taken from it, and nothing is written. */
-const noticing = (onAuthenticated: () => void) => {
+const authenticationListener = (onAuthenticated: () => void) => {
   const drop = () => undefined
   const info = ({ action }: { action?: unknown } = {}) => {
     if (action === 'authenticated') onAuthenticated()
@@ -26,7 +26,7 @@ const openPool = async (
   server: SmtpServer,
   connections: number,
   deadlines: SmtpDeadlines,
-  logger: ReturnType<typeof noticing> | false = false,
+  logger: ReturnType<typeof authenticationListener> | false = false,
 ) => {
   const { createTransport } = await import('nodemailer')
   return createTransport({
@@ -63,7 +63,7 @@ const deliver = async (pool: Promise<SmtpPool>, mail: Mail) => {
 
 const verifyServer = async (server: SmtpServer, deadlines: SmtpDeadlines) => {
   let authenticated = false
-  const log = noticing(() => {
+  const log = authenticationListener(() => {
     authenticated = true
   })
   const pool = await openPool(server, 1, deadlines, log)
@@ -88,7 +88,7 @@ export const createSmtpMailer = ({
 }): Mailer => {
   // Opened for the first mail: most starts send none for a while.
   let pool: Promise<SmtpPool> | undefined
-  const opened = () => {
+  const openOnce = () => {
     pool ??= openPool(server, connections, deadlines)
     return pool
   }
@@ -101,7 +101,7 @@ export const createSmtpMailer = ({
   }
 
   const send = async (mail: Mail): Promise<Delivery> => {
-    const used = opened()
+    const used = openOnce()
     try {
       await withTimeout(deliver(used, mail), deadlines.whole, () => {
         abandon(used).catch(() => undefined)

@@ -3,14 +3,14 @@ import { seconds } from '../../lib/durations.js'
 import { listeningError } from '../listening-error.js'
 
 /** The answer to Prometheus. */
-type Scraped = { contentType: string; text(): Promise<string> }
+type MetricsSource = { contentType: string; text(): Promise<string> }
 
 const refuse = (response: ServerResponse, status: 404 | 405) => {
   if (status === 405) response.setHeader('allow', 'GET, HEAD')
   response.writeHead(status).end()
 }
 
-const answer = async (metrics: Scraped, { url = '', method }: IncomingMessage, response: ServerResponse) => {
+const answer = async (metrics: MetricsSource, { url = '', method }: IncomingMessage, response: ServerResponse) => {
   if (url.split('?', 1)[0] !== '/metrics') return refuse(response, 404)
   if (method !== 'GET' && method !== 'HEAD') return refuse(response, 405)
   const text = await metrics.text()
@@ -18,7 +18,7 @@ const answer = async (metrics: Scraped, { url = '', method }: IncomingMessage, r
 }
 
 /** On a port of its own, so that the public port never serves metrics by mistake. */
-export const startMetricsServer = async (options: { host: string; port: number; metrics: Scraped }) => {
+export const startMetricsServer = async (options: { host: string; port: number; metrics: MetricsSource }) => {
   const { host, port, metrics } = options
   const limits = { requestTimeout: 5 * seconds, headersTimeout: 5 * seconds, maxHeaderSize: 8 * 1024 }
   const server = createServer(limits, (request, response) => {

@@ -12,7 +12,7 @@ export type RefreshOutcome = 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft
 /** The parts of an event that are counted: never the user. */
 type CountedEvent = { kind: string; reason?: string; triedBy?: string; sessionBegan?: string }
 
-export type RequestSeen = {
+export type CountedRequest = {
   route: string | undefined
   method: string
   status: number
@@ -168,7 +168,7 @@ export const createMetrics = ({ ways, limiters }: { ways: readonly string[]; lim
     countTokens: (grant: string, outcome: string) => instruments.tokens.inc({ grant, outcome }),
     countRejection: (limiter: string) => instruments.rejections.inc({ limiter }),
     countAttempt: createAttemptCounters([registry]),
-    countRequest: ({ route = 'unmatched', method, status, milliseconds, refused }: RequestSeen) => {
+    countRequest: ({ route = 'unmatched', method, status, milliseconds, refused }: CountedRequest) => {
       const labels = {
         route,
         method: usualMethods.has(method) ? method : 'OTHER',

@@ -29,15 +29,15 @@ export const createSummedMetrics = () => {
   cluster.on('message', ({ id }, message: unknown) => {
     if (!isAnswer(message)) return
     newest.set(id, message.metrics)
-    for (const each of waiting) if (each.id === id) each.resolve()
+    for (const waiter of waiting) if (waiter.id === id) waiter.resolve()
   })
   cluster.on('exit', ({ id }) => {
-    for (const each of waiting) if (each.id === id) each.resolve()
+    for (const waiter of waiting) if (waiter.id === id) waiter.resolve()
     const last = newest.get(id)?.filter(onlyGrows)
     newest.delete(id)
-    if (last) void keep(last)
+    if (last) void addToEnded(last)
   })
-  const keep = async (last: Metric[]) => {
+  const addToEnded = async (last: Metric[]) => {
     endedProcesses = await AggregatorRegistry.aggregate([endedProcesses, last]).getMetricsAsJSON()
   }
 

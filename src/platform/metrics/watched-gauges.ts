@@ -6,16 +6,16 @@ import type { Cache } from '../cache/cache.js'
 /** How many connections are open, how many of them are busy, and how many statements wait for one. */
 type PoolStats = { open: number; busy: number; waiting: number }
 
-type Waiting = { countWaiting(): Promise<number> }
+type WaitingCount = { countWaiting(): Promise<number> }
 /** Their age is in seconds. */
-type WaitingWithAge = Waiting & { oldestWaitSeconds(): Promise<number> }
+type WaitingWithAge = WaitingCount & { oldestWaitSeconds(): Promise<number> }
 
 export type Watched = {
   workers: { queueLength(): number }
   cache: Pick<Cache, 'ping'>
   database: { stats?(): PoolStats }
   mails: WaitingWithAge
-  webhooks: Waiting
+  webhooks: WaitingCount
   logoutNotices: WaitingWithAge
   endedSessions: { age(): number | undefined; size(): { entries: number } }
   loadedKeys: { age(): number | undefined }
@@ -31,10 +31,10 @@ type WatchedGauge = { name: string; help: string; labelNames?: string[]; aggrega
 type AddGauge = (gauge: WatchedGauge) => void
 
 /** A store that hangs must not block the scrape: the other metrics are needed then. */
-const timeout = 1 * seconds
+const askTimeout = 1 * seconds
 
 const inTime = <Result>(work: Promise<Result>) =>
-  withTimeout(work, timeout, () => {
+  withTimeout(work, askTimeout, () => {
     throw new Error('no answer in time')
   })
 

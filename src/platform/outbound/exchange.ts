@@ -16,19 +16,19 @@ export type Bounds = {
   connectTimeout: number
   maximumBytes: number
   /**
-   * For those who need only the status. What cannot be read of the body, because it is too long, too slow or breaks off, is left
-   * away. Otherwise it fails the request.
+   * For callers that need only the status: a body that is too long, too slow or breaks off is cut there. Without it, such a body fails
+   * the request.
    */
   cutBody?: boolean
   /** The IP addresses that may be connected to, and a lookup that gives no others. Without it all of them. */
   network?: { mayReach: (address: string) => boolean; lookup: LookupFunction } | undefined
 }
-type Running = Bounds & { signal: AbortSignal }
+type RunningBounds = Bounds & { signal: AbortSignal }
 
 /** One request and its answer, whole and in memory, or `OutboundFailed`. */
-export const exchange = async (url: URL, request: OutboundRequest, bounds: Running): Promise<Response> => {
-  const literal = addressIn(url)
-  if (bounds.network && literal !== undefined && !bounds.network.mayReach(literal))
+export const exchange = async (url: URL, request: OutboundRequest, bounds: RunningBounds): Promise<Response> => {
+  const literalAddress = addressIn(url)
+  if (bounds.network && literalAddress !== undefined && !bounds.network.mayReach(literalAddress))
     throw new OutboundFailed('private_address', url.host)
   const body = await bytesOf(request.body)
   const answer = await requestOnce(url, request, body, bounds)
@@ -48,11 +48,11 @@ const bytesOf = async (body: OutboundRequest['body']) => {
   return Buffer.from(await new Response(body).arrayBuffer())
 }
 
-const requestOnce = (url: URL, request: OutboundRequest, body: Buffer | undefined, bounds: Running) =>
+const requestOnce = (url: URL, request: OutboundRequest, body: Buffer | undefined, bounds: RunningBounds) =>
   new Promise<http.IncomingMessage>((resolve, reject) => {
-    const { request: open } = url.protocol === 'https:' ? https : http
-    const connected = url.protocol === 'https:' ? 'secureConnect' : 'connect'
-    const outgoing = open(url, {
+    const { request: sendRequest } = url.protocol === 'https:' ? https : http
+    const connectEvent = url.protocol === 'https:' ? 'secureConnect' : 'connect'
+    const outgoing = sendRequest(url, {
       method: request.method ?? 'GET',
       headers: {
         ...request.headers,
@@ -70,7 +70,7 @@ const requestOnce = (url: URL, request: OutboundRequest, body: Buffer | undefine
       reject(new OutboundFailed(code, url.host))
       outgoing.destroy()
     }
-    outgoing.on('socket', (socket) => socket.once(connected, () => clearTimeout(connectTimer)))
+    outgoing.on('socket', (socket) => socket.once(connectEvent, () => clearTimeout(connectTimer)))
     outgoing.on('error', (error) => {
       if (error instanceof PrivateAddress) return fail('private_address')
       if (isOfTls(error)) return fail('tls')
@@ -89,8 +89,8 @@ const isOfTls = (error: Error) =>
 
 /** `fetch` would add this by itself: openid-client names the type of its form, other callers may not. */
 const contentType = ({ body, headers = {} }: OutboundRequest) => {
-  const named = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
-  return body instanceof URLSearchParams && !named
+  const hasContentType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
+  return body instanceof URLSearchParams && !hasContentType
     ? { 'content-type': 'application/x-www-form-urlencoded;charset=UTF-8' }
     : {}
 }
@@ -98,7 +98,7 @@ const contentType = ({ body, headers = {} }: OutboundRequest) => {
 /** How long a body is read that is not used: reading a short one to its end saves the other side an error. */
 const unusedBodyTimeout = 1 * seconds
 
-const readBody = async (url: URL, answer: http.IncomingMessage, { signal, maximumBytes, cutBody }: Running) => {
+const readBody = async (url: URL, answer: http.IncomingMessage, { signal, maximumBytes, cutBody }: RunningBounds) => {
   const chunks: Buffer[] = []
   let size = 0
   const cutTimer = cutBody ? setTimeout(() => answer.destroy(), unusedBodyTimeout) : undefined

@@ -37,13 +37,13 @@ export const createOutbound = (options: OutboundOptions = {}) => {
 
   /** Each host has its own, so that requests to a host that hangs delay no request to another. */
   const queueOf = (host: string) => {
-    const known = queues.get(host) ?? createBoundedQueue({ maxRunning: concurrency, maxWaiting: concurrency * 4 })
-    queues.set(host, known)
-    return known
+    const queue = queues.get(host) ?? createBoundedQueue({ maxRunning: concurrency, maxWaiting: concurrency * 4 })
+    queues.set(host, queue)
+    return queue
   }
 
   const send = async (address: string, request: OutboundRequest, deadline: AbortSignal) => {
-    const url = permitted(address, { allowLoopbackHttp, allowPlainHttp })
+    const url = permittedUrl(address, { allowLoopbackHttp, allowPlainHttp })
     const signal = request.signal ? AbortSignal.any([request.signal, deadline]) : deadline
     const queue = queueOf(url.host)
     try {
@@ -66,10 +66,10 @@ export const createOutbound = (options: OutboundOptions = {}) => {
 
 type Allowed = { allowLoopbackHttp: boolean; allowPlainHttp: boolean }
 
-const permitted = (address: string, { allowLoopbackHttp, allowPlainHttp }: Allowed) => {
+const permittedUrl = (address: string, { allowLoopbackHttp, allowPlainHttp }: Allowed) => {
   if (!URL.canParse(address)) throw new OutboundFailed('forbidden', 'an unreadable address')
   const url = new URL(address)
-  const plain = url.protocol === 'http:' && (allowPlainHttp || (allowLoopbackHttp && isLoopback(url.hostname)))
-  if (url.protocol !== 'https:' && !plain) throw new OutboundFailed('forbidden', url.host)
+  const isAllowedHttp = url.protocol === 'http:' && (allowPlainHttp || (allowLoopbackHttp && isLoopback(url.hostname)))
+  if (url.protocol !== 'https:' && !isAllowedHttp) throw new OutboundFailed('forbidden', url.host)
   return url
 }
