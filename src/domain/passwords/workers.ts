@@ -89,6 +89,26 @@ const createEstimates = (estimateThreads: ReturnType<typeof createThreads>, dead
 }
 
 /**
+ * Work that a shutdown cuts off is refused like a full queue: the user can try again, and it is no fault of the program. What waits
+ * then is refused too, because it would start a thread again.
+ */
+const createRunQueued =
+  (isClosing: () => boolean, deadlineSignal: () => AbortSignal) =>
+  async <Result>(
+    queue: BoundedQueue,
+    place: Place,
+    task: () => Promise<Result>,
+    signal = deadlineSignal(),
+  ): Promise<Result | Busy> => {
+    try {
+      return await queue.run<Result | Busy>(async () => (isClosing() ? busy : task()), signal, place)
+    } catch (error) {
+      if (isClosing()) return busy
+      throw error
+    }
+  }
+
+/**
  * Threads of our own for what takes long: in libuv's pool hashes would delay DNS and files. Hashes and estimates have a
  * queue each, so that neither waits behind the other: a hash takes a third of a second, an estimate a few milliseconds. In both, the
  * sites of clients take turns, and in each site its connections, so that a flood from one of them hardly delays the others.
@@ -105,25 +125,7 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
   const estimateQueue = createBoundedQueue({ maxRunning: estimateThreadCount, maxWaiting: queueLimit })
   const deadlineSignal = () => AbortSignal.timeout(deadline)
   let isClosing = false
-
-  /**
-   * Work that a shutdown cuts off is refused like a full queue: the user can try again, and it is no fault of the program. What
-   * waits then is refused too, because it would start a thread again.
-   */
-  const runQueued = async <Result>(
-    queue: BoundedQueue,
-    place: Place,
-    task: () => Promise<Result>,
-    signal = deadlineSignal(),
-  ): Promise<Result | Busy> => {
-    try {
-      return await queue.run<Result | Busy>(async () => (isClosing ? busy : task()), signal, place)
-    } catch (error) {
-      if (isClosing) return busy
-      throw error
-    }
-  }
-
+  const runQueued = createRunQueued(() => isClosing, deadlineSignal)
   const estimates = createEstimates(estimateThreads, deadlineSignal)
 
   return {

@@ -25,7 +25,7 @@ const tries = 5
 type RegistrationDetails = {
   /** The version of the terms that the form had. */
   agreedTerms?: string | undefined
-  invite?: string
+  invite?: string | undefined
   applicationId?: string | undefined
 }
 type NewRegistration = RegistrationDetails & { formerBrowserToken?: string | undefined; withheld: boolean }

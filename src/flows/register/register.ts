@@ -100,13 +100,7 @@ export const createRegister = (deps: Dependencies) => {
 
     // The same rows are written for an email that has an account, but writing its mail may take a different time.
     const withheld = !(await mayMail())
-    const options = {
-      ...(invite !== undefined && { invite }),
-      formerBrowserToken,
-      withheld,
-      applicationId,
-      agreedTerms,
-    }
+    const options = { invite, formerBrowserToken, withheld, applicationId, agreedTerms }
     const registering = registrations.begin(user, client, options)
     return { browserToken: await takeAtLeast(minResponseTime, registering) }
   }
