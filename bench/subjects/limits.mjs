@@ -24,9 +24,12 @@ const startBare = async (program, env) => {
   return { port, pid: server.pid, stop: server.stop }
 }
 
-/** @param {{ status: number, headers: string[], body: string }} answer */
-export const startBareHttp = (answer) =>
-  startBare(new URL('bare-http.mjs', import.meta.url), { ANSWER: JSON.stringify(answer) })
+/** With a secret it checks the signature of each access token. @param {{ status: number, headers: string[], body: string }} answer @param {string} [secret] */
+export const startBareHttp = (answer, secret) =>
+  startBare(new URL('bare-http.mjs', import.meta.url), {
+    ANSWER: JSON.stringify(answer),
+    ...(secret !== undefined && { SECRET: secret }),
+  })
 
 /** A refresh with nothing around it, on the stores and with the secret of the service. @param {Record<string, string>} settings @param {Record<string, string>} headers */
 export const startBareRefresh = (settings, headers) =>
