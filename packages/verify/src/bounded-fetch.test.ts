@@ -38,7 +38,11 @@ it('reads no more than it may, also of an answer without an end', async () => {
   await expect.poll(() => isClosed).toBe(true)
 })
 
-it('gives up on a service that does not answer, and when it is told to', async () => {
+it('gives up on a service that does not answer, and when it is told to, also without AbortSignal.any', async () => {
+  // The edge runtime of Next 15 does not have it.
+  const { any } = AbortSignal
+  Reflect.deleteProperty(AbortSignal, 'any')
+  onTestFinished(() => void Object.assign(AbortSignal, { any }))
   const silent = await serve(() => {})
   const hasty = createBoundedFetch(fetch, { milliseconds: 20, maxBytes: 1_000 })
   await expect(hasty(silent, {})).rejects.toThrow('timeout')
@@ -46,4 +50,5 @@ it('gives up on a service that does not answer, and when it is told to', async (
   const asked = ask(silent, {}, closing.signal)
   closing.abort()
   await expect(asked).rejects.toThrow('aborted')
+  await expect(ask(silent, {}, closing.signal)).rejects.toThrow('aborted')
 })

@@ -21,20 +21,34 @@ const readText = async ({ body }: Response, maxBytes: number) => {
   }
 }
 
+/** Aborts with the first of these signals. `AbortSignal.any` would do it, but the edge runtime of Next 15 does not have it. */
+const abortWithFirst = (signals: readonly AbortSignal[]) => {
+  const controller = new AbortController()
+  const abort = () => controller.abort(signals.find(({ aborted }) => aborted)?.reason)
+  for (const each of signals) each.addEventListener('abort', abort)
+  if (signals.some(({ aborted }) => aborted)) abort()
+  /** A signal that lasts as long as the program would keep every request. */
+  const release = () => {
+    for (const each of signals) each.removeEventListener('abort', abort)
+  }
+  return { signal: controller.signal, release }
+}
+
 /**
  * A request with a limit for its time and for the size of its answer. A redirect is not followed: it would carry cookies or a
  * service key to another address.
  */
 export const createBoundedFetch =
   (fetch: Fetch, { milliseconds, maxBytes }: Limits) =>
-  async (url: string, headers: Record<string, string>, signal?: AbortSignal, body?: string) => {
+  async (url: string, headers: Record<string, string>, stop?: AbortSignal, body?: string) => {
     const timeout = AbortSignal.timeout(milliseconds)
-    const response = await fetch(url, {
-      headers,
-      ...(body !== undefined && { method: 'POST', body }),
-      redirect: 'manual',
-      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-    })
-    const text = await readText(response, maxBytes)
-    return { status: response.status, headers: response.headers, text }
+    const { signal, release } = abortWithFirst(stop ? [stop, timeout] : [timeout])
+    try {
+      const init = { headers, redirect: 'manual', signal } as const
+      const response = await fetch(url, body === undefined ? init : { ...init, method: 'POST', body })
+      const text = await readText(response, maxBytes)
+      return { status: response.status, headers: response.headers, text }
+    } finally {
+      release()
+    }
   }
