@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { createClient } from './client.js'
 
 /** What is no call of a page: browsers go there, proxies ask it, or the client does it by itself. */
@@ -56,4 +56,16 @@ it('has a call for every operation of the API that a page can use, and no other'
   const missing = known.filter((each) => !called.includes(each)).map(({ operation }) => operation)
   expect(missing.filter((operation) => !others.includes(operation))).toEqual([])
   expect(sent.filter((each) => !known.some(({ pattern }) => pattern.test(each)))).toEqual([])
+})
+
+it('leads from the sign-in page back to a page of its own host, also from another host than that of the service', () => {
+  vi.stubGlobal('location', new URL('https://app.example.com/notes?by=day#x'))
+  onTestFinished(() => void vi.unstubAllGlobals())
+  const [beside, onOneHost] = [createClient({ baseUrl: 'https://auth.example.com/' }), createClient()]
+  const login = (returnTo: string) => `/login?returnTo=${encodeURIComponent(returnTo)}`
+  expect([onOneHost.signInUrl(), onOneHost.signInUrl('/a')]).toEqual([login('/notes?by=day#x'), login('/a')])
+  const app = 'https://app.example.com'
+  expect([undefined, '/a', `${app}/b`].map((returnTo) => beside.signInUrl(returnTo))).toEqual(
+    [`${app}/notes?by=day#x`, `${app}/a`, `${app}/b`].map((place) => `https://auth.example.com${login(place)}`),
+  )
 })

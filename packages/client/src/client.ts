@@ -48,14 +48,19 @@ export type Client = Calls & {
    * 401 that remains means that the user is signed out. If the service cannot say at the moment, the answer is a 503.
    */
   readonly fetch: Fetch
-  /** The address of the sign-in page. It leads back to this page, or to `returnTo`. */
+  /**
+   * The address of the sign-in page. It leads back to this page, or to `returnTo`: a path of this page's host, or an address. Only in a
+   * browser: while a server renders the page, it throws, or React keeps the link of the server.
+   */
   readonly signInUrl: (returnTo?: string) => string
 }
 
 /** Talks to Latchkey for one page. Create one client, and use it everywhere. */
-export const createClient = (options: ClientOptions = {}): Client => {
-  const send: Fetch = options.fetch ?? ((...request) => fetch(...request))
-  const baseUrl = options.baseUrl?.replace(/\/$/, '') ?? ''
+export const createClient = ({
+  baseUrl: address = '',
+  fetch: send = (...request) => fetch(...request),
+}: ClientOptions = {}): Client => {
+  const baseUrl = address.replace(/\/$/, '')
   const requests = createRequests(baseUrl, send)
   const presence = createPresence(() => calls.me())
   const renewal = createRenewal(requests.send, presence.asking)
@@ -65,7 +70,7 @@ export const createClient = (options: ClientOptions = {}): Client => {
     ...calls,
     onChange: presence.onChange,
     fetch: createRenewingFetch(send, renewal),
-    signInUrl: (returnTo = baseUrl ? location.href : location.href.slice(location.origin.length)) =>
-      `${baseUrl}/login?returnTo=${encodeURIComponent(returnTo)}`,
+    signInUrl: (returnTo = location.href.slice(location.origin.length)) =>
+      `${baseUrl}/login?returnTo=${encodeURIComponent((baseUrl && returnTo[0] === '/' ? location.origin : '') + returnTo)}`,
   }
 }

@@ -15,9 +15,8 @@ export type Listener = (change: Change) => void
 /** Any script of this site can send a message. Only one of exactly our form is believed. */
 const isText = (value: unknown) => typeof value === 'string' && value !== '' && value.length <= 128
 const isMessage = (data: unknown): data is User | null => {
-  if (data === null) return true
   const { id, username, ...more } = Object(data)
-  return isText(id) && isText(username) && Object.keys(more).length === 0
+  return data === null || (isText(id) && isText(username) && Object.keys(more).length === 0)
 }
 
 /** How often a tab asks when it becomes visible again. */
