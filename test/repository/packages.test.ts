@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { type BuildOptions, build } from 'esbuild'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { typeOf } from '../../scripts/contract-types.mjs'
 import { readmesWithExports } from '../../scripts/package-exports.mjs'
@@ -23,6 +24,8 @@ type Description = {
   peerDependenciesMeta?: Record<string, { optional?: boolean }>
   bin?: Record<string, string>
   exports: Record<string, string | Record<string, string>>
+  types?: string
+  typesVersions?: Record<string, Record<string, string[]>>
 }
 
 const describedIn = async (folder: string): Promise<Description> =>
@@ -81,6 +84,14 @@ describe('what is published', () => {
       expect([isPrivate, dependencies], name).toEqual([undefined, undefined])
       const frameworks = Object.keys(peers.peerDependencies ?? {})
       expect(frameworks.filter((peer) => !peers.peerDependenciesMeta?.[peer]?.optional)).toEqual([])
+      // For TypeScript with "moduleResolution": "node", which does not read `exports`.
+      const types = Object.entries(exports).flatMap(([entry, each]) =>
+        typeof each === 'string' || entry === '.' ? [] : [[entry.slice(2), [each.types]]],
+      )
+      expect([peers.types, peers.typesVersions?.['*'] ?? {}], name).toEqual([
+        Object(exports['.']).types,
+        Object.fromEntries(types),
+      ])
       const isOfFramework = (target: string) => frameworks.includes(target.split('/')[0] ?? '')
       const named = Object.values(exports).flatMap((each) => (typeof each === 'string' ? [each] : Object.values(each)))
       expect(files, name).toEqual(expect.arrayContaining(['LICENSE', 'README.md', ...named.map(posix.normalize)]))
@@ -93,6 +104,17 @@ describe('what is published', () => {
       }
     }
   })
+})
+
+it('a bundle for browsers fails with a reason if it has the guard for Next, and one for servers and the edge does not', async () => {
+  const bundle = (options: BuildOptions) =>
+    build({
+      stdin: { contents: "import '@latchkey/verify/next'", resolveDir: home },
+      ...{ bundle: true, write: false, logLevel: 'silent', format: 'esm', external: ['next/*'], ...options },
+    })
+  await expect(bundle({ platform: 'browser' })).rejects.toThrow('server only: @latchkey/verify/next')
+  await bundle({ platform: 'browser', conditions: ['edge-light'] })
+  await bundle({ platform: 'node' })
 })
 
 /** Which body each call sends. */
