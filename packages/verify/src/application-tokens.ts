@@ -1,7 +1,8 @@
 import { createBoundedFetch } from './bounded-fetch.js'
 import { isAccessClaims, type Verified, verifiedOf } from './claims.js'
-import { type NamesOf, refuseUnknown } from './option-names.js'
+import { type NamesOf, refuseFaults, refuseUnknown } from './option-names.js'
 import { reasonOf } from './reason.js'
+import { faultOfServiceKey } from './settings.js'
 import { isObject } from './token-text.js'
 import type { Verification, Verifier } from './verifier.js'
 
@@ -71,8 +72,7 @@ const refuse = (code: 'unknown_key' | 'unavailable'): Verification => ({ ok: fal
 const readOptions = (options: ApplicationTokenOptions) => {
   refuseUnknown(options, optionNames, 'applicationTokens')
   const { serviceKey, applications } = options
-  if (typeof serviceKey !== 'string' || !/^[\x21-\x7e]{16,}$/.test(serviceKey))
-    throw new TypeError('serviceKey: must be a service key')
+  refuseFaults([faultOfServiceKey('serviceKey', serviceKey)])
   const isList = Array.isArray(applications) && applications.length > 0
   if (!isList || !applications.every((id) => typeof id === 'string' && id !== ''))
     throw new TypeError('applications: must be a list of ids')

@@ -2,6 +2,7 @@ import { everyValueOf } from '#contract/cookie-header.js'
 import { createBoundedFetch } from './bounded-fetch.js'
 import { clientHeaders } from './client-headers.js'
 import { type AnyRequest, headerOf } from './cookies.js'
+import { reasonOf } from './reason.js'
 import { tokenShape } from './renewal.js'
 import type { Verifier } from './verifier.js'
 
@@ -9,8 +10,21 @@ const limits = { milliseconds: 10_000, maxBytes: 16 * 1024 }
 const csrfSecret = /^(?:__Host-)?csrf_secret=[\w-]+/
 const sessionCookie = /^(?:access|refresh)_token=/
 
+/** An application knows it by its name: each of its bundles has a class of its own. */
+class StillSignedIn extends Error {
+  override readonly name = 'StillSignedIn'
+}
+
 const stillSignedIn = (status: number) =>
-  new Error(`Latchkey answered with ${status} to the sign-out: the user is still signed in`)
+  new StillSignedIn(`Latchkey answered with ${status} to the sign-out: the user is still signed in`)
+const withoutAnswer = (cause: unknown) =>
+  new StillSignedIn(`Latchkey did not answer to the sign-out: ${reasonOf(cause)}. The user is still signed in`, {
+    cause,
+  })
+
+/** Why a form was refused. The origin is what a client has sent. */
+export const foreignForm = (origin: string | null, ownOrigin: string) =>
+  `signOut: a request from ${origin === null ? 'no page' : JSON.stringify(origin.slice(0, 200))} was refused: only a form of ${ownOrigin} (appUrl) may send it`
 
 const readCsrfToken = (text: string): string => {
   const { csrfToken } = JSON.parse(text)
@@ -18,12 +32,12 @@ const readCsrfToken = (text: string): string => {
 }
 
 /**
- * Ends the session of a request at the service, and gives the lines that clear its cookies. An error means that the user is still
- * signed in. Of the cookies only the two tokens are sent, with a CSRF secret that is used this once.
+ * Ends the session of a request at the service, and gives the lines that clear its cookies. The error `StillSignedIn` means that the
+ * session goes on. Of the cookies only the two tokens are sent, with a CSRF secret that is used this once.
  */
 export const createSessionEnd = ({ service: { serviceUrl, fetch } }: Verifier) => {
   const ask = createBoundedFetch(fetch, limits)
-  return async (request: AnyRequest, address: string | undefined): Promise<readonly string[]> => {
+  const end = async (request: AnyRequest, address: string | undefined): Promise<readonly string[]> => {
     const client = clientHeaders({ userAgent: headerOf(request, 'user-agent')?.slice(0, 256), address })
     const sent = headerOf(request, 'cookie') ?? ''
     // All of a name that came twice: the service ends the session of each. What cannot be a token would make the request too long.
@@ -46,4 +60,8 @@ export const createSessionEnd = ({ service: { serviceUrl, fetch } }: Verifier) =
     if (ended.status !== 204) throw stillSignedIn(ended.status)
     return ended.headers.getSetCookie().filter((line) => sessionCookie.test(line))
   }
+  return (...of: Parameters<typeof end>) =>
+    end(...of).catch((error: unknown) => {
+      throw error instanceof StillSignedIn ? error : withoutAnswer(error)
+    })
 }

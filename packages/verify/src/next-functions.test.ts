@@ -231,11 +231,48 @@ describe('an application with Next', () => {
     expect([answer.status, await answer.json()]).toMatchObject([403, { code: 'group_required' }])
   })
 
-  it('says once that a path is missing in the matcher, and sends its visitor to sign in without a way back', async () => {
+  it('names all wrong options at once, and the function that they were given to', async () => {
+    const wrong = { publicUrl: '', appUrl: '', revocations: { serviceKey: '' }, optionl: true }
+    await expect(application(wrong as object).proxy()(request('/'))).rejects.toThrow(
+      '@latchkey/verify: optionl: is no option of createLatchkey; publicUrl: is empty; revocations.serviceKey: is empty; appUrl: is empty',
+    )
+  })
+
+  it('has a link to the sign-in page, which leads back to a page of its own and to no other site', () => {
+    const backOf = (app: ReturnType<typeof application>, returnTo?: string) => {
+      const { origin, pathname, searchParams } = new URL(app.signInUrl(returnTo))
+      expect([origin, pathname]).toEqual([publicUrl, '/login'])
+      return searchParams.get('returnTo')
+    }
+    const app = application()
+    expect([backOf(app), backOf(app, '/notes?by=day#x'), backOf(app, `${appUrl}/notes`)]).toEqual([
+      `${appUrl}/`,
+      `${appUrl}/notes?by=day#x`,
+      `${appUrl}/notes`,
+    ])
+    for (const place of [
+      'https://evil.example/x',
+      '//evil.example',
+      '/\\evil.example',
+      'javascript:alert(1)',
+      'http://[',
+    ])
+      expect(backOf(app, place)).toBe(`${appUrl}/`)
+    const onOneHost = application({ appUrl: publicUrl })
+    expect([backOf(onOneHost, '/notes'), backOf(onOneHost, '/.//evil.example')]).toEqual(['/notes', '/evil.example'])
+  })
+
+  it('says at once, and once, that a path is missing in the matcher', async () => {
+    const app = application()
+    app.withoutProxy({ cookie: `${await cookieOf()}; refresh_token=good` })
+    expect([(await app.auth())?.user.username, (await app.auth())?.user.username]).toEqual(['ada', 'ada'])
+    expect(app.problems).toEqual([expect.stringContaining('`matcher` in proxy.ts')])
+  })
+
+  it('sends a visitor to sign in without a way back where no proxy was', async () => {
     const app = application()
     app.withoutProxy({ cookie: 'refresh_token=good' })
-    expect([await app.auth(), await app.auth()]).toEqual([undefined, undefined])
-    expect(app.problems).toEqual([expect.stringContaining('`matcher` in proxy.ts')])
+    expect(await app.auth()).toBeUndefined()
     const back = encodeURIComponent(`${appUrl}/`)
     expect(await placeAfter(app.requireAuth())).toBe(`${publicUrl}/login?returnTo=${back}`)
   })
@@ -316,16 +353,26 @@ describe('a sign-out on the server', () => {
     app.withoutProxy({ cookie, ...(origin !== undefined && { origin }) })
     // By the digest, Next answers with 403.
     await expect(app.signOut()).rejects.toMatchObject({
-      message: expect.stringContaining(`does not come from a form of ${appUrl}`),
+      message: expect.stringContaining(`only a form of ${appUrl} (appUrl) may send it`),
       digest: 'NEXT_HTTP_ERROR_FALLBACK;403',
     })
+    expect(app.problems).toEqual([expect.stringContaining(origin === undefined ? 'from no page' : `from "${origin}"`)])
     expect([app.asked, app.written]).toEqual([[], []])
   })
 
   it('fails if the session goes on, and keeps the cookies', async () => {
     const app = application({}, service(429))
     app.withoutProxy({ cookie, origin: appUrl })
-    await expect(app.signOut()).rejects.toThrow('the user is still signed in')
-    expect(app.written).toEqual([])
+    await expect(app.signOut()).rejects.toMatchObject({
+      name: 'StillSignedIn',
+      message: expect.stringContaining('with 429'),
+    })
+    const away = application({}, service())
+    away.withoutProxy({ cookie, origin: appUrl })
+    await expect(away.signOut()).rejects.toMatchObject({
+      name: 'StillSignedIn',
+      message: expect.stringContaining('ECONNREFUSED'),
+    })
+    expect([app.written, away.written]).toEqual([[], []])
   })
 })

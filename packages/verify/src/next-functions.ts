@@ -1,12 +1,12 @@
 import type { Verified } from './claims.js'
 import { type ConditionOptions, conditionsOf } from './conditions.js'
 import { type AnyRequest, headerOf, readCookie } from './cookies.js'
-import { createSessionEnd } from './end-session.js'
+import { createSessionEnd, foreignForm } from './end-session.js'
 import { fetchGuard } from './fetch.js'
 import { headersWith, headersWithoutTokens, responseOf, uncached, withCookies } from './fetch-responses.js'
 import { createGuard, type GuardOptions } from './guard.js'
 import { type NamesOf, refuseUnknown } from './option-names.js'
-import { createReturningAddresses } from './redirects.js'
+import { createReturningAddresses, createSignInUrl } from './redirects.js'
 import type { VerifierOptions } from './settings.js'
 import { sharedVerifier } from './shared-verifier.js'
 
@@ -63,11 +63,11 @@ const readPath = (headers: AnyHeaders, ownOrigin: string) => {
   return path !== null && URL.canParse(path, ownOrigin) ? placeOf(new URL(path, ownOrigin)) : undefined
 }
 
-/** Whether anything in these headers has to be compared with the list of ended sessions. */
+/** Reads the options and makes what depends on them with the first request. */
 const createOpening = (readOptions: () => NextOptions) => {
   const open = () => {
     const { appUrl, addressOf, ...options } = readOptions()
-    const { verifier, readyFor, close } = sharedVerifier(options)
+    const { verifier, readyFor, close } = sharedVerifier(options, appUrl)
     const { publicUrl, onProblem } = verifier.service
     const addresses = createReturningAddresses(publicUrl, appUrl)
     let hasWarned = false
@@ -80,7 +80,7 @@ const createOpening = (readOptions: () => NextOptions) => {
       guardOptions: appUrl === undefined ? {} : { appUrl },
       addressOf: (headers: AnyHeaders) => addressOf?.(headers) ?? undefined,
       endSession: createSessionEnd(verifier),
-      /** A refresh token that has passed the proxy would have a good access token beside it, or is one of two. */
+      /** At once, and not only after a token has expired. Next tells a page neither its path nor that of the request. */
       warnOfMissingProxy: (request: AnyRequest) => {
         const { value } = readCookie(headerOf(request, 'cookie'), 'refresh_token')
         if (value === undefined || headerOf(request, pathHeader) !== undefined || hasWarned) return
@@ -119,11 +119,11 @@ const createPages = (next: NextParts, opening: Opening) => {
     // First of all: during a build this tells Next that the page is made for each request.
     const request = { headers: await next.headers() }
     const { verifier, readyFor, warnOfMissingProxy } = opening()
+    warnOfMissingProxy(request)
     await readyFor(request.headers)
     const verified = await verifier.verify(request)
     if (verified.ok) return verified
     if (verified.code === 'unavailable') throw new Error('Latchkey cannot be asked at the moment. This is no sign-out')
-    warnOfMissingProxy(request)
     return undefined
   }
 
@@ -133,8 +133,8 @@ const createPages = (next: NextParts, opening: Opening) => {
     const found = await auth()
     const { addresses, ownOrigin, verifier } = opening()
     const place = readPath(await next.headers(), ownOrigin)
-    const { publicUrl, now } = verifier.service
-    const returning = (page: string) => new URL(addresses.returning(page, place?.path ?? '/'), publicUrl).href
+    const { now } = verifier.service
+    const returning = (page: string) => addresses.returningUrl(page, place?.path ?? '/')
     if (!found) {
       if (place?.isMarked)
         throw new Error('The proxy knows the user and the page does not: do both use the same options?')
@@ -213,16 +213,19 @@ const attributesOf = (line: string) => {
 class ForeignForm extends Error {
   /** By this Next answers with 403. */
   readonly digest = 'NEXT_HTTP_ERROR_FALLBACK;403'
-  constructor(ownOrigin: string) {
-    super(`signOut: this request does not come from a form of ${ownOrigin} (appUrl)`)
-  }
 }
 
 const createSignOut = (next: NextParts, opening: Opening) => async (): Promise<void> => {
   const headers = await next.headers()
-  const { ownOrigin, endSession, addressOf } = opening()
+  const { ownOrigin, endSession, addressOf, verifier } = opening()
   // Other hosts of the domain can send forms with the user's cookies, and a link sends no Origin at all.
-  if (headers.get('origin') !== ownOrigin) throw new ForeignForm(ownOrigin)
+  const origin = headers.get('origin')
+  if (origin !== ownOrigin) {
+    const problem = foreignForm(origin, ownOrigin)
+    // Next writes no such error into its log.
+    verifier.service.onProblem(problem)
+    throw new ForeignForm(problem)
+  }
   const lines = await endSession({ headers }, addressOf(headers))
   const jar = await next.cookies()
   // Next keeps one cookie of each name. The first line is the one of the session, the others are for planted cookies.
@@ -238,7 +241,7 @@ export type Latchkey = {
   readonly auth: () => Promise<Verified | undefined>
   /**
    * The same for a page or an action that needs a user, and perhaps a group, a recent proof or two factors. It sends everyone else to
-   * sign in or to prove it again, and they come back.
+   * sign in or to prove it again, and they come back. In a route handler use `route` instead: the redirect would repeat a POST.
    */
   readonly requireAuth: (options?: PageOptions) => Promise<Verified>
   /** `export const proxy = latchkey.proxy()` in proxy.ts: renews tokens, and sends visitors without a session to sign in. */
@@ -249,8 +252,13 @@ export type Latchkey = {
     options?: RouteOptions,
   ) => (request: Incoming, ...context: RouteContext<Context>) => Promise<Response>
   /**
-   * Ends the session, in a server action or in a route handler that a form of your own pages posts to. It throws if the session goes
-   * on. A form of another site is answered with 403.
+   * The address of the sign-in page, for a link. It leads back to `returnTo`, a path or an address of your application as the browser
+   * shows it; without one, or with an address of another site, to the start page.
+   */
+  readonly signInUrl: (returnTo?: string) => string
+  /**
+   * Ends the session, in a server action or in a route handler that a form of your own pages posts to. If the session goes on, because
+   * Latchkey is away, it throws an error with the name `StillSignedIn`. A form of another site is answered with 403.
    */
   readonly signOut: () => Promise<void>
   /** Stops following the ended sessions, so that a test or a program can end. */
@@ -263,6 +271,7 @@ export const createForNext = (next: NextParts, readOptions: () => NextOptions): 
     ...createPages(next, opening),
     proxy: createProxy(next, opening),
     route: createRoute(opening),
+    signInUrl: createSignInUrl(readOptions),
     signOut: createSignOut(next, opening),
     close: opening.close,
   }

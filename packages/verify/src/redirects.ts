@@ -19,16 +19,37 @@ export const createReturningAddresses = (publicUrl: string, appUrl: string = pub
       .map(returnToOf)
       .find(({ length }) => length <= longestReturnTo) ?? '/'
 
+  const returning = (page: string, path?: string) => {
+    const address = isSameHost ? page : publicUrl + page
+    if (path === undefined) return address
+    return `${address}${page.includes('?') ? '&' : '?'}returnTo=${encodeURIComponent(returnTo(path))}`
+  }
+
   return {
     redirects: createRedirectCounter(application),
+    application,
     /** `page` is a page of the service, and `path` one of the application. */
-    returning: (page: string, path?: string) => {
-      const address = isSameHost ? page : publicUrl + page
-      if (path === undefined) return address
-      return `${address}${page.includes('?') ? '&' : '?'}returnTo=${encodeURIComponent(returnTo(path))}`
-    },
+    returning,
+    /** The same with its origin: a framework may put something in front of a path. */
+    returningUrl: (page: string, path?: string) => new URL(returning(page, path), publicUrl).href,
   }
 }
+
+/** The path of a page of the application. That of the start page for any other address, which a request may have brought. */
+const pagePath = (address: string, origin: string) => {
+  const url = URL.canParse(address, origin) ? new URL(address, origin) : undefined
+  // A browser takes `//host` for another site.
+  return url?.origin === origin ? `/${url.pathname.replace(/^\/+/, '')}${url.search}${url.hash}` : '/'
+}
+
+/** For links to the sign-in page. It asks the service nothing, so a page that is made during a build can have one too. */
+export const createSignInUrl =
+  (readOptions: () => { publicUrl: string; appUrl?: string }) =>
+  (returnTo = '/'): string => {
+    const { publicUrl, appUrl } = readOptions()
+    const { application, returningUrl } = createReturningAddresses(addressOf('publicUrl', publicUrl), appUrl)
+    return returningUrl('/login', pagePath(returnTo, application))
+  }
 
 /** Several tabs without a session, such as those of yesterday, are no loop. */
 const maxRedirects = 9

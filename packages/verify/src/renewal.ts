@@ -15,10 +15,10 @@ const pause = 10_000
  */
 const concernsAll: ReadonlySet<VerifyRefusal> = new Set(['unknown_key', 'bad_signature', 'wrong_issuer'])
 
-const whatToCompare = (code: VerifyRefusal) =>
-  code === 'unknown_key'
-    ? '`jwks` needs ACCESS_TOKEN_ALGORITHM=ES256 in the service, `secret` needs HS256 and the same JWT_SECRET'
-    : 'compare publicUrl, keys and clocks'
+const causes: Partial<Record<VerifyRefusal, string>> = {
+  unknown_key: '`jwks` needs ACCESS_TOKEN_ALGORITHM=ES256 in the service, `secret` needs HS256 and the same JWT_SECRET',
+  unavailable: 'the keys or the list of ended sessions cannot be read, as another message says',
+}
 
 export const tokenShape = /^[\w.-]{1,2048}$/
 /** With a value: the service also clears cookies of these names in other places. */
@@ -60,7 +60,9 @@ export const createRenewal = ({ service, verifyToken }: Verifier) => {
     if (checked.ok) return { outcome: 'renewed', verified: checked, setCookies }
     if (checked.code === 'ended') return { outcome: 'signed_out', setCookies }
     if (concernsAll.has(checked.code)) pausedUntil = now() + pause
-    onProblem(`the service has issued a token that is refused here (${checked.code}): ${whatToCompare(checked.code)}`)
+    onProblem(
+      `the service has issued a token that is refused here (${checked.code}): ${causes[checked.code] ?? 'compare publicUrl, keys and clocks'}`,
+    )
     // At its absolute end a session gets a token with the seconds that are left, and they are over by the clock of this program.
     return { outcome: checked.code === 'expired' ? 'signed_out' : 'unavailable', setCookies }
   }

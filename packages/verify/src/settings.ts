@@ -1,5 +1,5 @@
 import type { Fetch } from './bounded-fetch.js'
-import { type NamesOf, refuseUnknown } from './option-names.js'
+import { type NamesOf, refuseFaults, unknownOptions } from './option-names.js'
 
 /** A verifier with a secret checks HS256 and nothing else, one with `jwks` checks ES256 and nothing else. */
 type KeySource =
@@ -59,36 +59,60 @@ const usualLeeway = 30
 const longestLeeway = 120
 const shortestMaxAge = 60
 
+/** What is wrong with an address. Nothing, if it is left out. */
+export const faultOfAddress = (name: string, value: unknown) => {
+  if (value === undefined) return undefined
+  if (value === '') return `${name}: is empty`
+  if (typeof value !== 'string' || !URL.canParse(value)) return `${name}: must be an address`
+  const { protocol, username, password, search, hash } = new URL(value)
+  const isUsable = /^https?:$/.test(protocol) && !username && !password && !search && !hash
+  return isUsable ? undefined : `${name}: must be an address such as https://auth.example.com`
+}
+
 /** An address without a slash at the end. */
-export const addressOf = (name: string, value: unknown) => {
-  if (typeof value !== 'string' || !URL.canParse(value)) throw new TypeError(`${name}: must be an address`)
-  const { protocol, href, username, password, search, hash } = new URL(value)
-  if (!/^https?:$/.test(protocol) || username || password || search || hash)
-    throw new TypeError(`${name}: must be an address such as https://auth.example.com`)
-  return href.replace(/\/+$/, '')
+export const addressOf = (name: string, value: string) => {
+  refuseFaults([faultOfAddress(name, value)])
+  return new URL(value).href.replace(/\/+$/, '')
 }
 
-const checkRevocations = (revocations: RevocationSettings) => {
-  refuseUnknown(revocations, revocationNames, 'revocations')
-  const { serviceKey, whileUnknown = 'refuse', maxAge = shortestMaxAge } = revocations
-  if (typeof serviceKey !== 'string' || !/^[\x21-\x7e]{16,}$/.test(serviceKey))
-    throw new TypeError('revocations.serviceKey: must be a service key')
-  if (!['refuse', 'accept'].includes(whileUnknown))
-    throw new TypeError('revocations.whileUnknown: must be refuse or accept')
-  if (!(maxAge >= shortestMaxAge)) throw new TypeError(`revocations.maxAge: must be at least ${shortestMaxAge} seconds`)
+/** What is wrong with a service key. */
+export const faultOfServiceKey = (name: string, value: unknown) => {
+  if (value === '') return `${name}: is empty`
+  return typeof value === 'string' && /^[\x21-\x7e]{16,}$/.test(value) ? undefined : `${name}: must be a service key`
 }
 
-/** Complete settings, or an error that names the option and not its value. */
-export const readSettings = (options: VerifierOptions) => {
-  const { secret, jwks, revocations, leeway = usualLeeway } = options
+const faultsOfRevocations = (revocations: RevocationSettings) => {
+  const { serviceKey, url, whileUnknown = 'refuse', maxAge = shortestMaxAge } = revocations
+  return [
+    ...unknownOptions(revocations, revocationNames, 'revocations'),
+    faultOfServiceKey('revocations.serviceKey', serviceKey),
+    faultOfAddress('revocations.url', url),
+    !['refuse', 'accept'].includes(whileUnknown) && 'revocations.whileUnknown: must be refuse or accept',
+    !(maxAge >= shortestMaxAge) && `revocations.maxAge: must be at least ${shortestMaxAge} seconds`,
+  ]
+}
+
+/** Each names the option and not its value. `owner` is the function that the options were given to. */
+export const faultsOfOptions = (options: VerifierOptions, owner: string) => {
+  const { publicUrl, serviceUrl, secret, jwks, revocations, leeway = usualLeeway } = options
   // Types alone do not stop a program in JavaScript.
-  refuseUnknown(options, optionNames, 'createVerifier')
-  if (secret !== undefined && jwks !== undefined) throw new TypeError('Give either secret or jwks, not both')
-  if (secret === undefined && jwks === undefined) throw new TypeError('Give either secret or jwks: both are missing')
-  if (jwks !== undefined && jwks !== true && typeof jwks !== 'string')
-    throw new TypeError('jwks: must be true or an address')
-  if (!(leeway >= 0 && leeway <= longestLeeway)) throw new TypeError(`leeway: must be 0 to ${longestLeeway} seconds`)
-  if (revocations) checkRevocations(revocations)
+  return [
+    ...unknownOptions(options, optionNames, owner),
+    faultOfAddress('publicUrl', publicUrl ?? null),
+    faultOfAddress('serviceUrl', serviceUrl),
+    secret !== undefined && jwks !== undefined && 'Give either secret or jwks, not both',
+    secret === undefined && jwks === undefined && 'Give either secret or jwks: both are missing',
+    jwks !== undefined && jwks !== true && typeof jwks !== 'string' && 'jwks: must be true or an address',
+    typeof jwks === 'string' && faultOfAddress('jwks', jwks),
+    !(leeway >= 0 && leeway <= longestLeeway) && `leeway: must be 0 to ${longestLeeway} seconds`,
+    ...(revocations ? faultsOfRevocations(revocations) : []),
+  ]
+}
+
+/** Complete settings, or an error. */
+export const readSettings = (options: VerifierOptions) => {
+  refuseFaults(faultsOfOptions(options, 'createVerifier'))
+  const { secret, jwks, revocations, leeway = usualLeeway } = options
   const publicUrl = addressOf('publicUrl', options.publicUrl)
   const serviceUrl = addressOf('serviceUrl', options.serviceUrl ?? publicUrl)
   return {

@@ -1,4 +1,5 @@
-import type { VerifierOptions } from './settings.js'
+import { refuseFaults } from './option-names.js'
+import { faultOfAddress, faultsOfOptions, type VerifierOptions } from './settings.js'
 import { createVerifier, type Verifier } from './verifier.js'
 
 const place = Symbol.for('@latchkey/verify')
@@ -33,7 +34,8 @@ const open = (options: VerifierOptions) => {
  * Frameworks load a module more than once: Next bundles the proxy, the pages and the route handlers each for themselves, and all
  * of them load again after each change in development. One verifier serves them, and so one connection follows the ended sessions.
  */
-export const sharedVerifier = (options: VerifierOptions): SharedVerifier => {
+export const sharedVerifier = (options: VerifierOptions, appUrl?: string): SharedVerifier => {
+  refuseFaults([...faultsOfOptions(options, 'createLatchkey'), faultOfAddress('appUrl', appUrl)])
   const shared: Map<string, ReturnType<typeof open>> = Reflect.get(globalThis, place) ?? new Map()
   Reflect.set(globalThis, place, shared)
   // Each bundle has an `onProblem` of its own, with the same text. Only tests replace the others, and share nothing.

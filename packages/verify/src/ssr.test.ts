@@ -127,6 +127,11 @@ describe('a guard for pages that are rendered on the server', () => {
   })
 })
 
+it('has a link to the sign-in page for pages', () => {
+  const app = application()
+  expect([app.signInUrl('/notes'), app.signInUrl('https://evil.example/')]).toEqual([login('/notes'), login('/')])
+})
+
 describe('a sign-out', () => {
   const cookie = 'access_token=a; refresh_token=r'
 
@@ -146,7 +151,7 @@ describe('a sign-out', () => {
     const app = application()
     const headers = { cookie, ...(origin !== undefined && { origin }) }
     const { status } = await app.signOut(request('/sign-out', headers, method))
-    expect([status, app.asked]).toEqual([403, []])
+    expect([status, app.asked, app.problems]).toEqual([403, [], [expect.stringContaining(`form of ${appUrl}`)]])
   })
 
   it('keeps the cookies if the session goes on, and says so', async () => {

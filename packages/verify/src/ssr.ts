@@ -1,11 +1,12 @@
 import { pageAnswer } from './answers.js'
 import type { Verified } from './claims.js'
 import { conditionsOf } from './conditions.js'
-import { createSessionEnd } from './end-session.js'
+import { createSessionEnd, foreignForm } from './end-session.js'
 import { responseOf, uncached, withCookies } from './fetch-responses.js'
 import { createGuard, type GuardOptions } from './guard.js'
 import { type NamesOf, refuseUnknown } from './option-names.js'
 import { reasonOf } from './reason.js'
+import { createSignInUrl } from './redirects.js'
 import type { VerifierOptions } from './settings.js'
 import { sharedVerifier } from './shared-verifier.js'
 
@@ -55,6 +56,11 @@ export type SsrDecision =
 export type Latchkey = {
   /** A guard for some of the pages. Renews tokens, and sends visitors without a session to sign in. */
   readonly guard: (options?: SsrGuardOptions) => (request: SsrRequest, details?: SsrDetails) => Promise<SsrDecision>
+  /**
+   * The address of the sign-in page, for a link. It leads back to `returnTo`, a path or an address of your application as the browser
+   * shows it; without one, or with an address of another site, to the start page.
+   */
+  readonly signInUrl: (returnTo?: string) => string
   /** The answer to a form of your own pages that signs the user out: a redirect to the start page. Ask no guard before it. */
   readonly signOut: (request: SsrRequest, details?: Pick<SsrDetails, 'address'>) => Promise<Response>
   /** Stops following the ended sessions, so that the program can end. */
@@ -66,7 +72,7 @@ const guardNames: NamesOf<SsrGuardOptions> = { factors: true, fresh: true, group
 const createOpening = (readOptions: () => SsrOptions) => {
   const open = () => {
     const { appUrl, ...options } = readOptions()
-    const { verifier, readyFor, close } = sharedVerifier(options)
+    const { verifier, readyFor, close } = sharedVerifier(options, appUrl)
     return {
       verifier,
       readyFor,
@@ -127,8 +133,10 @@ const createSignOut =
   async (request, { address } = {}) => {
     const { verifier, ownOrigin, endSession } = open()
     // Other hosts of the domain can send forms with the user's cookies, and a link sends no Origin at all.
-    if (request.method !== 'POST' || request.headers.get('origin') !== ownOrigin)
+    if (request.method !== 'POST' || request.headers.get('origin') !== ownOrigin) {
+      verifier.service.onProblem(foreignForm(request.headers.get('origin'), ownOrigin))
       return notSignedOut(403, 'This request does not come from a form of this site.')
+    }
     try {
       const setCookies = await endSession(request, address)
       return responseOf({ status: 303, headers: { location: '/', 'cache-control': 'no-store' }, setCookies, body: '' })
@@ -144,5 +152,10 @@ const createSignOut =
  */
 export const createLatchkey = (readOptions: () => SsrOptions): Latchkey => {
   const opening = createOpening(readOptions)
-  return { guard: createPageGuard(opening), signOut: createSignOut(opening), close: opening.close }
+  return {
+    guard: createPageGuard(opening),
+    signInUrl: createSignInUrl(readOptions),
+    signOut: createSignOut(opening),
+    close: opening.close,
+  }
 }
