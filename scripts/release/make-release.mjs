@@ -13,6 +13,7 @@ import {
   packedDescription,
   packedDockerfile,
   packedDockerignore,
+  packedPackageReadme,
   packedReadme,
   productionOnly,
   unused,
@@ -66,6 +67,8 @@ const packPackages = async (release) => {
     // Its script would build the package once more, and is for this repository.
     const { scripts: _, ...description } = await readJson(file)
     await writeJson(file, { ...description, version: release.version })
+    const readme = join(release.work, 'packages', name, 'README.md')
+    await writeFile(readme, packedPackageReadme(await readFile(readme, 'utf8'), name, release.version))
     await pack(release, `./packages/${name}`)
   }
 }

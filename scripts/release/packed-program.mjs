@@ -86,6 +86,22 @@ export const withPackedLinks = (text, path, packed) =>
 export const withNamedPages = (notes) =>
   notes.replaceAll(link, (_, label, target) => (label === target ? label : `${label}: ${target}`))
 
+/**
+ * The README of a package, which no other file of the repository is packed with: in the place of a link it says where the guide is.
+ * @type {(text: string, folder: string, version: string) => string}
+ */
+export const packedPackageReadme = (text, folder, version) => {
+  const named = text.replaceAll(link, (_, label, target) => {
+    const file = posix.normalize(posix.join('packages', folder, target))
+    return /^docs\/|^packages\//.test(file)
+      ? `${label} (${file.replace(/^packages\/(\w+)\/.*/, 'README of @latchkey/$1')})`
+      : label
+  })
+  return `${named.replaceAll('-VERSION.tgz', `-${version}.tgz`)}
+The guides in \`docs/\` are in the program, \`latchkey-${version}.tgz\`: once it is installed, in \`node_modules/latchkey/docs\`.
+`
+}
+
 /** What is on top of the folder, instead of the page for those who have the repository. @type {(version: string) => string} */
 export const packedReadme = (version) => `# Latchkey ${version}
 
@@ -95,6 +111,8 @@ Sign-in for your web application, self-hosted. It needs Node 20.19 or later; tak
 npm start                      # in this folder, on an embedded database; then open http://localhost:3000
 node dist/main.js --help       # all commands; the guides call this \`latchkey\`
 \`\`\`
+
+Where npm has installed it, \`npx latchkey\` does the same as \`npm start\`, and \`npx latchkey --help\` shows the commands.
 
 [docs/README.md](docs/README.md) lists the guides, [docs/deployment.md](docs/deployment.md) is the way into production,
 [CHANGELOG.md](CHANGELOG.md) says what changed. Where a guide begins with \`npm ci\`, leave that line out: everything is here.

@@ -7,6 +7,7 @@ import { withoutBuildContainer } from './image-archive.mjs'
 import {
   packedDescription,
   packedDockerfile,
+  packedPackageReadme,
   productionOnly,
   withNamedPages,
   withoutUnused,
@@ -89,6 +90,18 @@ describe('the packed program', () => {
     expect(withPackedLinks(text, 'docs/README.md', packed)).toBe(
       '[a](groups.md#x), [b](../deploy/nginx/), c, [d](https://example.com/), [e](#here), `f`',
     )
+  })
+
+  it('is where the README of a package sends its readers, who have no other file', async () => {
+    const text =
+      'npm install ./latchkey-verify-VERSION.tgz\n[The guide](../../docs/groups.md#x), [b](../client/README.md), [c](../../examples/d.md), [e](#here)\n'
+    expect(packedPackageReadme(text, 'verify', '0.2.0')).toMatch(
+      /^npm install .\/latchkey-verify-0\.2\.0\.tgz\nThe guide \(docs\/groups\.md\), b \(README of @latchkey\/client\), c, \[e\]\(#here\)\n/,
+    )
+    for (const folder of ['client', 'service', 'testing', 'verify'])
+      expect(packedPackageReadme(await read(`packages/${folder}/README.md`), folder, '0.2.0')).not.toMatch(
+        /\]\(\.\.|0\.1\.0/,
+      )
   })
 
   it('has notes that say where to look in it', () => {
