@@ -13,6 +13,11 @@ export const addNote = async (form: FormData) => {
 }
 
 export const signOut = async () => {
-  await latchkey.signOut()
+  try {
+    await latchkey.signOut()
+  } catch (error) {
+    if (!(error instanceof Error && error.name === 'StillSignedIn')) throw error
+    redirect('/?stillSignedIn=1') // Latchkey is away: the start page says so
+  }
   redirect('/')
 }
