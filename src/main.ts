@@ -12,6 +12,12 @@ const explain = async (error: unknown) => {
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
+/** A command that waits for something which never comes would end with 0: nothing keeps such a process running. */
+const endUnfinished = () => {
+  process.stderr.write('The command ended before it was finished. Please report this: it is a bug.\n')
+  process.exit(1)
+}
+
 const run = async (args: string[]) => {
   // Before the rest is loaded, so that an error names the lines of the sources and not of the bundle.
   process.setSourceMapsEnabled(true)
@@ -27,7 +33,7 @@ const run = async (args: string[]) => {
     const { settingsFor } = await import('./commands/settings-for-command.js')
     return settingsFor(environment())
   }
-  process.exitCode = await runCommand(args.length > 0 ? args : ['serve'], {
+  const code = await runCommand(args.length > 0 ? args : ['serve'], {
     stdin,
     stdout,
     stderr,
@@ -42,14 +48,17 @@ const run = async (args: string[]) => {
       return openStores(config, role)
     },
   })
+  process.off('beforeExit', endUnfinished)
+  process.exitCode = code
 }
 
-if (isSupported)
+if (isSupported) {
+  process.once('beforeExit', endUnfinished)
   run(process.argv.slice(2)).catch(async (error: unknown) => {
     process.stderr.write(`${await explain(error)}\n`)
     process.exit(1)
   })
-else {
+} else {
   process.stderr.write(`Latchkey needs Node 20.19 or newer; this is ${process.version.replace('v', '')}.\n`)
   process.exitCode = 1
 }

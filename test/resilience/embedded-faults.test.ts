@@ -318,6 +318,18 @@ describe('the lock on the data directory', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
+  // Without it, a start that failed while a command was connected ended before it could say why, with exit code 0.
+  it('is released although a process is connected to it whose bytes no one reads', async () => {
+    const lock = await lockDirectory(directory)
+    lock.admit((socket) => socket.end())
+    const connected = await connectToHolder(directory)
+    connected?.write('unread')
+    await wait(20)
+    await lock.release()
+    connected?.destroy()
+    expect(await readdir(folder)).toEqual([])
+  })
+
   it('works in a folder whose path is longer than a socket’s may be', async () => {
     const deep = join(folder, ...Array.from({ length: 6 }, () => 'a-rather-long-folder-name'), 'database')
     await mkdir(dirname(deep), { recursive: true })

@@ -54,6 +54,13 @@ it('names the lines of the sources when something fails that it does not expect'
   )
 })
 
+it('ends with 1 when it waits for something that never comes', async () => {
+  const silence = 'process.stdout.write = () => true'
+  const program = run({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(silence)}` }, ['--version'])
+  expect(await program.exited).toBe(1)
+  expect(program.output.stderr).toContain('ended before it was finished')
+})
+
 describe('a start that cannot succeed says why in one sentence and changes nothing', () => {
   /** What the program prints before it ends. */
   const refusalOfProgram = async (settings: Record<string, string>) => {

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { chmod, lstat, mkdir, mkdtemp, readdir, realpath, rm, symlink } from 'node:fs/promises'
-import { connect, createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -41,6 +41,7 @@ export type DirectoryLock = {
 }
 
 type Serve = (socket: Socket) => void
+type Listener = { close(): Promise<void> }
 
 /**
  * One process per directory. The lock is a listening socket beside the directory: the kernel closes it when its process
@@ -90,7 +91,7 @@ const lockByPipe = async (place: string, directory: string): Promise<DirectoryLo
   const server = await listen(`\\\\.\\pipe\\latchkey-${name}`, (socket) => socket.end('held')).catch((error) => {
     throw codeOf(error) === 'EADDRINUSE' ? new DataDirectoryInUse(directory) : error
   })
-  return { admit: () => undefined, release: () => close(server) }
+  return { admit: () => undefined, release: server.close }
 }
 
 type State = 'trying' | 'held'
@@ -148,7 +149,7 @@ const createClaim = async (folder: string, home: string, place: string) => {
   let receive: Serve = say('trying')
   const server = await listen(path, (socket) => receive(socket))
   const release = async () => {
-    await close(server)
+    await server.close()
     await rm(join(home, name), { force: true })
   }
   try {
@@ -220,17 +221,25 @@ const connectAfterState = (path: string) =>
   })
 
 const listen = (path: string, receive: Serve) =>
-  new Promise<Server>((resolve, reject) => {
-    const server = createServer((socket) => receive(socket.on('error', () => undefined)))
+  new Promise<Listener>((resolve, reject) => {
+    const sockets = new Set<Socket>()
+    const server = createServer((socket) => {
+      sockets.add(socket)
+      receive(socket.on('error', () => undefined).once('close', () => sockets.delete(socket)))
+    })
+    // A socket with bytes that no one reads does not close by itself, and the server would wait for it without end.
+    const close = () =>
+      new Promise<void>((done) => {
+        server.close(() => done())
+        for (const socket of sockets) socket.destroy()
+      })
     server.once('error', reject)
     server.listen(path, () => {
       server.off('error', reject)
       server.unref()
-      resolve(server)
+      resolve({ close })
     })
   })
-
-const close = (server: Server) => new Promise<void>((resolve) => server.close(() => resolve()))
 
 const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : '')
 
