@@ -4,7 +4,7 @@ import { createWorkers, type Workers } from '../domain/passwords/workers.js'
 import type { Clock } from '../lib/clock.js'
 import { minutes, seconds } from '../lib/durations.js'
 import { openCache, usualCommandTimeout } from '../platform/cache/open.js'
-import { openDatabase } from '../platform/database/open.js'
+import { openDatabase, openEmbeddedForService } from '../platform/database/open.js'
 import { generatedSecret } from '../platform/generated-secret.js'
 import type { Log } from '../platform/log.js'
 import { createDevelopmentMailbox } from '../platform/mail/development.js'
@@ -47,21 +47,19 @@ export const openConfiguredDatabase = (
   timeouts = usualTimeouts,
   settingsForCommands?: Environment,
 ) =>
-  openDatabase(
-    config.databaseUrl === undefined
-      ? { embedded: { directory: embeddedDirectory(config), log, settingsForCommands } }
-      : {
-          postgres: {
-            url: config.databaseUrl,
-            applicationName: 'latchkey',
-            poolSize: config.databasePool,
-            connectTimeoutMs: timeouts.connection,
-            statementTimeoutMs: timeouts.statement,
-            lockTimeoutMs: Math.min(timeouts.statement, usualTimeouts.statement),
-            log,
-          },
+  config.databaseUrl === undefined
+    ? openEmbeddedForService({ directory: embeddedDirectory(config), log, settingsForCommands })
+    : openDatabase({
+        postgres: {
+          url: config.databaseUrl,
+          applicationName: 'latchkey',
+          poolSize: config.databasePool,
+          connectTimeoutMs: timeouts.connection,
+          statementTimeoutMs: timeouts.statement,
+          lockTimeoutMs: Math.min(timeouts.statement, usualTimeouts.statement),
+          log,
         },
-  )
+      })
 
 const openMail = (config: Config, clock: Clock, log: Log) => {
   if (config.smtpUrl) return { mailer: createSmtpMailer({ server: config.smtpUrl }), mailbox: undefined }

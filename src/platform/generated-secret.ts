@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { OperatorError } from '../lib/operator-error.js'
-import { DataDirectoryUnwritable } from './database/directory-lock.js'
+import { DataDirectoryUnwritable } from './database/directory-faults.js'
 
 const isCode = (error: unknown, code: string) => error instanceof Error && 'code' in error && error.code === code
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -142,7 +142,7 @@ describe('latchkey migrate on the embedded database', () => {
   })
   afterEach(() => rm(folder, { recursive: true, force: true }))
 
-  const run = (...args: string[]) => latchkey(noStore, args, { environment: { DATA_DIR: folder } })
+  const run = (...args: string[]) => latchkey(noStore, args, { environment: { DATA_DIR: join(folder, 'data') } })
 
   it('changes nothing when asked for help or for what it would do, and neither does serve --help', async () => {
     for (const command of ['migrate', 'serve']) expect(await run(command, '--help')).toMatchObject({ code: 0, err: '' })
@@ -162,6 +162,7 @@ describe('latchkey migrate on the embedded database', () => {
   it('applies what is missing once, and says so', async () => {
     const created = /^Created the tables of the embedded database in .*\/database\.\n$/
     expect(await run('migrate')).toMatchObject({ code: 0, out: expect.stringMatching(created) })
+    expect((await stat(join(folder, 'data'))).mode & 0o777).toBe(0o700)
     const upToDate = /^Nothing to apply: the embedded database in .*\/database is up to date\.\n$/
     expect(await run('migrate')).toMatchObject({ code: 0, out: expect.stringMatching(upToDate) })
   })

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chown, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -9,16 +10,19 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Database, StoreUnavailable } from '../../src/platform/database/database.js'
 import {
-  connectToHolder,
+  DataDirectoryInUse,
   DataDirectoryOfAnotherUser,
-  lockDirectory,
-} from '../../src/platform/database/directory-lock.js'
+  DataDirectoryUnwritable,
+} from '../../src/platform/database/directory-faults.js'
+import { connectToHolder, lockDirectory } from '../../src/platform/database/directory-lock.js'
 import { migrate } from '../../src/platform/database/migrate.js'
-import { openDatabase, openEmbeddedForCommand } from '../../src/platform/database/open.js'
-import { createPglite, DataDirectoryInUse, DataDirectoryUnwritable } from '../../src/platform/database/pglite.js'
+import { openDatabase, openEmbeddedForCommand, openEmbeddedForService } from '../../src/platform/database/open.js'
+import { createPglite } from '../../src/platform/database/pglite.js'
 import { createPgliteClient, OtherVersionRuns } from '../../src/platform/database/pglite-client.js'
+import { whyNotOpened } from '../../src/platform/database/pglite-fault.js'
 import { inLongRun, isLongRun } from '../support/long-run.js'
 import { startStopwatch } from '../support/stopwatch.js'
+import { until } from '../support/until.js'
 
 const commandFile = fileURLToPath(new URL('./embedded-command.mjs', import.meta.url))
 const writerFile = fileURLToPath(new URL('./embedded-writer.mjs', import.meta.url))
@@ -86,15 +90,35 @@ const readBack = async (database: Database) => {
 }
 
 describe('the embedded database', () => {
-  it('takes an empty folder that an operator made, and keeps what it was given when it is closed and opened again', async () => {
+  it('takes an empty folder that an operator made, waits for a command that has it, and keeps what it was given', async () => {
     await mkdir(directory)
-    const first = await open()
+    const said: string[] = []
+    const say = (_: object, message: string) => void said.push(message)
+    const serve = () => openEmbeddedForService({ directory, log: { info: say, warn: say } })
+    const first = await serve()
     await first.query('create table kept as select 42 as answer')
     await first.close()
-    const second = await open()
+    expect(said).toEqual([`made a new database in ${folder}`])
+
+    // As with `latchkey serve & latchkey user add`, when the command is first.
+    const command = await lockDirectory(directory, 'command')
+    const starting = serve()
+    await until('it waits', () => said.length > 1)
+    await command.release()
+    const second = await starting
     expect(await second.query('select answer from kept')).toEqual([{ answer: 42 }])
     await second.close()
+    expect(said.slice(1)).toEqual(['a command uses the data directory: waiting until it has ended'])
     expect((await readdir(folder)).sort()).toEqual(['database'])
+  })
+
+  it('says that its disk is full, which PGlite does not', async () => {
+    const vague = new Error('PGlite failed to initialize properly')
+    expect(await whyNotOpened(vague, directory, async () => 4_096)).toContain(`the disk of ${folder} is full`)
+    expect(await whyNotOpened(vague, directory, async () => undefined)).toBe(vague.message)
+    expect(await whyNotOpened(new Error('ENOSPC: no space left on device, write'), directory)).toContain('is full')
+    const cause = Object.assign(new Error('no space'), { code: 'ENOSPC' })
+    expect(new DataDirectoryUnwritable(folder, { cause }).message).toContain('its disk is full')
   })
 
   it('loses nothing that was answered, however often its process is killed, and is free again at once', async () => {
@@ -285,7 +309,7 @@ describe('commands that use the embedded database of a running service', () => {
   })
 
   it('refuse a service of another version', async () => {
-    const lock = await lockDirectory(directory)
+    const lock = await lockDirectory(directory, 'service')
     lock.admit((socket) => void socket.once('data', () => socket.end('{"version":"99.0.0"}\n')))
     const refused = openEmbeddedForCommand({ directory })
     await expect(refused).rejects.toThrow(OtherVersionRuns)
@@ -293,10 +317,37 @@ describe('commands that use the embedded database of a running service', () => {
     await lock.release()
   })
 
+  it('make no new database in a folder that has none', async () => {
+    const wrong = join(folder, 'wrong')
+    const refused = openEmbeddedForCommand({ directory: join(wrong, 'database') })
+    await expect(refused).rejects.toThrow(`There is no database in ${wrong}: set DATA_DIR`)
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it('name a service that does not answer, because it is paused', async () => {
+    const paused = createServer().listen(join(folder, 'database.lock-service-4711-0123456789ab'))
+    await once(paused, 'listening')
+    await expect(connectToHolder(directory, 50)).rejects.toThrow(
+      'in use by a service that does not answer, process 4711',
+    )
+    paused.close()
+  })
+
+  // Root may read everything, and is another user for a moment.
+  if (process.getuid?.() === 0)
+    it('say as whom to run them if the folder may not be read', async () => {
+      process.seteuid?.(12_345)
+      try {
+        await expect(openEmbeddedForCommand({ directory })).rejects.toThrow(/cannot be read: run this as the user of/)
+      } finally {
+        process.seteuid?.(0)
+      }
+    })
+
   // Only root could be led by the service of another user: to all others its socket is closed.
   if (process.getuid?.() === 0)
     it('believe no service of another user, and no socket in a folder of another user', async () => {
-      const lock = await lockDirectory(directory)
+      const lock = await lockDirectory(directory, 'service')
       const [socket = ''] = await readdir(folder)
       await chown(join(folder, socket), 12_345, 0)
       await expect(openEmbeddedForCommand({ directory })).rejects.toThrow(DataDirectoryOfAnotherUser)
@@ -309,10 +360,14 @@ describe('commands that use the embedded database of a running service', () => {
 
 describe('the lock on the data directory', () => {
   it('goes to exactly one of ten that start together', async () => {
-    const attempts = await Promise.allSettled(Array.from({ length: 10 }, () => lockDirectory(directory)))
+    const attempts = await Promise.allSettled(Array.from({ length: 10 }, () => lockDirectory(directory, 'service')))
     const held = attempts.filter((attempt) => attempt.status === 'fulfilled')
     const refused = attempts.filter((attempt) => attempt.status === 'rejected')
     expect(held).toHaveLength(1)
+    const { pid } = process
+    await expect(lockDirectory(directory, 'command')).rejects.toThrow(
+      `in use by another running Latchkey, process ${pid}: stop that one first (kill ${pid})`,
+    )
     expect(refused.every(({ reason }) => reason instanceof DataDirectoryInUse)).toBe(true)
     await Promise.all(held.map(({ value }) => value.release()))
     expect(await readdir(folder)).toEqual([])
@@ -320,7 +375,7 @@ describe('the lock on the data directory', () => {
 
   // Without it, a start that failed while a command was connected ended before it could say why, with exit code 0.
   it('is released although a process is connected to it whose bytes no one reads', async () => {
-    const lock = await lockDirectory(directory)
+    const lock = await lockDirectory(directory, 'service')
     lock.admit((socket) => socket.end())
     const connected = await connectToHolder(directory)
     connected?.write('unread')
@@ -333,14 +388,14 @@ describe('the lock on the data directory', () => {
   it('works in a folder whose path is longer than a socket’s may be', async () => {
     const deep = join(folder, ...Array.from({ length: 6 }, () => 'a-rather-long-folder-name'), 'database')
     await mkdir(dirname(deep), { recursive: true })
-    const lock = await lockDirectory(deep)
+    const lock = await lockDirectory(deep, 'service')
     lock.admit((socket) => socket.end())
     const connected = await connectToHolder(deep)
     expect(connected).toBeDefined()
     connected?.destroy()
-    await expect(lockDirectory(deep)).rejects.toThrow(DataDirectoryInUse)
+    await expect(lockDirectory(deep, 'service')).rejects.toThrow(DataDirectoryInUse)
     await lock.release()
-    const again = await lockDirectory(deep)
+    const again = await lockDirectory(deep, 'service')
     await again.release()
     expect(await readdir(dirname(deep))).toEqual([])
   })

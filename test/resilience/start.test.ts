@@ -72,7 +72,7 @@ describe('a start on the embedded defaults', () => {
     expect(await second.exited).toBe(1)
     expect(second.output.stderr.trim().split('\n')).toHaveLength(1)
     expect(second.output.stderr).toMatch(
-      /^The data directory .* is in use by another running Latchkey: stop that one first/,
+      /^The data directory .* is in use by another running Latchkey, process \d+: stop that one first/,
     )
     expect((await fetch(`${url}/health`)).status).toBe(200)
   })

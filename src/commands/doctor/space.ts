@@ -1,8 +1,8 @@
-import { statfs } from 'node:fs/promises'
 import { isThisMachine } from '../../lib/loopback.js'
 import type { Database } from '../../platform/database/database.js'
 import { postgresAddress } from '../../platform/database/postgres-address.js'
 import { proveSpace } from '../../platform/database/space-watch.js'
+import { freeSpaceAt } from '../../platform/free-space.js'
 import { type Finding, failure, ok, warning, worstOf } from './check.js'
 
 const megabyte = 1024 * 1024
@@ -11,18 +11,8 @@ const inMegabytes = (bytes: number) => `${Math.round(bytes / megabyte).toLocaleS
 const failureBelow = 50 * megabyte
 const warningBelow = 500 * megabyte
 
-/** The space that is free for this user at `path`; unknown if the file system does not say. */
-const freeAt = async (path: string) => {
-  try {
-    const { bavail, bsize, blocks } = await statfs(path)
-    return blocks > 0 ? bavail * bsize : undefined
-  } catch {
-    return undefined
-  }
-}
-
 export const spaceAt = async (path: string): Promise<{ free: string; finding: Finding }> => {
-  const bytes = await freeAt(path)
+  const bytes = await freeSpaceAt(path)
   if (bytes === undefined) return { free: '', finding: ok('') }
   const free = `, ${inMegabytes(bytes)} free`
   const says = `only ${inMegabytes(bytes)} are free at ${path}`

@@ -35,7 +35,7 @@ export const nameOfTarget = (target: MigrationTarget) => {
 const open = async (target: MigrationTarget): Promise<Database> =>
   'ownerUrl' in target
     ? openAsOwner(target.ownerUrl)
-    : openEmbeddedForCommand({ directory: target.embedded, log: commandLog() })
+    : openEmbeddedForCommand({ directory: target.embedded, log: commandLog(), mayCreate: true })
 
 const withDatabase = async <Result>(target: MigrationTarget, work: (database: Database) => Promise<Result>) => {
   const database = await open(target)

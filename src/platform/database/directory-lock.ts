@@ -1,38 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { chmod, lstat, mkdir, mkdtemp, readdir, realpath, rm, symlink } from 'node:fs/promises'
+import { chmod, lstat, mkdir, mkdtemp, readdir, realpath, rm, stat, symlink } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { OperatorError } from '../../lib/operator-error.js'
-
-export class DataDirectoryInUse extends OperatorError {
-  override name = 'DataDirectoryInUse'
-  constructor(directory: string) {
-    super(
-      `The data directory ${directory} is in use by another running Latchkey: stop that one first, or choose another DATA_DIR.`,
-    )
-  }
-}
-
-export class DataDirectoryOfAnotherUser extends OperatorError {
-  override name = 'DataDirectoryOfAnotherUser'
-  constructor(directory: string) {
-    super(
-      `The data directory ${directory} is in use by a Latchkey that another user runs: run the command as that user.`,
-    )
-  }
-}
-
-export class DataDirectoryUnwritable extends OperatorError {
-  override name = 'DataDirectoryUnwritable'
-  constructor(directory: string, options?: ErrorOptions) {
-    super(
-      `The data directory ${directory} cannot be written to: give this user the right to, or choose another DATA_DIR.`,
-      options,
-    )
-  }
-}
+import { seconds } from '../../lib/durations.js'
+import {
+  DataDirectoryInUse,
+  DataDirectoryOfAnotherUser,
+  DataDirectoryUnreadable,
+  DataDirectoryUnwritable,
+  type Holder,
+  type HolderKind,
+} from './directory-faults.js'
 
 export type DirectoryLock = {
   /** From here on, processes of the same user that ask for the lock may stay connected (`connectToHolder`). */
@@ -47,28 +27,41 @@ type Listener = { close(): Promise<void> }
  * One process per directory. The lock is a listening socket beside the directory: the kernel closes it when its process
  * ends in any way. A file with a process id would not do: ids are reused, and differ between containers that share a volume.
  */
-export const lockDirectory = async (directory: string): Promise<DirectoryLock> => {
+export const lockDirectory = async (directory: string, kind: HolderKind): Promise<DirectoryLock> => {
   const place = await placeOf(directory)
   if (process.platform === 'win32') return await lockByPipe(place, directory)
-  return await lockBySocket(place, directory)
+  return await lockBySocket({ place, directory, kind })
 }
 
 const placeOf = async (directory: string) => join(await realpath(dirname(directory)), basename(directory))
 
+/** A folder that is missing has no holder, and no database. */
+const unlessForbidden = (directory: string) => (error: unknown) => {
+  if (codeOf(error) === 'EACCES') throw new DataDirectoryUnreadable(dirname(directory), { cause: error })
+  return undefined
+}
+
+/** Whether there is a database in the directory. Creates nothing. */
+export const hasDatabase = async (directory: string) =>
+  (await stat(join(directory, 'PG_VERSION')).catch(unlessForbidden(directory))) !== undefined
+
+/** A process that is busy answers later, one that is paused never does. */
+const answerTimeout = 10 * seconds
+
 /** A connection to the process that has the lock, if there is one. It may still refuse to talk. */
-export const connectToHolder = async (directory: string): Promise<Socket | undefined> => {
-  const place = await placeOf(directory).catch(() => undefined)
+export const connectToHolder = async (directory: string, timeout = answerTimeout): Promise<Socket | undefined> => {
+  const place = await placeOf(directory).catch(unlessForbidden(directory))
   if (place === undefined || process.platform === 'win32') return undefined
   // Never in the temporary folder, where other users may listen too.
   const home = dirname(place)
   const folder = await createShortName(home, place, directory)
   try {
-    const paths = await socketsOf(folder.path, place)
-    const answers = await Promise.all(paths.map(async (path) => await ask(path)))
-    const held = paths.find((_, at) => answers[at] === 'held')
+    const paths = (await socketsOf(folder.path, place).catch(unlessForbidden(directory))) ?? []
+    const held = holderAmong(await askAll(paths, timeout))
     if (held === undefined) return undefined
-    if (!(await isOfThisUser(home, held))) throw new DataDirectoryOfAnotherUser(directory)
-    return await connectAfterState(held)
+    if (!(await isOfThisUser(home, held.path))) throw new DataDirectoryOfAnotherUser(directory)
+    if (held.state === 'silent') throw new DataDirectoryInUse(directory, describeHolder(held))
+    return await connectAfterState(held.path)
   } finally {
     await folder.remove()
   }
@@ -95,6 +88,8 @@ const lockByPipe = async (place: string, directory: string): Promise<DirectoryLo
 }
 
 type State = 'trying' | 'held'
+type Answer = { path: string; state: State | 'silent' }
+type Claimed = { place: string; directory: string; kind: HolderKind }
 const attempts = 40
 
 /**
@@ -102,18 +97,20 @@ const attempts = 40
  * listens under its own random name, and then looks at the others. Of two that start together at least one sees the
  * other; then they release and try again after random pauses.
  */
-const lockBySocket = async (place: string, directory: string, home = dirname(place)): Promise<DirectoryLock> => {
+const lockBySocket = async (claimed: Claimed, home = dirname(claimed.place)): Promise<DirectoryLock> => {
+  const { place, directory, kind } = claimed
   const folder = await createShortName(home, place, directory)
   try {
     for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const claim = await createClaim(folder.path, home, place)
+      const claim = await createClaim(folder.path, home, namePrefix(place, kind))
       const others = await statesOfOthers(folder.path, place, claim.name)
       if (others.length === 0) {
         claim.hold()
         return { admit: home === dirname(place) ? claim.admit : () => undefined, release: claim.release }
       }
       await claim.release()
-      if (others.includes('held')) throw new DataDirectoryInUse(directory)
+      const held = holderAmong(others)
+      if (held) throw new DataDirectoryInUse(directory, describeHolder(held))
       await wait(20 + Math.random() * 100)
     }
     throw new DataDirectoryInUse(directory)
@@ -121,7 +118,7 @@ const lockBySocket = async (place: string, directory: string, home = dirname(pla
     if (error instanceof DataDirectoryInUse) throw error
     const elsewhere = await temporaryHome(place)
     // Some shared folders allow no sockets. Processes of this machine can still use the temporary folder.
-    if (noSockets.has(codeOf(error)) && home !== elsewhere) return await lockBySocket(place, directory, elsewhere)
+    if (noSockets.has(codeOf(error)) && home !== elsewhere) return await lockBySocket(claimed, elsewhere)
     throw new DataDirectoryUnwritable(dirname(directory), { cause: error })
   } finally {
     await folder.remove()
@@ -139,11 +136,24 @@ const temporaryHome = async (place: string) => {
 
 const prefixOf = (place: string) => `${basename(place)}.lock-`
 
+/** The name of a socket says which process has made it, also when that process does not answer. */
+const namePrefix = (place: string, kind: HolderKind) => `${prefixOf(place)}${kind}-${process.pid}-`
+
+/** Undefined for the socket of a version whose names do not say it. */
+const describeHolder = ({ path, state }: Answer): Holder | undefined => {
+  const [, kind, pid] = /\.lock-(service|command)-(\d+)-[\da-f]+$/.exec(path) ?? []
+  if (pid === undefined) return undefined
+  return { kind: kind === 'service' ? 'service' : 'command', pid: Number(pid), isSilent: state === 'silent' }
+}
+
+/** A process that is paused and cannot answer still holds its lock. */
+const holderAmong = (answers: readonly Answer[]) => answers.find(({ state }) => state !== 'trying')
+
 /** The mode of the socket. Its users can read and write the database, so only the user of this process may use it, as with its files. */
 const socketMode = 0o600
 
-const createClaim = async (folder: string, home: string, place: string) => {
-  const name = `${prefixOf(place)}${randomBytes(6).toString('hex')}`
+const createClaim = async (folder: string, home: string, prefix: string) => {
+  const name = `${prefix}${randomBytes(6).toString('hex')}`
   const path = join(folder, name)
   const say = (state: State) => (socket: Socket) => void socket.end(state)
   let receive: Serve = say('trying')
@@ -176,19 +186,23 @@ const createClaim = async (folder: string, home: string, place: string) => {
 const socketsOf = async (folder: string, place: string) =>
   (await readdir(folder)).filter((name) => name.startsWith(prefixOf(place))).map((name) => join(folder, name))
 
-const statesOfOthers = async (folder: string, place: string, own: string): Promise<State[]> => {
+const statesOfOthers = async (folder: string, place: string, own: string) => {
   const paths = (await socketsOf(folder, place)).filter((path) => basename(path) !== own)
-  const states = await Promise.all(paths.map((path) => ask(path)))
-  return states.filter((state) => state !== undefined)
+  return await askAll(paths, 1 * seconds)
 }
 
-/** Asks the process behind a socket. A process that is paused and cannot answer still holds its lock. */
-const ask = (path: string) =>
-  new Promise<State | undefined>((resolve) => {
+/** What the processes behind the sockets say; nothing of those that have ended. */
+const askAll = async (paths: readonly string[], timeout: number): Promise<Answer[]> => {
+  const states = await Promise.all(paths.map(async (path) => ({ path, state: await ask(path, timeout) })))
+  return states.flatMap(({ path, state }) => (state === undefined ? [] : [{ path, state }]))
+}
+
+const ask = (path: string, timeout: number) =>
+  new Promise<Answer['state'] | undefined>((resolve) => {
     const socket = connect({ path })
-    socket.setTimeout(1_000, () => {
+    socket.setTimeout(timeout, () => {
       socket.destroy()
-      resolve('held')
+      resolve('silent')
     })
     socket.once('data', (answer) => {
       socket.destroy()
@@ -245,9 +259,10 @@ const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? 
 
 // The path of a socket may have about a hundred bytes. For a longer one we use a short link to its folder.
 const longestPath = 100
+const longestEnd = 'service-'.length + '4194304-'.length + 12
 
 const createShortName = async (folder: string, place: string, directory: string) => {
-  if (Buffer.byteLength(join(folder, prefixOf(place))) + 12 < longestPath)
+  if (Buffer.byteLength(join(folder, prefixOf(place))) + longestEnd < longestPath)
     return { path: folder, remove: async () => undefined }
   try {
     const short = await mkdtemp(join(tmpdir(), 'lk-'))

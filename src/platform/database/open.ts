@@ -1,10 +1,13 @@
+import { dirname, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { builtFile } from '../../lib/home.js'
 import type { Database } from './database.js'
+import { DataDirectoryInUse, NoDatabase } from './directory-faults.js'
+import { hasDatabase } from './directory-lock.js'
 import type { Grants } from './grants.js'
 import { type MigrateOptions, migrate } from './migrate.js'
-import { createPglite, DataDirectoryInUse, type PgliteOptions } from './pglite.js'
+import { createPglite, type PgliteOptions } from './pglite.js'
 import { createPgliteClient, longestWaitMs, pauseMs, settingsOfService } from './pglite-client.js'
 import { createPostgres, type PostgresOptions } from './postgres.js'
 import { postgresAddress } from './postgres-address.js'
@@ -21,21 +24,55 @@ export const openDatabase = async (options: DatabaseOptions): Promise<Database> 
   return await createPglite({ ...options.embedded, templateFile })
 }
 
+/** Tries for some seconds to open a directory that another process has, if that is worth waiting for. */
+const openInTurn = async (open: () => Promise<Database>, isWorthWaiting: (inUse: DataDirectoryInUse) => boolean) => {
+  const lastTry = performance.now() + longestWaitMs
+  for (;;) {
+    try {
+      return await open()
+    } catch (error) {
+      if (!(error instanceof DataDirectoryInUse) || !isWorthWaiting(error) || performance.now() > lastTry) throw error
+      await wait(pauseMs)
+    }
+  }
+}
+
+type CommandOptions = PgliteOptions & {
+  /** Without it, a command in a wrong folder is refused: it would work on a new, empty database. */
+  mayCreate?: true
+}
+
 /**
  * The embedded database for a command: through the service that has it open, or by itself if none runs. Of several commands
  * that start together, each waits for its turn.
  */
-export const openEmbeddedForCommand = async (options: PgliteOptions): Promise<Database> => {
-  const lastTry = performance.now() + longestWaitMs
-  for (;;) {
-    if (await settingsOfService(options.directory)) return createPgliteClient(options.directory)
-    try {
-      return await openDatabase({ embedded: options })
-    } catch (error) {
-      if (!(error instanceof DataDirectoryInUse) || performance.now() > lastTry) throw error
-      await wait(pauseMs)
-    }
-  }
+export const openEmbeddedForCommand = (options: CommandOptions): Promise<Database> =>
+  openInTurn(
+    async () => {
+      const { directory, mayCreate } = options
+      if (await settingsOfService(directory)) return createPgliteClient(directory)
+      if (!mayCreate && !(await hasDatabase(directory))) throw new NoDatabase(resolve(dirname(directory)))
+      return await openDatabase({ embedded: { ...options, kind: 'command' } })
+    },
+    () => true,
+  )
+
+/** The embedded database for a service: it waits for a command that has it open. */
+export const openEmbeddedForService = async (options: PgliteOptions): Promise<Database> => {
+  const { directory, log } = options
+  const isNew = !(await hasDatabase(directory))
+  let isSaid = false
+  const database = await openInTurn(
+    () => openDatabase({ embedded: { ...options, kind: 'service' } }),
+    ({ holder }) => {
+      if (holder?.kind !== 'command') return false
+      if (!isSaid) log?.info({ pid: holder.pid }, 'a command uses the data directory: waiting until it has ended')
+      isSaid = true
+      return true
+    },
+  )
+  if (isNew) log?.info({}, `made a new database in ${resolve(dirname(directory))}`)
+  return database
 }
 
 // A migration may rewrite a table; the service's own statements may not take that long.

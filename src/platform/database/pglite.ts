@@ -7,14 +7,14 @@ import { builtFile } from '../../lib/home.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 import { openConnection } from './connection.js'
 import { type Database, StoreUnavailable } from './database.js'
-import { DataDirectoryUnwritable, lockDirectory } from './directory-lock.js'
+import { DataDirectoryUnwritable, type HolderKind } from './directory-faults.js'
+import { lockDirectory } from './directory-lock.js'
 import type { Open } from './opening-connections.js'
+import { whyNotOpened } from './pglite-fault.js'
 import { createPipe, type Pipe } from './pglite-pipe.js'
 import { createPgliteServer } from './pglite-server.js'
 import { createPool, type Pool } from './pool.js'
 import { createPooledDatabase } from './pooled-database.js'
-
-export { DataDirectoryInUse, DataDirectoryUnwritable } from './directory-lock.js'
 
 export type PgliteOptions = {
   directory: string
@@ -24,7 +24,9 @@ export type PgliteOptions = {
   statementTimeoutMs?: number
   /** The settings of a service: while it runs, commands on this machine use the database through it, with these settings. */
   settingsForCommands?: Readonly<Record<string, string | undefined>> | undefined
-  log?: { warn(details: object, message: string): void }
+  /** What others are told about this process while it has the database open. */
+  kind?: HolderKind
+  log?: Record<'info' | 'warn', (details: object, message: string) => void>
 }
 
 // Opening includes the recovery after a crash, and without a template the creation of the whole directory.
@@ -45,7 +47,7 @@ const compileQuickly = () => {
 export const createPglite = async (options: PgliteOptions): Promise<Database> => {
   const directory = resolve(options.directory)
   const statementTimeoutMs = options.statementTimeoutMs ?? 30_000
-  const lock = await lockData(directory)
+  const lock = await lockData(directory, options.kind ?? 'command')
   compileQuickly()
   const thread = createThread({ ...options, directory, statementTimeoutMs })
   const pool = createPool({
@@ -83,13 +85,13 @@ export const createPglite = async (options: PgliteOptions): Promise<Database> =>
   return { ...database, close }
 }
 
-const lockData = async (directory: string) => {
+const lockData = async (directory: string, kind: HolderKind) => {
   try {
-    await mkdir(dirname(directory), { recursive: true })
+    await mkdir(dirname(directory), { recursive: true, mode: 0o700 })
   } catch (cause) {
     throw new DataDirectoryUnwritable(dirname(directory), { cause })
   }
-  return await lockDirectory(directory)
+  return await lockDirectory(directory, kind)
 }
 
 // The work of a server's background processes, which PGlite does not have: without it the log grows until the next start,
@@ -131,7 +133,7 @@ const createThread = ({ directory, templateFile, statementTimeoutMs, log }: Thre
       name: 'embedded-database',
     })
     ended = new Promise((resolve) => worker.once('exit', resolve))
-    await waitUntilReady(worker)
+    await waitUntilReady(worker, directory)
     const opened = createPipe(worker)
     pipe = opened
     const connection = await openConnection({
@@ -151,7 +153,7 @@ const createThread = ({ directory, templateFile, statementTimeoutMs, log }: Thre
   return { open, exchange, ended: () => ended }
 }
 
-const waitUntilReady = async (worker: Worker) => {
+const waitUntilReady = async (worker: Worker, directory: string) => {
   const listening = new AbortController()
   const { signal } = listening
   const ended = once(worker, 'exit', { signal }).then(() => {
@@ -167,7 +169,8 @@ const waitUntilReady = async (worker: Worker) => {
     listening.abort()
   } catch (cause) {
     worker.terminate().catch(() => undefined)
-    const reason = cause instanceof Error ? cause.message : 'unknown failure'
-    throw new StoreUnavailable(`The embedded database does not open: ${reason}`, { cause })
+    throw new StoreUnavailable(`The embedded database does not open: ${await whyNotOpened(cause, directory)}`, {
+      cause,
+    })
   }
 }
