@@ -148,6 +148,8 @@ sha256sum --ignore-missing --check SHA256SUMS
 npm install --offline ./latchkey-${version}.tgz && npx latchkey
 \`\`\`
 
+Ctrl-C stops it. In a script, start \`node_modules/.bin/latchkey\` instead: npx does not pass the signal of \`kill\` on to the service.
+
 For production, unpack it and follow docs/deployment.md in it. ${hasImage ? `The image is for ${process.arch}: \`docker load --input latchkey-${version}.image.tar.gz\`.` : 'This release has no image; deploy/Dockerfile in it makes one.'}
 
 ## What changed`
