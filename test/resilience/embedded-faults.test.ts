@@ -2,9 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chown, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -14,7 +13,7 @@ import {
   DataDirectoryOfAnotherUser,
   DataDirectoryUnwritable,
 } from '../../src/platform/database/directory-faults.js'
-import { connectToHolder, lockDirectory } from '../../src/platform/database/directory-lock.js'
+import { lockDirectory } from '../../src/platform/database/directory-lock.js'
 import { migrate } from '../../src/platform/database/migrate.js'
 import { openDatabase, openEmbeddedForCommand, openEmbeddedForService } from '../../src/platform/database/open.js'
 import { createPglite } from '../../src/platform/database/pglite.js'
@@ -189,6 +188,13 @@ describe('the embedded database', () => {
     expect(await database.query('select one from kept')).toEqual([{ one: 1 }])
     await database.close()
   })
+
+  it('says in one sentence that a folder cannot be written to', async () => {
+    await writeFile(join(folder, 'file'), '')
+    const inside = openDatabase({ embedded: { directory: join(folder, 'file', 'database') } })
+    await expect(inside).rejects.toThrow(DataDirectoryUnwritable)
+    await expect(inside).rejects.toThrow(/cannot be written to/)
+  })
 })
 
 describe('commands that use the embedded database of a running service', () => {
@@ -324,15 +330,6 @@ describe('commands that use the embedded database of a running service', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  it('name a service that does not answer, because it is paused', async () => {
-    const paused = createServer().listen(join(folder, 'database.lock-service-4711-0123456789ab'))
-    await once(paused, 'listening')
-    await expect(connectToHolder(directory, 50)).rejects.toThrow(
-      'in use by a service that does not answer, process 4711',
-    )
-    paused.close()
-  })
-
   // Root may read everything, and is another user for a moment.
   if (process.getuid?.() === 0)
     it('say as whom to run them if the folder may not be read', async () => {
@@ -356,54 +353,4 @@ describe('commands that use the embedded database of a running service', () => {
       await expect(openEmbeddedForCommand({ directory })).rejects.toThrow('run the command as that user')
       await lock.release()
     })
-})
-
-describe('the lock on the data directory', () => {
-  it('goes to exactly one of ten that start together', async () => {
-    const attempts = await Promise.allSettled(Array.from({ length: 10 }, () => lockDirectory(directory, 'service')))
-    const held = attempts.filter((attempt) => attempt.status === 'fulfilled')
-    const refused = attempts.filter((attempt) => attempt.status === 'rejected')
-    expect(held).toHaveLength(1)
-    const { pid } = process
-    await expect(lockDirectory(directory, 'command')).rejects.toThrow(
-      `in use by another running Latchkey, process ${pid}: stop that one first (kill ${pid})`,
-    )
-    expect(refused.every(({ reason }) => reason instanceof DataDirectoryInUse)).toBe(true)
-    await Promise.all(held.map(({ value }) => value.release()))
-    expect(await readdir(folder)).toEqual([])
-  })
-
-  // Without it, a start that failed while a command was connected ended before it could say why, with exit code 0.
-  it('is released although a process is connected to it whose bytes no one reads', async () => {
-    const lock = await lockDirectory(directory, 'service')
-    lock.admit((socket) => socket.end())
-    const connected = await connectToHolder(directory)
-    connected?.write('unread')
-    await wait(20)
-    await lock.release()
-    connected?.destroy()
-    expect(await readdir(folder)).toEqual([])
-  })
-
-  it('works in a folder whose path is longer than a socket’s may be', async () => {
-    const deep = join(folder, ...Array.from({ length: 6 }, () => 'a-rather-long-folder-name'), 'database')
-    await mkdir(dirname(deep), { recursive: true })
-    const lock = await lockDirectory(deep, 'service')
-    lock.admit((socket) => socket.end())
-    const connected = await connectToHolder(deep)
-    expect(connected).toBeDefined()
-    connected?.destroy()
-    await expect(lockDirectory(deep, 'service')).rejects.toThrow(DataDirectoryInUse)
-    await lock.release()
-    const again = await lockDirectory(deep, 'service')
-    await again.release()
-    expect(await readdir(dirname(deep))).toEqual([])
-  })
-
-  it('says in one sentence that a folder cannot be written to', async () => {
-    await writeFile(join(folder, 'file'), '')
-    const inside = openDatabase({ embedded: { directory: join(folder, 'file', 'database') } })
-    await expect(inside).rejects.toThrow(DataDirectoryUnwritable)
-    await expect(inside).rejects.toThrow(/cannot be written to/)
-  })
 })
