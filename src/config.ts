@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { unprotectedFaults } from './config/connections.js'
-import { editDistance } from './config/edit-distance.js'
 import { readEnvFile } from './config/env-file.js'
 import { furtherProviders } from './config/further-providers.js'
+import { findTypos } from './config/likely-typos.js'
 import {
   furtherProviderSettings,
   isProviderSetting,
@@ -12,7 +12,7 @@ import {
   providerConfigs,
   providerFaults,
 } from './config/provider-settings.js'
-import { readSecretsFolders } from './config/secrets-folder.js'
+import { readSecretsFolders, secretsFoldersOf } from './config/secrets-folder.js'
 import { filePath, InvalidValue, list, type Setting, text } from './config/setting-values.js'
 import { settings } from './config/settings.js'
 import { siblingFaults } from './config/sibling-hosts.js'
@@ -40,12 +40,15 @@ export type Config = Values & {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Everything that is wrong with the settings, a line each. A line names the setting and never its value. */
+/**
+ * Everything that is wrong with the settings, a line each, and below it the names that look like a misspelt one: mostly the cause.
+ * A line names the setting and never its value.
+ */
 export class ConfigurationFaults extends OperatorError {
   override name = 'ConfigurationFaults'
   readonly faults: readonly string[]
-  constructor(faults: readonly string[]) {
-    super(faults.join('\n'))
+  constructor(faults: readonly string[], typos: readonly string[] = []) {
+    super([...faults, ...typos].join('\n'))
     this.faults = faults
   }
 }
@@ -157,26 +160,17 @@ const adminGroupFaults = ({ adminGroup, supportGroup }: Record<string, unknown>)
   return adminGroup === supportGroup ? ['SUPPORT_GROUP: must be another group than ADMIN_GROUP'] : []
 }
 
-/** The lengths are compared first because there are thousands of pairs. */
-const isNear = (given: string, name: string) => {
-  const most = name.length > 6 ? 2 : 0
-  return Math.abs(given.length - name.length) <= most && editDistance(given, name) <= most
-}
+/** Environment variables, and files in the folders of secrets, that look like a misspelt setting. */
+export const likelyTypos = (env: Environment) => findTypos(env, Object.keys(settingTableFor(env)))
 
-/** Environment variables that look like a misspelt setting. */
-export const likelyTypos = (env: Environment) => {
-  const names = Object.keys(settingTableFor(env))
-  const known = new Set<string>(names.flatMap((name) => [name, `${name}_FILE`]))
-  return Object.keys(env).flatMap((name) => {
-    const bare = name.replace(/^LATCHKEY_/, '').replace(/_FILE$/, '')
-    const near = names.find((each) => isNear(bare, each))
-    const [, unnamed] = /^PROVIDER_([A-Z][A-Z0-9]+)_[A-Z_]+$/.exec(bare) ?? []
-    if (!known.has(name) && !near && unnamed)
-      return [`${name} is not used: PROVIDERS does not name ${unnamed.toLowerCase()}`]
-    return known.has(name) || (!near && !name.startsWith('LATCHKEY_'))
-      ? []
-      : [`${name} is not a setting${near ? `; did you mean ${near}?` : ''}`]
-  })
+/** A secret that is missing may be in a folder that is not read, or under another name. */
+const withFolders = (fault: string, env: Environment, absent: ReadonlySet<string>) => {
+  const [name = ''] = fault.split(':')
+  const folders = secretsFoldersOf(env)
+  const isSecret = absent.has(name) && settingTableFor(env)[name]?.secret
+  return isSecret && folders.length > 0
+    ? `${fault}; there is no file ${name.toLowerCase()} in ${folders.join(' or ')}`
+    : fault
 }
 
 const readValues = (env: Environment, wanted?: readonly string[]) => {
@@ -215,7 +209,7 @@ export const loadSettings = <Wanted extends Name>(env: Environment, wanted: read
   const { values, faults } = readValues(env, wanted)
   const own = inCamelCase(values)
   if (own.nodeEnv === 'production') faults.push(...unprotectedFaults(own))
-  if (faults.length > 0) throw new ConfigurationFaults(faults)
+  if (faults.length > 0) throw new ConfigurationFaults(faults, likelyTypos(env))
   return Object.freeze(own) as Pick<Values, CamelCase<Wanted>>
 }
 
@@ -241,7 +235,11 @@ export const readConfig = (env: Environment): { config: Config; texts: Environme
   faults.push(...webhookFaults(own, absent), ...adminGroupFaults(own))
   for (const [name, needed, why] of settingsThatNeedOthers)
     if (values[name] !== undefined && absent.has(needed)) faults.push(`${name}: needs ${needed}, ${why}`)
-  if (faults.length > 0) throw new ConfigurationFaults(faults)
+  if (faults.length > 0)
+    throw new ConfigurationFaults(
+      faults.map((fault) => withFolders(fault, env, absent)),
+      likelyTypos(env),
+    )
   const publicUrl = own.publicUrl ?? `http://localhost:${String(own.port)}`
   const { accessTokenLifetime: accessToken, refreshTokenLifetime: refreshToken, sessionMaxAge: session } = own
   const lifetimes = { accessToken, refreshToken, session }

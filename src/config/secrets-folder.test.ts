@@ -49,7 +49,9 @@ it.each(['SECRETS_DIR', 'CREDENTIALS_DIRECTORY'])(
       serviceKeysFile: join(folder, 'service_keys'),
     })
     expect(JSON.stringify(config.providers)).toContain('the secret of okta')
-    expect(likelyTypos(env)).toEqual(['JWT_SECERT_FILE is not a setting; did you mean JWT_SECRET?'])
+    expect(likelyTypos(env)).toEqual([
+      `the file ${join(folder, 'jwt_secert')} is not read: its name is not a setting; did you mean jwt_secret?`,
+    ])
   },
 )
 
@@ -57,6 +59,24 @@ it('leaves alone what is set in another way', () => {
   const given = { SECRETS_DIR: folder, JWT_SECRET: sealing, SERVICE_KEYS_FILE: '/elsewhere' }
   const env = readEnvironment(noFile(), { NODE_ENV: 'test', ...given, ...okta })
   expect(loadConfig(env)).toMatchObject({ jwtSecret: [sealing], serviceKeysFile: '/elsewhere' })
+})
+
+it('says with each missing secret where it was looked for, and which files have a name that is not read', async () => {
+  const other = await mkdtemp(join(tmpdir(), 'latchkey-secrets-'))
+  for (const name of ['jwt_secret.txt', 'smpt_url', 'redis_url', 'redis_url~', 'notes'])
+    await writeFile(join(other, name), `${signing}\n`)
+  const env = readEnvironment(noFile(), { NODE_ENV: 'production', SECRETS_DIR: other, TRUST_PROXI: '127.0.0.1' })
+  const said = () => loadConfig(env)
+  expect(said).toThrow(`JWT_SECRET: must be set in production; there is no file jwt_secret in ${other}\n`)
+  expect(said).toThrow(/^TRUST_PROXY: must be set in production: the address .*itself$/m)
+  const typos = [
+    'TRUST_PROXI is not a setting; did you mean TRUST_PROXY?',
+    `the file ${join(other, 'jwt_secret.txt')} is not read: its name is not a setting; did you mean jwt_secret?`,
+    `the file ${join(other, 'smpt_url')} is not read: its name is not a setting; did you mean smtp_url?`,
+  ]
+  expect(said).toThrow(typos.join('\n'))
+  expect(likelyTypos(env)).toEqual(typos)
+  await rm(other, { recursive: true })
 })
 
 it('says which folder cannot be read', () => {

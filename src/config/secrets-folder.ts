@@ -8,15 +8,32 @@ type Environment = Readonly<Record<string, string | undefined>>
 const folderSettings = ['SECRETS_DIR', 'CREDENTIALS_DIRECTORY'] as const
 
 /** Large letters too, as environment variables are written. Other names are not secrets: `..data` of Kubernetes, `jwt_secret~` of an editor. */
-const isSettingName = (name: string) => /^(?:[a-z][a-z0-9_]*|[A-Z][A-Z0-9_]*)$/.test(name)
+export const isSettingName = (name: string) => /^(?:[a-z][a-z0-9_]*|[A-Z][A-Z0-9_]*)$/.test(name)
 
 const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 
-const filesIn = (folder: string) =>
+const allFilesIn = (folder: string) =>
   readdirSync(folder)
-    .filter(isSettingName)
-    .map((name) => ({ setting: name.toUpperCase(), path: join(folder, name) }))
+    .map((name) => ({ name, path: join(folder, name) }))
     .filter(({ path }) => isFile(path))
+
+const filesIn = (folder: string) =>
+  allFilesIn(folder)
+    .filter(({ name }) => isSettingName(name))
+    .map(({ name, path }) => ({ setting: name.toUpperCase(), path }))
+
+/** The folders that are read. */
+export const secretsFoldersOf = (env: Environment) => folderSettings.flatMap((name) => env[name]?.trim() || [])
+
+/** All files of these folders, also those that are no setting. None of a folder that cannot be read, which is a fault of its own. */
+export const secretFilesOf = (env: Environment) =>
+  secretsFoldersOf(env).flatMap((folder) => {
+    try {
+      return allFilesIn(folder)
+    } catch {
+      return []
+    }
+  })
 
 /** The settings that have two files: `jwt_secret` and `JWT_SECRET`. */
 const settingsTwiceIn = (files: ReturnType<typeof filesIn>) =>
