@@ -213,6 +213,10 @@ export const loadSettings = <Wanted extends Name>(env: Environment, wanted: read
   return Object.freeze(own) as Pick<Values, CamelCase<Wanted>>
 }
 
+/** The files that hold the values of secret settings. */
+export const secretFilesIn = (env: Environment) =>
+  Object.entries(settingTableFor(env)).flatMap(([name, { secret }]) => (secret && env[`${name}_FILE`]) || [])
+
 /** The values of every setting that the table marks as secret. */
 export const secretsIn = (env: Environment) =>
   Object.entries(settingTableFor(env)).flatMap(([name, { secret }]) => (secret ? (givenValue(name, env) ?? []) : []))

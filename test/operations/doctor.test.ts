@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -88,16 +88,9 @@ describe('on a healthy set-up', () => {
     expect(lines.map(({ name }) => name)).toEqual([
       ...['settings', 'proxy', 'secrets', 'data directory', 'threads', 'passwords'],
       ...['database', 'database encryption', 'database role', 'database owner', 'database schema', 'events'],
-      ...[
-        'sealed values',
-        'signing keys',
-        'keys of ID tokens',
-        'withdrawn keys',
-        'passkeys',
-        'applications',
-        'database space',
-      ],
-      ...['durability', 'database clock', 'webhooks', 'logout notices', 'registration', 'profile fields'],
+      ...['sealed values', 'signing keys', 'keys of ID tokens', 'withdrawn keys', 'passkeys', 'applications'],
+      ...['database space', 'durability', 'database clock', 'webhooks', 'logout notices', 'waiting mails'],
+      ...['registration', 'profile fields'],
       ...['redis', 'redis encryption', 'redis policy', 'redis clock'],
       ...['mail', 'mail encryption', 'provider A', 'provider B'],
     ])
@@ -186,6 +179,61 @@ describe('on a broken set-up', () => {
     ])
   })
 
+  it('says once that the service has no rights on restored tables, and what was not checked for it', async () => {
+    const admin = testPostgres(database.url)
+    await admin.query(`revoke all on all tables in schema public from ${role}`)
+    const { lines, about } = await examine({ ...healthy, ADMIN_GROUP: 'admins' })
+    await admin.close()
+    await migrateAsOwner({
+      url: healthy.DATABASE_URL ?? '',
+      ownerUrl: database.url,
+      directory: migrationsDirectory,
+      grantsFor,
+    })
+    expect(lines.filter(({ level }) => level === 'error').map(({ name }) => name)).toEqual([
+      'database role',
+      'database schema',
+    ])
+    expect(about('not checked')).toEqual([
+      expect.stringMatching(/^warning: events, .*, administrators, profile fields: the tables are not ready: see/),
+    ])
+  })
+
+  it('names groups of administrators that let nobody in, and mails that the server has not taken', async () => {
+    const admin = testPostgres(database.url)
+    const settings = { ...healthy, ADMIN_GROUP: 'admins', SUPPORT_GROUP: 'helpers' }
+    const administrators = async () => (await examine(settings)).about('administrators').join()
+    expect(await administrators()).toMatch(
+      /^warning: ADMIN_GROUP names the group admins, which does not exist.*; SUPPORT_GROUP names the group helpers/,
+    )
+    await admin.query("insert into groups (name, created_at) values ('admins', now()), ('helpers', now())")
+    await admin.query(
+      `insert into users (id, email, email_key, username, username_key, created_at, groups)
+       values (gen_random_uuid(), 'ada@example.com', 'ada@example.com', 'ada', 'ada', now(), '{admins}')`,
+    )
+    expect(await administrators()).toMatch(
+      /^warning: no member of admins \(ADMIN_GROUP\) has a second factor.*; no user who can sign in is in helpers/,
+    )
+    await admin.query("update users set groups = '{admins,helpers}'")
+    await admin.query(
+      "insert into totp_secrets (user_id, secret, created_at, last_step) select id, '', now(), 0 from users",
+    )
+    await admin.query(
+      `insert into outgoing_mail (id, recipient_key, kind, created_at, attempts, last_error, next_attempt_at)
+       values (gen_random_uuid(), '', 'reset', now(), 0, null, now()), (gen_random_uuid(), '', 'reset', now(), 1, 'no', now())`,
+    )
+    const { about } = await examine(settings)
+    expect(about('administrators')).toEqual([
+      'ok: admins has 1 member, 1 with a second factor; helpers has 1 member, 1 with a second factor',
+    ])
+    expect(about('waiting mails')).toEqual([
+      'warning: 1 mail waits after a failed attempt: `latchkey mails list` says why',
+    ])
+    await admin.query('delete from users')
+    await admin.query('delete from outgoing_mail')
+    await admin.close()
+  })
+
   it('fails a database that was never migrated', async () => {
     const empty = await emptyPostgres()
     const { code, about } = await examine({ ...healthy, DATABASE_URL: empty.url }).finally(() => empty.drop())
@@ -212,11 +260,12 @@ describe('on a broken set-up', () => {
     expect(code).toBe(1)
     expect(about('database')).toEqual([expect.stringMatching(/^error: PostgreSQL at .* cannot be used/)])
     expect(about('database owner')).toEqual([`error: PostgreSQL at 127.0.0.1:${silent.port} does not answer`])
-    expect(about('database role')).toEqual(['warning: not checked, because the database cannot be used'])
     expect(about('redis')).toEqual([expect.stringMatching(/^error: Redis cannot be used: .*ECONNREFUSED/)])
-    expect(about('redis policy')).toEqual(['warning: not checked, because Redis cannot be used'])
-    for (const server of ['database', 'redis', 'mail'])
-      expect(about(`${server} encryption`)).toEqual([expect.stringMatching(/^warning: not checked, because/)])
+    expect(about('not checked')).toEqual([
+      expect.stringMatching(/^warning: database encryption, .*, profile fields: the database cannot be used$/),
+      'warning: redis encryption, redis policy, redis clock: Redis cannot be used',
+      'warning: mail encryption: the mail server cannot be used',
+    ])
     expect(about('mail')).toEqual([
       expect.stringMatching(/^error: 127\.0\.0\.1:\d+ does not answer in time: check .* \(ETIMEDOUT/),
     ])
@@ -311,35 +360,6 @@ describe('on settings alone', () => {
     expect(text).not.toContain('eighty')
   })
 
-  it.each([
-    [{ PUBLIC_URL: 'https://localhost' }, /^warning: .*TRUST_PROXY is not set/],
-    [{ PUBLIC_URL: 'https://localhost', TRUST_PROXY: 'none' }, /^ok: no proxy is trusted/],
-    [{ TRUST_PROXY: '10.1.2.3' }, /^ok: .*10\.1\.2\.3 only/],
-  ])('judges the trust in proxies: %o', async (settings, expected) => {
-    expect((await examine({ ...embedded(), ...settings })).about('proxy')).toEqual([expect.stringMatching(expected)])
-  })
-
-  it('counts the secrets, the threads, and looks at who can read the kept secret', async () => {
-    const other = randomBytes(48).toString('hex')
-    const kept = await mkdtemp(join(folder, 'kept-'))
-    await writeFile(join(kept, 'secret'), secret)
-    await chmod(join(kept, 'secret'), 0o644)
-    const both = await examine({ ...embedded(), JWT_SECRET: `${other},${secret}`, WORKER_THREADS: '64' })
-    expect(both.about('secrets')).toEqual([
-      'ok: the first of 2 signs, 1 other still verifies; at least 96 characters each',
-    ])
-    expect((await examine({ ...embedded(), JWT_SECRET: secret })).about('secrets')).toEqual([
-      'ok: one secret of 96 characters',
-    ])
-    expect(both.about('threads')).toEqual([expect.stringMatching(/^warning: WORKER_THREADS is 64 on/)])
-    expect((await examine({ DATA_DIR: kept })).about('data directory')).toEqual([
-      expect.stringMatching(/^warning: .*chmod 600/),
-    ])
-    expect((await examine({ ...embedded(), JWT_SECRET: `${secret},${secret}` })).about('secrets')).toEqual([
-      'warning: JWT_SECRET names one secret twice',
-    ])
-  })
-
   it('reads the file of profile fields, and names the place of a fault', async () => {
     const path = join(folder, 'fields.json')
     const checked = async (content: string) => {
@@ -358,30 +378,6 @@ describe('on settings alone', () => {
     ])
     expect(await checked(field('team', 'number'))).toEqual([
       expect.stringMatching(/^error: PROFILE_FIELDS_FILE: fields\[0\] \(team\)\.type must be text, .*fields\.json/),
-    ])
-  })
-
-  it('reads the theme, and names a pair of colours that cannot be read', async () => {
-    const path = join(folder, 'theme.json')
-    const checked = async (light: object) => {
-      await writeFile(path, JSON.stringify({ light }))
-      return (await examine({ ...embedded(), THEME_FILE: path })).about('theme')
-    }
-    expect(await checked({ accent: '#7a1f5c' })).toEqual([`ok: ${path} can be used, and its colours can be read`])
-    expect(await checked({ muted: '#aaaaaa' })).toEqual([
-      expect.stringMatching(/^error: THEME_FILE: light\.muted \(#aaaaaa\) on light\.background .* 4\.5:1 \(.*json\)$/),
-    ])
-  })
-
-  it('reads the words of the operator, and names the place of a fault', async () => {
-    const path = join(folder, 'words.json')
-    const checked = async (pages: object) => {
-      await writeFile(path, JSON.stringify({ de: { pages } }))
-      return (await examine({ ...embedded(), WORDS_FILE: path })).about('words')
-    }
-    expect(await checked({ 'login.heading': 'Grüezi' })).toEqual([`ok: 1 text in ${path}`])
-    expect(await checked({ 'common.continueWith': 'Weiter' })).toEqual([
-      `error: WORDS_FILE: de.pages["common.continueWith"] lacks the place {provider} (${path})`,
     ])
   })
 

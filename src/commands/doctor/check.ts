@@ -2,7 +2,8 @@ import { seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 
 type Level = 'ok' | 'warning' | 'error'
-export type Finding = { level: Level; says: string }
+/** `skippedBecause`: nothing was looked at. All that have one reason are one line of the report. */
+export type Finding = { level: Level; says: string; skippedBecause?: string }
 
 /** One line of the report. A check changes nothing that stays. */
 export type Check = { name: string; run(): Finding | Promise<Finding> }
@@ -13,6 +14,7 @@ export type CheckGroup = { checks: readonly Check[]; close?(): Promise<void> }
 export const ok = (says: string): Finding => ({ level: 'ok', says })
 export const warning = (says: string): Finding => ({ level: 'warning', says })
 export const failure = (says: string): Finding => ({ level: 'error', says })
+export const skipped = (because: string): Finding => ({ level: 'warning', says: because, skippedBecause: because })
 
 /** A warning in development, an error in production. */
 export const errorInProduction = (production: boolean) => (production ? failure : warning)

@@ -6,8 +6,19 @@ import { countText } from '../../lib/count-text.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import { schemaStatus } from '../../platform/database/migrate.js'
 import { createPgliteClient, settingsOfService } from '../../platform/database/pglite-client.js'
+import { administratorChecks } from './administrators.js'
 import { checkApplications } from './applications.js'
-import { type CheckGroup, errorInProduction, type Finding, failure, judgeClock, ok, warning, worstOf } from './check.js'
+import {
+  type CheckGroup,
+  errorInProduction,
+  type Finding,
+  failure,
+  judgeClock,
+  ok,
+  skipped,
+  warning,
+  worstOf,
+} from './check.js'
 import { checkDatabaseEncryption } from './encryption.js'
 import { checkEventMonths } from './event-months.js'
 import { hostChecks } from './hosts.js'
@@ -19,6 +30,7 @@ import { checkProfileFields } from './profile-fields.js'
 import { checkRegistration } from './registration.js'
 import { checkSealedValues } from './sealed-values.js'
 import { checkDatabaseSpace } from './space.js'
+import { checkWaitingMails } from './waiting-mails.js'
 import { checkWebhooks } from './webhooks.js'
 
 const oldestVersion = 13
@@ -170,6 +182,10 @@ const embeddedChecks = (config: Config): CheckGroup => {
     return opened
   }
   const ifOpen = () => openRunning().catch(() => undefined)
+  const ifRunning = (check: (database: Database) => Promise<Finding>) => async () => {
+    const database = await ifOpen()
+    return database ? check(database) : ok('not checked while the service does not run')
+  }
   const whyNotOpen = () =>
     openRunning().then(
       () => ok(''),
@@ -184,7 +200,9 @@ const embeddedChecks = (config: Config): CheckGroup => {
       { name: 'database', run: async () => (production ? failure(place) : worstOf(place, [await whyNotOpen()])) },
       ...(databaseOwnerUrl === undefined ? [] : [{ name: 'database owner', run: () => unused }]),
       { name: 'webhooks', run: async () => checkWebhooks(config, await ifOpen()) },
+      { name: 'waiting mails', run: ifRunning(checkWaitingMails) },
       { name: 'registration', run: async () => checkRegistration(config, await ifOpen()) },
+      ...administratorChecks(config, ifRunning),
       { name: 'profile fields', run: async () => checkProfileFields(config, await ifOpen()) },
     ],
     close: async () => (await ifOpen())?.close(),
@@ -207,14 +225,20 @@ export const databaseChecks = (config: Config): CheckGroup => {
       () => true,
       () => false,
     )
-    return isReached ? check() : warning('not checked, because the database cannot be used')
+    return isReached ? check() : skipped('the database cannot be used')
   }
-  const onceMigrated = (check: () => Promise<Finding>) =>
-    onceReached(async () =>
-      (await checkSchema(database)).level === 'error'
-        ? warning('not checked, because the schema is not up to date')
-        : check(),
+  let schemaPromise: Promise<Finding> | undefined
+  const schema = () => {
+    schemaPromise ??= checkSchema(database)
+    return schemaPromise
+  }
+  const isMigrated = () =>
+    schema().then(
+      ({ level }) => level !== 'error',
+      () => false,
     )
+  const onceMigrated = (check: () => Promise<Finding>) =>
+    onceReached(async () => ((await isMigrated()) ? check() : skipped('the tables are not ready: see database schema')))
   return {
     checks: [
       { name: 'database', run: async () => checkServer(await server(), config) },
@@ -222,7 +246,7 @@ export const databaseChecks = (config: Config): CheckGroup => {
       { name: 'database encryption', run: onceReached(async () => checkDatabaseEncryption(databaseUrl)) },
       { name: 'database role', run: onceReached(() => checkRole(database)) },
       ...owner.checks,
-      { name: 'database schema', run: onceReached(() => checkSchema(database)) },
+      { name: 'database schema', run: onceReached(schema) },
       { name: 'events', run: onceMigrated(() => checkEventMonths(database)) },
       { name: 'sealed values', run: onceMigrated(() => checkSealedValues(database, config)) },
       { name: 'signing keys', run: onceMigrated(() => checkSigningKeys(database, config)) },
@@ -233,9 +257,14 @@ export const databaseChecks = (config: Config): CheckGroup => {
       { name: 'database space', run: onceReached(() => checkDatabaseSpace(database, databaseUrl)) },
       { name: 'durability', run: onceReached(() => checkDurability(database, config.production)) },
       { name: 'database clock', run: onceReached(() => checkClock(database)) },
-      { name: 'webhooks', run: onceReached(() => checkWebhooks(config, database)) },
+      {
+        name: 'webhooks',
+        run: onceReached(async () => checkWebhooks(config, (await isMigrated()) ? database : undefined)),
+      },
       { name: 'logout notices', run: onceMigrated(() => checkLogoutNotices(database)) },
+      { name: 'waiting mails', run: onceMigrated(() => checkWaitingMails(database)) },
       { name: 'registration', run: onceMigrated(() => checkRegistration(config, database)) },
+      ...administratorChecks(config, (check) => onceMigrated(() => check(database))),
       { name: 'profile fields', run: onceMigrated(() => checkProfileFields(config, database)) },
     ],
     close: async () => {

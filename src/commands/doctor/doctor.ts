@@ -1,9 +1,18 @@
 import { originsWithoutCookies } from '../../config/sibling-hosts.js'
-import { type Config, ConfigurationFaults, type Environment, likelyTypos, loadConfig, secretsIn } from '../../config.js'
+import {
+  type Config,
+  ConfigurationFaults,
+  type Environment,
+  likelyTypos,
+  loadConfig,
+  secretFilesIn,
+  secretsIn,
+} from '../../config.js'
 import { countText } from '../../lib/count-text.js'
 import { type Command, OutputFailure, print, readArguments } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { type Check, type CheckGroup, type Finding, failure, ok, runCheck, warning } from './check.js'
+import { isContainer } from './secret-files.js'
 import { hideSecrets } from './secrets.js'
 
 const help = `latchkey doctor [--json]
@@ -33,19 +42,20 @@ const settingsLines = (env: Environment, faults: readonly string[], config: Conf
   return findings.map((finding) => ({ name: 'settings', ...finding }))
 }
 
-const checkGroups = async (config: Config): Promise<CheckGroup[]> => {
+const checkGroups = async (config: Config, env: Environment): Promise<CheckGroup[]> => {
   const [{ machineChecks }, { databaseChecks }, { redisChecks }, { outsideChecks }] = await Promise.all([
     import('./machine.js'),
     import('./database.js'),
     import('./redis.js'),
     import('./outside.js'),
   ])
-  return [machineChecks(config), databaseChecks(config), redisChecks(config), outsideChecks(config)]
+  const secretFiles = isContainer(env) ? [] : secretFilesIn(env)
+  return [machineChecks(config, secretFiles), databaseChecks(config), redisChecks(config), outsideChecks(config)]
 }
 
 /** All at once, because each waits for another server. The results keep the order of the list. */
-const runAllChecks = async (config: Config) => {
-  const groups = await checkGroups(config)
+const runAllChecks = async (config: Config, env: Environment) => {
+  const groups = await checkGroups(config, env)
   try {
     const checks: Check[] = groups.flatMap((group) => group.checks)
     return await Promise.all(checks.map((check) => runCheck(check)))
@@ -53,6 +63,18 @@ const runAllChecks = async (config: Config) => {
     await Promise.allSettled(groups.map(async (group) => group.close?.()))
   }
 }
+
+/** One line for all that could not be checked for one reason, where the first of them was. */
+const summed = (lines: readonly Line[]): Line[] =>
+  lines.flatMap((line, at) => {
+    const { skippedBecause } = line
+    if (skippedBecause === undefined) return [line]
+    const same = lines.filter((each) => each.skippedBecause === skippedBecause)
+    const names = same.map(({ name }) => name).join(', ')
+    return lines.indexOf(same[0] ?? line) === at
+      ? [{ level: line.level, name: 'not checked', says: `${names}: ${skippedBecause}` }]
+      : []
+  })
 
 const count = (lines: readonly Line[], level: 'error' | 'warning') =>
   countText(lines.filter((line) => line.level === level).length, level)
@@ -66,7 +88,7 @@ const report = async (env: Environment, json: boolean) => {
   const config = 'production' in loaded ? loaded : undefined
   const faults = 'production' in loaded ? [] : loaded
   const lines = settingsLines(env, faults, config)
-  if (config) lines.push(...(await runAllChecks(config)))
+  if (config) lines.push(...summed(await runAllChecks(config, env)))
   const hide = hideSecrets(config ? secretsIn(env) : [])
   const widest = Math.max(...lines.map(({ name }) => name.length))
   const texts = lines.map(({ level, name, says: text }) => {

@@ -1,3 +1,4 @@
+import { countText } from '../../lib/count-text.js'
 import type { Database } from '../../platform/database/database.js'
 import { type Finding, ok, warning, worstOf } from './check.js'
 
@@ -20,7 +21,7 @@ export const checkEventMonths = async (database: Database): Promise<Finding> => 
   )
   const { missing = null, months = 0, other = 0 } = found ?? {}
   const size = `${Math.ceil(other / megabyte)} MB`
-  return worstOf(`in ${months} parts by month, ${other > 0 ? size : 'nothing'} outside of them`, [
+  return worstOf(`in ${countText(months, 'part')} by month, ${other > 0 ? size : 'nothing'} outside of them`, [
     missing === null
       ? ok('')
       : warning(`no part for ${missing}: events are written to events_other, which the service purges row by row`),

@@ -15,6 +15,7 @@ import { systemClock } from '../../lib/clock.js'
 import { countText } from '../../lib/count-text.js'
 import { days, seconds } from '../../lib/durations.js'
 import { type Check, type CheckGroup, type Finding, failure, ok, warning, worstOf } from './check.js'
+import { checkSecretFiles } from './secret-files.js'
 import { spaceAt } from './space.js'
 
 const checkProxy = ({ publicUrl, trustProxy }: Config): Finding => {
@@ -134,11 +135,12 @@ const checkPasswords = async ({ bcryptCost }: Config): Promise<Finding> => {
 }
 
 /** Checks that need no other server. */
-export const machineChecks = (config: Config): CheckGroup => {
+export const machineChecks = (config: Config, secretFiles: readonly string[] = []): CheckGroup => {
   const { serviceKeysFile, breachedPasswords, themeFile, wordsFile } = config
   const checks: Check[] = [
     { name: 'proxy', run: () => checkProxy(config) },
     { name: 'secrets', run: () => checkSecrets(config) },
+    ...(secretFiles.length === 0 ? [] : [{ name: 'secret files', run: () => checkSecretFiles(secretFiles) }]),
     { name: 'data directory', run: () => checkDataDirectory(config) },
     { name: 'threads', run: () => checkThreads(config) },
     { name: 'passwords', run: () => checkPasswords(config) },

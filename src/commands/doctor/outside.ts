@@ -5,7 +5,7 @@ import { createSmtpMailer } from '../../platform/mail/smtp.js'
 import type { SmtpServer } from '../../platform/mail/smtp-address.js'
 import { createOutbound } from '../../platform/outbound/outbound.js'
 import { type TlsFault, tlsFaultWords } from '../../platform/tls-faults.js'
-import { type CheckGroup, type Finding, failure, ok, warning, worstOf } from './check.js'
+import { type CheckGroup, type Finding, failure, ok, skipped, warning, worstOf } from './check.js'
 import { checkMailEncryption } from './encryption.js'
 import { checkProvider } from './providers.js'
 
@@ -70,9 +70,7 @@ export const outsideChecks = (config: Config): CheckGroup => {
     return mailFinding
   }
   const mailEncryption = async (server: SmtpServer) =>
-    (await checkMailOnce()).level === 'error'
-      ? warning('not checked, because the mail server cannot be used')
-      : checkMailEncryption(server)
+    (await checkMailOnce()).level === 'error' ? skipped('the mail server cannot be used') : checkMailEncryption(server)
   return {
     checks: [
       { name: 'mail', run: checkMailOnce },

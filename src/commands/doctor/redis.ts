@@ -5,7 +5,7 @@ import { mastersOf, readyRedis } from '../../platform/cache/ready-redis.js'
 import { readRedisAddress } from '../../platform/cache/redis-address.js'
 import { connectRedis, type RedisClient } from '../../platform/cache/redis-client.js'
 import { validAddress } from '../../platform/invalid-address.js'
-import { type CheckGroup, type Finding, failure, judgeClock, ok, warning, worstOf } from './check.js'
+import { type CheckGroup, type Finding, failure, judgeClock, ok, skipped, warning, worstOf } from './check.js'
 import { checkRedisEncryption } from './encryption.js'
 
 const fieldOf = (info: string, name: string) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1] ?? ''
@@ -73,7 +73,7 @@ export const redisChecks = ({ redisUrl }: Config): CheckGroup => {
   const onceReached = (check: (masters: Redis[]) => Promise<Finding>) => () =>
     connected.then(
       (found) => check(mastersOf(found)),
-      () => warning('not checked, because Redis cannot be used'),
+      () => skipped('Redis cannot be used'),
     )
   return {
     checks: [

@@ -26,12 +26,9 @@ const checkReceiver = async ({ url, outbound }: Receiver): Promise<Finding> => {
   }
 }
 
-/** Checks the webhooks that wait or were given up. Before the migration there is nothing to check. */
+/** Checks the webhooks that wait or were given up. */
 const checkBacklog = async (database: Database | undefined): Promise<Finding[]> => {
-  const [table] = (await database?.query<{ there: boolean }>(
-    "select exists (select 1 from pg_attribute where attrelid = to_regclass('webhooks_wanted') and attname = 'stopped_at') as there",
-  )) ?? [undefined]
-  if (!database || !table?.there) return []
+  if (!database) return []
   const webhooks = createWebhooks({ database, clock, log: commandLog() })
   const { givenUp, waiting } = await webhooks.count()
   const stopped = await webhooks.stoppedSince()

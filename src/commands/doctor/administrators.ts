@@ -1,0 +1,51 @@
+import type { Config } from '../../config.js'
+import { countText } from '../../lib/count-text.js'
+import type { Database, Sql } from '../../platform/database/database.js'
+import { type Check, type Finding, ok, warning, worstOf } from './check.js'
+
+type Members = { exists: boolean; members: number; with_factor: number }
+
+const countMembers = async (sql: Sql, group: string) => {
+  const [row] = await sql.query<Members>(
+    `select exists (select 1 from groups where name = $1::text) as exists, count(*)::int as members,
+       (count(*) filter (where exists (select 1 from totp_secrets as t where t.user_id = u.id)
+          or exists (select 1 from passkeys as p where p.user_id = u.id)))::int as with_factor
+     from users as u where u.groups @> array[$1::text] and u.groups <> '{}' and u.disabled_at is null`,
+    [group],
+  )
+  return row ?? { exists: false, members: 0, with_factor: 0 }
+}
+
+/** With SECOND_FACTOR=required the next sign-in of each member asks for a factor. */
+const judgeGroup = (setting: string, group: string, found: Members, isRequired: boolean): Finding => {
+  if (!found.exists)
+    return warning(
+      `${setting} names the group ${group}, which does not exist: correct it, or \`latchkey group add ${group}\``,
+    )
+  if (found.members === 0)
+    return warning(`no user who can sign in is in ${group} (${setting}): \`latchkey user groups USER --add ${group}\``)
+  if (found.with_factor === 0 && !isRequired)
+    return warning(
+      `no member of ${group} (${setting}) has a second factor, without which the admin page opens for none: they add an authenticator app or a passkey to their account`,
+    )
+  return ok(`${group} has ${countText(found.members, 'member')}, ${found.with_factor} with a second factor`)
+}
+
+const checkAdministrators = async (sql: Sql, { adminGroup, supportGroup, secondFactor }: Config): Promise<Finding> => {
+  const findings: Finding[] = []
+  for (const [setting, group] of [
+    ['ADMIN_GROUP', adminGroup],
+    ['SUPPORT_GROUP', supportGroup],
+  ] as const)
+    if (group !== undefined)
+      findings.push(judgeGroup(setting, group, await countMembers(sql, group), secondFactor === 'required'))
+  return worstOf(findings.map(({ says }) => says).join('; '), findings)
+}
+
+type WithDatabase = (check: (database: Database) => Promise<Finding>) => Check['run']
+
+/** The groups of administrators and of support, if there are any. */
+export const administratorChecks = (config: Config, withDatabase: WithDatabase): Check[] =>
+  config.adminGroup === undefined
+    ? []
+    : [{ name: 'administrators', run: withDatabase((database) => checkAdministrators(database, config)) }]
