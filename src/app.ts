@@ -69,17 +69,20 @@ const openApp = async (config: Config, options: Options) => {
   const { server, state: drainState, answerUnknown, drain } = createServer({ ...serverOptions, schemaCompilers })
   server.addHook('onRequest', httpParts.callers.learnKey)
   const activeUsers = createActiveUsers({ database: prepared, clock })
-  const startMetrics = prepareMetrics(config, metrics, { ...platform, ...nouns, openidProvider, activeUsers }, server)
+  const { ping: database } = prepared
+  const { ping: cache } = platform.cache
+  const isStarting = () => !status.isReady
+  const isDraining = () => drainState.isDraining
+  const health = createHealth({ clock, deadline, log, database, cache, isStarting, isDraining })
+  const isReady = () => health.ready() === 'ready'
+  const watched = { ...platform, ...nouns, openidProvider, activeUsers, isReady }
+  const startMetrics = prepareMetrics(config, metrics, watched, server)
   const { pages, routes } = await registerFlows(server, config, platform, nouns, {
     ...httpParts,
     openidProvider,
     isClosing: () => drainState.isClosing,
   })
-  const database = platform.database.ping
-  const cache = platform.cache.ping
-  const isStarting = () => !status.isReady
-  const isDraining = () => drainState.isDraining
-  healthRoutes(server, { health: createHealth({ clock, deadline, log, database, cache, isStarting, isDraining }) })
+  healthRoutes(server, { health })
   answerUnknown(pages.notFound)
   const background = createBackground(platform, nouns, openidProvider, housekeepingInterval)
   return {
@@ -89,7 +92,7 @@ const openApp = async (config: Config, options: Options) => {
     nouns,
     database: unprepared,
     seed: createSeeding(config, platform, nouns),
-    load: createDatabaseLoading(platform, nouns),
+    load: createDatabaseLoading(config, platform, nouns),
     background,
     server,
     drainState,

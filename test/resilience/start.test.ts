@@ -65,6 +65,8 @@ describe('a start on the embedded defaults', () => {
     expect(await (await fetch(`${url}/login`)).text()).toMatch(/GitHub/)
     const { mode } = await stat(join(place, 'secret'))
     expect(mode & 0o777).toBe(0o600)
+    first.signal('SIGHUP')
+    await first.says(/nothing was read again: SERVICE_KEYS_FILE is not set/)
   })
 
   it('tells a second process on the same folder so, and leaves the first alone', async () => {
@@ -110,7 +112,8 @@ describe('a database that cannot be reached at the start', () => {
   it('is waited for: the log says so, health is 503, and access goes on once it is there', async () => {
     const port = await freePort()
     const JWT_SECRET = secretOf('a')
-    const program = run({ DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/latchkey`, JWT_SECRET })
+    const METRICS_PORT = String(await freePort())
+    const program = run({ DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/latchkey`, JWT_SECRET, METRICS_PORT })
     const [line] = await program.says(/.*The database cannot be used yet; trying again.*/)
     expect(line).toMatch(/reason=.*ECONNREFUSED/)
     expect(line.match(/ECONNREFUSED/g)).toHaveLength(1)
@@ -122,6 +125,7 @@ describe('a database that cannot be reached at the start', () => {
     expect((await fetch(`${url}/health/live`)).status).toBe(200)
     const ready = await fetch(`${url}/health/ready`)
     expect([ready.status, await ready.json()]).toEqual([503, { status: 'starting' }])
+    expect(await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text()).toMatch(/^latchkey_ready 0$/m)
     // It does not know yet which sessions have ended.
     const iat = Math.floor(Date.now() / 1000)
     const [userId, sid] = [uuidv7(new Date()), uuidv7(new Date())]

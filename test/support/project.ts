@@ -30,6 +30,7 @@ export const anchorsIn = async (path: string) => {
 export const knownMetrics = () => {
   const metrics = createMetrics({ ways: signInLabels(), limiters: limiterNames })
   metrics.watch({
+    isReady: () => true,
     workers: { queueLength: () => 0 },
     cache: { ping: async () => {} },
     database: {},

@@ -11,6 +11,8 @@ type WaitingCount = { countWaiting(): Promise<number> }
 type WaitingWithAge = WaitingCount & { oldestWaitSeconds(): Promise<number> }
 
 export type Watched = {
+  /** As `/health/ready` says. */
+  isReady(): boolean
   workers: { queueLength(): number }
   cache: Pick<Cache, 'ping'>
   database: { stats?(): PoolStats }
@@ -27,7 +29,7 @@ export type Watched = {
 
 type Collect = (gauge: Gauge<string>) => void | Promise<void>
 /** `aggregator` says what the gauges of several processes become: their sum, unless all of them watch the same thing. */
-type WatchedGauge = { name: string; help: string; labelNames?: string[]; aggregator?: 'max'; collect: Collect }
+type WatchedGauge = { name: string; help: string; labelNames?: string[]; aggregator?: 'max' | 'min'; collect: Collect }
 type AddGauge = (gauge: WatchedGauge) => void
 
 /** A store that hangs must not block the scrape: the other metrics are needed then. */
@@ -136,7 +138,14 @@ const watchOutboxes = ({ mails, webhooks, logoutNotices }: Watched, add: AddGaug
 
 /** Gauges are read only when Prometheus asks. */
 export const watchGauges = (watched: Watched, add: AddGauge) => {
-  const { workers, cache, database, endedSessions, loadedKeys, openidProvider, clockWatch, activeUsers } = watched
+  const { isReady, workers, cache, database, endedSessions, loadedKeys, openidProvider, clockWatch, activeUsers } =
+    watched
+  add({
+    name: 'latchkey_ready',
+    help: '1 if the instance should get traffic, 0 while it starts (for example while it waits for the database) or shuts down.',
+    aggregator: 'min',
+    collect: (gauge) => gauge.set(isReady() ? 1 : 0),
+  })
   add({
     name: 'latchkey_worker_queue_length',
     help: 'Password checks that wait for a thread.',
