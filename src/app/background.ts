@@ -1,18 +1,29 @@
+import type { Config } from '../config.js'
 import { createExpiredRows } from '../domain/housekeeping/expired-rows.js'
 import { createHousekeeping } from '../domain/housekeeping/housekeeping.js'
 import { minutes } from '../lib/durations.js'
 import type { NounPlatform, Nouns } from './nouns.js'
 import type { OpenidProvider } from './openid-provider.js'
 
+type LoadedNouns = {
+  sealedValues: Pick<Nouns['sealedValues'], 'reseal'>
+  loadedKeys: Pick<Nouns['loadedKeys'], 'load'>
+  endedSessions: Pick<Nouns['endedSessions'], 'load'>
+  webhooks: Pick<Nouns['webhooks'], 'load'>
+  administrators: Pick<Nouns['administrators'], 'missingGroups'>
+}
+
 /** Loads what requests need from the database, before the first of them is answered. */
 export const createDatabaseLoading =
   (
+    { sealingKey }: Pick<Config, 'sealingKey'>,
     { unprepared, log }: Pick<NounPlatform, 'unprepared' | 'log'>,
-    { sealedValues, loadedKeys, endedSessions, webhooks, administrators }: Nouns,
+    { sealedValues, loadedKeys, endedSessions, webhooks, administrators }: LoadedNouns,
   ) =>
   async () => {
+    const setting = sealingKey === undefined ? 'JWT_SECRET' : 'SEALING_KEY'
     const values = await sealedValues.reseal(unprepared)
-    if (values > 0) log.info({ values }, 'stored secrets were sealed again with the first SEALING_KEY')
+    if (values > 0) log.info({ values }, `stored secrets were sealed again with the first ${setting}`)
     await loadedKeys.load()
     await endedSessions.load()
     await webhooks.load(unprepared)

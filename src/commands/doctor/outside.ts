@@ -44,7 +44,7 @@ type MailFailure = { code?: string; message?: string; tlsFault?: TlsFault; tlsCo
 const explainMail = ({ host, port }: Pick<SmtpServer, 'host' | 'port'>, error: unknown) => {
   const { code = '', message = 'unknown', tlsFault, tlsCode } = (error ?? {}) as MailFailure
   if (tlsFault) return `${host}:${port} cannot be used: ${tlsFaultWords[tlsFault]}; ${tlsAdvice[tlsFault]} (${tlsCode})`
-  return `${host}:${port} ${mailFaults[code] ?? 'cannot be used'} (${message.replace(/^.*: /, '')})`
+  return `${host}:${port} ${mailFaults[code] ?? 'cannot be used'} (${message.replace(/^.* did not take the mail: /, '')})`
 }
 
 const checkMail = async ({ smtpUrl, mailFrom }: Config): Promise<Finding> => {

@@ -31,7 +31,7 @@ const listenForShutdown = ({ shutDown, reload }: OnSignals) => {
 const reasonOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 /** Shuts down at the first signal, within a known time, and stops at once at the second. */
-const shutDownOnSignals = (log: Log, drainDelay: number) => {
+const shutDownOnSignals = (log: Log, { drainDelay, serviceKeysFile }: Config) => {
   const shutdown = new AbortController()
   let started: Promise<App> | undefined
   const closeAll = async () => {
@@ -59,11 +59,16 @@ const shutDownOnSignals = (log: Log, drainDelay: number) => {
     )
   }
   const reload = () => {
+    if (serviceKeysFile === undefined)
+      return log.info(
+        'nothing was read again: SERVICE_KEYS_FILE is not set, and all other settings are read at the start only',
+      )
     const read = async () => (await started)?.reload()
     read().then(
       () => log.info('service keys were read again; all other settings are read at the start only'),
       (err) => log.error({ reason: reasonOf(err) }, 'service keys could not be read again: the earlier ones stay'),
     )
+    return undefined
   }
   // Before the start: the first process of a container gets only the signals that it listens for.
   listenForShutdown({ shutDown, reload })
@@ -104,7 +109,7 @@ type Crash = (error: unknown) => void
 
 /** Listens for the end, and returns what starts the service in this process. */
 const prepareService = (config: Config, texts: Environment, log: Log, crash: Crash) => {
-  const shutdown = shutDownOnSignals(log, config.drainDelay)
+  const shutdown = shutDownOnSignals(log, config)
   return async () => {
     const app = await shutdown.watch(startApp(config, { texts, log, onFatal: crash, signal: shutdown.signal }))
     const listeningAt = { host: app.config.host, port: app.config.port }

@@ -11,16 +11,44 @@ export const refusalIn = (error: unknown) => {
   return isFinal && isAboutThisMail ? `the mail server answered ${responseCode}` : undefined
 }
 
-type Failure = { code?: string; originalCode?: string; command?: string; responseCode?: number; errno?: number }
+type Failure = {
+  code?: string
+  originalCode?: string
+  command?: string
+  response?: string
+  responseCode?: number
+  errno?: number
+}
 
-/** The part of a failure that may be logged. The server's own message can repeat the address or a part of the mail. */
+const longestAnswer = 200
+
+/** Before these steps end, the server has seen neither the password nor this mail. Later its text can repeat both. */
+const stepsWithoutSecrets = ['CONN', 'MAIL FROM']
+
+/** The answer of the server: its text in one bounded line and without addresses where it can repeat no secret, else its number. */
+const answerOf = ({ command = '', response, responseCode }: Failure) => {
+  if (!responseCode) return undefined
+  const text = stepsWithoutSecrets.includes(command) ? response : undefined
+  const line = (text ?? '')
+    .replaceAll(/[\s\p{Cc}]+/gu, ' ')
+    .replaceAll(/[^\s<>]+@[^\s<>]+/g, '[address]')
+    .trim()
+  return `answered ${line.slice(0, longestAnswer) || responseCode}`
+}
+
+const adviceOn = ({ command, responseCode = 0 }: Failure) =>
+  command === 'MAIL FROM' && responseCode >= 500 && '(does it accept the address in MAIL_FROM?)'
+
+/** The part of a failure that may be logged. */
 export const withoutSecrets = (error: unknown, { host, port }: SmtpServer) => {
-  const { code, originalCode, command, responseCode, errno } = (error ?? {}) as Failure
+  const failure = (error ?? {}) as Failure
+  const { code, originalCode, command, errno } = failure
   const tlsFault = tlsFaultOf(originalCode, error instanceof Error ? error.message : '')
   const parts = [
     code ?? 'unknown failure',
     command && `at ${command}`,
-    responseCode && `answered ${responseCode}`,
+    answerOf(failure),
+    adviceOn(failure),
     errno && errno < 0 && `(${getSystemErrorName(errno)})`,
     tlsFault && `(${originalCode}, ${tlsFaultWords[tlsFault]})`,
   ]

@@ -107,6 +107,23 @@ describe('mail over SMTP', () => {
     await expect(mailer.verify?.()).rejects.toThrow('EAUTH')
   })
 
+  it('tries again later when our sender is rejected, and says in which words and which setting it is', async () => {
+    const words = `5.7.1 <no-reply@auth.example.com>:\tSender not allowed, nor is ada@example.com ${'x'.repeat(300)}`
+    const server = await inbox({
+      onMailFrom: (_address, _session, done) => done(Object.assign(new Error(words), { responseCode: 550 })),
+    })
+    const said = String(
+      await mailerFor(server.url)
+        .send(mail)
+        .catch((error: unknown) => error),
+    )
+    expect(said).toContain(
+      'EENVELOPE at MAIL FROM answered 550 5.7.1 <[address]>: Sender not allowed, nor is [address] xxx',
+    )
+    expect(said).toMatch(/x \(does it accept the address in MAIL_FROM\?\)$/)
+    expect(said.length).toBeLessThan(350)
+  })
+
   it('requires encryption when asked to', async () => {
     const server = await inbox()
     await expect(mailerFor(`${server.url}?requireTLS=true`).send(mail)).rejects.toThrow('ETLS')
