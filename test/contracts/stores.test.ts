@@ -353,6 +353,7 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
       kinds: null,
       ip: null,
       network: null,
+      request: null,
       limit: 10,
     }
     const kinds = (rows: { kind: string }[]) => rows.map(({ kind }) => kind)

@@ -87,6 +87,19 @@ describe('why a user could not sign in', () => {
     for (const early of ['1969-01-01', '9999999d']) expect(await shown('--since', early)).toEqual(all)
   })
 
+  it('is found by the reference that a page has shown, or by the whole id of the request', async () => {
+    const [event] = await shown('--kind', 'rate_limited', '--ip', ofAda)
+    const id = event?.requestId ?? ''
+    for (const request of [id, id.slice(0, 8), id.slice(0, 8).toUpperCase()])
+      expect(await shown('--request', request)).toEqual([event])
+    expect(await shown('--user', 'ada', '--request', id)).toEqual([event])
+    expect(await shown('--request', '00000000')).toEqual([])
+    expect(await command('events', '--request', 'abc%')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('first eight'),
+    })
+  })
+
   it('takes a network for an address, and several kinds', async () => {
     const from = async (...args: string[]) => new Set((await shown(...args)).map(({ ip }) => ip))
     expect(await from('--ip', '192.0.2.0/24')).toEqual(new Set([ofAda, ofStranger]))

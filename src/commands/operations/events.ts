@@ -41,6 +41,13 @@ const originFrom = (text: string | undefined): Pick<EventQuery, 'ip' | 'network'
   throw new UsageFault('--ip takes an IPv4 or IPv6 address, a network such as 192.0.2.0/24, or “command line”.')
 }
 
+/** A page shows the beginning of the id: `Reference: 5f0c3a52`. */
+const requestFrom = (text: string | undefined): Pick<EventQuery, 'request'> => {
+  if (text === undefined) return {}
+  if (/^[\da-f]{8}[\da-f-]*$/i.test(text)) return { request: text.toLowerCase() }
+  throw new UsageFault('--request takes a requestId of the log, or its first eight characters, which a page shows.')
+}
+
 const kindsFrom = (text: string | undefined): Pick<EventQuery, 'kinds'> => {
   if (text === undefined) return {}
   const names = text.split(',').map((name) => name.trim())
@@ -95,6 +102,7 @@ const options = {
   user: { type: 'string' },
   kind: { type: 'string' },
   ip: { type: 'string' },
+  request: { type: 'string' },
   since: { type: 'string' },
   until: { type: 'string' },
   limit: { type: 'string' },
@@ -104,7 +112,7 @@ const options = {
 
 export const events: Command = {
   summary: 'Show what happened: sign-ins, refusals and why, changes by operators',
-  help: `latchkey events [--user USER] [--kind KINDS] [--ip ADDRESS] [--since TIME] [--until TIME] [--limit N] [--json]
+  help: `latchkey events [--user USER] [--kind KINDS] [--ip ADDRESS] [--request ID] [--since TIME] [--until TIME] [--limit N] [--json]
 latchkey events --follow [--user USER] [--kind KINDS] [--ip ADDRESS] [--since TIME] [--json]
 
 Shows events of the last 90 days, oldest first. REASON of a sign_in_failed says why a user could not sign in:
@@ -117,6 +125,8 @@ requestId of the log lines of the same request.
                   ${wrapWords(eventKinds, '                  ')}
   --ip ADDRESS    only from this address or this network (192.0.2.0/24, 2001:db8:1:2::/64); “command line” for what
                   operators did
+  --request ID    only of this request: its requestId, or the first eight characters, which a page shows as the reference.
+                  A request that failed before it changed anything has no event: look for its requestId in the log
   --since TIME    2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d (default 24h; with --follow, now)
   --until TIME    the same forms (default now)
   --limit N       only the newest N, 1 to ${maxAtOnce} (default 100)
@@ -129,7 +139,7 @@ requestId of the log lines of the same request.
       throw new UsageFault('--follow has no end: leave out --until and --limit.')
     if (values.user?.trim() === '') throw new UsageFault('--user is empty.')
     const now = new Date()
-    const filters = { ...kindsFrom(values.kind), ...originFrom(values.ip) }
+    const filters = { ...kindsFrom(values.kind), ...originFrom(values.ip), ...requestFrom(values.request) }
     const since = momentFrom('--since', values.since ?? (values.follow ? '0s' : '24h'), now)
     // Includes events of this very millisecond.
     const until = new Date(momentFrom('--until', values.until ?? '0s', now).getTime() + 1)

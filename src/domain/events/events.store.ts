@@ -124,6 +124,8 @@ export type Span = {
   ip: string | null
   /** In the notation of CIDR. */
   network: string | null
+  /** The beginning of the id of a request. */
+  request: string | null
   limit: number
 }
 
@@ -131,9 +133,17 @@ export type Span = {
 const inNetwork = `case when ip ~ '^[0-9a-f]*[.:][0-9a-f.:]*$' then ip::inet <<= $6::inet else false end`
 
 const inSpan = `id >= $1 and id < $2 and ($3::text[] is null or kind = any($3)) and ($5::text is null or ip = $5)
-          and ($6::text is null or ${inNetwork})`
+          and ($6::text is null or ${inNetwork}) and ($7::text is null or starts_with(request_id::text, $7))`
 
-const spanParameters = ({ from, before, kinds, limit, ip, network }: Span) => [from, before, kinds, limit, ip, network]
+const spanParameters = ({ from, before, kinds, limit, ip, network, request }: Span) => [
+  from,
+  before,
+  kinds,
+  limit,
+  ip,
+  network,
+  request,
+]
 
 export const selectSpan = (sql: Sql, span: Span) =>
   sql.query<EventRow>(
@@ -148,12 +158,12 @@ export const selectSpan = (sql: Sql, span: Span) =>
  */
 export const selectAbout = (sql: Sql, span: Span, who: { userId: string | null; nameMarks: string[] }) =>
   sql.query<EventRow>(
-    `with mine as (select ip from events where user_id = $7 order by id desc limit 1000),
+    `with mine as (select ip from events where user_id = $8 order by id desc limit 1000),
      found as (
-       (select ${columns} from events where user_id = $7
+       (select ${columns} from events where user_id = $8
           and ${inSpan} order by id desc limit $4)
        union all
-       (select ${columns} from events where name_mark = any($8::text[])
+       (select ${columns} from events where name_mark = any($9::text[])
           and ${inSpan} order by id desc limit $4)
        union all
        (select ${columns} from events where kind = 'rate_limited' and user_id is null and ip in (select ip from mine)

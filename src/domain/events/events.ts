@@ -113,6 +113,8 @@ export type EventQuery = {
   ip?: string
   /** In the notation of CIDR. */
   network?: string
+  /** The beginning of the id of a request. */
+  request?: string
   /** Only those with a smaller id: the page after one that ended there. */
   beforeId?: string
   limit: number
@@ -224,12 +226,13 @@ const createRetention = (clock: Clock) => ({
 export const createEvents = (options: Options) => {
   const { database, clock, nameMarks, listeners, onLost } = options
 
-  const spanOf = ({ since, until, kinds, ip, network, beforeId, limit }: EventQuery): store.Span => ({
+  const spanOf = ({ since, until, kinds, ip, network, request, beforeId, limit }: EventQuery): store.Span => ({
     from: uuidFloor(since),
     before: beforeId ?? uuidFloor(until),
     kinds: kinds ?? null,
     ip: ip ?? null,
     network: network ?? null,
+    request: request ?? null,
     limit,
   })
 
