@@ -141,14 +141,17 @@ const writeSbom = async ({ work, folder, version, committed }, { description, lo
 
 /** @type {(version: string, hasImage: boolean) => string} */
 const howToInstall = (version, hasImage) =>
-  `Check the files that you downloaded, and install the program in an empty folder. It needs Node 20.19 or later, and no registry:
+  `Where you downloaded the files: check them, and install the program in a new folder. It needs Node 20.19 or later, and no registry:
 
 \`\`\`sh
 sha256sum --ignore-missing --check SHA256SUMS
-npm install --offline ./latchkey-${version}.tgz && npx latchkey
+mkdir latchkey && cd latchkey
+npm install --offline ../latchkey-${version}.tgz && npx latchkey
 \`\`\`
 
 Ctrl-C stops it. In a script, start \`node_modules/.bin/latchkey\` instead: npx does not pass the signal of \`kill\` on to the service.
+
+\`latchkey-${version}.cdx.json\` lists every package in the program, for your scanner. SHA256SUMS covers it, and you do not need it to install.
 
 For production, unpack it and follow docs/deployment.md in it. ${hasImage ? `The image is for ${process.arch}: \`docker load --input latchkey-${version}.image.tar.gz\`.` : 'This release has no image; deploy/Dockerfile in it makes one.'}
 
