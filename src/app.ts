@@ -38,6 +38,25 @@ type Options = ServeOptions & {
   texts?: Environment
 }
 
+type HealthPlatform = { clock: Clock; log: Log; database: { ping: Ping }; cache: { ping: Ping } }
+type Ping = () => Promise<void>
+
+const createAppHealth = (
+  { healthTimeout: deadline }: Config,
+  { clock, log, database, cache }: HealthPlatform,
+  status: { isReady: boolean },
+  drainState: { isDraining: boolean },
+) =>
+  createHealth({
+    clock,
+    log,
+    deadline,
+    database: database.ping,
+    cache: cache.ping,
+    isStarting: () => !status.isReady,
+    isDraining: () => drainState.isDraining,
+  })
+
 /** Opens the stores and registers every route. No port is open yet, and the database may still be out of reach. */
 const openApp = async (config: Config, options: Options) => {
   const { clock = systemClock, log: givenLog, workers, storeTimeouts, housekeepingInterval, schemaCompilers } = options
@@ -62,18 +81,14 @@ const openApp = async (config: Config, options: Options) => {
   const nouns = createNouns(config, platform)
   const openidProvider = createOpenidProvider(config, platform, nouns)
   const httpParts = createHttpParts(config, platform, nouns)
-  const { production, publicUrl, trustProxy, developmentHosts, healthTimeout: deadline } = config
+  const { production, publicUrl, trustProxy, developmentHosts } = config
   const allowedOrigins = createAllowedOrigins(config.allowedOrigins)
   const fastLane = createFastLane({ tokens: nouns.tokens, production, allowedOrigins, onAnswer: metrics?.countRequest })
   const serverOptions = { log, production, publicUrl, allowedOrigins, trustProxy, developmentHosts, fastLane }
   const { server, state: drainState, answerUnknown, drain } = createServer({ ...serverOptions, schemaCompilers })
   server.addHook('onRequest', httpParts.callers.learnKey)
   const activeUsers = createActiveUsers({ database: prepared, clock })
-  const { ping: database } = prepared
-  const { ping: cache } = platform.cache
-  const isStarting = () => !status.isReady
-  const isDraining = () => drainState.isDraining
-  const health = createHealth({ clock, deadline, log, database, cache, isStarting, isDraining })
+  const health = createAppHealth(config, platform, status, drainState)
   const isReady = () => health.ready() === 'ready'
   const watched = { ...platform, ...nouns, openidProvider, activeUsers, isReady }
   const startMetrics = prepareMetrics(config, metrics, watched, server)

@@ -209,12 +209,8 @@ const embeddedChecks = (config: Config): CheckGroup => {
   }
 }
 
-/** All checks that need the database. */
-export const databaseChecks = (config: Config): CheckGroup => {
-  const { databaseUrl, databaseOwnerUrl } = config
-  if (databaseUrl === undefined) return embeddedChecks(config)
-  const database = openForChecks(databaseUrl)
-  const owner = ownerChecks(databaseOwnerUrl, database)
+/** What several checks ask, once; and checks that wait for the answer. */
+const createQuestions = (database: Database) => {
   let serverPromise: Promise<Server> | undefined
   const server = () => {
     serverPromise ??= askServer(database)
@@ -239,6 +235,16 @@ export const databaseChecks = (config: Config): CheckGroup => {
     )
   const onceMigrated = (check: () => Promise<Finding>) =>
     onceReached(async () => ((await isMigrated()) ? check() : skipped('the tables are not ready: see database schema')))
+  return { server, schema, isMigrated, onceReached, onceMigrated }
+}
+
+/** All checks that need the database. */
+export const databaseChecks = (config: Config): CheckGroup => {
+  const { databaseUrl, databaseOwnerUrl } = config
+  if (databaseUrl === undefined) return embeddedChecks(config)
+  const database = openForChecks(databaseUrl)
+  const owner = ownerChecks(databaseOwnerUrl, database)
+  const { server, schema, isMigrated, onceReached, onceMigrated } = createQuestions(database)
   return {
     checks: [
       { name: 'database', run: async () => checkServer(await server(), config) },

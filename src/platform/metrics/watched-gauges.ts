@@ -136,10 +136,28 @@ const watchOutboxes = ({ mails, webhooks, logoutNotices }: Watched, add: AddGaug
   })
 }
 
+const watchKeys = ({ loadedKeys, openidProvider }: Watched, add: AddGauge) => {
+  add({
+    name: 'latchkey_signing_key_age_seconds',
+    help: 'Time since the key that signs access tokens began to sign, with ACCESS_TOKEN_ALGORITHM=ES256. It is replaced after 90 days.',
+    aggregator: 'max',
+    collect: watchKnown(loadedKeys.age),
+  })
+  add({
+    name: 'latchkey_id_token_key_age_seconds',
+    help: 'Time since the key that signs ID tokens began to sign, by algorithm. It is replaced after 90 days.',
+    labelNames: ['algorithm'],
+    aggregator: 'max',
+    collect: (gauge) => {
+      gauge.reset()
+      for (const [algorithm, age] of Object.entries(openidProvider.keyAges())) gauge.set({ algorithm }, age)
+    },
+  })
+}
+
 /** Gauges are read only when Prometheus asks. */
 export const watchGauges = (watched: Watched, add: AddGauge) => {
-  const { isReady, workers, cache, database, endedSessions, loadedKeys, openidProvider, clockWatch, activeUsers } =
-    watched
+  const { isReady, workers, cache, database, endedSessions, clockWatch, activeUsers } = watched
   add({
     name: 'latchkey_ready',
     help: '1 if the instance should get traffic, 0 while it starts (for example while it waits for the database) or shuts down.',
@@ -170,22 +188,7 @@ export const watchGauges = (watched: Watched, add: AddGauge) => {
     aggregator: 'max',
     collect: watchKnown(endedSessions.age),
   })
-  add({
-    name: 'latchkey_signing_key_age_seconds',
-    help: 'Time since the key that signs access tokens began to sign, with ACCESS_TOKEN_ALGORITHM=ES256. It is replaced after 90 days.',
-    aggregator: 'max',
-    collect: watchKnown(loadedKeys.age),
-  })
-  add({
-    name: 'latchkey_id_token_key_age_seconds',
-    help: 'Time since the key that signs ID tokens began to sign, by algorithm. It is replaced after 90 days.',
-    labelNames: ['algorithm'],
-    aggregator: 'max',
-    collect: (gauge) => {
-      gauge.reset()
-      for (const [algorithm, age] of Object.entries(openidProvider.keyAges())) gauge.set({ algorithm }, age)
-    },
-  })
+  watchKeys(watched, add)
   add({
     name: 'latchkey_clock_offset_seconds',
     help: "How far this machine's clock is ahead of the database's; negative if it is behind.",
