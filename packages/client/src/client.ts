@@ -49,8 +49,8 @@ export type Client = Calls & {
    */
   readonly fetch: Fetch
   /**
-   * The address of the sign-in page. It leads back to this page, or to `returnTo`: a path of this page's host, or an address. Only in a
-   * browser: while a server renders the page, it throws, or React keeps the link of the server.
+   * The address of the sign-in page. It leads back to this page, or to `returnTo`: a path of this page's host, or an address. Call it in
+   * a browser: on a server, which knows neither page nor host, it throws.
    */
   readonly signInUrl: (returnTo?: string) => string
 }
