@@ -302,9 +302,9 @@ describe.each(testStores)('the statements of the stores on $name', ({ open }) =>
     await registrations.replaceToken(sql, older, bytes(3))
     for (const fill of [1, 3])
       expect(await registrations.selectByToken(sql, bytes(fill), bytes(101), now)).toMatchObject([
-        { id: older, bound: true },
+        { id: older, is_this_browser: true },
       ])
-    expect(await registrations.selectByToken(sql, bytes(3), null, now)).toMatchObject([{ bound: false }])
+    expect(await registrations.selectByToken(sql, bytes(3), null, now)).toMatchObject([{ is_this_browser: false }])
 
     await sql.transaction(async (inside) => {
       expect(await registrations.lockWaiting(inside, older, now)).toHaveLength(1)
