@@ -16,6 +16,7 @@ import {
   schemaStatus,
 } from '../../src/platform/database/migrate.js'
 import { openDatabase } from '../../src/platform/database/open.js'
+import { ForeignSchema } from '../../src/platform/database/own-tables.js'
 import {
   emptyPostgres,
   type FreshDatabase,
@@ -189,6 +190,37 @@ describe.each([{ name: 'the embedded database' }, { name: 'PostgreSQL' }])('migr
     await expect(migrate({ database, directory })).rejects.toThrow('0001-first.sql was not applied')
   })
 
+  it.each([
+    ['no tables of ours', 'create table products (id int); create table "User" (id int)', 'User, products'],
+    ['four tables', 'create table d (); create table a (); create table c (); create table b ()', 'a, b, c and others'],
+    ['Rails', 'create table schema_migrations (version text primary key)', 'schema_migrations'],
+    ['golang-migrate', 'create table schema_migrations (version bigint, dirty boolean)', 'schema_migrations'],
+  ])('leave a schema of another program as it is: %s', async (_, text, tables) => {
+    await database.transaction((sql) => sql.script(text))
+    const before = await tablesOf(database)
+    for (const attempt of [migrate, schemaStatus]) {
+      await expect(attempt({ database, directory })).rejects.toThrow(ForeignSchema)
+      await expect(attempt({ database, directory })).rejects.toThrow(
+        new RegExp(
+          `^The database \\S+ (at \\S+:\\d+ )?belongs to another program: its schema public has the tables ${tables}\\. `,
+        ),
+      )
+    }
+    expect(await tablesOf(database)).toEqual(before)
+  })
+
+  it('go on beside what others add later, and beside the tables of an extension', async () => {
+    await database.transaction((sql) =>
+      // A member of an extension, as `create extension postgis` makes it.
+      sql.script('create table spatial_ref_sys (id int); alter extension plpgsql add table spatial_ref_sys'),
+    )
+    await migrate({ database, directory })
+    await database.query('create table products (id int)')
+    await file('0003-third.sql', `${from('0002')}create table d (id integer);`)
+    expect(await migrate({ database, directory })).toEqual(['0003-third.sql'])
+    await database.query('alter extension plpgsql drop table spatial_ref_sys')
+  })
+
   it('make the program’s own schema', async () => {
     expect(await migrate({ database, directory: migrationsDirectory })).not.toEqual([])
     expect(await tablesOf(database)).toEqual([...writableTables, ...readableTables].sort())
@@ -312,6 +344,30 @@ describe('migrations on PostgreSQL by several at once', () => {
     expect(await second).toEqual(['0002-slow.sql'])
     expect(await appliedOn(admin)).toHaveLength(2)
     await Promise.all([doomed, other, admin].map((database) => database.close()))
+  })
+})
+
+describe('a schema of its own in the database of another program', () => {
+  it('is named by the address, and holds everything', async () => {
+    const fresh = await emptyPostgres()
+    const other = testPostgres(fresh.url)
+    const own = testPostgres(`${fresh.url}?search_path=latchkey`)
+    try {
+      await other.transaction((sql) =>
+        sql.script('create table users (id int); create table schema_migrations (version text)'),
+      )
+      await expect(migrate({ database: own, directory: migrationsDirectory })).rejects.toThrow(
+        'has no schema of the search_path latchkey: create it',
+      )
+      await other.query('create schema latchkey')
+      await migrate({ database: own, directory: migrationsDirectory })
+      expect(await tablesOf(other)).toEqual(['schema_migrations', 'users'])
+      expect(await own.query('select username from latchkey.users')).toEqual([])
+      expect(await pendingMigrations({ database: own, directory: migrationsDirectory })).toEqual([])
+    } finally {
+      await Promise.all([own.close(), other.close()])
+      await fresh.drop()
+    }
   })
 })
 

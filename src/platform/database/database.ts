@@ -29,6 +29,8 @@ export type Database = Sql & {
   stats?(): { open: number; busy: number; waiting: number }
   /** For a command beside a service on the embedded database. */
   readonly isMigratedByService?: true
+  /** For messages: host and port of a server. */
+  readonly address?: string
   close(): Promise<void>
 }
 

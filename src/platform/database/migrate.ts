@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { OperatorError } from '../../lib/operator-error.js'
 import { type Database, type Sql, StoreUnavailable, type Transaction } from './database.js'
 import { type Grants, grant, requireRole, rightsToMigrate } from './grants.js'
+import { hasOwnTables, type NamedSql } from './own-tables.js'
 
 /** A newer program has migrated the database, and a migration of it does not let this program run. */
 export class SchemaTooNew extends OperatorError {
@@ -77,8 +78,8 @@ export const migrate = async ({
   }
   const giveUpAt = performance.now() + timeoutMs
   if (grants) await requireRole(database, grants.role)
-  if (!grants && (await compare(database, migrations).catch(explainUnreadable)).pending.length === 0)
-    return appliedNames
+  const { pending } = await compare(database, migrations).catch(explainUnreadable)
+  if (!grants && pending.length === 0) return appliedNames
   for (;;) {
     const step = await database
       .transaction((sql) => applyNext(sql, migrations, grants))
@@ -223,7 +224,7 @@ const newerThan = (migrations: Migration[], applied: Applied[]) => {
   return { newer, refusal }
 }
 
-const compare = async (sql: Sql, migrations: Migration[]) => {
+const compare = async (sql: NamedSql, migrations: Migration[]) => {
   const applied = await readApplied(sql)
   const { newer, refusal } = newerThan(migrations, applied)
   if (refusal) throw refusal
@@ -241,9 +242,8 @@ const compare = async (sql: Sql, migrations: Migration[]) => {
   return { applied, pending: migrations.slice(shared.length), newer: newer.map(({ name }) => name) }
 }
 
-const readApplied = async (sql: Sql): Promise<Applied[]> => {
-  const [table] = await sql.query<{ exists: boolean }>(`select to_regclass('schema_migrations') is not null as exists`)
-  if (!table?.exists) return []
+const readApplied = async (sql: NamedSql): Promise<Applied[]> => {
+  if (!(await hasOwnTables(sql))) return []
   const rows = await sql.query<AppliedRow>(
     'select name, checksum, applied_at, oldest_program from schema_migrations order by name',
   )

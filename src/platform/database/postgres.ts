@@ -29,15 +29,16 @@ export const createPostgres = (options: PostgresOptions): Database => {
   const { poolSize, connectTimeoutMs, statementTimeoutMs, log } = options
   const { applicationName = 'latchkey', primaryHoldsMs = 30_000, lockTimeoutMs = statementTimeoutMs } = options
   const address = postgresAddress(options.url)
+  const hosts = address.hosts.map(hostName).join(', ')
   const connect = createConnect({ address, applicationName, statementTimeoutMs, lockTimeoutMs })
   const pool = createPool({
     open: createPrimary({ hosts: address.hosts, connect, timeoutMs: connectTimeoutMs, holdsMs: primaryHoldsMs, log }),
     size: poolSize,
     waitingLimit: poolSize * waitersPerConnection,
     waitMs: connectTimeoutMs,
-    noAnswer: `PostgreSQL at ${address.hosts.map(hostName).join(', ')} does not answer`,
+    noAnswer: `PostgreSQL at ${hosts} does not answer`,
     idleMs,
     lifetimeMs,
   })
-  return createPooledDatabase({ pool, idleInTransactionMs: lockTimeoutMs, closeGraceMs })
+  return { ...createPooledDatabase({ pool, idleInTransactionMs: lockTimeoutMs, closeGraceMs }), address: hosts }
 }

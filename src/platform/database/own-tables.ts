@@ -1,0 +1,60 @@
+import { OperatorError } from '../../lib/operator-error.js'
+import type { Database, Sql } from './database.js'
+
+/** The schema that the tables would be created in belongs to another program, or is not there. Nothing was changed. */
+export class ForeignSchema extends OperatorError {
+  override name = 'ForeignSchema'
+}
+
+export type NamedSql = Sql & Pick<Database, 'address'>
+
+type Found = { database: string; schema: string | null; path: string; isOurs: boolean; others: string[] }
+
+// Rails and golang-migrate have a table of this name too: ours has these columns. Everything is read with one snapshot of the
+// catalog, so that another instance that migrates at this moment is not taken for another program. Tables of extensions do not count.
+const look = `
+  select current_database()::text as database, current_schema()::text as schema, current_setting('search_path') as path,
+    coalesce((
+      select (
+        select count(*) = 4 from pg_attribute
+         where attrelid = pg_class.oid and attname in ('name', 'checksum', 'applied_at', 'oldest_program')
+      )
+      from unnest(current_schemas(false)) with ordinality as searched (name, place)
+      join pg_namespace on nspname = searched.name
+      join pg_class on relnamespace = pg_namespace.oid and relname = 'schema_migrations'
+      order by place limit 1
+    ), false) as "isOurs",
+    array(
+      select relname::text from pg_class
+       where relnamespace = (select oid from pg_namespace where nspname = current_schema())
+         and relkind in ('r', 'p') and not relispartition
+         and not exists (
+           select from pg_depend
+            where classid = 'pg_class'::regclass and objid = pg_class.oid and deptype = 'e'
+         )
+       order by relname limit 4
+    ) as others`
+
+const listed = (names: readonly string[]) =>
+  names.length > 3 ? `${names.slice(0, 3).join(', ')} and others` : names.join(', ')
+
+/**
+ * Whether the tables of this program are there. Rejects when they are not and another program's are: both would have to live with
+ * the names, the rights and the backups of the other.
+ */
+export const hasOwnTables = async (sql: NamedSql): Promise<boolean> => {
+  const [found] = await sql.query<Found>(look)
+  if (!found) throw new Error('The database gave no answer')
+  const { database, schema, path, isOurs, others } = found
+  const place = `The database ${database}${sql.address === undefined ? '' : ` at ${sql.address}`}`
+  if (isOurs) return true
+  if (schema === null)
+    throw new ForeignSchema(`${place} has no schema of the search_path ${path}: create it, as the owner of the tables.`)
+  if (others.length > 0)
+    throw new ForeignSchema(
+      `${place} belongs to another program: its schema ${schema} has the tables ${listed(others)}. Nothing was changed. ` +
+        'Create a database for Latchkey alone and name it in DATABASE_URL (also read from a .env in this folder), or a schema, ' +
+        'and end the address with ?search_path=SCHEMA.',
+    )
+  return false
+}
