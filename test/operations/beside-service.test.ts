@@ -101,7 +101,7 @@ it('commands have the settings of the service: its address in links, and its fil
   await until('the service has sent the mail', async () => (await mailbox()).includes('bob@example.com'))
 
   const key = await command(['service-key', 'add', 'billing'])
-  expect(key).toMatchObject({ code: 0, err: '' })
+  expect(key).toMatchObject({ code: 0, err: expect.stringMatching(/^A running service .*\n$/) })
   expect(await readFile(join(folder, 'keys'), 'utf8')).toMatch(/^billing [\da-f]{64}\n$/)
   expect((await command(['events', '--kind', 'service_key_added'])).out).toContain('billing')
 })

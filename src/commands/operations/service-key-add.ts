@@ -95,6 +95,9 @@ const addToFile = async (name: string, grant: Grant, context: CommandContext) =>
   return newKey
 }
 
+/** On the other stream: programs take the key from the first. */
+const whenItWorks = 'A running service knows the key after a restart, or after SIGHUP if it has no terminal.'
+
 export const serviceKeyAdd: Command = {
   summary: 'Make a key with which another program may ask /api/service/',
   help: `latchkey service-key add NAME [--scope SCOPES] [--expires WHEN] [--print-line] [--json]
@@ -139,6 +142,7 @@ restart. To remove a key, delete its line and send SIGHUP.
     const asJson = () => printableJson({ name, key, scopes, expiresAt, ...(printsLine && { line }) })
     const asText = () => (printsLine ? `${key}\n${line}` : key)
     await print(context.stdout, values.json ? asJson() : asText())
+    if (!printsLine) await print(context.stderr, whenItWorks)
     return 0
   },
 }
