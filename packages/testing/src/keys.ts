@@ -1,3 +1,6 @@
+import { isAccessClaims } from '#verify/claims.js'
+import { type NamesOf, refuseUnknown } from '#verify/option-names.js'
+
 const encode = (bytes: Uint8Array) =>
   btoa(String.fromCharCode(...bytes))
     .replaceAll('+', '-')
@@ -7,6 +10,7 @@ const encodeText = (text: string) => encode(new TextEncoder().encode(text))
 
 /** The user of the token. Values that are missing are made up: another user each time. */
 export type TestTokenOptions = {
+  /** A UUID in small letters. */
   readonly id?: string
   readonly username?: string
   readonly email?: string
@@ -18,7 +22,25 @@ export type TestTokenOptions = {
   readonly age?: number
   /** In seconds, at most 900. Negative: it has expired. */
   readonly lifetime?: number
+  /** A UUID in small letters. */
   readonly sessionId?: string
+}
+
+const aUuid = 'must be a UUID in small letters'
+const aText = 'must be a text of 1 to 512 characters, none of them a control character'
+
+/** What each of them has to be. */
+const rules: Record<keyof TestTokenOptions, string> = {
+  id: aUuid,
+  username: aText,
+  email: aText,
+  name: aText,
+  groups:
+    'must be at most 16 names of small letters, digits, dots, underscores and hyphens, each up to 32 characters long',
+  factors: 'must be 1 or 2',
+  age: 'must be a whole number of seconds, 0 or more',
+  lifetime: 'must be a whole number of seconds, at most 900',
+  sessionId: aUuid,
 }
 
 /** The claims of an access token, as the service writes them. */
@@ -46,14 +68,58 @@ const claimsOf = (issuer: string, options: TestTokenOptions) => {
   }
 }
 
+/** What a guard would not find: the claims are made from these, and do not hold them as they are. */
+const isMisread: Partial<Record<string, (value: unknown) => boolean>> = {
+  groups: (value) => !Array.isArray(value),
+  factors: (value) => value !== 1 && value !== 2,
+  age: (value) => Number(value) < 0,
+}
+
+/** A guard refuses such a token, and a test would not learn why. */
+const refuseWrong = (issuer: string, options: TestTokenOptions) => {
+  refuseUnknown(options, rules, 'a token')
+  const names = Object.keys(options) as (keyof TestTokenOptions)[]
+  for (const name of names) {
+    const value = options[name]
+    const isWrong = isMisread[name]?.(value) || !isAccessClaims(claimsOf(issuer, { [name]: value }))
+    if (value !== undefined && isWrong) throw new TypeError(`${name}: ${rules[name]}`)
+  }
+}
+
+const keyNames: NamesOf<TestKeysOptions> = { publicUrl: true }
+
+const issuerFrom = (options: TestKeysOptions = { publicUrl: '' }) => {
+  refuseUnknown(options, keyNames, 'createTestKeys')
+  const { publicUrl } = options
+  if (typeof publicUrl !== 'string' || !/^https?:\/\//.test(publicUrl))
+    throw new TypeError('publicUrl: must be the URL of the service, as your verifier has it')
+  return publicUrl.replace(/\/+$/, '')
+}
+
+/** Ends early when the signal is given. A test that is done must not wait for it. */
+const pause = (milliseconds: number, signal: AbortSignal | null | undefined) =>
+  new Promise<void>((resolve, reject) => {
+    const timer: unknown = setTimeout(resolve, milliseconds)
+    if (typeof timer === 'object' && timer && 'unref' in timer && typeof timer.unref === 'function') timer.unref()
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+
+/** As the service answers while no session ends: the whole list at once, and news after as many seconds as it was asked to wait. */
+const noEndedSessions = async (asked: URLSearchParams, signal: AbortSignal | null | undefined) => {
+  const isWhole = !asked.has('after')
+  if (!isWhole) await pause(Number(asked.get('wait')) * 1000, signal)
+  return Response.json({ entries: [], cursor: 'none', complete: isWhole })
+}
+
+export type TestKeysOptions = { readonly publicUrl: string }
 export type TestKeys = Awaited<ReturnType<typeof createTestKeys>>
 
 /**
  * Keys of a Latchkey that is not there, for unit tests of what is behind a guard. Give `fetch` to the verifier, and the cookie
  * to the request. There is no service, so nothing can be renewed and no one signs in.
  */
-export const createTestKeys = async ({ publicUrl }: { publicUrl: string }) => {
-  const issuer = publicUrl.replace(/\/+$/, '')
+export const createTestKeys = async (options: TestKeysOptions) => {
+  const issuer = issuerFrom(options)
   const how = { name: 'ECDSA', namedCurve: 'P-256' }
   const { publicKey, privateKey } = await crypto.subtle.generateKey(how, true, ['sign', 'verify'])
   const kid = 'test-key'
@@ -61,6 +127,7 @@ export const createTestKeys = async ({ publicUrl }: { publicUrl: string }) => {
   const keySet = { keys: [{ kty, crv, x, y, kid, alg: 'ES256', use: 'sig' }] }
 
   const token = async (options: TestTokenOptions = {}) => {
+    refuseWrong(issuer, options)
     const header = encodeText(JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid }))
     const signed = `${header}.${encodeText(JSON.stringify(claimsOf(issuer, options)))}`
     const signing = { name: 'ECDSA', hash: 'SHA-256' }
@@ -69,12 +136,16 @@ export const createTestKeys = async ({ publicUrl }: { publicUrl: string }) => {
   }
 
   return {
-    /** For `createVerifier({ publicUrl, jwks: true, fetch })`. Everything but the keys is answered with 503. */
-    fetch: async (input: string | URL | Request): Promise<Response> => {
-      const { pathname } = new URL(input instanceof Request ? input.url : input)
-      return pathname.endsWith('/.well-known/jwks.json')
-        ? Response.json(keySet, { headers: { 'cache-control': 'max-age=300' } })
-        : Response.json({ code: 'unavailable' }, { status: 503 })
+    /**
+     * For `createVerifier({ publicUrl, jwks: true, fetch })`. No session has ended, also with `revocations`, whatever its key is.
+     * Everything else is answered with 503.
+     */
+    fetch: async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+      const { pathname, searchParams } = new URL(input instanceof Request ? input.url : input)
+      if (pathname.endsWith('/.well-known/jwks.json'))
+        return Response.json(keySet, { headers: { 'cache-control': 'max-age=300' } })
+      if (pathname.endsWith('/api/service/revocations')) return noEndedSessions(searchParams, init?.signal)
+      return Response.json({ code: 'unavailable' }, { status: 503 })
     },
     /** The key set that `/.well-known/jwks.json` would publish, for a test in another language. */
     keySet,
