@@ -163,6 +163,12 @@ const adminGroupFaults = ({ adminGroup, supportGroup }: Record<string, unknown>)
 /** Environment variables, and files in the folders of secrets, that look like a misspelt setting. */
 export const likelyTypos = (env: Environment) => findTypos(env, Object.keys(settingTableFor(env)))
 
+/** The names among these that are no settings. */
+export const unknownSettings = (env: Environment) => {
+  const known = new Set(Object.keys(settingTableFor(env)).flatMap((name) => [name, `${name}_FILE`]))
+  return Object.keys(env).filter((name) => !known.has(name))
+}
+
 /** A secret that is missing may be in a folder that is not read, or under another name. */
 const withFolders = (fault: string, env: Environment, absent: ReadonlySet<string>) => {
   const [name = ''] = fault.split(':')

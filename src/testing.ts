@@ -1,11 +1,11 @@
 // The second way into the program: the service in the process of a test, for `@latchkey/testing`. It is a module of this package and
 // no command, so that no route and no setting of a running service can move its clock or make a user.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type App, startApp } from './app.js'
-import { loadConfig } from './config.js'
+import { type Environment, likelyTypos, loadConfig, unknownSettings } from './config.js'
+import { isGroupName } from './contract/groups.js'
 import { isRefused, type Refused } from './contract/outcome.js'
 import { createWaitingMails } from './domain/mails/waiting-mails.js'
 import { newServiceKey, serviceScopes } from './domain/service-keys/service-keys.js'
@@ -13,6 +13,7 @@ import { displayName } from './domain/users/display-name.js'
 import { readEmail } from './domain/users/email.js'
 import { readUsername } from './domain/users/username.js'
 import { days } from './lib/durations.js'
+import { makeTemporaryFolder } from './platform/temporary-folder.js'
 
 /** Limits do not stand in the way of a test, and a service closes at once. What a test sets itself comes first. */
 const usualSettings = {
@@ -49,25 +50,39 @@ const nobody = { ip: '127.0.0.1', userAgent: '' }
 type NewTestUser = { username: string; email: string; password: string; name?: string; groups?: readonly string[] }
 
 /** A test wants to know at once that it asked for something impossible. */
-const orThrow = <Outcome>(outcome: Outcome): Exclude<Outcome, Refused> => {
-  if (isRefused(outcome)) throw new Error(`The user was not added: ${outcome.refused}`)
+const orThrow = <Outcome>(outcome: Outcome, { username, email }: NewTestUser): Exclude<Outcome, Refused> => {
+  if (isRefused(outcome))
+    throw new Error(`The user ${username} with the address ${email} was not added: ${outcome.refused}`)
   return outcome as Exclude<Outcome, Refused>
+}
+
+const requireGroupNames = (names: readonly string[]) => {
+  const wrong = names.find((name) => !isGroupName(name))
+  if (wrong !== undefined)
+    throw new TypeError(
+      `groups: ${wrong} is no name of a group: up to 32 small letters, digits, dots, underscores and hyphens`,
+    )
 }
 
 /** By the functions that commands use. The email counts as proven; the rules for passwords do not matter. */
 const createAddUser =
   ({ nouns, platform: { database } }: App) =>
-  async ({ groups = [], password, ...given }: NewTestUser) => {
-    const username = orThrow(readUsername(given.username))
-    const email = orThrow(readEmail(given.email))
-    const passwordHash = orThrow(await nouns.passwords.hash(password, nobody))
+  async (given: NewTestUser) => {
+    const { groups = [] } = given
+    requireGroupNames(groups)
+    const username = orThrow(readUsername(given.username), given)
+    const email = orThrow(readEmail(given.email), given)
+    const passwordHash = orThrow(await nouns.passwords.hash(given.password, nobody), given)
     const person = { email, username, name: displayName(given.name), passwordHash, emailProven: true }
     for (const group of groups) await nouns.groups.add(group, nobody)
-    return database.transaction(async (sql) => {
-      const { id } = orThrow(await nouns.newUsers.create(sql, person))
-      orThrow(await nouns.groups.change(sql, { id, groups: [] }, { add: groups }))
+    const added = await database.transaction(async (sql) => {
+      const { id } = orThrow(await nouns.newUsers.create(sql, person), given)
+      orThrow(await nouns.groups.change(sql, { id, groups: [] }, { add: groups }), given)
       return { id }
     })
+    // Without an event the sender of webhooks would look some seconds later.
+    nouns.webhooks.wake()
+    return added
   }
 
 /** No mail may wait while time moves on: it would be too old for its reader. */
@@ -78,16 +93,29 @@ const createNothingWaits = ({ platform: { database } }: App) => {
   }
 }
 
+/** A misspelt setting would leave the test with the usual value. */
+const refuseUnknownSettings = (settings: Environment) => {
+  const [unknown] = unknownSettings(settings)
+  if (unknown !== undefined) throw new TypeError(likelyTypos(settings)[0] ?? `${unknown} is not a setting`)
+}
+
+/** The keys of the test, and one for itself that may do everything. */
+const writeServiceKeys = async (file: string, testFile: string | undefined) => {
+  const { key, line } = newServiceKey('testing', { scopes: serviceScopes })
+  const ofTest = testFile ? await readFile(testFile, 'utf8') : ''
+  await writeFile(file, `${line}\n${ofTest}`)
+  return key
+}
+
 /** Starts the service on an embedded database that is thrown away with it. */
 export const startTestService = async (settings: Record<string, string>) => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'latchkey-testing-'))
-  const { key, line } = newServiceKey('testing', { scopes: serviceScopes })
+  refuseUnknownSettings(settings)
+  const { path: dataDir, remove: removeData } = await makeTemporaryFolder('latchkey-testing-')
   const serviceKeysFile = join(dataDir, 'service-keys')
-  await writeFile(serviceKeysFile, `${line}\n`)
-  const given = { ...usualSettings, DATA_DIR: dataDir, SERVICE_KEYS_FILE: serviceKeysFile, ...settings }
+  const given = { ...usualSettings, DATA_DIR: dataDir, ...settings, SERVICE_KEYS_FILE: serviceKeysFile }
   const clock = createTestClock()
-  const removeData = () => rm(dataDir, { recursive: true, force: true })
   try {
+    const serviceKey = await writeServiceKeys(serviceKeysFile, settings.SERVICE_KEYS_FILE)
     const config = Object.freeze({ ...loadConfig(given), bcryptCost: quickBcryptCost })
     if (config.production) throw new Error('NODE_ENV: a service for tests is not for production')
     // With quick hashes and without limits it must never serve the users of another.
@@ -105,7 +133,7 @@ export const startTestService = async (settings: Record<string, string>) => {
     const nothingWaits = createNothingWaits(app)
     return {
       url: app.config.publicUrl,
-      serviceKey: key,
+      serviceKey,
       addUser: createAddUser(app),
       /** Newest first. */
       mails: () => app.platform.mailbox?.mails() ?? [],

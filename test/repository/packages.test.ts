@@ -199,6 +199,9 @@ describe('the types of the packages', () => {
     const program = 'declare const process: { env: Record<string, string | undefined> }\n'
     texts.push(...ofPrograms.map((text = '') => program + text))
     texts.push(...(await examplesIn('packages/testing/README.md')).map((text = '') => text))
+    texts.push(`import { createClient } from '@latchkey/client'
+      import type { TestSession } from '@latchkey/testing'
+      export const clientOf = ({ fetch }: TestSession) => createClient({ baseUrl: 'http://localhost:3000', fetch })`)
     expect(await compiled(texts, { skipDefaultLibCheck: true })).toBe('')
   })
 

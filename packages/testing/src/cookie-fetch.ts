@@ -1,4 +1,4 @@
-export type Fetch = (input: string | URL, init?: RequestInit) => Promise<Response>
+export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 
 /** A cookie for Playwright's `context.addCookies`. */
 export type TestCookie = {
@@ -43,10 +43,11 @@ export const createCookieFetch = (origin: string) => {
   const header = () => [...jar.values()].map(({ name, value }) => `${name}=${value}`).join('; ')
 
   const send: Fetch = async (input, init = {}) => {
-    const headers = new Headers(init.headers)
+    const asked = input instanceof Request ? input : new URL(input, origin)
+    const headers = new Headers(init.headers ?? (asked instanceof Request ? asked.headers : undefined))
     if (jar.size > 0) headers.set('cookie', header())
     if (!headers.has('origin')) headers.set('origin', origin)
-    const response = await fetch(new URL(input, origin), { ...init, headers, redirect: 'manual' })
+    const response = await fetch(asked, { ...init, headers, redirect: 'manual' })
     for (const line of response.headers.getSetCookie()) {
       const { isOver, ...cookie } = readCookie(line, host)
       if (isOver) jar.delete(cookie.name)

@@ -1,3 +1,4 @@
+import { type NamesOf, refuseUnknown } from '#verify/option-names.js'
 import { codeAt, stepSeconds } from './authenticator.js'
 import { createCookieFetch, type Fetch, type TestCookie } from './cookie-fetch.js'
 
@@ -69,6 +70,16 @@ const loadProgram = async () => {
       throw new Error('@latchkey/testing starts the program itself: install latchkey beside it', { cause: error })
     throw error
   }
+}
+
+const optionNames: NamesOf<TestOptions> = { settings: true }
+const userNames: NamesOf<NewTestUser> = {
+  username: true,
+  email: true,
+  password: true,
+  name: true,
+  groups: true,
+  twoStep: true,
 }
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -148,7 +159,9 @@ const createSignIns = ({ url, now, advance }: Service) => {
 export type TestLatchkey = Awaited<ReturnType<typeof startLatchkey>>
 
 /** A real service on a free port, with an embedded database of its own. Close it at the end of the tests. */
-export const startLatchkey = async ({ settings = {} }: TestOptions = {}) => {
+export const startLatchkey = async (options: TestOptions = {}) => {
+  refuseUnknown(options, optionNames, 'startLatchkey')
+  const { settings = {} } = options
   const service = await (await loadProgram()).startTestService(settings)
   const { url, serviceKey, now, mails, close } = service
   const { signIn, addApp } = createSignIns(service)
@@ -160,6 +173,7 @@ export const startLatchkey = async ({ settings = {} }: TestOptions = {}) => {
     /** Opens the whole service API: `createServiceClient({ url, key: serviceKey })`. */
     serviceKey,
     addUser: async (given: NewTestUser = {}): Promise<TestUser> => {
+      refuseUnknown(given, userNames, 'addUser')
       people += 1
       const username = given.username ?? `person-${people}`
       const { email = `${username}@example.com`, password = usualPassword, twoStep = false, ...rest } = given

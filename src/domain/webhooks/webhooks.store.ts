@@ -48,12 +48,13 @@ export const selectStopped = (sql: Sql) =>
 
 /**
  * Takes the webhook that has waited longest. No other sender takes it until the lease ends, as with mails. None while sending
- * is stopped.
+ * is stopped. The triggers know nothing of a clock that a test moves: the first sender adds that to the time.
  */
 export const claim = (sql: Sql, lease: number, offset: number) =>
   sql.query<DueWebhook>(
     `update outgoing_webhooks
-     set attempts = attempts + 1, next_attempt_at = ${databaseNow('$1')} + ${milliseconds('$2')}
+     set attempts = attempts + 1, next_attempt_at = ${databaseNow('$1')} + ${milliseconds('$2')},
+       created_at = case when attempts = 0 and failure is null then created_at + ${milliseconds('$1')} else created_at end
      where id = (
        select id from outgoing_webhooks
        where next_attempt_at <= ${databaseNow('$1')}
