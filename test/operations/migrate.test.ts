@@ -49,6 +49,18 @@ describe('latchkey migrate in production, with nothing but the address of the ow
     expect(await tables()).toBe(0)
   })
 
+  it('leaves the database of another program as it is, and doctor says so once', async () => {
+    await admin.query('create table products (id int)')
+    const foreign = `${named().replace('the', 'The')} belongs to another program: its schema public has the tables products.`
+    for (const args of [[], ['--dry-run'], ['--status'], ['--grant-to', role]])
+      expect(await migrate(args)).toMatchObject({ code: 1, out: '', err: expect.stringContaining(foreign) })
+    expect(await tables()).toBe(1)
+    const environment = { NODE_ENV: 'test', DATABASE_URL: database.url }
+    const { out } = await latchkey(noStore, ['doctor'], { environment })
+    expect(out.split('another program')).toHaveLength(2)
+    await admin.query('drop table products')
+  })
+
   it('checks the role before it changes anything, also in a dry run', async () => {
     const missing = { code: 1, err: 'The role latchkey_nobody does not exist: create it before migrating.\n' }
     expect(await migrate(['--grant-to', 'latchkey_nobody'])).toMatchObject(missing)
