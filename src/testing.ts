@@ -56,12 +56,12 @@ const orThrow = <Outcome>(outcome: Outcome, { username, email }: NewTestUser): E
   return outcome as Exclude<Outcome, Refused>
 }
 
-const requireGroupNames = (names: readonly string[]) => {
-  const wrong = names.find((name) => !isGroupName(name))
-  if (wrong !== undefined)
-    throw new TypeError(
-      `groups: ${wrong} is no name of a group: up to 32 small letters, digits, dots, underscores and hyphens`,
-    )
+const requireGroupNames = (names: readonly unknown[]) => {
+  for (const name of names)
+    if (!isGroupName(name))
+      throw new TypeError(
+        `groups: ${String(name)} is no name of a group: up to 32 small letters, digits, dots, underscores and hyphens`,
+      )
 }
 
 /** By the functions that commands use. The email counts as proven; the rules for passwords do not matter. */

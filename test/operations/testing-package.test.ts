@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { createTestKeys, type TestTokenOptions } from '../../packages/testing/src/keys.js'
+import { createVerifier } from '../../packages/verify/src/verifier.js'
 import { newServiceKey } from '../../src/domain/service-keys/service-keys.js'
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
@@ -151,7 +153,7 @@ it('refuses to make keys and tokens that no guard would accept, and says why', a
     [{ sessionId: 's1' }, /^sessionId: must be a UUID/],
     [{ groups: ['Admins x'] }, /^groups: must be at most 16 names/],
     [{ groups: 'admins' }, /^groups: /],
-    [{ lifetime: 3600 }, /^lifetime: .* at most 900/],
+    [{ lifetime: 3600 }, /^lifetime: .* to 900$/],
     [{ age: -1 }, /^age: /],
     [{ factors: 3 }, /^factors: must be 1 or 2/],
     [{ username: '' }, /^username: must be a text/],
@@ -159,6 +161,10 @@ it('refuses to make keys and tokens that no guard would accept, and says why', a
   ]
   for (const [options, message] of wrong)
     await expect(keys.cookie(options as TestTokenOptions), JSON.stringify(options)).rejects.toThrow(message)
+  const verifier = createVerifier({ publicUrl: 'https://auth.example.com', jwks: true, fetch: keys.fetch })
+  const longest = { username: 'x'.repeat(500), name: 'x'.repeat(500), groups: Array(16).fill('x'.repeat(32)) }
+  const edges: TestTokenOptions[] = [longest, { age: 365 * 86_400, lifetime: 900 }, { id: randomUUID() }]
+  for (const options of edges) expect(await verifier.verifyToken(await keys.token(options))).toMatchObject({ ok: true })
   for (const options of [undefined, {}, { publicUrl: 'auth.example.com' }])
     await expect(createTestKeys(options as { publicUrl: string })).rejects.toThrow('publicUrl: must be the URL')
   await expect(createTestKeys({ url: 'https://a.example' } as never)).rejects.toThrow('url: is no option')

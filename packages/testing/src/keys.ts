@@ -1,5 +1,5 @@
-import { isAccessClaims } from '#verify/claims.js'
-import { type NamesOf, refuseUnknown } from '#verify/option-names.js'
+import { isGroupList, maxGroups } from '#contract/groups.js'
+import { type NamesOf, refuseUnknown } from './option-names.js'
 
 const encode = (bytes: Uint8Array) =>
   btoa(String.fromCharCode(...bytes))
@@ -26,26 +26,52 @@ export type TestTokenOptions = {
   readonly sessionId?: string
 }
 
-const aUuid = 'must be a UUID in small letters'
-const aText = 'must be a text of 1 to 512 characters, none of them a control character'
+/** In seconds. The service signs no access token for longer. */
+const longestLife = 900
 
-/** What each of them has to be. */
-const rules: Record<keyof TestTokenOptions, string> = {
-  id: aUuid,
-  username: aText,
-  email: aText,
-  name: aText,
-  groups:
-    'must be at most 16 names of small letters, digits, dots, underscores and hyphens, each up to 32 characters long',
-  factors: 'must be 1 or 2',
-  age: 'must be a whole number of seconds, 0 or more',
-  lifetime: 'must be a whole number of seconds, at most 900',
-  sessionId: aUuid,
+type Rule = { isValid: (value: unknown) => boolean; says: string }
+
+const uuid: Rule = {
+  isValid: (value) => typeof value === 'string' && /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(value),
+  says: 'must be a UUID in small letters',
+}
+const longestText = 500
+const text: Rule = {
+  isValid: (value) => typeof value === 'string' && value.length <= longestText && /^[^\p{Cc}\p{Cs}]+$/u.test(value),
+  says: `must be a text of 1 to ${longestText} characters, none of them a control character`,
+}
+const wholeSeconds = (least: number, most: number): Rule => ({
+  isValid: (value) => Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most,
+  says: `must be a whole number of seconds, ${least} to ${most}`,
+})
+const aDay = 86_400
+
+/** A guard refuses a token with other values, and a test would not learn why. */
+const rules: Record<keyof TestTokenOptions, Rule> = {
+  id: uuid,
+  username: text,
+  email: text,
+  name: text,
+  groups: {
+    isValid: isGroupList,
+    says: `must be at most ${maxGroups} names of small letters, digits, dots, underscores and hyphens, each up to 32 characters long`,
+  },
+  factors: { isValid: (value) => value === 1 || value === 2, says: 'must be 1 or 2' },
+  age: wholeSeconds(0, 365 * aDay),
+  lifetime: wholeSeconds(-365 * aDay, longestLife),
+  sessionId: uuid,
+}
+
+const refuseWrong = (options: TestTokenOptions) => {
+  refuseUnknown(options, rules, 'a token')
+  const names = Object.keys(options) as (keyof TestTokenOptions)[]
+  const wrong = names.find((name) => options[name] !== undefined && !rules[name].isValid(options[name]))
+  if (wrong !== undefined) throw new TypeError(`${wrong}: ${rules[wrong].says}`)
 }
 
 /** The claims of an access token, as the service writes them. */
 const claimsOf = (issuer: string, options: TestTokenOptions) => {
-  const { username = 'ada', factors = 1, age = 0, lifetime = 900, groups = [], name } = options
+  const { username = 'ada', factors = 1, age = 0, lifetime = longestLife, groups = [], name } = options
   const now = Math.floor(Date.now() / 1000)
   const id = options.id ?? crypto.randomUUID()
   const isOver = lifetime <= 0
@@ -59,30 +85,12 @@ const claimsOf = (issuer: string, options: TestTokenOptions) => {
     aud: issuer,
     sid: options.sessionId ?? crypto.randomUUID(),
     gen: 0,
-    iat: isOver ? now + lifetime - 900 : now,
+    iat: isOver ? now + lifetime - longestLife : now,
     exp: now + lifetime,
     auth_time: now - age,
     amr: factors === 2 ? ['pwd', 'otp'] : ['pwd'],
     ...(factors === 2 && { mfa_time: now - age }),
     groups: [...groups].sort(),
-  }
-}
-
-/** What a guard would not find: the claims are made from these, and do not hold them as they are. */
-const isMisread: Partial<Record<string, (value: unknown) => boolean>> = {
-  groups: (value) => !Array.isArray(value),
-  factors: (value) => value !== 1 && value !== 2,
-  age: (value) => Number(value) < 0,
-}
-
-/** A guard refuses such a token, and a test would not learn why. */
-const refuseWrong = (issuer: string, options: TestTokenOptions) => {
-  refuseUnknown(options, rules, 'a token')
-  const names = Object.keys(options) as (keyof TestTokenOptions)[]
-  for (const name of names) {
-    const value = options[name]
-    const isWrong = isMisread[name]?.(value) || !isAccessClaims(claimsOf(issuer, { [name]: value }))
-    if (value !== undefined && isWrong) throw new TypeError(`${name}: ${rules[name]}`)
   }
 }
 
@@ -101,7 +109,7 @@ const pause = (milliseconds: number, signal: AbortSignal | null | undefined) =>
   new Promise<void>((resolve, reject) => {
     const timer: unknown = setTimeout(resolve, milliseconds)
     if (typeof timer === 'object' && timer && 'unref' in timer && typeof timer.unref === 'function') timer.unref()
-    signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+    signal?.addEventListener('abort', () => reject(new Error('The request was given up')), { once: true })
   })
 
 /** As the service answers while no session ends: the whole list at once, and news after as many seconds as it was asked to wait. */
@@ -127,7 +135,7 @@ export const createTestKeys = async (options: TestKeysOptions) => {
   const keySet = { keys: [{ kty, crv, x, y, kid, alg: 'ES256', use: 'sig' }] }
 
   const token = async (options: TestTokenOptions = {}) => {
-    refuseWrong(issuer, options)
+    refuseWrong(options)
     const header = encodeText(JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid }))
     const signed = `${header}.${encodeText(JSON.stringify(claimsOf(issuer, options)))}`
     const signing = { name: 'ECDSA', hash: 'SHA-256' }

@@ -1,6 +1,6 @@
-import { type NamesOf, refuseUnknown } from '#verify/option-names.js'
 import { codeAt, stepSeconds } from './authenticator.js'
 import { createCookieFetch, type Fetch, type TestCookie } from './cookie-fetch.js'
+import { type NamesOf, refuseUnknown } from './option-names.js'
 
 export type { Fetch, TestCookie } from './cookie-fetch.js'
 
