@@ -28,6 +28,7 @@ export type TestTokenOptions = {
 
 /** In seconds. The service signs no access token for longer. */
 const longestLife = 900
+const longestToken = 2048
 
 type Rule = { isValid: (value: unknown) => boolean; says: string }
 
@@ -140,7 +141,10 @@ export const createTestKeys = async (options: TestKeysOptions) => {
     const signed = `${header}.${encodeText(JSON.stringify(claimsOf(issuer, options)))}`
     const signing = { name: 'ECDSA', hash: 'SHA-256' }
     const signature = await crypto.subtle.sign(signing, privateKey, new TextEncoder().encode(signed))
-    return `${signed}.${encode(new Uint8Array(signature))}`
+    const signedToken = `${signed}.${encode(new Uint8Array(signature))}`
+    if (signedToken.length > longestToken)
+      throw new TypeError(`The token has more than ${longestToken} characters: use shorter names or fewer groups`)
+    return signedToken
   }
 
   return {
