@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
+import { createVerifier } from '#verify/verifier.js'
 import { createTestKeys, type TestTokenOptions } from '../../packages/testing/src/keys.js'
-import { createVerifier } from '../../packages/verify/src/verifier.js'
 import { newServiceKey } from '../../src/domain/service-keys/service-keys.js'
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
