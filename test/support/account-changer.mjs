@@ -39,7 +39,7 @@ const { accountChanges } = createNouns(config, {
 })
 
 /** `statement` is the change itself; what follows from it is up to the table. */
-const change = async (/** @type {Record<string, any>} */ { kind, door, details, statement, user, own }) => {
+const change = async (/** @type {Record<string, any>} */ { kind, initiator, details, statement, user, own }) => {
   const caller = { userId: user.id, sessionId: own, generation: 0 }
   const work = async (/** @type {any} */ sql) => {
     await sql.query(statement, [user.id])
@@ -47,12 +47,12 @@ const change = async (/** @type {Record<string, any>} */ { kind, door, details, 
   }
   const bySignIn = async (/** @type {any} */ sql) =>
     accountChanges.bySignIn(sql, { user, client, caller }, (await work(sql)).changes)
-  if (door === 'sign-in') await database.transaction(bySignIn)
-  else if (door === 'caller') await accountChanges.byCaller({ caller, client }, kind, work)
-  else if (door === 'old token') await accountChanges.byOldToken({ caller, client }, kind, work)
-  else if (door === 'link') await accountChanges.byLink({ userId: user.id, caller, client }, kind, work)
+  if (initiator === 'sign-in') await database.transaction(bySignIn)
+  else if (initiator === 'caller') await accountChanges.byCaller({ caller, client }, kind, work)
+  else if (initiator === 'old token') await accountChanges.byOldToken({ caller, client }, kind, work)
+  else if (initiator === 'link') await accountChanges.byLink({ userId: user.id, caller, client }, kind, work)
   else await accountChanges.byOperator({ userId: user.id, client }, kind, work)
-  process.stdout.write(`${kind} by ${door} is done\n`)
+  process.stdout.write(`${kind} by ${initiator} is done\n`)
 }
 
 await Promise.all(changes.map(change))
