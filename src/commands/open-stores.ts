@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { composeAccountData } from '../app/account-data.js'
 import { openLeakedPasswords } from '../app/leaked-passwords.js'
 import { createNouns } from '../app/nouns.js'
@@ -7,6 +8,7 @@ import { migrateDatabase } from '../app/prepare-database.js'
 import { readProfileFields } from '../app/profile-fields-file.js'
 import { readDesign } from '../app/theme-file.js'
 import { readOwnWords } from '../app/words-file.js'
+import { settings } from '../config/settings.js'
 import type { Config } from '../config.js'
 import { isRefused } from '../contract/outcome.js'
 import { addressesOf } from '../domain/mails/write-letter.js'
@@ -16,9 +18,10 @@ import { createBulkUsers } from '../domain/users/bulk.js'
 import { systemClock as clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { createMemoryCache } from '../platform/cache/memory.js'
+import { hasDatabase } from '../platform/database/directory-lock.js'
 import { openEmbeddedForCommand } from '../platform/database/open.js'
 import { existingSecret } from '../platform/generated-secret.js'
-import { createLog } from '../platform/log.js'
+import { createLog, type Log } from '../platform/log.js'
 import { createOutbound } from '../platform/outbound/outbound.js'
 import { CommandFailure, type CommandPasswords, type Stores } from './command.js'
 import { commandLog } from './terminal/command-log.js'
@@ -60,6 +63,16 @@ const noMailer = {
   close: async () => undefined,
 }
 
+/** Makes a new database only in a folder that was named: with the usual `./data`, the command was called in a wrong folder. */
+const openEmbedded = async (config: Config, log: Log) => {
+  const directory = embeddedDirectory(config)
+  const isNew = !(await hasDatabase(directory))
+  const mayCreate = config.dataDir !== settings.DATA_DIR.fallback
+  const database = await openEmbeddedForCommand({ directory, log, mayCreate })
+  if (isNew) log.warn(`made a new database in ${resolve(config.dataDir)}`)
+  return database
+}
+
 /** Opens the database with the rights of the service or of the owner of the tables, and migrates it. */
 const openMigrated = async (config: Config, role: 'service' | 'owner') => {
   const databaseUrl = role === 'owner' ? (config.databaseOwnerUrl ?? config.databaseUrl) : config.databaseUrl
@@ -67,7 +80,7 @@ const openMigrated = async (config: Config, role: 'service' | 'owner') => {
   const log = databaseUrl === undefined ? commandLog() : createLog({ level: 'silent' })
   const database =
     databaseUrl === undefined
-      ? await openEmbeddedForCommand({ directory: embeddedDirectory(config), log })
+      ? await openEmbedded(config, log)
       : await openConfiguredDatabase({ ...config, databaseUrl }, log, timeoutsOfCommands)
   try {
     await migrateDatabase(config, database)

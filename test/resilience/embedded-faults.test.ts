@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openStores } from '../../src/commands/open-stores.js'
+import { loadConfig } from '../../src/config.js'
 import { type Database, StoreUnavailable } from '../../src/platform/database/database.js'
 import {
   DataDirectoryInUse,
@@ -328,6 +330,20 @@ describe('commands that use the embedded database of a running service', () => {
     const refused = openEmbeddedForCommand({ directory: join(wrong, 'database') })
     await expect(refused).rejects.toThrow(`There is no database in ${wrong}: set DATA_DIR`)
     expect(await readdir(folder)).toEqual([])
+  })
+
+  it('make one only in a folder that was named with DATA_DIR', async () => {
+    const started = process.cwd()
+    process.chdir(folder)
+    try {
+      await expect(openStores(loadConfig({ NODE_ENV: 'test' }), 'service')).rejects.toThrow('There is no database in')
+      expect(await readdir(folder)).toEqual([])
+      const stores = await openStores(loadConfig({ NODE_ENV: 'test', DATA_DIR: './named' }), 'service')
+      await stores.close()
+      expect(await readdir(folder)).toEqual(['named'])
+    } finally {
+      process.chdir(started)
+    }
   })
 
   // Root may read everything, and is another user for a moment.

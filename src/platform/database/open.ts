@@ -39,7 +39,7 @@ const openInTurn = async (open: () => Promise<Database>, isWorthWaiting: (inUse:
 
 type CommandOptions = PgliteOptions & {
   /** Without it, a command in a wrong folder is refused: it would work on a new, empty database. */
-  mayCreate?: true
+  mayCreate?: boolean
 }
 
 /**
