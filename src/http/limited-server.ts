@@ -49,7 +49,8 @@ export const createDrain =
     state.isClosing = true
     const allClosed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
     await withTimeout(allClosed, idleDelay, () => undefined)
-    const closeIdle = () => server.closeIdleConnections()
+    // After what has arrived is read: a request that waits in the kernel would lose its connection.
+    const closeIdle = () => setImmediate(() => server.closeIdleConnections())
     closeIdle()
     const sweep = setInterval(closeIdle, 100)
     await withTimeout(allClosed, limit, () => server.closeAllConnections())
