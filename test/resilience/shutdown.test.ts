@@ -30,8 +30,10 @@ it('closes in order when a client has sent half a request', async () => {
   const slow = connect(instance.port, '127.0.0.1')
     .on('error', () => {})
     .resume()
+  // Otherwise the port may be closed first.
+  await once(slow, 'connect')
   slow.write(halfRequest)
-  const cutOff = once(slow, 'close')
+  const cutOff = new Promise((resolve) => slow.once('close', resolve))
   await instance.terminate()
   await cutOff
   expect(await instance.log()).toContain('"within":"15 s"')
