@@ -8,7 +8,7 @@ import {
   furtherProviderSettings,
   isProviderSetting,
   type ProviderConfigs,
-  providerAddresses,
+  providerAddressSettings,
   providerConfigs,
   providerFaults,
 } from './config/provider-settings.js'
@@ -128,7 +128,9 @@ const productionFaults = (absent: ReadonlySet<string>, values: Readonly<Record<s
   for (const name of ['ACCESS_TOKEN_LIFETIME', 'REFRESH_TOKEN_LIFETIME'])
     if (!absent.has(name)) faults.push(`${name}: is for tests, and must not be set in production`)
   // The client secret and the profiles of users go there.
-  const plain = providerAddresses(furtherProviders(values.PROVIDERS)).filter((name) => isPlainElsewhere(values[name]))
+  const plain = providerAddressSettings(furtherProviders(values.PROVIDERS)).filter((name) =>
+    isPlainElsewhere(values[name]),
+  )
   return [...faults, ...plain.map((name) => `${name}: must begin with https:// in production`)]
 }
 

@@ -16,8 +16,8 @@ import type { HttpParts, Platform } from './http-parts.js'
 import type { Nouns } from './nouns.js'
 import { createOperatorNouns } from './operator-nouns.js'
 
-/** Opens the counters that are in the memory of this process without REDIS_URL, where no command can read them. */
-const countersOf = ({ local }: Pick<Cache, 'local'>) =>
+/** The function that opens the counters in the memory of this process. With REDIS_URL there are none, and it is undefined. */
+const localCountersOpener = ({ local }: Pick<Cache, 'local'>) =>
   local &&
   (async () => ({
     read: async (keys: readonly string[]) => local.read(keys),
@@ -32,7 +32,10 @@ type Dependencies = Platform & Nouns & HttpParts
 export const registerAdminFlows = (server: Server, config: Config, adminGroup: string, dependencies: Dependencies) => {
   const { clockWatch } = dependencies
   const { supportGroup, publicUrl, freshFor } = config
-  const parts = { ...createOperatorNouns(config, dependencies, countersOf(dependencies.cache)), ...dependencies }
+  const parts = {
+    ...createOperatorNouns(config, dependencies, localCountersOpener(dependencies.cache)),
+    ...dependencies,
+  }
   const settings = { publicUrl, freshFor, adminGroup, supportGroup }
   const adminGuard = createAdminGuard({ ...parts, adminSessions: createAdminSessions(parts), settings })
   const userSearch = createUserSearch(parts)

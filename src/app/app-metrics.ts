@@ -9,21 +9,21 @@ import { startMetricsServer } from '../platform/metrics/metrics-server.js'
 
 type Watched = Parameters<Metrics['watch']>[0]
 
-/** Metrics have a port of their own, and cost nothing while that is off. */
+/** Metrics have a port of their own. Without METRICS_PORT they are not even loaded. */
 export const openMetrics = async ({ metricsPort, providers }: Config) => {
   if (metricsPort === undefined) return undefined
   const { createMetrics } = await import('../platform/metrics/metrics.js')
   return createMetrics({ ways: signInLabels(byProvider(providers).map(([id]) => id)), limiters: limiterNames })
 }
 
-/** Counts from now on, and returns the function that opens the port: a start does that last. */
+/** Counts from now on, and returns the function that opens the port of the metrics. */
 export const prepareMetrics = (config: Config, metrics: Metrics | undefined, watched: Watched, server: Server) => {
   const { metricsHost: host, metricsPort: port } = config
   if (port === undefined || !metrics) return async () => undefined
   metrics.watch(watched)
   countRequests(server, metrics)
   if (config.workers === 1) return () => startMetricsServer({ host, port, metrics })
-  // One of several processes: the supervisor has the port, and asks all of them.
+  // With several processes the supervisor has the port, and asks each process for its metrics.
   metrics.share()
   return async () => undefined
 }

@@ -17,14 +17,14 @@ import type { OpenidProvider } from './openid-provider.js'
 type Dependencies = Platform & Nouns & HttpParts & { openidProvider: OpenidProvider }
 type Pages = ReturnType<typeof pagesRoutes>
 
-/** Registers the page to which applications send their users. Nothing of it is made while there is no application. */
+/** Registers the page to which applications send their users. Its parts are created at the first request while there is an application. */
 export const registerAuthorizePage = (
   server: Server,
   { publicUrl }: Config,
   dependencies: Dependencies,
   pages: Pages,
 ) => {
-  const createAll = (openid: OpenidNouns) => {
+  const createAuthorizeParts = (openid: OpenidNouns) => {
     const parts = { ...dependencies, ...openid, issuer: applicationIssuer(publicUrl) }
     const signedInUsers = createSignedInUsers(parts)
     return createAuthorize({
@@ -36,12 +36,12 @@ export const registerAuthorizePage = (
       reportNoAccess: createReportNoAccess(parts),
     })
   }
-  let authorize: ReturnType<typeof createAll> | undefined
+  let authorize: ReturnType<typeof createAuthorizeParts> | undefined
   openidAuthorizeRoutes(server, {
     ...dependencies,
     openAuthorize: async () => {
       const openid = await dependencies.openidProvider.open()
-      if (openid) authorize ??= createAll(openid)
+      if (openid) authorize ??= createAuthorizeParts(openid)
       return openid && authorize
     },
     sendPage: pages.protocolPage('authorize'),

@@ -13,7 +13,7 @@ type LoadedNouns = {
   administrators: Pick<Nouns['administrators'], 'missingGroups'>
 }
 
-/** Loads what requests need from the database, before the first of them is answered. */
+/** Loads from the database what requests need, before the first request is answered. */
 export const createDatabaseLoading =
   (
     { sealingKey }: Pick<Config, 'sealingKey'>,
@@ -22,8 +22,9 @@ export const createDatabaseLoading =
   ) =>
   async () => {
     const setting = sealingKey === undefined ? 'JWT_SECRET' : 'SEALING_KEY'
-    const values = await sealedValues.reseal(unprepared)
-    if (values > 0) log.info({ values }, `stored secrets were sealed again with the first ${setting}`)
+    const resealedValues = await sealedValues.reseal(unprepared)
+    if (resealedValues > 0)
+      log.info({ values: resealedValues }, `stored secrets were sealed again with the first ${setting}`)
     await loadedKeys.load()
     await endedSessions.load()
     await webhooks.load(unprepared)
@@ -33,7 +34,7 @@ export const createDatabaseLoading =
   }
 
 /**
- * Runs in the background once the database is ready: the purge, the senders of mails and webhooks, the readers of ended
+ * The work in the background, once the database is ready: the purge, the senders of mails and webhooks, the readers of ended
  * sessions and signing keys.
  */
 export const createBackground = (
@@ -43,7 +44,7 @@ export const createBackground = (
   housekeepingInterval = 1 * minutes,
 ) => {
   const { mails, webhooks, events, endedSessions, loadedKeys, clockWatch } = nouns
-  // What more has to happen when these rows are deleted, or how they are found, is up to their nouns.
+  // These nouns purge their own rows: they know how to find them, and what else happens when a row is deleted.
   const nounsToPurge = {
     sessions: nouns.sessions,
     endedSessions,
@@ -66,7 +67,7 @@ export const createBackground = (
     laterJobs: openidProvider.jobs,
     onFailure: (err, job) => log.warn({ err, job }, 'a clean-up failed'),
   })
-  // Stopped in the order of the list: what cleans up first, then what sends and reads.
+  // Parts are stopped in the order of the list: first those that clean up, then those that send and read.
   const parts = [housekeeping, openidProvider, clockWatch, mails, webhooks, endedSessions, loadedKeys]
   return {
     start: () => {

@@ -17,7 +17,7 @@ import type { Platform as OpenedPlatform } from './open-platform.js'
 
 export type Platform = OpenedPlatform & NounPlatform & { serviceKeys: ServiceKeys }
 
-/** Creates the parts that routes share: cookies, the access check, CSRF, limits. */
+/** Creates the parts that routes share: cookies, callers, guards, CSRF, limits. */
 export const createHttpParts = (config: Config, platform: Platform, nouns: Nouns) => {
   const { clock } = platform
   const { tokens, loadedKeys, keysFor, attempts, pendingLinks, events, sessionLookups, proofs, administrators } = nouns

@@ -28,12 +28,12 @@ const parserFault = (text: string) => {
   }
 }
 
-/** The parser counts characters, and of a wrong one it only repeats the text around it: an operator needs the line. */
+/** Node's parser names the position of a fault in characters, or only repeats the text around it. An operator needs the line. */
 const withLineNumber = (text: string, message: string) => {
   const [, fault, position] = /^(.+?)(?: in JSON at position (\d+).*|, (?:\.{3})?".*)$/s.exec(message) ?? []
   if (fault === undefined) return message
   const lines = text.split('\n')
-  // JSON that is cut off has another fault, so the shortest beginning with this fault ends in its line.
+  // JSON that is cut off before the fault has another fault, so the shortest beginning with this fault ends in the line of the fault.
   const line = position
     ? text.slice(0, Number(position)).split('\n').length
     : 1 + lines.findIndex((_, at) => parserFault(lines.slice(0, at + 1).join('\n'))?.startsWith(fault))
@@ -49,8 +49,8 @@ const uncleanTextFault = (text: string) =>
   text.includes('\0') ? 'the character \\u0000' : 'half of a character that needs two \\u escapes'
 
 /**
- * Finds what `parseStrictJson` refuses although it is JSON: keys that stand twice or that every object has, and texts that cannot be
- * stored.
+ * Finds what `parseStrictJson` refuses although it is JSON: keys that stand twice, the keys `__proto__` and
+ * `constructor`, and texts that cannot be stored.
  */
 const findStrictFault = (json: string) => {
   const keysOfOpenObjects: Set<string>[] = []

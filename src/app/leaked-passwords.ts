@@ -16,7 +16,7 @@ const faults: Readonly<Record<FileFault, string>> = {
 export const leakedFileFault = (path: string, fault: FileFault) =>
   new OperatorError(`BREACHED_PASSWORDS: ${path} ${faults[fault]}`)
 
-/** Runs `work` with the file, and says in one sentence why it cannot be read. */
+/** Waits for `work`, which reads the file. If that fails, the error says in one sentence why. */
 export const readLeakedFile = <Result>(path: string, work: Promise<Result>) =>
   work.catch((error: unknown) => {
     throw new OperatorError(`BREACHED_PASSWORDS: the file cannot be read: ${path} (${whyUnreadable(error)})`)

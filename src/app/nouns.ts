@@ -57,7 +57,7 @@ export type NounPlatform = {
   clock: Clock
   log: Log
   database: Database
-  /** The same database, for statements before the migrations are done. */
+  /** The same database, for statements before the migrations are applied. `database` refuses them until then. */
   unprepared: Database
   cache: Cache
   secrets: readonly string[]
@@ -72,7 +72,7 @@ export type NounPlatform = {
   ownWords: OwnWords
   fieldDefinitions: readonly ProfileFieldDefinition[]
   metrics: Metrics | undefined
-  /** True for commands: nobody collects their log, so a running service logs their events. */
+  /** True for commands. Their own log is not collected, so a running service logs their events. */
   leavesEventsToService: boolean
 }
 
@@ -84,7 +84,10 @@ const createKeys = (secrets: NounPlatform['secrets']) => {
 
 type Keys = ReturnType<typeof createKeys>
 
-/** The nouns that sign and check tokens. A start loads their keys before the service is ready, so they have the database at once. */
+/**
+ * The nouns that sign and check tokens. A start loads their keys before the service is ready, so they use `unprepared`, which does
+ * not wait for the migrations.
+ */
 const createTokenNouns = (config: Config, platform: NounPlatform) => {
   const { secrets, sealingSecrets, unprepared: database, clock, log } = platform
   const endedSessions = createEndedSessions({ database, clock, log })
@@ -123,25 +126,25 @@ const createUserNouns = (
   const newUsers = createNewUsers({ database, clock, usernames })
   const userChanges = createUserChanges({ database, clock })
   const identityLinks = createIdentityLinks({ database, clock })
-  const forms = createFormNouns(config, platform)
+  const formNouns = createFormNouns(config, platform)
   const webhooks = createWebhooks({
     database,
     clock,
     receiver,
-    knownFields: forms.profileFields.knownValues,
+    knownFields: formNouns.profileFields.knownValues,
     onOutcome: metrics?.countAttempt.webhook,
     log,
   })
-  // Keyed hashes, which are stored and counted in the place of typed names.
+  // Names that users type are stored and counted as keyed hashes.
   const nameMarks = createNameMarks(keysFor('typed names'))
   const administrators = createAdministrators({ ...config, database, clock })
   const events = createEvents({
     database,
     clock,
     nameMarks,
-    // They are called after the commit. A webhook that was written in the same transaction can be sent now.
+    // Listeners are called after the commit, so a webhook that was written in the same transaction can be sent now.
     listeners: [(recorded) => log.info(recorded, 'event'), (_, event) => metrics?.countEvent(event), webhooks.wake],
-    isLoggedByService: platform.leavesEventsToService,
+    leavesEventsToService: platform.leavesEventsToService,
     administrators,
     onLost: (err) => log.error({ err }, 'an event could not be written to the database'),
   })
@@ -157,7 +160,7 @@ const createUserNouns = (
   })
   const groups = createGroups({ database, clock, events, administrators, tokens })
   return {
-    ...forms,
+    ...formNouns,
     usernames,
     users,
     groups,
@@ -172,7 +175,7 @@ const createUserNouns = (
   }
 }
 
-/** Sessions, the applications that were used in them, and links and codes: those in mails, and other tokens that are used once. */
+/** Sessions, the applications used in them, mailed links and codes, and one-time tokens. */
 const createSessionNouns = (
   config: Config,
   { database, clock }: NounPlatform,
@@ -190,7 +193,7 @@ const createSessionNouns = (
   return { sessions, sessionLookups, usedApplications, mailedCodes, oneTimeTokens, undos, emailChanges }
 }
 
-/** Things with rules, most of them with a table. The service and every command have them from here. */
+/** Creates all nouns: things with rules, most of them with a table. The service and every command call this. */
 export const createNouns = (config: Config, platform: NounPlatform) => {
   const { database, clock, log, outbound, workers, leakedPasswords: leaked } = platform
   const keys = createKeys(platform.secrets)
@@ -200,14 +203,14 @@ export const createNouns = (config: Config, platform: NounPlatform) => {
   const { keysFor, sealFor } = keys
   const registrationNouns = createRegistrationNouns(config, { ...platform, ...withSessions })
   const providers = createProviders(platform.providerSettings, { outbound, clock })
-  const words = [config.productName, ...config.passwordWords]
+  const guessableWords = [config.productName, ...config.passwordWords]
   return {
     ...withSessions,
     ...registrationNouns,
     ...createSignInNouns(config, { ...platform, ...withSessions, ...registrationNouns, ...keys, providers }),
     keysFor,
     providers,
-    passwords: createPasswords({ workers, cost: config.bcryptCost, words, leaked }),
+    passwords: createPasswords({ workers, cost: config.bcryptCost, words: guessableWords, leaked }),
     logoutNotices: createLogoutNotices({ database, clock }),
     content: createContent({ database, clock }),
     applications: createApplications({ database }),

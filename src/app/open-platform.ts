@@ -23,7 +23,7 @@ type PlatformContext = {
   config: Config
   clock: Clock
   log: Log
-  /** Threads for passwords that stay open: services in one process can share them. */
+  /** Threads that check passwords. Several services in one process can share them, so closing a service does not close them. */
   sharedWorkers: Workers | undefined
   storeTimeouts: StoreTimeouts | undefined
   settingsForCommands: Environment | undefined
@@ -34,13 +34,13 @@ export type StoreTimeouts = { connection: number; statement: number; counters: n
 
 const usualTimeouts: StoreTimeouts = { connection: 3 * seconds, statement: 5 * seconds, counters: usualCommandTimeout }
 
-/** No request waits for a command, and some read whole tables: `stats`, or a search for any part of a name. */
+/** No request waits for a command, and some commands read whole tables: `stats`, or a search for any part of a name. */
 export const timeoutsOfCommands: StoreTimeouts = { ...usualTimeouts, statement: 10 * minutes }
 
 /** The folder of the embedded database. */
 export const embeddedDirectory = ({ dataDir }: Pick<Config, 'dataDir'>) => join(dataDir, 'database')
 
-/** `settingsForCommands`: of a service, for commands that use the embedded database through it. */
+/** `settingsForCommands` are the settings that a service gives to commands that use its embedded database. */
 export const openConfiguredDatabase = (
   config: Config,
   log: Log,
@@ -108,8 +108,8 @@ const openParts = async (
 }
 
 /**
- * Opens the list of leaked passwords, the stores, the mailer, the worker threads and the providers, and closes them in the
- * reverse order, also if one of them cannot be opened.
+ * Opens the list of leaked passwords, the stores, the mailer, the worker threads and the providers. `close` closes them in the
+ * reverse order. If one of them cannot be opened, those before it are closed, too.
  */
 export const openPlatform = async (context: PlatformContext) => {
   const opened: Closable[] = []

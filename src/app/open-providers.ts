@@ -7,7 +7,7 @@ import type { Log } from '../platform/log.js'
 
 type RedirectUris = Readonly<Record<ProviderId, string>>
 
-/** In development, a local provider for each provider without a client id. They never run elsewhere. */
+/** Starts a local provider for each provider without a client id. It does so in development only. */
 const openDevProviders = async (config: Config, design: Design, redirectUris: RedirectUris, log: Log) => {
   const withoutClient = byProvider(config.providers).flatMap(([id, { kind, name, clientId }]) => {
     const redirectUri = redirectUris[id]
@@ -19,7 +19,7 @@ const openDevProviders = async (config: Config, design: Design, redirectUris: Re
   return startDevProviders({ publicUrl, design, providers: withoutClient, log })
 }
 
-/** The providers that have a client id, and in development the local ones instead of those that have none. */
+/** Opens the providers that have a client id. In development a local provider takes the place of each that has none. */
 export const openProviders = async (config: Config, design: Design, log: Log) => {
   const { providers, production } = config
   const redirectUris = redirectUrisOf(config)
@@ -27,10 +27,10 @@ export const openProviders = async (config: Config, design: Design, log: Log) =>
   /** The settings of each provider: of the client that was configured, or of the development provider. */
   const settings: ProviderSettings = Object.fromEntries(
     byProvider(providers).flatMap(([id, { clientId, clientSecret = '', ...configured }]) => {
-      const shared = { redirectUri: redirectUris[id] ?? '', production }
-      if (clientId !== undefined) return [[id, { ...configured, clientId, clientSecret, ...shared }]]
-      const running = devProviders?.running[id]
-      return running ? [[id, { ...running, name: configured.name, ...shared }]] : []
+      const sharedSettings = { redirectUri: redirectUris[id] ?? '', production }
+      if (clientId !== undefined) return [[id, { ...configured, clientId, clientSecret, ...sharedSettings }]]
+      const devProvider = devProviders?.running[id]
+      return devProvider ? [[id, { ...devProvider, name: configured.name, ...sharedSettings }]] : []
     }),
   )
   return { settings, redirectUris, close: async () => devProviders?.close() }

@@ -9,7 +9,7 @@ const checkInterval = 1 * seconds
 
 type OnDemand<Loaded> = { isWanted: () => Promise<boolean>; load: () => Promise<Loaded> }
 
-/** Loads once, when it is first wanted. From then on it is open or closed, as the last answer of `isWanted` says. */
+/** Calls `load` once, when `isWanted` first says yes. From then on the loaded value is available or not, as `isWanted` last said. */
 const createOnDemand = <Loaded>(clock: Clock, { isWanted, load }: OnDemand<Loaded>) => {
   let loaded: Loaded | undefined
   let isOpen = false
@@ -24,9 +24,9 @@ const createOnDemand = <Loaded>(clock: Clock, { isWanted, load }: OnDemand<Loade
       if (isWantedNow) loaded ??= await load()
       isOpen = isWantedNow
     } catch (error) {
-      // What is open goes on from memory.
+      // If the database does not answer, a provider that is open stays open.
       if (current()) return
-      // Not known: the next request asks again, and must not answer that there is none.
+      // Whether there is an application is not known. The next request must ask again, and not answer that there is none.
       askedAt = Number.NEGATIVE_INFINITY
       throw error
     } finally {
@@ -41,7 +41,7 @@ const createOnDemand = <Loaded>(clock: Clock, { isWanted, load }: OnDemand<Loade
   }
 
   const checkAtMostOnceASecond = async () => {
-    // No request waits for a question that a slow database has not answered yet.
+    // While a slow database has not answered, requests use the provider that is open. They wait only if none is.
     if (checking) return current() ?? checkNow()
     const moment = clock.now().getTime()
     if (Math.abs(moment - askedAt) < checkInterval) return current()
@@ -79,11 +79,11 @@ export const createOpenidProvider = (config: Config, platform: NounPlatform, nou
   const onDemand = createOnDemand(clock, { isWanted: nouns.applications.exist, load })
 
   return {
-    /** Undefined while there is no application: then every address of the provider is unknown. */
+    /** Gives undefined while there is no application: then every address of the provider answers 404. */
     open: onDemand.checkAtMostOnceASecond,
-    /** For the metrics: in seconds, by algorithm. */
+    /** The ages of the keys in seconds, by algorithm, for the metrics. */
     keyAges: () => keyAges(),
-    /** Asked for in each round of the housekeeping, so that an instance without requests opens the provider too. */
+    /** The housekeeping calls this in each round, so that an instance without requests opens the provider, too. */
     jobs: async () => {
       await onDemand.checkAtMostOnceASecond()
       return background.jobs

@@ -5,10 +5,10 @@ import { OperatorError } from '../lib/operator-error.js'
 import { parseStrictJson } from '../lib/strict-json.js'
 import { jsonFault } from './json-faults.js'
 
-/** More than all texts of all languages need. */
+/** More than a file with all texts in all languages needs. */
 const maxMegabytes = 4
 
-/** Reads a JSON file that a setting names. What is wrong with it stops the start with a sentence that names the place. */
+/** Reads a JSON file that a setting names. A fault in it stops the start, with a sentence that names the place of the fault. */
 export const readOperatorFile = async <Content>(
   setting: string,
   path: string,

@@ -82,13 +82,15 @@ const applicationStores = ({ production, publicUrl }: Config, dependencies: Depe
     applicationErrors: createApplicationErrors(dependencies),
     applicationKeys: createApplicationKeys(dependencies),
     applicationChanges: createApplicationChanges({ ...dependencies, applicationSecrets, production }),
-    /** Of ID tokens. */
+    /** The issuer of ID tokens. */
     issuer: applicationIssuer(publicUrl),
   }
 }
 
-/** What only operators and administrators ask for: why a user cannot sign in, and how much there is of everything.
- * `openCounters`: those in the memory of the service, if it counts there. */
+/**
+ * The nouns that only operators and administrators use: why a user cannot sign in, and how much there is of everything.
+ * `openCounters` opens the counters in the memory of the service. Without it, those in Redis are opened.
+ */
 export const createOperatorNouns = (
   config: Config,
   dependencies: Dependencies,
@@ -96,7 +98,7 @@ export const createOperatorNouns = (
 ) => {
   const { database, clock, nameMarks } = dependencies
   const limits = signInLimits(config, nameMarks)
-  const limitsHere: SignInLimits = { ...limits, ...(openCounters && { openCounters }) }
+  const limitsWithCounters: SignInLimits = { ...limits, ...(openCounters && { openCounters }) }
   /** The wait of an account after wrong codes. */
   const codeWaits = createCodeWaits({ database, clock })
   const waitingMails = createWaitingMails({ database })
@@ -107,7 +109,7 @@ export const createOperatorNouns = (
     configuredProviders,
     obstacles: createObstacles({
       ...dependencies,
-      limits: limitsHere,
+      limits: limitsWithCounters,
       codeWaits,
       settings: {
         secondFactorRequired: config.secondFactor === 'required',
@@ -120,7 +122,7 @@ export const createOperatorNouns = (
         createMailObstacles({ waitingMails }),
       ],
     }),
-    clearLimits: createClearLimits({ ...dependencies, limits: limitsHere, codeWaits }),
+    clearLimits: createClearLimits({ ...dependencies, limits: limitsWithCounters, codeWaits }),
     ...applicationStores(config, dependencies),
     waitingRegistrations: createWaitingRegistrations({ database, clock }),
     stats: createStats({ ...config, database, clock }),

@@ -14,7 +14,10 @@ export const migrationsDirectory = fileURLToPath(new URL('migrations', home))
 const firstPause = 0.5 * seconds
 const longestPause = 5 * seconds
 
-/** The failure in one line, and no reason twice: a database that is down for an hour must not fill the log with stacks. */
+/**
+ * The messages of an error and its causes in one line, each once. A database that is down for an hour must not fill the log with
+ * stacks.
+ */
 const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return 'unknown'
   if (error.cause === undefined) return error.message
@@ -29,7 +32,7 @@ export const migrateDatabase = ({ databaseUrl, databaseOwnerUrl }: Config, datab
 
 type Preparation = { config: Config; database: Database; log: Log; signal: AbortSignal; load: () => Promise<void> }
 
-/** Migrates and loads. Waits for a database that cannot be used yet, and logs that. Other failures are thrown. */
+/** Migrates the database and calls `load`. While the database cannot be used, it logs that and tries again. Other failures are thrown. */
 export const prepareDatabase = async ({ config, database, log, signal, load }: Preparation) => {
   for (let pause = firstPause; !signal.aborted; pause = Math.min(2 * pause, longestPause)) {
     try {
@@ -42,7 +45,7 @@ export const prepareDatabase = async ({ config, database, log, signal, load }: P
       return
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
-      // The service was stopped, and has closed the database.
+      // The service is shutting down and has closed the database, so the failure means nothing.
       if (signal.aborted) return
       log.warn({ reason: reasonOf(error) }, 'The database cannot be used yet; trying again')
       await wait(pause, undefined, { signal }).catch(() => undefined)
@@ -50,7 +53,7 @@ export const prepareDatabase = async ({ config, database, log, signal, load }: P
   }
 }
 
-/** The same database, which refuses statements until it is ready: its tables may not exist yet. */
+/** The same database, but it refuses statements until `isReady`, because its tables may not exist yet. */
 export const refusingUntilReady = (database: Database, isReady: () => boolean): Database => {
   const refuse = () => Promise.reject(new StoreUnavailable('The database is being prepared'))
   return {

@@ -188,7 +188,7 @@ const registerRegistrationFlows = (server: Server, dependencies: Dependencies) =
   verifyEmailRoutes(server, { ...dependencies, verifyEmail: createVerifyEmail(dependencies) })
 }
 
-/** Signing in with what was mailed (MAIL_SIGN_IN). Otherwise these addresses are not there. */
+/** Signing in with a mailed code or link. Without MAIL_SIGN_IN these routes do not exist. */
 const registerMailLogin = (server: Server, dependencies: Dependencies) => {
   const mailRegistration = createMailRegistration(dependencies)
   mailLoginRoutes(server, { ...dependencies, mailLogin: createMailLogin(dependencies), mailRegistration })
@@ -198,7 +198,7 @@ const registerMailLogin = (server: Server, dependencies: Dependencies) => {
 
 type Pages = ReturnType<typeof pagesRoutes>
 
-/** An application asks to sign its user out. */
+/** Registers the page to which an application sends its user to sign out. */
 const registerEndSession = (server: Server, dependencies: Dependencies, pages: Pages) => {
   const signOut = createLogout(dependencies).here
   openidEndSessionRoutes(server, {
@@ -233,7 +233,7 @@ const installationOf = (config: Config, platform: Platform, nouns: Nouns) => ({
   terms: termsOf(config),
 })
 
-/** Every page and mail with the looks and words of the settings. It is for developers, and never in production. */
+/** Registers the preview: every page and mail with the configured design and texts. It is for developers, and never in production. */
 const registerPreview = async (server: Server, config: Config, { design, ownWords }: Platform, pages: Pages) => {
   const [{ previewRoutes }, { createMailPreview }] = await Promise.all([
     import('../flows/dev-mailbox/preview.routes.js'),
@@ -245,7 +245,7 @@ const registerPreview = async (server: Server, config: Config, { design, ownWord
   previewRoutes(server, { look: { design, brand }, mailPreview, drawPage: pages.drawPage, hasAdminPage })
 }
 
-/** Each routes file names its addresses; docs/openapi.json lists all of them. */
+/** Registers all flows. Each routes file names its addresses, and docs/openapi.json lists all of them. */
 export const registerFlows = async (server: Server, config: Config, platform: Platform, nouns: Nouns, parts: Parts) => {
   const dependencies: Dependencies = {
     ...platform,

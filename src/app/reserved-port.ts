@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import type { Config } from '../config.js'
 import { listeningError } from '../platform/listening-error.js'
 
-/** A port that no other program can take until it is released. */
+/** Takes a free port, so that no other program can take it before `release`. */
 const holdFreePort = async (host: string) => {
   const holder = createServer((socket) => socket.destroy()).listen(0, host)
   await once(holder, 'listening').catch((error: unknown) => {
@@ -20,7 +20,7 @@ const holdFreePort = async (host: string) => {
 }
 
 /**
- * Port 0: the port is chosen now, because addresses in mails and redirects need it, and held until the server takes it.
+ * With port 0 a free port is chosen now, because addresses in mails and redirects need it. It is held until the server takes it.
  * If `PUBLIC_URL` is not set, the public address gets this port too.
  */
 export const reservePort = async (config: Config) => {

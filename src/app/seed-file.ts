@@ -22,7 +22,7 @@ const Groups = Type.Array(Type.String({ pattern: groupPattern }), {
   description: 'a list of names with 1 to 32 small letters, digits, dots, underscores and hyphens',
 })
 
-/** `description` is what an operator is told who writes something else. */
+/** `description` completes the error message “… must be …”. */
 const SeededApplication = Type.Object({
   id: Type.String({
     pattern: '^[a-z0-9][a-z0-9_-]{0,62}$',
@@ -66,8 +66,8 @@ const client = operatorClient('SEED_FILE')
 
 const fault = (sentence: string) => new OperatorError(`SEED_FILE: ${sentence}`)
 
-/** The value, if it has what the schema asks for and nothing else. `place` is where it stands in the file. */
-const read = <Schema extends TObject>(schema: Schema, value: unknown, place: string): Static<Schema> => {
+/** The value, if it has the keys of the schema and no others. Otherwise an error names `place`, where the value stands in the file. */
+const readObject = <Schema extends TObject>(schema: Schema, value: unknown, place: string): Static<Schema> => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw fault(`${place} is no JSON object`)
   const unknown = Object.keys(value).find((key) => !Object.hasOwn(schema.properties, key))
   if (unknown !== undefined)
@@ -85,7 +85,7 @@ const read = <Schema extends TObject>(schema: Schema, value: unknown, place: str
   return given as Static<Schema>
 }
 
-const readSeedFile = (path: string) => readOperatorFile('SEED_FILE', path, (value) => read(SeedFile, value, path))
+const readSeedFile = (path: string) => readOperatorFile('SEED_FILE', path, (value) => readObject(SeedFile, value, path))
 
 const applicationFrom = (given: Static<typeof SeededApplication>): NewApplication => {
   const { name, kind = 'web', redirectAddresses, logoutAddresses = [], backchannelLogout, groups, pkce = true } = given
@@ -107,11 +107,11 @@ const applicationFrom = (given: Static<typeof SeededApplication>): NewApplicatio
   }
 }
 
-const noGroup = (group: string, place: string) =>
+const missingGroupSentence = (group: string, place: string) =>
   `${place} names the group ${group}, which does not exist: add it to "groups" of the file`
 
 const addApplication = async (given: unknown, place: string, platform: NounPlatform, nouns: Nouns) => {
-  const seeded = read(SeededApplication, given, place)
+  const seeded = readObject(SeededApplication, given, place)
   if (await nouns.applications.find(seeded.id)) return
   const application = applicationFrom(seeded)
   if (application.kind === 'web' && seeded.secret === undefined)
@@ -120,12 +120,12 @@ const addApplication = async (given: unknown, place: string, platform: NounPlatf
   const { events, groups, usedApplications } = nouns
   const applicationSecrets = createApplicationSecrets({ database, clock })
   const parts = { database, clock, events, groups, applicationSecrets, usedApplications, production: false }
-  const added = await createApplicationChanges(parts).add(application, client, seeded)
-  if (!isRefused(added)) return
-  if (added.refused === 'no_group') throw fault(noGroup(added.group, place))
-  if (added.refused === 'name_taken') throw fault(`another application has the name of ${place}`)
-  // A new application has no secret before its first.
-  if (added.refused !== 'too_many_secrets') throw fault(`${place} is refused. ${applicationRefusalSentence(added)}`)
+  const outcome = await createApplicationChanges(parts).add(application, client, seeded)
+  if (!isRefused(outcome)) return
+  if (outcome.refused === 'no_group') throw fault(missingGroupSentence(outcome.group, place))
+  if (outcome.refused === 'name_taken') throw fault(`another application has the name of ${place}`)
+  // `too_many_secrets` cannot happen: a new application has no secret yet.
+  if (outcome.refused !== 'too_many_secrets') throw fault(`${place} is refused. ${applicationRefusalSentence(outcome)}`)
 }
 
 const hashingTimedOut = 'the password of administrator could not be hashed in time'
@@ -165,18 +165,20 @@ const addUser = async (
   return created
 }
 
-/** Makes what the file names, if it is not there. For development: its secrets are no secrets. */
+/** Creates what the file names and the database does not have. For development only, because the file holds secrets in plain text. */
 export const applySeedFile = async (path: string, platform: NounPlatform, nouns: Nouns) => {
   const { groups = [], applications = [], administrator } = await readSeedFile(path)
   for (const name of groups) await nouns.groups.add(name, client)
   for (const [index, given] of applications.entries())
     await addApplication(given, `applications[${index}]`, platform, nouns)
   if (administrator === undefined) return
-  const seeded = read(SeededUser, administrator, 'administrator')
+  const seeded = readObject(SeededUser, administrator, 'administrator')
   const { id: userId } = await addUser(seeded, platform, nouns)
-  const joined = await nouns.groupChanges.change({ userId, client }, { add: seeded.groups ?? [] })
-  if (!isRefused(joined)) return
+  const groupOutcome = await nouns.groupChanges.change({ userId, client }, { add: seeded.groups ?? [] })
+  if (!isRefused(groupOutcome)) return
   throw fault(
-    joined.refused === 'no_group' ? noGroup(joined.group, 'administrator') : 'administrator has too many groups',
+    groupOutcome.refused === 'no_group'
+      ? missingGroupSentence(groupOutcome.group, 'administrator')
+      : 'administrator has too many groups',
   )
 }

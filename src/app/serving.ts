@@ -14,33 +14,37 @@ const drainLimit = 10 * seconds
 const closeLimit = 5 * seconds
 
 /**
- * The longest that a shutdown takes: `/health/ready` says no, open connections stay for another such delay, requests finish,
- * stores close. What supervises the process must wait longer before killing it; a test compares the shipped files.
+ * The longest time that a shutdown takes: `/health/ready` answers 503 for `drainDelay`, idle connections stay open for another
+ * `drainDelay`, requests finish, stores close. A supervisor must wait longer before it kills the process. A test checks that the files
+ * in `deploy` do.
  */
 export const shutdownBudget = (drainDelay: number) => 2 * drainDelay + drainLimit + closeLimit
 
 /** A duration for the log: `5 s`. */
 export const secondsText = (milliseconds: number) => `${milliseconds / seconds} s`
 
-/** A database that cannot be reached does not delay the start for longer: health says so, and requests are answered 503. */
+/**
+ * How long a start waits for the database. Then the port opens without it: `/health` reports the database, and requests are
+ * answered 503.
+ */
 const startTimeout = 5 * seconds
 
 export type OpenedApp = {
   config: Config
   log: Log
   platform: { close(): Promise<void> }
-  /** The database itself. That of the routes refuses requests until `status.isPrepared`. */
+  /** The database itself. Routes have a wrapper that refuses statements until `status.isPrepared`. */
   database: Database
   /** Writes the rows that a development database starts with. */
   seed(): Promise<void>
-  /** Reads what requests need from the database, before the first of them is answered. */
+  /** Reads from the database what requests need, before the first request is answered. */
   load(): Promise<void>
   background: { start(): void; stop(): Promise<unknown> }
   server: Server
   drainState: DrainState
   drain(options: { idleDelay: number; limit: number }): Promise<void>
   startMetrics(): Promise<{ close(): Promise<void> } | undefined>
-  /** `isPrepared`: requests may use the database. `isReady`: it has its first rows, too. */
+  /** `isPrepared`: requests may use the database. `isReady`: the database has its first rows, too. */
   status: {
     isPrepared: boolean
     isReady: boolean
@@ -51,7 +55,7 @@ export type OpenedApp = {
 
 /**
  * Waits for the database, migrates and loads it, and makes sure that passwords can be checked. Then requests may use the database. At
- * last it writes the first rows and starts the work in the background. A shutdown in the meantime stops it.
+ * last it writes the first rows and starts the work in the background. If the service is closed in the meantime, the rest is left out.
  */
 const prepare = async ({ config, database, log, status, seed, load, background }: OpenedApp) => {
   const { signal } = status.closing
@@ -73,7 +77,7 @@ const waitForAbort = async (signal: AbortSignal | undefined) => {
 export type ServeOptions = {
   /** Called when the database turns out to be unusable after the port was opened. */
   onFatal: (error: unknown) => void
-  /** Stops a start that is under way: no further port is opened. `closeApp` closes what is open. */
+  /** Aborting it stops a start that is under way: no further port is opened. `closeApp` closes what is open. */
   signal?: AbortSignal
 }
 
@@ -83,15 +87,15 @@ export const serveApp = async (
   { onFatal, signal, releasePort }: ServeOptions & { releasePort(): Promise<void> },
 ) => {
   const prepared = prepare(app)
-  // Reported below; when listening fails first, that error is the one to report.
+  // `onFatal` reports a failure below. If listening fails before that, the error of listening is reported instead.
   prepared.catch(() => undefined)
   app.status.metrics = await app.startMetrics()
-  // Proxies take an open port for a working instance: so the port opens when the database is ready, or after a timeout.
+  // Proxies take an open port for a working instance, so the port opens when the database is ready, or after a timeout.
   await withTimeout(Promise.race([prepared, waitForAbort(signal)]), startTimeout, () => undefined)
   if (!signal?.aborted) {
     prepared.catch(onFatal)
     const { host, port } = app.config
-    // All that takes time first: between the release and listening another program could take the port.
+    // This takes time, so it comes before the release: another program could take a port that is released and not yet listened on.
     await app.server.ready()
     await releasePort()
     await app.server.listen({ host, port }).catch((error: unknown) => {
@@ -101,7 +105,7 @@ export const serveApp = async (
   return { prepared }
 }
 
-/** Health says no first, then the port closes, requests under way finish, and at last the stores close. */
+/** First `/health/ready` answers 503, then the port closes, requests under way finish, and at last the stores close. */
 export const closeApp = async ({ config, server, drainState, drain, background, platform, status }: OpenedApp) => {
   drainState.isDraining = true
   status.closing.abort()

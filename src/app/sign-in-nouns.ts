@@ -53,7 +53,7 @@ import type { Database } from '../platform/database/database.js'
 import type { Metrics, RefreshOutcome } from '../platform/metrics/metrics.js'
 import { createAccountChangesNoun } from './account-changes.js'
 import { createFactorNouns } from './factors.js'
-import { createSignInsNouns } from './sign-ins.js'
+import { createSignInSteps } from './sign-ins.js'
 
 type Dependencies = {
   database: Database
@@ -89,10 +89,11 @@ type Dependencies = {
 
 /** The nouns that decide who gets a session, and what proves who a user is. */
 export const createSignInNouns = (config: Config, deps: Dependencies) => {
-  const { trustedDevices: trusted, productName } = config
+  const { productName } = config
+  const lifetime = config.trustedDevices === 'off' ? undefined : config.trustedDevices
   const { database, clock, users, metrics } = deps
   const providerName = (id: ProviderId) => config.providers[id]?.name ?? providerLabel(id)
-  const trustedDevices = createTrustedDevices({ database, clock, lifetime: trusted === 'off' ? undefined : trusted })
+  const trustedDevices = createTrustedDevices({ database, clock, lifetime })
   const knownDevices = createKnownDevices({ keys: deps.keysFor('known device'), clock })
   const challenges = createChallenges({ database, clock })
   const accountChanges = createAccountChangesNoun({ ...deps, trustedDevices, challenges })
@@ -110,7 +111,7 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
   const secondFactorRequired = config.secondFactor === 'required'
   const nouns = { accountChanges, identities, factors, trustedDevices, knownDevices, passkeys, challenges, enrolments }
   const fieldChanges = createFieldChanges({ ...deps, accountChanges })
-  const signInsNouns = createSignInsNouns({ ...deps, ...nouns, fieldChanges, secondFactorRequired })
+  const signInSteps = createSignInSteps({ ...deps, ...nouns, fieldChanges, secondFactorRequired })
   const deleteAccount = createAccountDeletion(deps)
   const resetLinks = createResetLinks(deps)
   const operatorParts = { ...deps, accountChanges, factors, passkeys, deleteAccount, resetLinks, providerName }
@@ -118,7 +119,7 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
   const groupChanges = createGroupChanges({ ...deps, accountChanges })
   const unfinishedSignIns = createUnfinishedSignIns({ ...deps, accountChanges, challenges })
   const clear = createAccountClearing({ ...deps, factors, appReplacements, passkeys })
-  const takingBack = { ...deps, accountChanges, passkeys, clear, restoredMail: createRestoredMail(deps) }
+  const recoveryParts = { ...deps, accountChanges, passkeys, clear, restoredMail: createRestoredMail(deps) }
   const proofs = createProofs({ database, users, factors, passkeys })
   return {
     ...nouns,
@@ -133,9 +134,9 @@ export const createSignInNouns = (config: Config, deps: Dependencies) => {
     fieldChanges,
     resetLinks,
     undoPreview: createUndoPreview({ ...deps, factors, passkeys }),
-    takeBackAccount: createTakeBack(takingBack),
-    recoverAccount: createOperatorRecovery(takingBack),
-    ...signInsNouns,
+    takeBackAccount: createTakeBack(recoveryParts),
+    recoverAccount: createOperatorRecovery(recoveryParts),
+    ...signInSteps,
     leaving: createLeaving({ ...deps, ...nouns, deleteAccount, proofs, freshFor: config.freshFor }),
     proofs,
     providerName,

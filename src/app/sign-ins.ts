@@ -17,7 +17,7 @@ type Dependencies = Omit<Steps & Parameters<typeof createLastAnswers>[0], 'nextS
   Omit<Parameters<typeof createLastSteps>[0], 'nextSteps'>
 
 /** The ways to sign in, with the steps that they share: the first, the second and the last. */
-export const createSignInsNouns = (deps: Dependencies) => {
+export const createSignInSteps = (deps: Dependencies) => {
   const nextSteps = createNextSteps(deps)
   const lastSteps = createLastSteps({ ...deps, nextSteps })
   const newSessions = createNewSessions({ ...deps, lastSteps })

@@ -14,7 +14,7 @@ const colourAt = (value: unknown, place: string) =>
     ? value.toLowerCase()
     : faultAt(`${place} must be a colour such as #2f6fed`)
 
-/** Families that the browser chooses: these are words of CSS, and not names in quotation marks. */
+/** Keywords of CSS, with which the browser chooses the font. They are written without quotation marks. */
 const genericFamilies = [
   'system-ui',
   'sans-serif',
@@ -26,7 +26,7 @@ const genericFamilies = [
   'ui-rounded',
 ]
 
-/** A name is written in quotation marks into style sheets and attributes, so it has nothing that could end either. */
+/** A name is written in quotation marks into style sheets and attributes, so it must not have a character that could end the name there. */
 const familyAt = (value: unknown, place: string) => {
   if (typeof value !== 'string' || !/^[\p{L}\p{N}-][\p{L}\p{N} _-]{0,63}$/u.test(value))
     return faultAt(`${place} must be the name of a font: 1 to 64 letters, digits, spaces, hyphens and underscores`)
@@ -74,14 +74,14 @@ const checkContrast = (design: Design) => {
     }
 }
 
-/** The looks that the JSON of the file describes, or an exception that says what is wrong with it, and where. */
+/** The design that the JSON of the file describes. A fault is thrown with a sentence that names its place. */
 export const designIn = (value: unknown, accent: string): Design => {
   const design = designOf(accent, themeIn(value))
   checkContrast(design)
   return design
 }
 
-/** The looks of this installation: what THEME_FILE says, with ACCENT_COLOR where it names no accent. */
+/** The design of this installation: that of THEME_FILE, with ACCENT_COLOR if the file names no accent. */
 export const readDesign = async (config: { themeFile?: string | undefined; accentColor: string }): Promise<Design> => {
   const { themeFile: path, accentColor: accent } = config
   if (path === undefined) return designOf(accent)

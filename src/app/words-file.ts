@@ -9,7 +9,7 @@ import { readOperatorFile } from './operator-file.js'
 const parts = ['pages', 'mails'] as const
 type Part = (typeof parts)[number]
 type Texts = Readonly<Record<string, string>>
-/** Texts of pages and mails by language and key: those of the operator, or all that can be replaced. */
+/** The operator's own texts of pages and mails, by language and key. */
 export type OwnWords = Record<Part, OwnTexts>
 
 /** Every text that can be replaced. */
@@ -18,11 +18,11 @@ export const replaceableTexts = (): Record<Part, Record<Language, Texts>> => ({
   mails: mailTexts(),
 })
 
-/** A text may be as long as twice the original, or a sentence. */
+/** A text may be twice as long as the original, and in any case 200 characters long. */
 const maxLengthFor = (original: string) => Math.max(200, 2 * original.length)
 
 const ownTextAt = (value: unknown, place: string, original: string) => {
-  // A soft hyphen says where a long word may be divided.
+  // Soft hyphens are allowed and not counted: they say where a long word may be divided.
   textAt(typeof value === 'string' ? value.replaceAll('\u00ad', '') : value, place, maxLengthFor(original))
   const text = String(value)
   const [entity] = /&(?:[a-z][a-z\d]*|#\d+|#x[\da-f]+);/i.exec(text) ?? []
@@ -58,7 +58,7 @@ const ownTextsAt = (value: unknown, place: string, originals: Texts) => {
   )
 }
 
-/** The texts in the JSON of the file, or an exception that says what is wrong with it, and where. */
+/** The texts in the JSON of the file. A fault is thrown with a sentence that names its place. */
 export const ownWordsIn = (value: unknown, texts = replaceableTexts()): OwnWords => {
   const ownWords: OwnWords = { pages: {}, mails: {} }
   for (const [language, given] of Object.entries(objectAt(value, 'the file', languages))) {

@@ -44,7 +44,7 @@ type Addresses = {
   smtpUrl?: SmtpServer | undefined
 }
 
-/** How each connection is protected, for the log: by the name of the server. */
+/** How each connection is protected, by the name of its server. For the log. */
 export const protections = ({ databaseUrl, redisUrl, smtpUrl }: Addresses) => ({
   ...(databaseUrl !== undefined && {
     database: protectionOfDatabase(validAddress('DATABASE_URL', readPostgresAddress(databaseUrl))),
@@ -53,7 +53,7 @@ export const protections = ({ databaseUrl, redisUrl, smtpUrl }: Addresses) => ({
   ...(smtpUrl && { mail: protectionOfMail(smtpUrl) }),
 })
 
-const isVague = (url: string | undefined) =>
+const leavesTlsToServer = (url: string | undefined) =>
   url !== undefined && protectionOfDatabase(validAddress('The address', readPostgresAddress(url))) === bySslMode.prefer
 
 const isSilentlyPlain = (url: string | undefined) => {
@@ -63,13 +63,13 @@ const isSilentlyPlain = (url: string | undefined) => {
 }
 
 /**
- * Production refuses connections that are not encrypted: password hashes, sessions and counters must not cross a network in the clear
- * because a word is missing. Without encryption the address says so. Mail needs no rule here: `smtp://` requires TLS unless it says
- * otherwise.
+ * Production refuses an address that does not say whether the connection is encrypted: password hashes, sessions and counters must
+ * not cross a network in the clear because a parameter was forgotten. Mail needs no such rule: an `smtp://` address requires TLS unless
+ * it has `?tls=off`.
  */
 export const unprotectedFaults = ({ databaseUrl, databaseOwnerUrl, redisUrl }: Addresses) => {
   const vague = Object.entries({ DATABASE_URL: databaseUrl, DATABASE_OWNER_URL: databaseOwnerUrl })
-    .filter(([, url]) => isVague(url))
+    .filter(([, url]) => leavesTlsToServer(url))
     .map(
       ([name]) =>
         `${name}: names another machine: add sslmode=verify-full, or sslmode=disable if the connection is not encrypted`,

@@ -1,11 +1,11 @@
-/** How many letters must change to make one word of the other (Levenshtein). */
+/** How many letters must be added, removed or costOfReplacing to turn `from` into `to` (Levenshtein). */
 export const editDistance = (from: string, to: string) => {
   let previous = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (const [row, letter] of Array.from(from).entries()) {
     const current = [row + 1]
     for (const [column, other] of Array.from(to).entries()) {
-      const replaced = (previous[column] ?? 0) + (letter === other ? 0 : 1)
-      current.push(Math.min(replaced, (previous[column + 1] ?? 0) + 1, (current[column] ?? 0) + 1))
+      const costOfReplacing = (previous[column] ?? 0) + (letter === other ? 0 : 1)
+      current.push(Math.min(costOfReplacing, (previous[column + 1] ?? 0) + 1, (current[column] ?? 0) + 1))
     }
     previous = current
   }

@@ -1,13 +1,13 @@
 import type { ProviderId } from '../contract/providers.js'
 import { InvalidValue, list, logoAddress, oneOf, type Read, type Setting, text, webAddress } from './setting-values.js'
 
-const most = 20
+const maxProviders = 20
 
-/** Letters and digits: the name is part of settings, addresses, columns and stored ids. One letter is for the two others. */
-const shape = /^[a-z][a-z0-9]{1,29}$/
+/** The name is part of settings, addresses, columns and stored ids. Names of one letter are left to the built-in providers A and B. */
+const namePattern = /^[a-z][a-z0-9]{1,29}$/
 
 const providerName: Read<string> = (value) => {
-  if (!shape.test(value))
+  if (!namePattern.test(value))
     throw new InvalidValue('must be names of 2 to 30 small letters and digits, such as microsoft, separated by commas')
   return value
 }
@@ -15,7 +15,7 @@ const providerName: Read<string> = (value) => {
 const providerNames: Read<string[]> = (value) => {
   const names = list(providerName)(value)
   if (new Set(names).size < names.length) throw new InvalidValue('must not have a name twice')
-  if (names.length > most) throw new InvalidValue(`must have at most ${most} names`)
+  if (names.length > maxProviders) throw new InvalidValue(`must have at most ${maxProviders} names`)
   return names
 }
 
@@ -26,11 +26,13 @@ export const furtherProvidersSetting: Setting = {
     'Names of further OpenID Connect providers, such as `microsoft,okta`. Each has settings of its own: see “Further providers” in docs/configuration.md. A name is stored with each user who signs in there: do not change it.',
 }
 
-/** The ids of the named providers, without names that are not allowed. */
+/** The ids of the providers that PROVIDERS names. Names that are not allowed are left out. */
 export const furtherProviders = (names: unknown): ProviderId[] =>
-  (Array.isArray(names) ? names : []).filter((name) => shape.test(name)).map((name): ProviderId => `provider_${name}`)
+  (Array.isArray(names) ? names : [])
+    .filter((name) => namePattern.test(name))
+    .map((name): ProviderId => `provider_${name}`)
 
-/** The text of the button without a setting: the name with a capital. */
+/** The text of the button if `PROVIDER_<NAME>_NAME` is not set: the name with a capital. */
 export const nameForButton = (id: ProviderId) => id.replace(/^provider_(.)/, (_, first: string) => first.toUpperCase())
 
 export const logoSetting: Setting = {
@@ -40,7 +42,7 @@ export const logoSetting: Setting = {
     'Logo on its button, square: an address like `PRODUCT_LOGO_URL`. The provider says in its brand rules which file to use; none comes with the service.',
 }
 
-/** Each becomes `PROVIDER_<NAME>_<FIELD>`. */
+/** The settings of each provider that PROVIDERS names. The key is the last part of `PROVIDER_<NAME>_<FIELD>`. */
 export const furtherFields: Readonly<Record<string, Setting>> = {
   ISSUER: {
     read: webAddress,

@@ -4,11 +4,11 @@ import { settings } from './settings.js'
 
 const rows = Object.entries(settings) as [string, Setting][]
 
-const shownDefault = ({ fallback, otherwise }: Setting) =>
+const defaultText = ({ fallback, otherwise }: Setting) =>
   fallback === undefined || fallback === '' ? (otherwise ?? 'none') : `\`${fallback}\``
 
 const row = (name: string, setting: Setting) =>
-  `| \`${name}\` | ${shownDefault(setting)} | ${setting.meaning}${setting.secret ? ' Secret.' : ''} |`
+  `| \`${name}\` | ${defaultText(setting)} | ${setting.meaning}${setting.secret ? ' Secret.' : ''} |`
 
 /** The text of `docs/configuration.md`. */
 export const configurationGuide = () => `# Configuration
@@ -39,7 +39,7 @@ ${Object.entries(furtherFields)
 This page is generated from \`src/config/settings.ts\` by \`npm run docs\`.
 `
 
-/** The text of \`.env.example\`: every setting, switched off. */
+/** The text of \`.env.example\`: every setting, commented out. */
 export const environmentExample =
   () => `# Copy this file to .env and uncomment the settings you need. docs/configuration.md explains each of them.
 

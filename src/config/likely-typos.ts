@@ -1,45 +1,56 @@
 import { editDistance } from './edit-distance.js'
-import { isSettingName, secretFilesOf } from './secrets-folder.js'
+import { isSpelledLikeSetting, secretFilesOf } from './secrets-folder.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** The lengths are compared first because there are thousands of pairs. */
 const isNear = (given: string, name: string) => {
-  const most = name.length > 6 ? 2 : 0
-  return Math.abs(given.length - name.length) <= most && editDistance(given, name) <= most
+  const maxDistance = name.length > 6 ? 2 : 0
+  return Math.abs(given.length - name.length) <= maxDistance && editDistance(given, name) <= maxDistance
 }
 
-/** The setting that was meant, and the provider that PROVIDERS would have to name for it. */
-const meantBy = (given: string, names: readonly string[]) => {
-  const near = names.find((each) => isNear(given, each))
-  const [, unnamed] = /^PROVIDER_([A-Z][A-Z0-9]+)_[A-Z_]+$/.exec(given) ?? []
-  return { near, unnamed: near === undefined ? unnamed?.toLowerCase() : undefined }
+/** The setting that was meant or, for `PROVIDER_X_…`, the provider X that PROVIDERS does not list. */
+const findIntended = (given: string, names: readonly string[]) => {
+  const similarSetting = names.find((each) => isNear(given, each))
+  const [, unlistedProvider] = /^PROVIDER_([A-Z][A-Z0-9]+)_[A-Z_]+$/.exec(given) ?? []
+  return {
+    similarSetting,
+    unlistedProvider: similarSetting === undefined ? unlistedProvider?.toLowerCase() : undefined,
+  }
 }
 
 const variableTypo = (name: string, names: readonly string[]) => {
-  const { near, unnamed } = meantBy(name.replace(/^LATCHKEY_/, '').replace(/_FILE$/, ''), names)
-  if (unnamed) return [`${name} is not used: PROVIDERS does not name ${unnamed}`]
-  if (near) return [`${name} is not a setting; did you mean ${near}?`]
+  const { similarSetting, unlistedProvider } = findIntended(name.replace(/^LATCHKEY_/, '').replace(/_FILE$/, ''), names)
+  if (unlistedProvider) return [`${name} is not used: PROVIDERS does not name ${unlistedProvider}`]
+  if (similarSetting) return [`${name} is not a setting; did you mean ${similarSetting}?`]
   return name.startsWith('LATCHKEY_') ? [`${name} is not a setting`] : []
 }
 
-/** Of names that are never read, such as `jwt_secret.txt` or `jwt_secret~`, only those whose setting is missing: others are copies. */
+/**
+ * A file such as `jwt_secret.txt` or `jwt_secret~` is never read. It is reported only if its setting has no value from elsewhere;
+ * otherwise it is a backup copy.
+ */
 const fileTypo = (name: string, path: string, names: readonly string[], env: Environment) => {
-  const bare = name.replace(/\.[a-z]+$/i, '').replaceAll('-', '_')
-  const { near, unnamed } = meantBy(bare.toUpperCase(), names)
-  if (unnamed) return [`the file ${path} is not used: PROVIDERS does not name ${unnamed}`]
-  if (!near || (!isSettingName(name) && (env[near]?.trim() || env[`${near}_FILE`]))) return []
-  return [`the file ${path} is not read: its name is not a setting; did you mean ${near.toLowerCase()}?`]
+  const settingName = name.replace(/\.[a-z]+$/i, '').replaceAll('-', '_')
+  const { similarSetting, unlistedProvider } = findIntended(settingName.toUpperCase(), names)
+  if (unlistedProvider) return [`the file ${path} is not used: PROVIDERS does not name ${unlistedProvider}`]
+  if (
+    !similarSetting ||
+    (!isSpelledLikeSetting(name) && (env[similarSetting]?.trim() || env[`${similarSetting}_FILE`]))
+  )
+    return []
+  return [`the file ${path} is not read: its name is not a setting; did you mean ${similarSetting.toLowerCase()}?`]
 }
 
-/** Environment variables, and files in the folders of secrets, that look like one of these settings and are none. */
+/** Environment variables, and files in the folders of secrets, whose names are nearly those of settings. */
 export const findTypos = (env: Environment, names: readonly string[]) => {
   const known = new Set<string>(names.flatMap((name) => [name, `${name}_FILE`]))
   const files = secretFilesOf(env).map((file) => ({ ...file, variable: `${file.name.toUpperCase()}_FILE` }))
-  const isFile = (variable: string) => files.some((file) => file.variable === variable && file.path === env[variable])
+  const comesFromSecretsFolder = (variable: string) =>
+    files.some((file) => file.variable === variable && file.path === env[variable])
   return [
     ...Object.keys(env)
-      .filter((name) => !known.has(name) && !isFile(name))
+      .filter((name) => !known.has(name) && !comesFromSecretsFolder(name))
       .flatMap((name) => variableTypo(name, names)),
     ...files
       .filter(({ variable }) => !known.has(variable))

@@ -5,7 +5,7 @@ const plainName = String.raw`[^<>()[\]@",;:\\\p{Cc}]*`
 const quotedName = String.raw`"[^"\\\p{Cc}]*"\s*`
 const sender = new RegExp(`^(?:${address}|(?:${plainName}|${quotedName})<${address}>)$`, 'u')
 
-/** One address, with or without a name. A mail server would refuse mails with anything else. */
+/** One address, with or without a name. A mail server would refuse any other sender. */
 export const mailSender: Read<string> = (value) => {
   if (!sender.test(value))
     throw new InvalidValue(

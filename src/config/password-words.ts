@@ -8,7 +8,7 @@ const word: Read<string> = (text) => {
   return text
 }
 
-/** Each of them costs time at every estimate of a password. */
+/** Their number is limited, because each word costs time whenever the strength of a password is estimated. */
 export const passwordWords: Read<string[]> = (value) => {
   const words = list(word)(value)
   if (words.length > maxWords) throw new InvalidValue(`must be at most ${maxWords} words`)

@@ -25,7 +25,7 @@ type ClientAtProvider = {
   redirectUri?: string
 }
 
-/** The settings of a provider. Without a client id it is off, or a development provider stands in for it. */
+/** The settings of a provider. A provider without a client id is off; in development, a local provider takes its place. */
 export type ProviderConfig =
   | (ClientAtProvider & { kind: 'openid_connect'; issuer: string; trustEmail?: boolean })
   | (ClientAtProvider & { kind: 'github'; url: string; apiUrl: string })
@@ -84,7 +84,7 @@ const clientSettings = (id: BuiltInProviderId): Record<string, Setting> => {
 const withSettingNames = (id: ProviderId, fields: Readonly<Record<string, Setting>>) =>
   Object.entries(fields).map(([field, setting]) => [providerSetting(id, field), setting] as const)
 
-/** The settings of the providers that have defaults, and the one that names others. */
+/** The settings of the built-in providers, and PROVIDERS, which names further ones. */
 export const providerSettings: Readonly<Record<string, Setting>> = Object.fromEntries([
   ...builtInProviderIds.flatMap((id) => withSettingNames(id, { ...addressSettings(id), ...clientSettings(id) })),
   ['PROVIDERS', furtherProvidersSetting],
@@ -96,70 +96,68 @@ export const furtherProviderSettings = (ids: readonly ProviderId[]): Readonly<Re
 
 export const isProviderSetting = (name: string) => name === 'PROVIDERS' || name.startsWith('PROVIDER_')
 
-/** The settings that name where a provider is. */
-export const providerAddresses = (further: readonly ProviderId[]) => [
+/** The names of the settings that hold the address of a provider. */
+export const providerAddressSettings = (furtherIds: readonly ProviderId[]) => [
   ...builtInProviderIds.flatMap((id) => Object.keys(addressSettings(id)).map((field) => providerSetting(id, field))),
-  ...further.map((id) => providerSetting(id, 'ISSUER')),
+  ...furtherIds.map((id) => providerSetting(id, 'ISSUER')),
 ]
 
-/** Finds settings of a provider that are missing beside others. */
+/** Finds providers that have some of the settings they need, but not all of them. */
 export const providerFaults = (values: Readonly<Record<string, unknown>>, absent: ReadonlySet<string>) => {
   const pairs = builtInProviderIds.map(
     (id) => [providerSetting(id, 'CLIENT_ID'), providerSetting(id, 'CLIENT_SECRET')] as const,
   )
   const incompletePairs = pairs.filter(([one, other]) => !values[one] !== !values[other])
-  const needed = furtherProviders(values.PROVIDERS).flatMap((id) =>
+  const requiredSettings = furtherProviders(values.PROVIDERS).flatMap((id) =>
     ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET'].map((field) => ({ id, name: providerSetting(id, field) })),
   )
   return [
     ...incompletePairs.map(([one, other]) => `${one} and ${other}: set both or neither`),
-    ...needed
+    ...requiredSettings
       .filter(({ name }) => absent.has(name))
       .map(({ id, name }) => `${name}: must be set, because PROVIDERS names ${id.replace('provider_', '')}`),
   ]
 }
 
-/** The values of the settings by provider, in the order of the buttons. */
+/** The configuration of each provider, in the order of their buttons. */
 export const providerConfigs = (values: Readonly<Record<string, unknown>>): ProviderConfigs => {
-  const given = (id: ProviderId, field: string) => values[providerSetting(id, field)] as string | undefined
+  const settingValue = (id: ProviderId, field: string) => values[providerSetting(id, field)] as string | undefined
   const clientOf = (id: ProviderId, name: string) => {
-    const clientId = given(id, 'CLIENT_ID')
-    const clientSecret = given(id, 'CLIENT_SECRET')
-    const redirectUri = given(id, 'REDIRECT_URI')
-    const logoUrl = given(id, 'LOGO_URL')
+    const clientId = settingValue(id, 'CLIENT_ID')
+    const clientSecret = settingValue(id, 'CLIENT_SECRET')
+    const redirectUri = settingValue(id, 'REDIRECT_URI')
+    const logoUrl = settingValue(id, 'LOGO_URL')
     return {
-      name: given(id, 'NAME') ?? name,
+      name: settingValue(id, 'NAME') ?? name,
       ...(logoUrl !== undefined && { logoUrl }),
       ...(clientId !== undefined && { clientId }),
       ...(clientSecret !== undefined && { clientSecret }),
       ...(redirectUri !== undefined && { redirectUri }),
     }
   }
-  const builtIn = (id: BuiltInProviderId): ProviderConfig => {
+  const builtInConfig = (id: BuiltInProviderId): ProviderConfig => {
     const provider = providers[id]
     const client = clientOf(id, provider.name)
     if (provider.kind === 'openid_connect')
-      return { kind: provider.kind, issuer: given(id, 'ISSUER') ?? provider.issuer, ...client }
-    const url = given(id, 'URL') ?? provider.url
-    const apiUrl = given(id, 'API_URL') ?? provider.apiUrl
+      return { kind: provider.kind, issuer: settingValue(id, 'ISSUER') ?? provider.issuer, ...client }
+    const url = settingValue(id, 'URL') ?? provider.url
+    const apiUrl = settingValue(id, 'API_URL') ?? provider.apiUrl
     return { kind: provider.kind, url, apiUrl, ...client }
   }
-  const further = (id: ProviderId): ProviderConfig => ({
+  const furtherConfig = (id: ProviderId): ProviderConfig => ({
     kind: 'openid_connect',
-    issuer: given(id, 'ISSUER') ?? '',
-    trustEmail: given(id, 'TRUST_EMAIL') === 'true',
+    issuer: settingValue(id, 'ISSUER') ?? '',
+    trustEmail: settingValue(id, 'TRUST_EMAIL') === 'true',
     ...clientOf(id, nameForButton(id)),
   })
   return Object.fromEntries([
-    ...builtInProviderIds.map((id) => [id, builtIn(id)]),
-    ...furtherProviders(values.PROVIDERS).map((id) => [id, further(id)]),
+    ...builtInProviderIds.map((id) => [id, builtInConfig(id)]),
+    ...furtherProviders(values.PROVIDERS).map((id) => [id, furtherConfig(id)]),
   ]) as ProviderConfigs
 }
 
-type Addresses = { publicUrl: string; providers: ProviderConfigs }
-
 /** The redirect URI of each provider. */
-export const redirectUrisOf = ({ publicUrl, providers: configs }: Addresses) =>
+export const redirectUrisOf = ({ publicUrl, providers: configs }: { publicUrl: string; providers: ProviderConfigs }) =>
   Object.fromEntries(
     byProvider(configs).map(([id, { redirectUri }]) => [id, redirectUri ?? publicUrl + callbackPath(id)]),
   ) as Record<ProviderId, string>

@@ -5,7 +5,7 @@ const label = '[a-z\\d](?:[a-z\\d-]{0,61}[a-z\\d])?'
 const shape = new RegExp(`^(?:${label}\\.)+${label}$`)
 
 const mustBeDomains = () =>
-  new InvalidValue('must be domains such as example.com, without @ and patterns; each one stands for itself only')
+  new InvalidValue('must be domains such as example.com, without @ and patterns; subdomains are not included')
 
 /** Addresses of users are ASCII, so a domain with other letters is compared in its ASCII form. */
 const domain: Read<string> = (value) => {
@@ -14,7 +14,7 @@ const domain: Read<string> = (value) => {
   return ascii
 }
 
-/** Commas alone name no domain, and would allow every one. */
+/** A value of commas alone is refused: it names no domain, and an empty list would allow every domain. */
 export const registrationDomains: Read<string[]> = (value) => {
   const domains = list(domain)(value)
   if (value !== '' && domains.length === 0) throw mustBeDomains()

@@ -3,8 +3,8 @@ import { readUsername } from '../domain/users/username.js'
 import { InvalidValue, list, type Read } from './setting-values.js'
 
 /**
- * Names that seem to speak for the operator, names of accounts and mailboxes that many programs have, and words that a program
- * which knows its users by name may take for something else.
+ * Names that seem to speak for the operator, names of accounts and mailboxes that many programs have, and words that a program may
+ * take for something else than a user, such as `me` or `null`.
  */
 export const commonlyReserved = [
   ...['admin', 'administrator', 'root', 'superuser', 'sysadmin', 'system', 'operator', 'moderator', 'staff'],
@@ -16,16 +16,16 @@ export const commonlyReserved = [
 const mustBeNames = () => new InvalidValue('must be usernames, separated by commas, or `off` alone')
 
 const keyOf: Read<string> = (text) => {
-  const read = readUsername(text)
-  if (isRefused(read)) throw mustBeNames()
-  return read.key
+  const username = readUsername(text)
+  if (isRefused(username)) throw mustBeNames()
+  return username.key
 }
 
-/** The keys of the names. */
+/** The keys by which these usernames are compared. */
 export const reservedUsernames: Read<string[]> = (value) => {
   if (value === 'off') return []
   const keys = list(keyOf)(value)
-  // In `off,admin`, `off` may be a name or the switch.
+  // A list such as `off,admin` is refused, because `off` could be a username or the switch.
   if (keys.length === 0 || keys.includes('off')) throw mustBeNames()
   return keys
 }

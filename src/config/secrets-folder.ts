@@ -7,8 +7,11 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** `CREDENTIALS_DIRECTORY` is what systemd sets for a unit with `LoadCredential=`. */
 const folderSettings = ['SECRETS_DIR', 'CREDENTIALS_DIRECTORY'] as const
 
-/** Large letters too, as environment variables are written. Other names are not secrets: `..data` of Kubernetes, `jwt_secret~` of an editor. */
-export const isSettingName = (name: string) => /^(?:[a-z][a-z0-9_]*|[A-Z][A-Z0-9_]*)$/.test(name)
+/**
+ * Whether a file name is in small letters, or in capitals as environment variables are. Files with other names are ignored, such as
+ * `..data` of Kubernetes or `jwt_secret~` of an editor.
+ */
+export const isSpelledLikeSetting = (name: string) => /^(?:[a-z][a-z0-9_]*|[A-Z][A-Z0-9_]*)$/.test(name)
 
 const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 
@@ -17,15 +20,15 @@ const allFilesIn = (folder: string) =>
     .map((name) => ({ name, path: join(folder, name) }))
     .filter(({ path }) => isFile(path))
 
-const filesIn = (folder: string) =>
+const settingFilesIn = (folder: string) =>
   allFilesIn(folder)
-    .filter(({ name }) => isSettingName(name))
+    .filter(({ name }) => isSpelledLikeSetting(name))
     .map(({ name, path }) => ({ setting: name.toUpperCase(), path }))
 
-/** The folders that are read. */
+/** The folders from which secrets are read. */
 export const secretsFoldersOf = (env: Environment) => folderSettings.flatMap((name) => env[name]?.trim() || [])
 
-/** All files of these folders, also those that are no setting. None of a folder that cannot be read, which is a fault of its own. */
+/** All files of these folders, whatever their names. A folder that cannot be read has none: `readSecretsFolders` reports it. */
 export const secretFilesOf = (env: Environment) =>
   secretsFoldersOf(env).flatMap((folder) => {
     try {
@@ -36,12 +39,12 @@ export const secretFilesOf = (env: Environment) =>
   })
 
 /** The settings that have two files: `jwt_secret` and `JWT_SECRET`. */
-const settingsTwiceIn = (files: ReturnType<typeof filesIn>) =>
+const repeatedSettingsIn = (files: ReturnType<typeof settingFilesIn>) =>
   files.map(({ setting }) => setting).filter((setting, at, all) => all.indexOf(setting) !== at)
 
 /**
- * Each file of a folder of secrets as the setting that it is: `jwt_secret` as `JWT_SECRET_FILE`. What is set otherwise is left
- * alone.
+ * Makes a setting of each file in a folder of secrets: the path of `jwt_secret` becomes `JWT_SECRET_FILE`. A setting that has a value
+ * from elsewhere keeps it.
  */
 export const readSecretsFolders = (env: Environment): { values: Record<string, string>; faults: string[] } => {
   const values: Record<string, string> = {}
@@ -50,8 +53,8 @@ export const readSecretsFolders = (env: Environment): { values: Record<string, s
     const folder = env[name]?.trim()
     if (!folder) continue
     try {
-      const files = filesIn(folder)
-      for (const setting of settingsTwiceIn(files)) faults.push(`${name}: the folder has two files for ${setting}`)
+      const files = settingFilesIn(folder)
+      for (const setting of repeatedSettingsIn(files)) faults.push(`${name}: the folder has two files for ${setting}`)
       for (const { setting, path } of files)
         if (!env[setting]?.trim() && !env[`${setting}_FILE`]) values[`${setting}_FILE`] = path
     } catch (error) {

@@ -1,6 +1,6 @@
 import { readDuration } from '../lib/durations.js'
 
-/** Says what a value must be; never repeats the value, which may be a secret. */
+/** The message says what a value must be. It never repeats the value, which may be a secret. */
 export class InvalidValue extends Error {
   override name = 'InvalidValue'
 }
@@ -11,7 +11,7 @@ export type Setting<Value = unknown> = {
   read: Read<Value>
   /** The value that is used when the setting is absent. */
   fallback?: string
-  /** For the guide, when the default is not a value that could be written here: what happens without the setting. */
+  /** What happens without the setting, for the guide, if `fallback` cannot say it. */
   otherwise?: string
   meaning: string
   secret?: true
@@ -21,7 +21,7 @@ const mustBe = (requirement: string) => new InvalidValue(`must be ${requirement}
 
 export const text: Read<string> = (value) => value
 
-/** The path of a file or a folder. A relative one is looked for below the working directory. */
+/** The path of a file or a folder. A relative path starts at the working directory. */
 export const filePath: Read<string> = (value) => value
 
 export const oneOf =
@@ -47,13 +47,13 @@ export const duration: Read<number> = (value) => {
 }
 
 /** A duration above zero. */
-export const someDuration: Read<number> = (value) => {
+export const positiveDuration: Read<number> = (value) => {
   const milliseconds = duration(value)
   if (milliseconds === 0) throw mustBe('longer than 0')
   return milliseconds
 }
 
-/** In whole seconds, because tokens name those. */
+/** A duration in whole seconds, because the times in tokens are whole seconds. */
 export const durationUpTo =
   (longest: string): Read<number> =>
   (value) => {
@@ -95,7 +95,7 @@ export const list =
       .filter((part) => part !== '')
       .map(read)
 
-/** On this site or another one. */
+/** An `https` address of any site, or a path of this one. */
 export const addressOrPath =
   (example: string): Read<string> =>
   (value) => {

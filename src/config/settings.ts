@@ -25,10 +25,10 @@ import {
   list,
   logoAddress,
   oneOf,
+  positiveDuration,
   type Read,
   type Setting,
   siteAddress,
-  someDuration,
   text,
 } from './setting-values.js'
 import { trustedProxies } from './trusted-proxies.js'
@@ -48,9 +48,9 @@ const colour: Read<string> = (value) => {
   if (!/^#[0-9a-f]{6}$/i.test(value)) throw new InvalidValue('must be a colour such as #2f6fed')
   return value.toLowerCase()
 }
-const acceptAddress = <Address extends object>(read: Address | InvalidAddress): Address => {
-  if (isInvalidAddress(read)) throw new InvalidValue(read.reason)
-  return read
+const acceptAddress = <Address extends object>(address: Address | InvalidAddress): Address => {
+  if (isInvalidAddress(address)) throw new InvalidValue(address.reason)
+  return address
 }
 const smtpServer: Read<SmtpServer> = (value) => acceptAddress(readSmtpAddress(value))
 const postgresAddress: Read<string> = (value) => {
@@ -94,12 +94,12 @@ const termsVersion: Read<string> = (value) => {
 }
 const ownPath: Read<string> = (value) => {
   const path = safeReturnTo(value)
-  // The login page redirects to this address. The login page itself would redirect for ever.
+  // The login page redirects to this path, so the login page itself would redirect for ever.
   if (path === undefined || /^\/login(?![^/?#])/.test(path))
     throw new InvalidValue('must be a path of this site such as /dashboard, and not the login page')
   return path
 }
-/** Below a minute a user could not finish what they have begun. */
+/** In less than a minute a user could not finish a sensitive change. */
 const freshness: Read<number> = (value) => {
   const milliseconds = duration(value)
   if (milliseconds < 1 * minutes) throw new InvalidValue('must be at least 1m')
@@ -144,7 +144,7 @@ export const settings = {
   WORKERS: { read: integer(1, 64), fallback: '1', meaning: 'Processes that serve one port, each with its own connections and threads. More than one only in production, and not with port 0.' },
   WORKER_THREADS: { read: integer(1, 64), otherwise: 'by the number of cores', meaning: 'Threads that hash passwords, in each process.' },
   WORKER_QUEUE: { read: integer(1, 10_000), fallback: '100', meaning: 'Most password checks that may wait for a thread. Above that the answer is 503, for the connection (IPv4 address, IPv6 /56) that has the most of them.' },
-  // Typed as `object`, so that their names are not those of `Config`: it has them by provider.
+  // Typed as `object`, which keeps these names out of `Config`: it has `providers` instead.
   ...(providerSettings as object),
   SMTP_URL: { read: smtpServer, otherwise: 'development mailbox', secret: true, meaning: 'Server for outgoing mail: `smtp://user:password@mail.example.com` (port 587, STARTTLS), `smtps://user:password@mail.example.com` (port 465, TLS from the start), `smtp://127.0.0.1:25` for a server on this machine without a password. With `smtp` to another machine STARTTLS and a valid certificate are required; `?tls=off` says that the connection is not encrypted. In the name and the password write `@ : / ? # %` as `%40 %3A %2F %3F %23 %25`. Required in production.' },
   MAIL_FROM: { read: mailSender, fallback: 'Latchkey <no-reply@localhost>', meaning: 'Sender of the mails: one address, with or without a name before it. Required in production.' },
@@ -182,12 +182,12 @@ export const settings = {
   RENEW_GRACE: { read: duration, fallback: '2m', meaning: 'The same for a refresh token that was replaced by an access check with `renew=1`. The new token travels with the answer of the application, so this is longer than the slowest of its answers.' },
   ACCESS_TOKEN_LIFETIME: { read: durationUpTo('15m'), fallback: '15m', meaning: 'How long an access token is valid. Only for tests of your application: production always has 15 minutes.' },
   REFRESH_TOKEN_LIFETIME: { read: durationUpTo('30d'), fallback: '30d', meaning: 'How long a session lasts without a refresh. Only for tests of your application: production always has 30 days.' },
-  SESSION_MAX_AGE: { read: someDuration, fallback: '365d', meaning: "Longest duration of a session. A refresh does not extend it. A lower value also ends the sessions that are older." },
+  SESSION_MAX_AGE: { read: positiveDuration, fallback: '365d', meaning: "Longest duration of a session. A refresh does not extend it. A lower value also ends the sessions that are older." },
   FRESH_FOR: { read: freshness, fallback: '10m', meaning: 'How long after a sign-in a session may make sensitive changes, such as linking a provider or ending another session. After that the user must prove again who they are. At least 1m.' },
   MAIL_SIGN_IN: { read: oneOf('on', 'off'), fallback: 'off', meaning: '`on`: users can sign in with a code or a link that is mailed to them, and addresses that may register get their account so, without a password. docs/mail-sign-in.md explains it. Switched off again, accounts without another way need “Forgot password?”; `latchkey doctor` says how many there are.' },
   SECOND_FACTOR: { read: oneOf('optional', 'required'), fallback: 'optional', meaning: '`required`: an account without a second factor has to add one at its next sign-in, after a code that is mailed to its address. Sessions from before continue: see docs/operating.md.' },
   TRUSTED_DEVICES: { read: trustedDevices, fallback: '30d', meaning: 'How long a browser needs no code after the user has chosen to trust it, for accounts with two-step sign-in. `off`: this is not offered, and browsers that were trusted before need a code again.' },
-  HEALTH_TIMEOUT: { read: someDuration, fallback: '2s', meaning: 'Timeout of each health check.' },
+  HEALTH_TIMEOUT: { read: positiveDuration, fallback: '2s', meaning: 'Timeout of each health check.' },
   DRAIN_DELAY: { read: duration, fallback: '1s', meaning: 'How long `/health/ready` and `/health` answer 503 after SIGTERM before the port closes, so that a load balancer can notice. docs/deployment.md explains the shutdown.' },
   METRICS_PORT: { read: integer(1, 65_535), otherwise: 'off', meaning: 'Port for Prometheus metrics.' },
   METRICS_HOST: { read: text, fallback: '127.0.0.1', meaning: 'Address to listen on for metrics.' },

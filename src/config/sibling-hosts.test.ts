@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { settings } from './settings.js'
-import { originsWithoutCookies, siblingFaults } from './sibling-hosts.js'
+import { siblingFaults, warnOfOriginsWithoutCookies } from './sibling-hosts.js'
 
 const given = { nodeEnv: 'production', publicUrl: 'https://app.example.com', allowedOrigins: [] }
 
@@ -30,7 +30,7 @@ describe('hosts that share a session', () => {
   it('get the cookies only below COOKIE_DOMAIN, or at the host of PUBLIC_URL itself', () => {
     const allowedOrigins = ['https://app.example.com:8443', 'https://shop.example.com', 'https://app.example.org']
     const named = (cookieDomain?: string) =>
-      originsWithoutCookies({ ...given, allowedOrigins, cookieDomain }).map((line) => line.split(' is ')[0])
+      warnOfOriginsWithoutCookies({ ...given, allowedOrigins, cookieDomain }).map((line) => line.split(' is ')[0])
     const [shop, foreign] = ['ALLOWED_ORIGINS: https://shop.example.com', 'ALLOWED_ORIGINS: https://app.example.org']
     expect(named()).toEqual([shop, foreign])
     expect(named('example.com')).toEqual([foreign])

@@ -1,26 +1,29 @@
 type Given = { nodeEnv?: unknown; publicUrl?: unknown; cookieDomain?: unknown; allowedOrigins?: unknown }
 
-const isPlain = (origin: unknown) => typeof origin === 'string' && !origin.startsWith('https:')
+const isPlainHttp = (origin: unknown) => typeof origin === 'string' && !origin.startsWith('https:')
 
 const isWithin = (host: string, domain: string) => host === domain || host.endsWith(`.${domain}`)
 
 /** Finds faults in the hosts that are to share a session. */
 export const siblingFaults = ({ nodeEnv, publicUrl, cookieDomain, allowedOrigins }: Given) => {
   const host = typeof publicUrl === 'string' ? new URL(publicUrl).hostname : 'localhost'
-  const isAbove = typeof cookieDomain === 'string' && isWithin(host, cookieDomain)
-  const isUnsafe = nodeEnv === 'production' && Array.isArray(allowedOrigins) && allowedOrigins.some(isPlain)
+  const isAboveHost = typeof cookieDomain === 'string' && isWithin(host, cookieDomain)
+  const hasPlainOrigin = nodeEnv === 'production' && Array.isArray(allowedOrigins) && allowedOrigins.some(isPlainHttp)
   return [
-    ...(cookieDomain === undefined || isAbove
+    ...(cookieDomain === undefined || isAboveHost
       ? []
       : ['COOKIE_DOMAIN: must be the host of PUBLIC_URL, or a domain above it']),
-    ...(isUnsafe ? ['ALLOWED_ORIGINS: must begin with https:// in production'] : []),
+    ...(hasPlainOrigin ? ['ALLOWED_ORIGINS: must begin with https:// in production'] : []),
   ]
 }
 
 type Hosts = { publicUrl: string; cookieDomain?: string | undefined; allowedOrigins: readonly string[] }
 
-/** A sign-in may lead back to such a site, so it is no fault. But its pages never see who is signed in. */
-export const originsWithoutCookies = ({ publicUrl, cookieDomain, allowedOrigins }: Hosts) => {
+/**
+ * A warning for each allowed site that gets no session cookies. A sign-in may lead back to it, but its pages never see who is
+ * signed in.
+ */
+export const warnOfOriginsWithoutCookies = ({ publicUrl, cookieDomain, allowedOrigins }: Hosts) => {
   const getsCookies = (host: string) =>
     cookieDomain === undefined ? host === new URL(publicUrl).hostname : isWithin(host, cookieDomain)
   const outside = allowedOrigins.filter((origin) => !getsCookies(new URL(origin).hostname))

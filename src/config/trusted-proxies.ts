@@ -3,8 +3,8 @@ import ipaddr from 'ipaddr.js'
 import { InvalidValue, list, type Read } from './setting-values.js'
 
 /**
- * The widest range that is one network: 10.0.0.0/8 is the largest private range of IPv4, and no operator gets more than a
- * /16 of IPv6. A client that connects from a trusted address can claim any client address, and so avoid every limit.
+ * A wider range would hold clients of other networks: 10.0.0.0/8 is the largest private range of IPv4, and no operator gets more than
+ * a /16 of IPv6. A client that connects from a trusted address can claim any client address, and so avoid every limit.
  */
 const minBits = { ipv4: 8, ipv6: 16 }
 

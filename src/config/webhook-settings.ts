@@ -10,7 +10,7 @@ export const webhookAddress: Read<string> = (value) => {
   return url.href
 }
 
-/** The form and the lengths of the Standard Webhooks specification. */
+/** The form and the lengths are those of the Standard Webhooks specification. */
 const webhookSecret: Read<string> = (value) => {
   const [, encoded = ''] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(value) ?? []
   const key = Buffer.from(encoded, 'base64')
@@ -28,17 +28,17 @@ export const webhookSecrets: Read<string[]> = (value) => {
   return secrets
 }
 
-/** Whether an address is visibly not public. A name is looked up only when it is connected to. */
+/** Whether the address itself shows that it is not public. A host name is looked up and checked later, at each connection. */
 const isVisiblyPrivate = (url: URL) => {
   const literal = addressIn(url)
   return literal === undefined ? isThisMachine(url.hostname) : !isPublicAddress(literal)
 }
 
-/** `absent` says that a setting was not given: one that is invalid has its own line already. */
-export const webhookFaults = (own: Readonly<Record<string, unknown>>, absent: ReadonlySet<string>): string[] => {
+/** `absent` has the settings that were not given. An invalid setting is not among them: it is reported already. */
+export const webhookFaults = (values: Readonly<Record<string, unknown>>, absent: ReadonlySet<string>): string[] => {
   const names = ['WEBHOOK_URL', 'WEBHOOK_SECRET']
   if (absent.has('WEBHOOK_URL') !== absent.has('WEBHOOK_SECRET')) return [`${names.join(' and ')}: set both or neither`]
-  const { webhookUrl, webhookAllowPrivate, nodeEnv } = own
+  const { webhookUrl, webhookAllowPrivate, nodeEnv } = values
   if (typeof webhookUrl !== 'string' || webhookAllowPrivate === 'true') return []
   const url = new URL(webhookUrl)
   if (isVisiblyPrivate(url))

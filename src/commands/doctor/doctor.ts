@@ -1,4 +1,4 @@
-import { originsWithoutCookies } from '../../config/sibling-hosts.js'
+import { warnOfOriginsWithoutCookies } from '../../config/sibling-hosts.js'
 import {
   type Config,
   ConfigurationFaults,
@@ -36,7 +36,7 @@ const load = (env: Environment): Config | readonly string[] => {
 }
 
 const settingsLines = (env: Environment, faults: readonly string[], config: Config | undefined): Line[] => {
-  const remarks = [...likelyTypos(env), ...(config ? originsWithoutCookies(config) : [])]
+  const remarks = [...likelyTypos(env), ...(config ? warnOfOriginsWithoutCookies(config) : [])]
   const findings = [...faults.map(failure), ...remarks.map(warning)]
   if (config && findings.length === 0) findings.push(ok(`complete, for ${config.nodeEnv}`))
   return findings.map((finding) => ({ name: 'settings', ...finding }))

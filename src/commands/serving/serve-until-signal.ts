@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { secondsText, shutdownBudget } from '../../app/serving.js'
 import { type App, startApp } from '../../app.js'
 import { protections } from '../../config/connections.js'
-import { originsWithoutCookies } from '../../config/sibling-hosts.js'
+import { warnOfOriginsWithoutCookies } from '../../config/sibling-hosts.js'
 import { type Config, type Environment, likelyTypos } from '../../config.js'
 import { createLog, type Log } from '../../platform/log.js'
 import { programVersion } from '../../platform/version.js'
@@ -136,7 +136,7 @@ export const serveUntilSignal = async (config: Config, texts: Environment, env: 
   if (!cluster.isWorker) {
     log.info({ version: programVersion(), node: process.versions.node, environment: config.nodeEnv }, 'starting')
     sayProtections(config, log)
-    for (const remark of [...likelyTypos(env), ...originsWithoutCookies(config)]) log.warn(remark)
+    for (const remark of [...likelyTypos(env), ...warnOfOriginsWithoutCookies(config)]) log.warn(remark)
   }
   await start()
 }

@@ -130,14 +130,14 @@ type Options = {
   nameMarks: NameMarks
   listeners: readonly EventListener[]
   /** For commands, whose log is not collected: a running service finds the event and tells its own listeners. */
-  isLoggedByService?: boolean
+  leavesEventsToService?: boolean
   administrators: Pick<Administrators, 'holdActor'>
   onLost: (error: unknown) => void
 }
 
 /** The row of an event, and how the listeners are told of it once the row is written. */
 const prepareEvent = (event: Event, { ip, userAgent, requestId, typedName, actor }: Client, options: Options) => {
-  const { clock, nameMarks, listeners, isLoggedByService = false } = options
+  const { clock, nameMarks, listeners, leavesEventsToService = false } = options
   const now = clock.now()
   const { kind, userId = null, sessionId = null } = event
   const reason = reasonOf(event)
@@ -155,7 +155,7 @@ const prepareEvent = (event: Event, { ip, userAgent, requestId, typedName, actor
     now,
     requestId: requestId ?? null,
     nameMark: nameMark ?? null,
-    logPending: isLoggedByService,
+    logPending: leavesEventsToService,
     actorId: actor?.userId ?? null,
     actorKey: actor?.serviceKey ?? null,
     actorReason: actor?.reason ?? null,
