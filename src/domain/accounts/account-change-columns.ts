@@ -22,7 +22,10 @@ export type Voided =
   | 'waiting sign-ins by provider'
 
 type ChangeEventKind = Exclude<EventKind, 'sign_in_failed'>
-/** Ending sessions needs an event, which is stored as their reason. With new groups, tokens that were issued before are refused. */
+/**
+ * Sessions that end need an event, which is stored as their reason. `stay with new groups`: they go on, and tokens from before the change
+ * are refused.
+ */
 type SessionConsequences =
   | { otherSessions: 'end' | 'of the provider end'; event: ChangeEventKind }
   | { otherSessions: 'stay'; event: ChangeEventKind | null }
@@ -31,16 +34,16 @@ type SessionConsequences =
 /** The consequences of a change of an account, in the transaction of the change. */
 export type Consequences = SessionConsequences & {
   by: readonly Initiator[]
-  /** To the owner, at the address that the account had before. */
+  /** The mail to the owner, at the address that the account had before the change. */
   mail: MailKind | null
   /** The change that the link in the mail takes back. */
   undo: UndoKind | null
-  /** Triggers queue those about users. `each`: one for every factor that was removed. */
+  /** The webhook about the change. Those about users are queued by triggers. `each`: one webhook for every factor that was removed. */
   webhook:
     | `factor.changed ${ChangedFactor | 'each'}`
     | Extract<WebhookType, 'user.updated' | 'user.deleted' | 'session.theft_suspected'>
     | null
-  /** The session of the caller, if there is one. `new tokens`: earlier ones are refused from now on. */
+  /** What happens to the caller's session, if there is a caller. `new tokens`: its earlier tokens are refused from now on. */
   thisSession: 'stays' | 'new tokens' | 'no longer fresh' | 'ends'
   /** The methods that do not count as proven in this session any more. */
   withdraws: readonly Method[]

@@ -37,7 +37,7 @@ export const accountChangeTable = {
     voids: [],
     event: 'name_changed',
   },
-  // While it can be undone, this mail and further warnings are in the former language: a thief must not make them unreadable.
+  // While the change can be undone, its mail and further warnings are in the former language: a thief must not make them unreadable.
   language_changed: {
     by: ['caller'],
     mail: 'language-changed',
@@ -61,7 +61,7 @@ export const accountChangeTable = {
     voids: [],
     event: 'fields_changed',
   },
-  // The reason of the event is the version.
+  // The reason of the event is the version of the terms.
   terms_agreed: {
     by: ['sign-in'],
     mail: null,
@@ -84,7 +84,8 @@ export const accountChangeTable = {
     voids: ['trusted devices', 'waiting sign-ins'],
     event: 'totp_added',
   },
-  // This session has just proven the new app. The undo lets the app from before work again: a thief's goes, and the account keeps a factor.
+  // This session stays because it has just proven the new app. The undo link brings the former app back, so the account keeps a factor, and
+  // a thief's app stops working.
   totp_replaced: {
     by: ['caller'],
     mail: 'totp-replaced',
@@ -96,7 +97,7 @@ export const accountChangeTable = {
     voids: ['trusted devices', 'waiting sign-ins'],
     event: 'totp_replaced',
   },
-  // The proof by the app no longer counts in this session. Its earlier tokens still claim it, so they are replaced.
+  // A proof by the app no longer counts in this session. Its earlier tokens still claim that proof, so they are replaced.
   totp_removed: {
     by: ['caller'],
     mail: 'totp-removed',
@@ -152,7 +153,8 @@ export const accountChangeTable = {
     voids: [],
     event: 'passkey_renamed',
   },
-  // Another session may have begun with it. Which passkey this session has proven is not stored, so none counts in it any more.
+  // Other sessions may have begun with the removed passkey, so they end. Which passkey this session has proven is not stored, so no passkey
+  // counts as proven in it.
   passkey_removed: {
     by: ['caller'],
     mail: 'passkey-removed',
@@ -198,7 +200,7 @@ export const accountChangeTable = {
     voids: [],
     event: 'session_ended',
   },
-  // Two browsers have tokens of this session, and no one knows which is the owner's.
+  // Two browsers have tokens of this session, and no one knows which is the owner's, so the session ends.
   session_stolen: {
     by: ['old token'],
     mail: 'session-stolen',
@@ -210,7 +212,7 @@ export const accountChangeTable = {
     voids: [],
     event: 'refresh_theft',
   },
-  // The new proof makes the session fresh, so a copy of its earlier tokens must not profit from it.
+  // The new proof makes the session fresh. Its earlier tokens are refused, because a thief may have a copy of them.
   stepped_up: {
     by: ['caller'],
     mail: null,
@@ -233,7 +235,7 @@ export const accountChangeTable = {
     voids: [],
     event: 'signed_out_everywhere',
   },
-  // `email-changes` mails the link to the new address.
+  // This mail goes to the present address. `email-changes` mails the link to the new address.
   email_change_asked: {
     by: ['caller'],
     mail: 'email-change-asked',
@@ -245,7 +247,7 @@ export const accountChangeTable = {
     voids: [],
     event: 'email_change_asked',
   },
-  // The undo link in the mail that was sent still works.
+  // The undo link in the mail about `email_change_asked` still works.
   email_change_cancelled: {
     by: ['caller'],
     mail: null,
@@ -268,7 +270,7 @@ export const accountChangeTable = {
     voids: ['resets', 'restore links', 'email change', 'trusted devices', 'waiting sign-ins'],
     event: 'email_changed',
   },
-  // Everything that refers to the user is deleted with the row.
+  // `voids` is empty because everything that refers to the user is deleted with the row.
   account_deleted: {
     by: ['caller', 'sign-in'],
     mail: 'account-deleted',
@@ -291,7 +293,7 @@ export const accountChangeTable = {
     voids: ['resets', 'restore links', 'trusted devices', 'waiting sign-ins'],
     event: 'password_reset',
   },
-  // The restore link in the mail takes the place of an earlier one.
+  // `voids` has no restore links because the new link in the mail replaces an earlier one.
   email_change_undone: {
     by: ['link'],
     mail: 'account-restored',
@@ -303,7 +305,7 @@ export const accountChangeTable = {
     voids: ['resets', 'email change', 'trusted devices', 'waiting sign-ins'],
     event: 'email_change_undone',
   },
-  // The restore link in the mail takes the place of an earlier one.
+  // `voids` has no restore links because the new link in the mail replaces an earlier one.
   factor_undone: {
     by: ['link'],
     mail: 'account-restored',
@@ -341,5 +343,5 @@ export type KindBy<By extends Initiator> = {
 
 export const consequencesOf = (kind: ChangeKind): Consequences => accountChangeTable[kind]
 
-/** True for a deletion: nothing of the account is left but the last mail and an event. */
+/** True if the change deletes the account. Then only the last mail and an event are left of it. */
 export const isDeletion = ({ webhook }: Consequences) => webhook === 'user.deleted'

@@ -15,7 +15,7 @@ import type { ChangeLimit, LimitRefusal } from './change-limit.js'
 
 export type { Changes } from './change-held-account.js'
 
-/** Tokens are certain only if all kinds of the change give new ones. */
+/** `issued` is certain only if every kind that the change can have gives new tokens. */
 type TokensAfter<Kind extends ChangeKind> = (typeof accountChangeTable)[Kind]['thisSession'] extends 'new tokens'
   ? Issued
   : Issued | undefined
@@ -43,45 +43,48 @@ type Dependencies = {
 /** A deletion takes a stronger lock: it also waits for rows that refer to the user and are not committed yet. */
 const createHoldUser =
   ({ users }: Pick<Dependencies, 'users'>) =>
-  (sql: Transaction, userId: string, announced: AnnouncedKinds<ChangeKind>) =>
-    consequencesOfEach(announced).some(isDeletion) ? users.lockForDeletion(sql, userId) : users.lock(sql, userId)
+  (sql: Transaction, userId: string, announcedKinds: AnnouncedKinds<ChangeKind>) =>
+    consequencesOfEach(announcedKinds).some(isDeletion) ? users.lockForDeletion(sql, userId) : users.lock(sql, userId)
 
-/** By a signed-in user. */
+/** Changes by a signed-in user. */
 const createByCaller = (deps: Dependencies) => {
   const { database, sessionLookups, changeHeldAccount, changeLimit } = deps
   const holdUser = createHoldUser(deps)
 
-  /** A session that a reset has just ended changes nothing any more. */
+  /** A session that has just ended, for example by a reset of the password, changes nothing any more. */
   const byCallerInside = async <Kind extends KindBy<'caller'>, Outcome extends WorkResult<NoInfer<Kind>> | Refused>(
     sql: Transaction,
     user: User | undefined,
     { caller, client }: CallerContext,
-    announced: AnnouncedKinds<Kind>,
+    announcedKinds: AnnouncedKinds<Kind>,
     work: Work<Outcome>,
   ) => {
     if (!user || user.disabled || !(await sessionLookups.lockOfCaller(sql, caller))) return refuse('not_authenticated')
-    const outcome = await changeHeldAccount.change(sql, { user, client, caller }, announced, work)
+    const outcome = await changeHeldAccount.change(sql, { user, client, caller }, announcedKinds, work)
     return outcome as WithTokens<typeof outcome, Kind>
   }
 
   const byCaller = async <Kind extends KindBy<'caller'>, Outcome extends WorkResult<NoInfer<Kind>> | Refused>(
     context: CallerContext,
-    announced: AnnouncedKinds<Kind>,
+    announcedKinds: AnnouncedKinds<Kind>,
     work: Work<Outcome>,
   ) => {
     const { userId } = context.caller
     const change = () =>
       commitUnlessRefused(database, async (sql) =>
-        byCallerInside(sql, await holdUser(sql, userId, announced), context, announced, work),
+        byCallerInside(sql, await holdUser(sql, userId, announcedKinds), context, announcedKinds, work),
       )
-    const canSendMail = consequencesOfEach(announced).some(({ mail }) => mail !== null)
+    const canSendMail = consequencesOfEach(announcedKinds).some(({ mail }) => mail !== null)
     const outcome = canSendMail ? await changeLimit(userId, change) : await change()
     return outcome as Awaited<ReturnType<typeof change>> | LimitRefusalOf<Kind>
   }
 
   return {
     byCaller,
-    /** The same in a transaction that holds the user's row, such as one that uses up a code. It must send no mail: mails are limited outside. */
+    /**
+     * Like `byCaller`, in a transaction that already holds the user's row, such as one that uses up a code. The change must send no mail,
+     * because only `byCaller` limits mails.
+     */
     byCallerInside,
   }
 }
@@ -99,43 +102,44 @@ export const createAccountChanges = (deps: Dependencies) => {
   const byOperatorInside = async <Kind extends KindBy<'operator'>, Outcome extends WorkResult<NoInfer<Kind>> | Refused>(
     sql: Transaction,
     { userId, client }: OperatorContext,
-    announced: AnnouncedKinds<Kind>,
+    announcedKinds: AnnouncedKinds<Kind>,
     work: Work<Outcome>,
   ) => {
-    // Administrators wait for each other before they hold any other row. Whether they may change this account is checked once it is held.
+    // Administrators wait for each other before they hold any other row. The second call checks whether they may change this account, whose
+    // row is held by then.
     await events.holdActor(sql, client)
-    const user = await holdUser(sql, userId, announced)
+    const user = await holdUser(sql, userId, announcedKinds)
     if (!user) return refuse('no_user')
     await events.holdActor(sql, client, userId)
-    return changeHeldAccount.change(sql, { user, client }, announced, work)
+    return changeHeldAccount.change(sql, { user, client }, announcedKinds, work)
   }
 
   return {
     ...createByCaller(deps),
 
-    /** By the holder of a mailed link. No session is needed, but one that comes along must live. */
+    /** By the holder of a mailed link. No session is needed. If the request has a session, it must not have ended. */
     byLink: <Kind extends KindBy<'link'>, Outcome extends WorkResult<NoInfer<Kind>> | Refused>(
       { userId, client, caller, whileDisabled = 'refused' }: LinkContext,
-      announced: AnnouncedKinds<Kind>,
+      announcedKinds: AnnouncedKinds<Kind>,
       work: Work<Outcome>,
     ) =>
       commitUnlessRefused(database, async (sql) => {
-        const user = await holdUser(sql, userId, announced)
+        const user = await holdUser(sql, userId, announcedKinds)
         if (!user || (user.disabled && whileDisabled === 'refused')) return refuse('invalid_link')
         if (caller && !(await sessionLookups.lockOfCaller(sql, caller))) return refuse('not_authenticated')
-        return changeHeldAccount.change(sql, { user, client, caller }, announced, work)
+        return changeHeldAccount.change(sql, { user, client, caller }, announcedKinds, work)
       }),
 
-    /** By an operator, or a program with a key. Also of a disabled account. */
+    /** By an operator, or by a program with a key. They can change a disabled account too. */
     byOperator: <Kind extends KindBy<'operator'>, Outcome extends WorkResult<NoInfer<Kind>> | Refused>(
       actor: OperatorContext,
-      announced: AnnouncedKinds<Kind>,
+      announcedKinds: AnnouncedKinds<Kind>,
       work: Work<Outcome>,
-    ) => commitUnlessRefused(database, (sql) => byOperatorInside(sql, actor, announced, work)),
-    /** The same in a transaction of several accounts. */
+    ) => commitUnlessRefused(database, (sql) => byOperatorInside(sql, actor, announcedKinds, work)),
+    /** Like `byOperator`, in a transaction that changes several accounts. */
     byOperatorInside,
 
-    /** By a token of a session that is not its newest. */
+    /** By a request with an old token of a session. */
     byOldToken: <Kind extends KindBy<'old token'>, Outcome extends WorkResult<NoInfer<Kind>> | Refused>(
       { caller, client }: CallerContext,
       kind: Kind,
@@ -146,7 +150,7 @@ export const createAccountChanges = (deps: Dependencies) => {
         return user ? changeHeldAccount.change(sql, { user, client, caller }, kind, work) : refuse('no_user')
       }),
 
-    /** During a sign-in, whose transaction holds the user's row. `caller` is the session that has begun in it. */
+    /** By a sign-in whose transaction `sql` holds the user's row. `account.caller` is the session that the sign-in begins. */
     bySignIn: (sql: Transaction, account: HeldAccount, changes: Changes<KindBy<'sign-in'>>) =>
       changeHeldAccount.applyAll(sql, account, changes),
   }

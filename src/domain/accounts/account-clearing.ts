@@ -20,7 +20,7 @@ type Dependencies = {
   passkeys: Pick<PasskeyRecords, 'removeSome'>
 }
 
-/** `FormerSecret`: the app with this secret works again, in the place of the one that replaced it. */
+/** `FormerSecret`: the app with this secret works again, and the app that replaced it does not. */
 export type TotpClearing = 'stays' | 'removed' | FormerSecret
 
 /** The parts that an account loses when it is taken back, and the username and the language that it gets. */
@@ -28,10 +28,10 @@ export type Clearing = {
   username: string
   language: Language | undefined
   totp: TotpClearing
-  /** Their ids. */
+  /** The ids of passkeys to remove. */
   passkeys: readonly string[]
   identities: readonly Identity[]
-  /** The password from now on; without it none works. */
+  /** The hash of the new password. Without it, no password works any more. */
   passwordHash?: string | undefined
 }
 
@@ -49,20 +49,23 @@ export const createAccountClearing = (deps: Dependencies) => {
   const clearCodes = async (sql: Transaction, userId: string, totp: TotpClearing) => {
     if (totp === 'removed' && (await factors.remove(sql, userId))) return ['totp'] as const
     const isRestored = typeof totp === 'object' && (await appReplacements.restore(sql, userId, totp))
-    // Also if the app stays: a thief may have asked for new codes.
+    // New recovery codes are removed even if the app stays: a thief may have asked for them.
     const hadNewCodes = await factors.removeNewRecoveryCodes(sql, userId, undoLifetime)
     return [...(isRestored ? (['totp'] as const) : []), ...(hadNewCodes ? (['recovery_codes'] as const) : [])]
   }
 
-  /** Returns the username from now on. Another user has the former name only if its reservation has expired. */
+  /**
+   * Gives the former username back, and returns the one that the account has then. Another user can have it only if its reservation has
+   * expired.
+   */
   const rename = async (sql: Transaction, user: User, username: string) => {
-    const wanted = { username, key: usernameKey(username) }
-    if (username === user.username || (await usernames.isTaken(sql, wanted.key, user.id))) return user.username
-    await usernames.takeBack(sql, user, wanted)
+    const former = { username, key: usernameKey(username) }
+    if (username === user.username || (await usernames.isTaken(sql, former.key, user.id))) return user.username
+    await usernames.takeBack(sql, user, former)
     return username
   }
 
-  /** `factors`: those that were removed or replaced, for webhooks. */
+  /** In the result, `factors` lists the factors that were removed or replaced, for webhooks. */
   return async (sql: Transaction, user: User, clearing: Clearing) => {
     const username = await rename(sql, user, clearing.username)
     const { language, identities, passwordHash } = clearing

@@ -24,7 +24,7 @@ type Dependencies = {
 
 type Owner = Pick<User, 'id' | 'email' | 'username'> & Partial<Pick<User, 'language'>>
 
-/** The account as it was before the change, whose row is held, and who changes it. `at`: when it happened, if not just now. */
+/** The account as it was before the change, with its row held, and who changes it. `at`: when the change happened, if not just now. */
 export type HeldAccount = { user: Owner; client: Client; caller?: SessionCaller | undefined; at?: Date }
 
 const anonymousClient: Client = { ip: '', userAgent: '' }
@@ -33,7 +33,7 @@ const anonymousClient: Client = { ip: '', userAgent: '' }
 const createOwnerNotices = ({ undos, mails }: Pick<Dependencies, 'undos' | 'mails'>) => {
   const addUndoLink = async (sql: Transaction, user: Owner, { undo: kind }: Consequences, details: AnyDetails) => {
     if (kind === null) return undefined
-    // The compiler has compared the details with the table.
+    // The cast is safe: the type `ChangeDetails` has checked the details against the table.
     const undoToken = await undos.add(sql, user, { ...details.undo, kind } as Undoable)
     return { undoToken, undoFor: undoLifetime }
   }
@@ -43,7 +43,7 @@ const createOwnerNotices = ({ undos, mails }: Pick<Dependencies, 'undos' | 'mail
     const undoLink = await addUndoLink(sql, user, row, details)
     if (row.mail === null || details.mail === null) return
     const { to = [user.email], language = user.language, ...values } = details.mail ?? {}
-    // After a deletion no row has the language of the account any more.
+    // After a deletion no row has the user's language any more, so the mail takes it from the client.
     const mailContext = isDeletion(row)
       ? { userId: null, client: { ...client, ...(language && { language }) } }
       : { userId: user.id, client }
@@ -58,7 +58,7 @@ const createOwnerNotices = ({ undos, mails }: Pick<Dependencies, 'undos' | 'mail
   }
 }
 
-/** Queues the webhook. A value of the column that has no line here does not compile. */
+/** Queues the webhook, unless a trigger does. A value of the column `webhook` without a case does not compile. */
 const createProgramNotices = ({ webhooks }: Pick<Dependencies, 'webhooks'>) => {
   const queueFactorWebhooks = async (
     sql: Transaction,
@@ -117,13 +117,13 @@ export const createAccountConsequences = (deps: Dependencies) => {
       return provider
         ? sessions.endOfProvider(sql, event, { userId: user.id, provider, ownSessionId: caller?.sessionId })
         : 0
-    const except = thisSession === 'ends' ? undefined : caller?.sessionId
-    return sessions.endAll(sql, event, user.id, except)
+    const exceptSessionId = thisSession === 'ends' ? undefined : caller?.sessionId
+    return sessions.endAll(sql, event, user.id, exceptSessionId)
   }
 
   /**
-   * Records the event. After a deletion nothing is kept that leads to the user but the id, which programs have got with the webhook: the
-   * client stays only if it is an operator's.
+   * Records the event. After a deletion it has the user's id, which programs know from the webhook, and nothing else that leads to the
+   * user: the client is recorded only if it is an operator's.
    */
   const record = async (sql: Transaction, account: HeldAccount, row: Consequences, details: AnyDetails) => {
     const { user, client, caller } = account
@@ -139,10 +139,10 @@ export const createAccountConsequences = (deps: Dependencies) => {
     const row = consequencesOf(kind)
     const { user } = account
     for (const voided of row.voids) await voiding[voided](sql, user.id, details.event?.provider)
-    const ended = await endSessions(sql, account, row, details)
+    const endedSessions = await endSessions(sql, account, row, details)
     await tellPrograms(sql, account, row, details)
     await tellOwner(sql, account, row, details)
     await record(sql, account, row, details)
-    return ended
+    return endedSessions
   }
 }

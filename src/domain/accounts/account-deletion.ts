@@ -18,9 +18,9 @@ type Dependencies = {
 export type AccountDeletion = ReturnType<typeof createAccountDeletion>
 
 /**
- * Deletes an account and everything of it, in a change that holds its row: what refers to the user is deleted with the row, and triggers
- * forget the rest. Returns the addresses to mail, and the language: the present ones may be a thief's, and those of the last days the
- * owner's.
+ * Deletes an account in a change that holds its row. What refers to the user is deleted with the row, and triggers delete the rest. Returns
+ * the addresses and the language of the last mail. The present ones may be a thief's, so it also goes to the addresses of the last days, in
+ * the former language.
  */
 export const createAccountDeletion =
   ({ userChanges, usernames, undos, sessions, events }: Dependencies) =>
@@ -30,7 +30,7 @@ export const createAccountDeletion =
     const restorableEmails = (await undos.formerEmailsOf(sql, id)).map((each) => each.email)
     const pastEmails = (await userChanges.emailHistoryOf(sql, id)).map((each) => each.email)
     const formerUsernameKeys = (await usernames.formerOf(sql, id)).map((each) => each.key)
-    // Deleting the row would end them too, but would not tell this instance.
+    // Deleting the row would end the sessions too, but this instance would not know of it.
     await sessions.endAll(sql, event, id)
     await events.forgetNames(sql, [email, username, ...restorableEmails, ...pastEmails, ...formerUsernameKeys])
     await userChanges.remove(sql, id)

@@ -1,6 +1,6 @@
 import type { Consequences } from './account-change-columns.js'
 
-/** Notices to the owner although nothing of the account changes: rows of the table of account changes, too. */
+/** Rows of the table of account changes that only send the owner a notice. Nothing of the account changes. */
 export const accountNotices = {
   // A sign-in in a browser in which the account was not used before.
   new_device: {
@@ -14,7 +14,7 @@ export const accountNotices = {
     voids: [],
     event: null,
   },
-  // The first use of a session as an administrator.
+  // A session is used as an administrator for the first time.
   admin_session_began: {
     by: ['caller'],
     mail: 'admin-session-began',
@@ -59,7 +59,7 @@ export const accountNotices = {
     voids: [],
     event: null,
   },
-  // The right password was entered, and the second step not finished.
+  // The right password was entered, and the second step was not finished.
   sign_in_unfinished: {
     by: ['sign-in'],
     mail: 'sign-in-unfinished',

@@ -20,7 +20,7 @@ type Dependencies = {
 
 export type Voiding = Record<Voided, (sql: Transaction, userId: string, provider?: ProviderId) => Promise<unknown>>
 
-/** How each of the things that a change voids is removed. */
+/** Says how each of the things that a change voids is removed. */
 export const createAccountVoiding = ({
   oneTimeTokens,
   undos,
@@ -33,14 +33,14 @@ export const createAccountVoiding = ({
   'undo links to later addresses': undos.voidOfLaterEmails,
   'email change': emailChanges.forget,
   'trusted devices': trustedDevices.removeAll,
-  // Codes for any purpose: they were mailed when less proof was asked for, or to a former address.
+  // Mailed codes are forgotten whatever their purpose: they were mailed when less proof was asked for, or to a former address.
   'waiting sign-ins': async (sql, userId) => {
     await forgetMailedCodes(sql, userId)
     await forgetMailSignIns(sql, userId)
     await withdrawDeviceApprovals(sql, userId)
     await challenges.removeAll(sql, userId)
   },
-  // A device may have been approved in a session that the provider has proven.
+  // A device may have been approved in a session that the provider has proven, so all approvals are withdrawn.
   'waiting sign-ins by provider': async (sql, userId, provider) => {
     await withdrawDeviceApprovals(sql, userId)
     if (provider) await challenges.removeOfProvider(sql, userId, provider)

@@ -22,12 +22,15 @@ type RequiredUnlessEmpty<Name extends string, Values, Optional = unknown> = [key
   ? { readonly [Property in Name]?: (Values & Optional) | undefined }
   : { readonly [Property in Name]: Values & Optional }
 
-/** Replaces the address, username or language of the mail, which are those from before. `language` is for deletions: later no row has it. */
+/**
+ * Replaces the address, username or language of the mail, which are otherwise those from before the change. `language` is for deletions,
+ * after which no row has it.
+ */
 type MailOverrides = { readonly to?: readonly string[]; readonly username?: string; readonly language?: Language }
 
 export type ChangedFactor = WebhookData<'factor.changed'>['factor']
 
-/** An operator can leave the mail out: the former address may be a thief's, and a disabled user cannot act on it. */
+/** An operator can leave the mail out: the former address may be a thief's, or the user is disabled and cannot act on the mail. */
 type WithoutMail<Kind> = Kind extends KindBy<'operator'> ? { readonly mail: null } : never
 
 /** The details that the table cannot know: which passkey, which provider, what the account had before. */
@@ -42,7 +45,7 @@ export type ChangeDetails<Kind extends ChangeKind> = (
     readonly event?: Pick<Event, 'sessionId' | 'provider' | 'reason'>
   }
 
-/** The same for code that handles every kind. */
+/** `ChangeDetails` for code that handles every kind. */
 export type AnyDetails = {
   readonly mail?: MailOverrides | null | undefined
   readonly undo?: object | undefined

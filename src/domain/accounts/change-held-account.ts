@@ -8,17 +8,17 @@ import { type ChangeKind, consequencesOf } from './account-change-table.js'
 import type { AccountConsequences, HeldAccount } from './account-consequences.js'
 import type { AnyDetails, ChangeDetails } from './change-details.js'
 
-/** The changes by kind: none if the account was like that already. */
+/** The details of each change, by its kind. Empty if the account already was as it should be. */
 export type Changes<Kind extends ChangeKind> = { readonly [Each in Kind]?: ChangeDetails<Each> }
 export type WorkResult<Kind extends ChangeKind> = { readonly changes: Changes<Kind>; readonly result?: unknown }
 
-/** Makes the change. If it refuses, the transaction is rolled back, and nothing that it wrote stays. */
+/** Makes the change. If it refuses, the transaction is rolled back with everything that it wrote. */
 export type Work<Outcome> = (sql: Transaction, user: User) => Promise<Outcome>
 
 /** The kinds of changes that `Work` may make: one, or several. */
 export type AnnouncedKinds<Kind extends ChangeKind> = Kind | readonly [Kind, ...Kind[]]
 
-/** `user` is the account afterwards. `issued`: new tokens for the caller's session, if there is one and the table says so. */
+/** `user` is the account after the change. `issued`: new tokens for the caller's session, if there is one and the table says so. */
 type AppliedChange<Result> = {
   result: Result
   user: User
@@ -28,7 +28,7 @@ type AppliedChange<Result> = {
 }
 type ResultOf<Outcome> = Exclude<Outcome, Refused> extends { result: infer Result } ? Result : undefined
 
-/** Changes that can make the access tokens of a user longer. An undo link can too, and is never refused. */
+/** Changes that can make the access tokens of a user longer. An undo link is not listed: it can lengthen them too, but is never refused. */
 const lengtheningKinds = [
   'username_changed',
   'email_changed',
@@ -75,10 +75,10 @@ export const createChangeHeldAccount = ({ users, sessions, applyConsequences, to
   const change = async <Kind extends ChangeKind, Outcome extends WorkResult<Kind> | Refused>(
     sql: Transaction,
     account: HeldAccount & { user: User },
-    announced: AnnouncedKinds<Kind>,
+    announcedKinds: AnnouncedKinds<Kind>,
     work: Work<Outcome>,
   ) => {
-    const kinds: readonly ChangeKind[] = [announced].flat()
+    const kinds: readonly ChangeKind[] = [announcedKinds].flat()
     const outcome = await work(sql, account.user)
     if (isRefused(outcome)) return outcome as Extract<Outcome, Refused>
     const { changes, result } = outcome as WorkResult<ChangeKind>

@@ -8,7 +8,9 @@ type Dependencies = { cache: Pick<Cache, 'reserve' | 'refund'>; onLimited: (limi
 export type ChangeLimit = ReturnType<typeof createChangeLimit>
 export type LimitRefusal = Refused<'too_many_requests'> & { retryAfter: number }
 
-/** A stolen session must not flood the owner with notices, among which the one that matters is not seen. */
+/**
+ * Limits the changes that mail the owner. A stolen session must not flood the owner with notices, among which the important one is missed.
+ */
 export const createChangeLimit = ({ cache, onLimited }: Dependencies) => {
   const reserve = async (userId: string) => {
     const key = limiterKey('account_changes', userSubject(userId))
@@ -18,7 +20,10 @@ export const createChangeLimit = ({ cache, onLimited }: Dependencies) => {
     return refuse('too_many_requests', { retryAfter: Math.max(1, Math.ceil(resetsIn / seconds)) })
   }
 
-  /** Counts a change before it is made, so that parallel requests cannot exceed the limit. One that sends no mail is refunded. */
+  /**
+   * Counts a change before it is made, so that parallel requests cannot exceed the limit. A change that sends no mail is not counted in the
+   * end.
+   */
   return async <Outcome extends { isMailed: boolean } | Refused>(
     userId: string,
     change: () => Promise<Outcome>,

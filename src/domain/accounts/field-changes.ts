@@ -12,11 +12,11 @@ type Dependencies = {
 
 export type FieldChanges = ReturnType<typeof createFieldChanges>
 
-/** Writes the profile fields of a user. The event names the fields, and has no value. */
+/** Writes the profile fields of a user. The event names the fields, never their values. */
 export const createFieldChanges = ({ accountChanges, profileFields }: Dependencies) => {
-  /** The caller holds the row of the user. The result has the keys of the fields that have changed. */
-  const write = (given: ProfileFieldChanges, editor: FieldEditor) => async (sql: Transaction, user: User) => {
-    const updated = profileFields.change(user.fields, given, editor)
+  /** The caller holds the row of the user. The result is the list of keys whose values have changed. */
+  const write = (fieldChanges: ProfileFieldChanges, editor: FieldEditor) => async (sql: Transaction, user: User) => {
+    const updated = profileFields.change(user.fields, fieldChanges, editor)
     if (isRefused(updated)) return updated
     const { fields, changed } = updated
     if (changed.length === 0) return { result: changed, changes: {} }
@@ -27,7 +27,7 @@ export const createFieldChanges = ({ accountChanges, profileFields }: Dependenci
   return {
     write,
     /** `editor`: whose rights apply. Some fields can be edited by administrators only. */
-    byOperator: (actor: OperatorContext, given: ProfileFieldChanges, editor: FieldEditor = 'administrators') =>
-      accountChanges.byOperator(actor, 'fields_changed', write(given, editor)),
+    byOperator: (actor: OperatorContext, fieldChanges: ProfileFieldChanges, editor: FieldEditor = 'administrators') =>
+      accountChanges.byOperator(actor, 'fields_changed', write(fieldChanges, editor)),
   }
 }

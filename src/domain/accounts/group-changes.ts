@@ -20,8 +20,8 @@ const kinds = ['group_joined', 'group_left'] as const
 
 /** Changes the members of groups. A change takes effect within two seconds at every instance, and signs no user out. */
 export const createGroupChanges = ({ database, accountChanges, groups, events }: Dependencies) => {
-  const changeGroups = (wanted: GroupChange) => async (sql: Transaction, user: User) => {
-    const outcome = await groups.change(sql, user, wanted)
+  const changeGroups = (groupChange: GroupChange) => async (sql: Transaction, user: User) => {
+    const outcome = await groups.change(sql, user, groupChange)
     if (isRefused(outcome)) return outcome
     const { joined, left } = outcome
     return {
@@ -34,7 +34,7 @@ export const createGroupChanges = ({ database, accountChanges, groups, events }:
     }
   }
 
-  /** Some members lose the group, in one transaction. Returns how many. */
+  /** Removes at most `limit` members from the group in one transaction. Returns how many. */
   const removeMembers = (client: Client, name: string, limit: number) =>
     database.transaction(async (sql) => {
       await events.holdActor(sql, client)
@@ -48,12 +48,15 @@ export const createGroupChanges = ({ database, accountChanges, groups, events }:
     })
 
   return {
-    change: (actor: OperatorContext, wanted: GroupChange) =>
-      accountChanges.byOperator(actor, kinds, changeGroups(wanted)),
+    change: (actor: OperatorContext, groupChange: GroupChange) =>
+      accountChanges.byOperator(actor, kinds, changeGroups(groupChange)),
 
     removeMembers,
 
-    /** Deletes a group. With `alsoWithMembers` its members leave first: if that is interrupted, some have left. */
+    /**
+     * Deletes a group. With `alsoWithMembers` its members leave first, in several transactions: if the deletion is interrupted, some have
+     * left.
+     */
     deleteGroup: async (client: Client, name: string, { alsoWithMembers }: { alsoWithMembers: boolean }) => {
       let members = 0
       for (;;) {

@@ -19,7 +19,7 @@ type Dependencies = {
  */
 export const mailUnlessByCommand = ({ client }: OperatorContext) => (client.actor ? {} : { mail: null })
 
-/** Whether the owner has to choose a new password after a lock-down: there is none, or only one from before it. */
+/** Whether the owner must choose a new password after a lock-down: the account has no password, or only one from before the lock-down. */
 export const needsNewPassword = ({ lockedDownAt, passwordHash, passwordDistrusted }: User) =>
   lockedDownAt !== undefined && (passwordHash === undefined || passwordDistrusted)
 
@@ -41,14 +41,14 @@ export const createLockDown = ({ accountChanges, userChanges, undos, resetLinks 
       byOperator(actor, 'user_locked_down', async (sql, user) => {
         const to = await addressesOf(sql, user)
         await userChanges.disable(sql, user.id, { isLockDown: true })
-        // A second lock-down voids what has come since. The owner knows from the first one.
+        // A second lock-down voids what has come since the first. It sends no mail, because the owner knows from the first one.
         const mail = user.lockedDownAt === undefined ? { to } : null
         return { result: user.disabled, changes: { user_locked_down: { mail } } }
       }),
 
     /**
-     * A password from before a lock-down expires: the owner chooses a new one with a mailed link. One that was chosen since, with an undo
-     * link, stays. `keepsPassword`: the operator knows that no one else has it.
+     * A password from before a lock-down expires, and the owner chooses a new one with a mailed link. A password that the owner has chosen
+     * since, with an undo link, stays. `keepsPassword`: the old password stays too, because the operator knows that no one else has it.
      */
     enable: (actor: OperatorContext, { keepsPassword = false } = {}) =>
       byOperator(actor, ['user_enabled', 'password_expired'], async (sql, user) => {
@@ -58,8 +58,8 @@ export const createLockDown = ({ accountChanges, userChanges, undos, resetLinks 
         const isResetLinkSent = needsNewPassword(user) && (expiresPassword || !hasPassword)
         await userChanges.enable(sql, user.id)
         if (expiresPassword) await userChanges.expirePassword(sql, user.id)
-        const sent = isResetLinkSent ? await resetLinks.sendInside(sql, user, actor.client) : undefined
-        if (isRefused(sent)) return sent
+        const resetLink = isResetLinkSent ? await resetLinks.sendInside(sql, user, actor.client) : undefined
+        if (isRefused(resetLink)) return resetLink
         return {
           result: { wasDisabled: true, isResetLinkSent },
           changes: {

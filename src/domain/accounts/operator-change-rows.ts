@@ -13,7 +13,7 @@ export const operatorChangeRows = {
     voids: [],
     event: 'user_deleted',
   },
-  // The restore link in the mail takes the place of an earlier one.
+  // `voids` has no restore links because the new link in the mail replaces an earlier one.
   account_recovered: {
     by: ['operator'],
     mail: 'account-restored',
@@ -110,7 +110,7 @@ export const operatorChangeRows = {
     voids: [],
     event: 'sessions_ended',
   },
-  // Every session, this one too, gets tokens with the new groups at its next refresh. No user is signed out.
+  // Every session of the user gets tokens with the new groups at its next refresh, so the user is not signed out.
   group_joined: {
     by: ['operator'],
     mail: null,

@@ -12,7 +12,7 @@ type Dependencies = Parameters<typeof createOperatorFactorChanges>[0] & {
   emailChanges: Pick<EmailChanges, 'unlessTaken' | 'apply'>
   deleteAccount: AccountDeletion
 }
-/** `from`: the address that the account must still have. `isFinal`: no undo link works any more, and the address before gets no mail. */
+/** `from`: the address that the account must still have. `isFinal`: no undo link works any more, and the former address gets no mail. */
 type NewEmail = { from: string; email: Email; isFinal: boolean }
 
 export type OperatorChanges = ReturnType<typeof createOperatorChanges> & LockDown

@@ -16,8 +16,9 @@ type Dependencies = {
   providerName: (provider: ProviderId) => string
 }
 
-/** No change, and so no mail, if the account had no factor. */
-const factorsReset = (factors: readonly ChangedFactor[]) => (factors.length > 0 ? { factors_reset: { factors } } : {})
+/** The change, for an account that had factors. If it had none, nothing changes and no mail is sent. */
+const factorsResetChange = (factors: readonly ChangedFactor[]) =>
+  factors.length > 0 ? { factors_reset: { factors } } : {}
 
 /** Operators remove ways in which an account signs in. */
 export const createOperatorFactorChanges = (deps: Dependencies) => {
@@ -33,31 +34,33 @@ export const createOperatorFactorChanges = (deps: Dependencies) => {
         return { result: true, changes: { password_expired: user.disabled ? { mail: null } : {} } }
       }),
 
-    /** Removes two-step sign-in and all passkeys. */
+    /** Removes two-step sign-in and all passkeys. The result is the number of passkeys. */
     resetFactors: (actor: OperatorContext) =>
       byOperator(actor, 'factors_reset', async (sql, { id }) => {
         const hadTotp = await factors.remove(sql, id)
-        const removedPasskeys = await passkeys.removeAll(sql, id)
+        const passkeyCount = await passkeys.removeAll(sql, id)
         const removed: ChangedFactor[] = [
           ...(hadTotp ? (['totp'] as const) : []),
-          ...(removedPasskeys > 0 ? (['passkey'] as const) : []),
+          ...(passkeyCount > 0 ? (['passkey'] as const) : []),
         ]
-        return { result: removedPasskeys, changes: factorsReset(removed) }
+        return { result: passkeyCount, changes: factorsResetChange(removed) }
       }),
 
     /** Removes two-step sign-in by codes, and leaves passkeys. */
     resetTotp: (actor: OperatorContext) =>
       byOperator(actor, 'factors_reset', async (sql, { id }) => {
         const removed: ChangedFactor[] = (await factors.remove(sql, id)) ? ['totp'] : []
-        return { changes: factorsReset(removed) }
+        return { changes: factorsResetChange(removed) }
       }),
 
     /** A later sign-in with the provider does not link the account again by its address. */
     unlinkProvider: (actor: OperatorContext, provider: ProviderId) =>
       byOperator(actor, 'provider_unlinked', async (sql, { id }) => {
-        const linked = (await identityLinks.identitiesOf(sql, id)).filter((identity) => identity.provider === provider)
-        if (linked.length === 0) return refuse('not_linked')
-        const identities = linked.map(({ subject }) => ({ provider, subject }))
+        const linkedIdentities = (await identityLinks.identitiesOf(sql, id)).filter(
+          (identity) => identity.provider === provider,
+        )
+        if (linkedIdentities.length === 0) return refuse('not_linked')
+        const identities = linkedIdentities.map(({ subject }) => ({ provider, subject }))
         await identityLinks.undoLinks(sql, id, identities)
         return {
           changes: { provider_unlinked: { mail: { providerName: providerName(provider) }, event: { provider } } },

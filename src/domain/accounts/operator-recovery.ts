@@ -21,15 +21,15 @@ type Dependencies = {
 type Recovery = { userId: string; email: Email; operator: Client }
 
 /**
- * For an operator who knows that the account belongs to the owner of this address. Everything that signs in or undoes a change is
- * removed, also what is older than seven days. Refused if another user has the address.
+ * Gives an account to the owner of an address, for an operator who knows that the account is theirs. Everything that signs in or undoes a
+ * change is removed, also what is older than seven days. Refused if another user has the address.
  */
 export const createOperatorRecovery = (deps: Dependencies) => {
   const { accountChanges, identityLinks, passkeys, undos, emailChanges, clear, restoredMail } = deps
 
   return ({ userId, email, operator }: Recovery) => {
     const recovery = accountChanges.byOperator({ userId, client: operator }, 'account_recovered', async (sql, user) => {
-      const recent = clearingOf(user, await undos.openOf(sql, userId))
+      const recentClearing = clearingOf(user, await undos.openOf(sql, userId))
       await undos.forgetAll(sql, userId)
       if (user.email !== email.email) {
         await emailChanges.apply(sql, user, email, { isProven: false, isFinal: true })
@@ -41,11 +41,11 @@ export const createOperatorRecovery = (deps: Dependencies) => {
         sql,
         { ...user, email: email.email },
         {
-          username: recent.username,
-          language: recent.language,
+          username: recentClearing.username,
+          language: recentClearing.language,
           totp: 'removed',
           passkeys: removedPasskeys.map(({ id }) => id),
-          identities: [...identities, ...recent.identities],
+          identities: [...identities, ...recentClearing.identities],
         },
       )
       const mail = await restoredMail(sql, cleared.user, { byOperator: true, hasPassword: false })

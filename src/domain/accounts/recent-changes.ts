@@ -2,7 +2,7 @@ import type { Undo } from '../undos/undos.js'
 import type { User } from '../users/users.js'
 import type { Clearing, TotpClearing } from './account-clearing.js'
 
-/** What becomes of the app if these changes are taken back. The oldest of them decides. */
+/** What happens to the authenticator app if these changes are taken back. The oldest change of the app decides. */
 export const totpBefore = (openUndos: readonly Undo[]): TotpClearing => {
   for (const undo of openUndos) {
     if (undo.kind === 'totp') return 'removed'
@@ -11,7 +11,10 @@ export const totpBefore = (openUndos: readonly Undo[]): TotpClearing => {
   return 'stays'
 }
 
-/** Takes back every change of the last seven days that can still be undone. `openUndos` has the oldest first: its former names come back. */
+/**
+ * The clearing that takes back every change of the last seven days that can still be undone. `openUndos` begins with the oldest, so that
+ * the oldest username and language come back.
+ */
 export const clearingOf = (user: User, openUndos: readonly Undo[]): Clearing => ({
   username: openUndos.find((undo) => undo.kind === 'username')?.former ?? user.username,
   language: openUndos.find((undo) => undo.kind === 'language')?.former ?? user.language,

@@ -5,7 +5,7 @@ import type { User } from '../users/users.js'
 
 type Dependencies = { oneTimeTokens: Pick<OneTimeTokens, 'replaceRestoreLink' | 'forgetRestoreLinks'> }
 
-/** Prepares the mail to an owner who has got an account back. It has a link to choose a password if there is none. */
+/** Prepares the mail to an owner who has got an account back. It has a link to choose a password if the account has none. */
 export const createRestoredMail =
   ({ oneTimeTokens }: Dependencies) =>
   async (

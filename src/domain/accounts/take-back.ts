@@ -23,11 +23,14 @@ type UsedLink = { token: string; linkKind: UndoOf; passwordHash: string | undefi
 export type TakeBack = ReturnType<typeof createTakeBack>
 
 /**
- * Uses up an undo link, with all that follows from it in one transaction. It locks the user's row: a thief's change at the same time
- * either comes first and is taken back here, or comes later and fails, because its session and its proof are gone.
+ * Uses up an undo link and takes the changes back, in one transaction that locks the user's row. A thief's change at the same time either
+ * comes first and is taken back too, or comes later and fails, because its session and its proof are gone.
  */
 export const createTakeBack = ({ accountChanges, userChanges, undos, clear, restoredMail }: Dependencies) => {
-  /** No other user has the address: it is reserved as long as an undo of it is open. The link was mailed to it, so it counts as proven. */
+  /**
+   * No other user has the address, because it is reserved while an undo link can restore it. The link was mailed to the address, so the
+   * address counts as proven.
+   */
   const restoreEmail = async (sql: Transaction, user: User, formerEmail: string) => {
     const email = readEmail(formerEmail)
     if (isRefused(email) || !(await userChanges.setEmail(sql, user.id, email, { isProven: true })))
@@ -36,9 +39,9 @@ export const createTakeBack = ({ accountChanges, userChanges, undos, clear, rest
   }
 
   return async ({ token, linkKind, passwordHash }: UsedLink, client: Client) => {
-    const found = await undos.find(token)
-    if (!found || undoOf(found) !== linkKind) return refuse('invalid_link')
-    const context = { userId: found.userId, client, whileDisabled: 'allowed' } as const
+    const openUndo = await undos.find(token)
+    if (!openUndo || undoOf(openUndo) !== linkKind) return refuse('invalid_link')
+    const context = { userId: openUndo.userId, client, whileDisabled: 'allowed' } as const
     const changeKind = linkKind === 'email' ? 'email_change_undone' : 'factor_undone'
     const outcome = await accountChanges.byLink(context, [changeKind, 'email_withdrawn'], async (sql, user) => {
       const openUndos = await undos.openOf(sql, user.id)
@@ -52,13 +55,13 @@ export const createTakeBack = ({ accountChanges, userChanges, undos, clear, rest
       const hasPassword = passwordHash !== undefined
       // The reason of the event names what was taken back.
       const reason = [...(restoresEmail ? ['email'] : []), ...cleared.removed].join(' ')
-      const restored = {
+      const restoredDetails = {
         mail: await restoredMail(sql, cleared.user, { byOperator: false, hasPassword }),
         factors: cleared.factors,
         event: reason ? { reason } : {},
       }
-      const withdrawn = restoresEmail && { email_withdrawn: { mail: { username: cleared.user.username } } }
-      return { changes: { [changeKind]: restored, ...withdrawn } }
+      const withdrawnChange = restoresEmail && { email_withdrawn: { mail: { username: cleared.user.username } } }
+      return { changes: { [changeKind]: restoredDetails, ...withdrawnChange } }
     })
     return isRefused(outcome) ? refuse('invalid_link') : outcome.user
   }

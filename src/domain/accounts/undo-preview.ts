@@ -23,16 +23,16 @@ export const createUndoPreview =
     const undo = await undos.find(token)
     const user = undo && (await users.findById(undo.userId))
     if (!user) return refuse('invalid_link')
-    const { username, language, ...recent } = clearingOf(user, await undos.openOf(user.id))
+    const { username, language, ...recentClearing } = clearingOf(user, await undos.openOf(user.id))
     const hasTotp = await factors.hasTotp(user.id)
-    const removesTotp = hasTotp && recent.totp === 'removed'
-    const restoresTotp = hasTotp && typeof recent.totp === 'object'
+    const removesTotp = hasTotp && recentClearing.totp === 'removed'
+    const restoresTotp = hasTotp && typeof recentClearing.totp === 'object'
     const accountPasskeys = await passkeys.list(user.id)
     const passkeyNames = (areRecent: boolean) =>
-      accountPasskeys.filter(({ id }) => recent.passkeys.includes(id) === areRecent).map(({ name }) => name)
+      accountPasskeys.filter(({ id }) => recentClearing.passkeys.includes(id) === areRecent).map(({ name }) => name)
     const identities = await identityLinks.identitiesOf(user.id)
     const isRecent = ({ provider, subject }: Identity) =>
-      recent.identities.some((identity) => identity.provider === provider && identity.subject === subject)
+      recentClearing.identities.some((identity) => identity.provider === provider && identity.subject === subject)
     return {
       undo,
       user,
@@ -40,6 +40,7 @@ export const createUndoPreview =
       email: undo.email,
       username,
       language,
+      /** Whether the former app would work again, and which parts would be removed. */
       formerTotp: restoresTotp,
       totp: removesTotp,
       recoveryCodes: !removesTotp && (await factors.hasNewRecoveryCodes(user.id, undoLifetime)),

@@ -1,8 +1,8 @@
 import type { RefusalCode } from '../../contract/refusals.js'
 
 /**
- * Rolls back a change by an administrator or a program that may not make it. It is an exception because the check is made where the
- * event of the change is recorded, so that no change can forget it.
+ * Rolls back a change by an administrator or a program that may not make it. It is an exception because the check is made where the event
+ * of the change is recorded, so that no change can leave the check out.
  */
 export class ActorRefused extends Error {
   override name = 'ActorRefused'
@@ -10,7 +10,7 @@ export class ActorRefused extends Error {
   readonly refused: Extract<RefusalCode, 'not_found' | 'administrators_account'>
 
   constructor(refused: ActorRefused['refused']) {
-    super(`This may not be changed by who asks: ${refused}`)
+    super(`The actor may not make this change: ${refused}`)
     this.refused = refused
   }
 }

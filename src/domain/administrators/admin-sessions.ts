@@ -9,7 +9,7 @@ type Dependencies = {
 
 export type AdminSessions = ReturnType<typeof createAdminSessions>
 
-/** The first use of a session as an administrator: it is marked in the list of sessions, and its owner gets a mail. */
+/** At its first use as an administrator, a session is marked in the list of sessions, and its owner gets a mail. */
 export const createAdminSessions = ({ administrators, accountChanges }: Dependencies) => ({
   begin: (context: CallerContext) =>
     accountChanges.byCaller(context, 'admin_session_began', async (sql) => {

@@ -5,7 +5,9 @@ import type { SessionCaller } from '../sessions/request-context.js'
 
 type AdministratorRow = ProofRow & { username: string; groups: string[]; administers_since: Date | null }
 
-/** A user who is in one of the groups, with the proof of the session. No row if the user is disabled or the session has ended. */
+/**
+ * The user of the session, if in one of the groups, with the proof of the session. No row if the user is disabled or the session has ended.
+ */
 export const selectAdministrator = (sql: Sql, caller: SessionCaller, groups: readonly string[], live: LiveAt) =>
   sql.query<AdministratorRow>(
     `select u.username, u.groups, r.methods, r.authenticated_at, r.second_factor_at, r.administers_since
@@ -22,7 +24,10 @@ export const selectGroups = (sql: Sql, groups: readonly string[]) =>
 export const lockGroups = (sql: Sql, groups: readonly string[]) =>
   sql.query('select name from groups where name = any($1::text[]) order by name for no key update', [groups])
 
-/** No row if the user is disabled, is in none of the groups, or the session has ended. The event names the user: the row stays until then. */
+/**
+ * No row if the user is disabled, is in none of the groups, or the session has ended. The lock keeps the user's row until the event that
+ * names the user is written.
+ */
 export const selectActor = (sql: Sql, userId: string, sessionId: string, groups: readonly string[]) =>
   sql.query(
     `select 1 from users as u join refresh_token_records as r on r.user_id = u.id
@@ -34,7 +39,7 @@ export const selectActor = (sql: Sql, userId: string, sessionId: string, groups:
 export const selectMember = (sql: Sql, userId: string, groups: readonly string[]) =>
   sql.query('select 1 from users where id = $1 and groups && $2::text[]', [userId, groups])
 
-/** No row if it was marked before. */
+/** No row if the session was marked before. */
 export const markSession = (sql: Sql, sessionId: string, now: Date) =>
   sql.query(
     'update refresh_token_records set administers_since = $2 where id = $1 and administers_since is null returning id',

@@ -17,19 +17,21 @@ export type Administrator = {
   hasBegun: boolean
 }
 
-/** ADMIN_GROUP and SUPPORT_GROUP. Without the first, nobody is an administrator. */
+/** ADMIN_GROUP and SUPPORT_GROUP. Without ADMIN_GROUP, no user is an administrator or support. */
 type AdminGroups = { adminGroup: string | undefined; supportGroup: string | undefined }
 
 type Options = AdminGroups & SessionLimits & { database: Database; clock: Clock }
 
 export type Administrators = ReturnType<typeof createAdministrators>
 
-/** Users who may look at the accounts of others and change them, by their group. The database is asked, and not a token. */
+/**
+ * Users who may look at the accounts of others and change them, by their group. The group is read from the database, and not from a token.
+ */
 export const createAdministrators = (options: Options) => {
   const { database, clock, adminGroup, supportGroup } = options
   const { liveNow } = createSessionLife(options)
   const groupNames = [adminGroup, supportGroup].filter((group) => group !== undefined)
-  /** Transactions whose actor was checked. The locks that were taken then stay until they end. */
+  /** Transactions whose actor was checked. One check is enough, because its locks last until the transaction ends. */
   const checkedTransactions = new WeakSet<Transaction>()
 
   return {
@@ -62,8 +64,8 @@ export const createAdministrators = (options: Options) => {
       (await store.markSession(sql, sessionId, clock.now())).length > 0,
 
     /**
-     * Rolls the change back unless the actor is a program or still an administrator. Changes by administrators wait for each other
-     * from here on: of two who disable each other, the second is no administrator any more.
+     * Rolls the change back unless the actor is a program or still an administrator. Changes by administrators wait for each other after
+     * this call: of two who disable each other, the second is no administrator any more.
      */
     holdActor: async (sql: Transaction, actor: Actor, aboutUserId: string | undefined) => {
       const { exemptGroups } = actor

@@ -11,7 +11,7 @@ export type KeyRow = {
   signs_from: Date
 }
 
-/** Any number that nothing else locks. With it, one process at a time adds or removes keys, until its transaction ends. */
+/** The number of a lock that nothing else uses. The lock lets one process at a time add or remove keys, until its transaction ends. */
 const advisoryLock = 7_210_453
 
 export const lock = (sql: Sql) => sql.query('select pg_advisory_xact_lock($1)', [advisoryLock])
@@ -49,6 +49,6 @@ export const deleteAll = (sql: Sql) => sql.query<{ id: string }>('delete from ap
 export const deleteKeys = (sql: Sql, ids: readonly string[]) =>
   sql.query('delete from application_keys where id = any ($1::text[]) returning 1', [ids])
 
-/** The public key stays. */
+/** Deletes the private keys. The public keys stay. */
 export const retire = (sql: Sql, ids: readonly string[]) =>
   sql.query('update application_keys set private_key = null where id = any ($1::text[]) returning 1', [ids])

@@ -27,16 +27,18 @@ type Dependencies = {
 
 const { delayAfter, isNextDue, waitingAt } = applicationKeySchedule
 
-/** The algorithms whose next key it is time to make. Keys that cannot be opened belong to instances with another SEALING_KEY. */
+/**
+ * The algorithms whose next key is due. An algorithm with keys that cannot be opened is left to the instances with the other SEALING_KEY.
+ */
 export const dueAlgorithms = ({ now, keys, usedAlgorithms }: ApplicationKeySet) =>
   usedAlgorithms.filter((algorithm) => isNextDue(keysFor(keys, algorithm), now) && !hasUnopened(keys, algorithm))
 
-/** Makes a key, and stores it unless another process was first. It is made before the transaction, which awaits statements only. */
+/** Makes a key, and stores it unless another process was first. The pair is made before the transaction, which awaits statements only. */
 const createKeyMaking = (deps: Dependencies, read: ReadKeys) => {
   const { database } = deps
   const add = createAddKey(deps)
 
-  /** One process at a time, and with the keys as they are then: two that start at once make one key. */
+  /** Runs `work` in one process at a time, with the keys as they are then. So two processes that start at once make one key. */
   const withLock = <Result>(work: (sql: Transaction, keySet: ApplicationKeySet) => Promise<Result>) =>
     database.transaction(async (sql) => {
       await store.lock(sql)
@@ -58,15 +60,15 @@ const createKeyMaking = (deps: Dependencies, read: ReadKeys) => {
   }
 
   const rotateAlgorithm = async (algorithm: ApplicationAlgorithm) => {
-    const waiting = waitingKeyOf(await read(), algorithm)
-    if (waiting) return waiting
+    const waitingKey = waitingKeyOf(await read(), algorithm)
+    if (waitingKey) return waitingKey
     const pair = await newKeyPair(algorithm)
     return withLock(async (sql, keySet) => {
       if (hasUnopened(keySet.keys, algorithm)) return undefined
-      const waitingNow = waitingKeyOf(keySet, algorithm)
-      if (waitingNow) return waitingNow
-      const added = await add(sql, pair, delayAfter(keysFor(keySet.keys, algorithm)))
-      return { ...added, isNew: true, now: new Date(keySet.now) }
+      const waitingKeyNow = waitingKeyOf(keySet, algorithm)
+      if (waitingKeyNow) return waitingKeyNow
+      const addedKey = await add(sql, pair, delayAfter(keysFor(keySet.keys, algorithm)))
+      return { ...addedKey, isNew: true, now: new Date(keySet.now) }
     })
   }
 
@@ -81,23 +83,23 @@ export const createApplicationKeys = (deps: Dependencies) => {
   return {
     read,
 
-    /** The next key of each algorithm in use, if it is time for it; the first one if there is none. */
+    /** Makes the next key of each algorithm in use if it is due, and the first key of an algorithm that has none. */
     makeIfDue: async () => {
-      const made = []
-      for (const algorithm of dueAlgorithms(await read())) made.push(await makeNext(algorithm))
-      return made.filter((key) => key !== undefined)
+      const newKeys = []
+      for (const algorithm of dueAlgorithms(await read())) newKeys.push(await makeNext(algorithm))
+      return newKeys.filter((key) => key !== undefined)
     },
 
     /** Makes the next key of each algorithm in use now, unless one is waiting already. Undefined if the keys cannot be opened. */
     rotate: async () => {
       const { keys, usedAlgorithms } = await read()
       if (keys.some(isUnopened)) return undefined
-      const rotated = []
-      for (const algorithm of usedAlgorithms) rotated.push(await rotateAlgorithm(algorithm))
-      return rotated.filter((key) => key !== undefined)
+      const nextKeys = []
+      for (const algorithm of usedAlgorithms) nextKeys.push(await rotateAlgorithm(algorithm))
+      return nextKeys.filter((key) => key !== undefined)
     },
 
-    /** Removes every key, also those that only verify hints, and makes one for each algorithm in use. The new ones sign at once. */
+    /** Removes every key, also those that only verify hints, and makes one for each algorithm in use. The new keys sign at once. */
     replaceAll: async () => {
       const { usedAlgorithms } = await read()
       const pairs = await Promise.all(usedAlgorithms.map((algorithm) => newKeyPair(algorithm)))

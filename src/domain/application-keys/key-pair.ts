@@ -31,8 +31,8 @@ const idLength = 16
 const idOf = (members: object) =>
   createHash('sha256').update(JSON.stringify(members)).digest('base64url').slice(0, idLength)
 
-/** The members of a key in a key set, and its id. */
-const membersOf = (publicKey: KeyObject) => {
+/** The id and the algorithm of a key, and its members in a key set. */
+const describeKey = (publicKey: KeyObject) => {
   const { kty, crv, x, y, n, e } = publicKey.export({ format: 'jwk' })
   if (kty === 'RSA' && n !== undefined && e !== undefined)
     return { id: idOf({ e, kty, n }), algorithm: 'RS256', members: { kty, n, e } } as const
@@ -41,22 +41,25 @@ const membersOf = (publicKey: KeyObject) => {
   throw new Error('A key of ID tokens is neither of RSA nor of the curve P-256')
 }
 
-/** The public key of this id; undefined if the text is no key, or that of another one. */
+/** The public key with this id. Undefined if the text is no key, or the key of another id. */
 export const readPublicKey = (text: string, expected: { id: string; algorithm: ApplicationAlgorithm }) => {
   try {
     const key = createPublicKey(text)
-    const { id, algorithm } = membersOf(key)
+    const { id, algorithm } = describeKey(key)
     return id === expected.id && algorithm === expected.algorithm ? key : undefined
   } catch {
     return undefined
   }
 }
 
-/** The public half always comes from the private one, which is sealed: a writer to the table cannot publish a key of their own. */
+/**
+ * The public half always comes from the private one, which is sealed. So a person who can write to the table cannot publish a key of their
+ * own.
+ */
 export const readKeyPair = (privateKey: string): KeyPair => {
   const signingKey = createPrivateKey(privateKey)
   const publicKey = createPublicKey(signingKey)
-  const { id, algorithm, members } = membersOf(publicKey)
+  const { id, algorithm, members } = describeKey(publicKey)
   return {
     id,
     algorithm,
@@ -70,7 +73,7 @@ export const readKeyPair = (privateKey: string): KeyPair => {
 const newEcKey = () =>
   generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 
-/** In a thread, because looking for the primes takes up to a second. */
+/** Node makes the key in a thread, because looking for the primes takes up to a second. */
 const newRsaKey = async () => {
   const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()

@@ -9,7 +9,7 @@ import * as store from './application-keys.store.js'
 import { type KeyPair, readKeyPair, readPublicKey } from './key-pair.js'
 import { type ApplicationAlgorithm, applicationAlgorithms } from './signed-token.js'
 
-/** More than the longest lifetime of a token (ID tokens: 10 minutes) and the difference between the clocks of two instances. */
+/** More than the longest lifetime of a token (ID tokens: 10 minutes) plus the difference between the clocks of two instances. */
 const tokenMargin = 15 * minutes
 
 /** Applications cache the key set for hours, some for a day. */
@@ -20,11 +20,11 @@ export const applicationKeySchedule = createSchedule({
 
 /**
  * How long a public key is kept after the next key signs, for ID tokens that come back as a hint: as long as a session lasts by default
- * (SESSION_MAX_AGE). With a longer session, logout asks the user first.
+ * (SESSION_MAX_AGE). The ID token of a longer session is no hint any more, so logout asks the user first.
  */
 export const hintKeyLifetime = 365 * days
 
-/** Without `pair`: retired, or sealed with a key that this process does not have. Without `publicKey` it verifies nothing. */
+/** A key without `pair` is retired, or sealed with a key that this process does not have. A key without `publicKey` verifies nothing. */
 export type ApplicationKey = {
   id: string
   algorithm: ApplicationAlgorithm
@@ -35,18 +35,21 @@ export type ApplicationKey = {
   publicKey?: KeyPair['publicKey']
 }
 
-/** Times are those of the database. `usedAlgorithms`: those that applications use. */
+/** `now` and the times of keys are by the clock of the database. `usedAlgorithms`: those that applications use. */
 export type ApplicationKeySet = { now: number; keys: ApplicationKey[]; usedAlgorithms: ApplicationAlgorithm[] }
 
-/** Its private key was sealed with a SEALING_KEY that this process does not have. */
+/** Whether the private key was sealed with a SEALING_KEY that this process does not have. */
 export const isUnopened = ({ isRetired, pair }: ApplicationKey) => !isRetired && !pair
 
-/** Retired, and its public key was not sealed by us, or not for this row: tokens that it has signed are no hints. */
+/**
+ * Whether the key is retired, and its public key was not sealed by this service, or not for this row. Tokens that it has signed are no
+ * hints.
+ */
 export const isUnreadable = ({ isRetired, publicKey }: ApplicationKey) => isRetired && !publicKey
 
 type OpenedKey = ApplicationKey & { pair: KeyPair }
 
-/** The keys of one algorithm that this process can sign with. Those that it cannot open change nothing about when these sign. */
+/** The keys of one algorithm that this process can sign with. Keys that it cannot open do not change when these sign. */
 export const keysFor = (keys: readonly ApplicationKey[], algorithm: ApplicationAlgorithm) =>
   keys.filter((key): key is OpenedKey => key.algorithm === algorithm && key.pair !== undefined)
 
@@ -57,7 +60,7 @@ export const hasUnopened = (keys: readonly ApplicationKey[], algorithm: Applicat
 export const publishedKeys = ({ keys, now }: Pick<ApplicationKeySet, 'keys' | 'now'>) =>
   applicationAlgorithms.flatMap((algorithm) => applicationKeySchedule.trustedAt(keysFor(keys, algorithm), now))
 
-type Opened = Pick<ApplicationKey, 'pair' | 'publicKey'>
+type OpenedParts = Pick<ApplicationKey, 'pair' | 'publicKey'>
 
 type Dependencies = { database: Database; clock: Clock; sealedValues: Pick<SealedValues, 'of'> }
 
@@ -65,20 +68,20 @@ type Dependencies = { database: Database; clock: Clock; sealedValues: Pick<Seale
 export const createReadKeys = ({ database, clock, sealedValues }: Dependencies) => {
   const privateKeySealing = sealedValues.of(applicationKeyColumn)
   const publicKeySealing = sealedValues.of(applicationPublicKeyColumn)
-  /** Opened before: an instance whose SEALING_KEY is a step behind goes on with what it has. */
-  let opened = new Map<string, Opened>()
+  /** The keys that were openedKeys before. An instance whose SEALING_KEY is outdated goes on with them. */
+  let openedKeys = new Map<string, OpenedParts>()
 
-  const openPublicKey = ({ id, algorithm, public_key: text }: store.KeyRow): Opened => {
-    const known = opened.get(id)?.publicKey
+  const openPublicKey = ({ id, algorithm, public_key: text }: store.KeyRow): OpenedParts => {
+    const known = openedKeys.get(id)?.publicKey
     const pem = known ? undefined : publicKeySealing.open(id, text)
     const publicKey = known ?? (pem === undefined ? undefined : readPublicKey(pem, { id, algorithm }))
     return publicKey ? { publicKey } : {}
   }
 
-  const openKey = (row: store.KeyRow): Opened => {
+  const openKey = (row: store.KeyRow): OpenedParts => {
     const { id, algorithm, private_key: text } = row
     if (text === null) return openPublicKey(row)
-    const known = opened.get(id)
+    const known = openedKeys.get(id)
     if (known?.pair) return known
     const privateKey = privateKeySealing.open(id, text)
     if (privateKey === undefined) return {}
@@ -97,14 +100,14 @@ export const createReadKeys = ({ database, clock, sealedValues }: Dependencies) 
       isRetired: row.private_key === null,
       ...openKey(row),
     }))
-    opened = new Map(keys.map((key) => [key.id, key]))
+    openedKeys = new Map(keys.map((key) => [key.id, key]))
     return { now: now.getTime(), keys, usedAlgorithms }
   })
 }
 
 export type ReadKeys = ReturnType<typeof createReadKeys>
 
-/** Seals a key and stores it. It signs after `delay` milliseconds. */
+/** Seals a key and stores it. The key signs after `delay` milliseconds. */
 export const createAddKey =
   ({ clock, sealedValues }: Dependencies) =>
   async (sql: Sql, pair: KeyPair, delay: number) => {

@@ -18,11 +18,11 @@ const stateOf = (key: ApplicationKey, published: { state: KeyState } | undefined
   return isUnreadable(key) ? 'unreadable' : 'hints'
 }
 
-/** For operators. */
+/** Lists every key with its state, for operators. */
 export const createListKeys = (read: ReadKeys) => async (): Promise<ListedApplicationKey[]> => {
-  const set = await read()
-  const published = new Map(publishedKeys(set).map((key) => [key.id, key]))
-  return set.keys.map((key) => {
+  const keySet = await read()
+  const published = new Map(publishedKeys(keySet).map((key) => [key.id, key]))
+  return keySet.keys.map((key) => {
     const { id, algorithm, createdAt, signsFrom } = key
     const trustedUntil = published.get(id)?.trustedUntil
     return {

@@ -20,7 +20,7 @@ import {
   withJwsEncoding,
 } from './signed-token.js'
 
-/** How soon a new key is published, and one that was withdrawn is forgotten. */
+/** How often the keys are read: a new key is published this soon, and a withdrawn key is forgotten. */
 const interval = 2 * seconds
 
 type Dependencies = {
@@ -31,15 +31,15 @@ type Dependencies = {
 
 type Loaded = { set: ApplicationKeySet; byHeader: ReadonlyMap<string, KeyObject>; readAt: number; offset: number }
 
-/** Only the headers of ID tokens: a logout token is no hint. */
+/** The public keys by the headers of ID tokens only: a logout token is no hint. */
 const publicKeysByHeader = ({ keys }: ApplicationKeySet) =>
   new Map(keys.flatMap((key) => (key.publicKey ? [[headerFor(key, 'JWT'), key.publicKey]] : [])))
 
-/** The keys in the memory of this process: to publish them and to verify with them needs no store. */
+/** Keeps the keys in the memory of this process, so that publishing them and verifying with them needs no query. */
 const createKeyMemory = (clock: Clock) => {
   let loaded: Loaded | undefined
 
-  /** The time of the database, without asking it. */
+  /** The time of the database, computed without a query. */
   const databaseTime = ({ set, readAt, offset }: Loaded) =>
     set.now + (performance.now() - readAt) + (clock.offset() - offset)
 
@@ -52,7 +52,10 @@ const createKeyMemory = (clock: Clock) => {
     },
     current: () => loaded,
     signer: (algorithm: ApplicationAlgorithm) => signer(algorithm)?.pair,
-    /** For how long the current key of each algorithm in use has signed, in seconds. Other keys are not replaced, however old. */
+    /**
+     * For how long the current key of each algorithm in use has signed, in seconds. Other keys are left out: they are never replaced,
+     * however old.
+     */
     ages: () => {
       const current = loaded
       if (!current) return {}
@@ -71,7 +74,7 @@ const createLoading = (
 ) => {
   const inOwnContext = createDetachedContext('application keys')
   let loading: Promise<void> = Promise.resolve()
-  const reported = { unopened: false, unreadable: false }
+  const isReported = { unopened: false, unreadable: false }
 
   const read = async () => {
     const readAt = performance.now()
@@ -79,10 +82,10 @@ const createLoading = (
     return { set: await applicationKeys.read(), readAt, offset }
   }
 
-  /** Logs a fault once, until it is over. */
-  const report = (fault: keyof typeof reported, keys: readonly { id: string }[]) => {
-    if (keys.length > 0 && !reported[fault]) log.error({ keys: keys.map(({ id }) => id) }, messages[fault])
-    reported[fault] = keys.length > 0
+  /** Logs a fault once, and again only after it was over. */
+  const report = (fault: keyof typeof isReported, keys: readonly { id: string }[]) => {
+    if (keys.length > 0 && !isReported[fault]) log.error({ keys: keys.map(({ id }) => id) }, messages[fault])
+    isReported[fault] = keys.length > 0
   }
 
   const loadNow = async () => {
@@ -97,7 +100,9 @@ const createLoading = (
     replace(reading)
   }
 
-  /** Loads run one after the other: an older reading never replaces a newer one, and each call sees what was there when it began. */
+  /**
+   * Loads run one after the other. So an older reading never replaces a newer one, and a load reads the database after it was called for.
+   */
   return () => {
     loading = inOwnContext(() => loading.catch(() => undefined).then(loadNow))
     return loading
@@ -116,10 +121,10 @@ export const createLoadedApplicationKeys = (deps: Dependencies) => {
     return memory.current() as Loaded
   }
 
-  /** An application may have been added a moment ago: the first key of its algorithm is made for its first token. */
+  /** An application may have been added a moment ago. Then the first key of its algorithm is made for its first token. */
   const signerOf = async (algorithm: ApplicationAlgorithm) => {
-    const known = memory.signer(algorithm)
-    if (known) return known
+    const knownPair = memory.signer(algorithm)
+    if (knownPair) return knownPair
     await load()
     const pair = memory.signer(algorithm)
     if (!pair) throw new StoreUnavailable(`There is no key for ${algorithm} that this instance can open`)
@@ -149,7 +154,7 @@ export const createLoadedApplicationKeys = (deps: Dependencies) => {
       const { set } = await loadedKeys()
       return { keys: publishedKeys(set).map(({ pair }) => pair.published) }
     },
-    /** The claims of an ID token that one of our keys has signed, also a retired one. Whether the token has expired is not checked. */
+    /** The claims of an ID token that one of our keys has signed, even a retired key. Whether the token has expired is not checked. */
     readSigned: async (token: string) => {
       const parts = tokenParts(token)
       if (!parts) return undefined

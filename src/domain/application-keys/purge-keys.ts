@@ -10,23 +10,23 @@ import {
 } from './key-records.js'
 
 /**
- * Deletes the private half of keys that are no longer published, and later the whole key. A key that cannot be read is left alone: it
- * may belong to instances with another SEALING_KEY, and without its private half its public one would verify hints.
+ * Deletes the private half of keys that are no longer published, and later the whole key. A key that cannot be read is left alone: it may
+ * belong to instances with another SEALING_KEY, and no one has checked the public half that would be left to verify hints.
  */
 export const createPurgeKeys = (read: ReadKeys) => async (sql: Sql) => {
-  const set = await read(sql)
-  const published = new Set(publishedKeys(set).map(({ id }) => id))
-  const readable = set.keys.filter((key) => !isUnopened(key) && !isUnreadable(key))
-  const unpublished = readable.filter(({ id }) => !published.has(id))
+  const keySet = await read(sql)
+  const published = new Set(publishedKeys(keySet).map(({ id }) => id))
+  const readableKeys = keySet.keys.filter((key) => !isUnopened(key) && !isUnreadable(key))
+  const unpublishedKeys = readableKeys.filter(({ id }) => !published.has(id))
   const isPastHintLifetime = ({ algorithm, signsFrom }: ApplicationKey) => {
-    const next = readable.find((key) => key.algorithm === algorithm && key.signsFrom > signsFrom)
-    return next !== undefined && next.signsFrom + hintKeyLifetime <= set.now
+    const next = readableKeys.find((key) => key.algorithm === algorithm && key.signsFrom > signsFrom)
+    return next !== undefined && next.signsFrom + hintKeyLifetime <= keySet.now
   }
-  const idsOf = (keys: typeof unpublished) => keys.map(({ id }) => id)
-  const retired = await store.retire(sql, idsOf(unpublished.filter(({ isRetired }) => !isRetired)))
+  const idsOf = (keys: typeof unpublishedKeys) => keys.map(({ id }) => id)
+  const retired = await store.retire(sql, idsOf(unpublishedKeys.filter(({ isRetired }) => !isRetired)))
   const deleted = await store.deleteKeys(
     sql,
-    idsOf(unpublished.filter((key) => key.isRetired && isPastHintLifetime(key))),
+    idsOf(unpublishedKeys.filter((key) => key.isRetired && isPastHintLifetime(key))),
   )
   return retired.length + deleted.length
 }

@@ -4,11 +4,11 @@ import { seconds } from '../../lib/durations.js'
 import { createBoundedQueue } from '../../platform/bounded-queue.js'
 import { StoreUnavailable } from '../../platform/database/database.js'
 
-/** A signature takes a few milliseconds: what waits behind so many is answered within a few seconds. */
+/** A signature takes a few milliseconds, so a request behind 1000 others waits for a few seconds. */
 const maxWaiting = 1_000
 const deadline = 10 * seconds
 
-/** In base64url. Node computes it in a thread if it is given a function to call. */
+/** The signature in base64url. Node computes it in a thread because it is given a callback. */
 const signInThread = (key: KeyObject, text: string) =>
   new Promise<string>((resolve, reject) => {
     sign('sha256', Buffer.from(text), key, (error, signature) =>
@@ -16,7 +16,10 @@ const signInThread = (key: KeyObject, text: string) =>
     )
   })
 
-/** Signatures of RSA, which would hold up the event loop. One at a time, so that a core is left for requests. */
+/**
+ * Makes RSA signatures outside of the event loop, which they would hold up. They are made one at a time, so that a core is left for
+ * requests.
+ */
 export const createRsaSignatures = () => {
   const queue = createBoundedQueue({ maxRunning: 1, maxWaiting })
   return async (key: KeyObject, text: string): Promise<string> => {

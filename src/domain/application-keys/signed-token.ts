@@ -22,11 +22,11 @@ export const withJwsEncoding = (key: KeyObject) => ({ key, dsaEncoding: 'ieee-p1
 
 export const unsignedToken = (header: string, claims: Record<string, unknown>) => `${header}.${encodeJson(claims)}`
 
-/** As long as the largest form that is read. */
+/** As long as the largest form that the service reads. */
 const maxLength = 16_384
 const tokenShape = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/
 
-/** The parts of a token; undefined if base64url spells the same bytes in another way than we do. */
+/** The parts of a token. Undefined if a part is not the only base64url text of its bytes. */
 export const tokenParts = (token: string) => {
   if (token.length > maxLength) return undefined
   const [, header, payload, signature] = tokenShape.exec(token) ?? []
@@ -39,10 +39,10 @@ export const tokenParts = (token: string) => {
 
 type TokenParts = NonNullable<ReturnType<typeof tokenParts>>
 
-/** The claims; undefined if the signature is wrong. */
+/** The claims of a token. Undefined if the signature is wrong. */
 export const verifiedClaims = ({ header, payload, signature }: TokenParts, publicKey: KeyObject) => {
-  const signed = Buffer.from(`${header}.${payload}`)
-  if (!verify('sha256', signed, withJwsEncoding(publicKey), Buffer.from(signature, 'base64url'))) return undefined
+  const signedText = Buffer.from(`${header}.${payload}`)
+  if (!verify('sha256', signedText, withJwsEncoding(publicKey), Buffer.from(signature, 'base64url'))) return undefined
   const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString())
   return typeof claims === 'object' && claims !== null ? (claims as Record<string, unknown>) : undefined
 }

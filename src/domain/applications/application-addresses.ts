@@ -1,7 +1,7 @@
 import { isLoopback } from '../../lib/loopback.js'
 import type { Application, ApplicationKind } from './application.js'
 
-/** The faults of an address, in words that follow it in a sentence. */
+/** The faults of an address, each as the end of a sentence that begins with the address. */
 export const addressFaults = {
   too_long: 'is longer than 2000 characters',
   forbidden_character: 'has a space, a quote, a backslash, a control character or a letter outside of ASCII',
@@ -15,10 +15,10 @@ export const addressFaults = {
 export type AddressFault = keyof typeof addressFaults
 
 const maxLength = 2_000
-/** RFC 3986 without the quote, which would end a string in the file that an address is pasted into. */
+/** The characters of RFC 3986 without the quote, which would end a string in a file that an address is pasted into. */
 const allowedCharacters = /^[\w\-.~:/?#[\]@!$&()*+,;=%]*$/
 
-/** The reversed name of a domain (RFC 8252, 7.1). No browser takes a scheme with a dot for a script. */
+/** A scheme that is the reversed name of a domain (RFC 8252, 7.1). No browser runs a scheme with a dot as a script. */
 const privateUseScheme = /^[a-z][a-z\d+-]*(?:\.[a-z\d+-]+)+:\//
 const nativeLoopback = /^http:\/\/(?:127\.0\.0\.1|\[::1\])(?=[:/?]|$)/
 const webAddress = /^https?:\/\/[^/?]/
@@ -33,7 +33,10 @@ const schemeFault = (text: string, url: URL, { kind, production }: Rules): Addre
   return isSecureOrLocal(text, url, production) ? undefined : 'not_https'
 }
 
-/** Whether the application may register the address. Nothing else ever gets a code, or is followed after a logout. */
+/**
+ * Why the application may not register the address; undefined if it may. Only registered addresses get codes and are redirected to after a
+ * logout.
+ */
 export const addressFault = (text: string, rules: Rules): AddressFault | undefined => {
   if (text.length > maxLength) return 'too_long'
   if (!allowedCharacters.test(text)) return 'forbidden_character'
@@ -48,30 +51,30 @@ export const addressFault = (text: string, rules: Rules): AddressFault | undefin
 /** The fault of the address for logout notices, which this service sends whatever the kind of the application. */
 export const backchannelFault = (text: string, production: boolean) => addressFault(text, { kind: 'web', production })
 
-/** A native application listens on a port that is free at that moment (RFC 8252, 7.3). */
+/** A native application listens on any port that is free (RFC 8252, 7.3), so the port is not compared. */
 const withoutPort = (text: string) => text.replace(/^(http:\/\/(?:127\.0\.0\.1|\[::1\])):\d{1,5}(?=[/?]|$)/, '$1')
 
 /** Compares byte for byte, except for the port of a native application on the user's machine. */
-const isRegistered = (registered: readonly string[], kind: ApplicationKind, given: string) =>
-  registered.includes(given) ||
+const isRegistered = (registered: readonly string[], kind: ApplicationKind, address: string) =>
+  registered.includes(address) ||
   (kind === 'native' &&
-    nativeLoopback.test(given) &&
-    URL.canParse(given) &&
-    registered.some((address) => withoutPort(address) === withoutPort(given)))
+    nativeLoopback.test(address) &&
+    URL.canParse(address) &&
+    registered.some((each) => withoutPort(each) === withoutPort(address)))
 
 export const isRedirectAddress = (
   { kind, redirectAddresses }: Pick<Application, 'kind' | 'redirectAddresses'>,
-  given: string,
-) => isRegistered(redirectAddresses, kind, given)
+  address: string,
+) => isRegistered(redirectAddresses, kind, address)
 
 export const isLogoutAddress = (
   { kind, logoutAddresses }: Pick<Application, 'kind' | 'logoutAddresses'>,
-  given: string,
-) => isRegistered(logoutAddresses, kind, given)
+  address: string,
+) => isRegistered(logoutAddresses, kind, address)
 
 /**
- * True if the address is on the host of Latchkey itself: cookies are for all ports of a host, so the application would get ours. Loopback
- * is fine, because in development everything is on one machine.
+ * True if the address is on the host of Latchkey itself. Cookies are for all ports of a host, so the application would get those of
+ * Latchkey. Loopback is fine, because in development everything is on one machine.
  */
 export const isOnOwnHost = (address: string, ownUrl: string) => {
   const { hostname } = new URL(ownUrl)
@@ -80,7 +83,7 @@ export const isOnOwnHost = (address: string, ownUrl: string) => {
 export const ownHostWarning =
   'is on the host of Latchkey itself: the application gets its cookies, and one may overwrite those of the other. Use another host'
 
-/** The place where users start again if the operator names no other: the origin of the first address, or its private-use scheme. */
+/** The URL where users start again if the operator names no other: the origin of the first address, or its private-use scheme. */
 export const defaultHome = ([first = '']: readonly string[]) => {
   if (!URL.canParse(first)) return first
   const { origin, protocol } = new URL(first)

@@ -24,7 +24,7 @@ type Dependencies = {
   production: boolean
 }
 
-/** The names of the columns that differ, for events. */
+/** The names of the columns that a change has changed, for its event. */
 const changedColumns = (before: Application, after: Application) => {
   const old = rowFrom(before)
   const columns = Object.entries(rowFrom(after)) as [keyof typeof old, unknown][]
@@ -38,7 +38,7 @@ const applyChange = (before: Application, change: ApplicationChange): Applicatio
   return isDefault ? { ...after, home: defaultHome(after.redirectAddresses) } : after
 }
 
-/** Holds the groups that the application names, so that none is deleted before the transaction ends. */
+/** Checks an application and its groups. The groups are held, so that none is deleted before the transaction ends. */
 const faultOf = async (sql: Transaction, application: Application, { groups, production }: Dependencies) => {
   const fault = applicationFault(application, production)
   if (fault) return fault
@@ -50,21 +50,25 @@ const faultOf = async (sql: Transaction, application: Application, { groups, pro
 /** `fixed`: an id and a secret that a seed file chooses. */
 const createAdd =
   (parts: Dependencies) =>
-  (given: NewApplication, client: Client, fixed: { id?: string | undefined; secret?: string | undefined } = {}) =>
+  (
+    newApplication: NewApplication,
+    client: Client,
+    fixed: { id?: string | undefined; secret?: string | undefined } = {},
+  ) =>
     commitUnlessRefused(parts.database, async (sql) => {
       const now = parts.clock.now()
-      const application: Application = { ...given, id: fixed.id ?? uuidv7(now), createdAt: now }
+      const application: Application = { ...newApplication, id: fixed.id ?? uuidv7(now), createdAt: now }
       const fault = await faultOf(sql, application, parts)
       if (fault) return fault
       if ((await store.insert(sql, rowFrom(application))).length === 0) return refuse('name_taken')
       const { kind, id } = application
       const secret = kind === 'web' ? await parts.applicationSecrets.add(sql, id, fixed.secret) : undefined
       if (isRefused(secret)) return secret
-      await parts.events.recordInside(sql, { kind: 'application_added', reason: given.name }, client)
+      await parts.events.recordInside(sql, { kind: 'application_added', reason: newApplication.name }, client)
       return { application, secret: secret?.secret }
     })
 
-/** Runs the work while it holds the application's row. `summary` is for the event; empty if nothing has changed. */
+/** Runs `work` while the application's row is held. `summary` is for the event. It is empty if nothing has changed. */
 const createChangeHeld =
   ({ database, events }: Dependencies) =>
   <Outcome extends { summary: string } | Refused>(
@@ -96,7 +100,7 @@ export const createApplicationChanges = (parts: Dependencies) => {
   return {
     add: createAdd(parts),
 
-    /** Users who may not use it any more lose it at once, and the application is told. */
+    /** Users who may not use the application any more lose access at once, and the application is told. */
     change: async (id: string, change: ApplicationChange, client: Client) => {
       try {
         return await changeHeld(id, client, async (sql, before) => {
@@ -118,24 +122,27 @@ export const createApplicationChanges = (parts: Dependencies) => {
     addSecret: (id: string, client: Client) =>
       changeHeld(id, client, async (sql, { kind }) => {
         if (kind !== 'web') return refuse('has_no_secret')
-        const added = await applicationSecrets.add(sql, id)
-        return isRefused(added) ? added : { ...added, summary: 'secret added' }
+        const newSecret = await applicationSecrets.add(sql, id)
+        return isRefused(newSecret) ? newSecret : { ...newSecret, summary: 'secret added' }
       }),
 
-    /** The older one, if no other is named. */
+    /** Removes the older secret if `secretId` is undefined. */
     removeSecret: (id: string, secretId: string | undefined, client: Client) =>
       changeHeld(id, client, async (sql) => {
         const removed = await applicationSecrets.remove(sql, id, secretId)
         return isRefused(removed) ? removed : { ...removed, summary: 'secret removed' }
       }),
 
-    /** Its sessions, codes and tokens are deleted with it, and it gets no more logout notices. `evenIfUsed`: also if users lose access. */
+    /**
+     * The sessions, codes and tokens of the application are deleted with it, and it gets no more logout notices. `evenIfUsed`: it is
+     * deleted even if users lose access.
+     */
     delete: (id: string, client: Client, evenIfUsed = false) =>
       database.transaction(async (sql) => {
         const [row] = await store.lockById(sql, id)
         if (!row) return refuse('no_application')
-        const users = await usedApplications.countUsers(sql, id)
-        if (users > 0 && !evenIfUsed) return refuse('application_in_use', { users })
+        const userCount = await usedApplications.countUsers(sql, id)
+        if (userCount > 0 && !evenIfUsed) return refuse('application_in_use', { users: userCount })
         await store.remove(sql, id)
         await events.recordInside(sql, { kind: 'application_deleted', reason: row.name }, client)
         return undefined

@@ -10,29 +10,29 @@ import { quoted } from './quoted.js'
 import { createUnwrittenErrors, type NotedSentence } from './unwritten-errors.js'
 
 /**
- * The kinds of errors, and how many different ones of each are kept for an application: 20 errors in all. Anybody can cause those of
- * addresses, requests and clients, so each kind has its own number: they cannot crowd out the others.
+ * The kinds of errors, and how many different errors of each kind are kept for an application: 20 in all. Anybody can cause errors of
+ * addresses, requests and clients, so each kind has its own number, and these kinds cannot crowd out the others.
  */
-const keptErrors = {
+const maxErrors = {
   redirect_address: 3,
   request: 4,
   client: 3,
   grant: 5,
   logout_address: 2,
   logout_notice: 2,
-  /** A notice that was answered with 400, and is not sent again. */
+  /** A logout notice that the application has answered with 400. It is not sent again. */
   logout_refused: 1,
-  /** No error: a request that rightly ended without a code. Only counted, by the error code that the application was sent. */
+  /** No error, but a request that rightly ended without a code. It is only counted, by the error code that the application was sent. */
   normal_end: 8,
 } as const
-export type ErrorKind = keyof typeof keptErrors
+export type ErrorKind = keyof typeof maxErrors
 const normalEnd: ErrorKind = 'normal_end'
 
 /** Kinds that are logged elsewhere, or that are no errors. */
 const unloggedKinds: readonly ErrorKind[] = ['logout_notice', 'logout_refused', normalEnd]
 
 const writeInterval = 1 * minutes
-/** How often the waiting errors are checked for what is due. */
+/** How often the service looks for waiting errors that are due. */
 const interval = 10 * seconds
 
 export type ApplicationErrors = ReturnType<typeof createApplicationErrors>
@@ -41,33 +41,36 @@ type Dependencies = { database: Database; clock: Clock; log: Log }
 type NamedApplication = Pick<Application, 'id' | 'name'>
 type ErrorQueue = { applicationId: string; kind: ErrorKind; errors: ReturnType<typeof createUnwrittenErrors> }
 
-/** Writes errors: at once if none like it was written in this minute, otherwise when the minute is over, and before the service ends. */
+/**
+ * Writes an error at once if the same error was not written in this minute. Otherwise it is written when the minute is over, or when the
+ * service stops.
+ */
 const createWriter = ({ database, clock, log }: Dependencies) => {
   const queues = new Map<string, ErrorQueue>()
   const writesUnderWay = new Set<Promise<void>>()
 
   const queueOf = (applicationId: string, kind: ErrorKind) => {
     const key = `${applicationId} ${kind}`
-    const known = queues.get(key)
-    if (known) return known
-    const errors = createUnwrittenErrors({ window: writeInterval, maxKept: keptErrors[kind] })
+    const knownQueue = queues.get(key)
+    if (knownQueue) return knownQueue
+    const errors = createUnwrittenErrors({ window: writeInterval, maxKept: maxErrors[kind] })
     const queue = { applicationId, kind, errors }
     queues.set(key, queue)
     return queue
   }
 
-  /** Never fails: what could not be written waits again. */
-  const write = async ({ applicationId, kind, errors }: ErrorQueue, due: readonly NotedSentence[]) => {
-    for (const noted of due) {
-      const { sentence: message, count, seenAt } = noted
+  /** Never fails: an error that could not be written waits again. */
+  const write = async ({ applicationId, kind, errors }: ErrorQueue, dueErrors: readonly NotedSentence[]) => {
+    for (const error of dueErrors) {
+      const { sentence: message, count, seenAt } = error
       await store.upsertError(database, { applicationId, kind, message, count, seenAt }).catch((err: unknown) => {
-        errors.add(noted)
+        errors.add(error)
         log.warn({ err }, 'an error of an application could not be written')
       })
     }
-    if (due.length > 0)
+    if (dueErrors.length > 0)
       await store
-        .deleteOldErrors(database, applicationId, kind, keptErrors[kind])
+        .deleteOldErrors(database, applicationId, kind, maxErrors[kind])
         .catch((err: unknown) => log.warn({ err }, 'old errors of an application could not be deleted'))
   }
 
@@ -108,11 +111,11 @@ export const createApplicationErrors = (deps: Dependencies) => {
       writer.add(id, kind, sentence)
     },
 
-    /** Only logged: there is no application whose list of errors it could be in. */
+    /** A client_id that is not known is only logged: there is no application whose list of errors could have it. */
     noteUnknown: (clientId: string, { requestId }: Pick<Client, 'requestId'>) =>
       log.info({ requestId, reason: `The client_id ${quoted(clientId)} is not known` }, 'application refused'),
 
-    /** The latest first: errors, and how often requests ended without a code although nothing was wrong. */
+    /** The errors, and how often requests ended without a code although nothing was wrong. Both lists begin with the latest. */
     list: async (applicationId: string) => {
       const rows = (await store.selectErrors(database, applicationId)).map(({ seen_at: seenAt, ...row }) => ({
         ...row,

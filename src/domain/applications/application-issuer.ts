@@ -1,2 +1,2 @@
-/** The issuer of ID tokens and logout tokens. It is never that of access tokens, so that neither passes for the other. */
+/** The issuer of ID tokens and logout tokens. Access tokens have another issuer, so that neither kind passes for the other. */
 export const applicationIssuer = (publicUrl: string) => `${publicUrl}/api/auth`

@@ -1,7 +1,7 @@
 import { addressFaults } from './application-addresses.js'
 import { type ApplicationRefusal, longestApplicationName } from './application-rules.js'
 
-/** Sentences for operators, whose command or file describes an application that is refused. */
+/** Sentences for operators whose command or file describes an application that is refused. */
 const sentences: {
   [Code in ApplicationRefusal['refused']]: (refusal: Extract<ApplicationRefusal, { refused: Code }>) => string
 } = {

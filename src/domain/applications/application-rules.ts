@@ -6,7 +6,7 @@ import { type AddressFault, addressFault, backchannelFault } from './application
 export const longestApplicationName = 60
 
 export type NewApplication = Omit<Application, 'id' | 'createdAt'>
-/** The kind stays: it decides which addresses are allowed, and whether there is a secret. */
+/** The kind cannot be changed: it decides which addresses are allowed, and whether there is a secret. */
 export type ApplicationChange = Partial<Omit<NewApplication, 'kind'>>
 
 export type ApplicationRefusal =
@@ -35,7 +35,7 @@ const rules: readonly Rule[] = [
   addressRule,
   // Without a secret, only the verifier of PKCE shows that a code is used by the program that asked for it.
   ({ kind, pkce }) => (kind === 'web' || pkce ? undefined : refuse('pkce_needed')),
-  // Any program on the user's machine can pose as a native one.
+  // Any program on the user's machine can pose as a native application, so its user is always asked.
   ({ kind, consent }) => (kind !== 'native' || consent === 'ask' ? undefined : refuse('consent_needed')),
 ]
 

@@ -10,7 +10,7 @@ export const selectSecrets = (sql: Sql, applicationId: string) =>
     applicationId,
   ])
 
-/** By the clock of the database: commands on two machines must agree on which is the older one. */
+/** The time comes from the clock of the database: commands on two machines must agree on which secret is older. */
 export const insertSecret = (
   sql: Sql,
   secret: { id: string; applicationId: string; hash: Buffer; clockOffset: number },

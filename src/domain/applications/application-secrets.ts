@@ -5,16 +5,16 @@ import { uuidv7 } from '../../lib/uuid.js'
 import type { Database, Transaction } from '../../platform/database/database.js'
 import * as store from './application-secrets.store.js'
 
-/** One, or two while the old one is being replaced. */
+/** An application has one secret, or two while the old one is being replaced. */
 export const maxSecrets = 2
 
 export type ApplicationSecret = { id: string; createdAt: Date }
 
 export type ApplicationSecrets = ReturnType<typeof createApplicationSecrets>
 
-/** The secrets with which applications of the kind `web` prove themselves. Only hashes are kept. */
+/** The secrets with which applications of the kind `web` authenticate. Only hashes are kept. */
 export const createApplicationSecrets = ({ database, clock }: { database: Database; clock: Clock }) => ({
-  /** Adds a secret to an application whose row the caller holds. It is shown once. */
+  /** Adds a secret to an application whose row the caller holds. The operator sees it only now. */
   add: async (sql: Transaction, applicationId: string, secret = randomToken()) => {
     if ((await store.selectSecrets(sql, applicationId)).length >= maxSecrets) return refuse('too_many_secrets')
     const id = uuidv7(clock.now())
@@ -23,16 +23,16 @@ export const createApplicationSecrets = ({ database, clock }: { database: Databa
   },
 
   /**
-   * Removes a secret of an application whose row the caller holds: the older one, if no other is named. The last one stays, because the
-   * application could sign nobody in without it.
+   * Removes a secret of an application whose row the caller holds. Without an `id` it is the older one. The last secret stays, because the
+   * application could sign no user in without it.
    */
   remove: async (sql: Transaction, applicationId: string, id?: string) => {
     const secrets = await store.selectSecrets(sql, applicationId)
-    const removed = id === undefined ? secrets[0] : secrets.find((secret) => secret.id === id)
-    if (!removed) return refuse('no_secret')
+    const secretToRemove = id === undefined ? secrets[0] : secrets.find((secret) => secret.id === id)
+    if (!secretToRemove) return refuse('no_secret')
     if (secrets.length === 1) return refuse('last_secret')
-    await store.deleteSecret(sql, applicationId, removed.id)
-    return { id: removed.id }
+    await store.deleteSecret(sql, applicationId, secretToRemove.id)
+    return { id: secretToRemove.id }
   },
 
   list: async (applicationId: string): Promise<ApplicationSecret[]> =>
@@ -40,9 +40,9 @@ export const createApplicationSecrets = ({ database, clock }: { database: Databa
 
   /** Every stored secret is compared, so that the time does not show which one was right. */
   isRight: async (applicationId: string, secret: string) => {
-    const given = fingerprint(secret)
+    const givenHash = fingerprint(secret)
     const matches = (await store.selectSecrets(database, applicationId)).map(({ hash }) =>
-      equalInConstantTime(hash, given),
+      equalInConstantTime(hash, givenHash),
     )
     return matches.includes(true)
   },

@@ -11,16 +11,16 @@ export type Application = {
   redirectAddresses: readonly string[]
   logoutAddresses: readonly string[]
   backchannelLogout: string | undefined
-  /** With `groups`, an empty list of them lets no user in. */
+  /** `groups`: only members of one of the groups get in. If the list is empty, no user does. */
   access: 'everyone' | 'groups'
   groups: readonly string[]
   factors: 1 | 2
-  /** In milliseconds. Undefined: a sign-in of any age will do. */
+  /** How old the user's last proof may be, in milliseconds. Undefined: a sign-in of any age is enough. */
   maxAge: number | undefined
   consent: 'none' | 'ask'
   pkce: boolean
   algorithm: 'RS256' | 'ES256'
-  /** Whether its devices without a browser may sign in (RFC 8628). It counts for `native` only. */
+  /** Whether devices without a browser may sign in with it (RFC 8628). The value is used for `native` only. */
   deviceFlow: boolean
   createdAt: Date
 }
@@ -28,10 +28,10 @@ export type Application = {
 /** The part of an application that users see. */
 export const publicApplication = ({ name, home }: Application) => ({ name, home })
 
-/** Whether its devices without a browser may sign in. */
+/** Whether devices without a browser may sign in with the application. */
 export const mayUseDevices = ({ kind, deviceFlow }: Pick<Application, 'kind' | 'deviceFlow'>) =>
   kind === 'native' && deviceFlow
 
-/** Whether a user who is in these groups may use it. */
+/** Whether a user who is in these groups may use the application. */
 export const mayUse = ({ access, groups }: Pick<Application, 'access' | 'groups'>, userGroups: readonly string[]) =>
   access === 'everyone' || groups.some((group) => userGroups.includes(group))

@@ -53,7 +53,7 @@ export const selectByName = (sql: Sql, name: string) =>
 export const selectAll = (sql: Sql) =>
   sql.query<ApplicationRow>(`select ${columns} from applications order by lower(name)`)
 
-/** No other command changes it before the transaction ends. New codes and tokens can still refer to it. */
+/** Locks the application: no other command changes it before the transaction ends. New codes and tokens can still refer to it. */
 export const lockById = (sql: Sql, id: string) =>
   sql.query<ApplicationRow>(`select ${columns} from applications where id = $1 for no key update`, [id])
 
@@ -75,7 +75,7 @@ const parametersOf = (row: ApplicationRow) => [
   row.device_flow,
 ]
 
-/** No row if another one has its name. */
+/** No row if another application has the name. */
 export const insert = (sql: Sql, row: ApplicationRow) =>
   sql.query(
     `insert into applications (id, name, home, kind, redirect_addresses, logout_addresses, backchannel_logout, access, groups,

@@ -5,9 +5,9 @@ import * as store from './applications.store.js'
 
 export type Applications = ReturnType<typeof createApplications>
 
-/** Applications as everything that signs users in reads them. Operators change them with `application-changes`. */
+/** Finds applications for everything that signs users in. Operators change them with `application-changes`. */
 export const createApplications = ({ database }: { database: Database }) => ({
-  /** Whether there is one at all: without any, nothing of the provider is loaded. */
+  /** Whether there is any application. While there is none, the OpenID Connect provider is not loaded. */
   exist: async () => (await store.selectExists(database))[0]?.exist ?? false,
 
   find: async (id: string): Promise<Application | undefined> => {

@@ -3,15 +3,15 @@ type Occurrences = { count: number; seenAt: Date }
 export type NotedSentence = Occurrences & { sentence: string }
 
 /**
- * The errors of one kind of one application that wait to be written. Requests choose the values in sentences, and a flood of different
- * ones must not become a flood of writes: in each window a sentence is written once, and at most `maxKept` new ones. What comes in
- * between is counted here until the next window begins. Of too many different ones the newest stay.
+ * The errors of one kind of one application that wait to be written. Requests choose the values in the sentences, and a flood of different
+ * sentences must not become a flood of writes. So in each window a sentence is written once, and at most `maxKept` new sentences are
+ * written. The others are counted here until the next window begins. If there are too many different ones, the newest stay.
  */
 export const createUnwrittenErrors = ({ window, maxKept }: { window: number; maxKept: number }) => {
   let windowBegan = Number.NEGATIVE_INFINITY
   let newSentencesLeft = maxKept
   const writtenInWindow = new Set<string>()
-  /** The oldest first. */
+  /** The sentences that wait, the oldest first. */
   const waiting = new Map<string, Occurrences>()
 
   const take = (sentences: readonly string[]) =>

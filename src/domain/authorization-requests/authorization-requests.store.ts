@@ -10,7 +10,7 @@ type RequestRow = {
 }
 const columns = selectList<RequestRow>({ application_id: true, parameters: true, user_id: true, created_at: true })
 
-/** One that waits for its user, in the browser that began it. Parameters 1 to 3. */
+/** A request that waits for its user, in the browser that began it. Uses parameters 1 to 3. */
 const isOpen = `hash = $1 and browser_hash = $2 and used_at is null and expires_at > ${databaseNow('$3')}`
 export type OpenRequestKey = { hash: Uint8Array; browser: Uint8Array; clockOffset: number }
 const keyValues = ({ hash, browser, clockOffset }: OpenRequestKey) => [hash, browser, clockOffset]
@@ -26,7 +26,7 @@ export const insertRequest = (
     [...keyValues(request), request.applicationId, request.parameters, request.lifetime],
   )
 
-/** For a request that is not stored. */
+/** The moment at which a request begins that is not stored. */
 export const selectMoment = (sql: Sql, clockOffset: number) =>
   sql.query<{ moment: Date }>(`select ${databaseMoment('$1')} as moment`, [clockOffset])
 
@@ -41,7 +41,7 @@ export const deleteSurplus = (sql: Sql, browser: Uint8Array, maxOpen: number) =>
 export const selectOpen = (sql: Sql, request: OpenRequestKey) =>
   sql.query<RequestRow>(`select ${columns} from authorization_requests where ${isOpen}`, keyValues(request))
 
-/** `replaces`: also if it belongs to another user. */
+/** `replaces`: the user also takes over a request that belongs to another user. */
 export const setUser = (sql: Sql, request: OpenRequestKey, userId: string, replaces: boolean) =>
   sql.query(
     `update authorization_requests set user_id = $4
@@ -49,7 +49,7 @@ export const setUser = (sql: Sql, request: OpenRequestKey, userId: string, repla
     [...keyValues(request), userId, replaces],
   )
 
-/** Marks the request as used. Of many at once, one succeeds. Null: no user has answered. */
+/** Marks the request as used. Of several answers at once, one succeeds. `userId` is null if no user has answered. */
 export const setUsed = (sql: Sql, request: OpenRequestKey, userId: string | null) =>
   sql.query(
     `update authorization_requests set used_at = ${databaseNow('$3')}

@@ -5,7 +5,9 @@ import * as store from './authorization-requests.store.js'
 import { authorizationRequestLifetime } from './lifetime.js'
 import type { CheckedRequest } from './request-steps.js'
 
-/** The most open requests of one browser; one more ends the oldest. A page of another site can open as many as it likes. */
+/**
+ * The most open requests of one browser. A further request ends the oldest, because a page of another site can open as many as it likes.
+ */
 const maxOpen = 20
 
 type StoredParameters = Omit<CheckedRequest, 'hint'> & { redirectAddress: string }
@@ -14,10 +16,10 @@ type StoredParameters = Omit<CheckedRequest, 'hint'> & { redirectAddress: string
 export type AuthorizationRequest = StoredParameters & {
   id: string
   applicationId: string
-  /** The user whom it belongs to, from the first proof or consent on. */
+  /** The user whom the request belongs to, from the first proof or consent on. */
   userId: string | undefined
   createdAt: Date
-  /** False for one that is answered at once. */
+  /** False for a request that is answered at once. */
   isStored: boolean
 }
 
@@ -56,7 +58,7 @@ export const createAuthorizationRequests = ({ database, clock }: { database: Dat
       return { ...parameters, id: '', applicationId, userId: undefined, createdAt: now.moment, isStored: false }
     },
 
-    /** Undefined if it was used, has expired or belongs to another browser. */
+    /** Undefined if the request was used, has expired or belongs to another browser. */
     find: async (key: RequestKey): Promise<AuthorizationRequest | undefined> => {
       const [row] = await store.selectOpen(database, storeKeyOf(key))
       if (!row) return undefined
@@ -72,15 +74,15 @@ export const createAuthorizationRequests = ({ database, clock }: { database: Dat
       }
     },
 
-    /** The user has proven who they are for it. False if it is over, or another user was first. */
+    /** Gives the request to a user who has proven who they are. False if the request is over, or another user was first. */
     assignTo: async (key: RequestKey, userId: string) =>
       (await store.setUser(database, storeKeyOf(key), userId, false)).length > 0,
 
-    /** The user continues a request that another one may have begun. */
+    /** Lets the user continue a request that another user may have begun. False if the request is over. */
     handOver: async (key: RequestKey, userId: string) =>
       (await store.setUser(database, storeKeyOf(key), userId, true)).length > 0,
 
-    /** Uses it up. False if another answer was first, or it belongs to another user. */
+    /** Uses the request up. False if another answer was first, or the request belongs to another user. */
     take: async (sql: Sql, key: RequestKey, userId: string | undefined) =>
       (await store.setUsed(sql, storeKeyOf(key), userId ?? null)).length > 0,
   }

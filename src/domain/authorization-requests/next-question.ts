@@ -7,20 +7,20 @@ import type { Proof } from '../sessions/proof.js'
 import type { AuthorizationRequest } from './authorization-requests.js'
 import type { AuthorizationError } from './request-steps.js'
 
-/** The user of the session that asks. */
+/** The user of the session that the request comes from. */
 export type SignedInUser = {
   id: string
   username: string
   groups: readonly string[]
-  /** The proofs of this session, and the time by the database's clock: another instance may have stored the request. */
+  /** The proofs of this session. `moment` is by the database's clock, because another instance may have stored the request. */
   proof: Proof & { moment: Date }
   /** The methods that the account can prove with. */
   methods: readonly ProofMethod[]
-  /** The scopes that the user has agreed to before; undefined: none. */
+  /** The scopes that the user has agreed to before. Undefined if the user has never agreed. */
   agreedTo: readonly string[] | undefined
 }
 
-/** The demands of a request, by an application or by its device. */
+/** The demands of a request by an application, or by a device of the application. */
 export type RequestDemands = Pick<
   AuthorizationRequest,
   'createdAt' | 'maxAge' | 'prompts' | 'acr' | 'prefersTwoFactors' | 'user' | 'userId' | 'scopes' | 'claims'
@@ -29,7 +29,10 @@ export type RequestDemands = Pick<
 type ApplicationRequest = { application: Application; request: RequestDemands }
 type Situation = ApplicationRequest & { user: SignedInUser }
 
-/** A proof after the request was stored meets whatever it asks for, so that no user is asked twice. */
+/**
+ * Whether the user gave a proof after the request was stored. Such a proof meets every demand for a recent proof, so that no user is asked
+ * twice.
+ */
 export const hasProvenSince = ({ request, user }: Situation) => user.proof.moment > request.createdAt
 
 const maxAgeOf = ({ application, request }: Situation) => {
@@ -37,7 +40,7 @@ const maxAgeOf = ({ application, request }: Situation) => {
   return limits.length === 0 ? undefined : Math.min(...limits)
 }
 
-/** Measured at the moment at which the request was stored: the time that the user takes to answer does not count. */
+/** The age is measured at the moment at which the request was stored: the time that the user takes to answer does not count. */
 const isTooOld = (situation: Situation) => {
   const { request, user } = situation
   if (hasProvenSince(situation)) return false
@@ -53,7 +56,7 @@ const lacksFactor = (situation: Situation) =>
   factorsOf(situation.user.proof.methods) < 2 &&
   (needsTwoFactors(situation) || (situation.request.prefersTwoFactors && hasSecondFactor(situation)))
 
-/** The request names a user: with `id_token_hint`, or by `sub` among the claims (OpenID Connect Core 1.0, 3.1.2.2). */
+/** Whether the request names another user: with `id_token_hint`, or by `sub` among the claims (OpenID Connect Core 1.0, 3.1.2.2). */
 export const isNotNamedUser = ({ request, user }: Situation) => request.user !== undefined && request.user !== user.id
 
 const mustChooseUser = (situation: Situation) => {
@@ -63,7 +66,7 @@ const mustChooseUser = (situation: Situation) => {
 }
 
 export const lacksConsent = ({ application, request, user }: Situation) => {
-  // Any program on the user's machine can pose as a native one.
+  // Any program on the user's machine can pose as a native application, so its user is always asked.
   if (application.kind === 'native' || request.prompts.includes('consent')) return true
   return application.consent === 'ask' && !sharedScopes(request).every((scope) => user.agreedTo?.includes(scope))
 }
@@ -71,11 +74,11 @@ export const lacksConsent = ({ application, request, user }: Situation) => {
 type Question = {
   step: AuthorizationStep
   isAsked: (situation: Situation) => boolean
-  /** The error that answers `prompt=none` instead. */
+  /** With `prompt=none` the application gets this error instead of the question. */
   errorIfSilent: AuthorizationError
 }
 
-/** In this order: an account that has no access proves nothing, and nothing is shared before it is proven. */
+/** The order matters: an account without access is not asked for a proof, and consent comes after the proof. */
 const questions: readonly Question[] = [
   { step: 'choose', isAsked: mustChooseUser, errorIfSilent: 'login_required' },
   {
@@ -96,13 +99,13 @@ const questions: readonly Question[] = [
   { step: 'consent', isAsked: lacksConsent, errorIfSilent: 'consent_required' },
 ]
 
-/** The methods that are enough for `prove`. Empty if only a new sign-in leads to two factors. */
+/** The methods that are enough for the step `prove`. Empty if only a new sign-in leads to two factors. */
 export const sufficientMethods = (situation: Situation) => {
   const { methods, proof } = situation.user
   return lacksFactor(situation) ? reachingTwoFactors(methods, proof.methods) : methods
 }
 
-/** The first question that is open. */
+/** The first step that the user must still take. */
 export const nextQuestion = (
   applicationRequest: ApplicationRequest,
   user: SignedInUser | undefined,
@@ -113,7 +116,7 @@ export const nextQuestion = (
   return next === 'prove' && sufficientMethods(situation).length === 0 ? 'sign_in' : next
 }
 
-/** With `prompt=none` no question may be asked (OpenID Connect Core 1.0, 3.1.2.6). */
+/** The error for a request with `prompt=none`, which may ask no question (OpenID Connect Core 1.0, 3.1.2.6). */
 export const silentError = ({ application }: ApplicationRequest, next: AuthorizationStep): AuthorizationError => {
   if (next === 'consent' && application.kind === 'native') return 'interaction_required'
   return questions.find((each) => each.step === next)?.errorIfSilent ?? 'login_required'

@@ -1,9 +1,9 @@
 import { isCleanText } from '../../lib/strict-json.js'
 
-/** The parameters of a request, each at most once, and the names of those that came more often. */
+/** The parameters of a request that came once, and the names of those that came more often. */
 export type Parameters = { values: ReadonlyMap<string, string>; repeated: readonly string[] }
 
-/** Whether the database can store every name and value: `%00` is a NUL, which it refuses. */
+/** Whether the database can store every name and value. It refuses a NUL, which `%00` stands for. */
 export const areClean = ({ values }: Parameters) => [...values].flat().every(isCleanText)
 
 /** RFC 6749, 3.1: a parameter without a value counts as left out. */
@@ -14,5 +14,5 @@ export const readParameters = (text: string): Parameters => {
   return { values: new Map(sent.filter(([name]) => !repeated.includes(name))), repeated }
 }
 
-/** Values that are separated by spaces. */
+/** Splits values that are separated by spaces. */
 export const listOf = (value: string | undefined) => (value ?? '').split(' ').filter((each) => each !== '')

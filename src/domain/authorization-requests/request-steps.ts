@@ -4,7 +4,7 @@ import type { Application } from '../applications/application.js'
 import { listOf, type Parameters } from './parameters.js'
 import { type AcrLevel, acrLevels, type RequestedClaims, readClaims } from './requested-claims.js'
 
-/** RFC 6749, 4.1.2.1; OpenID Connect Core 1.0, 3.1.2.6; OpenID Connect Core Error Code unmet_authentication_requirements. */
+/** The errors of RFC 6749, 4.1.2.1; OpenID Connect Core 1.0, 3.1.2.6; OpenID Connect Core Error Code unmet_authentication_requirements. */
 export type AuthorizationError =
   | 'invalid_request'
   | 'unsupported_response_type'
@@ -37,7 +37,7 @@ export type CheckedRequest = {
   claims: RequestedClaims['claims']
   /** Only this user may be signed in. */
   user: string | undefined
-  /** The only level that is enough. */
+  /** The level (number of factors) that the sign-in must have. Undefined: any level is enough. */
   acr: AcrLevel | undefined
   /** Two factors are preferred, and one is enough (`acr_values` is voluntary). */
   prefersTwoFactors: boolean
@@ -87,7 +87,10 @@ const notSupported = (name: 'request' | 'request_uri' | 'registration'): Step =>
       : { error: `${name}_not_supported`, description: `${name} is not supported` },
 })
 
-/** In this order. Client and redirect address are checked before: a fault of theirs is shown to the user, and sent to no address. */
+/**
+ * The checks, in their order. Client and redirect address were checked before: a fault of theirs is shown to the user, and sent to no
+ * address.
+ */
 const requestSteps: readonly Step[] = [
   {
     paragraph: 'RFC 6749, 3.1',
@@ -126,11 +129,14 @@ const requestSteps: readonly Step[] = [
   },
 ]
 
-/** The first known value says what is preferred. */
+/** The first value that we know is the one that the application prefers. */
 const prefersTwo = (acrValues: readonly string[]) =>
   acrValues.find((value) => acrLevels.some((level) => level === value)) === '2'
 
-/** Every other parameter is ignored (OpenID Connect Core 1.0, 3.1.2.1), `offline_access` like any unknown scope. */
+/**
+ * Checks a request and reads its parameters. Every other parameter is ignored (OpenID Connect Core 1.0, 3.1.2.1), and so is
+ * `offline_access`, like any unknown scope.
+ */
 export const checkRequest = (
   application: Pick<Application, 'pkce'>,
   parameters: Parameters,

@@ -1,6 +1,9 @@
 import { isCleanText } from '../../lib/strict-json.js'
 
-/** The claims that can be requested by name (OpenID Connect Core 1.0, 5.5). All others are in every ID token, or not known here. */
+/**
+ * The claims that can be requested by name (OpenID Connect Core 1.0, 5.5). All other claims are in every ID token, or the service does not
+ * know them.
+ */
 const claimNames = ['name', 'preferred_username', 'email', 'email_verified', 'groups', 'fields'] as const
 
 /** How many factors were used: one or two. */
@@ -11,11 +14,11 @@ type ClaimRequest = { value?: unknown; values?: unknown; essential?: unknown } |
 type ClaimRequests = Readonly<Record<string, ClaimRequest>>
 
 export type RequestedClaims = {
-  /** By name, for each place where they may be. */
+  /** The names of the requested claims, for each place where they may be. */
   claims: { idToken: string[]; userinfo: string[] } | undefined
   /** `sub` with a value: only this user may be signed in (5.5.1). */
   user: string | undefined
-  /** `acr` as an essential claim (5.5.1.1): the levels that are enough; all of them if it is not asked for. */
+  /** The levels that are enough if `acr` is an essential claim (5.5.1.1). Otherwise all levels. */
   acr: readonly AcrLevel[]
 }
 
@@ -30,7 +33,7 @@ const knownClaimsIn = (requests: ClaimRequests) => claimNames.filter((name) => O
 const requestOf = (requests: ClaimRequests, name: string) =>
   Object.hasOwn(requests, name) ? (requests[name] ?? undefined) : undefined
 
-/** The levels that meet the request. A value that is no text, or no level of ours, is met by none: the request then fails. */
+/** The levels that meet the request. No level meets a value that is no text or not a level of ours, and the request fails. */
 const acceptedLevels = (requests: ClaimRequests): readonly AcrLevel[] => {
   const acr = requestOf(requests, 'acr')
   if (acr?.essential !== true) return acrLevels
@@ -38,7 +41,7 @@ const acceptedLevels = (requests: ClaimRequests): readonly AcrLevel[] => {
   return acrLevels.filter((level) => (acr.value ?? level) === level && Array.isArray(values) && values.includes(level))
 }
 
-/** Undefined if the text is not what the standard describes. */
+/** Reads the parameter `claims`. Undefined if the text is not what the standard describes. */
 export const readClaims = (text: string | undefined): RequestedClaims | undefined => {
   if (text === undefined) return { claims: undefined, user: undefined, acr: acrLevels }
   const parsed = parseJson(text)

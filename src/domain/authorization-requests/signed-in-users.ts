@@ -14,7 +14,7 @@ type Dependencies = {
   consents: Pick<Consents, 'scopesOf'>
 }
 
-/** Finds the user of a request in the database, because a token may promise a right that was taken away. */
+/** Finds the user of a request in the database, because a token may still claim a right that was taken away. */
 export const createSignedInUsers = ({ users, sessionLookups, proofs, consents }: Dependencies) => ({
   /** Undefined if the session has ended or the account was disabled. */
   find: async (caller: SessionCaller | undefined, applicationId: string): Promise<SignedInUser | undefined> => {

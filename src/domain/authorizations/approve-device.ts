@@ -18,7 +18,10 @@ export type ApproveDeviceParts = {
 
 type RequestToApprove = { userCode: string; request: Pick<DeviceRequest, 'applicationId' | 'scopes'> }
 
-/** The user lets a device in. As in `issue-code`, the refresh token must be one that a refresh would accept, and rows are locked in that order. */
+/**
+ * The user lets a device sign in. As in `issue-code`, the refresh token must be one that a refresh would accept, and rows are locked in the
+ * same order.
+ */
 export const createApproveDevice =
   ({ exchange: { database }, users, sessions, consents, deviceRequests }: ApproveDeviceParts) =>
   (holder: TokenHolder, { userCode, request: { applicationId, scopes } }: RequestToApprove) =>

@@ -23,7 +23,7 @@ type NewAuthorization = {
   now: Date
 }
 
-/** One for a session and an application. `is_first`: this statement has made it. */
+/** Each session has one authorization for each application. `is_first`: this statement has created it. */
 export const upsertAuthorization = (sql: Sql, authorization: NewAuthorization) =>
   sql.query<{ id: string; is_first: boolean }>(
     `insert into application_sessions as s (id, sid, application_id, user_id, scopes, created_at, last_used_at)
@@ -56,7 +56,7 @@ const approverColumns = selectList<ApproverRow>({
   begun_at: 'r.created_at',
 })
 
-/** The user who has approved a device, in a session that lives. */
+/** The user who has approved a device, if not disabled, and if the session of the approval has not ended. */
 export const selectApprover = (sql: Sql, { userId, sid }: { userId: string; sid: string }, live: LiveAt) =>
   sql.query<ApproverRow>(
     `select ${approverColumns} from refresh_token_records as r join users as u on u.id = r.user_id
@@ -124,7 +124,9 @@ const inLockOrder = 'order by s.sid, s.application_id for update of s'
 type EndedRow = { sid: string; user_id: string; application_name: string }
 const endedColumns = selectList<EndedRow>({ sid: 's.sid', user_id: 's.user_id', application_name: 'a.name' })
 
-/** Ends the authorizations of a condition. Their codes and tokens go with them, and the applications are told (a trigger). */
+/**
+ * Ends the authorizations that meet the condition. Their codes and tokens are deleted with them, and a trigger queues the logout notices.
+ */
 const endAuthorizations = (sql: Sql, condition: string, values: readonly unknown[]) =>
   sql.query<EndedRow>(
     `delete from application_sessions as s using applications as a
@@ -160,11 +162,11 @@ export const selectConsents = (sql: Sql, userId: string) =>
 export const deleteConsent = (sql: Sql, userId: string, applicationId: string) =>
   sql.query('delete from consents where user_id = $1 and application_id = $2 returning 1', [userId, applicationId])
 
-/** Locked before the authorizations of the user, as by everything that ends sessions. It waits for a code that is being made. */
+/** Everything that ends sessions locks the user before the authorizations. The lock waits for a code that is being made. */
 export const holdUser = (sql: Sql, userId: string) =>
   sql.query('select 1 from users where id = $1 for no key update', [userId])
 
-/** No row if it was ended, or does not meet what the application demands. */
+/** No row if the authorization has ended, or does not meet what the application demands. */
 export const selectStillAuthorized = (sql: Sql, id: string, live: LiveAt) =>
   sql.query(`select 1 from ${authorizationTables} where s.id = $1 and ${stillAuthorized('$2')}`, [id, momentsOf(live)])
 

@@ -31,7 +31,7 @@ type Options = SessionLimits & {
   users: Pick<Users, 'lockEnabled'>
   profileFields: Pick<ProfileFields, 'knownValues'>
   sessions: Pick<Sessions, 'lockOfHolder'>
-  /** The first signs refresh tokens, all of them verify. */
+  /** The first key signs refresh tokens. All of them verify. */
   refreshTokenKeys: readonly Buffer[]
 }
 
@@ -48,7 +48,7 @@ export const createAuthorizations = (options: Options) => {
   return {
     issueCode: (holder: TokenHolder, request: CodeRequest) =>
       database.transaction((sql) => issueCodeInside(sql, holder, request)),
-    /** In a transaction that holds no row but the user's. */
+    /** The transaction must hold no row but the user's. */
     issueCodeInside,
 
     redeem: createRedeemCode(parts),
@@ -58,8 +58,8 @@ export const createAuthorizations = (options: Options) => {
       return refreshed
     },
 
-    /** The user for UserInfo; undefined if the access token has expired or its authorization has ended. */
-    subjectOf: async (accessToken: string) => {
+    /** The grant of an access token. Undefined if the token has expired or its authorization has ended. */
+    grantOfAccessToken: async (accessToken: string) => {
       const [row] = await tokenStore.selectByAccessToken(database, fingerprint(accessToken), moments())
       return row && grantOf(row, accessToken, row.scopes)
     },
@@ -67,8 +67,8 @@ export const createAuthorizations = (options: Options) => {
     holderOf: createHolderOf(parts),
 
     /**
-     * A refresh token with all access tokens that came with it, or one access token. That of another application stays. A device that
-     * signs out leaves no session behind.
+     * Revokes one access token, or a refresh token with all access tokens that came with it. A token of another application stays. A device
+     * that signs out leaves no session behind.
      */
     revoke: async (application: Pick<Application, 'id'>, token: string, client: Client) => {
       const claims = refreshTokens.read(token)

@@ -5,12 +5,14 @@ import { epochSeconds, fromEpochSeconds } from '../sessions/issue-tokens.js'
 import type { SessionLimits } from '../sessions/live-sessions.js'
 import * as store from './tokens.store.js'
 
-/** A use is written at most this often, which is enough: a session lasts for weeks without one. */
+/** A use is written at most this often. That is enough, because a session lasts for weeks without one. */
 const writeInterval = 1 * hours
 
 type Options = SessionLimits & { database: Database; clock: Clock }
 
-/** The session of a device has no browser that refreshes it. It goes on while the application refreshes its own tokens. */
+/**
+ * Notes that a device was used. Its session has no browser that refreshes it, so it goes on while the application refreshes its own tokens.
+ */
 export const createNoteDeviceUse =
   ({ database, clock, lifetimes }: Options) =>
   async (sid: string) => {

@@ -8,29 +8,29 @@ type EndedRows = Awaited<ReturnType<typeof store.deleteById>>
 
 type Dependencies = { database: Database; events: Pick<Events, 'recordInside'> }
 
-/** How authorizations end before their session does. Codes and tokens go with them, and the applications are told. */
+/** Ends authorizations before their session ends. Their codes and tokens are deleted with them, and the applications are told. */
 export const createEndAuthorizations = ({ database, events }: Dependencies) => {
-  const record = async (sql: Transaction, kind: EndKind, ended: EndedRows, client: Client) => {
-    for (const { sid: sessionId, user_id: userId, application_name: reason } of ended)
+  const record = async (sql: Transaction, kind: EndKind, endedRows: EndedRows, client: Client) => {
+    for (const { sid: sessionId, user_id: userId, application_name: reason } of endedRows)
       await events.recordInside(sql, { kind, userId, sessionId, reason }, client)
-    return ended.length
+    return endedRows.length
   }
 
   return {
-    /** In all sessions of the user. Returns how many had used the application. */
+    /** Ends the application's access in all sessions of the user. Returns in how many sessions it was used. */
     endOfUser: async (sql: Transaction, userId: string, applicationId: string, client: Client) => {
       await store.holdUser(sql, userId)
       return record(sql, 'application_access_ended', await store.deleteOfUser(sql, userId, applicationId), client)
     },
 
     /**
-     * Ends what is no longer allowed after a change of the groups of a user, or of who may use an application. The caller holds the row
-     * that has changed. Returns how many authorizations ended.
+     * Ends authorizations that are no longer allowed, after a change of the groups of a user or of who may use an application. The caller
+     * holds the row that has changed. Returns how many authorizations ended.
      */
     endWithoutRight: async (sql: Transaction, filter: { userId: string } | { applicationId: string }, client: Client) =>
       record(sql, 'application_access_ended', await store.deleteWithoutRight(sql, filter), client),
 
-    /** A device has signed out. A session of a browser stays. */
+    /** Ends the authorization of a device that has signed out. The session of a browser is left alone. */
     endOfDevice: async (sid: string, client: Client) => {
       const [authorization] = await store.selectOfDevice(database, sid)
       if (!authorization) return
@@ -40,7 +40,7 @@ export const createEndAuthorizations = ({ database, events }: Dependencies) => {
       })
     },
 
-    /** Ends the authorization whose code or token was used again. Of several such uses at once, the first ends it and is recorded. */
+    /** Ends the authorization whose code or token was used again. Of several such uses at once, only the first is recorded. */
     endReused: async (authorizationId: string, client: Client) => {
       const [owner] = await store.selectOwner(database, authorizationId)
       if (!owner) return

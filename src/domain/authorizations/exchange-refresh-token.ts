@@ -10,7 +10,9 @@ import type { TokenExchangeParts } from './token-exchange-parts.js'
 import type { NewAccessToken } from './tokens.store.js'
 import * as store from './tokens.store.js'
 
-/** For this long the token before the newest one gets the newest again: an answer may be lost, and two processes may refresh at once. */
+/**
+ * For this long, the token before the newest one gets the newest one again: an answer may be lost, and two processes may refresh at once.
+ */
 const gracePeriod = 30 * seconds
 
 export type RefreshFault = 'unknown_token' | 'reused_token' | 'more_scopes' | 'ended'
@@ -18,18 +20,18 @@ export type RefreshFault = 'unknown_token' | 'reused_token' | 'more_scopes' | 'e
 type Refresh = {
   application: Pick<Application, 'id'>
   token: string
-  /** Fewer than those of the code, for this access token. */
+  /** The scopes of this access token, if fewer than those of the code are wanted. */
   scopes?: readonly string[] | undefined
   client: Client
 }
 
-/** Exchanges a refresh token for the next one and an access token, as sessions do it. */
+/** Exchanges a refresh token for the next one and an access token. */
 export const createExchangeRefreshToken = (parts: TokenExchangeParts) => {
   const { database, clock, refreshTokens, moments, endReused, grantOf } = parts
 
   /**
-   * Answers a token that was not rotated. One that was replaced a moment ago gets its successor again, another old one counts as
-   * stolen, and the authorization ends. The newest one is refused: its authorization has ended, or it asks for more scopes.
+   * Answers a token that was not rotated. A token that was replaced a moment ago gets its successor again. Another old token counts as
+   * stolen, and the authorization ends. The newest token is refused: its authorization has ended, or the request asks for more scopes.
    */
   const answerUnrotated = async (
     { application, token, client }: Refresh,
@@ -38,9 +40,10 @@ export const createExchangeRefreshToken = (parts: TokenExchangeParts) => {
     newAccessToken: NewAccessToken,
   ): Promise<{ grant: Grant; refreshToken: string } | Refused<RefreshFault>> => {
     const { scopes } = newAccessToken
-    const wanted = { id: claims.tid, applicationId: application.id, grace: gracePeriod, scopes }
-    const [row] = await store.selectTokens(database, wanted, moments())
-    // We have signed this token. A row means that it is another application's; without one, its authorization has ended.
+    const tokensKey = { id: claims.tid, applicationId: application.id, grace: gracePeriod, scopes }
+    const [row] = await store.selectTokens(database, tokensKey, moments())
+    // We have signed this token. If there is a row with its id, the token is another application's. If there is none, its authorization has
+    // ended.
     if (!row) return refuse((await store.selectById(database, claims.tid)).length > 0 ? 'unknown_token' : 'ended')
     const presentedHash = fingerprint(token)
     // A token can be newer than its row if the database has lost a write.

@@ -5,7 +5,7 @@ import type { HolderRow } from './tokens.store.js'
 
 export const accessTokenLifetime = 15 * minutes
 
-/** The tokens for an application: an access token, and what an ID token or UserInfo says with it. */
+/** An access token for an application, and what an ID token or UserInfo says with it. */
 export type Grant = {
   accessToken: string
   authorizationId: string
@@ -14,7 +14,7 @@ export type Grant = {
   content: TokenContent
 }
 
-/** With fewer scopes than the code had, if a refresh asked for fewer. */
+/** The content has fewer scopes than the code had, if a refresh asked for fewer. */
 export const createGrantOf =
   ({ knownValues }: Pick<ProfileFields, 'knownValues'>) =>
   (row: HolderRow, accessToken: string, scopes?: readonly string[] | null): Grant => ({

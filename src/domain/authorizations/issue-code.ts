@@ -17,11 +17,11 @@ import * as store from './authorizations.store.js'
 
 const codeLifetime = 60 * seconds
 
-/** The request of the application. What `content` leaves out is how the session was proven. */
+/** The request of the application. `content` leaves out how the session was proven, which the session itself says. */
 export type CodeRequest = {
   application: Pick<Application, 'id' | 'name'>
   redirectAddress: string
-  /** PKCE, S256. */
+  /** The S256 challenge of PKCE. */
   challenge?: string | undefined
   content: Omit<TokenContent, 'authTime' | 'methods' | 'secondFactor'>
   client: Client
@@ -34,12 +34,15 @@ type Dependencies = {
   events: Pick<Events, 'recordInside'>
 }
 
-/** The time of the proof. It is 0 if the proof does not count (a provider that signed in silently): then the time when the session began. */
+/**
+ * The time of the proof. The proof time is 0 if the proof does not count (a provider that signed in silently). Then it is the time when the
+ * session began.
+ */
 export const authTimeOf = ({ provenAt, begunAt }: SessionProof) => epochSeconds(provenAt) || epochSeconds(begunAt)
 
 /**
- * A code for the session of the holder. Rows are locked in the order in which everything that ends a session locks them (user, session,
- * application), so that a session that ends at the same moment leaves no code behind. A refusal has written nothing.
+ * Issues a code for the session of the holder. Rows are locked in the order in which everything that ends a session locks them (user,
+ * session, application), so that a session that ends at the same moment leaves no code behind. A refusal has written nothing.
  */
 export const createIssueCode =
   ({ clock, users, sessions, events }: Dependencies) =>
@@ -78,7 +81,7 @@ export const createIssueCode =
       challenge: challenge ?? null,
       content: {
         ...request.content,
-        // The clock of the instance that stored the proof may be ahead of this one.
+        // The clock of the instance that stored the proof may be ahead of this instance's clock, and `auth_time` must not be in the future.
         authTime: Math.min(authTimeOf(proof), epochSeconds(now)),
         methods: [...proof.methods],
         secondFactor: factorsOf(proof.methods) === 2,

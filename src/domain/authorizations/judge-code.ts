@@ -7,7 +7,7 @@ import type { CodeRow } from './tokens.store.js'
 
 export type CodeUse = { redirectAddress: string | undefined; verifier?: string | undefined }
 
-/** Each way in which a code is not good, in the order in which it is looked for. */
+/** Each fault that a code can have, in the order in which they are checked. */
 export type CodeFault =
   | 'unknown_code'
   | 'reused_code'
@@ -22,17 +22,17 @@ export type CodeFault =
   | 'missing_challenge'
   | 'ended'
 
-/** RFC 7636, 4.1. */
+/** The form of a verifier (RFC 7636, 4.1). */
 const verifierShape = /^[\w.~-]{43,128}$/
 
-/** RFC 7636, 4.6. Only S256: a challenge that was meant as `plain` never fits. */
+/** Compares by S256 only (RFC 7636, 4.6): a challenge that was meant as `plain` never fits. */
 const verifierFits = (verifier: string, challenge: string) =>
   equalInConstantTime(
     Buffer.from(createHash('sha256').update(verifier, 'ascii').digest('base64url'), 'ascii'),
     Buffer.from(challenge, 'utf8'),
   )
 
-/** A challenge and its verifier belong together: neither stands without the other (RFC 9700, 2.1.1 and 4.8.2). */
+/** A challenge needs its verifier, and a verifier needs its challenge (RFC 9700, 2.1.1 and 4.8.2). */
 const verifierFault = (
   challenge: string | null,
   verifier: string | undefined,
@@ -47,7 +47,7 @@ const verifierFault = (
   return verifierFits(verifier, challenge) ? undefined : 'wrong_verifier'
 }
 
-/** A program whose answer was lost tries again at once. A thief does not have the verifier. */
+/** Whether a second use is a retry. A program whose answer was lost tries again at once, and a thief does not have the verifier. */
 const isRetry = ({ is_just_used, challenge }: CodeRow, verifier: string | undefined) =>
   is_just_used && challenge !== null && verifierFault(challenge, verifier, true) === undefined
 
@@ -63,7 +63,7 @@ const faultOf = (row: CodeRow | undefined, use: CodeUse, rules: CodeRules): Code
   return verifierFault(row.challenge, use.verifier, rules.pkce) ?? (row.is_authorized ? undefined : 'ended')
 }
 
-/** The code of this application, if it is good. */
+/** Returns the row of the code, or refuses with its fault. */
 export const judgeCode = (row: CodeRow | undefined, use: CodeUse, rules: CodeRules): CodeRow | Refused<CodeFault> => {
   const fault = faultOf(row, use, rules)
   return fault === undefined && row ? row : refuse(fault ?? 'unknown_code')

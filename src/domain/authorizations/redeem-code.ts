@@ -16,7 +16,7 @@ import * as store from './tokens.store.js'
 /** A second use with the right verifier within this time is a retry. */
 const retryWindow = 10 * seconds
 
-/** The most tokens of one authorization. A browser has no use for more. */
+/** The most refresh tokens of one authorization. A browser has no use for more. */
 const maxTokens = 50
 
 export type Redemption<Signed> = CodeUse & {
@@ -24,8 +24,7 @@ export type Redemption<Signed> = CodeUse & {
   code: string
   client: Client
   /**
-   * Makes the tokens of the grant before the code is used up, such as the ID token: if it cannot be made, the code is still good and the
-   * program tries again.
+   * Signs the ID token of the grant before the code is used up. If signing fails, the code is still good, and the program can try again.
    */
   sign: (grant: Grant) => Promise<Signed>
 }

@@ -27,7 +27,7 @@ const readToken = (request: FastifyRequest) => {
   return { token: authorization === undefined ? inForm : bearer.exec(authorization)?.[1] }
 }
 
-type Nouns = { applications: Pick<Applications, 'list'>; authorizations: Pick<Authorizations, 'subjectOf'> }
+type Nouns = { applications: Pick<Applications, 'list'>; authorizations: Pick<Authorizations, 'grantOfAccessToken'> }
 
 type Dependencies = { protocolDoor: ProtocolDoor<Nouns>; countedRequests: Pick<CountedRequests, 'count'> }
 
@@ -45,7 +45,8 @@ export const openidUserinfoRoutes = (server: Server, { protocolDoor, countedRequ
       )
     const invalid = { error: 'invalid_token', description: 'An access token is needed', status: 401 } as const
     if (sentToken === 'none') return sendProtocolError(reply, invalid, 'bare')
-    const grant = sentToken.token === undefined ? undefined : await nouns.authorizations.subjectOf(sentToken.token)
+    const grant =
+      sentToken.token === undefined ? undefined : await nouns.authorizations.grantOfAccessToken(sentToken.token)
     if (!grant) return sendProtocolError(reply, { ...invalid, description: 'The access token is not valid' }, 'bearer')
     if (await countedRequests.count(authorizationLimiter, `authorization:${grant.authorizationId}`, request, reply))
       return reply
