@@ -32,14 +32,16 @@ type DeviceRedemption<Signed> = {
   application: Pick<Application, 'id' | 'name'>
   deviceCode: string
   client: Client
-  /** Signs the ID token. If that fails, the approval is still good, as with a code. */
+  /** Signs the ID token before the approval is used up. If signing fails, the approval is still good. */
   sign: (grant: Grant) => Promise<Signed>
 }
 
-/** The ids and tokens that are written together when an approval is used. */
-type Issuing = { approval: Approval; grant: Grant; refreshHash: Uint8Array; tokensId: string; issuedAt: Date }
+/** The ids, tokens and times that are written together when an approval is used. */
+type NewDeviceTokens = { approval: Approval; grant: Grant; refreshHash: Uint8Array; tokensId: string; issuedAt: Date }
 
-/** The grant of an approval as it will be, if nothing changes before the transaction. */
+/**
+ * The grant of an approval, as it will be if nothing changes before the transaction. Undefined if the approver may not sign in any more.
+ */
 const createPrepareGrant =
   ({ database, clock, moments, grantOf }: TokenExchangeParts) =>
   async ({ userId, sid, scopes }: Approval): Promise<Grant | undefined> => {
@@ -58,14 +60,15 @@ const createPrepareGrant =
   }
 
 /**
- * The device gets a session of its own, which the user can end by itself. Rows are locked in the order of `issue-code`: user, session,
- * application. What the application demands is checked on the finished rows, with the condition of every later use.
+ * The device gets its own session, which the user can end without ending others. Rows are locked in the order of `issue-code`: user,
+ * session, application. The demands of the application are checked on the finished rows, with the condition that every later use checks
+ * too.
  */
 const createIssueTokens =
   ({ exchange: { database, clock, moments }, deviceRequests, ...parts }: RedeemDeviceParts) =>
   (
     { application, client }: Pick<DeviceRedemption<unknown>, 'application' | 'client'>,
-    { approval, grant, refreshHash, tokensId, issuedAt }: Issuing,
+    { approval, grant, refreshHash, tokensId, issuedAt }: NewDeviceTokens,
   ) =>
     commitUnlessRefused(database, async (sql) => {
       const { id: applicationId, name: applicationName } = application
@@ -87,10 +90,10 @@ const createIssueTokens =
         now: clock.now(),
       })
       const tokens = { id: tokensId, authorizationId, refreshHash, content, issuedAt }
-      const issued = { hash: fingerprint(accessToken), lifetime: accessTokenLifetime }
-      await tokenStore.insertDeviceTokens(sql, { ...tokens, accessToken: issued }, moments())
-      const [authorized] = await store.selectStillAuthorized(sql, authorizationId, moments().live)
-      if (!authorized) return refuse('ended')
+      const newAccessToken = { hash: fingerprint(accessToken), lifetime: accessTokenLifetime }
+      await tokenStore.insertDeviceTokens(sql, { ...tokens, accessToken: newAccessToken }, moments())
+      const [authorizedRow] = await store.selectStillAuthorized(sql, authorizationId, moments().live)
+      if (!authorizedRow) return refuse('ended')
       await parts.events.recordInside(
         sql,
         { kind: 'application_used', userId, sessionId: sid, reason: applicationName },
@@ -107,11 +110,12 @@ export const createRedeemDevice = (parts: RedeemDeviceParts) => {
   const issueTokens = createIssueTokens(parts)
 
   const findApproval = async ({ application, deviceCode, client }: Omit<DeviceRedemption<unknown>, 'sign'>) => {
-    const polled = await deviceRequests.poll(application, deviceCode)
-    if (!isRefused(polled) || polled.refused !== 'reused_device' || polled.deviceSid === undefined) return polled
-    const [authorization] = await store.selectOfDevice(database, polled.deviceSid)
+    const approval = await deviceRequests.poll(application, deviceCode)
+    if (!isRefused(approval) || approval.refused !== 'reused_device' || approval.deviceSid === undefined)
+      return approval
+    const [authorization] = await store.selectOfDevice(database, approval.deviceSid)
     if (authorization) await endReused(authorization.id, client)
-    return polled
+    return approval
   }
 
   return async <Signed>(
@@ -126,11 +130,11 @@ export const createRedeemDevice = (parts: RedeemDeviceParts) => {
     const claims = { tid: uuidv7(now), gen: 0, iat: epochSeconds(now) }
     const refreshToken = refreshTokens.sign(claims)
     const refreshHash = fingerprint(refreshToken)
-    const issuing = { approval, grant, refreshHash, tokensId: claims.tid, issuedAt: fromEpochSeconds(claims.iat) }
-    const issued = await issueTokens(redemption, issuing)
-    if (!isRefused(issued)) return { grant, refreshToken, signed }
-    if (issued.refused === 'ended') return refuse('ended')
-    const polledAgain = await findApproval(redemption)
-    return refuse(isRefused(polledAgain) ? polledAgain.refused : 'ended')
+    const newTokens = { approval, grant, refreshHash, tokensId: claims.tid, issuedAt: fromEpochSeconds(claims.iat) }
+    const outcome = await issueTokens(redemption, newTokens)
+    if (!isRefused(outcome)) return { grant, refreshToken, signed }
+    if (outcome.refused === 'ended') return refuse('ended')
+    const approvalNow = await findApproval(redemption)
+    return refuse(isRefused(approvalNow) ? approvalNow.refused : 'ended')
   }
 }

@@ -3,7 +3,10 @@ import { isUuid } from '../../lib/uuid.js'
 import { isMoment, lastGeneration } from '../tokens/claims.js'
 import { createTokenKey, headerOf } from '../tokens/token-keys.js'
 
-/** The row of the tokens, how often they were rotated, and when. The row has all three: they are signed to the same bytes again. */
+/**
+ * `tid`: the id of the row of the tokens. `gen`: how often they were rotated. `iat`: when. The row has all three, so the same token can be
+ * signed again.
+ */
 export type RefreshTokenClaims = { tid: string; gen: number; iat: number }
 
 const isClaims = (claims: Record<string, unknown>): claims is RefreshTokenClaims =>
@@ -14,7 +17,10 @@ const isClaims = (claims: Record<string, unknown>): claims is RefreshTokenClaims
   Number(claims.gen) <= lastGeneration &&
   isMoment(claims.iat)
 
-/** Signed with keys of their own and a `typ` of their own, so that no token of a session passes for one, or the reverse. */
+/**
+ * Signs and reads the refresh tokens of applications. They have their own keys and their own `typ`, so that none passes for a token of a
+ * session, or the reverse.
+ */
 export const createRefreshTokenTexts = (keys: readonly Buffer[]) => {
   const tokenKeys = keys.map((key) => {
     const secret = key.toString('base64url')
@@ -25,7 +31,7 @@ export const createRefreshTokenTexts = (keys: readonly Buffer[]) => {
   if (!signingKey) throw new Error('There is no key for refresh tokens of applications')
   return {
     sign: (claims: RefreshTokenClaims) => signingKey.sign(claims),
-    /** With every key: a token that was signed before a secret was added is among them. */
+    /** Signs with every key, because a token may have been signed before a newer secret was added. */
     signWithEach: (claims: RefreshTokenClaims) => tokenKeys.map(({ sign }) => sign(claims)),
     read: (text: string): RefreshTokenClaims | undefined => {
       const claims = tokenKeys.find(({ header }) => header === headerOf(text))?.verify(text)

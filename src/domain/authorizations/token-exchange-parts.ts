@@ -28,7 +28,7 @@ export const createTokenExchangeParts = (options: Options) => {
     refreshTokens: createRefreshTokenTexts(refreshTokenKeys),
     /** The times that the statements compare with. */
     moments: (): Moments => ({ live: liveNow(), clockOffset: clock.offset() }),
-    /** Ends an authorization whose code or refresh token was used again, later than a repeated request may come. */
+    /** Ends an authorization whose code or refresh token was used again after the time in which a retry is allowed. */
     endReused: createEndAuthorizations(options).endReused,
     grantOf: createGrantOf(profileFields),
   }

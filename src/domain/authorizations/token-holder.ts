@@ -4,8 +4,8 @@ import type { TokenExchangeParts } from './token-exchange-parts.js'
 import * as store from './tokens.store.js'
 
 /**
- * The holder of an access token, as claims of an access token of Latchkey. `gen` is the oldest generation that is valid: after a change
- * of groups or a sign-out, the list of ended sessions tells programs that this answer is too old.
+ * The holder of an access token of an application, as claims of an access token of Latchkey. `gen` is the oldest generation that is valid.
+ * So programs learn from the list of ended sessions, after a change of groups or a sign-out, that these claims are too old.
  */
 export const createHolderOf =
   ({ database, clock, moments }: Pick<TokenExchangeParts, 'database' | 'clock' | 'moments'>) =>

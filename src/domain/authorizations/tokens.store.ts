@@ -6,7 +6,7 @@ import type { TokenContent } from '../id-tokens/user-claims.js'
 import { type LiveAt, momentsOf } from '../sessions/live-sessions.js'
 import { authorizationTables, stillAuthorized } from './still-authorized.js'
 
-/** The moments that a statement compares: by the clock of the database, which tests move by the offset. */
+/** The moments that a statement compares with. They come from the clock of the database, which tests move by the offset. */
 export type Moments = { live: LiveAt; clockOffset: number }
 
 /** The user and session of a token, as they are now. */
@@ -81,8 +81,8 @@ type NewTokens = {
 }
 
 /**
- * Uses a code up and makes its tokens: of several at once, one gets a row. The authorization is locked before its code, because every
- * ending takes them in this order. The tokens expire with the session, as it would end if it were not used again.
+ * Uses a code up and inserts its tokens. Of several uses at once, only one gets a row. The authorization is locked before its code, because
+ * everything that ends an authorization locks them in this order. The tokens expire when the session would end without a further use.
  */
 export const redeemCode = (sql: Sql, tokens: NewTokens, now: Date, { live, clockOffset }: Moments) =>
   sql.query<{ earlier_tokens: number }>(
@@ -144,7 +144,7 @@ export const insertDeviceTokens = (
 export const holdAuthorization = (sql: Sql, id: string) =>
   sql.query('select 1 from application_sessions where id = $1 for update', [id])
 
-/** An application that signs its user in at every page would fill the table: the tokens that were used longest ago are deleted. */
+/** Deletes the tokens that were used longest ago. An application that signs its user in at every page would otherwise fill the table. */
 export const deleteSurplus = (sql: Sql, authorizationId: string, maxTokens: number) =>
   sql.query(
     `delete from application_tokens where id in (
@@ -171,8 +171,8 @@ const hasScopes = (tokens: string, scopes: string) =>
 const rotatedColumns = selectList<HolderRow>(holderColumns('t'))
 
 /**
- * Exchanges a refresh token for the next one, and adds an access token. One that is newer than its row is accepted, as in sessions: the
- * database has lost a write.
+ * Exchanges a refresh token for the next one, and adds an access token. A token that is newer than its row is accepted, as in sessions,
+ * because then the database has lost a write.
  */
 export const rotateTokens = (sql: Sql, rotation: Rotation, { live, clockOffset }: Moments) =>
   sql.query<HolderRow>(
@@ -206,10 +206,10 @@ export const rotateTokens = (sql: Sql, rotation: Rotation, { live, clockOffset }
     ],
   )
 
-/** In milliseconds. */
+/** The durations are in milliseconds. */
 type DeviceUse = { sid: string; now: Date; writeInterval: number; limits: { idle: number; age: number } }
 
-/** Extends the session of a device, and its tokens. No other session changes. */
+/** Extends the session of a device, and its tokens. The session of a browser is left alone. */
 export const noteDeviceUse = (sql: Sql, { sid, now, writeInterval, limits }: DeviceUse) =>
   sql.query(
     `with used as (
@@ -247,14 +247,14 @@ const tokensColumns = selectList<TokensRow>({
 /** `grace`: for how long the token before the newest one gets the newest again. */
 export const selectTokens = (
   sql: Sql,
-  wanted: { id: string; applicationId: string; grace: number; scopes: readonly string[] | null },
+  tokens: { id: string; applicationId: string; grace: number; scopes: readonly string[] | null },
   { live, clockOffset }: Moments,
 ) =>
   sql.query<TokensRow>(
     `select ${tokensColumns} from application_tokens as t
      join (${authorizationTables}) on s.id = t.application_session_id
      where t.id = $1 and s.application_id = $2`,
-    [wanted.id, wanted.applicationId, clockOffset, wanted.grace, momentsOf(live), wanted.scopes],
+    [tokens.id, tokens.applicationId, clockOffset, tokens.grace, momentsOf(live), tokens.scopes],
   )
 
 /** The tokens with this id, of any application. */
@@ -262,7 +262,7 @@ export const selectById = (sql: Sql, id: string) => sql.query('select 1 from app
 
 // ── Access tokens
 
-/** For tokens that are there. No row if they have ended since. */
+/** Adds an access token to existing tokens. No row if they have ended since. */
 export const insertAccessToken = (sql: Sql, tokensId: string, token: NewAccessToken, { clockOffset }: Moments) =>
   sql.query(
     `insert into application_access_tokens (hash, application_tokens_id, scopes, expires_at)
@@ -311,7 +311,7 @@ const introspectedColumns = selectList<IntrospectedRow>({
   expires_at: 'x.expires_at',
 })
 
-/** For a program that an application calls: the user and the session, whatever scopes the application has. */
+/** The user and the session of an access token, for a program that an application calls. The scopes of the application do not matter. */
 export const selectHolder = (sql: Sql, hash: Uint8Array, { live, clockOffset }: Moments) =>
   sql.query<IntrospectedRow>(
     `select ${introspectedColumns} from application_access_tokens as x
@@ -321,7 +321,7 @@ export const selectHolder = (sql: Sql, hash: Uint8Array, { live, clockOffset }: 
     [hash, clockOffset, momentsOf(live)],
   )
 
-// ── Revocation: only of the application that asks
+// ── Revocation: an application can revoke its own tokens only
 
 export const deleteTokens = (sql: Sql, id: string, applicationId: string) =>
   sql.query<{ sid: string }>(

@@ -10,7 +10,7 @@ import type { SessionLookups } from '../sessions/session-lookups.js'
 import * as store from './authorizations.store.js'
 import { createEndAuthorizations } from './end-authorizations.js'
 
-/** An application that the user has used in a session that lives. */
+/** An application that the user has used in a session that has not ended. */
 export type UsedApplication = {
   application: Pick<Application, 'id' | 'name' | 'home'>
   since: Date
@@ -27,8 +27,8 @@ type Options = SessionLimits & {
 }
 
 /**
- * The applications that a user has used, and how their authorizations end: by the user, or when the right to use them is lost. Accounts
- * need this part of authorizations also while the rest of the provider is not loaded.
+ * The applications that a user has used, and how their authorizations end: the user ends them, or the right to use them is lost. Accounts
+ * also need this part of authorizations while the OpenID Connect provider is not loaded.
  */
 export const createUsedApplications = (options: Options) => {
   const { database, sessionLookups } = options
@@ -43,7 +43,7 @@ export const createUsedApplications = (options: Options) => {
         lastUsedAt: last_used_at,
       })),
 
-    /** How many users have used it in a session that lives. */
+    /** How many users have used the application in a session that has not ended. */
     countUsers: async (sql: Sql, applicationId: string) =>
       (await store.selectUsers(sql, applicationId, liveNow())).length,
 
@@ -55,14 +55,14 @@ export const createUsedApplications = (options: Options) => {
         givenAt: given_at,
       })),
 
-    /** In all sessions of the caller, with what was agreed to. */
+    /** Ends the application's access in all sessions of the caller, and withdraws the consent. */
     endByCaller: ({ caller, client }: CallerContext, applicationId: string) =>
       commitUnlessRefused(database, async (sql) => {
         await store.holdUser(sql, caller.userId)
         if (!(await sessionLookups.lockOfCaller(sql, caller))) return refuse('not_authenticated')
-        const withdrawn = await store.deleteConsent(sql, caller.userId, applicationId)
-        const ended = await endOfUser(sql, caller.userId, applicationId, client)
-        return ended + withdrawn.length > 0 ? { ended } : refuse('not_found')
+        const deletedConsents = await store.deleteConsent(sql, caller.userId, applicationId)
+        const endedCount = await endOfUser(sql, caller.userId, applicationId, client)
+        return endedCount + deletedConsents.length > 0 ? { ended: endedCount } : refuse('not_found')
       }),
 
     endWithoutRight,

@@ -5,7 +5,9 @@ import * as store from './consents.store.js'
 
 export type Consents = ReturnType<typeof createConsents>
 
-/** The scopes that users have agreed to share with an application. A user without its group may not use it, whatever the consent. */
+/**
+ * The scopes that users have agreed to share with an application. A user who is in none of its groups may not use it, even with consent.
+ */
 export const createConsents = ({ database, clock }: { database: Database; clock: Clock }) => ({
   /** Undefined if the user has never agreed. */
   scopesOf: createOptionalTransaction(database)(

@@ -13,7 +13,10 @@ export const selectAll = (sql: Sql) =>
 export const selectBySlug = (sql: Sql, slug: string) =>
   sql.query<ContentRow>(`select ${contentColumns} from content where slug = $1`, [slug])
 
-/** A role of its own for the service, with fewer rights than the owner of the tables, may only read. */
+/**
+ * Whether this connection may write. The service may run with its own role, which has fewer rights than the owner of the tables and may
+ * only read.
+ */
 export const mayWrite = async (sql: Sql) => {
   const [row] = await sql.query<{ may: boolean }>(`select has_table_privilege('content', 'insert, update') as may`)
   return row?.may ?? false

@@ -31,7 +31,7 @@ export const createContent = ({ database, clock }: { database: Database; clock: 
     const [row] = await store.selectBySlug(database, slug)
     return row && { ...headingFrom(row), body: row.body }
   },
-  /** For the owner of the tables: the service's own role may only read. */
+  /** Needs a connection as the owner of the tables, because the role of the service may only read. */
   load: async (sql: Sql, content: NewContent) => {
     await store.upsert(sql, { ...content, now: clock.now() })
   },

@@ -51,17 +51,20 @@ const openColumns = selectList<OpenRow>({
   ip: true,
   user_agent: true,
   created_at: true,
-  // The only answer of a decidable request is an approval by this user.
+  // The only answer that a decidable request can have is an approval by this user.
   is_approved: 'answer is not null',
 })
 
-/** An approval of which the device has not made use. */
+/** The condition for an approval that the device has not used yet. */
 const isUnusedApproval = `answer = 'approved' and used_at is null`
 
-/** One that waits for its user. Parameters 1 and 2. */
+/** The condition for a request that waits for its user. Uses parameters 1 and 2. */
 const isOpen = `user_hash = $1 and answer is null and expires_at > ${databaseMoment('$2')}`
 
-/** One that this user can decide about: it is open, or they have approved it and can take that back. Parameters 1 to 3. */
+/**
+ * The condition for a request that this user can decide about: it is open, or the user has approved it and can still take that back. Uses
+ * parameters 1 to 3.
+ */
 const isDecidable = `user_hash = $1 and expires_at > ${databaseMoment('$2')}
   and (answer is null or (${isUnusedApproval} and user_id = $3))`
 
@@ -74,7 +77,7 @@ export const selectDecidable = (sql: Sql, userCodeHash: Uint8Array, userId: stri
 
 type Answerer = { userId: string; sessionId: string }
 
-/** Approves the request. Of many answers at once, one gets a row. */
+/** Approves the request. Of several answers at once, only one gets a row. */
 export const setApproved = (sql: Sql, userCodeHash: Uint8Array, { userId, sessionId }: Answerer, clockOffset: number) =>
   sql.query(`update device_requests set answer = 'approved', user_id = $3, sid = $4 where ${isOpen} returning id`, [
     userCodeHash,
@@ -83,7 +86,7 @@ export const setApproved = (sql: Sql, userCodeHash: Uint8Array, { userId, sessio
     sessionId,
   ])
 
-/** No row if another answer was first, or the device has its tokens. */
+/** No row if another answer was first, or the device already has its tokens. */
 export const setDenied = (sql: Sql, userCodeHash: Uint8Array, { userId, sessionId }: Answerer, clockOffset: number) =>
   sql.query(`update device_requests set answer = 'denied', user_id = $3, sid = $4 where ${isDecidable} returning id`, [
     userCodeHash,
@@ -126,15 +129,15 @@ type Poll = {
   clockOffset: number
   /** For how long a second use counts as a retry of the first. */
   retryWindow: number
-  /** How much earlier than its interval a device may poll, in milliseconds: the network delays one poll more than the next. */
+  /** How much earlier than its interval a device may poll, in milliseconds: the network delays some polls more than others. */
   pollTolerance: number
   /** In seconds. */
   slowDownSeconds: number
 }
 
 /**
- * A device polls. The row is locked while it is judged, so that two instances see the polls in one order. Only a device that waits is
- * slowed down.
+ * Notes a poll of a device. The row is locked meanwhile, so that two instances see the polls in one order. Only a device that still waits
+ * is slowed down.
  */
 export const pollRequest = (sql: Sql, poll: Poll) =>
   sql.query<PolledRow>(
@@ -157,7 +160,7 @@ export const pollRequest = (sql: Sql, poll: Poll) =>
     ],
   )
 
-/** Uses an approval up: of many at once, one gets a row. */
+/** Uses an approval up. Of several uses at once, only one gets a row. */
 export const setUsed = (sql: Sql, id: string, deviceSid: string, clockOffset: number) =>
   sql.query(
     `update device_requests set used_at = ${databaseMoment('$3')}, device_sid = $2

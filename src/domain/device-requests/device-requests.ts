@@ -13,13 +13,13 @@ import { newUserCode } from './user-codes.js'
 
 /** By how much the interval grows each time a poll comes too early (RFC 8628, 3.5). */
 const slowDownSeconds = 5
-/** In milliseconds. */
+/** How much earlier than its interval a device may poll, in milliseconds. */
 const pollTolerance = 500
 
 /** A second use within this time is a retry of a program whose answer was lost. */
 const retryWindow = 10 * seconds
 
-/** How many user codes are tried. That even one is taken is as good as impossible. */
+/** How many user codes are tried until one is free. It is very unlikely that even the first is taken. */
 const maxTries = 3
 
 /** A device that waits for its user. */
@@ -28,7 +28,7 @@ export type DeviceRequest = {
   scopes: OpenidScope[]
   client: Pick<Client, 'ip' | 'userAgent'>
   createdAt: Date
-  /** By the user who looks at it. The device has not got its tokens yet, so the approval can be taken back. */
+  /** Whether the user who looks at the request has approved it. The device has no tokens yet, so the approval can be taken back. */
   isApproved: boolean
 }
 
@@ -79,11 +79,11 @@ const createBegin =
 
 export type DeviceRequests = ReturnType<typeof createDeviceRequests>
 
-/** Requests of devices without a browser (RFC 8628). Both codes are known by their hashes only. */
+/** Requests of devices without a browser (RFC 8628). The device code and the user code are stored as hashes only. */
 export const createDeviceRequests = ({ database, clock }: Dependencies) => ({
   begin: createBegin({ database, clock }),
 
-  /** Undefined if there is none with this code that this user can decide about. */
+  /** Undefined if this user can decide about no request with this code. */
   find: async (userCode: string, userId: string): Promise<DeviceRequest | undefined> => {
     const [row] = await store.selectDecidable(database, fingerprint(userCode), userId, clock.offset())
     return (
@@ -97,15 +97,15 @@ export const createDeviceRequests = ({ database, clock }: Dependencies) => ({
     )
   },
 
-  /** False if another answer was first, or it has expired. */
-  approve: async (sql: Sql, userCode: string, by: { userId: string; sessionId: string }) =>
-    (await store.setApproved(sql, fingerprint(userCode), by, clock.offset())).length > 0,
+  /** False if another answer was first, or the request has expired. */
+  approve: async (sql: Sql, userCode: string, answerer: { userId: string; sessionId: string }) =>
+    (await store.setApproved(sql, fingerprint(userCode), answerer, clock.offset())).length > 0,
 
   /** Also takes an approval of this user back, until the device has its tokens. */
-  deny: async (userCode: string, by: { userId: string; sessionId: string }) =>
-    (await store.setDenied(database, fingerprint(userCode), by, clock.offset())).length > 0,
+  deny: async (userCode: string, answerer: { userId: string; sessionId: string }) =>
+    (await store.setDenied(database, fingerprint(userCode), answerer, clock.offset())).length > 0,
 
-  /** The approval, if there is one that was not used. `deviceSid`: with `reused_device`, the session that it began. */
+  /** The approval, if there is one that was not used. With `reused_device`, `deviceSid` is the session that the first use began. */
   poll: async (
     { id: applicationId }: Pick<Application, 'id'>,
     deviceCode: string,

@@ -2,5 +2,5 @@ import { minutes } from '../../lib/durations.js'
 
 export const deviceRequestLifetime = 10 * minutes
 
-/** Between two polls of a device, in seconds. */
+/** The seconds between two polls of a device. */
 export const pollInterval = 5

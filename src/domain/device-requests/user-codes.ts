@@ -5,13 +5,10 @@ const alphabet = 'BCDFGHJKLMNPQRSTVWXZ'
 const length = 8
 const shape = new RegExp(`^[${alphabet}]{${length}}$`)
 
-/** 20^8 are 2.56 * 10^10. How long a guess takes is in docs/decisions.md. */
+/** There are 20^8 codes, which are 2.56 * 10^10. How long guessing one takes is in docs/decisions.md. */
 export const newUserCode = () => Array.from({ length }, () => alphabet[randomInt(alphabet.length)] ?? '').join('')
 
-/**
- * The code in the form that is compared: without the dash, spaces and small letters of the person who typed it. Undefined if it is no
- * code.
- */
+/** The code in the form that is compared: in capitals, without dashes and spaces. Undefined if the text is no code. */
 export const readUserCode = (text: string) => {
   const code = text.replaceAll(/[\s.·_\p{Pd}]/gu, '').toUpperCase()
   return shape.test(code) ? code : undefined

@@ -20,15 +20,18 @@ type Dependencies = {
   /** Whether another user has this address, or had it until a short time ago. */
   isTaken: (sql: Sql, userId: string, email: Email, owner: User | undefined) => Promise<boolean>
 }
-/** `withheld`: the mail to the new address is not sent. `sessionId`: the session that can enter its code. */
+/** `withheld`: the mail to the new address is not sent. `sessionId`: the session that can enter the code of the mail. */
 type Mailing = { client: Client; withheld: boolean; sessionId: string }
 
 /**
- * Mails a link and a code to the new address. The change before it is void in every case, also if the new address has had too many mails:
- * whether a mail was queued must not show, and the user no longer wants the other address.
+ * Mails a link and a code to the new address. An earlier change becomes void even if the new address has had too many mails: the user must
+ * not see whether a mail was queued, and no longer wants the earlier address.
  */
 export const createAskEmailChange = ({ clock, users, mails, mailedCodes, isTaken }: Dependencies) => {
-  /** Mails the link to the new address, or a notice if the address is taken. Both write the same rows, so that the user sees no difference. */
+  /**
+   * Mails the link to the new address, or a notice if the address is taken. Both cases write the same rows, so that the user sees no
+   * difference.
+   */
   const mailNewAddress = async (sql: Transaction, userId: string, email: Email, token: string, mailing: Mailing) => {
     const { client, withheld } = mailing
     const code = mailedCodes.codeOf(codeIdOf(fingerprint(token)))

@@ -21,12 +21,12 @@ const fromRow = (row: store.EmailChangeRow): EmailChange => {
   return { userId: row.user_id, email, askedAt: row.asked_at }
 }
 
-/** One that is not confirmed yet. `codeSessionId`: the session that can enter its code, while it has tries left. */
+/** A change that is not confirmed yet. `codeSessionId`: the session that can enter its code, while there are tries left. */
 type WaitingEmailChange = { email: string; askedAt: Date; expiresAt: Date; codeSessionId: string | undefined }
 
 type ApplyOptions = { isProven: boolean; isFinal?: boolean }
 
-/** Thrown to roll back: nothing of a change is kept. */
+/** Thrown to roll the whole change back. */
 class AddressTaken extends Error {}
 
 type Dependencies = {
@@ -51,7 +51,7 @@ export const createEmailChanges = (deps: Dependencies) => {
     return [owner?.id, reservedFor].some((id) => id !== undefined && id !== userId)
   }
 
-  /** For a change with `apply`: it is rolled back if another user has the address, also if they got it a moment ago. */
+  /** Refuses a change with `apply` if another user has the address, even if they got it a moment ago. The change is then rolled back. */
   const unlessTaken = async <Result>(change: Promise<Result>) => {
     try {
       return await change
@@ -62,8 +62,8 @@ export const createEmailChanges = (deps: Dependencies) => {
   }
 
   /**
-   * The user has the new address from now on. The address before is reserved in the same transaction: a trigger refuses it to a
-   * request that waited for the moment at which it becomes free. `isFinal`: no undo link works any more.
+   * Gives the user the new address. The former address is reserved in the same transaction: a trigger refuses it to a request that waited
+   * for it to become free. `isFinal`: no undo link works any more.
    */
   const apply = async (sql: Transaction, user: User, email: Email, { isProven, isFinal = false }: ApplyOptions) => {
     if (await isTaken(sql, user.id, email, await users.findByEmail(sql, email.email))) throw new AddressTaken()
@@ -85,13 +85,13 @@ export const createEmailChanges = (deps: Dependencies) => {
     find: (token: string) => findByHash(fingerprint(token)),
     findByHash,
     checkCode: createCheckEmailCode(deps),
-    /** The address that the user wants to have, if it is not confirmed yet. */
+    /** The change that waits for its confirmation. */
     waitingOf: async (userId: string): Promise<WaitingEmailChange | undefined> => {
       const [row] = await store.selectWaiting(database, userId, clock.now())
       const codeSessionId = row && row.code_tries_left > 0 ? (row.session_id ?? undefined) : undefined
       return row && { email: row.email, askedAt: row.asked_at, expiresAt: row.expires_at, codeSessionId }
     },
-    /** False if there was none. */
+    /** False if no change was waiting. */
     forget: async (sql: Sql, userId: string) => (await store.remove(sql, userId)).length > 0,
   }
 }

@@ -85,7 +85,7 @@ export const insertEvent = (
     ],
   )
 
-/** The oldest events that are in no log yet. From now on they count as logged. */
+/** The oldest events that are in no log yet. They are marked as logged. */
 export const takeUnlogged = (sql: Sql, limit: number) =>
   sql.query<EventRow>(
     `with taken as (
@@ -111,16 +111,16 @@ export const selectSignIn = (sql: Sql, userId: string, since: string, { ip, user
     [userId, since, ip, userAgent],
   )
 
-/** Attempts with the name from before there was an account. */
+/** Attempts with a name from before there was an account have only its mark, which is deleted. */
 export const forgetNames = (sql: Sql, nameMarks: readonly string[]) =>
   sql.query('update events set name_mark = null where name_mark = any($1::text[])', [nameMarks])
 
-/** From one id to before another, newest first. */
+/** The events from one id (inclusive) to another (exclusive), newest first. */
 export type Span = {
   from: string
   before: string
   kinds: readonly string[] | null
-  /** An address, or what events have that came without one. */
+  /** An IP address, or the word that events without an address have. */
   ip: string | null
   /** In the notation of CIDR. */
   network: string | null
@@ -129,7 +129,7 @@ export type Span = {
   limit: number
 }
 
-/** Not every `ip` is an address, and only an address may be cast. */
+/** Not every `ip` is an IP address, and only an IP address can be cast. */
 const inNetwork = `case when ip ~ '^[0-9a-f]*[.:][0-9a-f.:]*$' then ip::inet <<= $6::inet else false end`
 
 const inSpan = `id >= $1 and id < $2 and ($3::text[] is null or kind = any($3)) and ($5::text is null or ip = $5)
@@ -153,8 +153,8 @@ export const selectSpan = (sql: Sql, span: Span) =>
   )
 
 /**
- * Events of a user or a name, and refusals by limits to the addresses of this user. Such a refusal has no name, because the
- * body of the request was never read.
+ * Events of a user or a name, and requests from the user's addresses that a limit refused. Such a refusal has no name, because the body of
+ * the request was never read.
  */
 export const selectAbout = (sql: Sql, span: Span, who: { userId: string | null; nameMarks: string[] }) =>
   sql.query<EventRow>(
@@ -174,8 +174,8 @@ export const selectAbout = (sql: Sql, span: Span, who: { userId: string | null; 
   )
 
 /**
- * The table has a part for each month. Without one, events are written all the same, among those that belong to no month. The
- * function takes a tenth of a second in a new embedded database, so it is not called when the next month is there.
+ * The table has a partition for each month. Without one, events go to the partition for no month. The function takes a tenth of a second in
+ * a new embedded database, so it is not called if the next month has its partition.
  */
 export const makeMonths = (sql: Sql) =>
   sql.query<{ made: number }>(
@@ -183,11 +183,14 @@ export const makeMonths = (sql: Sql) =>
        then make_event_months() else 0 end as made`,
   )
 
-/** Whole months that are over for 90 days, by the database's clock too. */
+/** Drops whole months that ended more than 90 days ago, also by the database's clock. */
 export const dropMonthsBefore = (sql: Sql, oldestId: string) =>
   sql.query<{ dropped: number }>('select drop_event_months($1) as dropped', [oldestId])
 
-/** Ids begin with their time, so the primary key is in order of age. A trigger refuses what is younger by the database's clock. */
+/**
+ * Ids begin with their time, so the order of the primary key is the order of age. A trigger refuses to delete events that are younger by
+ * the database's clock.
+ */
 export const purgeBefore = (sql: Sql, oldestId: string, limit: number) =>
   sql.query(
     `delete from events where id in (

@@ -16,32 +16,32 @@ type BaseEvent = {
   sessionId?: string
   provider?: ProviderId
   reason?: string
-  /** Set when a session began with it. */
+  /** How the user signed in, if a session began with this event. */
   sessionBegan?: SignInLabel
   triedBy?: SignInLabel
 }
 
-/** A sign-in that failed says how it was tried: a new way must not count as a password. */
+/** A sign-in that failed says how it was tried, so that a new way is not counted as a password by mistake. */
 export type Event = BaseEvent &
   ({ kind: Exclude<EventKind, 'sign_in_failed'> } | { kind: 'sign_in_failed'; triedBy: SignInLabel })
 
-/** An event in the log: what the row has, and nothing that was typed. */
+/** An event in the log. It has what the row has, and nothing that a user has typed. */
 type RecordedEvent = Pick<BaseEvent, 'kind' | 'userId' | 'sessionId' | 'reason'> & {
   username?: string
   nameMark?: string
   requestId?: string
-  /** The administrator who did it. Their reason is for administrators only, and is in no log. */
+  /** The administrator who caused the event. The reason that they gave is for administrators only, and is in no log. */
   actorId?: string
-  /** The name of the service key, for what another program did. A user agent would not do: a browser chooses its own. */
+  /** The name of the service key of the program that caused the event. A user agent would not do, because a browser chooses its own. */
   actorKey?: string
   ip: string
   userAgent: string
-  /** When it happened, if that was some time before. */
+  /** When the event happened, if the log line comes later. */
   at?: string
 }
 type EventListener = (recorded: RecordedEvent, event: BaseEvent) => void
 
-/** The reason as people read it, in the row and in the log. The provider comes first: `provider_a timeout`. */
+/** The reason as people read it, in the row and in the log. The provider comes first, as in `provider_a timeout`. */
 const reasonOf = ({ provider, reason }: Event) =>
   [provider, reason].filter((part) => part !== undefined).join(' ') || null
 
@@ -51,7 +51,7 @@ const eventFrom = ({ kind, user_id, reason }: store.EventRow): BaseEvent => ({
   ...(reason !== null && { reason }),
 })
 
-/** `at`: the log line comes later than the event. */
+/** For events whose log line comes later than the event, so `at` says when it happened. */
 const recordedEventFrom = (row: store.EventRow): RecordedEvent => ({
   ...eventFrom(row),
   ...(row.username !== null && { username: row.username }),
@@ -60,7 +60,7 @@ const recordedEventFrom = (row: store.EventRow): RecordedEvent => ({
   at: row.created_at.toISOString(),
 })
 
-/** Its kind may be one that only a newer program knows. */
+/** An event of the table. Its kind may be one that only a newer release knows. */
 export type StoredEvent = {
   id: string
   kind: string
@@ -73,10 +73,10 @@ export type StoredEvent = {
   ip: string
   userAgent: string
   createdAt: Date
-  /** The administrator who did it, with the name that they had then and the reason that they gave. */
+  /** The administrator who caused the event, with the name that they had then and the reason that they gave. */
   actorId: string | null
   actor: string | null
-  /** The name of the service key with which another program did it. */
+  /** The name of the service key of the program that caused the event. */
   actorKey: string | null
   actorReason: string | null
 }
@@ -99,7 +99,7 @@ const fromRow = (row: store.EventRow): StoredEvent => ({
   actorReason: row.actor_reason,
 })
 
-/** Users are told that an administrator did it, and not where from. What a program does is done for them. */
+/** Users see that an administrator or a program has acted, but not from where. */
 const asSeenByUser = (event: StoredEvent): StoredEvent =>
   event.actorId === null && event.actorKey === null ? event : { ...event, ip: commandLine, userAgent: '' }
 
@@ -115,7 +115,7 @@ export type EventQuery = {
   network?: string
   /** The beginning of the id of a request. */
   request?: string
-  /** Only those with a smaller id: the page after one that ended there. */
+  /** Only events with a smaller id, for the page after one that ended with this id. */
   beforeId?: string
   limit: number
 }
@@ -129,19 +129,19 @@ type Options = {
   clock: Clock
   nameMarks: NameMarks
   listeners: readonly EventListener[]
-  /** For commands, whose log is not collected: a running service finds the event and tells its own listeners. */
+  /** True for commands, whose log is not collected: a running service finds the event and tells its own listeners. */
   leavesEventsToService?: boolean
   administrators: Pick<Administrators, 'holdActor'>
   onLost: (error: unknown) => void
 }
 
-/** The row of an event, and how the listeners are told of it once the row is written. */
+/** Prepares the row of an event, and a function that tells the listeners once the row is insertedRow. */
 const prepareEvent = (event: Event, { ip, userAgent, requestId, typedName, actor }: Client, options: Options) => {
   const { clock, nameMarks, listeners, leavesEventsToService = false } = options
   const now = clock.now()
   const { kind, userId = null, sessionId = null } = event
   const reason = reasonOf(event)
-  // Computed in every case, so that the time does not show whether there is an account.
+  // The mark is computed in every case, so that the time does not show whether there is an account.
   const mark = typedName === undefined ? undefined : nameMarks.of(typedName)
   const nameMark = userId === null ? mark : undefined
   const row = {
@@ -160,8 +160,8 @@ const prepareEvent = (event: Event, { ip, userAgent, requestId, typedName, actor
     actorKey: actor?.serviceKey ?? null,
     actorReason: actor?.reason ?? null,
   }
-  const notifyListeners = (written: { username: string | null } | undefined) => {
-    const username = written?.username ?? undefined
+  const notifyListeners = (insertedRow: { username: string | null } | undefined) => {
+    const username = insertedRow?.username ?? undefined
     const recorded = {
       kind,
       ...(userId !== null && { userId }),
@@ -180,7 +180,7 @@ const prepareEvent = (event: Event, { ip, userAgent, requestId, typedName, actor
   return { row, notifyListeners }
 }
 
-/** The events of one account. */
+/** Reads the events of one account. */
 const createEventsOfUsers = (database: Database) => ({
   /** The events that a user sees of the account. */
   recent: async (userId: string) =>
@@ -188,17 +188,17 @@ const createEventsOfUsers = (database: Database) => ({
       .map(fromRow)
       .map(asSeenByUser)
       .filter(isAccountEvent),
-  /** Everything that is kept of a user, for the user. */
+  /** All events of a user, as the user may see them. */
   allOf: async (userId: string, limit: number) =>
     (await store.selectRecentOfUser(database, userId, null, limit)).map(fromRow).map(asSeenByUser),
-  /** Whether a browser that looks like this one has signed in since then. */
+  /** Whether a browser with this address and user agent has signed in since then. */
   hasSignedIn: async (sql: Sql, userId: string, client: Client, since: Date) =>
     (await store.selectSignIn(sql, userId, uuidFloor(since), client)).length > 0,
 })
 
 /**
- * Rolls back what an administrator or a program may not do, also where it changes nothing and no event follows. A transaction of
- * administrators begins with it: they wait for each other before they hold any other row.
+ * Rolls back what an administrator or a program may not do, also where it changes nothing and no event follows. A transaction of an
+ * administrator begins with this call: administrators wait for each other before they hold any other row.
  */
 const createHoldActor =
   ({ administrators }: Pick<Options, 'administrators'>) =>
@@ -206,18 +206,18 @@ const createHoldActor =
     if (actor) await administrators.holdActor(sql, actor, aboutUserId)
   }
 
-/** The months of the table, and the end of what is in them. */
+/** Makes the partitions of the table, and deletes old events. */
 const createRetention = (clock: Clock) => ({
-  /** This month and the next one, before there are events of them. */
+  /** Makes the partitions of this month and the next one, before they have events. */
   makeMonths: async (sql: Sql) => {
     const [months] = await store.makeMonths(sql)
     return months?.made ?? 0
   },
-  /** Deletes the rest of the oldest month row by row. */
+  /** Drops the months that are over, and deletes the old events of the next one row by row. */
   purge: async (sql: Sql, limit: number) => {
     const oldestId = uuidFloor(later(clock.now(), -retention))
     const [months] = await store.dropMonthsBefore(sql, oldestId)
-    // The whole table is locked now: its rows are left to the next round, which follows soon.
+    // Dropping a month locks the whole table, so single rows are left to the next round, which follows soon.
     if (months && months.dropped > 0) return limit
     return (await store.purgeBefore(sql, oldestId, limit)).length
   },
@@ -240,26 +240,26 @@ export const createEvents = (options: Options) => {
   const prepare = (event: Event, client: Client) => prepareEvent(event, client, options)
 
   return {
-    /** One row and one log line. What happened stays done, even if the row cannot be written. */
+    /** Writes one row and one log line. If the row cannot be insertedRow, what the event is about stays done. */
     record: async (event: Event, client: Client) => {
       if (client.actor) throw new Error('What an administrator does is recorded in its transaction')
       const { row, notifyListeners } = prepare(event, client)
-      const [written] = await store.insertEvent(database, row).catch((error: unknown) => {
+      const [insertedRow] = await store.insertEvent(database, row).catch((error: unknown) => {
         onLost(error)
         return []
       })
-      notifyListeners(written)
+      notifyListeners(insertedRow)
     },
     holdActor,
     /**
-     * The row is part of the change that it is about: both are there or neither. The log line follows the commit. An administrator
-     * who is none any more changes nothing.
+     * Writes the row in the transaction of the change that it is about, so that both are insertedRow or neither. The log line follows the
+     * commit. The change is rolled back if its administrator is none any more.
      */
     recordInside: async (sql: Transaction, event: Event, client: Client) => {
       await holdActor(sql, client, event.userId)
       const { row, notifyListeners } = prepare(event, client)
-      const [written] = await store.insertEvent(sql, row)
-      sql.afterCommit(() => notifyListeners(written))
+      const [insertedRow] = await store.insertEvent(sql, row)
+      sql.afterCommit(() => notifyListeners(insertedRow))
     },
     /** Tells the listeners what commands have done since the last time. Returns how many events there were. */
     tellOfCommands: async (sql: Sql, limit: number) => {
@@ -268,13 +268,13 @@ export const createEvents = (options: Options) => {
       return rows.length
     },
     ...createEventsOfUsers(database),
-    /** For names that no longer belong to anyone. */
+    /** Forgets names that no longer belong to any account. */
     forgetNames: async (sql: Sql, names: readonly string[]) => {
       await store.forgetNames(sql, names.flatMap(nameMarks.all))
     },
-    /** Newest first, as are those below. */
+    /** Newest first, as in `about`. */
     between: async (query: EventQuery) => (await store.selectSpan(database, spanOf(query))).map(fromRow),
-    /** About a user, about a name without an account, or both. */
+    /** The events about a user, about a name without an account, or about both. */
     about: async ({ userId, name }: { userId?: string; name: string }, query: EventQuery) => {
       const who = { userId: userId ?? null, nameMarks: nameMarks.all(name) }
       return (await store.selectAbout(database, spanOf(query), who)).map(fromRow)

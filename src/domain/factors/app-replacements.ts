@@ -20,29 +20,30 @@ type Dependencies = {
 
 export type AppReplacements = ReturnType<typeof createAppReplacements>
 
-/** Another authenticator app in the place of the one that an account has. Recovery codes stay. */
+/** Replaces the authenticator app of an account by another. Recovery codes stay. */
 export const createAppReplacements = ({ database, clock, sealedValues, pendingSecrets, codeLimit }: Dependencies) => {
   const secrets = sealedValues.of(totpColumn)
   const formerSecrets = sealedValues.of(formerTotpColumn)
 
-  /** Also forgets wrong codes, which were guesses at the former secret. False if two-step sign-in is off. */
+  /** Also forgets the wrong codes, which were guesses at the former secret. False if two-step sign-in is off. */
   const replaceSecret = async (sql: Transaction, userId: string, secret: string, step: number) => {
     const sealed = secrets.seal(userId, secret)
-    const written = await store.replaceTotp(sql, { userId, secret: sealed, step, clockOffset: clock.offset() })
+    const updatedRows = await store.replaceTotp(sql, { userId, secret: sealed, step, clockOffset: clock.offset() })
     await codeLimit.forget(sql, userId)
-    return written.length > 0
+    return updatedRows.length > 0
   }
 
   return {
-    /** The app from before goes on working. */
+    /** Shows a new secret. The present app goes on working until the new one is confirmed. */
     begin: async (request: SecretRequest) => {
       const [current] = await store.selectTotp(database, request.userId, clock.offset())
       return current ? pendingSecrets.show(request) : refuse('totp_is_off')
     },
 
     /**
-     * Returns the secret that the undo link brings back. The caller holds a lock on the user's row. `totpBefore`: what earlier changes
-     * would leave if they were taken back. The undo link must not bring back an app that may be a thief's, also once they have expired.
+     * Returns the secret that the undo link brings back. The caller holds a lock on the user's row. `totpBefore` is what earlier changes
+     * would leave if they were taken back. The undo link must not bring back an app that may be a thief's, even after the earlier undo
+     * links have expired.
      */
     confirm: async (
       sql: Transaction,
@@ -52,9 +53,9 @@ export const createAppReplacements = ({ database, clock, sealedValues, pendingSe
       const { userId } = confirmation
       const [current] = await store.selectTotp(sql, userId, clock.offset())
       if (!current) return refuse('totp_is_off')
-      const confirmed = await pendingSecrets.confirm(sql, confirmation)
-      if (isRefused(confirmed)) return confirmed
-      await replaceSecret(sql, userId, confirmed.secret, confirmed.step)
+      const newTotp = await pendingSecrets.confirm(sql, confirmation)
+      if (isRefused(newTotp)) return newTotp
+      await replaceSecret(sql, userId, newTotp.secret, newTotp.step)
       if (totpBefore === 'removed') return { former: undefined }
       const former =
         totpBefore === 'stays'
@@ -64,7 +65,7 @@ export const createAppReplacements = ({ database, clock, sealedValues, pendingSe
       return { former: { id, sealed: formerSecrets.seal(id, assertOpened(former)) } satisfies FormerSecret }
     },
 
-    /** Lets the app from before a replacement work again, and no other. False if two-step sign-in is off. */
+    /** Lets the app from before a replacement work again, and no other app. False if two-step sign-in is off. */
     restore: (sql: Transaction, userId: string, { id, sealed }: FormerSecret) =>
       replaceSecret(sql, userId, assertOpened(formerSecrets.open(id, sealed)), 0),
   }

@@ -3,9 +3,9 @@ import { inGroups, withoutGroups } from '../../contract/code-groups.js'
 
 const codeCount = 10
 
-/** Crockford's base32, which has no I, L, O and U: five bits for each character. */
+/** Crockford's base32, which has no I, L, O and U. Each character has five bits. */
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
-/** 60 bits. */
+/** 12 characters have 60 bits. */
 const codeLength = 12
 
 const newCode = () => Array.from(randomBytes(codeLength), (byte) => alphabet[byte % alphabet.length]).join('')
@@ -16,7 +16,7 @@ export const newRecoveryCodes = () => Array.from({ length: codeCount }, () => in
 /** Replaces characters that are often misread from a screen or from paper by those that codes have. */
 const withoutLookalikes = (code: string) => code.replaceAll('O', '0').replaceAll(/[IL]/g, '1').replaceAll('U', 'V')
 
-/** The kind of code that a user typed or pasted, by its shape; undefined if it has none of them. */
+/** Reads a code that a user typed or pasted. Its form says which kind it is. Undefined if it has the form of none. */
 export const readCode = (typed: string) => {
   const text = withoutGroups(typed)
   if (/^\d{6}$/.test(text)) return { method: 'otp' as const, code: text }

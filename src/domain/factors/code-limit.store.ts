@@ -3,11 +3,11 @@ import { databaseNow } from '../../platform/database/database-now.js'
 
 const now = databaseNow('$2')
 
-/** A day without a wrong code, or an hour with fewer than ten: the count begins again. */
+/** The count begins again after a day without a wrong code, or after an hour with fewer than ten. */
 const countRestarts = `(c.last_wrong_at <= ${now} - interval '1 day'
   or (c.failures < 10 and c.window_began <= ${now} - interval '1 hour'))`
 
-/** The tenth wrong code makes the account wait for an hour. Each further five double that, up to a day. */
+/** The tenth wrong code makes the account wait for an hour. Each further five wrong codes double the wait, up to a day. */
 const waitUntil = `case when c.failures + 1 >= 10 and (c.failures + 1) % 5 = 0
   then ${now} + least(interval '24 hours', interval '1 hour' * power(2, least((c.failures + 1 - 10) / 5, 5))) end`
 
@@ -31,13 +31,13 @@ export const selectWait = (sql: Sql, userId: string, clockOffset: number) =>
     [userId, clockOffset],
   )
 
-/** The code was right. If it was the one that made the account wait, the account waits no longer. */
+/** Takes the count back after a right code. If this code had made the account wait, the account waits no longer. */
 export const giveBack = (sql: Sql, userId: string) =>
   sql.query('update wrong_codes set failures = greatest(failures - 1, 0), waits_until = null where user_id = $1', [
     userId,
   ])
 
-/** Returns how many wrong codes there were in a day, this one included. Recovery codes count here, and not for the wait. */
+/** Returns how many wrong codes there were in a day, with this one. Wrong recovery codes are included, but do not make the account wait. */
 export const noteWrong = (sql: Sql, userId: string, clockOffset: number, isTotp: boolean) =>
   sql.query<{ wrong: number; waits: boolean }>(
     `insert into wrong_codes as c (user_id, failures, window_began, last_wrong_at, wrong_in_day, day_began)

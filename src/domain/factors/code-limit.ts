@@ -5,7 +5,7 @@ import type { Database, Sql } from '../../platform/database/database.js'
 import { limiterKey, limiters, userSubject } from '../limiters/limiters.js'
 import * as store from './code-limit.store.js'
 
-/** After this many wrong codes in a day the owner gets a mail, and no further one on that day. */
+/** After this many wrong codes in a day the owner gets a mail, and no second mail on that day. */
 const wrongBeforeMail = 3
 
 /** The counter in which a code was counted. */
@@ -14,11 +14,11 @@ type CodeReservation = { at: 'account' } | { at: 'device'; key: string; window: 
 export type CodeLimit = ReturnType<typeof createCodeLimit>
 
 /**
- * How many wrong codes an account may have, from all clients together. Known devices have their own limit, so that guesses of others
- * do not make their user wait; when it is used up, they count as unknown. Passwords are counted elsewhere.
+ * Limits the wrong codes of an account, from all clients together. Known devices have their own limit, so that guesses of others do not
+ * make their user wait. When it is used up, they count as unknown. Passwords are counted elsewhere.
  */
 export const createCodeLimit = ({ database, cache, clock }: { database: Database; cache: Cache; clock: Clock }) => ({
-  /** Counts the code as wrong until `giveBack`, so that many requests at once cannot try more than one after another. */
+  /** Counts the code as wrong until `giveBack`, so that parallel requests can try no more codes than requests one after another. */
   reserve: async (userId: string, device: string | undefined) => {
     if (device !== undefined) {
       const key = limiterKey('device_codes', userSubject(userId))
@@ -34,7 +34,7 @@ export const createCodeLimit = ({ database, cache, clock }: { database: Database
     if (reservation.at === 'device') await cache.refund(reservation.key, reservation.window)
     else await store.giveBack(database, userId)
   },
-  /** Whether the owner has to be told, and whether the account waits from now on. */
+  /** Counts a wrong code. Returns whether the owner has to be told, and whether the account must wait from now on. */
   noteWrong: async (userId: string, isTotp: boolean) => {
     const [row] = await store.noteWrong(database, userId, clock.offset(), isTotp)
     return { shouldTellOwner: row?.wrong === wrongBeforeMail, mustWait: isTotp && row?.waits === true }

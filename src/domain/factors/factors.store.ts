@@ -20,14 +20,14 @@ export const insertTotp = (sql: Sql, totp: { userId: string; secret: string; ste
     [totp.userId, totp.secret, totp.step, totp.clockOffset],
   )
 
-/** Each step is accepted once, and none before it any more. */
+/** Each time step is accepted once, and no earlier step after it. */
 export const acceptStep = (sql: Sql, userId: string, step: number) =>
   sql.query('update totp_secrets set last_step = $2 where user_id = $1 and last_step < $2 returning user_id', [
     userId,
     step,
   ])
 
-/** Steps are moments: one whose code was accepted stays used up, whichever secret the code was of. */
+/** A step is a moment in time. A step whose code was accepted stays used up, even if the code was made with another secret. */
 export const replaceTotp = (sql: Sql, totp: { userId: string; secret: string; step: number; clockOffset: number }) =>
   sql.query(
     `update totp_secrets
@@ -78,7 +78,7 @@ export const insertRecoveryCodes = (
 export const deleteRecoveryCodes = (sql: Sql, userId: string) =>
   sql.query('delete from recovery_codes where user_id = $1', [userId])
 
-/** Those that are younger than this, in milliseconds. */
+/** Deletes the codes that are younger than `age`, in milliseconds. */
 export const deleteNewRecoveryCodes = (sql: Sql, userId: string, age: number, clockOffset: number) =>
   sql.query(
     `delete from recovery_codes
@@ -105,7 +105,7 @@ export const selectSealedCodes = (sql: Sql, userId: string) =>
 export const takeRecoveryCode = (sql: Sql, id: string) =>
   sql.query('delete from recovery_codes where id = $1 returning id', [id])
 
-/** A code of 24 characters, whose plain hash is stored. */
+/** Uses up a code of an earlier release, which has 24 characters and is stored as a plain hash. */
 export const takeEarlierCode = (sql: Sql, userId: string, hash: Uint8Array) =>
   sql.query('delete from recovery_codes where user_id = $1 and hash = $2 returning user_id', [userId, hash])
 

@@ -22,7 +22,7 @@ type Dependencies = {
 
 export type Factors = ReturnType<typeof createFactors>
 
-/** TOTP and recovery codes of an account. The caller of what changes them holds a lock on the user's row. */
+/** TOTP and recovery codes of an account. For a change, the caller holds a lock on the user's row. */
 export const createFactors = (deps: Dependencies) => {
   const { database, totpSecrets, recoveryCodes, codeLimit, undos, proveCode } = deps
   const optionalTransaction = createOptionalTransaction(database)
@@ -32,7 +32,7 @@ export const createFactors = (deps: Dependencies) => {
 
   return {
     hasTotp,
-    /** The methods that prove the second factor; empty while TOTP is off. */
+    /** The methods that prove the second factor. Empty while TOTP is off. */
     methodsOf: optionalTransaction(async (sql, userId: string): Promise<SecondFactorMethod[]> => {
       if (!(await hasTotp(sql, userId))) return []
       return (await recoveryCodes.countLeft(sql, userId)) > 0 ? ['totp', 'recovery_code'] : ['totp']
@@ -43,14 +43,14 @@ export const createFactors = (deps: Dependencies) => {
     }),
 
     begin: totpSecrets.begin,
-    /** Switches TOTP on. */
+    /** Switches TOTP on. Returns new recovery codes. */
     confirm: async (sql: Transaction, confirmation: SecretConfirmation) => {
-      const refused = await totpSecrets.confirm(sql, confirmation)
-      if (isRefused(refused)) return refused
+      const refusal = await totpSecrets.confirm(sql, confirmation)
+      if (isRefused(refusal)) return refusal
       await codeLimit.forget(sql, confirmation.userId)
       return { recoveryCodes: await recoveryCodes.renew(sql, confirmation.userId) }
     },
-    /** False if it was off. */
+    /** Switches TOTP off. False if it was off before. */
     remove: async (sql: Transaction, userId: string) => {
       const wasOn = await totpSecrets.remove(sql, userId)
       await recoveryCodes.removeAll(sql, userId)

@@ -18,18 +18,18 @@ type Dependencies = {
   productName: string
 }
 
-/** The session that asks for a secret, or the challenge at an enrolment. `account` is the name that the app shows. */
+/** `sessionId`: the session that asks for a secret, or the challenge at an enrolment. `account`: the name that the app shows. */
 export type SecretRequest = { userId: string; sessionId: string; account: string }
 export type SecretConfirmation = { userId: string; sessionId: string; code: string }
 
 export type PendingSecrets = ReturnType<typeof createPendingSecrets>
 
-/** Secrets that were shown, until a code of the app confirms that it has them. The newest of an account counts. */
+/** Secrets that were shown to a user and wait until a code of the app confirms them. An account has one such secret, the newest. */
 export const createPendingSecrets = ({ database, clock, sealedValues, productName }: Dependencies) => {
   const { seal, open } = sealedValues.of(pendingTotpColumn)
 
   return {
-    /** A new secret, and what the QR code holds. */
+    /** Makes a new secret, and the text of its QR code. */
     show: async ({ userId, sessionId, account }: SecretRequest) => {
       const secret = newSecret()
       const expiresAt = later(clock.now(), pendingLifetime)
@@ -39,12 +39,12 @@ export const createPendingSecrets = ({ database, clock, sealedValues, productNam
 
     /** The confirmed secret, and the time step of its code, which the caller uses up. The caller holds a lock on the user's row. */
     confirm: async (sql: Transaction, { userId, sessionId, code }: SecretConfirmation) => {
-      const typed = readCode(code)
+      const typedCode = readCode(code)
       const request = { userId, sessionId, now: clock.now(), clockOffset: clock.offset() }
       const [row] = await store.selectPending(sql, request)
       const secret = row && open(userId, row.secret)
       if (!row || secret === undefined) return refuse('no_totp_begun')
-      const step = typed?.method === 'otp' ? stepOf(secret, typed.code, row.seconds) : undefined
+      const step = typedCode?.method === 'otp' ? stepOf(secret, typedCode.code, row.seconds) : undefined
       if (step === undefined) return refuse('wrong_second_factor')
       await store.deletePending(sql, userId)
       return { secret, step }

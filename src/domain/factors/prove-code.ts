@@ -13,12 +13,13 @@ import type { TotpSecrets } from './totp-secrets.js'
 
 type ProofOutcome = 'accepted' | 'wrong' | 'limited'
 
-/** `retryAfter` in seconds. */
+/** `retryAfter` is in seconds. */
 export type CodeRefusal = Refused<'wrong_second_factor'> | (Refused<'too_many_codes'> & { retryAfter: number })
 
 /**
- * The work after a right code, in one transaction with using it up: a refusal uses nothing up. `accept` uses the code: false if it
- * was used in the meantime, and then the work refuses with `wrong_second_factor`. The user's row is locked.
+ * The work that follows a right code, in the transaction that uses the code up. If the work refuses, the code is not used up. `accept` uses
+ * the code up. It returns false if the code was used meanwhile, and then the work refuses with `wrong_second_factor`. The user's row is
+ * locked.
  */
 type Work<Result> = (
   sql: Transaction,
@@ -27,7 +28,7 @@ type Work<Result> = (
   method: CodeMethod,
 ) => Promise<Result>
 
-/** A code as it was typed. `device`: the known device, if the browser is one. */
+/** A code as the user typedCode it. `device`: the known device, if the browser is one. */
 type CodeAttempt = { userId: string; code: string; client: Client; device: string | undefined }
 
 type Dependencies = {
@@ -92,7 +93,7 @@ export const createProveCode = (deps: Dependencies) => {
     return result
   }
 
-  /** Not stopped by wrong codes of others: 60 random bits cannot be guessed here. docs/decisions.md has the numbers. */
+  /** Not limited by wrong codes: the 60 random bits of a recovery code cannot be guessed. docs/decisions.md has the numbers. */
   const proveRecoveryCode = async <Result>(attempt: CodeAttempt, work: Work<Result>) => {
     const { userId, code, client } = attempt
     const accept = async (sql: Transaction, user: User) => {
@@ -108,12 +109,12 @@ export const createProveCode = (deps: Dependencies) => {
 
   return async <Result>(attempt: CodeAttempt, work: Work<Result>): Promise<Result | CodeRefusal> => {
     const { userId, client } = attempt
-    const typed = readCode(attempt.code)
-    if (!typed) {
+    const typedCode = readCode(attempt.code)
+    if (!typedCode) {
       await events.record({ kind: 'second_factor_failed', userId, reason: 'malformed' }, client)
       return refuse('wrong_second_factor')
     }
-    const prove = typed.method === 'otp' ? proveTotp : proveRecoveryCode
-    return prove({ ...attempt, code: typed.code }, work)
+    const prove = typedCode.method === 'otp' ? proveTotp : proveRecoveryCode
+    return prove({ ...attempt, code: typedCode.code }, work)
   }
 }
