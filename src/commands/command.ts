@@ -18,12 +18,12 @@ import type { Database } from '../platform/database/database.js'
 
 /** The password functions that commands need: the rules, and the hash. */
 export type CommandPasswords = {
-  /** The messages of the rules that the password breaks; none when it is good. */
+  /** The messages of the rules that the password breaks; an empty list if it breaks none. */
   faults(password: string, about: { username: string; email: string; name: string | null }): Promise<string[]>
   hash(password: string): Promise<string>
 }
 
-/** The nouns of the service, and what only commands ask for. */
+/** The nouns of the service, and parts that only commands need. */
 export type Stores = Omit<Nouns, 'passwords'> &
   OperatorNouns & {
     database: Database
@@ -46,17 +46,17 @@ export type Terminal = {
 
 export type CommandContext = Terminal & {
   environment: Environment
-  /** The settings of the service that has the embedded database open here, if one runs: a command does not contradict it. */
+  /** The settings of the running service, if one has the embedded database open; otherwise those of `environment`. */
   settings(): Promise<Environment>
-  /** Opens the migrated database, as the service's own role or as the owner of the tables. Called once, when needed. */
+  /** Opens the migrated database, as the service's own role or as the owner of the tables. A command calls this at most once. */
   openStores(role: 'service' | 'owner'): Promise<Stores>
 }
 
-/** `run` returns the exit code: 0 done, 1 not or not all done, 2 not understood. */
+/** `run` returns the exit code: 0 for success, 1 if something failed, 2 for wrong arguments. */
 export type Command = {
   summary: string
   help: string
-  /** The output is shown only once: if it could not be written, the command has failed. */
+  /** The output cannot be shown again, so the command fails if it could not be written. */
   printsOnce?: true
   run(args: string[], context: CommandContext): Promise<number>
 }
@@ -74,8 +74,8 @@ export class CommandFailure extends OperatorError {
 type Options = NonNullable<ParseArgsConfig['options']>
 
 /**
- * Only the first sentence of Node's message fits here. A name that begins with a dash looks like an option, and it is hard to
- * guess what to write instead.
+ * Keeps only the first sentence of Node's message: the others do not fit our commands. A name that begins with a dash looks like an
+ * option, so the message says how to write such a name.
  */
 const parseFault = (error: unknown, args: readonly string[]) => {
   const [sentence] = error instanceof Error ? error.message.split(/\.\s|\.?\n/) : []
@@ -89,10 +89,10 @@ const parseFault = (error: unknown, args: readonly string[]) => {
     : message
 }
 
-/** A name in brackets, `[USER]`, is one that may be left out. */
-export const readArguments = <Wanted extends Options>(
+/** `positionals` are the names of the arguments. One in brackets, such as `[USER]`, may be left out. */
+export const readArguments = <CommandOptions extends Options>(
   args: string[],
-  options: Wanted,
+  options: CommandOptions,
   positionals: readonly string[],
 ) => {
   const parse = () => {
@@ -108,17 +108,17 @@ export const readArguments = <Wanted extends Options>(
   )
   const repeatedOption = optionNames.find((name, index) => optionNames.indexOf(name) !== index)
   if (repeatedOption !== undefined) throw new UsageFault(`--${repeatedOption} is given twice.`)
-  const missing = positionals.find((name, index) => {
+  const missingArgument = positionals.find((name, index) => {
     const given = result.positionals[index]
     return given === undefined ? !name.startsWith('[') : given.trim() === ''
   })
-  if (missing) throw new UsageFault(`${missing.replaceAll(/[[\]]/g, '')} is missing.`)
+  if (missingArgument) throw new UsageFault(`${missingArgument.replaceAll(/[[\]]/g, '')} is missing.`)
   const extraArgument = result.positionals[positionals.length]
   if (extraArgument !== undefined) throw new UsageFault(`There is one argument too many: ${extraArgument}.`)
   return result
 }
 
-/** The fault of a name or an address that was typed. */
+/** The failure for a username or an email address that the operator has typed. */
 export const inputFault = ({ refused }: Refused<EmailRefusal | UsernameRefusal>) =>
   new CommandFailure(`${refusals[refused].message}.`)
 
@@ -135,17 +135,17 @@ export const limitFrom = (text: string, max: number) => {
   return limit
 }
 
-/** The account on this machine, or its number if it has no name; with sudo, also the user who called it. */
+/** The system account that runs the command, or its number if it has no name; with sudo, also the account that called sudo. */
 export const operatorName = (env: Environment, account = accountName() ?? '') => {
   const ownName = account || `uid ${process.getuid?.() ?? 'unknown'}`
   return env.SUDO_USER && env.SUDO_USER !== ownName ? `${env.SUDO_USER} as ${ownName}` : ownName
 }
 
-/** The client of events and mails that a command causes. */
+/** The client that stands in the events and mails of a command. */
 export const operator = ({ environment }: Pick<CommandContext, 'environment'>) =>
   operatorClient(operatorName(environment))
 
-/** Opens the stores for the work and closes them afterwards, also when it fails. */
+/** Opens the stores, runs `work`, and closes them, also if `work` fails. */
 export const withStores = async <Result>(
   context: CommandContext,
   role: 'service' | 'owner',
@@ -159,18 +159,18 @@ export const withStores = async <Result>(
   }
 }
 
-/** The reader has closed the pipe, with this write or before it. */
+/** These codes mean that the reader has closed the pipe. */
 const closedPipeCodes = new Set<unknown>(['EPIPE', 'ERR_STREAM_DESTROYED'])
 
 /** The output of a command could not be written. */
 export class OutputFailure extends Error {
   override name = 'OutputFailure'
   readonly stream: Writable
-  readonly isClosedPipe: boolean
+  readonly isPipeClosed: boolean
   constructor(stream: Writable, cause: Error) {
     super(cause.message, { cause })
     this.stream = stream
-    this.isClosedPipe = 'code' in cause && closedPipeCodes.has(cause.code)
+    this.isPipeClosed = 'code' in cause && closedPipeCodes.has(cause.code)
   }
 }
 

@@ -98,7 +98,7 @@ export const commandNames = Object.keys(commands)
 
 const nameWidth = Math.max(...commandNames.map((name) => name.length))
 
-/** The lines of the help for the commands whose name begins like this. */
+/** The help lines of the commands whose names start with `beginning`. */
 const summaries = (beginning = '') =>
   Object.entries(commands)
     .filter(([name]) => name.startsWith(beginning))
@@ -117,7 +117,7 @@ const asksForHelp = (arg: string) => arg === '--help' || arg === '-h'
 const findCommand = (args: readonly string[]) =>
   Object.entries(commands).find(([name]) => name.split(' ').every((word, at) => args[at] === word))
 
-/** Help, version, and names that are no command or only the first word of some. */
+/** Answers a call for help or the version, and arguments that name no command or only the first words of several. */
 const runWithoutCommand = async (args: readonly string[], { stdout, stderr }: CommandContext) => {
   const [first = ''] = args
   const words = args.filter((arg) => !arg.startsWith('-'))
@@ -129,24 +129,24 @@ const runWithoutCommand = async (args: readonly string[], { stdout, stderr }: Co
     await print(stdout, `latchkey ${programVersion()}`)
     return 0
   }
-  const family = words.length > 0 ? summaries(`${words.join(' ')} `) : []
-  if (family.length > 0) {
-    const isHelpAsked = args.some(asksForHelp)
-    await print(isHelpAsked ? stdout : stderr, family.join('\n'))
-    return isHelpAsked ? 0 : 2
+  const familySummaries = words.length > 0 ? summaries(`${words.join(' ')} `) : []
+  if (familySummaries.length > 0) {
+    const asksForFamilyHelp = args.some(asksForHelp)
+    await print(asksForFamilyHelp ? stdout : stderr, familySummaries.join('\n'))
+    return asksForFamilyHelp ? 0 : 2
   }
   const what = first.startsWith('-') ? `option ${first}` : `command "${words.join(' ')}"`
   await print(stderr, `There is no ${what}. Try: latchkey --help`)
   return 2
 }
 
-/** A reader that has seen enough (`… | head`) is a normal end, unless it was to see something that is shown only once. */
+/** A pipe that its reader has closed (`… | head`) is a normal end, unless the output cannot be shown again. */
 const afterOutputFailure = async (
-  { stream, isClosedPipe, cause }: OutputFailure,
+  { stream, isPipeClosed, cause }: OutputFailure,
   { stdout, stderr }: CommandContext,
   printsOnce: boolean,
 ) => {
-  if (isClosedPipe && !printsOnce) return stream === stdout ? 0 : 1
+  if (isPipeClosed && !printsOnce) return stream === stdout ? 0 : 1
   const reason = whyUnwritable(cause) ?? 'an unknown error'
   const message = `The output could not be written: ${reason}. If the command changes something, that may be done.`
   await print(stderr, message).catch(() => undefined)
@@ -155,10 +155,10 @@ const afterOutputFailure = async (
 
 /** Runs the command that the arguments name, and returns its exit code. */
 export const runCommand = async (args: readonly string[], context: CommandContext): Promise<number> => {
-  // What cannot be written is handled below, where it was written; without this it would also be an uncaught error.
+  // `write` reports each failed write. Without a listener, the stream would throw the same error again, uncaught.
   for (const stream of [context.stdout, context.stderr]) stream.on('error', () => {})
   try {
-    return await runNamed(args, context)
+    return await runNamedCommand(args, context)
   } catch (error) {
     if (error instanceof OutputFailure)
       return afterOutputFailure(error, context, findCommand(args)?.[1].printsOnce ?? false)
@@ -166,7 +166,7 @@ export const runCommand = async (args: readonly string[], context: CommandContex
   }
 }
 
-const runNamed = async (args: readonly string[], context: CommandContext): Promise<number> => {
+const runNamedCommand = async (args: readonly string[], context: CommandContext): Promise<number> => {
   const isHelp = args.some(asksForHelp)
   const found = findCommand(isHelp ? args.filter((arg) => !asksForHelp(arg)) : args)
   if (!found) return runWithoutCommand(args, context)

@@ -26,17 +26,17 @@ import { createOutbound } from '../platform/outbound/outbound.js'
 import { CommandFailure, type CommandPasswords, type Stores } from './command.js'
 import { commandLog } from './terminal/command-log.js'
 
-/** A command does not share its threads, so this happens only if the machine is far too slow. */
+/** A command does not share its threads, so a timeout means that the machine is far too slow. */
 const timeoutFailure = () => new CommandFailure('The password could not be checked in time; try again.')
 
-/** Threads are shared by the addresses of clients. A command has one client: itself. */
+/** Threads are shared fairly among the addresses of clients. A command is its only client. */
 const commandLineClient = { ip: 'command line' }
 
 const passwordsForCommands = (passwords: Passwords): CommandPasswords => ({
   faults: async (password, person) => {
-    const rejected = await passwords.refusalFor(password, person, commandLineClient)
-    if (rejected?.refused === 'busy') throw timeoutFailure()
-    return rejected?.errors ?? []
+    const refusal = await passwords.refusalFor(password, person, commandLineClient)
+    if (refusal?.refused === 'busy') throw timeoutFailure()
+    return refusal?.errors ?? []
   },
   hash: async (password) => {
     const hash = await passwords.hash(password, commandLineClient)
@@ -45,8 +45,8 @@ const passwordsForCommands = (passwords: Passwords): CommandPasswords => ({
   },
 })
 
-/** Opened when it is needed: most commands set no password. */
-const leakedFor = (config: Config) => ({
+/** Opens the list of leaked passwords only when a password is checked, because most commands set none. */
+const leakedPasswordsOnDemand = (config: Config) => ({
   has: async (password: string) => {
     const list = await openLeakedPasswords(config, commandLog())
     try {
@@ -57,13 +57,13 @@ const leakedFor = (config: Config) => ({
   },
 })
 
-/** Mails that a command causes wait in the database: a running service sends them. */
+/** A command sends no mails. Those that it causes wait in the database, and a running service sends them. */
 const noMailer = {
   send: () => Promise.reject(new Error('A command sends no mails')),
   close: async () => undefined,
 }
 
-/** Makes a new database only in a folder that was named: with the usual `./data`, the command was called in a wrong folder. */
+/** Creates a new database only if DATA_DIR is set. If `./data` has no database, the command was probably called in a wrong folder. */
 const openEmbedded = async (config: Config, log: Log) => {
   const directory = embeddedDirectory(config)
   const isNew = !(await hasDatabase(directory))
@@ -76,7 +76,7 @@ const openEmbedded = async (config: Config, log: Log) => {
 /** Opens the database with the rights of the service or of the owner of the tables, and migrates it. */
 const openMigrated = async (config: Config, role: 'service' | 'owner') => {
   const databaseUrl = role === 'owner' ? (config.databaseOwnerUrl ?? config.databaseUrl) : config.databaseUrl
-  // PostgreSQL warns of what the command then fails with: the operator would read the same reason twice.
+  // With PostgreSQL the log is silent: it would name the same reason with which the command then fails.
   const log = databaseUrl === undefined ? commandLog() : createLog({ level: 'silent' })
   const database =
     databaseUrl === undefined
@@ -93,7 +93,7 @@ const openMigrated = async (config: Config, role: 'service' | 'owner') => {
 
 /** The platform of a command: it counts no requests, and leaves mails, webhooks and the log to the service. */
 const openCommandPlatform = async (config: Config, role: 'service' | 'owner') => {
-  // Files first: a database that was opened would keep a command that fails from ending.
+  // Files are read before the database is opened, because an open database would keep a command that fails from ending.
   const design = await readDesign(config)
   const ownWords = await readOwnWords(config)
   const fieldDefinitions = await readProfileFields(config.profileFieldsFile)
@@ -108,7 +108,7 @@ const openCommandPlatform = async (config: Config, role: 'service' | 'owner') =>
     secrets,
     sealingSecrets: config.sealingKey ?? secrets,
     workers: createWorkers({ threads: 1, queueLimit: 10, deadline: 1 * minutes }),
-    leakedPasswords: leakedFor(config),
+    leakedPasswords: leakedPasswordsOnDemand(config),
     mailer: noMailer,
     outbound: createOutbound({ allowLoopbackHttp: !config.production }),
     providerSettings: {},
@@ -125,7 +125,7 @@ const openCommandPlatform = async (config: Config, role: 'service' | 'owner') =>
 export const openStores = async (config: Config, role: 'service' | 'owner'): Promise<Stores> => {
   const platform = await openCommandPlatform(config, role)
   const { database, workers } = platform
-  // RESERVED_USERNAMES is for users who choose a name themselves.
+  // RESERVED_USERNAMES applies to users who choose a name themselves, and not to operators.
   const nouns = createNouns({ ...config, reservedUsernames: [] }, platform)
   return {
     ...nouns,

@@ -1,7 +1,7 @@
 import { isOnOwnHost, ownHostWarning } from '../../domain/applications/application-addresses.js'
 import { type Command, operator, print, readArguments, withStores } from '../command.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
-import { unlessRefused } from './application-faults.js'
+import { throwIfRefused } from './application-faults.js'
 import { newApplicationOptions, readNewApplication } from './application-options.js'
 import { generalSettings, programs } from './program-settings.js'
 
@@ -42,7 +42,7 @@ ${optionsHelp}
     const { positionals, values } = readArguments(args, newApplicationOptions, ['NAME'])
     const { application, program } = readNewApplication(positionals[0] ?? '', values)
     return withStores(context, 'service', async ({ applicationChanges, issuer }) => {
-      const added = unlessRefused(await applicationChanges.add(application, operator(context)), application.name)
+      const added = throwIfRefused(await applicationChanges.add(application, operator(context)), application.name)
       const { id, name, home, redirectAddresses } = added.application
       const { secret } = added
       for (const address of redirectAddresses.filter((each) => isOnOwnHost(each, issuer)))
@@ -51,8 +51,8 @@ ${optionsHelp}
         await print(context.stdout, printableJson({ id, secret: secret ?? null, issuer }))
         return 0
       }
-      const onceNotice = secret === undefined ? '' : ' The secret is shown only now.'
-      const lines = [`Added ${printableText(name)}.${onceNotice}`, '', generalSettings(id, secret, issuer)]
+      const secretNotice = secret === undefined ? '' : ' The secret is shown only now.'
+      const lines = [`Added ${printableText(name)}.${secretNotice}`, '', generalSettings(id, secret, issuer)]
       if (program) lines.push('', programs[program].settings({ id, secret: secret ?? '', issuer, name, home }))
       await print(context.stdout, lines.join('\n'))
       return 0

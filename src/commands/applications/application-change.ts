@@ -1,7 +1,7 @@
 import { type Command, operator, print, readArguments, withStores } from '../command.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { optionsHelp } from './application-add.js'
-import { unlessRefused } from './application-faults.js'
+import { throwIfRefused } from './application-faults.js'
 import { changeOptions, readChange } from './application-options.js'
 import { requireApplication } from './find-application.js'
 
@@ -24,7 +24,7 @@ ${optionsHelp}
     const change = readChange(values)
     return withStores(context, 'service', async (stores) => {
       const { id, name: formerName } = await requireApplication(stores, positionals[0] ?? '')
-      const changed = unlessRefused(await stores.applicationChanges.change(id, change, operator(context)), formerName)
+      const changed = throwIfRefused(await stores.applicationChanges.change(id, change, operator(context)), formerName)
       const { application, summary } = changed
       const name = printableText(application.name)
       const message =

@@ -10,7 +10,7 @@ import { quoteCommand } from '../terminal/quote-command.js'
 type Outcome = Awaited<ReturnType<ApplicationChanges[keyof ApplicationChanges]>>
 type Refusal = Extract<Outcome, { refused: string }>
 
-/** `name` is that of the application, for a command that can be copied. */
+/** `name` is the name of the application. It stands in a command that the operator can copy. */
 const sentences: {
   [Code in Refusal['refused']]: (refusal: Extract<Refusal, { refused: Code }>, name: string) => string
 } = {
@@ -32,8 +32,11 @@ const sentences: {
     `${countText(users, 'user')} would lose ${printableText(name)}. Add --yes to delete it.`,
 }
 
-/** The outcome, or the sentence of its refusal. A sentence may end in a command, which is then the end of the line and can be copied. */
-export const unlessRefused = <Value>(outcome: Value, name: string): Exclude<Value, { refused: string }> => {
+/**
+ * Returns the outcome, or throws the sentence of its refusal. No full stop follows a sentence that ends in a command, which can be
+ * copied.
+ */
+export const throwIfRefused = <Value>(outcome: Value, name: string): Exclude<Value, { refused: string }> => {
   if (!isRefused(outcome)) return outcome as Exclude<Value, { refused: string }>
   const refusal = outcome as Refusal
   const sentence = sentences[refusal.refused] as (refusal: Refusal, name: string) => string

@@ -6,7 +6,7 @@ import { UsageFault } from '../command.js'
 import { groupNameFrom } from '../groups/group-name.js'
 import { type ProgramName, programNames, programs } from './program-settings.js'
 
-/** The options of `add` and `change` alike. */
+/** The options that `add` and `change` share. */
 const applicationOptions = {
   redirect: { type: 'string', multiple: true },
   everyone: { type: 'boolean' },
@@ -61,7 +61,7 @@ const maxAgeFrom = (text: string) => {
   return age
 }
 
-/** `none` alone empties a list. */
+/** The single value `none` empties the list. */
 const listFrom = (addresses: readonly string[]) => (addresses.join() === 'none' ? [] : [...new Set(addresses)])
 
 const accessFrom = ({
@@ -75,7 +75,7 @@ const accessFrom = ({
   return { access: 'groups', groups }
 }
 
-/** The values of the options, each by itself. */
+/** The fields that the options name. Options are checked one by one, not against each other. */
 const changeFrom = (values: OptionValues<typeof applicationOptions>): ApplicationChange => ({
   ...accessFrom(values),
   ...(values.redirect && { redirectAddresses: [...new Set(values.redirect)] }),
@@ -98,8 +98,8 @@ const kindFrom = (values: OptionValues<typeof newApplicationOptions>): Applicati
   return values.public ? 'browser' : 'web'
 }
 
-/** The addresses of a program whose paths are known. */
-const fromProgram = (
+/** The addresses of the program that --for names, and the options that it needs. */
+const defaultsOfProgram = (
   name: ProgramName | undefined,
   values: OptionValues<typeof newApplicationOptions>,
 ): ApplicationChange => {
@@ -118,13 +118,13 @@ const fromProgram = (
   }
 }
 
-/** The program is undefined for one that is not known here. */
+/** `program` is the one that --for names, and otherwise undefined. */
 export const readNewApplication = (name: string, values: OptionValues<typeof newApplicationOptions>) => {
   const program = values.for === undefined ? undefined : oneOf('for', programNames, values.for)
   const kind = kindFrom(values)
   if (values['no-device'] && kind !== 'native')
     throw new UsageFault('--no-device is for --native: others have no device flow.')
-  const programDefaults = fromProgram(program, values)
+  const programDefaults = defaultsOfProgram(program, values)
   const { home = programDefaults.home, ...options } = changeFrom(values)
   const redirectAddresses = options.redirectAddresses ?? programDefaults.redirectAddresses
   if (!redirectAddresses) throw new UsageFault('--redirect is missing: the address to which users come back.')

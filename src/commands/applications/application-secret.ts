@@ -1,7 +1,7 @@
 import { type Command, operator, print, readArguments, withStores } from '../command.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { quoteCommand } from '../terminal/quote-command.js'
-import { unlessRefused } from './application-faults.js'
+import { throwIfRefused } from './application-faults.js'
 import { requireApplication } from './find-application.js'
 
 const json = { json: { type: 'boolean' } } as const
@@ -20,7 +20,7 @@ the new one into the application, then \`latchkey application secret remove APPL
     const { positionals, values } = readArguments(args, json, ['APPLICATION'])
     return withStores(context, 'service', async (stores) => {
       const { id: applicationId, name } = await requireApplication(stores, positionals[0] ?? '')
-      const added = unlessRefused(await stores.applicationChanges.addSecret(applicationId, operator(context)), name)
+      const added = throwIfRefused(await stores.applicationChanges.addSecret(applicationId, operator(context)), name)
       const { id, secret } = added
       const next = quoteCommand('application secret remove', name)
       const message = `${secret}\nThe secret is shown only now. When ${printableText(name)} uses it: ${next}`
@@ -43,7 +43,7 @@ The older of two, or the one whose id \`latchkey application show\` prints. It s
     return withStores(context, 'service', async (stores) => {
       const { id: applicationId, name } = await requireApplication(stores, positionals[0] ?? '')
       const { applicationChanges } = stores
-      const { id } = unlessRefused(
+      const { id } = throwIfRefused(
         await applicationChanges.removeSecret(applicationId, positionals[1], operator(context)),
         name,
       )

@@ -4,7 +4,7 @@ import { type Command, operator, print, readArguments, type Stores, withStores }
 import { printList } from '../terminal/print-list.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
-import { unlessRefused } from './application-faults.js'
+import { throwIfRefused } from './application-faults.js'
 import { requireApplication } from './find-application.js'
 
 const json = { json: { type: 'boolean' } } as const
@@ -57,20 +57,21 @@ const fieldsOf = (application: Application, issuer: string) => [
   ['created', application.createdAt.toISOString()],
 ]
 
-const details = async ({ applicationSecrets, applicationErrors }: Stores, { id }: Application) => ({
+const readDetails = async ({ applicationSecrets, applicationErrors }: Stores, { id }: Application) => ({
   secrets: await applicationSecrets.list(id),
   ...(await applicationErrors.list(id)),
 })
 
-const problemLines = (title: string, seen: readonly { seenAt: Date; count: number; message: string }[]) =>
-  `${title}\n${asTable(seen.map(({ seenAt, count, message }) => [seenAt.toISOString(), `${count}x`, message]))}`
+const problemLines = (title: string, problems: readonly { seenAt: Date; count: number; message: string }[]) =>
+  `${title}\n${asTable(problems.map(({ seenAt, count, message }) => [seenAt.toISOString(), `${count}x`, message]))}`
 
 export const applicationShow: Command = {
   summary: 'Show an application, and what went wrong with it lately',
   help: `latchkey application show APPLICATION [--json]
 
 APPLICATION is a name or an id. Of each application the last 20 different errors are kept, a few of
-each kind. Requests that ended as they may (a user who cancelled, or was not signed in) are counted and are no errors.
+each kind. A request that ended normally without a sign-in (a user cancelled, or was not signed in) is counted
+separately, not as an error.
 
   --json    one JSON object, for programs`,
 
@@ -78,7 +79,7 @@ each kind. Requests that ended as they may (a user who cancelled, or was not sig
     const { positionals, values } = readArguments(args, json, ['APPLICATION'])
     return withStores(context, 'service', async (stores) => {
       const application = await requireApplication(stores, positionals[0] ?? '')
-      const { secrets, errors, normalEnds } = await details(stores, application)
+      const { secrets, errors, normalEnds } = await readDetails(stores, application)
       if (values.json) {
         await print(
           context.stdout,
@@ -103,8 +104,8 @@ export const applicationDelete: Command = {
   summary: 'Delete an application: users cannot sign in to it any more',
   help: `latchkey application delete APPLICATION [--yes] [--json]
 
-Its codes, tokens and consents are deleted with it, and its address gets no logout notice any more. One that users are signed in
-to is deleted only with --yes. APPLICATION is a name or an id.
+Its codes, tokens and consents are deleted with it, and its address gets no logout notice any more. An application with
+signed-in users is deleted only with --yes. APPLICATION is a name or an id.
 
   --yes     also with users
   --json    one JSON object, for programs`,
@@ -114,7 +115,7 @@ to is deleted only with --yes. APPLICATION is a name or an id.
     return withStores(context, 'service', async (stores) => {
       const { id, name } = await requireApplication(stores, positionals[0] ?? '')
       const alsoIfUsed = values.yes ?? false
-      unlessRefused(await stores.applicationChanges.delete(id, operator(context), alsoIfUsed), name)
+      throwIfRefused(await stores.applicationChanges.delete(id, operator(context), alsoIfUsed), name)
       const message = `Deleted ${printableText(name)}.`
       await print(context.stdout, values.json ? printableJson({ id, name, deleted: true }) : message)
       return 0

@@ -4,12 +4,12 @@ import type { NewApplication } from '../../domain/applications/application-rules
 type SettingValues = { id: string; secret: string; issuer: string; name: string; home: string }
 
 type Program = {
-  /** Below the address at which users open the program. */
+  /** A path below the address at which users open the program. So are the other paths. */
   redirectPath: string
   backchannelPath?: string
-  /** The path to which it wants its users back after it has signed them out here. */
+  /** The path to which users come back after the program has signed them out here. */
   logoutPath?: string
-  /** Options that it needs because of what it cannot do. */
+  /** The options without which the program cannot sign users in. */
   requiredOptions?: Pick<NewApplication, 'pkce'>
   settings(values: SettingValues): string
 }
@@ -89,7 +89,7 @@ addresses contain /index.php, say so with --home https://cloud.example.com/index
 
 export const programs: Readonly<Record<ProgramName, Program>> = { grafana, gitea, nextcloud }
 
-/** For every other program: the names that OpenID Connect uses. */
+/** The settings of every other program, with the names that OpenID Connect uses. */
 export const generalSettings = (id: string, secret: string | undefined, issuer: string) =>
   [
     ['client_id', id],

@@ -16,19 +16,19 @@ const countMembers = async (sql: Sql, group: string) => {
   return row ?? { exists: false, members: 0, with_factor: 0 }
 }
 
-/** With SECOND_FACTOR=required the next sign-in of each member asks for a factor. */
-const judgeGroup = (setting: string, group: string, found: Members, isRequired: boolean): Finding => {
-  if (!found.exists)
+/** Members without a second factor are no fault with SECOND_FACTOR=required, because their next sign-in asks for one. */
+const judgeGroup = (setting: string, group: string, counts: Members, isFactorRequired: boolean): Finding => {
+  if (!counts.exists)
     return warning(
       `${setting} names the group ${group}, which does not exist: correct it, or \`latchkey group add ${group}\``,
     )
-  if (found.members === 0)
+  if (counts.members === 0)
     return warning(`no user who can sign in is in ${group} (${setting}): \`latchkey user groups USER --add ${group}\``)
-  if (found.with_factor === 0 && !isRequired)
+  if (counts.with_factor === 0 && !isFactorRequired)
     return warning(
       `no member of ${group} (${setting}) has a second factor, without which the admin page opens for none: they add an authenticator app or a passkey to their account`,
     )
-  return ok(`${group} has ${countText(found.members, 'member')}, ${found.with_factor} with a second factor`)
+  return ok(`${group} has ${countText(counts.members, 'member')}, ${counts.with_factor} with a second factor`)
 }
 
 const checkAdministrators = async (sql: Sql, { adminGroup, supportGroup, secondFactor }: Config): Promise<Finding> => {

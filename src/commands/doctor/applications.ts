@@ -20,7 +20,7 @@ import { type Finding, failure, ok, warning, worstOf } from './check.js'
 
 const dnsTimeout = 5 * seconds
 
-/** The addresses of a host; none if its name is not known here. */
+/** The IP addresses of a host; an empty list if this machine cannot resolve its name. */
 const resolve = (host: string) => {
   const addresses = lookup(host.replace(/^\[|\]$/g, ''), { all: true }).then(
     (all) => all.map(({ address }) => address),
@@ -34,7 +34,7 @@ const hostOf = (address: string) => {
   return /^https?:$/.test(protocol) ? hostname : undefined
 }
 
-/** Registered before a rule was stricter, in development, or by plain SQL. */
+/** How an address with a fault can exist: it was registered under an older rule, in development, or by plain SQL. */
 const faultFinding = (name: string, address: string, fault: AddressFault) =>
   failure(`${name}: ${address} ${addressFaults[fault]}`)
 
@@ -43,7 +43,7 @@ const checkAddress = async ({ name, kind }: Application, address: string, { prod
   if (fault) return faultFinding(name, address, fault)
   const host = hostOf(address)
   if (host === undefined || isThisMachine(host) || (await resolve(host)).length > 0) return ok('')
-  // Users may know a name that this machine does not.
+  // This is only a warning, because the machines of users may know the name.
   return warning(`${name}: the host ${host} is not known on this machine`)
 }
 
@@ -63,7 +63,7 @@ const checkBackchannel = async (
   )
 }
 
-const checkHosts = ({ name, redirectAddresses }: Application, { publicUrl }: Config) =>
+const warnOfOwnHost = ({ name, redirectAddresses }: Application, { publicUrl }: Config) =>
   redirectAddresses
     .filter((address) => isOnOwnHost(address, publicUrl))
     .map((address) => warning(`${name}: ${address} ${ownHostWarning}`))
@@ -75,10 +75,10 @@ const checkApplication = async (application: Application, config: Config) => {
     ...addresses.map((address) => checkAddress(application, address, config)),
     checkBackchannel(application, config),
   ])
-  return [...addressFindings, ...checkHosts(application, config)]
+  return [...addressFindings, ...warnOfOwnHost(application, config)]
 }
 
-/** The addresses that users are led to, and those that are told of logouts. */
+/** Checks the addresses that users are redirected to, and those that logout notices are sent to. */
 export const checkApplications = async (database: Database, config: Config): Promise<Finding> => {
   const applications = await createApplications({ database }).list()
   if (applications.length === 0) return ok('there are none')

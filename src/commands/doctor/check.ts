@@ -2,10 +2,10 @@ import { seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 
 type Level = 'ok' | 'warning' | 'error'
-/** `skippedBecause`: nothing was looked at. All that have one reason are one line of the report. */
+/** With `skippedBecause` nothing was checked. The report has one line for all findings with the same reason. */
 export type Finding = { level: Level; says: string; skippedBecause?: string }
 
-/** One line of the report. A check changes nothing that stays. */
+/** A check makes one line of the report. It leaves no change behind. */
 export type Check = { name: string; run(): Finding | Promise<Finding> }
 
 /** Checks that share something, such as a connection, which is closed afterwards. */
@@ -16,10 +16,10 @@ export const warning = (says: string): Finding => ({ level: 'warning', says })
 export const failure = (says: string): Finding => ({ level: 'error', says })
 export const skipped = (because: string): Finding => ({ level: 'warning', says: because, skippedBecause: because })
 
-/** A warning in development, an error in production. */
+/** The function that makes the finding: a warning in development, an error in production. */
 export const errorInProduction = (production: boolean) => (production ? failure : warning)
 
-/** Several findings as one: the worst level, and every text that is not ok. */
+/** Joins findings to one, with the worst level and the texts of all that are not ok. If all are ok, it has `okText`. */
 export const worstOf = (okText: string, findings: readonly Finding[]): Finding => {
   const worstLevel = (['error', 'warning'] as const).find((level) => findings.some((each) => each.level === level))
   if (!worstLevel) return ok(okText)
@@ -31,12 +31,12 @@ const messageOf = (error: unknown) => (error instanceof Error ? error.message : 
 
 const defaultTimeout = 8 * seconds
 
-/** A check that throws or hangs becomes a finding too, so that the others are still printed. */
+/** A check that throws or hangs becomes a finding too, so that the other checks are still printed. */
 export const runCheck = async ({ name, run }: Check, timeout = defaultTimeout) => {
-  const found = Promise.resolve()
+  const outcome = Promise.resolve()
     .then(run)
     .catch((error: unknown) => failure(messageOf(error)))
-  const finding = await withTimeout(found, timeout, () =>
+  const finding = await withTimeout(outcome, timeout, () =>
     failure(`no answer within ${timeout / seconds} seconds (if this machine is busy, try again)`),
   )
   return { name, ...finding }
@@ -45,7 +45,7 @@ export const runCheck = async ({ name, run }: Check, timeout = defaultTimeout) =
 const skewToWarnOf = 2 * seconds
 const skewThatBreaks = 60 * seconds
 
-/** Compares a server's clock with ours, given when we asked and when the answer came. */
+/** Compares a server's clock with ours. `askedAt` and `answeredAt` are by our clock; the server read its own in between. */
 export const judgeClock = (server: string, askedAt: number, answeredAt: number, serverTime: number): Finding => {
   const skew = Math.round(serverTime - (askedAt + answeredAt) / 2)
   const skewText = `${(Math.abs(skew) / seconds).toFixed(1)} s ${skew > 0 ? 'ahead of' : 'behind'} this machine's`

@@ -24,7 +24,7 @@ import { checkEventMonths } from './event-months.js'
 import { hostChecks } from './hosts.js'
 import { checkApplicationKeys, checkSigningKeys, checkWithdrawnKeys } from './keys.js'
 import { checkLogoutNotices } from './logout-notices.js'
-import { openForChecks, ownerChecks, readOnly } from './owner.js'
+import { openForChecks, ownerChecks, readOnlyText } from './owner.js'
 import { checkPasskeys } from './passkeys.js'
 import { checkProfileFields } from './profile-fields.js'
 import { checkRegistration } from './registration.js'
@@ -36,7 +36,7 @@ import { checkWebhooks } from './webhooks.js'
 const oldestVersion = 13
 
 type Server = Record<'version' | 'encoding' | 'timeout', string> &
-  Record<'major' | 'most' | 'reserved', number> &
+  Record<'major' | 'max_connections' | 'reserved_connections', number> &
   Record<'standby' | 'writable', boolean>
 
 const askServer = async (sql: Sql) => {
@@ -47,19 +47,20 @@ const askServer = async (sql: Sql) => {
            current_setting('transaction_read_only') = 'off' as writable,
            current_setting('server_encoding') as encoding,
            current_setting('statement_timeout') as timeout,
-           current_setting('max_connections')::int as most,
-           current_setting('superuser_reserved_connections')::int as reserved`)
+           current_setting('max_connections')::int as max_connections,
+           current_setting('superuser_reserved_connections')::int as reserved_connections`)
   if (!server) throw new Error('PostgreSQL gave no answer')
   return server
 }
 
 const checkServer = (server: Server, { databasePool, workers, production }: Config): Finding => {
-  const needed = databasePool * workers
-  const { version, major, standby, writable, encoding, timeout, most, reserved } = server
-  const connections = countText(most - reserved, 'connection')
-  return worstOf(`PostgreSQL ${version}, ${connections} in total, ${needed} for each instance`, [
+  const connectionsPerInstance = databasePool * workers
+  const { version, major, standby, writable, encoding, timeout } = server
+  const available = server.max_connections - server.reserved_connections
+  const connections = countText(available, 'connection')
+  return worstOf(`PostgreSQL ${version}, ${connections} in total, ${connectionsPerInstance} for each instance`, [
     standby ? failure('this server is a standby and accepts no writes: name the primary in DATABASE_URL') : ok(''),
-    standby || writable ? ok('') : failure(readOnly),
+    standby || writable ? ok('') : failure(readOnlyText),
     major < oldestVersion ? failure(`PostgreSQL ${version} is too old: ${oldestVersion} or newer is needed`) : ok(''),
     timeout === '0'
       ? warning(
@@ -67,9 +68,9 @@ const checkServer = (server: Server, { databasePool, workers, production }: Conf
         )
       : ok(''),
     encoding === 'UTF8' ? ok('') : failure(`the database is encoded in ${encoding} and must be in UTF8`),
-    needed > most - reserved
+    connectionsPerInstance > available
       ? errorInProduction(production)(
-          `DATABASE_POOL is ${databasePool}${workers > 1 ? ` in each of ${workers} processes` : ''}, and the server allows ${most - reserved}`,
+          `DATABASE_POOL is ${databasePool}${workers > 1 ? ` in each of ${workers} processes` : ''}, and the server allows ${available}`,
         )
       : ok(''),
   ])
@@ -85,11 +86,11 @@ type Rights = Record<
 /** Asks which rights the role has, without using them. */
 const askRights = async (sql: Sql) => {
   const tables = [...writableTables, ...readableTables]
-  const [found] = await sql.query<{ missing: number }>(
+  const [tableCount] = await sql.query<{ missing: number }>(
     'select count(*) as missing from unnest($1::text[]) as name where to_regclass(name) is null',
     [tables],
   )
-  if (found?.missing !== 0) return undefined
+  if (tableCount?.missing !== 0) return undefined
   const [rights] = await sql.query<Rights>(
     `select current_user::text as role,
             rolsuper as superuser,
@@ -175,41 +176,41 @@ const embeddedChecks = (config: Config): CheckGroup => {
   const { production, databaseOwnerUrl } = config
   const folder = embeddedDirectory(config)
   const place = `embedded in ${folder}: one instance only, not safe against power loss`
-  // Only through a running service: opened here, a missing database would be created, or files of another system user in it.
-  let opened: Promise<Database | undefined> | undefined
-  const openRunning = () => {
-    opened ??= settingsOfService(folder).then((settings) => settings && createPgliteClient(folder))
-    return opened
+  // The database is used only through a running service. Opening it here could create it, or leave files of another system user in it.
+  let openedDatabase: Promise<Database | undefined> | undefined
+  const openThroughService = () => {
+    openedDatabase ??= settingsOfService(folder).then((settings) => settings && createPgliteClient(folder))
+    return openedDatabase
   }
-  const ifOpen = () => openRunning().catch(() => undefined)
+  const databaseIfRunning = () => openThroughService().catch(() => undefined)
   const ifRunning = (check: (database: Database) => Promise<Finding>) => async () => {
-    const database = await ifOpen()
+    const database = await databaseIfRunning()
     return database ? check(database) : ok('not checked while the service does not run')
   }
   const whyNotOpen = () =>
-    openRunning().then(
+    openThroughService().then(
       () => ok(''),
       (error: unknown) =>
         warning(
           `${place}. Its content was not checked: ${error instanceof Error ? error.message : 'it does not answer'}`,
         ),
     )
-  const unused = warning('DATABASE_OWNER_URL is not used by the service, because DATABASE_URL is not set')
+  const unusedOwnerWarning = warning('DATABASE_OWNER_URL is not used by the service, because DATABASE_URL is not set')
   return {
     checks: [
       { name: 'database', run: async () => (production ? failure(place) : worstOf(place, [await whyNotOpen()])) },
-      ...(databaseOwnerUrl === undefined ? [] : [{ name: 'database owner', run: () => unused }]),
-      { name: 'webhooks', run: async () => checkWebhooks(config, await ifOpen()) },
+      ...(databaseOwnerUrl === undefined ? [] : [{ name: 'database owner', run: () => unusedOwnerWarning }]),
+      { name: 'webhooks', run: async () => checkWebhooks(config, await databaseIfRunning()) },
       { name: 'waiting mails', run: ifRunning(checkWaitingMails) },
-      { name: 'registration', run: async () => checkRegistration(config, await ifOpen()) },
+      { name: 'registration', run: async () => checkRegistration(config, await databaseIfRunning()) },
       ...administratorChecks(config, ifRunning),
-      { name: 'profile fields', run: async () => checkProfileFields(config, await ifOpen()) },
+      { name: 'profile fields', run: async () => checkProfileFields(config, await databaseIfRunning()) },
     ],
-    close: async () => (await ifOpen())?.close(),
+    close: async () => (await databaseIfRunning())?.close(),
   }
 }
 
-/** What several checks ask, once; and checks that wait for the answer. */
+/** Questions that several checks ask are asked once. `onceReached` and `onceMigrated` skip a check if the answer is no. */
 const createQuestions = (database: Database) => {
   let serverPromise: Promise<Server> | undefined
   const server = () => {

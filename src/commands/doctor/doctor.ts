@@ -53,7 +53,7 @@ const checkGroups = async (config: Config, env: Environment): Promise<CheckGroup
   return [machineChecks(config, secretFiles), databaseChecks(config), redisChecks(config), outsideChecks(config)]
 }
 
-/** All at once, because each waits for another server. The results keep the order of the list. */
+/** Runs all checks at once, because most of them wait for a server. The results keep the order of the list. */
 const runAllChecks = async (config: Config, env: Environment) => {
   const groups = await checkGroups(config, env)
   try {
@@ -64,38 +64,38 @@ const runAllChecks = async (config: Config, env: Environment) => {
   }
 }
 
-/** One line for all that could not be checked for one reason, where the first of them was. */
-const summed = (lines: readonly Line[]): Line[] =>
+/** Joins the checks that were skipped for the same reason to one line, in the place of the first of them. */
+const joinSkipped = (lines: readonly Line[]): Line[] =>
   lines.flatMap((line, at) => {
     const { skippedBecause } = line
     if (skippedBecause === undefined) return [line]
-    const same = lines.filter((each) => each.skippedBecause === skippedBecause)
-    const names = same.map(({ name }) => name).join(', ')
-    return lines.indexOf(same[0] ?? line) === at
+    const sameReason = lines.filter((each) => each.skippedBecause === skippedBecause)
+    const names = sameReason.map(({ name }) => name).join(', ')
+    return lines.indexOf(sameReason[0] ?? line) === at
       ? [{ level: line.level, name: 'not checked', says: `${names}: ${skippedBecause}` }]
       : []
   })
 
-const count = (lines: readonly Line[], level: 'error' | 'warning') =>
+const levelCountText = (lines: readonly Line[], level: 'error' | 'warning') =>
   countText(lines.filter((line) => line.level === level).length, level)
 
-/** Messages of servers and libraries may have several lines. */
+/** Messages of servers and libraries may have several lines, but a finding has one. */
 const inOneLine = (text: string) => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
 
-/** Unlike other commands, works with invalid settings: that is when it is needed most. */
+/** Unlike other commands, this one works with invalid settings, because it is needed most then. */
 const report = async (env: Environment, json: boolean) => {
   const loaded = load(env)
   const config = 'production' in loaded ? loaded : undefined
   const faults = 'production' in loaded ? [] : loaded
   const lines = settingsLines(env, faults, config)
-  if (config) lines.push(...summed(await runAllChecks(config, env)))
+  if (config) lines.push(...joinSkipped(await runAllChecks(config, env)))
   const hide = hideSecrets(config ? secretsIn(env) : [])
   const widest = Math.max(...lines.map(({ name }) => name.length))
   const texts = lines.map(({ level, name, says: text }) => {
     const says = inOneLine(hide(text))
     return json ? printableJson({ level, name, says }) : `${level.padEnd(7)}  ${name.padEnd(widest)}  ${says}`
   })
-  const summaryLines = json ? [] : ['', `${count(lines, 'error')}, ${count(lines, 'warning')}`]
+  const summaryLines = json ? [] : ['', `${levelCountText(lines, 'error')}, ${levelCountText(lines, 'warning')}`]
   return { text: [...texts, ...summaryLines].join('\n'), code: lines.some(({ level }) => level === 'error') ? 1 : 0 }
 }
 
@@ -108,8 +108,8 @@ export const doctor: Command = {
     try {
       await print(stdout, text)
     } catch (error) {
-      // A reader that has seen enough does not change what was found.
-      if (!(error instanceof OutputFailure && error.isClosedPipe)) throw error
+      // If the reader has closed the pipe (`… | head`), the exit code still tells what was found.
+      if (!(error instanceof OutputFailure && error.isPipeClosed)) throw error
     }
     return code
   },

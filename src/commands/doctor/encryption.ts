@@ -5,7 +5,7 @@ import { postgresAddress } from '../../platform/database/postgres-address.js'
 import type { SmtpServer } from '../../platform/mail/smtp-address.js'
 import { type Finding, ok, warning } from './check.js'
 
-const judge = (server: string, hosts: readonly string[], protection: Protection, advice: string): Finding => {
+const judgeConnection = (server: string, hosts: readonly string[], protection: Protection, advice: string): Finding => {
   const connection = `the connection to ${hosts.filter((host) => !isThisMachine(host)).join(', ')}`
   const findings: Record<Protection, Finding> = {
     'on this machine': ok(`${server} is on this machine`),
@@ -26,14 +26,14 @@ export const checkDatabaseEncryption = (url: string): Finding => {
   const address = postgresAddress(url)
   const advice = 'put sslmode=verify-full and sslrootcert=/path/of/the/authority.crt into DATABASE_URL'
   const hosts = address.hosts.map(({ host }) => host)
-  return judge('the database', hosts, protectionOfDatabase(address), advice)
+  return judgeConnection('the database', hosts, protectionOfDatabase(address), advice)
 }
 
 export const checkRedisEncryption = (address: RedisAddress): Finding =>
-  judge('Redis', redisHosts(address), protectionOfRedis(address), 'write rediss:// in REDIS_URL')
+  judgeConnection('Redis', redisHosts(address), protectionOfRedis(address), 'write rediss:// in REDIS_URL')
 
 export const checkMailEncryption = (server: SmtpServer): Finding =>
-  judge(
+  judgeConnection(
     'the mail server',
     [server.host],
     protectionOfMail(server),

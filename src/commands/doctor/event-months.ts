@@ -3,10 +3,10 @@ import type { Database } from '../../platform/database/database.js'
 import { type Finding, ok, warning, worstOf } from './check.js'
 
 const megabyte = 1024 * 1024
-/** With more than this, the service makes no month (`make_event_months`). */
+/** If `events_other` is larger, the service makes no further months (`make_event_months`). */
 const maxOtherBytes = 256 * megabyte
 
-/** Whether the table of events has its parts for this month and the next, and how much belongs to none. */
+/** Checks that the table of events has partitions for this month and the next, and how much stands outside of all months. */
 export const checkEventMonths = async (database: Database): Promise<Finding> => {
   const [found] = await database.query<{ missing: string | null; months: number; other: number }>(
     `with wanted as (

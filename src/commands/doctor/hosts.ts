@@ -23,7 +23,7 @@ const askHost = async (host: Host, connect: ConnectTo): Promise<Finding> => {
   }
 }
 
-/** The service works as long as the primary answers, so a lost standby is noticed only here, or when it is needed. */
+/** The service works as long as the primary answers, so a lost standby is noticed only by this check, or when the standby is needed. */
 const checkHosts = async (url: string): Promise<Finding> => {
   const address = postgresAddress(url)
   const timeouts = { statementTimeoutMs: 3 * seconds, lockTimeoutMs: 3 * seconds }

@@ -28,7 +28,7 @@ const findInState = (keys: readonly TimedKey[], state: 'current' | 'waiting') =>
 const whoSigns = (current: TimedKey, waiting: TimedKey | undefined) =>
   `${current.id} signs since ${asDate(current.signsFrom)}${waiting ? `, ${waiting.id} from ${waiting.signsFrom.toISOString()}` : ''}`
 
-/** The key that signs access tokens, how old it is, and whether the next one is waiting. */
+/** Checks which key signs access tokens, how old it is, and whether the next key is waiting. */
 export const checkSigningKeys = async (
   database: Database,
   config: SealingSettings & Pick<Config, 'accessTokenAlgorithm'>,
@@ -65,10 +65,10 @@ const judgeAlgorithm = (algorithm: ApplicationAlgorithm, keys: readonly ListedAp
     : ok(says)
 }
 
-const unreadableKeys = (ids: readonly string[]) =>
+const unreadableKeysText = (ids: readonly string[]) =>
   `${ids.join(', ')}: ${countText(ids.length, 'retired key')} not sealed with SEALING_KEY, and not trusted. Unless you have removed a key from SEALING_KEY, another program has written into the table`
 
-/** The keys of ID tokens: one for each algorithm that applications use. */
+/** Checks the keys of ID tokens: one for each algorithm that applications use. */
 export const checkApplicationKeys = async (database: Database, config: SealingSettings): Promise<Finding> => {
   const sealedValues = createSealedValues(await sealingSecretsOf(config), sealedColumns)
   const read = createReadKeys({ database, clock: systemClock, sealedValues })
@@ -79,12 +79,15 @@ export const checkApplicationKeys = async (database: Database, config: SealingSe
   const unreadable = keys.filter(({ state }) => state === 'unreadable').map(({ id }) => id)
   const findings = [
     ...usedAlgorithms.map((algorithm) => judgeAlgorithm(algorithm, keys)),
-    ...(unreadable.length > 0 ? [warning(unreadableKeys(unreadable))] : []),
+    ...(unreadable.length > 0 ? [warning(unreadableKeysText(unreadable))] : []),
   ]
   return worstOf(findings.map(({ says }) => says).join('; ') || 'no application needs one', findings)
 }
 
-/** Keys of both kinds whose rows were written back. After a restore of the whole database the events do not know of it either. */
+/**
+ * Finds withdrawn keys that are in their table again. After a restore of the whole database they are not found: its events are
+ * older, too.
+ */
 export const checkWithdrawnKeys = async (database: Database): Promise<Finding> => {
   const returnedKeys = await database.query<{ id: string }>(
     `with withdrawn as materialized (

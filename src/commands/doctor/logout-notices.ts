@@ -6,7 +6,7 @@ import type { Database } from '../../platform/database/database.js'
 import { printableText } from '../terminal/printable-json.js'
 import { type Finding, ok, warning } from './check.js'
 
-/** While one application restarts, fewer notices than this wait, and for a shorter time. */
+/** These limits are not reached while one application restarts. */
 const manyWaiting = 100
 const longWait = 5 * minutes
 

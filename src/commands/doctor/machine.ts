@@ -25,9 +25,9 @@ const checkProxy = ({ publicUrl, trustProxy }: Config): Finding => {
     : ok('no proxy is trusted: limits count the address that a client connects from')
 }
 
-/** An old secret is needed for 30 days: hardly three of them at once. */
+/** An old secret is needed for 30 days, so more than two of them are hardly needed at once. */
 const maxOldSecrets = 2
-const cheapestCost = 4
+const minCost = 4
 
 const checkSecrets = ({ jwtSecret }: Config): Finding => {
   if (!jwtSecret) return ok('the signing secret is generated and kept in DATA_DIR')
@@ -45,20 +45,20 @@ const checkSecrets = ({ jwtSecret }: Config): Finding => {
   return worstOf(summary, findings)
 }
 
-/** An operator has so long to give the program a new key. */
-const expiresSoon = 14 * days
+/** How long before the end of a key the operator is warned, to have time for giving the program a new one. */
+const warningPeriod = 14 * days
 
 const checkServiceKeys = async (path: string): Promise<Finding> => {
   const keys = await readServiceKeys(path)
   const now = systemClock.now().getTime()
-  const expiring = keys.flatMap(({ name, expiresAt }) => {
-    if (!expiresAt || expiresAt.getTime() > now + expiresSoon) return []
+  const expiringKeys = keys.flatMap(({ name, expiresAt }) => {
+    if (!expiresAt || expiresAt.getTime() > now + warningPeriod) return []
     return `${name} ${expiresAt.getTime() <= now ? 'has expired' : 'expires'} (${expiresAt.toISOString()})`
   })
   const says = `${countText(keys.length, 'key')} in ${path}`
-  return expiring.length === 0
+  return expiringKeys.length === 0
     ? ok(says)
-    : warning(`${says}: ${expiring.join(', ')}. Make a new key, and delete the line of the old one`)
+    : warning(`${says}: ${expiringKeys.join(', ')}. Make a new key, and delete the line of the old one`)
 }
 
 const checkTheme = async (config: Config, path: string): Promise<Finding> => {
@@ -72,12 +72,14 @@ const checkWords = async (path: string): Promise<Finding> => {
   return ok(`${countText(texts.length, 'text')} in ${path}`)
 }
 
-/** Reads all of it, which the start does not. */
+/** Reads the whole file, which a start of the service does not do. */
 const checkLeakedPasswords = async (path: string): Promise<Finding> => {
-  const found = await readLeakedFile(path, verifyLeakedFile(path, AbortSignal.timeout(5 * seconds)))
-  if (isRefused(found)) throw leakedFileFault(path, found.refused)
-  const verified = found.isWhole ? 'complete and unchanged' : 'complete; too large to compare all of it here'
-  return ok(`${countText(found.count, 'leaked password')} in ${path}, ${verified}`)
+  const verification = await readLeakedFile(path, verifyLeakedFile(path, AbortSignal.timeout(5 * seconds)))
+  if (isRefused(verification)) throw leakedFileFault(path, verification.refused)
+  const verificationText = verification.isWhole
+    ? 'complete and unchanged'
+    : 'complete; too large to compare all of it here'
+  return ok(`${countText(verification.count, 'leaked password')} in ${path}, ${verificationText}`)
 }
 
 const isWritable = (path: string) =>
@@ -94,9 +96,9 @@ const nearestExisting = async (directory: string): Promise<string> =>
 const checkDataDirectory = async ({ dataDir, databaseUrl, jwtSecret }: Config): Promise<Finding> => {
   if (databaseUrl !== undefined && jwtSecret !== undefined) return ok('nothing is kept in DATA_DIR')
   const directory = resolve(dataDir)
-  const found = await nearestExisting(directory)
-  if (!(await isWritable(found))) return failure(`${found} cannot be written to by this user: see DATA_DIR`)
-  if (found !== directory) return ok(`${directory} will be created at the first start`)
+  const existing = await nearestExisting(directory)
+  if (!(await isWritable(existing))) return failure(`${existing} cannot be written to by this user: see DATA_DIR`)
+  if (existing !== directory) return ok(`${directory} will be created at the first start`)
   const secret = await statusOf(join(directory, 'secret'))
   const readableByOthers = secret !== undefined && (secret.mode & 0o077) !== 0
   const { finding, free } = await spaceAt(directory)
@@ -118,13 +120,13 @@ const checkThreads = ({ workerThreads: threadsPerProcess, workers, bcryptCost }:
     : ok(`${countText(workerThreads, 'thread')} on ${countText(cores, 'core')}, bcrypt at cost ${bcryptCost}`)
 }
 
-/** Hashes a password as a sign-in does: in a thread, at full cost. */
+/** Hashes a password as a sign-in does, in a thread and at full cost, to see how long that takes. */
 const checkPasswords = async ({ bcryptCost }: Config): Promise<Finding> => {
   await requireWorkerPackages()
   const workers = createWorkers({ threads: 1 })
   try {
     // The first hash also starts the thread.
-    await workers.hash('a password', cheapestCost)
+    await workers.hash('a password', minCost)
     const start = performance.now()
     await workers.hash('a password', bcryptCost)
     const elapsed = ((performance.now() - start) / seconds).toFixed(1)

@@ -40,7 +40,7 @@ const tlsAdvice: Readonly<Record<TlsFault, string>> = {
 
 type MailFailure = { code?: string; message?: string; tlsFault?: TlsFault; tlsCode?: string }
 
-/** First what to do; then the code and the step of the failure. */
+/** Says what to do, and then, in brackets, the code and the step of the failure. */
 const explainMail = ({ host, port }: Pick<SmtpServer, 'host' | 'port'>, error: unknown) => {
   const { code = '', message = 'unknown', tlsFault, tlsCode } = (error ?? {}) as MailFailure
   if (tlsFault) return `${host}:${port} cannot be used: ${tlsFaultWords[tlsFault]}; ${tlsAdvice[tlsFault]} (${tlsCode})`
@@ -60,7 +60,7 @@ const checkMail = async ({ smtpUrl, mailFrom }: Config): Promise<Finding> => {
   }
 }
 
-/** The mail server and the providers. */
+/** Checks of the mail server and the providers. */
 export const outsideChecks = (config: Config): CheckGroup => {
   const outbound = createOutbound({ allowLoopbackHttp: !config.production, totalTimeout: 6 * seconds })
   const { smtpUrl } = config

@@ -5,7 +5,7 @@ import { rightsToMigrate } from '../../platform/database/grants.js'
 import { createPostgres } from '../../platform/database/postgres.js'
 import { type CheckGroup, type Finding, failure, ok } from './check.js'
 
-/** Few connections and short timeouts: a check has eight seconds. */
+/** Opens a database with few connections, and with short timeouts because a check has eight seconds. */
 export const openForChecks = (url: string) =>
   createPostgres({
     url,
@@ -15,10 +15,10 @@ export const openForChecks = (url: string) =>
     statementTimeoutMs: 3 * seconds,
   })
 
-export const readOnly =
+export const readOnlyText =
   'the database accepts no writes: default_transaction_read_only is on for the server, the database or the role'
 
-/** The identity of a database: two URLs may name the same one in different ways. */
+/** Tells databases apart, because two URLs may name the same database in different ways. */
 const identityOf = async (sql: Sql) => {
   const [row] = await sql.query<{ identity: string }>(
     `select current_database() || ' ' || system_identifier::text as identity from pg_control_system()`,
@@ -26,7 +26,7 @@ const identityOf = async (sql: Sql) => {
   return row?.identity
 }
 
-/** False also if it cannot be known: the other address cannot be used, or the server does not let these roles ask. */
+/** False if it is not known: because one database cannot be reached, or its role may not ask. */
 const areDifferentDatabases = async (owner: Sql, service: Sql) => {
   const [one, other] = await Promise.allSettled([identityOf(owner), identityOf(service)])
   return one.status === 'fulfilled' && other.status === 'fulfilled' && one.value !== other.value
@@ -39,7 +39,7 @@ const checkOwner = async (owner: Sql, service: Sql): Promise<Finding> => {
   )
   if (server?.standby)
     return failure('this server is a standby and accepts no writes: name the primary in DATABASE_OWNER_URL')
-  if (!server?.writable) return failure(readOnly)
+  if (!server?.writable) return failure(readOnlyText)
   if (await areDifferentDatabases(owner, service))
     return failure('DATABASE_OWNER_URL names another database than DATABASE_URL')
   if (tablesOfOthers > 0)
@@ -49,7 +49,7 @@ const checkOwner = async (owner: Sql, service: Sql): Promise<Finding> => {
     : failure(`${role} may not create tables here: name the owner of the database in DATABASE_OWNER_URL`)
 }
 
-/** The role that migrates, if it is another one than that of the service. */
+/** Checks the role that migrates, if DATABASE_OWNER_URL names one. */
 export const ownerChecks = (ownerUrl: string | undefined, service: Database): CheckGroup => {
   if (ownerUrl === undefined) return { checks: [] }
   const owner = openForChecks(ownerUrl)

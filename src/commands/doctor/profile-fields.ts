@@ -6,7 +6,7 @@ import { countText } from '../../lib/count-text.js'
 import type { Database } from '../../platform/database/database.js'
 import { type Finding, ok, warning, worstOf } from './check.js'
 
-/** The file, and what users have of its fields: required ones that most lack, and values of fields that have left it. */
+/** Checks the file, and what users have: required fields that most users lack, and values of fields that are no longer in the file. */
 export const checkProfileFields = async ({ profileFieldsFile }: Config, database?: Database): Promise<Finding> => {
   const definitions = await readProfileFields(profileFieldsFile)
   const okText = definitions.length === 0 ? 'none' : countText(definitions.length, 'field')
@@ -14,12 +14,12 @@ export const checkProfileFields = async ({ profileFieldsFile }: Config, database
   const counts = await createProfileFields({ database, clock: systemClock, definitions }).count()
   const [row] = await database.query<{ users: number }>('select count(*)::int as users from users')
   const users = row?.users ?? 0
-  const lackedFields = definitions.filter(
+  const mostlyMissingFields = definitions.filter(
     ({ key, required }) => required && (counts.find((each) => each.key === key)?.users ?? 0) < users / 2,
   )
   const leftoverFields = counts.filter(({ key }) => !definitions.some((each) => each.key === key))
   return worstOf(okText, [
-    ...lackedFields.map(({ key }) =>
+    ...mostlyMissingFields.map(({ key }) =>
       warning(`most users have no ${key}, which is required: each is asked for it at the next sign-in`),
     ),
     ...leftoverFields.map((each) =>

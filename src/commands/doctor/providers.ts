@@ -7,7 +7,7 @@ import { systemClock } from '../../lib/clock.js'
 import type { Outbound } from '../../platform/outbound/outbound.js'
 import { type Finding, failure, ok, warning, worstOf } from './check.js'
 
-const withoutClient = ({ nodeEnv }: Config, id: ProviderId) => {
+const findingWithoutClient = ({ nodeEnv }: Config, id: ProviderId) => {
   const setting = providerSetting(id, 'CLIENT_ID')
   return ok(
     nodeEnv === 'development'
@@ -16,13 +16,13 @@ const withoutClient = ({ nodeEnv }: Config, id: ProviderId) => {
   )
 }
 
-/** The cookies of an attempt come back only to our own site. */
+/** A callback on another site gets no cookies of the attempt, so the sign-in cannot be finished there. */
 const judgeCallback = (config: Config, id: ProviderId) =>
   new URL(redirectUrisOf(config)[id] ?? config.publicUrl).origin === new URL(config.publicUrl).origin
     ? ok('')
     : warning(`${providerSetting(id, 'REDIRECT_URI')} is not below PUBLIC_URL: sign-in will not find its cookie`)
 
-/** Begins a sign-in as a browser would and drops it: that needs everything which discovery returns. */
+/** Begins a sign-in, because that needs everything which discovery returns. The sign-in is not continued. */
 const checkDiscovery = async (
   id: ProviderId,
   settings: Parameters<typeof createOpenIdConnect>[1],
@@ -35,7 +35,7 @@ const checkDiscovery = async (
     : ok(`${settings.issuer} publishes what is needed`)
 }
 
-/** Any answer below 500 will do: GitHub Enterprise may refuse strangers, and a client id is proven only by a sign-in. */
+/** Accepts every answer below 500: GitHub Enterprise may refuse a request without a sign-in, and only a sign-in proves the client id. */
 const checkAnswers = async (urls: readonly string[], outbound: Outbound): Promise<Finding> => {
   const fetch = outbound.withDeadline()
   const ask = async (url: string): Promise<Finding> => {
@@ -49,7 +49,7 @@ type CheckedProvider = { id: ProviderId; provider: ProviderConfig; config: Confi
 
 export const checkProvider = async ({ id, provider, config, outbound }: CheckedProvider): Promise<Finding> => {
   const { clientId, clientSecret } = provider
-  if (clientId === undefined || clientSecret === undefined) return withoutClient(config, id)
+  if (clientId === undefined || clientSecret === undefined) return findingWithoutClient(config, id)
   const client = {
     clientId,
     clientSecret,

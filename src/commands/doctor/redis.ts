@@ -19,7 +19,7 @@ const checkRole = async (masters: Redis[]): Promise<Finding> => {
   return ok(`Redis ${version}${servers}`)
 }
 
-/** A full server, or one that cannot save, answers everything but a write. The key expires after a second. */
+/** Writes a key that expires after a second, because a server that is full or cannot save refuses nothing but writes. */
 const checkWrite = async (client: RedisClient): Promise<Finding> => {
   try {
     await client.set('latchkey:doctor', '1', 'PX', 1 * seconds)
@@ -68,16 +68,16 @@ export const redisChecks = ({ redisUrl }: Config): CheckGroup => {
     return { checks: [{ name: 'redis', run: () => ok('not set: counters in process, for one instance') }] }
   const address = validAddress('REDIS_URL', readRedisAddress(redisUrl))
   const client = connectRedis(address, 2 * seconds)
-  const connected = readyRedis(client, address)
-  connected.catch(() => undefined)
+  const connection = readyRedis(client, address)
+  connection.catch(() => undefined)
   const onceReached = (check: (masters: Redis[]) => Promise<Finding>) => () =>
-    connected.then(
-      (found) => check(mastersOf(found)),
+    connection.then(
+      (redis) => check(mastersOf(redis)),
       () => skipped('Redis cannot be used'),
     )
   return {
     checks: [
-      { name: 'redis', run: async () => checkServer(await connected) },
+      { name: 'redis', run: async () => checkServer(await connection) },
       { name: 'redis encryption', run: onceReached(async () => checkRedisEncryption(address)) },
       { name: 'redis policy', run: onceReached(checkPolicy) },
       { name: 'redis clock', run: onceReached(checkClock) },

@@ -43,7 +43,7 @@ const isEmpty = async (sql: Sql) => {
 
 const maxCounted = 10_000
 
-/** Users whom only a mail can let in, as many as are worth counting. Imported accounts without a password are among them. */
+/** Counts users who can sign in only by mail, up to `maxCounted`. Imported users without a password are among them. */
 const countByMailOnly = async (sql: Sql) => {
   const [row] = await sql.query<{ users: number }>(
     `select count(*)::int as users from (
@@ -66,12 +66,12 @@ const mailFinding = async ({ mailSignIn }: Config, sql: Sql) => {
       )
 }
 
-/** Checks who can create an account. The database tells whether there is anyone who can sign in. */
+/** Checks who can create an account and, if the database is open, whether there is a user or an invitation at all. */
 export const checkRegistration = async (config: Config, sql?: Sql): Promise<Finding> => {
-  const noOneMayRegister =
+  const emptyFinding =
     sql && config.registration !== 'open' && (await isEmpty(sql))
       ? warning('there is no user yet and no invitation: add one with latchkey user add, or with latchkey invite')
       : ok('')
   const mail = sql ? await mailFinding(config, sql) : ok('')
-  return worstOf(whoMayRegister(config), [...settingFindings(config), noOneMayRegister, mail])
+  return worstOf(whoMayRegister(config), [...settingFindings(config), emptyFinding, mail])
 }

@@ -7,7 +7,7 @@ import { type SealingSettings, sealingSecretsOf } from './keys.js'
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0)
 
-/** Finds the keys that the stored secrets need, and so those that can be removed. Opens none of the secrets. */
+/** Finds out which keys the stored secrets need, and so which keys can be removed. It decrypts none of the secrets. */
 export const checkSealedValues = async (
   sql: Sql,
   config: SealingSettings,

@@ -5,7 +5,7 @@ import type { Environment } from '../../config.js'
 import { countText } from '../../lib/count-text.js'
 import { type Finding, ok, warning, worstOf } from './check.js'
 
-/** A container has no other users, and the files that it was given have often the rights that the platform chose. */
+/** Secret files are not checked in a container: it has no other users, and the platform often chooses the rights of the files. */
 export const isContainer = (env: Environment) =>
   existsSync('/.dockerenv') || existsSync('/run/.containerenv') || env.KUBERNETES_SERVICE_HOST !== undefined
 
@@ -13,7 +13,7 @@ const readByOthers = 0o004
 const writtenByOthers = 0o002
 const enteredByOthers = 0o001
 
-/** A folder that is closed to others protects all that is in it. */
+/** Whether other users may enter all folders above a file. A closed folder protects everything in it. */
 const canBeReachedByOthers = async (path: string): Promise<boolean> => {
   const folder = dirname(path)
   if (folder === path) return true
@@ -22,15 +22,15 @@ const canBeReachedByOthers = async (path: string): Promise<boolean> => {
 }
 
 const judgeFile = async (path: string): Promise<Finding> => {
-  const real = await realpath(path)
-  const { mode } = await stat(real)
+  const realPath = await realpath(path)
+  const { mode } = await stat(realPath)
   const rights = [...(mode & readByOthers ? ['read'] : []), ...(mode & writtenByOthers ? ['changed'] : [])]
-  if (rights.length === 0 || !(await canBeReachedByOthers(real))) return ok('')
+  if (rights.length === 0 || !(await canBeReachedByOthers(realPath))) return ok('')
   return warning(
     `${path} can be ${rights.join(' and ')} by every user of this machine: make the service's user its owner, and \`chmod o= ${path}\``,
   )
 }
 
-/** Who else can use the files that hold secrets. */
+/** Checks whether other users can read or change the files that hold secrets. */
 export const checkSecretFiles = async (paths: readonly string[]): Promise<Finding> =>
   worstOf(`${countText(paths.length, 'file')} closed to other users`, await Promise.all(paths.map(judgeFile)))

@@ -1,8 +1,8 @@
-/** To hide shorter texts would make the report unreadable. */
+/** Shorter secrets are not hidden: they are parts of many words, and the report would be unreadable. */
 const minLength = 4
 
-/** A password in an address, as it is written there and decoded. */
-const withDecoded = (password: string) => {
+/** A password of an address, as it is written there and as it is decoded. */
+const writtenAndDecoded = (password: string) => {
   try {
     return [password, decodeURIComponent(password)]
   } catch {
@@ -13,7 +13,9 @@ const withDecoded = (password: string) => {
 /** The value itself, and what is secret inside it: the passwords of addresses, or each secret of a list. */
 const partsOf = (value: string) => {
   const isAddress = value.includes('://')
-  const passwords = [...value.matchAll(/:\/\/[^:@/]*:([^@/]*)@/g)].flatMap(([, password = '']) => withDecoded(password))
+  const passwords = [...value.matchAll(/:\/\/[^:@/]*:([^@/]*)@/g)].flatMap(([, password = '']) =>
+    writtenAndDecoded(password),
+  )
   return [value, ...(isAddress ? passwords : value.split(',').map((part) => part.trim()))]
 }
 

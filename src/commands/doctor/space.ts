@@ -20,8 +20,8 @@ export const spaceAt = async (path: string): Promise<{ free: string; finding: Fi
   return { free, finding: bytes < warningBelow ? warning(says) : ok('') }
 }
 
-/** PostgreSQL tells only some roles where its files are, and this helps only on the same machine. */
-const dataFolderHere = async (database: Database, url: string) => {
+/** The data folder of PostgreSQL, if it is on this machine and the role may know it. */
+const localDataFolder = async (database: Database, url: string) => {
   const isHere = postgresAddress(url).hosts.every(({ host }) => isThisMachine(host))
   if (!isHere) return undefined
   const [row] = await database.query<{ folder: string | null }>(
@@ -30,7 +30,7 @@ const dataFolderHere = async (database: Database, url: string) => {
   return row?.folder ?? undefined
 }
 
-/** Whether the database can use more of its disk, and how much is left where that can be seen. */
+/** Checks that the database can grow, and how much space is left if that can be seen from here. */
 export const checkDatabaseSpace = async (database: Database, url: string): Promise<Finding> => {
   const [size] = await database.query<{ bytes: number }>('select pg_database_size(current_database()) as bytes')
   try {
@@ -40,7 +40,7 @@ export const checkDatabaseSpace = async (database: Database, url: string): Promi
     return failure(`${reason}: free space on its disk, until then most sign-ins fail`)
   }
   const sizeText = `the database has ${inMegabytes(size?.bytes ?? 0)} and can grow`
-  const folder = await dataFolderHere(database, url)
+  const folder = await localDataFolder(database, url)
   const { free, finding } = folder === undefined ? { free: '', finding: ok('') } : await spaceAt(folder)
   return worstOf(
     free === '' ? `${sizeText}; how much of its disk is free cannot be seen from here` : `${sizeText}${free}`,

@@ -4,7 +4,7 @@ import { type Finding, ok, warning } from './check.js'
 
 const maxCounted = 10_000
 
-/** Mails that the server did not take: it may answer, and still refuse each of them. */
+/** Counts mails that the mail server did not take. It may answer the check `mail` and still refuse every mail. */
 export const checkWaitingMails = async (sql: Sql): Promise<Finding> => {
   const [row] = await sql.query<{ failed: number }>(
     `select count(*)::int as failed from (

@@ -12,7 +12,7 @@ import { type Finding, failure, ok, warning, worstOf } from './check.js'
 
 type Receiver = NonNullable<ReturnType<typeof openWebhookReceiver>>
 
-/** Any answer will do: a receiver may refuse what is not a webhook. */
+/** Accepts every answer, because a receiver may refuse a request that is no webhook. */
 const checkReceiver = async ({ url, outbound }: Receiver): Promise<Finding> => {
   const { host } = new URL(url)
   try {
@@ -31,9 +31,9 @@ const checkBacklog = async (database: Database | undefined): Promise<Finding[]> 
   if (!database) return []
   const webhooks = createWebhooks({ database, clock, log: commandLog() })
   const { givenUp, waiting } = await webhooks.count()
-  const stopped = await webhooks.stoppedSince()
+  const stoppedSince = await webhooks.stoppedSince()
   return [
-    stopped ? warning(sendingStopped(stopped)) : ok(''),
+    stoppedSince ? warning(sendingStopped(stoppedSince)) : ok(''),
     givenUp > 0
       ? warning(`${countText(givenUp, 'webhook was', 'webhooks were')} given up: \`latchkey webhooks list\` says why`)
       : ok(''),

@@ -6,19 +6,19 @@ const typeOf = ({ type, options = [] }: ProfileFieldDefinition) => {
   return type === 'choice' ? options.map(({ value }) => JSON.stringify(value)).join(' | ') : 'string'
 }
 
-/** A comment must not end before its line does. */
+/** The mark that ends a comment gets a space if it stands in the label. */
 const commentOf = ({ labels, key, editedBy }: ProfileFieldDefinition) =>
   `/** ${labelIn(labels, 'en', key).replaceAll('*/', '* /')}${editedBy === 'user' ? '' : '. Edited by administrators'} */`
 
 type Member = (definition: ProfileFieldDefinition) => string
 
-const value: Member = (each) => `${each.key}?: ${typeOf(each)}`
+const readMember: Member = (each) => `${each.key}?: ${typeOf(each)}`
 /** A required field can be changed, and not removed. */
-const change: Member = (each) => `${value(each)}${each.required ? '' : ' | null'}`
-/** Only users are held to what is required. */
-const operatorChange: Member = (each) => `${value(each)} | null`
-const registered: Member = (each) =>
-  each.required && each.registration ? `${each.key}: ${typeOf(each)}` : change(each)
+const changeMember: Member = (each) => `${readMember(each)}${each.required ? '' : ' | null'}`
+/** An operator may also remove the value of a required field. */
+const operatorChangeMember: Member = (each) => `${readMember(each)} | null`
+const registrationMember: Member = (each) =>
+  each.required && each.registration ? `${each.key}: ${typeOf(each)}` : changeMember(each)
 
 const typeWith = (name: string, comment: string, member: Member, definitions: readonly ProfileFieldDefinition[]) => [
   '',
@@ -28,20 +28,20 @@ const typeWith = (name: string, comment: string, member: Member, definitions: re
   '}',
 ]
 
-/** The types of `fields`, as TypeScript: where they are read, in a registration, and in a change of the account. */
+/** The types of `fields` in TypeScript: for reading, for a registration, and for a change by the user or by an operator. */
 export const fieldTypesOf = (definitions: readonly ProfileFieldDefinition[]) => {
   const userFields = definitions.filter(({ editedBy }) => editedBy === 'user')
-  const read = '`fields` of an account, a webhook, the service API and the claim. Every value can be missing.'
+  const readComment = '`fields` of an account, a webhook, the service API and the claim. Every value can be missing.'
   return [
     '// Made by `latchkey fields types` from PROFILE_FIELDS_FILE: do not edit.',
-    ...typeWith('ProfileFields', read, value, definitions),
-    ...typeWith('RegistrationFields', '`fields` of a registration.', registered, userFields),
+    ...typeWith('ProfileFields', readComment, readMember, definitions),
+    ...typeWith('RegistrationFields', '`fields` of a registration.', registrationMember, userFields),
     ...typeWith(
       'ProfileFieldChanges',
       '`fields` of a change of the account; null removes a value.',
-      change,
+      changeMember,
       userFields,
     ),
-    ...typeWith('OperatorFieldChanges', '`fields` of a change by the service API.', operatorChange, definitions),
+    ...typeWith('OperatorFieldChanges', '`fields` of a change by the service API.', operatorChangeMember, definitions),
   ].join('\n')
 }

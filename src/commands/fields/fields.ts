@@ -17,11 +17,11 @@ import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
 import { fieldTypesOf } from './field-types.js'
 
-const none = 'PROFILE_FIELDS_FILE is not set, and no user has a value.'
+const noFieldsText = 'PROFILE_FIELDS_FILE is not set, and no user has a value.'
 
 const rowsOf = async ({ profileFields }: Stores) => {
   const counts = new Map((await profileFields.count()).map(({ key, users }) => [key, users]))
-  const inFile = profileFields.definitions.map(({ key, type, labels, required, registration, editedBy }) => ({
+  const rowsInFile = profileFields.definitions.map(({ key, type, labels, required, registration, editedBy }) => ({
     key,
     type: type as string,
     label: labelIn(labels, 'en', key),
@@ -31,10 +31,10 @@ const rowsOf = async ({ profileFields }: Stores) => {
     users: counts.get(key) ?? 0,
     inFile: true,
   }))
-  const keysInFile = new Set(inFile.map(({ key }) => key))
-  const leftover = [...counts].filter(([key]) => !keysInFile.has(key))
-  const leftRow = { type: '', label: '', required: false, registration: false, editedBy: '', inFile: false }
-  return [...inFile, ...leftover.map(([key, users]) => ({ key, users, ...leftRow }))]
+  const keysInFile = new Set(rowsInFile.map(({ key }) => key))
+  const leftoverCounts = [...counts].filter(([key]) => !keysInFile.has(key))
+  const leftoverRow = { type: '', label: '', required: false, registration: false, editedBy: '', inFile: false }
+  return [...rowsInFile, ...leftoverCounts.map(([key, users]) => ({ key, users, ...leftoverRow }))]
 }
 
 type Row = Awaited<ReturnType<typeof rowsOf>>[number]
@@ -63,7 +63,12 @@ Lists the fields of PROFILE_FIELDS_FILE, and those that have left the file while
   run: async (args, context) => {
     const { values } = readArguments(args, { json: { type: 'boolean' } }, [])
     return withStores(context, 'service', async (stores) => {
-      const options = { json: values.json, asJson: (row: Row) => printableJson(row), asTable: asLines, none }
+      const options = {
+        json: values.json,
+        asJson: (row: Row) => printableJson(row),
+        asTable: asLines,
+        none: noFieldsText,
+      }
       await printList(context, await rowsOf(stores), options)
       return 0
     })
@@ -88,10 +93,10 @@ and \`OperatorFieldChanges\` what the service API takes. It opens no database.`,
 }
 
 const purge = async (stores: Stores, key: string, context: CommandContext) => {
-  const purged = await stores.profileFields.purge(key)
-  if (purged > 0)
-    await stores.events.record({ kind: 'field_purged', reason: `${key}, ${purged} users` }, operator(context))
-  return purged
+  const purgedUsers = await stores.profileFields.purge(key)
+  if (purgedUsers > 0)
+    await stores.events.record({ kind: 'field_purged', reason: `${key}, ${purgedUsers} users` }, operator(context))
+  return purgedUsers
 }
 
 export const fieldsPurge: Command = {
@@ -118,9 +123,9 @@ instance first. This cannot be taken back.
         throw new CommandFailure(
           `${countText(users, 'user')} would lose the value of ${JSON.stringify(key)} for good. Add --yes to do it.`,
         )
-      const purged = await purge(stores, key, context)
-      const message = `Deleted the value of ${countText(purged, 'user')}.`
-      await print(context.stdout, values.json ? printableJson({ key, users: purged }) : message)
+      const purgedUsers = await purge(stores, key, context)
+      const message = `Deleted the value of ${countText(purgedUsers, 'user')}.`
+      await print(context.stdout, values.json ? printableJson({ key, users: purgedUsers }) : message)
       return 0
     })
   },

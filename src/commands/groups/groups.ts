@@ -58,7 +58,6 @@ export const groupList: Command = {
   },
 }
 
-/** The same as `user list --group NAME`, by the name that one looks for. */
 export const groupMembers: Command = {
   summary: 'List the members of a group, a page at a time',
   help: `latchkey group members NAME [--limit N] [--after ID] [--json]
@@ -93,7 +92,7 @@ export const groupDelete: Command = {
   summary: 'Delete a group, and take it away from its members',
   help: `latchkey group delete NAME [--yes] [--json]
 
-A group that an application lets in (latchkey application list) is not deleted. One that has members is deleted only with --yes.
+A group that an application lets in (latchkey application list) is not deleted. A group with members is deleted only with --yes.
 They lose it within two seconds, and stay signed in. If the command is interrupted, some members have lost it; run it again.
 
   --yes     also with members

@@ -37,19 +37,19 @@ username, an email or an id.
     return withStores(context, 'service', async (stores) => {
       const user = await requireUser(stores, positionals[0] ?? '')
       const { id, username } = user
-      const tell = (groups: readonly string[], changed: boolean) =>
+      const printGroups = (groups: readonly string[], changed: boolean) =>
         print(
           context.stdout,
           values.json ? printableJson({ id, username, groups, changed }) : `${username} is in ${groupsText(groups)}.`,
         )
       if (add.length + remove.length === 0) {
-        await tell(user.groups, false)
+        await printGroups(user.groups, false)
         return 0
       }
-      const change = await stores.groupChanges.change({ userId: id, client: operator(context) }, { add, remove })
-      const changed = unlessDeleted(change, username)
+      const outcome = await stores.groupChanges.change({ userId: id, client: operator(context) }, { add, remove })
+      const changed = unlessDeleted(outcome, username)
       if (isRefused(changed)) throw new CommandFailure(whyRefused(changed, username))
-      await tell(changed.user.groups, changed.result)
+      await printGroups(changed.user.groups, changed.result)
       return 0
     })
   },

@@ -21,15 +21,15 @@ const slugShape = /^[a-z0-9]+(-[a-z0-9]+)*$/
 const longestSlug = 100
 const heading = /^\s*#[ \t]+(.+?)[ \t]*#*[ \t]*(?:\r?\n|$)/
 
-const checkPage = (page: { slug: unknown; title: unknown; body: unknown }, where: string): NewContent => {
+const checkPage = (page: { slug: unknown; title: unknown; body: unknown }, place: string): NewContent => {
   const { slug, title, body } = page
   if (typeof slug !== 'string' || !slugShape.test(slug) || slug.length > longestSlug)
     throw new CommandFailure(
-      `${where}: the slug must have at most ${longestSlug} characters: small letters, digits, and single hyphens between them`,
+      `${place}: the slug must have at most ${longestSlug} characters: small letters, digits, and single hyphens between them`,
     )
   if (typeof title !== 'string' || title.trim() === '' || !isOneLine(title))
-    throw new CommandFailure(`${where}: the title must be one line of text`)
-  if (typeof body !== 'string' || body.includes('\0')) throw new CommandFailure(`${where}: the body must be text`)
+    throw new CommandFailure(`${place}: the title must be one line of text`)
+  if (typeof body !== 'string' || body.includes('\0')) throw new CommandFailure(`${place}: the body must be text`)
   return { slug, title, body }
 }
 
@@ -72,7 +72,7 @@ const isFolder = async (path: string) => {
   return status.isDirectory()
 }
 
-// 42501: insufficient privilege. The role of the service may only read content.
+// 42501 is “insufficient privilege”: the role of the service may only read content.
 const explainPrivilege = (error: unknown): never => {
   if (!(error instanceof Error && 'code' in error && error.code === '42501')) throw error
   throw new CommandFailure(

@@ -1,10 +1,10 @@
-/** A field as RFC 4180 writes it: in quotes only when it must be, or when a spreadsheet may split at semicolons or tabs. */
+/** Writes a field as in RFC 4180. It is quoted only if it must be, or if a spreadsheet could split it at semicolons or tabs. */
 const csvField = (text: string) => (/[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
 export const csvLine = (fields: readonly string[]) => `${fields.map(csvField).join(',')}\r\n`
 
 /**
- * A spreadsheet reads a cell that begins with one of these characters as a formula and may run it. An apostrophe in front
- * makes it text. Cells that already begin with apostrophes and such a character get one too, so that the import can remove it.
+ * A spreadsheet may run a cell that begins with one of these characters as a formula. An apostrophe in front makes the cell a text. A
+ * cell that begins with apostrophes and such a character gets another one, so that the import can remove one from every guarded cell.
  */
 const formula = /^'*[=+\-@\t\r]/
 const guarded = /^'+[=+\-@\t\r]/

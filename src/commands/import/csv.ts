@@ -1,7 +1,7 @@
 import { CsvError, parse } from 'csv-parse/sync'
 import { tooLong } from './too-long.js'
 
-/** One record of a CSV file, or what is wrong with it. `line` is where it begins, counted from 1. */
+/** One record of a CSV file, or its fault. `line` is the line in which the record begins, counted from 1. */
 export type CsvRow = { line: number; fields: string[] } | { line: number; fault: string }
 
 type RecordResult = { fields: string[] } | { fault: string }
@@ -13,7 +13,7 @@ const faults: Readonly<Record<string, string>> = {
   CSV_QUOTE_NOT_CLOSED: neverClosed,
 }
 
-/** One record as RFC 4180 has it: quoted fields with commas, doubled quotes and line breaks in them; CRLF or LF. */
+/** Reads one record as RFC 4180 defines it: quoted fields with commas, doubled quotes and line breaks in them; CRLF or LF. */
 const readRecord = (text: string): RecordResult => {
   try {
     const [fields = []]: string[][] = parse(`${text}\n`, { record_delimiter: ['\r\n', '\n'] })
@@ -26,7 +26,7 @@ const readRecord = (text: string): RecordResult => {
 }
 
 /**
- * Reads CSV that is given in pieces of any size. The parser sees one record at a time: so a record that breaks the rules
+ * Reads CSV that is given in pieces of any size. The parser sees one record at a time, so a record that breaks the rules
  * or is too long is reported with its line, and reading goes on at the next line. Empty lines are skipped.
  */
 export const createCsvReader = ({ maximumLength = 1_000_000 } = {}) => {
@@ -34,7 +34,7 @@ export const createCsvReader = ({ maximumLength = 1_000_000 } = {}) => {
   let length = 0
   let quotes = 0
   let lineHasQuote = false
-  let isOpen = false
+  let isQuoteOpen = false
   let line = 1
   let startLine = 1
   const isTooLong = () => length > maximumLength
@@ -49,13 +49,13 @@ export const createCsvReader = ({ maximumLength = 1_000_000 } = {}) => {
   }
 
   const readSoFar = (): RecordResult => {
-    // Of a record that is too long no text is kept. Its quotes are counted, to find its end.
+    // The text of a record that is too long is not kept. Only its quotes are counted, to find its end.
     if (isTooLong()) return { fault: quotes % 2 === 1 ? neverClosed : tooLong(maximumLength) }
-    return isOpen && !lineHasQuote ? { fault: neverClosed } : readRecord(text)
+    return isQuoteOpen && !lineHasQuote ? { fault: neverClosed } : readRecord(text)
   }
 
-  const finish = (read: RecordResult): CsvRow => {
-    const row = { line: startLine, ...read }
+  const finish = (result: RecordResult): CsvRow => {
+    const row = { line: startLine, ...result }
     text = ''
     length = 0
     quotes = 0
@@ -65,14 +65,14 @@ export const createCsvReader = ({ maximumLength = 1_000_000 } = {}) => {
 
   const endLine = (): CsvRow[] => {
     line += 1
-    const read = readSoFar()
+    const result = readSoFar()
     const wasEmpty = isEmpty()
-    // A quoted field goes on in the next line.
-    isOpen = 'fault' in read && read.fault === neverClosed
-    if (isOpen) append('\n')
+    // A quoted field that is not closed continues in the next line.
+    isQuoteOpen = 'fault' in result && result.fault === neverClosed
+    if (isQuoteOpen) append('\n')
     lineHasQuote = false
-    if (isOpen) return []
-    const row = finish(read)
+    if (isQuoteOpen) return []
+    const row = finish(result)
     return wasEmpty ? [] : [row]
   }
 

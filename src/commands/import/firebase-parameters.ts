@@ -3,27 +3,32 @@ import type { FirebaseParameters } from '../../domain/passwords/hash-to-store.js
 import { CommandFailure } from '../command.js'
 import { cannotRead, type Input } from './input.js'
 
-/** A value of the parameters as Firebase shows them (`rounds: 8,`), or of the same as JSON. */
+/** The value of a parameter in the text that Firebase shows (`rounds: 8,`), or in the same text as JSON. */
 const parameterIn = (text: string, name: string) =>
   new RegExp(String.raw`(?:^|[\s{,])"?${name}"?\s*:\s*"?([A-Za-z0-9+/_-]*={0,2})"?\s*(?:[,}\n]|$)`).exec(text)?.[1]
 
 export const readFirebaseParameters = (text: string): FirebaseParameters => {
-  const read = (name: string) => {
+  const requireParameter = (name: string) => {
     const value = parameterIn(text, name)
     if (value === undefined) throw new CommandFailure(`The Firebase parameters have no ${name}.`)
     return value
   }
-  const rounds = Number(read('rounds'))
-  const memoryCost = Number(read('mem_cost'))
-  const signerKey = Buffer.from(read('base64_signer_key'), 'base64')
+  const rounds = Number(requireParameter('rounds'))
+  const memoryCost = Number(requireParameter('mem_cost'))
+  const signerKey = Buffer.from(requireParameter('base64_signer_key'), 'base64')
   if (!(rounds >= 1 && rounds <= 8) || !(memoryCost >= 1 && memoryCost <= 14) || signerKey.length < 16)
     throw new CommandFailure(
       'The Firebase parameters must have rounds of 1 to 8, mem_cost of 1 to 14, and a signer key.',
     )
-  return { signerKey, saltSeparator: Buffer.from(read('base64_salt_separator'), 'base64'), rounds, memoryCost }
+  return {
+    signerKey,
+    saltSeparator: Buffer.from(requireParameter('base64_salt_separator'), 'base64'),
+    rounds,
+    memoryCost,
+  }
 }
 
-/** A file and no option: other users of the machine can read the options of a command, and the signer key is a secret. */
+/** The parameters are in a file because the signer key is a secret, and other users of the machine can read the options of a command. */
 export const loadFirebaseParameters = async (path: string) => {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     throw cannotRead(path, error)
@@ -31,10 +36,10 @@ export const loadFirebaseParameters = async (path: string) => {
   return readFirebaseParameters(text)
 }
 
-/** The parameters have a few hundred bytes. */
+/** The most that is read to find the end of the parameters, which have a few hundred bytes. */
 const maxBytes = 64 * 1024
 
-/** Also a second brace: as JSON, the parameters are an object in an object. */
+/** White space, or a second closing brace: as JSON, the parameters are an object in an object. */
 const isSeparator = (byte: number) => /[\s}]/.test(String.fromCharCode(byte))
 
 async function* afterParameters(head: Buffer, chunks: AsyncIterator<Buffer | string>) {

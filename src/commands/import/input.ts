@@ -14,7 +14,7 @@ export type Input = {
 export const cannotRead = (path: string, error: unknown) =>
   new CommandFailure(`The file cannot be read: ${path} (${whyUnreadable(error)})`)
 
-/** A file, or standard input for `-`. */
+/** Opens a file, or standard input for `-`. */
 export const openInput = async (path: string, { stdin }: Terminal): Promise<Input> => {
   if (path === '-') return { bytes: stdin as Readable, size: undefined, stop: () => stdin.destroy() }
   try {
@@ -31,7 +31,7 @@ export const openInput = async (path: string, { stdin }: Terminal): Promise<Inpu
   }
 }
 
-/** Text of UTF-8 bytes, without a byte order mark. Another encoding, such as Latin-1 from a spreadsheet, would garble names. */
+/** Decodes UTF-8, without a byte order mark. Another encoding, such as Latin-1 from a spreadsheet, is refused: it would garble names. */
 export async function* asText(bytes: Input['bytes']): AsyncGenerator<{ text: string; bytes: number }> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   const decode = (chunk: Buffer | undefined) => {

@@ -13,12 +13,12 @@ const asObject = (text: string, line: number): JsonLine => {
   return { line, fault: 'not a JSON object' }
 }
 
-/** One JSON object a line, given in pieces of any size. Any other line is reported; empty lines are skipped. */
+/** Reads one JSON object from each line of a text that comes in pieces of any size. Other lines become faults; empty lines are skipped. */
 export const createJsonLinesReader = ({ maximumLength = 1_000_000 } = {}) => {
   let rest = ''
   let line = 0
 
-  const read = (text: string): JsonLine[] => {
+  const readLine = (text: string): JsonLine[] => {
     line += 1
     if (text.trim() === '') return []
     return [text.length > maximumLength ? { line, fault: tooLong(maximumLength) } : asObject(text, line)]
@@ -28,10 +28,10 @@ export const createJsonLinesReader = ({ maximumLength = 1_000_000 } = {}) => {
     push: (text: string): JsonLine[] => {
       const lines = (rest + text).split('\n')
       rest = lines.pop() ?? ''
-      // Of a line that is too long, only enough is kept to see that it is.
+      // Only the beginning of a line that is too long is kept: enough to see that it is too long.
       if (rest.length > maximumLength) rest = rest.slice(0, maximumLength + 1)
-      return lines.flatMap(read)
+      return lines.flatMap(readLine)
     },
-    end: (): JsonLine[] => read(rest),
+    end: (): JsonLine[] => readLine(rest),
   }
 }

@@ -22,7 +22,7 @@ const byteOrderMarks = [
   { bytes: Buffer.from([0xef, 0xbb, 0xbf]), isUtf8: true },
 ]
 
-/** By the first line: in a list of hashes, every other line must be a hash, too. */
+/** The first line decides. In a list of hashes, every other line must be a hash, too. */
 const kindOf = (first: string): ListKind => {
   if (otherHashLine.test(first))
     throw new CommandFailure(
@@ -38,7 +38,7 @@ const withoutMark = (bytes: Buffer) => {
   return mark ? bytes.subarray(mark.bytes.length) : bytes
 }
 
-/** A file of another kind would become a list that refuses nothing. */
+/** Refuses a file of another kind, which would become a list that matches no password. */
 const refuseOtherFiles = (beginning: Buffer) => {
   if (isLeakedFile(beginning))
     throw new CommandFailure('INPUT is a file that this command has made. Give it the list of passwords or hashes.')
@@ -49,13 +49,13 @@ const refuseOtherFiles = (beginning: Buffer) => {
 }
 
 /** The first bytes of a list, without its byte order mark. */
-const textOfFirst = (bytes: Buffer) => {
+const checkedBeginning = (bytes: Buffer) => {
   const text = withoutMark(bytes)
   refuseOtherFiles(text)
   return text
 }
 
-/** The reasons why lines were left out, for a reader. */
+/** Says how many lines were skipped, and why. */
 export const describeSkipped = ({ empty, tooLong, neverSeen }: SkippedLines) =>
   [
     ...(empty > 0 ? [countText(empty, 'empty line')] : []),
@@ -70,7 +70,7 @@ const createLineHasher = (kindOption: ListKind | undefined, take: (sha1: Buffer)
   let lines = 0
   let kind = kindOption
 
-  /** Lists that were downloaded in ranges hold made-up hashes with the count 0. */
+  /** Hashes with the count 0 are skipped: they are made up, and stand in lists that were downloaded in ranges. */
   const hashIn = (text: string) => {
     const [, digits, timesSeen] = hashLine.exec(text) ?? []
     if (digits === undefined)
@@ -115,13 +115,13 @@ export const createPasswordLines = (
   const takeLines = async (bytes: Buffer) => {
     let from = 0
     for (let end = bytes.indexOf(newline); end !== -1; end = bytes.indexOf(newline, from)) {
-      // Almost no line gives a promise, and the others need not wait for one.
-      const taken = takeLine(bytes.subarray(from, end))
-      if (taken) await taken
+      // `takeLine` seldom returns a promise. Without one, the loop does not pause.
+      const pending = takeLine(bytes.subarray(from, end))
+      if (pending) await pending
       from = end + 1
     }
     rest = bytes.subarray(from)
-    // Of a line that is too long, only enough is kept to see that it is.
+    // Only the beginning of a line that is too long is kept: enough to see that it is too long.
     if (rest.length > longestLine + 1) rest = Buffer.from(rest.subarray(0, longestLine + 2))
   }
 
@@ -131,7 +131,7 @@ export const createPasswordLines = (
       rest = bytes
       return
     }
-    const text = isFirst ? textOfFirst(bytes) : bytes
+    const text = isFirst ? checkedBeginning(bytes) : bytes
     isFirst = false
     await takeLines(text)
   }
@@ -139,8 +139,8 @@ export const createPasswordLines = (
   return {
     push,
     end: async () => {
-      // The whole list is shorter than a signature.
-      if (isFirst) await takeLines(textOfFirst(rest))
+      // The whole list is shorter than `longestSignature`, so `push` has not looked at its beginning.
+      if (isFirst) await takeLines(checkedBeginning(rest))
       if (rest.length > 0) await takeLine(rest)
       return result()
     },

@@ -14,12 +14,12 @@ const kindFrom = (text: string | undefined): ListKind | undefined => {
   return kind
 }
 
-const sameFile = async (one: string, other: string) => {
+const areSameFile = async (one: string, other: string) => {
   const [first, second] = await Promise.all([one, other].map((path) => realpath(path).catch(() => undefined)))
   return first !== undefined && first === second
 }
 
-/** Whether a file is there already. A device or a link would be replaced by a file. */
+/** Whether the file exists. A device or a link is refused, because it would be replaced by a file. */
 const fileExists = async (path: string) => {
   const found = await lstat(path).catch(() => undefined)
   if (found && !found.isFile()) throw new CommandFailure(`${path} is there already, and is not a file.`)
@@ -48,18 +48,18 @@ const readList = async (input: Input, as: ListKind | undefined, output: string, 
       bytes += piece.length
       progress.draw(bytes, lines.lines())
     }
-    const read = await lines.end()
+    const counts = await lines.end()
     const entries = await builder.finish()
     if (entries === 0) throw new CommandFailure('The list is empty. Nothing was written.')
-    return { ...read, entries }
+    return { ...counts, entries }
   } finally {
     await builder.close()
   }
 }
 
-type Built = Awaited<ReturnType<typeof readList>> & { bytes: number; replaced: boolean }
+type BuildResult = Awaited<ReturnType<typeof readList>> & { bytes: number; replaced: boolean }
 
-const describe = (output: string, { lines, entries, kind, skipped, bytes, replaced }: Built) => {
+const summaryText = (output: string, { lines, entries, kind, skipped, bytes, replaced }: BuildResult) => {
   const size = (bytes / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })
   const skips = describeSkipped(skipped)
   return `${replaced ? 'Replaced' : 'Wrote'} ${output}: ${countText(entries, 'entry', 'entries')} from ${countText(lines, 'line')} of ${kind}, ${size} MB.${skips ? ` Skipped: ${skips}.` : ''}`
@@ -93,7 +93,7 @@ Needs no settings and no database. docs/leaked-passwords.md says where to get li
     if (output === '-')
       throw new UsageFault('OUTPUT is the path of a file. The list cannot be written to standard output.')
     const replaced = await fileExists(output)
-    if (inputPath !== '-' && (await sameFile(inputPath, output)))
+    if (inputPath !== '-' && (await areSameFile(inputPath, output)))
       throw new CommandFailure('INPUT and OUTPUT are the same file.')
     const input = await openInput(inputPath, context)
     const progress = createProgress(context.stderr, input.size)
@@ -104,7 +104,7 @@ Needs no settings and no database. docs/leaked-passwords.md says where to get li
       progress.clear()
       const skipped = Object.values(built.skipped).reduce((sum, each) => sum + each, 0)
       const asJson = () => printableJson({ output, ...built, skipped, bytes, replaced })
-      await print(context.stdout, values.json ? asJson() : describe(output, { ...built, bytes, replaced }))
+      await print(context.stdout, values.json ? asJson() : summaryText(output, { ...built, bytes, replaced }))
       return 0
     } catch (error) {
       const signal = interruption.signal()

@@ -1,3 +1,3 @@
-/** The fault of a record of more characters than this, and what to do about it. */
+/** The fault of a record that has more than `maxLength` characters. */
 export const tooLong = (maxLength: number) =>
   `has more than ${maxLength.toLocaleString('en')} characters: shorten or remove it`

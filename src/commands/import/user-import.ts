@@ -31,7 +31,7 @@ import type { UserFormat, UserRecord } from './user-records.js'
 
 const batchSize = 1_000
 
-/** `groups`: of the users who were added. `newGroups`: those that were not there before. */
+/** `groups` are the groups of the users who were added. `newGroups` are those among them that did not exist before. */
 type Counts = {
   added: number
   existed: number
@@ -41,7 +41,7 @@ type Counts = {
   groups: string[]
   newGroups: string[]
 }
-/** A row that was refused, or a warning about one that was not. */
+/** Says why a row was refused, or warns about a row that was added. */
 type Remark = { line: number; text: string }
 type Plan = { format: UserFormat | undefined; forms: HashForms; dryRun: boolean; json: boolean }
 type WaitingUser = { line: number; user: ImportedUser }
@@ -57,8 +57,8 @@ const saltedHexFrom = (text = 'better-auth'): HashForms['saltedHex'] => {
   return form
 }
 
-/** The users who get a password: this shows a column with another name than password_hash. */
-const passwordsOf = ({ added, withPassword, unknownHashes }: Counts) => {
+/** Says how many users get a password. The operator sees a misspelt column `password_hash` by it. */
+const passwordsText = ({ added, withPassword, unknownHashes }: Counts) => {
   const none = `without a password: ${(added - withPassword).toLocaleString('en')}`
   const why =
     unknownHashes === 0
@@ -76,7 +76,7 @@ const summary = (counts: Counts, ignored: ReadonlySet<string>, dryRun: boolean) 
   ].join('; ')
   return [
     first,
-    ...(added > 0 ? [passwordsOf(counts)] : []),
+    ...(added > 0 ? [passwordsText(counts)] : []),
     ...(groups.length > 0 ? [`Groups: ${groups.join(', ')}.`] : []),
     ...(newGroups.length > 0 ? [`${dryRun ? 'Would make' : 'Made'} the groups ${newGroups.join(', ')}.`] : []),
     ...(ignored.size > 0 ? [`Ignored columns: ${[...ignored].join(', ')}.`] : []),
@@ -85,15 +85,15 @@ const summary = (counts: Counts, ignored: ReadonlySet<string>, dryRun: boolean) 
 
 const maxIgnored = 20
 
-/** Notes the names that mean no field. JSON lines may have any number of them, so only the first ones are kept. */
-const noteIgnored = (fieldNamed: ImportFieldNamed) => {
+/** Collects the names of columns that are ignored. JSON lines may have any number of names, so only the first ones are kept. */
+const collectIgnored = (fieldNamed: ImportFieldNamed) => {
   const ignored = new Set<string>()
-  const fieldNamedAndNoted: ImportFieldNamed = (name) => {
+  const fieldNamedAndCollected: ImportFieldNamed = (name) => {
     const field = fieldNamed(name)
     if (field === undefined && ignored.size < maxIgnored) ignored.add(displayName(name, 60) ?? '(no name)')
     return field
   }
-  return { fieldNamed: fieldNamedAndNoted, ignored }
+  return { fieldNamed: fieldNamedAndCollected, ignored }
 }
 
 /** Collects users into batches and writes each batch with one statement. Remarks are reported in the order of their lines. */
@@ -114,47 +114,47 @@ const createImporter = (
     newGroups: [],
   }
   let waiting: WaitingUser[] = []
-  let unreadable: Remark[] = []
+  let refusedRows: Remark[] = []
 
   const flush = async () => {
     const lines = new Map(waiting.map(({ line, user }) => [user, line]))
     const remark = (user: ImportedUser, text: string): Remark => ({ line: lines.get(user) ?? 0, text })
     const { added, existed, refused } = await write(waiting.map(({ user }) => user))
     const warnings = added.flatMap((user) => (user.warning === undefined ? [] : remark(user, user.warning)))
-    const remarks = [...unreadable, ...refused.map(({ user, reason }) => remark(user, reason)), ...warnings]
+    const remarks = [...refusedRows, ...refused.map(({ user, reason }) => remark(user, reason)), ...warnings]
     remarks.sort((left, right) => left.line - right.line)
     for (const each of remarks) await report(each)
     counts.added += added.length
     counts.existed += existed
-    counts.refused += unreadable.length + refused.length
+    counts.refused += refusedRows.length + refused.length
     counts.withPassword += added.filter(({ passwordHash }) => passwordHash !== null).length
     counts.unknownHashes += warnings.length
     const groupNames = new Set([...counts.groups, ...added.flatMap(({ groups }) => groups)])
     counts.groups = [...groupNames].sort()
     counts.newGroups = counts.groups.filter((name) => !knownGroups.has(name))
     waiting = []
-    unreadable = []
+    refusedRows = []
   }
 
   const fitsToken = ({ username: { username }, email: { email }, groups }: ImportedUser) =>
     groups.length === 0 || tokens.fits({ username, email, groups })
 
   const take = async (record: UserRecord) => {
-    const read =
+    const user =
       'fault' in record
         ? refuse('unusable_row', { reason: record.fault })
         : readImportedUser(record.row, { forms, providers, profileFields }, clock.now())
-    if (isRefused(read)) unreadable.push({ line: record.line, text: read.reason })
-    else if (!fitsToken(read))
-      unreadable.push({ line: record.line, text: 'with these groups, an access token would be too long' })
-    else waiting.push({ line: record.line, user: read })
-    if (waiting.length + unreadable.length >= batchSize) await flush()
+    if (isRefused(user)) refusedRows.push({ line: record.line, text: user.reason })
+    else if (!fitsToken(user))
+      refusedRows.push({ line: record.line, text: 'with these groups, an access token would be too long' })
+    else waiting.push({ line: record.line, user })
+    if (waiting.length + refusedRows.length >= batchSize) await flush()
   }
 
   return { take, flush, counts }
 }
 
-/** Also when it is interrupted: what was added stays, and the next run continues. */
+/** Records and prints the counts, also after an interruption: the users who were added stay, and the next run continues. */
 const reportCounts = async (
   { counts, ignored, dryRun, json }: { counts: Counts; ignored: ReadonlySet<string> } & Pick<Plan, 'dryRun' | 'json'>,
   { events }: Stores,
@@ -176,7 +176,7 @@ const importAll = async (stores: Stores, input: Input, plan: Plan, context: Comm
     progress.clear()
     await print(context.stderr, `line ${line}: ${text}`)
   })
-  const { fieldNamed, ignored } = noteIgnored(
+  const { fieldNamed, ignored } = collectIgnored(
     importFieldsWith(stores.configuredProviders, stores.profileFields.definitions),
   )
   let bytesRead = 0

@@ -19,7 +19,7 @@ const noPlainPasswords = 'plain passwords are not imported: give hashes in passw
 
 type Reader = { push(text: string): UserRecord[]; end(): UserRecord[] }
 
-/** Spreadsheets in many countries write semicolons, because a comma is in their numbers. */
+/** In many countries spreadsheets separate columns by semicolons, because the comma is part of numbers there. */
 const otherSeparators = [
   { sign: ';', name: 'semicolons' },
   { sign: '\t', name: 'tabs' },
@@ -97,7 +97,7 @@ const formatOf = (start: string): UserFormat => {
   return first === '{' ? 'jsonl' : 'csv'
 }
 
-/** The users of a file, piece by piece. Without a format, the first character decides. */
+/** Reads the users of a file piece by piece. Without `format`, the first character of the file decides. */
 export async function* readUserRecords(
   input: Input,
   fieldNamed: ImportFieldNamed,
