@@ -68,7 +68,7 @@ type Dependencies = { database: Database; clock: Clock; sealedValues: Pick<Seale
 export const createReadKeys = ({ database, clock, sealedValues }: Dependencies) => {
   const privateKeySealing = sealedValues.of(applicationKeyColumn)
   const publicKeySealing = sealedValues.of(applicationPublicKeyColumn)
-  /** The keys that were openedKeys before. An instance whose SEALING_KEY is outdated goes on with them. */
+  /** The keys that were opened before. An instance whose SEALING_KEY is outdated goes on with them. */
   let openedKeys = new Map<string, OpenedParts>()
 
   const openPublicKey = ({ id, algorithm, public_key: text }: store.KeyRow): OpenedParts => {

@@ -135,7 +135,7 @@ type Options = {
   onLost: (error: unknown) => void
 }
 
-/** Prepares the row of an event, and a function that tells the listeners once the row is insertedRow. */
+/** Prepares the row of an event, and a function that tells the listeners once the row is written. */
 const prepareEvent = (event: Event, { ip, userAgent, requestId, typedName, actor }: Client, options: Options) => {
   const { clock, nameMarks, listeners, leavesEventsToService = false } = options
   const now = clock.now()
@@ -240,7 +240,7 @@ export const createEvents = (options: Options) => {
   const prepare = (event: Event, client: Client) => prepareEvent(event, client, options)
 
   return {
-    /** Writes one row and one log line. If the row cannot be insertedRow, what the event is about stays done. */
+    /** Writes one row and one log line. If the row cannot be written, what the event is about stays done. */
     record: async (event: Event, client: Client) => {
       if (client.actor) throw new Error('What an administrator does is recorded in its transaction')
       const { row, notifyListeners } = prepare(event, client)
@@ -252,7 +252,7 @@ export const createEvents = (options: Options) => {
     },
     holdActor,
     /**
-     * Writes the row in the transaction of the change that it is about, so that both are insertedRow or neither. The log line follows the
+     * Writes the row in the transaction of the change that it is about, so that both are written or neither. The log line follows the
      * commit. The change is rolled back if its administrator is none any more.
      */
     recordInside: async (sql: Transaction, event: Event, client: Client) => {

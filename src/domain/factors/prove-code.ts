@@ -28,7 +28,7 @@ type Work<Result> = (
   method: CodeMethod,
 ) => Promise<Result>
 
-/** A code as the user typedCode it. `device`: the known device, if the browser is one. */
+/** A code as the user typed it. `device`: the known device, if the browser is one. */
 type CodeAttempt = { userId: string; code: string; client: Client; device: string | undefined }
 
 type Dependencies = {

@@ -13,28 +13,31 @@ export type RecoveryCodes = ReturnType<typeof createRecoveryCodes>
 
 type Dependencies = { database: Database; clock: Clock; sealedValues: SealedValues }
 
-/** The hash includes the user, so that one guess cannot be compared with the codes of all accounts. */
+/** The hash includes the user, so that one guess cannot be compared with the codes of all accounts at once. */
 const hashOf = (userId: string, code: string) => fingerprint(`${userId} ${code}`)
 
-/** The codes that replace a lost authenticator app, each of them once. `age` is in milliseconds. */
+/** The codes that replace a lost authenticator app. Each works once. `age` is in milliseconds. */
 export const createRecoveryCodes = ({ database, clock, sealedValues }: Dependencies) => {
   const { seal, open } = sealedValues.of(recoveryCodeColumn)
 
-  /** All are compared, so that the time shows nothing. A value that does not open is a broken row, and not a wrong code. */
+  /**
+   * The id of the row of a code. All rows are compared, so that the time shows nothing. A value that cannot be opened is a broken row, and
+   * not a wrong code.
+   */
   const findId = async (sql: Transaction, userId: string, code: string) => {
     const givenHash = hashOf(userId, code)
     const rows = await store.selectSealedCodes(sql, userId)
-    const opened = rows.map(({ id, sealed }) => ({ id, hash: open(id, sealed) }))
-    const [found] = opened.filter(
+    const openedCodes = rows.map(({ id, sealed }) => ({ id, hash: open(id, sealed) }))
+    const [rightCode] = openedCodes.filter(
       ({ hash }) => hash !== undefined && equalInConstantTime(Buffer.from(hash, 'base64url'), givenHash),
     )
-    if (!found && opened.some(({ hash }) => hash === undefined))
+    if (!rightCode && openedCodes.some(({ hash }) => hash === undefined))
       throw new Error('A recovery code in the database cannot be opened')
-    return found?.id
+    return rightCode?.id
   }
 
   return {
-    /** A new set. The one before is void. */
+    /** Makes new codes, which replace all earlier ones. */
     renew: async (sql: Transaction, userId: string) => {
       const codes = newRecoveryCodes()
       const rows = codes.map((code) => {
@@ -49,7 +52,7 @@ export const createRecoveryCodes = ({ database, clock, sealedValues }: Dependenc
       const [row] = await store.countRecoveryCodes(sql, userId)
       return row?.left ?? 0
     }),
-    /** False if there is no such code any more. */
+    /** Uses a code up. False if there is no such code any more. */
     take: async (sql: Transaction, userId: string, code: string) => {
       if (isEarlierCode(code)) return (await store.takeEarlierCode(sql, userId, fingerprint(code))).length > 0
       const id = await findId(sql, userId, code)
@@ -59,7 +62,7 @@ export const createRecoveryCodes = ({ database, clock, sealedValues }: Dependenc
       const [row] = await store.countNewRecoveryCodes(database, userId, age, clock.offset())
       return (row?.count ?? 0) > 0
     },
-    /** False if there are none. */
+    /** False if no code is so new. */
     removeNewerThan: async (sql: Transaction, userId: string, age: number) =>
       (await store.deleteNewRecoveryCodes(sql, userId, age, clock.offset())).length > 0,
     removeAll: async (sql: Transaction, userId: string) => {

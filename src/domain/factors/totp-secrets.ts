@@ -10,7 +10,7 @@ import { stepOf } from './totp.js'
 
 type Dependencies = { database: Database; clock: Clock; sealedValues: SealedValues; pendingSecrets: PendingSecrets }
 
-/** A value that does not open is a broken row, never "no factor". */
+/** A value that cannot be opened is a broken row. It must never look like an account without a factor. */
 export const assertOpened = (secret: string | undefined) => {
   if (secret === undefined) throw new Error('A TOTP secret in the database cannot be opened')
   return secret
@@ -28,7 +28,7 @@ export const createTotpSecrets = ({ database, clock, sealedValues, pendingSecret
   })
 
   return {
-    /** The time since which it is on with this app. */
+    /** The time since which the account uses this app. Undefined while TOTP is off. */
     createdAt: createOptionalTransaction(database)(
       async (sql, userId: string) => (await find(sql, userId))?.created_at,
     ),
@@ -36,27 +36,27 @@ export const createTotpSecrets = ({ database, clock, sealedValues, pendingSecret
     begin: async (request: SecretRequest) =>
       (await find(request.userId)) ? refuse('totp_is_on') : pendingSecrets.show(request),
 
-    /** The caller holds a lock on the user's row. The code that confirms it is used up. */
+    /** Switches TOTP on. The caller holds a lock on the user's row. The confirming code is used up. */
     confirm: async (sql: Transaction, confirmation: SecretConfirmation) => {
       const { userId } = confirmation
       if (await find(sql, userId)) return refuse('totp_is_on')
-      const confirmed = await pendingSecrets.confirm(sql, confirmation)
-      if (isRefused(confirmed)) return confirmed
-      const { secret, step } = confirmed
+      const newTotp = await pendingSecrets.confirm(sql, confirmation)
+      if (isRefused(newTotp)) return newTotp
+      const { secret, step } = newTotp
       await store.insertTotp(sql, { userId, secret: secrets.seal(userId, secret), step, clockOffset: clock.offset() })
       return undefined
     },
 
-    /** The time step of a right code. */
+    /** The time step of a code. Undefined if the code is wrong. */
     stepOf: async (userId: string, code: string) => {
       const row = await find(userId)
       return row && stepOf(assertOpened(secrets.open(userId, row.secret)), code, row.seconds)
     },
-    /** False if a code of this step, or of a later one, was used. */
+    /** False if a code of this step, or of a later step, was used before. */
     useStep: async (sql: Transaction, userId: string, step: number) =>
       (await store.acceptStep(sql, userId, step)).length > 0,
 
-    /** False if it was off. */
+    /** Switches TOTP off. False if it was off before. */
     remove: async (sql: Transaction, userId: string) => (await store.deleteTotp(sql, userId)).length > 0,
   }
 }

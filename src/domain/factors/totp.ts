@@ -5,12 +5,12 @@ import { equalInConstantTime } from '../../lib/random.js'
 const period = 30
 const digits = 6
 
-/** The clock of a phone may be a step behind or ahead. */
+/** The clock of a phone may be one step behind or ahead. */
 const toleratedSteps = [0, -1, 1]
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-/** RFC 4648, without padding: five bits for each character. */
+/** Base32 of RFC 4648 without padding. Each character has five bits. */
 export const base32 = (bytes: Uint8Array) => {
   const bits = Array.from(bytes, (byte) => byte.toString(2).padStart(8, '0')).join('')
   return (bits.match(/.{1,5}/g) ?? []).map((five) => alphabet[Number.parseInt(five.padEnd(5, '0'), 2)]).join('')
@@ -21,7 +21,7 @@ export const fromBase32 = (text: string) => {
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((eight) => Number.parseInt(eight, 2)))
 }
 
-/** 160 bits, in base32. */
+/** A secret of 160 bits, in base32. */
 export const newSecret = () => base32(randomBytes(20))
 
 export const stepAt = (seconds: number) => Math.floor(seconds / period)
@@ -36,12 +36,17 @@ export const codeOf = (secret: string, step: number) => {
   return String(number % 10 ** digits).padStart(digits, '0')
 }
 
-/** The step that a code belongs to, at this time in seconds since 1970. All tolerated steps are compared, so that the time shows nothing. */
+/**
+ * The step that a code belongs to, near the given time in seconds since 1970. All tolerated steps are compared, so that the time of the
+ * answer shows nothing.
+ */
 export const stepOf = (secret: string, code: string, seconds: number) => {
   const now = stepAt(seconds)
   const steps = toleratedSteps.map((difference) => now + difference).filter((step) => step >= 0)
-  const matching = steps.filter((step) => equalInConstantTime(Buffer.from(codeOf(secret, step)), Buffer.from(code)))
-  return matching[0]
+  const matchingSteps = steps.filter((step) =>
+    equalInConstantTime(Buffer.from(codeOf(secret, step)), Buffer.from(code)),
+  )
+  return matchingSteps[0]
 }
 
 /** The content of the QR code. Apps show the issuer and the account. */

@@ -4,7 +4,7 @@ import type { Client } from '../sessions/client.js'
 
 export type TrustedDeviceRow = { id: string; ip: string; user_agent: string; created_at: Date; expires_at: Date }
 
-const device = selectList<TrustedDeviceRow>({
+const columns = selectList<TrustedDeviceRow>({
   id: true,
   ip: true,
   user_agent: true,
@@ -14,20 +14,12 @@ const device = selectList<TrustedDeviceRow>({
 
 export const insert = (
   sql: Sql,
-  trusted: { id: string; userId: string; hash: Uint8Array; client: Client; now: Date; expiresAt: Date },
+  device: { id: string; userId: string; hash: Uint8Array; client: Client; now: Date; expiresAt: Date },
 ) =>
   sql.query(
     `insert into trusted_devices (id, user_id, hash, ip, user_agent, created_at, expires_at)
      values ($1, $2, $3, $4, $5, $6, $7)`,
-    [
-      trusted.id,
-      trusted.userId,
-      trusted.hash,
-      trusted.client.ip,
-      trusted.client.userAgent,
-      trusted.now,
-      trusted.expiresAt,
-    ],
+    [device.id, device.userId, device.hash, device.client.ip, device.client.userAgent, device.now, device.expiresAt],
   )
 
 export const selectByHash = (sql: Sql, userId: string, hashes: readonly Uint8Array[], now: Date) =>
@@ -36,7 +28,7 @@ export const selectByHash = (sql: Sql, userId: string, hashes: readonly Uint8Arr
     [userId, hashes, now],
   )
 
-/** Those of these values that are still good, for any account. */
+/** The hashes of trusted devices among these that have not expired, for any account. */
 export const selectValid = (sql: Sql, hashes: readonly Uint8Array[], now: Date) =>
   sql.query<{ hash: Uint8Array }>(
     'select hash from trusted_devices where hash = any($1::bytea[]) and expires_at > $2',
@@ -51,7 +43,7 @@ export const selectHashes = (sql: Sql, userId: string, hashes: readonly Uint8Arr
 
 export const selectOfUser = (sql: Sql, userId: string, now: Date) =>
   sql.query<TrustedDeviceRow>(
-    `select ${device} from trusted_devices where user_id = $1 and expires_at > $2
+    `select ${columns} from trusted_devices where user_id = $1 and expires_at > $2
      order by created_at desc, id desc limit 200`,
     [userId, now],
   )

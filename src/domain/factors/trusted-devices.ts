@@ -5,7 +5,7 @@ import type { Database, Sql } from '../../platform/database/database.js'
 import type { Client } from '../sessions/client.js'
 import * as store from './trusted-devices.store.js'
 
-/** The client, and the values of trusted devices that its browser has. */
+/** The client, and the tokens of trusted devices that its browser has. */
 type Browser = { client: Client; trustedDevices: readonly string[] }
 
 export type TrustedDevice = { id: string; ip: string; userAgent: string; createdAt: Date; expiresAt: Date }
@@ -21,8 +21,8 @@ const fromRow = ({ id, ip, user_agent, created_at, expires_at }: store.TrustedDe
 export type TrustedDevices = ReturnType<typeof createTrustedDevices>
 
 /**
- * Browsers that need no code after a password or a provider. `lifetime` is undefined if the operator allows none. The table
- * of account changes says what ends them.
+ * Browsers that need no code after a password or a provider. `lifetime` is undefined if the operator allows no trusted devices. The table
+ * of account changes says which changes end the trust.
  */
 export const createTrustedDevices = ({
   database,
@@ -34,11 +34,11 @@ export const createTrustedDevices = ({
   lifetime: number | undefined
 }) => ({
   areOffered: lifetime !== undefined,
-  /** In seconds; null if devices are not trusted here. */
+  /** How long a device is trusted, in seconds. Null if the operator allows no trusted devices. */
   trustedFor: lifetime === undefined ? null : Math.floor(lifetime / 1_000),
   /**
-   * The values for the browser from now on: a new one for this account, and those of other accounts that are still valid.
-   * Undefined if devices are not trusted here.
+   * Trusts the browser. Returns its new tokens: one for this account, and those of other accounts that are still valid. Undefined if the
+   * operator allows no trusted devices.
    */
   add: async (sql: Sql, userId: string, { client, trustedDevices: browserTokens }: Browser) => {
     if (lifetime === undefined) return undefined
@@ -51,13 +51,13 @@ export const createTrustedDevices = ({
     const validRows = await store.selectValid(sql, hashes, now)
     return [token, ...browserTokens.filter((_, index) => validRows.some(({ hash }) => hashes[index]?.equals(hash)))]
   },
-  /** The id of the device, if one of these values of the browser belongs to this account. */
+  /** The id of the trusted device, if one of these tokens of the browser belongs to this account. */
   find: async (userId: string, tokens: readonly string[]) => {
     if (lifetime === undefined || tokens.length === 0) return undefined
     const [row] = await store.selectByHash(database, userId, tokens.map(fingerprint), clock.now())
     return row?.id
   },
-  /** Those of these values of a browser that belong to this account. */
+  /** The tokens among these that belong to this account. */
   tokensOf: async (userId: string, tokens: readonly string[]) => {
     const rows = await store.selectHashes(database, userId, tokens.map(fingerprint))
     return tokens.filter((token) => rows.some(({ hash }) => equalInConstantTime(hash, fingerprint(token))))

@@ -9,7 +9,7 @@ import type { Tokens } from '../tokens/tokens.js'
 import * as store from './groups.store.js'
 
 export type Group = { name: string; createdAt: Date; members: number }
-/** A group that the user is in is not added again, and one that the user is not in is not removed. */
+/** Groups that the user is already in are not added again, and groups that the user is not in are not removed. */
 export type GroupChange = { add?: readonly string[]; remove?: readonly string[] }
 
 type Dependencies = {
@@ -21,10 +21,10 @@ type Dependencies = {
 }
 type RemovalParts = Pick<Dependencies, 'database' | 'events' | 'administrators'>
 
-/** The username that needs the most bytes in a token: 64 characters of four bytes. */
+/** The username that needs the most bytes in a token: 64 characters of 4 bytes each. */
 const longestUsername = '\u{20000}'.repeat(64)
 
-/** Refused while an application or a setting names it, and while it has members. */
+/** Deletes a group. Refused while an application or a setting names it, and while it has members. */
 const removeGroup = ({ database, events, administrators }: RemovalParts, name: string, client: Client) =>
   database.transaction(async (sql) => {
     await events.holdActor(sql, client)
@@ -43,18 +43,21 @@ export type Groups = ReturnType<typeof createGroups>
 /** The groups that an invitation promises to a new user. */
 const createPromises = ({ clock, events, administrators, tokens }: Dependencies) => {
   /**
-   * Only groups that existed at `promisedAt` and still do: a later group may have got the name of a deleted one. None of
-   * administrators, also if a setting has named it only since.
+   * The groups that existed at `promisedAt` and still exist: a later group may have got the name of a deleted one. Groups of administrators
+   * are left out, even if a setting has named them only since.
    */
   const stillPromised = async (sql: Transaction, names: readonly string[], promisedAt: Date) => {
-    const wanted = names.filter((name) => administrators.roleOf(name) === undefined)
-    return (await store.holdGroups(sql, wanted, promisedAt)).map(({ name }) => name)
+    const allowedNames = names.filter((name) => administrators.roleOf(name) === undefined)
+    return (await store.holdGroups(sql, allowedNames, promisedAt)).map(({ name }) => name)
   }
 
   return {
     stillPromised,
 
-    /** Whether they can be promised to a new user, whatever name its owner chooses. They are not deleted before the transaction ends. */
+    /**
+     * The refusal if these groups cannot be promised to a new user, whatever username the user will choose. The groups are not deleted
+     * before the transaction ends.
+     */
     refusalOfPromise: async (sql: Transaction, email: string, names: readonly string[]) => {
       if (names.some(administrators.roleOf)) return refuse('group_of_administrators')
       const existing = (await store.holdGroups(sql, names, clock.now())).map(({ name }) => name)
@@ -64,7 +67,7 @@ const createPromises = ({ clock, events, administrators, tokens }: Dependencies)
       return areTooMany ? refuse('too_many_groups') : undefined
     },
 
-    /** To a new user, as far as they are still promised. */
+    /** Gives the groups to a new user, except those that are no longer promised. */
     giveTo: async (sql: Transaction, userId: string, names: readonly string[], promisedAt: Date) => {
       const existing = await stillPromised(sql, names, promisedAt)
       if (existing.length === 0) return
@@ -76,14 +79,14 @@ const createPromises = ({ clock, events, administrators, tokens }: Dependencies)
 }
 
 /**
- * A group is a name and its members. The names stand in the row of each member: a sign-in that waits for that row sees them as
- * they are then, and the token is made from one row. The user's row is always locked before that of a group; before both,
+ * A group is a name and its members. The names of a user's groups are in the user's row: a sign-in that waits for that row sees the groups
+ * as they are then, and a token is made from one row. The user's row is always locked before the row of a group. Before both,
  * administrators wait for each other at the groups of administrators.
  */
 export const createGroups = (deps: Dependencies) => {
   const { database, clock, events, administrators } = deps
   return {
-    /** False if it is there already. */
+    /** False if the group exists already. */
     add: (name: string, client: Client) =>
       database.transaction(async (sql) => {
         await events.holdActor(sql, client)
@@ -99,11 +102,11 @@ export const createGroups = (deps: Dependencies) => {
         members,
       })),
 
-    /** Those of the names that are there. They are not deleted before the transaction ends. */
+    /** The groups among these names that exist. They are not deleted before the transaction ends. */
     hold: async (sql: Transaction, names: readonly string[]) =>
       (await store.holdGroups(sql, names, clock.now())).map(({ name }) => name),
 
-    /** Changes the groups of a user whose row the caller holds. `joined` and `left` are what has really changed. */
+    /** Changes the groups of a user whose row the caller holds. `joined` and `left` have only what has really changed. */
     change: async (
       sql: Transaction,
       user: { id: string; groups: readonly string[] },
@@ -122,7 +125,7 @@ export const createGroups = (deps: Dependencies) => {
 
     ...createPromises(deps),
 
-    /** Ids of some members, who stay as they are until the transaction ends. */
+    /** The ids of at most `limit` members, whose rows are locked until the transaction ends. */
     lockMembers: async (sql: Transaction, name: string, limit: number) =>
       (await store.lockMembers(sql, name, limit)).map(({ id }) => id),
 

@@ -2,9 +2,9 @@ import type { Sql } from '../../platform/database/database.js'
 import { databaseNow, milliseconds } from '../../platform/database/database-now.js'
 
 /**
- * Deletes rows that have expired by the clock of the instance and by the database's: one that is wrong deletes nothing that still works.
- * By the place of the row and not by a key: a row that another transaction changes meanwhile is then at another place, and stays.
- * Table and column are ours, never a user's.
+ * Deletes rows that have expired by the clock of the instance and by that of the database, so that one wrong clock deletes nothing that
+ * still works. Rows are found by their place (`ctid`) and not by a key: a row that another transaction changes meanwhile moves to another
+ * place, and stays. The names of table and column come from our code, never from a user.
  */
 export const deleteExpired = (
   sql: Sql,

@@ -5,7 +5,7 @@ import type { Job } from './housekeeping.js'
 
 type ExpiringTable = {
   table: string
-  /** The column with the moment after which a row means nothing. It has an index. */
+  /** The column with the moment after which a row is of no use. It has an index. */
   expires: string
   /** How long a row stays after that moment. */
   keptFor?: number
@@ -23,16 +23,16 @@ export const expiringTables: readonly ExpiringTable[] = [
   { table: 'authorization_requests', expires: 'expires_at' },
   { table: 'reserved_usernames', expires: 'reserved_until' },
   { table: 'former_emails', expires: 'replaced_at', keptFor: 90 * days },
-  // A code that was used is kept: a second use is a sign of theft.
+  // A code that was used is kept for some time, because a second use is a sign of theft.
   { table: 'authorization_codes', expires: 'expires_at', keptFor: 10 * minutes },
   { table: 'device_requests', expires: 'expires_at', keptFor: 10 * minutes },
   { table: 'application_tokens', expires: 'expires_at' },
   { table: 'application_access_tokens', expires: 'expires_at' },
-  // A wait lasts a day at most, and so does the count.
+  // A wait lasts a day at most, and the count begins again after a day without a wrong code.
   { table: 'wrong_codes', expires: 'last_wrong_at', keptFor: 2 * days },
-  // Also those that were given up, so that an operator can retry them.
+  // Webhooks that were given up are kept as well, so that an operator can retry them.
   { table: 'outgoing_webhooks', expires: 'created_at', keptFor: 30 * days },
-  // They are tried for a day. The rest of the time is for operators who look why.
+  // Notices are sent again for a day. The rest of the time is for operators who look for the cause of a failure.
   { table: 'logout_notices', expires: 'created_at', keptFor: 7 * days },
 ]
 

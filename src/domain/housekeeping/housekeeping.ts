@@ -1,18 +1,18 @@
 import { type Database, type Sql, StoreUnavailable } from '../../platform/database/database.js'
 
-/** Any number that nothing else locks. With it, only one instance runs a job at a time. */
+/** The number of a lock that nothing else uses. The lock lets only one instance run a job at a time. */
 const advisoryLock = 7_210_451
 
 const batchSize = 500
 
-/** `run` is mostly a purge, which deletes some expired rows of one noun. It returns `limit` or more if there is more to do. */
+/** A job that is repeated. Most jobs delete some expired rows of one noun. `run` returns `limit` or more if there is more to do. */
 export type Job = { name: string; run(sql: Sql, limit: number): Promise<number> }
 
 type Options = {
   database: Database
   interval: number
   jobs: readonly Job[]
-  /** Jobs of parts that are loaded while the service runs. Asked for in each round. */
+  /** Returns the jobs of parts that are loaded while the service runs. It is called in each round. */
   laterJobs?: () => Promise<readonly Job[]>
   onFailure: (error: unknown, job: string) => void
 }
@@ -40,26 +40,26 @@ export const createHousekeeping = (options: Options) => {
       return lock?.mine ? job.run(sql, batchSize) : 0
     })
 
-  /** Each job has its own transaction: one that fails every time does not stop the others, a database that is away does. */
+  /** Each job has its own transaction. A job that fails does not stop the others, but an unreachable database does. */
   const sweep = async () => {
-    let done = 0
+    let doneCount = 0
     for (const job of await jobsOfRound(options)) {
       if (isStopped) break
       try {
-        done += await runAlone(job)
+        doneCount += await runAlone(job)
       } catch (error) {
         onFailure(error, job.name)
         if (error instanceof StoreUnavailable) break
       }
     }
-    return done
+    return doneCount
   }
 
-  /** A full batch means that there is more: the next one follows soon, after a pause for other statements. */
+  /** A full batch means that there is more to delete, so the next round follows soon, after a pause for other statements. */
   const schedule = (delay: number) => {
     timer = setTimeout(() => {
-      running = sweep().then((done) => {
-        if (!isStopped) schedule(done >= batchSize ? interval / 60 : interval)
+      running = sweep().then((doneCount) => {
+        if (!isStopped) schedule(doneCount >= batchSize ? interval / 60 : interval)
       })
     }, delay)
     timer.unref()

@@ -1,8 +1,8 @@
 import type { Method } from '../../contract/factors.js'
 
 /**
- * Our proofs in the words of RFC 8176. A recovery code is a password that works once. Where a passkey keeps its key is not known, only
- * that its user was there. The list has no word for another provider or for mail.
+ * Our proofs in the words of RFC 8176. A recovery code counts as a password that works once. We do not know where a passkey keeps its key,
+ * only that its user was present. The RFC has no word for another provider or for mail.
  */
 const words: Readonly<Record<Method, string | undefined>> = {
   pwd: 'pwd',
@@ -15,8 +15,8 @@ const words: Readonly<Record<Method, string | undefined>> = {
 
 const wordOf = (method: string) => (Object.hasOwn(words, method) ? words[method as Method] : undefined)
 
-/** The claim `amr`; empty if there is nothing to say. */
+/** The claim `amr`. Empty if the RFC has no word for any of the methods. */
 export const authenticationMethods = (methods: readonly string[], secondFactor: boolean) => {
-  const known = methods.map(wordOf).filter((word) => word !== undefined)
-  return [...new Set([...known, ...(secondFactor ? ['mfa'] : [])])]
+  const knownWords = methods.map(wordOf).filter((word) => word !== undefined)
+  return [...new Set([...knownWords, ...(secondFactor ? ['mfa'] : [])])]
 }

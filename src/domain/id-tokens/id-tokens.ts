@@ -11,7 +11,7 @@ export type IdTokens = ReturnType<typeof createIdTokens>
 
 const lifetime = 10 * minutes
 
-/** The first half of the hash of the access token (OpenID Connect Core 3.1.3.6). Both algorithms sign with SHA-256. */
+/** The first half of the hash of the access token (OpenID Connect Core 3.1.3.6). It is SHA-256 for both algorithms, which sign with it. */
 const accessTokenHash = (accessToken: string) =>
   createHash('sha256').update(accessToken, 'ascii').digest().subarray(0, 16).toString('base64url')
 
@@ -54,7 +54,10 @@ export const createIdTokens = ({ applicationKeys, clock, issuer }: Dependencies)
     return applicationKeys.sign(application.algorithm, { typ: 'JWT', claims })
   },
 
-  /** The user whom an `id_token_hint` names. It may have expired long ago; the caller compares whose session `sid` is. */
+  /**
+   * The application, user and session that an `id_token_hint` names. The token may have expired long ago. The caller compares whose session
+   * `sid` is.
+   */
   readHint: async (token: string) => {
     const claims = await applicationKeys.readSigned(token)
     if (!claims || claims.iss !== issuer) return undefined

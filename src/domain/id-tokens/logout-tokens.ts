@@ -10,7 +10,7 @@ type NewLogoutToken = { application: { id: string; algorithm: ApplicationAlgorit
 
 type Dependencies = { applicationKeys: { sign: SignToken }; clock: Clock; issuer: string }
 
-/** OpenID Connect Back-Channel Logout 2.4. Each attempt to tell an application has a token of its own, with a new `jti`. */
+/** Logout tokens (OpenID Connect Back-Channel Logout 2.4). Each attempt to tell an application has its own token, with a new `jti`. */
 export const createLogoutTokens = ({ applicationKeys, clock, issuer }: Dependencies) => ({
   issue: ({ application, sid, userId }: NewLogoutToken) => {
     const iat = Math.floor(clock.now().getTime() / seconds)

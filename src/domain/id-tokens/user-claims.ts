@@ -7,14 +7,14 @@ export type Subject = {
   username: string
   name: string | null
   email: string
-  /** Whether the address was proven by our mail or a provider's word. */
+  /** Whether a mail of ours or the word of a provider has proven the address. */
   emailProven: boolean
   groups: readonly string[]
   /** Only fields that the profile fields file defines now. */
   fields: FieldValues
 }
 
-/** The content of the tokens of a code besides the user, as it was when the code was made. */
+/** What the tokens of a code say besides the user, as it was when the code was made. */
 export type TokenContent = {
   nonce?: string
   /** When the user last proved who they are, in seconds. Never 0. */
@@ -22,14 +22,14 @@ export type TokenContent = {
   /** The methods, named as in `amr` of a session. */
   methods: string[]
   secondFactor: boolean
-  /** Set if the application accepts no other value, even after two factors. */
+  /** Set if the application accepts no other value. Then the value is 1 even after two factors. */
   acr?: '1'
   scopes: string[]
-  /** The names in the parameter `claims` (OpenID Connect Core 5.5), of those that `userClaims` has. */
+  /** The names in the parameter `claims` (OpenID Connect Core 5.5) that `userClaims` has. */
   claims?: { idToken: string[]; userinfo: string[] }
 }
 
-/** Each claim about a user: the scope that asks for it, and its value. One without a value is left out. */
+/** Each claim about a user: the scope that asks for it, and its value. A claim without a value is left out. */
 const claimTable = {
   name: { scope: 'profile', valueFor: ({ name }: Subject) => name ?? undefined },
   preferred_username: { scope: 'profile', valueFor: ({ username }: Subject) => username },
@@ -44,7 +44,7 @@ type UserClaim = keyof typeof claimTable
 /** The claims that a scope or the parameter `claims` can ask for. */
 export const userClaims = Object.keys(claimTable) as readonly UserClaim[]
 
-/** Every scope that means something here. Others are ignored. */
+/** Every scope that the service knows. Other scopes are ignored. */
 export const supportedScopes: readonly string[] = [
   'openid',
   ...new Set(userClaims.map((name) => claimTable[name].scope)),
@@ -52,7 +52,7 @@ export const supportedScopes: readonly string[] = [
 
 type RequestedContent = Pick<TokenContent, 'scopes' | 'claims'>
 
-/** The scopes that are shared: a claim that is asked for by its name counts as the scope that it belongs to. */
+/** The scopes that the user shares. A claim that is requested by its name counts as a request for its scope. */
 export const sharedScopes = ({ scopes, claims }: RequestedContent): OpenidScope[] => {
   const requested = [...(claims?.idToken ?? []), ...(claims?.userinfo ?? [])]
   const scopesOfClaims = userClaims
@@ -61,7 +61,7 @@ export const sharedScopes = ({ scopes, claims }: RequestedContent): OpenidScope[
   return openidScopes.filter((scope) => scopes.includes(scope) || scopesOfClaims.includes(scope))
 }
 
-/** The content for fewer scopes. Claims that were asked for by name are left out; the remaining scopes bring their own. */
+/** The content for fewer scopes. Claims that were requested by name are left out. The remaining scopes bring their own claims. */
 export const narrowedTo = (scopes: readonly string[], { claims: _, ...content }: TokenContent): TokenContent => ({
   ...content,
   scopes: [...scopes],
@@ -80,6 +80,8 @@ const claimsOf = (subject: Subject, scopes: readonly string[], requested: readon
 export const userInfoOf = (subject: Subject, content: RequestedContent) =>
   claimsOf(subject, content.scopes, content.claims?.userinfo)
 
-/** The same in an ID token: scopes ask for both, the parameter `claims` for each by itself. */
+/**
+ * The claims about the user in an ID token. A scope asks for its claims in both places, the parameter `claims` for each place by itself.
+ */
 export const idTokenClaimsOf = (subject: Subject, content: RequestedContent) =>
   claimsOf(subject, content.scopes, content.claims?.idToken)

@@ -6,13 +6,13 @@ export type InvitationRow = { email: string; groups: string[]; created_at: Date;
 const invitation = { email: true, groups: true, created_at: true, expires_at: true } as const
 const columns = selectList<InvitationRow>(invitation)
 
-/** An account that came into being in another way, such as an import, leaves an invitation that is of no use any more. */
+/** Whether the address has an account meanwhile, for example by an import. Then the invitation is of no use any more. */
 const hasAccount = 'exists (select 1 from users where users.email_key = invitations.email_key)'
 
-/** One row for each address: a new invitation replaces the one before it. */
+/** Each address has one row, so a new invitation replaces the one before it. */
 export const replace = (
   sql: Sql,
-  given: {
+  newInvitation: {
     email: string
     emailKey: string
     groups: readonly string[]
@@ -29,25 +29,39 @@ export const replace = (
      set email = excluded.email, token_hash = excluded.token_hash, mailed_hash = excluded.mailed_hash,
          operator_hash = excluded.operator_hash, created_at = excluded.created_at, expires_at = excluded.expires_at,
          groups = excluded.groups`,
-    [given.emailKey, given.email, given.mailedHash, given.operatorHash, given.now, given.expiresAt, given.groups],
+    [
+      newInvitation.emailKey,
+      newInvitation.email,
+      newInvitation.mailedHash,
+      newInvitation.operatorHash,
+      newInvitation.now,
+      newInvitation.expiresAt,
+      newInvitation.groups,
+    ],
   )
 
-/** False if an older program, which knows one link only, has written the newest invitation. */
+/** False if an older release, which knows only one link, has written the newest invitation. */
 const hasBothLinks = 'coalesce(mailed_hash = token_hash, false)'
 const isLink = (hash: string) => `(token_hash = ${hash} or (operator_hash = ${hash} and ${hasBothLinks}))`
 
-/** `proves_address`: the link is in the mail to the address, and nowhere else. */
+/** `proves_address`: this is the link that was mailed to the address and shown to no one else. */
 type KeyedRow = InvitationRow & { email_key: string; proves_address: boolean }
-const keyed = selectList<KeyedRow>({
+const keyedColumns = selectList<KeyedRow>({
   ...invitation,
   email_key: true,
   proves_address: `token_hash = $1 and ${hasBothLinks}`,
 })
 
 export const selectByToken = (sql: Sql, tokenHash: Uint8Array, now: Date) =>
-  sql.query<KeyedRow>(`select ${keyed} from invitations where ${isLink('$1')} and expires_at > $2`, [tokenHash, now])
+  sql.query<KeyedRow>(`select ${keyedColumns} from invitations where ${isLink('$1')} and expires_at > $2`, [
+    tokenHash,
+    now,
+  ])
 
-/** Locked until the transaction ends: of two accounts at once only one finds the invitation. `tokenHash`: only this one. */
+/**
+ * Locks the invitation until the transaction ends, so that of two new accounts only one finds it. `tokenHash`: the invitation must have
+ * this link.
+ */
 export const lockByEmail = (sql: Sql, emailKey: string, openAt: Date, tokenHash: Uint8Array | null) =>
   sql.query<{ groups: string[]; created_at: Date }>(
     `select groups, created_at from invitations

@@ -15,7 +15,7 @@ import type { Users } from '../users/users.js'
 import * as store from './invitations.store.js'
 
 const lifetime = 7 * days
-/** A registration that began in time may be finished later. */
+/** A registration that began before the invitation expired may be finished later. */
 const retentionAfterExpiry = registrationLifetime
 
 export type Invitation = { email: string; groups: readonly string[]; createdAt: Date; expiresAt: Date }
@@ -40,9 +40,9 @@ type Dependencies = {
 /** Decides who may have an account, by the gate of registration or by an invitation. */
 const createAdmission = ({ clock, gate, groups }: Dependencies) => ({
   /**
-   * Creates an account for a proven address if the gate or an invitation of that address allows it. The invitation is used up
-   * with it, also where the gate is open, and the account gets its groups. `openAt`: when the invitation must have been open.
-   * `tokenHash`: the link of the invitation that it must be, if it is known.
+   * Creates an account for a proven address if the gate or an invitation of that address allows it. The invitation is used up with it, even
+   * if the gate is open, and the account gets its groups. `openAt`: a time at which the invitation must have been open. `tokenHash`: the
+   * link that the invitation must have, if it is known.
    */
   admit: async <Created extends { id: string } | Refused | undefined>(
     sql: Transaction,
@@ -50,8 +50,8 @@ const createAdmission = ({ clock, gate, groups }: Dependencies) => ({
     create: () => Promise<Created>,
   ): Promise<{ created: Created; invited: boolean } | Refused<GateRefusal>> => {
     const [invitation] = await store.lockByEmail(sql, email.key, openAt, tokenHash)
-    const refused = invitation ? undefined : gate.refusalFor(email)
-    if (refused) return refused
+    const refusal = invitation ? undefined : gate.refusalFor(email)
+    if (refusal) return refusal
     const created = await create()
     if (!invitation || !created || !('id' in created)) return { created, invited: false }
     await store.remove(sql, email.key)
@@ -59,28 +59,31 @@ const createAdmission = ({ clock, gate, groups }: Dependencies) => ({
     return { created, invited: true }
   },
 
-  /** The refusal if a new account cannot have this address, once it is proven; undefined if the gate or an invitation allows it. */
+  /** The refusal if a new account cannot have this address even after a proof. Undefined if the gate or an invitation allows it. */
   refusalForNew: async (sql: Sql, email: Email) => {
     const [invitation] = await store.lockByEmail(sql, email.key, clock.now(), null)
     return invitation ? undefined : gate.refusalFor(email)
   },
 
-  /** The refusal if an existing account cannot get this address; undefined if the gate or an invitation of the address allows it. */
+  /** The refusal if an existing account cannot get this address. Undefined if the gate or an invitation of the address allows it. */
   refusalForAddress: async (sql: Sql, email: Email, openAt: Date) => {
     const [invitation] = await store.lockByEmail(sql, email.key, openAt, null)
     return invitation ? undefined : gate.refusalForAddress(email)
   },
-  /** The address belongs to an account from now on. */
+  /** Deletes the invitation of an address that belongs to an account from now on. */
   useUp: async (sql: Sql, email: Email) => {
     await store.remove(sql, email.key)
   },
 })
 
-/** Mails a link. The `token` of the result is for the link of the operator. An earlier invitation of the address is void, unless refused. */
+/**
+ * Mails a link. The `token` of the result is for the link of the operator. Unless refused, an earlier invitation of the address becomes
+ * void.
+ */
 const createInviting = ({ database, users, mails, clock, groups, events }: Dependencies) => {
   const replace = async (sql: Transaction, email: Email, client: Client, groupNames: readonly string[]) => {
-    const refused = await groups.refusalOfPromise(sql, email.email, groupNames)
-    if (refused) return refused
+    const refusal = await groups.refusalOfPromise(sql, email.email, groupNames)
+    if (refusal) return refusal
     if (await users.findByEmail(sql, email.email)) return refuse('has_account')
     if ((await users.reservedFor(sql, email.email)) !== undefined) return refuse('email_reserved')
     const now = clock.now()
@@ -100,21 +103,25 @@ const createInviting = ({ database, users, mails, clock, groups, events }: Depen
   const lockOpen = async (sql: Transaction, { key }: Email) => (await store.lockByEmail(sql, key, clock.now(), null))[0]
 
   return {
-    /** Without `groups`, the address keeps those of its open invitation. */
+    /** Without `groupNames`, the address keeps the groups of its open invitation. */
     invite: (email: Email, client: Client, groupNames?: readonly string[]) =>
       commitUnlessRefused(database, async (sql) => {
         await events.holdActor(sql, client)
-        const open = groupNames ? undefined : await lockOpen(sql, email)
-        const keptGroups = open ? await groups.stillPromised(sql, open.groups, open.created_at) : []
+        const openInvitation = groupNames ? undefined : await lockOpen(sql, email)
+        const keptGroups = openInvitation
+          ? await groups.stillPromised(sql, openInvitation.groups, openInvitation.created_at)
+          : []
         return replace(sql, email, client, groupNames ?? keptGroups)
       }),
 
-    /** For a caller that may neither give groups nor take them away. */
+    /** Invites for a caller that may neither give groups nor take them away. */
     inviteWithoutGroups: (email: Email, client: Client) =>
       commitUnlessRefused(database, async (sql) => {
         await events.holdActor(sql, client)
-        const open = await lockOpen(sql, email)
-        return open && open.groups.length > 0 ? refuse('invitation_has_groups') : replace(sql, email, client, [])
+        const openInvitation = await lockOpen(sql, email)
+        return openInvitation && openInvitation.groups.length > 0
+          ? refuse('invitation_has_groups')
+          : replace(sql, email, client, [])
       }),
   }
 }
@@ -122,7 +129,7 @@ const createInviting = ({ database, users, mails, clock, groups, events }: Depen
 export type Invitations = ReturnType<typeof createInvitations>
 
 /**
- * An invitation opens the gate of registration for one address, once. The link in its mail proves the address; that of the operator,
+ * An invitation opens the gate of registration for one address, once. The link in its mail proves the address. The link of the operator,
  * who may hand it to anyone, does not.
  */
 export const createInvitations = (deps: Dependencies) => {
@@ -139,16 +146,16 @@ export const createInvitations = (deps: Dependencies) => {
 
     listOpen: async () => (await store.selectOpen(database, clock.now())).map(fromRow),
 
-    /** The invitations of these addresses, also of those that have an account in the meantime. */
+    /** The invitations of these addresses, even if an address has an account meanwhile. */
     findByEmails: async (emails: readonly string[]) =>
       (await store.selectOfEmails(database, emails.map(emailKey), clock.now())).map(fromRow),
 
-    /** False if there was none to withdraw. */
+    /** False if there was no open invitation. */
     revoke: (email: Email, client: Client) =>
       database.transaction(async (sql) => {
         await events.holdActor(sql, client)
-        const [removed] = await store.remove(sql, email.key)
-        const wasOpen = removed !== undefined && removed.expires_at > clock.now()
+        const [removedRow] = await store.remove(sql, email.key)
+        const wasOpen = removedRow !== undefined && removedRow.expires_at > clock.now()
         if (wasOpen)
           await events.recordInside(sql, { kind: 'invitation_revoked' }, { ...client, typedName: email.email })
         return wasOpen

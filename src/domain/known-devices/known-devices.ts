@@ -6,15 +6,15 @@ import type { User } from '../users/users.js'
 
 export const knownDeviceLifetime = 365 * days
 
-/** How many accounts one browser remembers, such as that of a family. Each has its own value, the newest first. */
+/** How many accounts one browser remembers, such as those of a family. The browser has a value for each, the newest first. */
 export const maxAccounts = 5
 
 const nonceBytes = 16
-/** The bytes of the nonce, after its time, that stay the same while a browser gets new nonces. */
+/** The bytes of a nonce that identify the browser. They follow the time, and stay the same when the browser gets a new nonce. */
 const browserBytes = { from: 4, to: 10 } as const
 const macBytes = 16
 
-/** An account as its known devices are bound to it: none stays known after an undo. */
+/** The account that known devices are bound to. After an undo, none of its devices is known any more. */
 export type DeviceOwner = Pick<User, 'id' | 'undoCount'>
 
 const browserOf = (nonce: string) => nonce.slice(2 * browserBytes.from, 2 * browserBytes.to)
@@ -22,28 +22,31 @@ const browserOf = (nonce: string) => nonce.slice(2 * browserBytes.from, 2 * brow
 export type KnownDevices = ReturnType<typeof createKnownDevices>
 
 /**
- * Browsers that have been signed in to an account before. Nothing is stored: the browser has a nonce for each account, and a MAC
- * over both. It proves nothing about the user. Failures in such a browser are counted by its nonce, so that guesses of
- * others do not stop it.
+ * Browsers that have been signed in to an account before. Nothing is stored: the browser has a nonce for each account, and a MAC over
+ * account and nonce. It proves nothing about the user. Failures in such a browser are counted by its nonce, so that guesses of others do
+ * not stop its user.
  */
 export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; clock: Clock }) => {
-  /** When an account was taken back, the browsers from before are not known any more: a thief's may be among them. */
+  /**
+   * The count of undos is part of the MAC. So when an account is taken back, the browsers from before are not known any more: a thief's may
+   * be among them.
+   */
   const macSubject = ({ id, undoCount }: DeviceOwner) => `${id} ${undoCount} `
 
   const macWith = (key: Buffer, account: DeviceOwner, nonce: Uint8Array) =>
     createHmac('sha256', key).update(macSubject(account)).update(nonce).digest().subarray(0, macBytes)
 
-  /** It begins with the time, so that a copy of the cookie expires. */
-  const newNonce = (earlier: string | undefined) => {
+  /** A new nonce. It begins with the time, so that a copy of the cookie expires. */
+  const newNonce = (formerNonce: string | undefined) => {
     const nonce = randomBytes(nonceBytes)
     nonce.writeUInt32BE(Math.floor(clock.now().getTime() / 1000))
-    if (earlier !== undefined) nonce.write(browserOf(earlier), browserBytes.from, 'hex')
+    if (formerNonce !== undefined) nonce.write(browserOf(formerNonce), browserBytes.from, 'hex')
     return nonce
   }
 
   const hasExpired = (nonce: Buffer) => later(new Date(nonce.readUInt32BE() * 1000), knownDeviceLifetime) <= clock.now()
 
-  /** The nonce in a value of this account. */
+  /** The nonce in a value. Undefined if the value is not one of this account, or has expired. */
   const nonceIn = (account: DeviceOwner, value: string) => {
     const bytes = Buffer.from(value, 'base64url')
     if (bytes.length !== nonceBytes + macBytes) return undefined
@@ -64,17 +67,17 @@ export const createKnownDevices = ({ keys, clock }: { keys: readonly Buffer[]; c
   }
 
   return {
-    /** The key by which failures of this browser are counted; undefined if none of its values belongs to the account. */
+    /** The key by which failures of this browser are counted. Undefined if none of its values belongs to the account. */
     find: nonceOf,
-    /** The key by which sign-ins and sessions of this browser are counted: it stays the same from one sign-in to the next. */
+    /** The key by which sign-ins and sessions of this browser are counted. It stays the same from one sign-in to the next. */
     browserKey: (account: DeviceOwner, values: readonly string[]) => {
       const nonce = nonceOf(account, values)
       return nonce === undefined ? undefined : browserOf(nonce)
     },
-    /** Those of the values that belong to this account. */
+    /** The values among these that belong to this account. */
     valuesOf: (account: DeviceOwner, values: readonly string[]) =>
       values.filter((value) => nonceIn(account, value) !== undefined),
-    /** The values for the browser, with a new one for this account: a copy that was stolen before is counted apart. */
+    /** The new values of the browser. The account gets a new one, so that a stolen copy of the former one is counted separately. */
     remember: (account: DeviceOwner, values: readonly string[]) => [
       newValue(account, values),
       ...values.filter((value) => nonceIn(account, value) === undefined).slice(0, maxAccounts - 1),

@@ -1,8 +1,8 @@
 import { hours, minutes } from '../../lib/durations.js'
 
 /**
- * The subject of a counter: a client network, all networks of a customer (`connection`), a session, a user, a
- * typed name, a device, the key of a program, an application, an application in a session.
+ * What a counter counts by: a client network, all networks of a customer (`connection`), a session, a user, a typed name, a device, the key
+ * of a program, an application, an application in a session (`authorization`).
  */
 type CounterSubject =
   | 'network'
@@ -19,13 +19,16 @@ export type LimiterRow = {
   counts: readonly CounterSubject[]
   /** The name of the setting that has the limit, or the limit itself. */
   limit: `${string}_LIMIT` | { readonly maximum: number; readonly window: number }
-  /** Whether a refusal is an event: it can prevent a sign-in or a mail. The others are only in the log and the metrics. */
+  /**
+   * Whether a refusal is recorded as an event, because it can prevent a sign-in or a mail. Other refusals are only in the log and the
+   * metrics.
+   */
   isEvent: boolean
   /** A description of what is counted, for docs/api.md. */
   about: string
 }
 
-/** Every limiter: the hooks of routes, the labels of metrics, `latchkey limits clear` and docs/api.md are made from it. */
+/** Every limiter. The hooks of routes, the labels of metrics, `latchkey limits clear` and docs/api.md are made from this table. */
 export const limiters = {
   login: {
     counts: ['network', 'device'],
@@ -224,7 +227,7 @@ export const userSubject = (userId: string) => `user:${userId}`
 /** The subject of a session in the keys of limiters. */
 export const sessionSubject = (sessionId: string) => `session:${sessionId}`
 
-/** The subject of a browser that is known to a user. It begins with the user, so that a command finds all of them. */
+/** The subject of a browser that is known to a user. It begins with the user, so that a command finds all browsers of the user. */
 export const deviceSubject = (userId: string, device: string) => `device:${userId}:${device}`
 
 /** The prefixes of the keys of all browsers that are known to a user. */

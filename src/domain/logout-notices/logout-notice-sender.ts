@@ -14,12 +14,12 @@ import type { Outbound } from '../../platform/outbound/outbound.js'
 import { OutboundFailed, type OutboundFailure } from '../../platform/outbound/outbound-failed.js'
 import * as store from './logout-notices.store.js'
 
-/** The pauses before the second attempt at a notice, the third, and so on; the last one repeats. */
+/** The pauses before the second attempt at a notice, the third, and so on. The last pause repeats. */
 const noticePauses = [5 * seconds, 30 * seconds, 2 * minutes, 5 * minutes, 10 * minutes]
-/** The same for all notices to one application: a server that is away is not tried for each of them. */
+/** The pauses of all notices to one application after failures in a row. So a server that is down is not tried for each notice. */
 const applicationPauses = [5 * seconds, 15 * seconds, 30 * seconds, 1 * minutes]
 const retryPeriod = 1 * days
-/** How soon a notice is seen that no event of this process has announced: one by another program, or after a pause. */
+/** How soon a notice is found that this process was not told of: another program has written it, or its pause is over. */
 const interval = 1 * seconds
 
 type NoticeOutcome = 'delivered' | 'refused' | 'failed' | 'given_up'
@@ -88,7 +88,7 @@ const createAttempt =
     }
   }
 
-/** Tells one application of one ended session. Returns whether to continue with the next notice to it. */
+/** Tells one application of one ended session. Returns whether to go on with the next notice to the application. */
 const createDeliver = (parts: SenderParts) => {
   const { database, clock, applications, applicationErrors, onOutcome, log } = parts
   const attempt = createAttempt(parts)
@@ -104,12 +104,12 @@ const createDeliver = (parts: SenderParts) => {
     const offset = clock.offset()
     const base = noticePauses[Math.min(notice.attempts, noticePauses.length) - 1] ?? 0
     const pause = scatterPause(base, Math.random())
-    const [failed] = await store.markFailed(database, notice, { failure, pause, retryPeriod, offset })
+    const [failedNotice] = await store.markFailed(database, notice, { failure, pause, retryPeriod, offset })
     await store.pause(database, notice.application_id, applicationPauses, offset)
-    onOutcome(failed?.given_up ? 'given_up' : 'failed')
+    onOutcome(failedNotice?.given_up ? 'given_up' : 'failed')
     const { id, application_id: application, attempts } = notice
     const details = { notice: id, application, attempts, reason: failure }
-    if (failed?.given_up) log.error(details, 'logout notice given up')
+    if (failedNotice?.given_up) log.error(details, 'logout notice given up')
     else log.warn(details, 'logout notice could not be delivered yet')
     return false
   }
@@ -117,7 +117,7 @@ const createDeliver = (parts: SenderParts) => {
   return async (notice: store.DueNotice) => {
     const application = await applications.find(notice.application_id)
     const address = application?.backchannelLogout
-    // The application does not want to be told any more.
+    // The application is deleted, or does not want to be told any more.
     if (!application || address === undefined) {
       await store.deleteNotice(database, notice.id)
       return true
@@ -129,15 +129,15 @@ const createDeliver = (parts: SenderParts) => {
     const kind = isRefused ? 'logout_refused' : 'logout_notice'
     applicationErrors.note(application, kind, `logout notice: ${new URL(address).origin} ${sentence}`)
     if (!isRefused) return fail(notice, result)
-    // The application has understood the notice and refuses it: it would refuse the next one about this session too.
+    // The application has understood the notice and refuses it. It would refuse another attempt too.
     log.warn({ notice: notice.id, application: application.id, reason: failure }, 'logout notice refused')
     return finish(notice, 'refused')
   }
 }
 
 /**
- * Sends the notices of each application in a queue of its own: one that is away or slow delays no other. The timeout of a request is
- * 15 seconds, which is shorter than the lease.
+ * Sends the notices of each application in its own queue, so that a slow application delays no other. The timeout of a request is 15
+ * seconds, which is shorter than the lease.
  */
 export const createLogoutNoticeSender = (parts: SenderParts) => {
   const { database, clock, log } = parts
@@ -160,7 +160,7 @@ export const createLogoutNoticeSender = (parts: SenderParts) => {
     queues.set(applicationId, queue)
   }
 
-  /** Does not wait for the queues: each goes on by itself. */
+  /** Starts the queues and does not wait for them. */
   const run = async () => {
     for (const { id } of await store.selectDue(database, clock.offset())) sendTo(id)
   }

@@ -11,7 +11,7 @@ export type WaitingRow = {
   user_id: string
   created_at: Date
   attempts: number
-  /** Null when it was given up. */
+  /** Null after the notice was given up. */
   next_attempt_at: Date | null
   failure: string | null
 }
@@ -43,12 +43,12 @@ export const claim = (sql: Sql, applicationId: string, lease: number, offset: nu
     [offset, lease, applicationId],
   )
 
-/** The application was told, or is not to be told any more. */
+/** Deletes a notice, because the application was told or is not to be told any more. */
 export const deleteNotice = (sql: Sql, id: string) => sql.query('delete from logout_notices where id = $1', [id])
 
 /**
- * The next attempt after a pause, or none if the notice is older than `retryPeriod`. Only the sender that holds the lease may write
- * this.
+ * Sets the next attempt after a pause, or gives the notice up if it is older than `retryPeriod`. Only the sender that holds the lease may
+ * write it.
  */
 export const markFailed = (
   sql: Sql,
@@ -64,8 +64,8 @@ export const markFailed = (
   )
 
 /**
- * Pauses all notices to the application, for longer the more attempts have failed in a row: `pauses` are in milliseconds, and the last
- * one repeats. Attempts that ran at the same time count once.
+ * Pauses all notices to the application, for longer after each further failure in a row. `pauses` are in milliseconds, and the last one
+ * repeats. Attempts that ran at the same time count once.
  */
 export const pause = (sql: Sql, applicationId: string, pauses: readonly number[], offset: number) =>
   sql.query(
@@ -83,7 +83,7 @@ export const endPause = (sql: Sql, applicationId: string) =>
 export const count = (sql: Sql) =>
   sql.query<{ waiting: number; given_up: number }>(waitingAndGivenUp('logout_notices'), [countedUpTo])
 
-/** How long the oldest one has waited, in seconds. */
+/** How long the oldest notice has waited, in seconds. */
 export const oldestWaitSeconds = (sql: Sql, offset: number) =>
   sql.query<{ seconds: number | null }>(
     `select extract(epoch from ${databaseNow('$1')} - min(created_at))::float8 as seconds
@@ -119,7 +119,7 @@ export const selectUntold = (sql: Sql, userId: string) =>
     [userId],
   )
 
-const waiting = selectList<WaitingRow>({
+const waitingColumns = selectList<WaitingRow>({
   id: true,
   application_id: true,
   user_id: true,
@@ -131,6 +131,6 @@ const waiting = selectList<WaitingRow>({
 
 export const selectOldest = (sql: Sql, applicationId: string, limit: number) =>
   sql.query<WaitingRow>(
-    `select ${waiting} from logout_notices where application_id = $1 order by created_at, id limit $2`,
+    `select ${waitingColumns} from logout_notices where application_id = $1 order by created_at, id limit $2`,
     [applicationId, limit],
   )

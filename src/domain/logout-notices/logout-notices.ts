@@ -9,7 +9,7 @@ type WaitingNotice = {
   userId: string
   createdAt: Date
   attempts: number
-  /** Null when it was given up. */
+  /** Null after the notice was given up. */
   nextAttemptAt: Date | null
   failure: string | null
 }
@@ -24,14 +24,17 @@ const fromRow = (row: store.WaitingRow): WaitingNotice => ({
   failure: row.failure,
 })
 
-/** `oldest` is in seconds; `refused`: with status 400, in the last day. */
+/**
+ * `oldest`: how long the oldest notice has waited, in seconds. `refused`: the application has refused a notice with status 400 in the last
+ * day.
+ */
 export type LogoutNoticeState = { name: string; waiting: number; oldest: number; givenUp: number; refused: boolean }
 
 export type LogoutNotices = ReturnType<typeof createLogoutNotices>
 
 /**
- * Ended sessions that applications have still to be told of (back-channel logout). Triggers write them, with whatever ends the
- * session; `createLogoutNoticeSender` sends them.
+ * Ended sessions that applications have still to be told of (back-channel logout). Triggers write the notices when a session ends, for
+ * whatever reason, and `createLogoutNoticeSender` sends them.
  */
 export const createLogoutNotices = ({ database, clock }: { database: Database; clock: Clock }) => {
   const count = async () => {
@@ -46,7 +49,7 @@ export const createLogoutNotices = ({ database, clock }: { database: Database; c
       const [row] = await store.oldestWaitSeconds(database, clock.offset())
       return row?.seconds ?? 0
     },
-    /** By application; those without anything to tell of are left out. */
+    /** The state of each application. Applications with no notice and no refusal are left out. */
     states: async (): Promise<LogoutNoticeState[]> => {
       const rows = await store.selectStates(database, { refusedWithin: 1 * days, offset: clock.offset() })
       return rows.map(({ oldest, given_up: givenUp, ...row }) => ({ ...row, oldest: oldest ?? 0, givenUp }))

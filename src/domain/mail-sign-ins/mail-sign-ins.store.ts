@@ -13,9 +13,9 @@ const columns = { id: true, user_id: true, email: true, tries_left: true } as co
 /** `code_works`: the code had a try left, and has not expired. */
 type TriedRow = MailSignInRow & { code_works: boolean }
 
-/** By the database's clock, which also sets the expiry: instances whose clocks differ agree on it. */
+/** The database's clock decides, and also sets the expiry, so that instances whose clocks differ agree. */
 const isOpen = (clockOffset: string) => `expires_at > ${databaseMoment(clockOffset)}`
-/** The code and the link in the mail still work. That can end before the row expires, see `keepMail`. */
+/** Whether the code and the link in the mail still work. They can stop before the row expires, see `keepMail`. */
 const mailStillWorks = (clockOffset: string) =>
   `proven_at is null and ${isOpen(clockOffset)} and code_expires_at > ${databaseMoment(clockOffset)}`
 
@@ -53,7 +53,7 @@ export const insert = (
     ],
   )
 
-/** `from`: the hashes by which the row is found, if it was for the same address. `to`: the hashes that replace them. */
+/** `from`: the hashes by which the row is found if it is for the same address. `to`: the hashes that replace them. */
 type Continuation = {
   from: { browserHash: Uint8Array; addressHash: Uint8Array }
   to: { browserHash: Uint8Array; addressHash: Uint8Array }
@@ -63,8 +63,8 @@ type Continuation = {
 }
 
 /**
- * The mail that was sent before still works, with the tries and the time that it has left, under the new value of its browser. The row
- * itself gets new tries and a new expiry, so that the answers to wrong codes are those after a new mail.
+ * Lets the former mail go on working, with the tries and the time that it has left, under the new token of its browser. The row itself gets
+ * new tries and a new expiry, so that wrong codes are answered as after a new mail.
  */
 export const keepMail = (sql: Sql, { from, to, tries, lifetime, clockOffset }: Continuation) =>
   sql.query(
@@ -88,7 +88,7 @@ export const spendTry = (sql: Sql, browserHash: Uint8Array, clockOffset: number)
 
 type LinkRow = MailSignInRow & { is_this_browser: boolean }
 
-/** By the link of its mail. `is_this_browser`: whether this browser asked for the mail. */
+/** Finds a sign-in by the link of its mail. `is_this_browser`: whether this browser has asked for the mail. */
 export const selectByToken = (sql: Sql, tokenHash: Uint8Array, browserHash: Uint8Array | null, clockOffset: number) =>
   sql.query<LinkRow>(
     `select ${selectList<LinkRow>({ ...columns, is_this_browser: 'coalesce(browser_hash = $2, false)' })}
@@ -96,7 +96,7 @@ export const selectByToken = (sql: Sql, tokenHash: Uint8Array, browserHash: Uint
     [tokenHash, browserHash, clockOffset],
   )
 
-/** Using one deletes its row, so of many requests at once only one succeeds. */
+/** Using a sign-in up deletes its row, so of several requests at once only one succeeds. */
 export const take = (sql: Sql, id: string, userId: string, clockOffset: number) =>
   sql.query(`delete from mail_sign_ins where id = $1 and user_id = $2 and ${mailStillWorks('$3')} returning id`, [
     id,
@@ -104,7 +104,7 @@ export const take = (sql: Sql, id: string, userId: string, clockOffset: number) 
     clockOffset,
   ])
 
-/** The address is proven. The browser gets another value: the one before was given for less. */
+/** Marks the address as proven. The browser gets a new token, because the former one did not stand for a proof. */
 export const markProven = (
   sql: Sql,
   id: string,

@@ -15,7 +15,7 @@ import * as store from './mail-sign-ins.store.js'
 export const mailSignInLifetime = 10 * minutes
 const tries = 5
 
-/** No code and no link that was mailed to sign in works any more. */
+/** Deletes the sign-ins by mail of a user. Their codes and links stop working. */
 export const forgetMailSignIns = async (sql: Sql, userId: string) => {
   await store.deleteOfUser(sql, userId)
 }
@@ -29,14 +29,14 @@ type Dependencies = {
   mailedCodes: Pick<MailedCodes, 'codeOf' | 'isCodeOf'>
 }
 
-/** `formerBrowserToken`: the value of the browser's cookie until now. `withheld`: a limit is reached, and no mail is sent. */
-type Asked = { email: Email; formerBrowserToken: string | undefined; withheld: boolean }
+/** `formerBrowserToken`: the value that the browser's cookie had before. `withheld`: a limit is reached, so no mail is sent. */
+type MailRequest = { email: Email; formerBrowserToken: string | undefined; withheld: boolean }
 
-/** The account or the registration that the mail opens, or neither. */
+/** The account or the registration that the mail opens. Both are null if it opens nothing. */
 type Target = { userId: string | null; email: Email | null }
 const noTarget: Target = { userId: null, email: null }
 
-/** The code or the link was right, in the browser that asked. */
+/** What a right code or link opens, in the browser that asked for the mail: an account, or a registration. */
 export type ProvenMail = { id: string; userId: string } | { id: string; email: string }
 
 const provenMailOf = ({ id, user_id: userId, email }: store.MailSignInRow): ProvenMail | undefined => {
@@ -44,19 +44,19 @@ const provenMailOf = ({ id, user_id: userId, email }: store.MailSignInRow): Prov
   return email === null ? undefined : { id, email }
 }
 
-/** Chooses the mail for an address, and what it opens. Only its reader learns whether the address has an account. */
+/** Chooses the mail for an address, and what the mail opens. Only the reader of the mail learns whether the address has an account. */
 const createMailFor = ({ users, invitations }: Dependencies) => {
   type Secrets = { token: string; code: string; validFor: number }
   return async (sql: Transaction, email: Email, secrets: Secrets) => {
     const owner = await users.holdByEmail(sql, email.email)
     const formerOwner = await users.reservedFor(sql, email.email)
-    const refused = await invitations.refusalForNew(sql, email)
+    const refusal = await invitations.refusalForNew(sql, email)
     if (owner && !owner.disabled) {
       const values = { ...secrets, username: owner.username }
       const letter = { to: owner.email, userId: owner.id, template: 'mail-sign-in', values } as const
       return { letter, target: { ...noTarget, userId: owner.id } }
     }
-    if (!owner && formerOwner === undefined && !refused)
+    if (!owner && formerOwner === undefined && !refusal)
       return {
         letter: { to: email.email, userId: null, template: 'mail-sign-up', values: secrets } as const,
         target: { ...noTarget, email },
@@ -67,35 +67,37 @@ const createMailFor = ({ users, invitations }: Dependencies) => {
   }
 }
 
-/** The hashes by which a row is found: of the browser, and of the address that it has asked for. */
+/** The hashes by which a row is found: that of the browser, and that of the address that the browser has asked for. */
 const hashesOf = (browserToken: string, { key }: Email) => ({
   browserHash: fingerprint(browserToken),
   addressHash: fingerprint(`${browserToken} ${key}`),
 })
 
 /**
- * Mails a code and a link, both bound to the browser that asks, and returns the value of its cookie. It replaces what the same browser
- * had asked for. At a limit the former code still works, if it was asked for with the same address. Nothing that the browser can
- * try afterwards shows whether the address has an account, or whether a mail was sent: a row that opens nothing counts like the others.
+ * Mails a code and a link, both bound to the browser that asks, and returns the value of the browser's cookie. An earlier sign-in of the
+ * browser is replaced. If a limit is reached, the former code still works, provided that it was for the same address. Nothing that the
+ * browser can try afterwards shows whether the address has an account, or whether a mail was sent: a row that opens nothing counts tries
+ * like the others.
  */
 const createBegin = (deps: Dependencies) => {
   const { database, clock, users, mails, mailedCodes } = deps
   const mailFor = createMailFor(deps)
 
-  return ({ email, formerBrowserToken, withheld }: Asked, client: Client) =>
+  return ({ email, formerBrowserToken, withheld }: MailRequest, client: Client) =>
     database.transaction(async (sql) => {
       const browserToken = randomToken()
       const hashes = hashesOf(browserToken, email)
       const token = randomToken()
       const id = randomUUID()
-      // Users before the rows that refer to them: a deletion locks in the same order, so the two cannot deadlock.
+      // Users are locked before the rows that refer to them. A deletion locks in the same order, so the two cannot deadlock.
       await users.lockUsersOfAddress(sql, email.email)
       const secrets = { token, code: mailedCodes.codeOf(id), validFor: mailSignInLifetime }
       const { letter, target } = await mailFor(sql, email, secrets)
       const isSent = !isRefused(await mails.queue(sql, { ...letter, client, withheld }))
       const formerHashes = hashesOf(formerBrowserToken ?? browserToken, email)
       const limits = { tries, lifetime: mailSignInLifetime, clockOffset: clock.offset() }
-      // Not if a ceiling of the mail was reached: which kinds have one depends on the account, so it would show.
+      // This is done only for `withheld`, and not if `mails.queue` refuses: which mails it limits depends on the account, so the difference
+      // would show.
       if (withheld && (await store.keepMail(sql, { from: formerHashes, to: hashes, ...limits })).length > 0)
         return browserToken
       await store.deleteOfBrowser(sql, formerHashes.browserHash)
@@ -115,18 +117,18 @@ const createBegin = (deps: Dependencies) => {
 
 /** The registration that waits in a browser, after its address was proven. */
 const createProvenRegistrations = ({ database, clock }: Dependencies) => ({
-  /** The value for the browser; undefined if it was used or has expired in the meantime. */
+  /** Returns the new token of the browser. Undefined if the mail was used or has expired meanwhile. */
   prove: async (id: string) => {
     const token = randomToken()
-    const next = { browserHash: fingerprint(token), lifetime: mailSignInLifetime, clockOffset: clock.offset() }
-    return (await store.markProven(database, id, next)).length > 0 ? token : undefined
+    const proof = { browserHash: fingerprint(token), lifetime: mailSignInLifetime, clockOffset: clock.offset() }
+    return (await store.markProven(database, id, proof)).length > 0 ? token : undefined
   },
   findProven: async (browserToken: string) => {
     const [row] = await store.selectProven(database, fingerprint(browserToken), clock.offset())
     const email = row && readEmail(row.email)
     return email && !isRefused(email) ? email : undefined
   },
-  /** False if it was used or has expired in the meantime. */
+  /** False if the registration was used or has expired meanwhile. */
   takeProven: async (sql: Sql, browserToken: string) =>
     (await store.takeProven(sql, fingerprint(browserToken), clock.offset())).length > 0,
 })
@@ -141,18 +143,21 @@ export const createMailSignIns = (deps: Dependencies) => {
   const findByToken = async (token: string, browserToken: string | undefined) => {
     const browserHash = browserToken === undefined ? null : fingerprint(browserToken)
     const [row] = await store.selectByToken(database, fingerprint(token), browserHash, clock.offset())
-    const found = row && provenMailOf(row)
-    if (!found) return refuse('invalid_link')
-    return row.is_this_browser ? found : refuse('other_browser')
+    const provenMail = row && provenMailOf(row)
+    if (!provenMail) return refuse('invalid_link')
+    return row.is_this_browser ? provenMail : refuse('other_browser')
   }
 
-  /** The try is counted before the code is compared. `userId`: whose sign-in has failed. */
+  /**
+   * Finds what a code opens in this browser. The try is counted before the code is compared. In a refusal, `userId` is the user whose
+   * sign-in has failed.
+   */
   const findByCode = async (code: string, browserToken: string | undefined) => {
     const browserHash = fingerprint(browserToken ?? '')
     const [row] = await store.spendTry(database, browserHash, clock.offset())
     if (!row) return refuse('mailed_code_void', { userId: undefined })
-    const found = provenMailOf(row)
-    if (mailedCodes.isCodeOf(row.id, code) && row.code_works && found) return found
+    const provenMail = provenMailOf(row)
+    if (mailedCodes.isCodeOf(row.id, code) && row.code_works && provenMail) return provenMail
     return refuse(row.tries_left > 0 ? 'wrong_mailed_code' : 'mailed_code_void', { userId: row.user_id ?? undefined })
   }
 
@@ -160,7 +165,7 @@ export const createMailSignIns = (deps: Dependencies) => {
     begin: createBegin(deps),
     findByToken,
     findByCode,
-    /** In a transaction that holds the user's row: every change that voids the sign-in holds it too. */
+    /** Uses a sign-in up. The transaction holds the user's row, as does every change that voids the sign-in. */
     take: async (sql: Sql, { id, userId }: { id: string; userId: string }) =>
       (await store.take(sql, id, userId, clock.offset())).length > 0,
     ...createProvenRegistrations(deps),

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { inGroups, withoutGroups } from '../../contract/code-groups.js'
 import { equalInConstantTime } from '../../lib/random.js'
 
-/** Without letters and digits that look alike. */
+/** The alphabet of codes, without letters and digits that look alike. */
 const letters = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
 const bytesPerLetter = 4
 
@@ -13,18 +13,18 @@ const codeWith = (key: Buffer, id: string) => {
 }
 
 /**
- * Short codes for mails, computed from the id of a row with the first of our keys: every mail about the row has the same code, and
- * the database does not contain it.
+ * Short codes for mails. They are computed from the id of a row with the first of our keys, so every mail about the row has the same code,
+ * and the database does not have it.
  */
 export const createCodeText = (keys: readonly Buffer[]) => ({
   /** The code as mails show it, in groups. */
   codeOf: (id: string) => {
-    const [newest] = keys
-    if (!newest) throw new Error('There is no key to make codes with')
-    return inGroups(codeWith(newest, id))
+    const [newestKey] = keys
+    if (!newestKey) throw new Error('There is no key to make codes with')
+    return inGroups(codeWith(newestKey, id))
   },
-  isCodeOf: (id: string, typed: string) => {
-    const given = Buffer.from(withoutGroups(typed))
-    return keys.some((key) => equalInConstantTime(Buffer.from(codeWith(key, id)), given))
+  isCodeOf: (id: string, typedCode: string) => {
+    const givenCode = Buffer.from(withoutGroups(typedCode))
+    return keys.some((key) => equalInConstantTime(Buffer.from(codeWith(key, id)), givenCode))
   },
 })

@@ -12,7 +12,7 @@ import * as store from './mailed-codes.store.js'
 const mailedCodeLifetime = 10 * minutes
 const tries = 5
 
-/** No code that was mailed works any more. */
+/** Deletes the mailed codes of a user, so that none of them works any more. */
 export const forgetMailedCodes = async (sql: Sql, userId: string) => {
   await store.deleteOfUser(sql, userId)
 }
@@ -21,7 +21,7 @@ export type MailedCodes = ReturnType<typeof createMailedCodes>
 
 type Dependencies = { database: Database; clock: Clock; codeKeys: readonly Buffer[]; mails: Pick<Mails, 'queue'> }
 type Recipient = { id: string; email: string; username: string }
-/** The mails that are about nothing but such a code. */
+/** The kinds of mails whose only content is such a code. */
 type CodeMail = {
   [Kind in MailKind]: { username: string; code: string; validFor: number } extends MailValues[Kind]
     ? MailValues[Kind] extends { code: string }
@@ -29,7 +29,7 @@ type CodeMail = {
       : never
     : never
 }[MailKind]
-/** The purpose of a code: the mail that has it, and the session or the sign-in, by its id, that can use it. */
+/** The purpose of a code. `mail`: the mail that has it. `boundTo`: the id of the session or the sign-in that can use it. */
 type Purpose = { mail: CodeMail; boundTo: string }
 const holderOf = ({ mail, boundTo }: Purpose) => `${mail} ${boundTo}`
 
@@ -38,17 +38,17 @@ export const createMailedCodes = ({ database, clock, codeKeys, mails }: Dependen
   const { codeOf, isCodeOf } = createCodeText(codeKeys)
 
   return {
-    /** The code of a registration, which has its own row and its own tries. */
+    /** For codes that are not stored here, such as that of a registration, which has its own row and its own tries. */
     codeOf,
     isCodeOf,
-    /** Mails a new code, which replaces the one before it. */
+    /** Mails a new code, which replaces the earlier one. */
     send: async (purpose: Purpose, { id: userId, email: to, username }: Recipient, client: Client) => {
       const id = randomUUID()
       const expiresAt = later(clock.now(), mailedCodeLifetime)
       const values = { code: codeOf(id), validFor: mailedCodeLifetime, username }
       await database.transaction(async (sql) => {
         const queued = await mails.queue(sql, { to, userId, template: purpose.mail, values, client })
-        // Without a new mail the code of the last one still works.
+        // If no new mail is sent, the code of the last mail still works.
         if (!isRefused(queued)) await store.upsertCode(sql, { holder: holderOf(purpose), id, userId, tries, expiresAt })
       })
     },

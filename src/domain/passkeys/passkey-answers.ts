@@ -29,9 +29,9 @@ type Dependencies = {
   oneTimeTokens: Pick<OneTimeTokens, 'useOnce'>
 }
 
-/** Checks what a browser has answer to a challenge. */
+/** Checks what a browser has answered to a challenge. */
 export const createPasskeyAnswers = ({ database, ceremonies, relyingParty, oneTimeTokens }: Dependencies) => {
-  /** The challenge that was answer. From now on it cannot be answer again, whatever follows. */
+  /** The challenge that was answered. After this call it cannot be answered again, whatever follows. */
   const takeChallenge = async (purpose: Purpose, { credential, sealedChallenge, binding }: Answer) => {
     const challenge = clientDataOf(credential)?.challenge
     if (challenge === undefined || sealedChallenge === undefined) return undefined
