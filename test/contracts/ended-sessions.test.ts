@@ -42,9 +42,11 @@ const toolsFor = (sql: Database) => {
   return { reader, addUser, addSession }
 }
 
+type Opened = { sql: Database; tools: ReturnType<typeof toolsFor> }
+
 /** A store for the tests of a group. Its parts are there once the tests run. */
 const useStore = (open: () => Promise<TestStore>) => {
-  const at = {} as { sql: Database; tools: ReturnType<typeof toolsFor> }
+  const at = {} as Opened
   let store: TestStore
   beforeAll(async () => {
     store = await open()
@@ -55,9 +57,7 @@ const useStore = (open: () => Promise<TestStore>) => {
   return at
 }
 
-describe.each(testStores)('the list of ended sessions on $name', ({ open }) => {
-  const at = useStore(open)
-
+const tryList = (at: Opened) => {
   const ways: [string, (session: string, user: string) => Promise<unknown>][] = [
     ['a delete in plain SQL', (id) => at.sql.query('delete from refresh_token_records where id = $1', [id])],
     ['the end of its user', (_, user) => at.sql.query('delete from users where id = $1', [user])],
@@ -177,12 +177,12 @@ describe.each(testStores)('the list of ended sessions on $name', ({ open }) => {
     expect(ended.has(session)).toBe(false)
     expect(ended.size()).toEqual({ entries: 0, bytes: 0 })
   })
-})
+}
 
 const sidsOf = ({ entries }: { entries: { sid: string }[] }) => entries.map(({ sid }) => sid)
 
-describe.each(testStores)('the list for other programs on $name', ({ open }) => {
-  const at = useStore(open)
+const tryListForPrograms = (at: Opened) => {
+  beforeAll(() => at.sql.query('delete from ended_sessions'))
   const add = (minGeneration: number | null = null) =>
     at.sql.query<{ sid: string }>(
       'insert into ended_sessions (sid, min_generation) values (gen_random_uuid(), $1) returning sid',
@@ -270,6 +270,12 @@ describe.each(testStores)('the list for other programs on $name', ({ open }) => 
     ended.add({ sid: uuidv7(new Date()), minGeneration: null })
     expect(await again).toBe(true)
   })
+}
+
+describe.each(testStores)('on $name', ({ open }) => {
+  const at = useStore(open)
+  describe('the list of ended sessions', () => tryList(at))
+  describe('the list for other programs', () => tryListForPrograms(at))
 })
 
 it('misses no entry that commits late, whatever was read in between', async () => {

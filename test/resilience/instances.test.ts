@@ -25,7 +25,7 @@ const [old, fresh] = [secretOf('a'), secretOf('b')]
 const firstSecrets = inLongRun(old, `${old},${fresh}`)
 const lastSecrets = `${fresh},${old}`
 /** In every run, the instance that is killed comes back with them, and only the other one is restarted under load. */
-const afterKill = inLongRun({}, { JWT_SECRET: lastSecrets })
+const afterKill = inLongRun<Record<string, string>>({}, { JWT_SECRET: lastSecrets })
 
 /** docs/reliability.md says how many were made by hand; one is enough to notice a mistake. */
 const killRounds = Number(process.env.KILL_ROUNDS ?? inLongRun(20, 1))

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { newServiceKey } from '../../src/domain/service-keys/service-keys.js'
 import { freshPostgres, testPostgres } from '../support/databases.js'
+import { isLongRun } from '../support/long-run.js'
 import { childrenOf, sendSignal } from '../support/servers/processes.js'
 import { freePort } from '../support/servers/server.js'
 import { beginSessions } from '../support/site/begun-sessions.js'
@@ -137,11 +138,12 @@ it('end by themselves when the process that supervises them is killed', async ()
   await until('both have gone', () => both.every(isGone))
 })
 
-it('are given up when they crash again and again', async () => {
-  service = await start()
-  await until('both serve', () => processes().length === 2)
-  await until('the service has ended', () => {
-    for (const pid of service.alive() ? processes() : []) sendSignal(pid, 'SIGKILL')
-    return !service.alive()
+if (isLongRun)
+  it('are given up when they crash again and again', async () => {
+    service = await start()
+    await until('both serve', () => processes().length === 2)
+    await until('the service has ended', () => {
+      for (const pid of service.alive() ? processes() : []) sendSignal(pid, 'SIGKILL')
+      return !service.alive()
+    })
   })
-})
