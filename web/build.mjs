@@ -83,7 +83,7 @@ const standIns = {
 }
 
 /**
- * What the server draws the first card of a page with: the components of the pages, with their library.
+ * The program with which the server draws the first card of a page: the components of the pages, with their library.
  * @param {boolean} minify
  */
 const bundleFirstCards = async (minify) => {
@@ -157,7 +157,7 @@ const wordsOf = (catalogue, page, parts) =>
   }))
 
 /**
- * Where the browser finds what an entry point has become.
+ * The address of the file that an entry point has become.
  * @param {import('esbuild').Metafile['outputs']} outputs
  */
 const addressesByEntry = (outputs) => (/** @type {string} */ entryPoint) => {

@@ -9,7 +9,7 @@ import { useRead } from './use-read.js'
 
 type Props = { application: AdminApplication; onDone: () => Promise<void>; onClose: () => void }
 
-/** Everyone, or the members of some groups. Without a group nobody may use it. */
+/** Asks who may use the application: everyone, or the members of some groups. If no group is chosen, no user may. */
 export const AccessDialog = ({ application, ...dialog }: Props) => {
   const { app, notTold } = useWords('admin')
   const { value } = useRead(calls.groups)
@@ -22,7 +22,7 @@ export const AccessDialog = ({ application, ...dialog }: Props) => {
       {...dialog}
       title={fill(app.changeTitle, { name })}
       lead={app.changeLead}
-      told={notTold}
+      userNotice={notTold}
       submit={app.submit}
       call={({ reason }) =>
         calls.changeApplication(application.id, {
@@ -31,7 +31,7 @@ export const AccessDialog = ({ application, ...dialog }: Props) => {
           ...(reason !== undefined && { reason }),
         })
       }
-      done={() => fill(app.done, { name })}
+      successMessage={() => fill(app.done, { name })}
     >
       <fieldset>
         <legend class="visually-hidden">{fill(app.changeTitle, { name })}</legend>

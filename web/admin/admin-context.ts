@@ -10,16 +10,16 @@ export type Admin = {
   self: AdminSelf
   /** Whether groups, invitations and applications may be changed, and users deleted. */
   mayManage: boolean
-  /** Whether another screen was shown before: at first the browser itself begins at the top of the page. */
-  isNavigated: boolean
-  /** How this screen was left, if the user comes back to it. */
-  returned: Departure | undefined
+  /** Whether another screen was shown before. Then the heading of this one takes the focus; the first screen needs no help. */
+  hasNavigated: boolean
+  /** How this screen was left, if the user now comes back to it. */
+  earlierDeparture: Departure | undefined
   showSuccess: (text: string) => void
-  /** `again`: what a button does once more. */
-  showError: (text: string, again?: () => Promise<void>) => void
+  /** `retry`: the action of the button "Try again". */
+  showError: (text: string, retry?: () => Promise<void>) => void
   /** True if the page shows something else now: no session, no longer an administrator, or a proof is needed first. */
   isLeftAfter: (refusal: Refusal) => Promise<boolean>
-  /** For changes, which need a fresh second factor. */
+  /** Makes a call that changes something. Such a call needs a fresh second factor, so the user may be asked for one first. */
   withFreshSignIn: WithFreshSignIn
 }
 

@@ -17,7 +17,7 @@ import { type Fact, Facts } from './user-facts.js'
 
 export const ApplicationScreen = ({ id }: { id: string }) => {
   const words = useWords('admin')
-  const { reload, ...read } = useRead(() => askForOne(id))
+  const { reload, ...read } = useRead(() => readApplication(id))
   const { value } = read
   return (
     <Screen
@@ -42,7 +42,7 @@ export const ApplicationScreen = ({ id }: { id: string }) => {
   )
 }
 
-const askForOne = async (id: string) => {
+const readApplication = async (id: string) => {
   const answer = await calls.applications()
   if (answer.refused) return answer
   const value = answer.value.applications.find((application) => application.id === id)
@@ -70,24 +70,24 @@ const Errors = ({ application: { errors, normalEnds } }: Props) => {
   const { app } = useWords('admin')
   return (
     <Panel title={app.errors} lead={app.errorsLead}>
-      {errors.length === 0 ? <p>{app.noErrors}</p> : <ProblemList seen={errors} />}
+      {errors.length === 0 ? <p>{app.noErrors}</p> : <ProblemList problems={errors} />}
       {normalEnds.length > 0 && (
         <details>
           <summary>{app.normalEnds}</summary>
-          <ProblemList seen={normalEnds} />
+          <ProblemList problems={normalEnds} />
         </details>
       )}
     </Panel>
   )
 }
 
-/** The sentences are those that the command line prints. */
-const ProblemList = ({ seen }: { seen: AdminApplication['errors'] }) => {
+/** The messages are in English, as the command line prints them. */
+const ProblemList = ({ problems }: { problems: AdminApplication['errors'] }) => {
   const { app } = useWords('admin')
   const { locale } = useSettings()
   return (
     <ul class="row-list">
-      {seen.map(({ kind, message, count, seenAt }) => (
+      {problems.map(({ kind, message, count, seenAt }) => (
         <li key={`${kind} ${message}`}>
           <div class="row-text">
             <strong lang="en">{message}</strong>

@@ -30,7 +30,7 @@ export const ApplicationsScreen = () => {
   )
 }
 
-/** Shows who may use an application. An empty list lets nobody in. */
+/** Shows who may use an application. With an empty list of groups, no user may. */
 export const Access = ({ everyone, groups }: Pick<AdminApplication, 'everyone' | 'groups'>) => {
   const words = useWords('admin').app
   if (everyone) return <span>{words.everyone}</span>

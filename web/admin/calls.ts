@@ -27,7 +27,7 @@ const adminRoot = adminPath.replace('/api/auth/', '')
 const read = <Value>(path: string) => requests.read<Value>(`${adminRoot}/${path}`)
 const change = <Value = undefined>(method: 'POST' | 'PATCH' | 'DELETE', path: string, body: object = {}) =>
   requests.change<Value>(method, `${adminRoot}/${path}`, body)
-const pathOf = (id: string) => `users/${encodeURIComponent(id)}`
+const userPath = (id: string) => `users/${encodeURIComponent(id)}`
 
 /** Every call of the API of administrators. */
 export const calls = {
@@ -35,14 +35,15 @@ export const calls = {
   overview: () => read<AdminOverview>('overview'),
   users: (query: Record<'search' | 'group' | 'state' | 'factor' | 'after', string>) =>
     read<AdminUsers>(`users${queryString(query)}`),
-  user: (id: string) => read<AdminUserDetails>(pathOf(id)),
+  user: (id: string) => read<AdminUserDetails>(userPath(id)),
   changeUser: (id: string, action: UserAction, body: { reason?: string }) =>
-    change('POST', `${pathOf(id)}/${action}`, body),
+    change('POST', `${userPath(id)}/${action}`, body),
   changeGroups: (id: string, groups: Static<typeof AdminGroupsPatch>) =>
-    change<AdminUser>('PATCH', `${pathOf(id)}/groups`, groups),
+    change<AdminUser>('PATCH', `${userPath(id)}/groups`, groups),
   changeFields: (id: string, fields: ProfileFieldChanges) =>
-    change<Static<typeof AdminFields>>('PATCH', `${pathOf(id)}/fields`, { fields }),
-  deleteUser: (id: string, confirmation: { username: string }) => change('POST', `${pathOf(id)}/delete`, confirmation),
+    change<Static<typeof AdminFields>>('PATCH', `${userPath(id)}/fields`, { fields }),
+  deleteUser: (id: string, confirmation: { username: string }) =>
+    change('POST', `${userPath(id)}/delete`, confirmation),
   invitations: () => read<{ invitations: AdminInvitation[] }>('invitations'),
   invite: (invitation: Static<typeof AdminInvite>) => change<AdminInvitation>('POST', 'invitations', invitation),
   withdrawInvitation: (email: string) => change('DELETE', 'invitations', { email }),

@@ -16,13 +16,13 @@ export type ChangeProps = {
   /** The sentence about what happens. */
   lead: string
   /** The sentence about what the user is told. */
-  told: string
+  userNotice: string
   submit: string
   look?: 'primary' | 'danger'
   check?: (values: Values, invalid: FieldProblems) => Promise<FieldProblems>
   call: (values: Values) => Promise<Answer<unknown>>
-  /** The message afterwards. */
-  done: (values: Values) => string
+  /** The message after the change has worked. */
+  successMessage: (values: Values) => string
   /** Loads what has changed. */
   onDone: () => Promise<unknown> | undefined
   onClose: () => void
@@ -30,14 +30,17 @@ export type ChangeProps = {
   children?: ComponentChildren
 }
 
-const fields = {
+const fieldOfRefusal = {
   reason_required: 'reason',
   email_shape: 'email',
   email_domain_not_allowed: 'email',
   has_account: 'email',
 } as const
 
-/** Everything that a change asks for and says, in one dialog. The proof is asked for by the dialog that all pages have for it. */
+/**
+ * A dialog for one change, with its explanation, its fields and its button. If a fresh sign-in is needed, `withFreshSignIn` opens
+ * another dialog.
+ */
 export const ChangeDialog = ({ title, submit, look = 'primary', children, ...change }: ChangeProps) => {
   const words = useWords('admin')
   const { showSuccess, withFreshSignIn, isLeftAfter } = useAdmin()
@@ -48,7 +51,7 @@ export const ChangeDialog = ({ title, submit, look = 'primary', children, ...cha
       lead={
         <>
           <p>{change.lead}</p>
-          <p class="panel-lead">{change.told}</p>
+          <p class="panel-lead">{change.userNotice}</p>
         </>
       }
       onCancel={change.onClose}
@@ -64,7 +67,7 @@ export const ChangeDialog = ({ title, submit, look = 'primary', children, ...cha
           if (answer.refused === 'fresh_sign_in_required') return {}
           if (answer.refused) return (await isLeftAfter(answer)) ? undefined : problemsOf(answer)
           leave()
-          showSuccess(change.done(values))
+          showSuccess(change.successMessage(values))
           await change.onDone()
           focusHeadingIfLost()
           return undefined
@@ -84,16 +87,16 @@ export const ChangeDialog = ({ title, submit, look = 'primary', children, ...cha
   )
 }
 
-/** The button that opened the dialog may be gone with what was changed. */
+/** The change may have removed the button that opened the dialog. Then the heading gets the focus. */
 const focusHeadingIfLost = () =>
   requestAnimationFrame(() => {
     if (isFocusLost()) moveFocusTo(document.querySelector('h1'))
   })
 
-/** Sentences that users are told about themselves are told here about another user. */
+/** The usual sentences address the user whom they are about. Here the reader is an administrator, so two refusals have other words. */
 const useChangeProblems = () => {
   const words = useWords('admin')
-  const problemsOf = useProblems(fields)
+  const problemsOf = useProblems(fieldOfRefusal)
   const fieldProblems = useFieldProblems()
   return (refusal: Refusal): Problems => {
     if (refusal.refused === 'other_username') return { fields: { username: [words.otherUsername] } }
@@ -102,7 +105,7 @@ const useChangeProblems = () => {
   }
 }
 
-/** `focused`: not where it appears because of another choice in the dialog. */
+/** `focused` is false if the field appears after another choice in the dialog, which keeps the focus. */
 export const ReasonField = ({ focused = true }: { focused?: boolean }) => {
   const words = useWords('admin')
   return (

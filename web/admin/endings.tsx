@@ -2,7 +2,7 @@ import { Card } from '../components/card.js'
 import { Heading } from '../components/heading.js'
 import { useWords } from '../hooks/settings.js'
 
-/** For everyone who is no administrator: as at an address where nothing is. */
+/** For a visitor who is no administrator: the same page as at an address that does not exist. */
 export const NothingHere = () => {
   const words = useWords('not-found')
   return (
@@ -16,7 +16,7 @@ export const NothingHere = () => {
   )
 }
 
-/** For a user who has just been one. */
+/** For a user who was an administrator until a moment ago. */
 export const AccessLost = () => {
   const words = useWords('admin')
   return (

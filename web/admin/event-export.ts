@@ -18,18 +18,18 @@ const columns = [
   'id',
 ] as const satisfies (keyof AdminEvent)[]
 
-const formula = /^(?:[\t\r]|[\s\p{C}]*[=+\-@＝＋－＠])/u
+const formulaStart = /^(?:[\t\r]|[\s\p{C}]*[=+\-@＝＋－＠])/u
 
 /**
- * A value of the file. Users choose their names and browsers what they call themselves: a spreadsheet must not take such a value for
- * a formula, also behind what is not seen, or in wide letters.
+ * A value of the file. Users choose their names, and a browser can send any user agent, so a spreadsheet must not read such a value as
+ * a formula. The pattern also finds the sign of a formula after invisible characters, and in its full-width form.
  */
 const cell = (value: string | null) => {
-  const text = formula.test(value ?? '') ? `'${value}` : (value ?? '')
+  const text = formulaStart.test(value ?? '') ? `'${value}` : (value ?? '')
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** RFC 4180, with the names of the columns. */
+/** The events as CSV (RFC 4180). The first line has the names of the columns. */
 export const asCsv = (events: readonly AdminEvent[]) =>
   [columns, ...events.map((event) => columns.map((column) => cell(event[column])))]
     .map((cells) => `${cells.join(',')}\r\n`)

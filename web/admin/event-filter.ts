@@ -4,7 +4,7 @@ import { type EventKind, mailEventKinds } from '#contract/events.js'
 import type { Words } from '../words/catalogue.js'
 import { calls } from './calls.js'
 
-/** Kinds of events that answer one question. */
+/** The topics of the filter, each with its kinds of events. */
 export const eventTopics: Record<keyof Words['admin']['eventList']['topicNames'], readonly EventKind[]> = {
   signIns: ['signed_in', 'signed_out', 'signed_out_everywhere', 'session_ended', 'registered', 'stepped_up'],
   failures: [
@@ -61,7 +61,7 @@ export const eventTopics: Record<keyof Words['admin']['eventList']['topicNames']
   mails: mailEventKinds,
 }
 
-/** The `kind` of a question to the API, for a subject or one kind. */
+/** The parameter `kind` of the API for the chosen topic, or for one chosen kind. */
 const kindsFor = (chosen: string) =>
   Object.hasOwn(eventTopics, chosen) ? eventTopics[chosen as keyof typeof eventTopics].join(',') : chosen
 
@@ -80,7 +80,7 @@ const sinceFor = (chosen: string, now: number) => {
   return length === undefined ? undefined : new Date(now - length).toISOString()
 }
 
-/** The filter in the fragment of the URL: `kind` may be a subject, `since` a span of time. */
+/** The filter in the fragment of the URL: `kind` may be a topic, `since` is a span of time. */
 export type EventFilter = { user: string; kind: string; ip: string; since: string }
 
 export const askForEvents = async (

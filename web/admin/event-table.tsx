@@ -11,7 +11,7 @@ import { UserLink } from './user-cells.js'
 type Props = {
   events: readonly AdminEvent[]
   empty: string
-  /** The user whose page it is: their name is left out. */
+  /** The id of the user whose page shows the table. Then the column with the user is left out. */
   about?: string
   pages?: { next: string | null; onMore: () => Promise<void> }
 }
@@ -32,7 +32,7 @@ export const EventTable = ({ events, empty, about, pages }: Props) => {
 
 const isAccountKind = (kind: string): kind is AccountEventKind => accountEventKinds.some((each) => each === kind)
 
-/** The title of an event, in words that are about a user and not to them. A kind of a newer service is shown as it is. */
+/** The title of an event, in the third person. A kind that only a newer version of the service knows is shown as it is. */
 export const useAdminEventTitle = () => {
   const { kinds } = useWords('admin')
   const titleOf = useEventTitle()
@@ -42,8 +42,11 @@ export const useAdminEventTitle = () => {
   }
 }
 
-/** Their reasons are words of the service. Those of other kinds are names, which may look like one. */
-const kindsWithWords: readonly string[] = [
+/**
+ * The kinds whose reason is a word of the service, which is translated. The reason of any other kind is a name, even if it looks like
+ * such a word.
+ */
+const kindsWithReasonWords: readonly string[] = [
   'registered',
   'invitation_used',
   'signed_in',
@@ -59,7 +62,7 @@ const kindsWithWords: readonly string[] = [
   'second_factor_failed',
 ] satisfies AccountEventKind[]
 
-/** "Google · Wrong password": the provider comes first. Of a mail its name, then what the mail server said. */
+/** The reason as text, such as "Google · Wrong password". For a mail: its name, then the answer of the mail server. */
 const useReasonInWords = () => {
   const { reasons, mails } = useWords('admin')
   const { providers } = useSettings()
@@ -72,7 +75,7 @@ const useReasonInWords = () => {
       const [name = '', ...answer] = reason.split(': ')
       return Object.hasOwn(mails, name) ? [mails[name as MailName], ...answer].join(': ') : undefined
     }
-    if (!kindsWithWords.includes(kind)) return providerOf(reason)
+    if (!kindsWithReasonWords.includes(kind)) return providerOf(reason)
     const words = reason.split(' ').map(wordOf)
     return words.every((word) => word !== undefined) ? words.join(' · ') : undefined
   }
@@ -91,7 +94,7 @@ const EventCell = ({ event }: { event: AdminEvent }) => {
       <strong>{title}</strong>
       {reason !== null &&
         !isInTitle &&
-        // The word in log files and in the guides.
+        // The tooltip has the reason as it stands in log files and in the guides.
         (reasonText ? <span title={reason}>{reasonText}</span> : <span lang="en">{reason}</span>)}
       {actorReason !== null && (
         <span>
@@ -115,7 +118,7 @@ const OriginCell = ({ event }: { event: AdminEvent }) => {
   )
 }
 
-/** An administrator, or a service key: a user may have the name of a key. */
+/** Who made the change: an administrator or a service key. A key is called so, because a user may have the same name. */
 const Actor = ({ event: { actorId, actor, actorKey } }: { event: AdminEvent }) => {
   const { serviceKey } = useWords('admin').eventList
   if (actorId !== null) return <UserLink id={actorId} username={actor ?? actorId} />

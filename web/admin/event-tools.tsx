@@ -11,16 +11,16 @@ import { asCsv, asJsonLines } from './event-export.js'
 import { askForEvents, type EventFilter } from './event-filter.js'
 
 const pollInterval = 5_000
-/** An event may become visible some seconds after its moment. */
+/** An event may become visible some seconds after its `createdAt`, so each question begins earlier than the newest event. */
 const overlap = 60_000
 const maxExported = 10_000
 
 type Props = { filter: EventFilter; events: AdminEvent[] | undefined; onArrived: (events: AdminEvent[]) => void }
 
-/** Follows what happens, and saves what the filter finds. */
+/** Follows new events, and saves the events that the filter finds. */
 export const EventTools = (props: Props) => {
   const words = useWords('admin').eventList
-  const { isOn, setOn, arrived } = useFollowing(props)
+  const { isOn, setOn, arrivedCount } = useFollowing(props)
   const save = useExport(props.filter)
   return (
     <div class="tools">
@@ -29,7 +29,7 @@ export const EventTools = (props: Props) => {
         {words.follow}
       </label>
       <p class="panel-lead" role="status">
-        {isOn && (arrived === 0 ? words.following : fill(words.arrived, { count: `${arrived}` }))}
+        {isOn && (arrivedCount === 0 ? words.following : fill(words.arrived, { count: `${arrivedCount}` }))}
       </p>
       <div class="button-row">
         <Button onPress={() => save('csv')}>{words.exportCsv}</Button>
@@ -41,27 +41,27 @@ export const EventTools = (props: Props) => {
 
 const useFollowing = ({ filter, events, onArrived }: Props) => {
   const [isOn, setOn] = useState(false)
-  const [arrived, setArrived] = useState(0)
+  const [arrivedCount, setArrivedCount] = useState(0)
   const loadNewer = useStableCallback(async () => {
     if (document.visibilityState === 'hidden' || events === undefined) return
     const [newest] = events
     const since = newest && new Date(Date.parse(newest.createdAt) - overlap).toISOString()
     const answer = await askForEvents(filter, since === undefined ? {} : { since })
-    // The next attempt comes soon. What ends the page is found out by the next thing that is pressed.
+    // The next attempt comes soon. If the session has ended, the next button that the user presses shows it.
     if (answer.refused) return
     const knownIds = new Set(events.map(({ id }) => id))
     const newEvents = answer.value.items.filter(({ id }) => !knownIds.has(id))
     if (newEvents.length === 0) return
     onArrived(newEvents)
-    setArrived((count) => count + newEvents.length)
+    setArrivedCount((count) => count + newEvents.length)
   })
   useEffect(() => {
     if (!isOn) return undefined
-    setArrived(0)
+    setArrivedCount(0)
     const timer = setInterval(() => void loadNewer(), pollInterval)
     return () => clearInterval(timer)
   }, [isOn])
-  return { isOn, setOn, arrived }
+  return { isOn, setOn, arrivedCount }
 }
 
 const formats = {
@@ -69,13 +69,13 @@ const formats = {
   jsonl: { write: asJsonLines, type: 'application/jsonl' },
 }
 
-/** Asks for page after page, up to a bound. */
+/** Loads page after page, up to `maxExported` events, and saves them as a file. */
 const useExport = (filter: EventFilter) => {
   const words = useWords('admin').eventList
   const { showSuccess, showError, isLeftAfter } = useAdmin()
   const sentenceOf = useRefusalSentence()
   return async (format: keyof typeof formats) => {
-    const found: AdminEvent[] = []
+    const events: AdminEvent[] = []
     let after: string | undefined
     do {
       const answer = await askForEvents(filter, after === undefined ? {} : { after })
@@ -83,11 +83,11 @@ const useExport = (filter: EventFilter) => {
         if (!(await isLeftAfter(answer))) showError(sentenceOf(answer))
         return
       }
-      found.push(...answer.value.items)
+      events.push(...answer.value.items)
       after = answer.value.next ?? undefined
-    } while (after !== undefined && found.length < maxExported)
+    } while (after !== undefined && events.length < maxExported)
     const { write, type } = formats[format]
-    saveFile(write(found), `events.${format}`, type)
-    showSuccess(fill(after === undefined ? words.exported : words.exportCut, { count: `${found.length}` }))
+    saveFile(write(events), `events.${format}`, type)
+    showSuccess(fill(after === undefined ? words.exported : words.exportCut, { count: `${events.length}` }))
   }
 }

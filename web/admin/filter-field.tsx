@@ -8,7 +8,7 @@ type Props = {
   maxLength: number
 }
 
-/** A field whose list follows what is typed. */
+/** A field that filters a list while the user types. */
 export const FilterField = ({ label, hint, value, onInput, maxLength }: Props) => {
   const id = useId()
   return (

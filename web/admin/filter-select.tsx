@@ -9,7 +9,7 @@ type Props = {
   groups?: readonly { label: string; choices: readonly Choice[] }[]
 }
 
-/** A choice that a list follows. */
+/** A choice that filters a list. */
 export const FilterSelect = ({ label, value, onChange, choices, groups = [] }: Props) => {
   const id = useId()
   const option = (choice: Choice) => (

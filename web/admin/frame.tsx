@@ -8,7 +8,7 @@ import { useRefusalSentence } from '../words/refusals.js'
 import { useAdmin } from './admin-context.js'
 import { fragmentOf, type ScreenName, screenNames } from './place.js'
 
-/** The way to every screen, and who is signed in. */
+/** The links to all screens, and who is signed in. */
 export const Frame = ({ screen }: { screen: ScreenName }) => {
   const words = useWords('admin')
   const common = useWords('common')

@@ -9,7 +9,7 @@ type Props = {
   onChange?: (names: string[]) => void
 }
 
-/** Any number of groups, each with a box. */
+/** A checkbox for each group. */
 export const GroupChoices = ({ label, names, chosen = [], onChange }: Props) => {
   const change = (name: string, isChosen: boolean) =>
     onChange?.(isChosen ? [...chosen, name] : chosen.filter((each) => each !== name))

@@ -57,7 +57,7 @@ const useColumns = (onDelete: (group: AdminGroup) => void): Column<AdminGroup>[]
   const deletion: Column<AdminGroup> = {
     label: columns.change,
     align: 'end',
-    // The groups of administrators are named by a setting, which has to change first.
+    // A group with a role is named by a setting, which has to change before the group can be deleted.
     cell: (group) =>
       group.role === null && (
         <Button label={fill(words.deleteOf, { group: group.name })} onPress={() => onDelete(group)}>
@@ -99,11 +99,11 @@ const NewDialog = (dialog: DialogProps) => {
       {...dialog}
       title={words.title}
       lead={words.dialogLead}
-      told={notTold}
+      userNotice={notTold}
       submit={words.submit}
       check={check}
       call={({ name = '' }) => calls.addGroup(name.trim())}
-      done={({ name = '' }) => fill(words.done, { group: name.trim() })}
+      successMessage={({ name = '' }) => fill(words.done, { group: name.trim() })}
     >
       <Field name="name" label={words.name} hint={words.nameHint} autoComplete="off" maxLength={32} focused />
     </ChangeDialog>
@@ -118,11 +118,11 @@ const DeleteDialog = ({ group: { name, members }, ...dialog }: DialogProps & { g
       {...dialog}
       title={fill(words.deleteTitle, { group: name })}
       lead={fill(words.deleteLead, { count: `${members}` })}
-      told={notTold}
+      userNotice={notTold}
       submit={words.delete}
       look="danger"
       call={({ reason = '' }) => calls.deleteGroup({ name, ...(hasMembers && { members: true, reason }) })}
-      done={() => fill(words.deleted, { group: name })}
+      successMessage={() => fill(words.deleted, { group: name })}
     >
       {hasMembers && <ReasonField />}
     </ChangeDialog>

@@ -54,9 +54,9 @@ export const InvitationsScreen = () => {
   )
 }
 
-type Ask = (asked: { change: 'again' | 'withdraw'; email: string }) => void
+type OpenDialog = (dialog: { change: 'again' | 'withdraw'; email: string }) => void
 
-const useColumns = (onAsk: Ask): Column<AdminInvitation>[] => {
+const useColumns = (openDialogFor: OpenDialog): Column<AdminInvitation>[] => {
   const { columns, invite } = useWords('admin')
   const { mayManage } = useAdmin()
   const changes: Column<AdminInvitation> = {
@@ -64,10 +64,10 @@ const useColumns = (onAsk: Ask): Column<AdminInvitation>[] => {
     align: 'end',
     cell: ({ email }) => (
       <>
-        <Button label={fill(invite.againOf, { email })} onPress={() => onAsk({ change: 'again', email })}>
+        <Button label={fill(invite.againOf, { email })} onPress={() => openDialogFor({ change: 'again', email })}>
           {`${invite.again}…`}
         </Button>{' '}
-        <Button label={fill(invite.withdrawOf, { email })} onPress={() => onAsk({ change: 'withdraw', email })}>
+        <Button label={fill(invite.withdrawOf, { email })} onPress={() => openDialogFor({ change: 'withdraw', email })}>
           {`${invite.withdraw}…`}
         </Button>
       </>
@@ -91,10 +91,10 @@ const WithdrawDialog = ({ email, ...dialog }: DialogProps & { email: string }) =
       {...dialog}
       title={fill(invite.withdrawTitle, { email })}
       lead={invite.withdrawLead}
-      told={notTold}
+      userNotice={notTold}
       submit={invite.withdraw}
       call={() => calls.withdrawInvitation(email)}
-      done={() => fill(invite.withdrawn, { email })}
+      successMessage={() => fill(invite.withdrawn, { email })}
     />
   )
 }
@@ -103,26 +103,26 @@ const InviteDialog = (dialog: DialogProps) => {
   const { invite } = useWords('admin')
   const { email } = useWords('common')
   const { value } = useRead(calls.groups)
-  // An invitation makes nobody an administrator.
+  // An invitation cannot make a user an administrator, so groups with a role are left out.
   const names = (value?.groups ?? []).filter(({ role }) => role === null).map(({ name }) => name)
   return (
     <ChangeDialog
       {...dialog}
       title={invite.title}
       lead={invite.dialogLead}
-      told={invite.told}
+      userNotice={invite.told}
       submit={invite.submit}
       call={(values) => {
         const { email: to = '', language: chosen = '' } = values
         const groups = chosenGroups(values)
-        // Without a choice, those of an earlier invitation stay.
+        // If no group is chosen, the groups of an earlier invitation stay.
         return calls.invite({
           email: to.trim(),
           ...(groups.length > 0 && { groups }),
           ...(isLanguage(chosen) && { language: chosen }),
         })
       }}
-      done={({ email: to = '' }) => fill(invite.done, { email: to.trim() })}
+      successMessage={({ email: to = '' }) => fill(invite.done, { email: to.trim() })}
     >
       <Field name="email" label={email} type="email" autoComplete="off" maxLength={254} focused />
       {names.length > 0 && <GroupChoices label={invite.groups} names={names} />}
@@ -145,7 +145,7 @@ const LanguageField = () => {
   )
 }
 
-/** A new link; the groups stay. */
+/** Mails a new link. The groups of the invitation stay. */
 const SendAgainDialog = ({ email, ...dialog }: DialogProps & { email: string }) => {
   const { invite } = useWords('admin')
   return (
@@ -153,10 +153,10 @@ const SendAgainDialog = ({ email, ...dialog }: DialogProps & { email: string }) 
       {...dialog}
       title={fill(invite.againTitle, { email })}
       lead={invite.againLead}
-      told={invite.told}
+      userNotice={invite.told}
       submit={invite.submit}
       call={({ language = '' }) => calls.invite({ email, ...(isLanguage(language) && { language }) })}
-      done={() => fill(invite.done, { email })}
+      successMessage={() => fill(invite.done, { email })}
     >
       <LanguageField />
     </ChangeDialog>

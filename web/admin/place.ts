@@ -25,10 +25,10 @@ const safelyDecoded = (text: string) => {
 export const fragmentOf = (screen: ScreenName, id?: string, query: Record<string, string | undefined> = {}) =>
   `#${screen}${id === undefined ? '' : `/${encodeURIComponent(id)}`}${queryString(query)}`
 
-/** How a screen was left: for which other one, and how much of it was shown. */
+/** How a screen was left: the fragment of the next screen, the number of rows, and how far the page was scrolled. */
 export type Departure = { to: string; rows: number; scrolledTo: number }
 
-/** By the fragment of the screen, in the order in which they were left. */
+/** The departures, by the fragment of the screen that was left. The newest comes last. */
 const departures = new Map<string, Departure>()
 
 const recordDeparture = (from: string, to: string) => {
@@ -37,14 +37,14 @@ const recordDeparture = (from: string, to: string) => {
   departures.set(from, { to, rows, scrolledTo: scrollY })
 }
 
-type ShownPlace = { fragment: string; visit: number; returned?: Departure }
+type ShownPlace = { fragment: string; visit: number; earlierDeparture?: Departure }
 
 /**
- * Follows the address, also by the back button. Each visit has a number: a link to the screen that is shown begins it anew.
- * `returned`: how the screen was left, if it is shown again after the one that it was left for.
+ * Follows the address, also after the back button. Each visit has a number, so that a link to the shown screen loads it again.
+ * `earlierDeparture`: how the screen was left, if the user now comes back from the next one.
  */
 export const usePlace = () => {
-  const [{ fragment, visit, returned }, setShown] = useState<ShownPlace>({ fragment: location.hash, visit: 0 })
+  const [{ fragment, visit, earlierDeparture }, setShown] = useState<ShownPlace>({ fragment: location.hash, visit: 0 })
   useEffect(() => {
     const onChange = ({ oldURL, newURL }: HashChangeEvent) => {
       const from = new URL(oldURL).hash
@@ -54,13 +54,13 @@ export const usePlace = () => {
       setShown((shown) => ({
         fragment: to,
         visit: shown.visit + 1,
-        ...(lastDeparture?.to === from && { returned: lastDeparture }),
+        ...(lastDeparture?.to === from && { earlierDeparture: lastDeparture }),
       }))
     }
     addEventListener('hashchange', onChange)
     return () => removeEventListener('hashchange', onChange)
   }, [])
-  return { place: placeOf(fragment), visit, returned }
+  return { place: placeOf(fragment), visit, earlierDeparture }
 }
 
 /** The list of a screen, with the filter that it had when it was left. */
@@ -71,8 +71,8 @@ export const listFragment = (screen: ScreenName) => {
 }
 
 /**
- * Keeps the text of a filter in the URL. A reload keeps it, and "back" leaves the screen at once. Not if the user is already on the way to
- * another place.
+ * Writes the filter into the URL without a new history entry, so a reload keeps it, and "back" leaves the screen at once. If the user
+ * is already on the way to another screen, nothing is written.
  */
 export const replaceQuery = (screen: ScreenName, query: Record<string, string | undefined>) => {
   const current = placeOf(location.hash)

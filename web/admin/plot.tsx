@@ -6,7 +6,7 @@ import { Table } from './table.js'
 
 type Day = AdminOverview['days'][number]
 
-/** In the order in which they are drawn: the last one lies above the others. */
+/** The lines, in the order in which they are drawn: the last one lies above the others. */
 const series = ['signIns', 'failures', 'newUsers'] as const
 type Series = (typeof series)[number]
 
@@ -57,7 +57,7 @@ const useDateFormat = () => {
     new Intl.DateTimeFormat(locale, { ...styles[style], timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))
 }
 
-/** The plot is drawn as wide as its place in the page, and not scaled: so its letters keep their size. */
+/** The plot is drawn as wide as its container and is not scaled, so its letters keep their size. */
 const useWidth = () => {
   const container = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(640)
@@ -67,14 +67,14 @@ const useWidth = () => {
     observer.observe(container.current)
     return () => observer.disconnect()
   }, [])
-  return { place: container, width }
+  return { container, width }
 }
 
 type LinesProps = { days: Day[]; pointedIndex: number | undefined; onPoint: (index: number | undefined) => void }
 
-/** Hidden from screen readers, which read the table below. */
+/** The lines are hidden from screen readers, which read the table below. */
 const Lines = ({ days, pointedIndex, onPoint }: LinesProps) => {
-  const { place: container, width } = useWidth()
+  const { container, width } = useWidth()
   const axis = axisFor(Math.max(0, ...days.flatMap((day) => series.map((name) => day[name]))))
   const inner = { width: width - margin.left - margin.right, height: height - margin.top - margin.bottom }
   const x = (index: number) => margin.left + (inner.width * index) / Math.max(1, days.length - 1)
@@ -127,7 +127,9 @@ const Axes = ({ days, ticks, width, x, y }: AxesProps) => {
   const formatDate = useDateFormat()
   const formatNumber = useNumberFormat()
   // A label for each week, counted from today.
-  const labelled = days.map((day, index) => ({ day, index })).filter(({ index }) => (days.length - 1 - index) % 7 === 0)
+  const labelledDays = days
+    .map((day, index) => ({ day, index }))
+    .filter(({ index }) => (days.length - 1 - index) % 7 === 0)
   return (
     <>
       {ticks.map((tick) => (
@@ -138,7 +140,7 @@ const Axes = ({ days, ticks, width, x, y }: AxesProps) => {
           </text>
         </g>
       ))}
-      {labelled.map(({ day, index }) => (
+      {labelledDays.map(({ day, index }) => (
         <text
           key={day.day}
           x={x(index)}

@@ -11,19 +11,19 @@ import { useAdmin } from './admin-context.js'
 type Props = {
   title: string
   lead?: string
-  /** The way back. */
+  /** The link back to the list. */
   above?: ComponentChildren
   beside?: ComponentChildren
   children: ComponentChildren
 }
 
-/** One screen, with its heading. After a press on a link, a screen reader begins to read there. */
+/** One screen. If the user came by a link, the heading gets the focus, and a screen reader begins there. */
 export const Screen = ({ title, lead, above, beside, children }: Props) => (
   <>
     {above !== undefined && <p class="way-back">{above}</p>}
     <div class="page-title">
       <div>
-        <Heading text={title} focused={useAdmin().isNavigated} />
+        <Heading text={title} focused={useAdmin().hasNavigated} />
         {lead !== undefined && <p class="panel-lead">{lead}</p>}
       </div>
       {beside}
@@ -34,7 +34,7 @@ export const Screen = ({ title, lead, above, beside, children }: Props) => (
 
 type NotLoadedProps = { refused: Refusal; onTryAgain: () => Promise<void> }
 
-/** In the place of what could not be loaded. */
+/** Stands in the place of a part that could not be loaded. */
 const NotLoaded = ({ refused, onTryAgain }: NotLoadedProps) => {
   const words = useWords('admin')
   const sentenceOf = useRefusalSentence()

@@ -9,11 +9,11 @@ import { useAdmin } from './admin-context.js'
 export type Column<Row> = {
   label: string
   cell: (row: Row) => ComponentChildren
-  /** For numbers and buttons. */
+  /** `end` is for numbers and buttons. */
   align?: 'end'
 }
 
-/** Spelled out: a browser drops the roles of a table whose parts CSS lays out in another way, as on a narrow screen. */
+/** The roles are spelled out, because a browser drops them when CSS lays out the parts of a table differently, as on a narrow screen. */
 const role = {
   table: { role: 'table' },
   rowgroup: { role: 'rowgroup' },
@@ -63,15 +63,15 @@ export const Table = <Row,>({ caption, columns, rows, keyOf, empty, classOf }: P
 
 /** Puts the focus back to the link of the table from which the administrator has left. */
 const useFocusOnReturn = () => {
-  const { returned } = useAdmin()
+  const { earlierDeparture } = useAdmin()
   const table = useRef<HTMLTableElement>(null)
   useEffect(() => {
     const links = [...(table.current?.querySelectorAll('a') ?? [])]
-    const link = links.find((each) => each.getAttribute('href') === returned?.to)
-    if (!returned || !link || !isFocusAtStart()) return
-    scrollTo(0, returned.scrolledTo)
+    const link = links.find((each) => each.getAttribute('href') === earlierDeparture?.to)
+    if (!earlierDeparture || !link || !isFocusAtStart()) return
+    scrollTo(0, earlierDeparture.scrolledTo)
     link.focus()
-  }, [returned])
+  }, [earlierDeparture])
   return table
 }
 

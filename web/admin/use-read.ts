@@ -4,7 +4,7 @@ import { useStableCallback } from '../hooks/stable-callback.js'
 import { useRefusalSentence } from '../words/refusals.js'
 import { useAdmin } from './admin-context.js'
 
-/** Loads the value that a screen shows. It is loaded again when `key` changes; until the answer is there, the old one stays. */
+/** Loads the value that a screen shows. It is loaded again when `key` changes; until the answer has come, the old value stays. */
 export const useRead = <Value>(ask: () => Promise<Answer<Value>>, key = '') => {
   const { isLeftAfter, showError } = useAdmin()
   const sentenceOf = useRefusalSentence()
@@ -20,7 +20,7 @@ export const useRead = <Value>(ask: () => Promise<Answer<Value>>, key = '') => {
       setValue(answer.value)
       setRefused(undefined)
     } else if (!(await isLeftAfter(answer))) {
-      // What was read stays, if the service only cannot answer at the moment.
+      // If the service only cannot answer at the moment, the screen keeps the old value.
       if (value !== undefined && isTemporary(answer)) showError(sentenceOf(answer), () => load(newestKey.current))
       else setRefused(answer)
     }
@@ -33,8 +33,8 @@ export const useRead = <Value>(ask: () => Promise<Answer<Value>>, key = '') => {
 
 type PageOf<Item> = { items: Item[]; next: string | null }
 
-/** The first page, and as many others as it takes. */
-const askFor = async <Item>(ask: (after?: string) => Promise<Answer<PageOf<Item>>>, minItems: number) => {
+/** Loads the first page, and further ones until there are at least `minItems` items. */
+const loadPages = async <Item>(ask: (after?: string) => Promise<Answer<PageOf<Item>>>, minItems: number) => {
   const first = await ask()
   if (first.refused) return first
   let { items, next } = first.value
@@ -47,14 +47,14 @@ const askFor = async <Item>(ask: (after?: string) => Promise<Answer<PageOf<Item>
   return { value: { items, next } }
 }
 
-/** A long list, page by page. */
+/** Loads a long list page by page. */
 export const usePages = <Item>(ask: (after?: string) => Promise<Answer<PageOf<Item>>>, key: string) => {
-  const { isLeftAfter, showError, returned } = useAdmin()
+  const { isLeftAfter, showError, earlierDeparture } = useAdmin()
   const sentenceOf = useRefusalSentence()
   const firstKey = useRef(key)
-  // As many as there were: one of them is the one that the user comes back from.
-  const minItems = key === firstKey.current ? (returned?.rows ?? 0) : 0
-  const { value, setValue, ...read } = useRead(() => askFor(ask, minItems), key)
+  // As many items as the screen had before: among them is the one whose page the user comes back from.
+  const minItems = key === firstKey.current ? (earlierDeparture?.rows ?? 0) : 0
+  const { value, setValue, ...read } = useRead(() => loadPages(ask, minItems), key)
   const loadMore = async () => {
     if (!value?.next) return
     const answer = await ask(value.next)
@@ -63,7 +63,7 @@ export const usePages = <Item>(ask: (after?: string) => Promise<Answer<PageOf<It
       return
     }
     const { items, next } = answer.value
-    // Not if another search was begun meanwhile.
+    // If the user has begun another search meanwhile, these items do not belong to it.
     setValue((shown) => (shown === value ? { items: [...value.items, ...items], next } : shown))
   }
   const addNewer = (items: Item[]) =>

@@ -13,7 +13,7 @@ export const StateBadge = ({ disabled, lockedDown }: Pick<AdminUser, 'disabled' 
   return <span class={disabled ? 'badge bad' : 'badge'}>{disabled ? userList.disabled : userList.active}</span>
 }
 
-/** "3 minutes ago", with the whole date for a pointer. */
+/** "3 minutes ago", with the whole date as a tooltip. */
 export const Ago = ({ moment }: { moment: string | null }) => {
   const { never } = useWords('admin')
   const { locale } = useSettings()
@@ -25,7 +25,7 @@ export const Ago = ({ moment }: { moment: string | null }) => {
   )
 }
 
-/** The date, with its zone for a pointer. */
+/** The date, with its time zone as a tooltip. */
 export const At = ({ moment }: { moment: string }) => {
   const { locale } = useSettings()
   return (

@@ -32,7 +32,7 @@ const dangerousActions: readonly UserAction[] = ['disable', 'lock-down', 'reset-
 const lockedDownLead = ({ enablingSendsReset }: AdminUserDetails, words: Words['admin']['user']['enabling']) =>
   enablingSendsReset ? words.newPassword : words.chosenSince
 
-/** Parts of the account that may belong to a thief: they work again when the account is enabled. */
+/** Recent changes that a thief may have made: what they added works again when the account is enabled. */
 const EnablingFacts = ({ user }: Pick<UserProps, 'user'>) => {
   const { enabling: words } = useWords('admin').user
   const { locale } = useSettings()
@@ -49,7 +49,7 @@ const EnablingFacts = ({ user }: Pick<UserProps, 'user'>) => {
   )
 }
 
-/** One of the changes of a user that have a name. */
+/** The dialog for one of the `userActions`. */
 export const ActionDialog = ({ action, user, reload, onClose }: ActionProps & { action: UserAction }) => {
   const {
     changes,
@@ -64,11 +64,11 @@ export const ActionDialog = ({ action, user, reload, onClose }: ActionProps & { 
       lead={
         action === 'enable' && user.lockedDown ? fill(lockedDownLead(user, enabling), values) : fill(words.lead, values)
       }
-      told={words.told}
+      userNotice={words.told}
       submit={words.action}
       look={dangerousActions.includes(action) ? 'danger' : 'primary'}
       call={({ reason }) => calls.changeUser(user.id, action, reason === undefined ? {} : { reason })}
-      done={() => fill(words.done, values)}
+      successMessage={() => fill(words.done, values)}
       onDone={reload}
       onClose={onClose}
     >
@@ -85,17 +85,17 @@ const DeleteDialog = ({ user, onClose }: Omit<ActionProps, 'reload'>) => {
     <ChangeDialog
       title={fill(words.changes.delete.title, values)}
       lead={words.changes.delete.lead}
-      told={words.changes.delete.told}
+      userNotice={words.changes.delete.told}
       submit={words.changes.delete.action}
       look="danger"
-      // Before a proof is asked for in vain.
+      // The name is checked here, so that the administrator is not asked for a proof in vain.
       check={async ({ username = '' }, invalid) =>
         invalid.username || isTypedUsername(username, user.username)
           ? invalid
           : { ...invalid, username: [words.otherUsername] }
       }
       call={({ username = '' }) => calls.deleteUser(user.id, { username: username.trim() })}
-      done={() => fill(words.changes.delete.done, values)}
+      successMessage={() => fill(words.changes.delete.done, values)}
       onDone={() => {
         location.hash = fragmentOf('users')
         return undefined
@@ -107,18 +107,18 @@ const DeleteDialog = ({ user, onClose }: Omit<ActionProps, 'reload'>) => {
   )
 }
 
-/** The changes that support is asked for, the harmless first. */
+/** The actions that users ask support for, the harmless ones first. */
 export const UserChanges = (props: UserProps) => {
   const words = useWords('admin')
   const { mayManage } = useAdmin()
   const [openDialog, setOpenDialog] = useState<UserAction | 'delete'>()
   const close = () => setOpenDialog(undefined)
   const { user } = props
-  const whyNot = useWhyUnchangeable(user)
-  if (whyNot !== undefined) {
+  const whyUnchangeable = useWhyUnchangeable(user)
+  if (whyUnchangeable !== undefined) {
     return (
       <Panel title={words.user.help}>
-        <p class="panel-lead">{whyNot}</p>
+        <p class="panel-lead">{whyUnchangeable}</p>
       </Panel>
     )
   }
@@ -146,7 +146,7 @@ export const UserChanges = (props: UserProps) => {
 
 const hasDangerLook = (action: UserAction | 'delete') => action === 'delete' || action === 'lock-down'
 
-/** "Enable" stands where "Disable" was, as the same button, which keeps the focus. */
+/** "Enable" and "Disable" have the same key, so they are one button, which keeps the focus. */
 const buttonKeys: Record<UserAction | 'delete', string> = {
   'send-reset': 'password',
   'reset-factors': 'factors',

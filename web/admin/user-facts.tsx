@@ -9,7 +9,7 @@ import { Ago, At } from './user-cells.js'
 
 export type Fact = [label: string, value: ComponentChildren]
 
-/** A value that is not there has a muted word in its place. */
+/** A list of facts. Pass a muted word for a value that is missing. */
 export const Facts = ({ facts }: { facts: Fact[] }) => (
   <dl class="facts">
     {facts.map(([label, value]) => (
@@ -27,10 +27,10 @@ export const AccountFacts = ({ user }: Props) => {
   const { user: words, columns } = useWords('admin')
   const { language } = useSettings()
   const notGiven = <span class="muted">{words.notGiven}</span>
-  const proven = user.emailProven ? words.emailProven : words.emailNotProven
+  const proofText = user.emailProven ? words.emailProven : words.emailNotProven
   const facts: Fact[] = [
     [words.name, user.name ?? notGiven],
-    [columns.email, `${user.email} (${proven})`],
+    [columns.email, `${user.email} (${proofText})`],
     [columns.lastSignIn, <Ago key="ago" moment={user.lastSignInAt} />],
     [columns.created, <At key="at" moment={user.createdAt} />],
     [words.language, user.language === null ? notGiven : languageName(user.language, language)],
@@ -51,7 +51,7 @@ export const AccountFacts = ({ user }: Props) => {
 
 type FormerEmailProps = Pick<AdminUserDetails, 'undos'> & AdminUserDetails['formerEmails'][number]
 
-/** With what to tell a caller who has lost the address to a thief. */
+/** Also says whether a mailed link can still put the address back, which support can tell a user who has lost it to a thief. */
 const FormerEmail = ({ email, replacedAt, undos }: FormerEmailProps) => {
   const { user: words } = useWords('admin')
   const { locale } = useSettings()
@@ -66,7 +66,7 @@ const FormerEmail = ({ email, replacedAt, undos }: FormerEmailProps) => {
   )
 }
 
-/** Until when a link that was mailed to this address works. */
+/** Until when a mailed link can put this address back; undefined if none can. */
 export const putBackUntil = (undos: AdminUserDetails['undos'], email: string) =>
   undos
     .filter((undo) => undo.works && undo.email === email)

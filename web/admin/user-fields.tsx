@@ -10,7 +10,7 @@ import { ChangeDialog } from './change-dialog.js'
 import { type UserProps, useWhyUnchangeable } from './user-changes.js'
 import { Facts } from './user-facts.js'
 
-/** The profile fields of a user. Support changes those that users edit themselves. */
+/** The profile fields of a user. Support may change only the fields that users edit themselves. */
 export const UserFields = (props: UserProps) => {
   const words = useWords('profile-fields')
   const { mayManage } = useAdmin()
@@ -19,7 +19,7 @@ export const UserFields = (props: UserProps) => {
   const [isDialogOpen, setDialogOpen] = useState(false)
   const { fields, fieldDefinitions } = props.user
   const mayChange = useWhyUnchangeable(props.user) === undefined
-  const editable = fieldDefinitions.filter(({ editedBy }) => mayManage || editedBy === 'user')
+  const editableFields = fieldDefinitions.filter(({ editedBy }) => mayManage || editedBy === 'user')
   return (
     <Panel title={words.title}>
       <Facts
@@ -29,8 +29,10 @@ export const UserFields = (props: UserProps) => {
           return [labelOf(definition), value === undefined ? notGiven : shownValue(definition, value)]
         })}
       />
-      {editable.length > 0 && mayChange && <Button onPress={() => setDialogOpen(true)}>{`${words.edit}…`}</Button>}
-      {isDialogOpen && <FieldsDialog {...props} definitions={editable} onClose={() => setDialogOpen(false)} />}
+      {editableFields.length > 0 && mayChange && (
+        <Button onPress={() => setDialogOpen(true)}>{`${words.edit}…`}</Button>
+      )}
+      {isDialogOpen && <FieldsDialog {...props} definitions={editableFields} onClose={() => setDialogOpen(false)} />}
     </Panel>
   )
 }
@@ -44,10 +46,10 @@ const FieldsDialog = ({ user, definitions, reload, onClose }: DialogProps) => {
     <ChangeDialog
       title={fill(words.title, values)}
       lead={words.lead}
-      told={words.told}
+      userNotice={words.told}
       submit={words.submit}
       call={(typed) => calls.changeFields(user.id, fieldsChanged(typed, definitions, user.fields))}
-      done={() => fill(words.done, values)}
+      successMessage={() => fill(words.done, values)}
       onDone={reload}
       onClose={onClose}
     >

@@ -56,11 +56,11 @@ const RemoveDialog = ({ user, group, reload, onClose }: DialogProps & { group: s
     <ChangeDialog
       title={fill(words.removeTitle, values)}
       lead={words.removeLead}
-      told={words.told}
+      userNotice={words.told}
       submit={words.remove}
       look="danger"
       call={({ reason = '' }) => calls.changeGroups(user.id, { remove: [group], reason })}
-      done={() => fill(words.removed, values)}
+      successMessage={() => fill(words.removed, values)}
       onDone={reload}
       onClose={onClose}
     >
@@ -80,12 +80,12 @@ const AddDialog = ({ user, reload, onClose }: DialogProps) => {
     <ChangeDialog
       title={fill(words.groupChanges.addTitle, { username })}
       lead={words.groupChanges.addLead}
-      told={words.groupChanges.told}
+      userNotice={words.groupChanges.told}
       submit={words.groupChanges.add}
       call={({ group = '', reason }) =>
         calls.changeGroups(user.id, { add: [group], ...(reason !== undefined && { reason }) })
       }
-      done={({ group = '' }) => fill(words.groupChanges.added, { username, group })}
+      successMessage={({ group = '' }) => fill(words.groupChanges.added, { username, group })}
       onDone={reload}
       onClose={onClose}
     >

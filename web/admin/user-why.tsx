@@ -52,11 +52,11 @@ const useObstacleSentence = ({ fieldDefinitions }: UserProps['user']) => {
   const { locale, language } = useSettings()
   const labelOf = (key: string) =>
     labelIn(fieldDefinitions.find((each) => each.key === key)?.labels ?? {}, language, key)
-  const named = (code: string, subject: string | null) =>
+  const subjectText = (code: string, subject: string | null) =>
     code === 'must_give_fields' ? subject?.split(', ').map(labelOf).join(', ') : subject
   return ({ code, subject, until, since, count, detail, message }: AdminObstacle) =>
     fill(Object.hasOwn(words.obstacles, code) ? words.obstacles[code] : message, {
-      subject: named(code, subject) ?? '–',
+      subject: subjectText(code, subject) ?? '–',
       until: until === null ? '' : dateInZone(until, locale),
       since: since === null ? '' : dateInZone(since, locale),
       count: `${count ?? ''}`,

@@ -19,11 +19,11 @@ export const UsersScreen = ({ query }: Pick<Place, 'query'>) => {
   const words = useWords('admin')
   const { search = '', group = '', state = '', factor = '' } = query
   const [typed, setTyped] = useState<Filter>({ search, group, state, factor })
-  const settled = useDebounced(JSON.stringify({ ...typed, search: typed.search.trim() }))
-  const filter: Filter = JSON.parse(settled)
-  useEffect(() => replaceQuery('users', JSON.parse(settled)), [settled])
+  const settledFilter = useDebounced(JSON.stringify({ ...typed, search: typed.search.trim() }))
+  const filter: Filter = JSON.parse(settledFilter)
+  useEffect(() => replaceQuery('users', JSON.parse(settledFilter)), [settledFilter])
   const columns = useColumns()
-  const { items, ...pages } = usePages((after) => askForUsers(filter, after), settled)
+  const { items, ...pages } = usePages((after) => askForUsers(filter, after), settledFilter)
   return (
     <Screen title={words.users}>
       <section class="panel">
@@ -91,7 +91,10 @@ const UserFilter = ({ filter, onChange }: { filter: Filter; onChange: (change: P
   )
 }
 
-/** A page of the API may have few users, or none, and others follow: the service looks at some thousand for each. */
+/**
+ * A page of the API may have few users or none although others follow, because the service looks at some thousand users for each page.
+ * So several pages are asked for.
+ */
 const maxPagesAsked = 100
 
 const askForUsers = async (filter: Filter, after?: string) => {

@@ -11,9 +11,9 @@ export const WithoutAccount = ({ search }: { search: string }) => {
   const { userList: words, invitations } = useWords('admin')
   const { locale } = useSettings()
   const { value } = useRead(() => calls.users({ search, group: '', state: '', factor: '', after: '' }), search)
-  const found = value?.withoutAccount
-  if (!found) return null
-  const { email, invitedAt, registeredAt } = found
+  const withoutAccount = value?.withoutAccount
+  if (!withoutAccount) return null
+  const { email, invitedAt, registeredAt } = withoutAccount
   const sentences = [
     ...(registeredAt === null ? [] : [fill(words.registered, { email, ago: timeAgo(registeredAt, locale) })]),
     ...(invitedAt === null ? [] : [fill(words.invited, { email, ago: timeAgo(invitedAt, locale) })]),

@@ -2,5 +2,5 @@ import { createClient } from '#client/client.js'
 import { fetchInLanguage } from '#client/fetch-in-language.js'
 import { readSettings } from './settings.js'
 
-/** The service, for every page. The page may be in another language than the browser's: mails are in it, too. */
+/** The client of every page. Its requests name the language of the page, so that mails are in that language, too. */
 export const client = createClient({ fetch: (...request) => fetchInLanguage(readSettings().language)(...request) })

@@ -5,7 +5,7 @@ export const moveFocusTo = (element: HTMLElement | null | undefined) => {
   element.focus()
 }
 
-/** The heading has it on a screen on which the user has not done anything yet. */
+/** Whether the user has not moved the focus yet: it is lost, or still at the heading, where each screen begins. */
 export const isFocusAtStart = () => isFocusLost() || document.activeElement?.tagName === 'H1'
 
 /** Whether the focused element was removed. The browser then gives the focus to the body. */

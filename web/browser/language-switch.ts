@@ -12,7 +12,7 @@ const wordsIn = async (language: string, page: string) => {
   return response?.ok ? ((await response.json()) as Answer) : undefined
 }
 
-/** The shell comes from the server, so its words are replaced here. A page that has gone on has a title of its own. */
+/** The server has drawn the shell of the page, so its words are replaced here. A page with a `Heading` then sets its own title. */
 const translateShell = ({ language, title, footer }: Answer) => {
   document.documentElement.lang = language
   document.title = `${title} · ${readSettings().productName}`
@@ -31,8 +31,8 @@ const say = (form: HTMLFormElement, text: string) => {
 }
 
 /**
- * Without the script, the form loads the page again in the other language. With it nothing is loaded again: what is typed, a token
- * of a mailed link and codes that are shown once stay.
+ * Without the script, the form loads the page again in the other language. With the script, nothing is loaded again, so what is typed,
+ * the token of a mailed link and codes that are shown once stay.
  */
 export const listenForLanguage = (show: (language: Language, words: Partial<Words>) => void) => {
   const form = document.querySelector<HTMLFormElement>('form.languages')

@@ -5,8 +5,8 @@ import { listenForLanguage } from './language-switch.js'
 import { changeLanguage, readSettings } from './settings.js'
 
 /**
- * Renders a page into the document that the server sent. The first card is there already (web/first-cards): its elements stay where the
- * page has the same, with what was typed into them and with the focus.
+ * Renders a page into the document that the server sent. The first card is there already (web/first-cards): where the page has the same
+ * element, the old one stays, with what was typed into it and with the focus.
  */
 export const mount = (Page: ComponentType) => {
   const root = document.getElementById('page')
@@ -34,13 +34,13 @@ export const mount = (Page: ComponentType) => {
   })
 }
 
-/** The page has not seen what was typed before it came. */
+/** Sends an `input` event for each field that was filled before the script was loaded, because the page has not seen that. */
 const announceTyped = (root: HTMLElement) => {
   const typed = [...root.querySelectorAll('input')].filter(({ value, defaultValue }) => value !== defaultValue)
   for (const input of typed) input.dispatchEvent(new Event('input', { bubbles: true }))
 }
 
-/** Clears the screen, so that nothing of a session can be seen after it. */
+/** Clears the screen, so that nothing of a session can be seen after it has ended. */
 export const unmount = () => {
   const root = document.getElementById('page')
   if (root) render(null, root)

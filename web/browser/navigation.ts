@@ -14,31 +14,31 @@ export const queryValue = (name: string) => new URLSearchParams(location.search)
 const acceptedReturnTo = (returnTo: string | undefined) => safeReturnTo(returnTo, readSettings().allowedOrigins)
 
 /**
- * The page that the visitor wanted before the sign-in, from the address. Only pages of this site and of allowed ones are
- * accepted. A browser that an application has redirected here keeps the fragment of its page, as a part of our address.
+ * The page that the visitor wanted before the sign-in, from the address. Only pages of this site and of allowed ones are accepted. When
+ * an application redirects a browser here, the browser puts the fragment of the application's page at the end of our address.
  */
 export const returnToInAddress = () => {
-  const asked = queryValue('returnTo')
-  const fragment = asked?.includes('#') ? '' : location.hash
-  return acceptedReturnTo(asked === undefined ? undefined : asked + fragment) ?? acceptedReturnTo(asked)
+  const returnTo = queryValue('returnTo')
+  const fragment = returnTo?.includes('#') ? '' : location.hash
+  return acceptedReturnTo(returnTo === undefined ? undefined : returnTo + fragment) ?? acceptedReturnTo(returnTo)
 }
 
-/** Whether a proxy shows the step-up page at the address of the application, whose query is not for us. */
-export const isInPlace = () => location.pathname !== '/step-up'
+/** Whether a proxy shows the step-up page at an address of the application. The query of that address is not for us. */
+export const isAtApplicationAddress = () => location.pathname !== '/step-up'
 
-/** The address to which a step-up leads back. A proxy may show that page in the place of the application's: then it is this address. */
+/** The address to which a step-up leads back. If a proxy shows the step-up page at an address of the application, it is that address. */
 export const returnToAfterStepUp = () =>
-  isInPlace() ? acceptedReturnTo(location.pathname + location.search + location.hash) : returnToInAddress()
+  isAtApplicationAddress() ? acceptedReturnTo(location.pathname + location.search + location.hash) : returnToInAddress()
 
 /** The address of one of our pages, with the page that the visitor wanted. */
 export const withReturnTo = (path: string, returnTo: string | undefined) =>
   returnTo === undefined ? path : `${path}${path.includes('?') ? '&' : '?'}returnTo=${encodeURIComponent(returnTo)}`
 
-/** The page that mails a link, for a user who has no password yet and has forgotten none. */
+/** The page that mails a link for a new password, in the words for a user who has no password yet. */
 export const setPasswordPath = '/forgot-password?set'
 export const isSetPasswordInAddress = () => queryValue('set') !== undefined
 
-/** The registration form again, for another address. */
+/** The registration form for a visitor who has mistyped their email address. */
 export const wrongAddressPath = '/register?wrong-address'
 export const isAddressWrong = () => queryValue('wrong-address') !== undefined
 
@@ -49,7 +49,7 @@ export const lastStepInAddress = () => [2, 3].find((step) => queryValue('step') 
 const otherAccountKey = 'latchkey.other-account'
 const otherAccountLifetime = 15 * 60 * 1_000
 
-/** The visitor is signed in, and has asked for a form to use another account: for the next pages of this tab, too. */
+/** The visitor is signed in, and has asked for a form to use another account. This holds for the next pages of this tab, too. */
 export const wantsOtherAccount = () => {
   if (queryValue('notice') === ('other_account' satisfies LoginNotice))
     tabStorage.write(otherAccountKey, `${Date.now()}`)
@@ -89,8 +89,9 @@ export const storedReturnTo = (): string | undefined => {
  */
 export const reloadInAskedLanguage = () => {
   const returnTo = queryValue('returnTo') === undefined ? storedReturnTo() : undefined
-  const asked = returnTo && languageAmong(new URL(returnTo, location.origin).searchParams.get('ui_locales') ?? '')
-  if (!asked || asked === readSettings().language) return false
+  const askedLanguage =
+    returnTo && languageAmong(new URL(returnTo, location.origin).searchParams.get('ui_locales') ?? '')
+  if (!askedLanguage || askedLanguage === readSettings().language) return false
   location.replace(withReturnTo(location.pathname, returnTo) + location.hash)
   return true
 }
@@ -104,7 +105,7 @@ const addressWithoutFragment = () => location.pathname + location.search
 export const takeToken = (name = 'token'): string | undefined => {
   const tokenInFragment = new URLSearchParams(location.hash.slice(1)).get(name) ?? undefined
   const token = tokenInFragment ?? tokenInHistory()
-  // At the login page another fragment belongs to the page to return to.
+  // At the login page, a fragment without the token belongs to the page to return to, so it stays.
   if (tokenInFragment !== undefined || (name === 'token' && location.hash !== ''))
     history.replaceState({ token }, '', addressWithoutFragment())
   return token
@@ -115,7 +116,7 @@ const tokenInHistory = () => {
   return typeof token === 'string' ? token : undefined
 }
 
-/** For a link that was used or refused. */
+/** Removes the token of a link that was used or refused. */
 export const forgetToken = () => history.replaceState(null, '', addressWithoutFragment())
 
 /** The address that a mail was sent to. It is kept for this tab only, so that the next page can show it. */

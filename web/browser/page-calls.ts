@@ -1,7 +1,7 @@
 import type { Answer } from '#client/client.js'
 import { client } from './client.js'
 
-/** For requests of our own pages only, which are no calls of the package. With a body it is a POST. */
+/** Sends a request that only our own pages make, so that the client package has no call for it. With a body it is a POST. */
 export const askService = async <Value>(path: string, body?: object): Promise<Answer<Value>> => {
   const init = body && {
     method: 'POST',

@@ -5,13 +5,13 @@ import { regional } from '../words/format.js'
 
 /** The settings that the server gives to the page. Nothing in them is about the visitor. */
 export type Settings = PageSettings & {
-  /** The language as it is written where the visitor lives. */
+  /** The language with the region of the visitor, such as `en-GB`, for dates and numbers. */
   locale: string
   /** The parts of the catalogue that words/catalogue.ts lists for this page. */
   words: Partial<Words>
 }
 
-/** After the visitor has chosen another language. */
+/** The settings after the visitor has chosen another language; undefined before. */
 let changedSettings: Settings | undefined
 
 export const changeLanguage = (language: Language, words: Settings['words']) => {

@@ -17,9 +17,9 @@ export const leave = (notice: 'sign_in' | 'session_ended') => {
 }
 
 /**
- * Browsers keep whole pages for the back button, so this page clears the screen when it is put aside. It also leaves when
- * another tab signs out or the session has ended, and shows the new user when another one has signed in, and the new
- * name when another tab has changed it. (An answer may tell it in the middle of an action: that must not reload the page.)
+ * Browsers keep whole pages for the back button, so this page clears the screen when the visitor goes on. The page is left when another
+ * tab signs out or the session has ended. It is loaded again when another user has signed in, or another tab has changed the name. A
+ * new name in an answer does not reload the page, because the user may be in the middle of an action.
  */
 export const clearScreenOnLeave = () => {
   addEventListener('pagehide', ({ persisted }) => {

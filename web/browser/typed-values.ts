@@ -36,7 +36,7 @@ export const fieldsTypedBefore = (): FieldValues => {
   }
 }
 
-/** After a sign-in or a finished registration. */
+/** Called after a sign-in or a finished registration. */
 export const forgetTyped = () => {
   for (const field of fields) tabStorage.write(keyOf(field), undefined)
   keepTypedFields(undefined)
@@ -44,7 +44,7 @@ export const forgetTyped = () => {
 
 const unsavedKey = 'latchkey.typed.account'
 
-/** Unsaved values of the forms of the account page, by the place of the form. Only for the user who typed them. */
+/** Unsaved values of the forms of the account page, by the place of the form. Only the user who typed them gets them back. */
 type Unsaved = { account: string; forms: Record<string, Record<string, string>> }
 
 const readUnsaved = (account: string): Unsaved => {
@@ -62,7 +62,7 @@ export const keepUnsaved = (account: string, place: string, typed: Record<string
   tabStorage.write(unsavedKey, JSON.stringify({ account, forms: { ...forms, [place]: typed } } satisfies Unsaved))
 }
 
-/** It is given back once. */
+/** Returns the unsaved values and removes them, so they come back once. */
 export const takeUnsaved = (account: string, place: string) => {
   const { forms } = readUnsaved(account)
   const { [place]: typed, ...others } = forms
@@ -71,5 +71,5 @@ export const takeUnsaved = (account: string, place: string) => {
   return typed
 }
 
-/** After a sign-out that the user has chosen. */
+/** Called after a sign-out that the user has chosen. */
 export const forgetUnsaved = () => tabStorage.write(unsavedKey, undefined)

@@ -23,7 +23,7 @@ export const AddressField = ({ defaultValue = '', onInput, focused, ...rest }: P
   const [typed, setTyped] = useState(defaultValue)
   const [accepted, setAccepted] = useState<string>()
   const settled = useDebounced(typed, pause)
-  // What is wrong with the field is said first, and in the order of the fields.
+  // An error comes before a suggestion: errors are read out in the order of the fields.
   const hasError = useContext(FormContext).problems.fields?.email !== undefined
   const suggested = settled === typed && !hasError ? meantAddress(typed) : undefined
   const setValue = (value: string) => {
@@ -45,7 +45,7 @@ export const AddressField = ({ defaultValue = '', onInput, focused, ...rest }: P
     </div>
   )
   return (
-    // A new field for the suggestion: the browser keeps the value of the one before.
+    // The accepted suggestion gets a new field, because an input keeps the value that was typed into it.
     <Field
       key={accepted}
       name="email"

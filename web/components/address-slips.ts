@@ -36,7 +36,7 @@ const endings: Readonly<Record<string, string>> = {
   orgg: 'org',
 }
 
-/** Whether one letter too many, too few, another, or two in the wrong order make the one of the other. */
+/** Whether one slip turns `meant` into `typed`: a letter too many, too few or wrong, or two letters in the wrong order. */
 const isOneSlipAway = (typed: string, meant: string) => {
   if (typed === meant || Math.abs(typed.length - meant.length) > 1) return false
   let index = 0
@@ -50,7 +50,7 @@ const isOneSlipAway = (typed: string, meant: string) => {
   )
 }
 
-/** The domain that was meant; undefined if nothing is wrong with it, as far as this can be known. */
+/** The domain that was meant; undefined if the domain does not look wrong. */
 const meantDomain = (domain: string) => {
   const dot = domain.indexOf('.')
   if (dot < 1 || realDomains.has(domain)) return undefined
@@ -58,7 +58,9 @@ const meantDomain = (domain: string) => {
   const ending = domain.slice(dot + 1)
   const lastDot = domain.lastIndexOf('.')
   const lastEnding = domain.slice(lastDot + 1)
-  const repaired = Object.hasOwn(endings, lastEnding) ? `${domain.slice(0, lastDot)}.${endings[lastEnding]}` : undefined
+  const withMeantEnding = Object.hasOwn(endings, lastEnding)
+    ? `${domain.slice(0, lastDot)}.${endings[lastEnding]}`
+    : undefined
   const knownEndings = Object.hasOwn(mailboxes, name) ? mailboxes[name] : undefined
   if (knownEndings?.includes(ending)) return undefined
   const meantEnding = knownEndings?.find((each) => isOneSlipAway(ending, each))
@@ -68,12 +70,12 @@ const meantDomain = (domain: string) => {
       isOneSlipAway(name, mailboxName) &&
       mailboxEndings.some((mailboxEnding) => mailboxEnding === ending || endings[ending] === mailboxEnding),
   )
-  return similar ? `${similar[0]}.${endings[ending] ?? ending}` : repaired
+  return similar ? `${similar[0]}.${endings[ending] ?? ending}` : withMeantEnding
 }
 
 /**
- * The address that was probably meant, for a typical slip such as `gmial.com` or `.con`. It is only ever offered: whoever has an
- * address at such a domain keeps it.
+ * The address that was probably meant, for a typical slip such as `gmial.com` or `.con`. The page only suggests it, because such a
+ * domain may exist.
  */
 export const meantAddress = (typed: string): string | undefined => {
   const address = typed.trim()

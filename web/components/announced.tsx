@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** Long enough for a screen reader to know the region. What loads in less time is not worth a sentence. */
+/** Long enough for a screen reader to know the region. What loads in less time needs no message. */
 const delay = 250
 
 type Props = { text: string; class?: string }

@@ -4,7 +4,7 @@ import { useBusy } from '../hooks/busy.js'
 type Look = 'primary' | 'plain' | 'quiet' | 'danger'
 type Props = { children: ComponentChildren; look?: Look; label?: string; disabled?: boolean }
 
-/** It is busy until the press is done, or until the page is left: then `onPress` returns `leaving`. */
+/** The button is busy until `onPress` has ended; if that returns `staysBusy`, until the page is left. */
 export const Button = ({ onPress, disabled = false, ...props }: Props & { onPress: () => unknown }) => {
   const { isBusy, run } = useBusy()
   const press = () => {
@@ -13,7 +13,10 @@ export const Button = ({ onPress, disabled = false, ...props }: Props & { onPres
   return <ButtonElement {...props} type="button" isBusy={isBusy} disabled={disabled} onClick={press} />
 }
 
-/** A form knows whether it is being sent: it can be sent without a press, too. A disabled one leaves it to the form to say why. */
+/**
+ * The form says whether the button is busy, because a form can be sent without a press, too. If the button is disabled, the form says
+ * why.
+ */
 export const SubmitButton = (props: Props & { isBusy: boolean }) => (
   <ButtonElement
     {...props}
@@ -26,7 +29,7 @@ export const SubmitButton = (props: Props & { isBusy: boolean }) => (
 
 type ElementProps = Props & { type: 'submit' | 'button'; isBusy: boolean; onClick: (event: Event) => void }
 
-/** While busy it keeps its place, its words and the focus, and takes no second press. */
+/** While busy, the button keeps its place, its words and the focus, and takes no second press. */
 const ButtonElement = ({ children, look = 'plain', label, disabled, type, isBusy, onClick }: ElementProps) => (
   <button
     type={type}

@@ -7,15 +7,15 @@ type Props = Pick<FieldProps, 'label' | 'hint' | 'inputMode' | 'maxLength' | 'fo
 /** For a code that was mailed or that an app shows: browsers and phones offer to fill it in. */
 export const CodeField = (props: Props) => <Field {...props} name="code" autoComplete="one-time-code" code />
 
-/** Six digits are sent by themselves, however they got here; the same ones are not sent again. */
+/** Sends the form as soon as the field has six digits, typed or filled in. The same digits are not sent twice. */
 export const SendingCodeField = (props: Omit<Props, 'inputMode' | 'onInput'>) => {
   const { send } = useContext(FormContext)
-  const sent = useRef('')
-  const sendWhole = (value: string) => {
+  const sentDigits = useRef('')
+  const sendIfComplete = (value: string) => {
     const digits = value.replaceAll(/\s/g, '')
-    if (!/^\d{6}$/.test(digits) || digits === sent.current) return
-    sent.current = digits
+    if (!/^\d{6}$/.test(digits) || digits === sentDigits.current) return
+    sentDigits.current = digits
     send()
   }
-  return <CodeField {...props} inputMode="numeric" onInput={sendWhole} />
+  return <CodeField {...props} inputMode="numeric" onInput={sendIfComplete} />
 }

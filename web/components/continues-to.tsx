@@ -1,5 +1,5 @@
 import type { NamedApplication } from '#contract/schemas.js'
-import { applicationToReturnTo } from '../browser/applications.js'
+import { nameOfApplicationIn } from '../browser/applications.js'
 import { useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 
@@ -7,16 +7,16 @@ type Props = {
   returnTo: string | undefined
   /** The step that the visitor takes on this page. */
   step?: 'sign-in' | 'other'
-  /** The application whose request waits in another browser, if this one has none: see `GoBack`. */
+  /** The application whose request waits in another browser, if this browser has none (see `GoBack`). */
   elsewhere?: NamedApplication | undefined
 }
 
-/** To which application the page leads. Nothing, if the visitor comes from none. */
+/** Says to which application the page leads. Shows nothing if the visitor does not come from an application. */
 export const ContinuesTo = ({ returnTo, step = 'other', elsewhere }: Props) => {
   const words = useWords('common')
-  const here = applicationToReturnTo(returnTo)
-  const application = here ?? elsewhere?.name
+  const nameInThisBrowser = nameOfApplicationIn(returnTo)
+  const application = nameInThisBrowser ?? elsewhere?.name
   if (application === undefined) return null
   const sentence = step === 'sign-in' ? words.toContinueTo : words.thenContinueTo
-  return <p class="lead">{fill(here === undefined ? words.thenGoBack : sentence, { application })}</p>
+  return <p class="lead">{fill(nameInThisBrowser === undefined ? words.thenGoBack : sentence, { application })}</p>
 }

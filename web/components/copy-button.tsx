@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
 import { Button } from './button.js'
 
-type Props = { text: string; label: string; copied: string }
+type Props = { text: string; label: string; copiedLabel: string }
 
-/** Says that it has copied, on the button and to a screen reader, whose focus stays on it. */
-export const CopyButton = ({ text, label, copied }: Props) => {
+/** After a press, the button and a screen reader say that the text was copied. The focus stays on the button. */
+export const CopyButton = ({ text, label, copiedLabel }: Props) => {
   const [isCopied, setCopied] = useState(false)
   const copy = async () => {
     await navigator.clipboard.writeText(text).then(
@@ -14,9 +14,9 @@ export const CopyButton = ({ text, label, copied }: Props) => {
   }
   return (
     <>
-      <Button onPress={copy}>{isCopied ? copied : label}</Button>
+      <Button onPress={copy}>{isCopied ? copiedLabel : label}</Button>
       <span class="visually-hidden" role="status">
-        {isCopied ? copied : ''}
+        {isCopied ? copiedLabel : ''}
       </span>
     </>
   )

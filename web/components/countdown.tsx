@@ -27,7 +27,7 @@ export const Countdown = ({ until, onEnd }: { until: number; onEnd: () => void }
   )
 }
 
-/** The same for a screen reader, once: it is part of a message and does not change. */
+/** The waiting time for a screen reader, as a part of a message. It does not change, so it is read once. */
 export const SpokenWait = ({ until }: { until: number }) => {
   const words = useWords('common')
   const { locale } = useSettings()

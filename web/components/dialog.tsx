@@ -7,21 +7,24 @@ type Props = {
   /** A sentence about the subject of the dialog. It is read out with the title. */
   lead: ComponentChildren
   onCancel: () => void
-  /** It gets a function that closes the dialog. Whoever shows it calls that first: what is closed outside the document loses the focus. */
+  /**
+   * The children get a function that closes the dialog. Call it before the dialog is removed: one that closes outside the document
+   * cannot put the focus back.
+   */
   children: (close: () => void) => ComponentChildren
 }
 
-/** Keeps the dialog open while a request is under way: it cannot be called back, and its answer is shown here. */
+/** Keeps the dialog open while a request is under way: the request cannot be cancelled, and the dialog shows its answer. */
 const stayWhileBusy = (event: KeyboardEvent & { currentTarget: HTMLElement }) => {
   if (event.key === 'Escape' && event.currentTarget.querySelector('[aria-busy=true]')) event.preventDefault()
 }
 
-/** The browser keeps the focus inside, closes it on Escape, and puts the focus back where it was. */
+/** The browser keeps the focus inside the dialog, closes the dialog on Escape, and puts the focus back where it was. */
 export const Dialog = ({ title, lead, onCancel, children }: Props) => {
   const id = useId()
   const dialog = useRef<HTMLDialogElement>(null)
   const heading = useRef<HTMLHeadingElement>(null)
-  // Before the effects of a form in it, which moves the focus to its field.
+  // A layout effect runs before the effects of a form in the dialog, which moves the focus to its first field.
   useLayoutEffect(() => {
     const element = dialog.current
     element?.showModal()

@@ -12,7 +12,10 @@ export type FieldProps = {
   autoComplete: AutoFill
   required?: boolean
   hint?: string
-  /** `selected`: with its value, which is typed over. `chosen`: also on a touch screen, after a press that asked for the field. */
+  /**
+   * `selected`: the value is selected, so that typing replaces it. `chosen`: also on a touch screen, because a press has asked for the
+   * field.
+   */
   focused?: boolean | 'selected' | 'chosen'
   readOnly?: boolean
   code?: boolean
@@ -24,12 +27,12 @@ export type FieldProps = {
   below?: ComponentChildren
 }
 
-/** The browser keeps the value, so that password managers, pasting and undo work as usual. */
+/** The browser and not the state keeps the value, so that password managers, pasting and undo work as usual. */
 export const Field = (props: FieldProps) => {
   const { name, label, type = 'text', required = true, hint, focused = false, code = false } = props
   const id = useId()
   const input = useRef<HTMLInputElement>(null)
-  const { problems, submissions, onEdit } = useContext(FormContext)
+  const { problems, submissionCount, onEdit } = useContext(FormContext)
   const [isPasswordShown, setShown] = useState(false)
   const caps = useCapsLock(type === 'password')
   // Preact's types have no input whose type changes.
@@ -40,8 +43,8 @@ export const Field = (props: FieldProps) => {
 
   // A password manager saves the value of a password field, so a shown password is hidden again on submit.
   useEffect(() => {
-    if (submissions > 0) setShown(false)
-  }, [submissions])
+    if (submissionCount > 0) setShown(false)
+  }, [submissionCount])
   useFirstFocus(input, focused)
 
   return (
@@ -94,7 +97,7 @@ const useFirstFocus = (input: RefObject<HTMLInputElement | null>, focused: Field
   const focus = useStableCallback(() => {
     // On a touch screen the focus would open a keyboard over the page before it has been read.
     if (focused !== 'chosen' && !matchMedia('(pointer: fine)').matches) return
-    // The form was there before this script, and its user types in another field.
+    // The form was drawn before the script came, and the user may already type in another field.
     if (focused !== 'chosen' && document.activeElement?.matches('input')) return
     input.current?.focus()
     if (focused === 'selected') input.current?.select()
@@ -107,18 +110,18 @@ const useFirstFocus = (input: RefObject<HTMLInputElement | null>, focused: Field
 type Messages = { id: string; name: string; label: string; errors: string[]; hint: string | undefined }
 
 /**
- * A screen reader says an error also when the focus is in its field already, and when the same error comes again. Several
- * are said one after the other, so each names its field. A field that gets the focus is named, and its error is read with it:
- * once is enough.
+ * A screen reader says an error also if the focus is in its field already, and if the same error comes again. Each error names its
+ * field, because several are said one after the other. The field that gets the focus is read out with its error, so that error is not
+ * said twice.
  */
 export const FieldMessages = ({ id, name, label, errors, hint }: Messages) => {
-  const { answers, readByFocus } = useContext(FormContext)
+  const { answerCount, readByFocus } = useContext(FormContext)
   const isReadByFocus = name === readByFocus
   return (
     <>
       <div id={`${id}-errors`} class="field-errors" aria-live={isReadByFocus ? 'off' : 'polite'}>
         {errors.map((error) => (
-          <p key={`${answers} ${error}`}>
+          <p key={`${answerCount} ${error}`}>
             <AlertIcon size={16} />
             <span>
               {!isReadByFocus && <span class="visually-hidden">{label}. </span>}
@@ -146,7 +149,7 @@ const ShowPassword = ({ shown, field, onPress }: ShowPasswordProps) => {
       type="button"
       class="show-password"
       aria-controls={field.id}
-      // A form may have two of them.
+      // A form may have two password fields, so the label of the button names its field.
       aria-label={field.label === words.password ? action : `${action} (${field.label})`}
       title={action}
       onClick={onPress}

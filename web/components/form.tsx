@@ -1,6 +1,6 @@
 import { type ComponentChildren, createContext } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { leaving, useBusy } from '../hooks/busy.js'
+import { staysBusy, useBusy } from '../hooks/busy.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
 import { SubmitButton } from './button.js'
@@ -16,9 +16,9 @@ export type Problems = {
   notice?: string
   offer?: ComponentChildren
   retryAfter?: number | undefined
-  /** The notice tells to ask the administrator. */
+  /** The notice tells the user to ask the administrator. */
   hasHelpLink?: boolean
-  /** The same in the language that the visitor has chosen since. */
+  /** Returns the same problems in the language that the visitor has chosen since. */
   translate?: () => Problems
 }
 
@@ -28,18 +28,18 @@ type Props = {
   children: ComponentChildren
   submitLabel: string
   look?: 'primary' | 'plain' | 'danger'
-  /** Adds what else the page knows to be wrong, so that everything is shown at once and not one thing after another. */
+  /** Adds further problems that the page can find itself, so that the user sees all of them at once. */
   check?: (values: Values, invalid: FieldProblems) => Promise<FieldProblems>
-  /** Returns what is wrong, or nothing when it is done. */
+  /** Returns the problems, or nothing if it worked. */
   onSubmit: (values: Values) => Promise<Problems | undefined>
 }
 
 type Context = {
   problems: Problems
-  submissions: number
-  /** How often something was found to be wrong. */
-  answers: number
-  /** The field to which the focus moves now: a screen reader says its error with it. */
+  submissionCount: number
+  /** How often the form was answered with problems. */
+  answerCount: number
+  /** The field to which the focus moves now. A screen reader says its error together with the field. */
   readByFocus: string | undefined
   /** Removes the messages of a field, which are about its old value. */
   onEdit: (field: string) => void
@@ -49,8 +49,8 @@ type Context = {
 
 export const FormContext = createContext<Context>({
   problems: {},
-  submissions: 0,
-  answers: 0,
+  submissionCount: 0,
+  answerCount: 0,
   readByFocus: undefined,
   onEdit: () => undefined,
   send: () => undefined,
@@ -62,29 +62,29 @@ export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit 
   const { email_shape: emailShape } = useWords('refusals')
   const form = useRef<HTMLFormElement>(null)
   const [problems, setProblems] = useState<Problems>({})
-  const [submissions, setSubmissions] = useState(0)
-  const [answers, setAnswers] = useState(0)
+  const [submissionCount, setSubmissionCount] = useState(0)
+  const [answerCount, setAnswerCount] = useState(0)
   const [readByFocus, setReadByFocus] = useState<string>()
   const { isBusy, run } = useBusy()
   const [waitUntil, setWaitUntil] = useState<number>()
   useAfterLanguageChange(() => setProblems(translateProblems))
 
   useEffect(() => {
-    if (answers === 0) return
+    if (answerCount === 0) return
     form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
     form.current?.querySelector(':scope > .notice')?.scrollIntoView({ block: 'nearest' })
-  }, [answers])
+  }, [answerCount])
 
-  const countAnswer = () => setAnswers((count) => count + 1)
+  const countAnswer = () => setAnswerCount((count) => count + 1)
   const submit = async (sent: HTMLFormElement) => {
-    // The notice says again how long it takes.
+    // The notice is read out again, with the time that is left.
     if (waitUntil !== undefined) return countAnswer()
-    setSubmissions(submissions + 1)
+    setSubmissionCount(submissionCount + 1)
     const values = valuesOf(sent)
     const invalid = findInvalid(sent, { required, emailShape })
     const fieldProblems = check ? await check(values, invalid) : invalid
     const foundProblems = Object.keys(fieldProblems).length > 0 ? { fields: fieldProblems } : await onSubmit(values)
-    if (!foundProblems) return leaving
+    if (!foundProblems) return staysBusy
     setProblems(foundProblems)
     setReadByFocus(fieldToFocus(sent, foundProblems))
     setWaitUntil(foundProblems.retryAfter === undefined ? undefined : Date.now() + foundProblems.retryAfter * 1_000)
@@ -94,10 +94,10 @@ export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit 
   const send = () => form.current?.requestSubmit()
 
   return (
-    <FormContext.Provider value={{ problems, submissions, answers, readByFocus, onEdit, send }}>
+    <FormContext.Provider value={{ problems, submissionCount, answerCount, readByFocus, onEdit, send }}>
       <form
         ref={form}
-        // Never in the address, also not if something else than this page sends the form.
+        // With `post` the values never get into the address, even if the form is sent without this script.
         method="post"
         noValidate
         onSubmit={(event) => {
@@ -106,8 +106,13 @@ export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit 
           void run(() => submit(sent))
         }}
       >
-        {/* A new one each time, so that a screen reader reads it out again. */}
-        <FormNotice key={answers} problems={problems} waitUntil={waitUntil} onWaited={() => setWaitUntil(undefined)} />
+        {/* The notice is a new element each time, so that a screen reader reads it out again. */}
+        <FormNotice
+          key={answerCount}
+          problems={problems}
+          waitUntil={waitUntil}
+          onWaited={() => setWaitUntil(undefined)}
+        />
         {children}
         <SubmitButton look={look} isBusy={isBusy} disabled={waitUntil !== undefined}>
           {submitLabel}
@@ -120,7 +125,7 @@ export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit 
 type NoticeProps = { problems: Problems; waitUntil: number | undefined; onWaited: () => void }
 
 const FormNotice = ({ problems: { notice, offer, hasHelpLink }, waitUntil, onWaited }: NoticeProps) => {
-  // The sentence that waiting is over stays.
+  // The value is kept, so that the sentence "try again now" stays when the time is over.
   const [until] = useState(waitUntil)
   if (notice === undefined) return null
   const below = until === undefined ? hasHelpLink && <HelpLink /> : <Countdown until={until} onEnd={onWaited} />
@@ -143,7 +148,7 @@ const useAfterLanguageChange = (onLanguageChange: () => void) => {
   }, [language])
 }
 
-/** The problems in the new language. Those that cannot be said again disappear, and so do those of fields that were changed since. */
+/** The problems in the new language. Problems without a translation disappear, and so do those of fields that were changed since. */
 const translateProblems = ({ translate, fields: remaining = {}, offer }: Problems): Problems => {
   if (!translate) return {}
   const { fields = {}, ...others } = translate()
@@ -157,7 +162,7 @@ const without = (field: string, problems: Problems): Problems => {
   return { ...problems, fields }
 }
 
-/** The first field that is wrong, unless the focus is there already: then nothing but its live region says the error. */
+/** The first field with a problem; undefined if the focus is there already, because then the live region of the field says the error. */
 const fieldToFocus = (form: HTMLFormElement, { fields = {} }: Problems) => {
   const wrongElements = [...form.elements].filter((element) =>
     Object.hasOwn(fields, element.getAttribute('name') ?? ''),
@@ -165,7 +170,7 @@ const fieldToFocus = (form: HTMLFormElement, { fields = {} }: Problems) => {
   return wrongElements[0] === document.activeElement ? undefined : (wrongElements[0]?.getAttribute('name') ?? undefined)
 }
 
-/** By the names of its fields. */
+/** The values of the form, by the names of its fields. */
 export const valuesOf = (form: HTMLFormElement) =>
   Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, typeof value === 'string' ? value : '']))
 
@@ -178,7 +183,7 @@ const findInvalid = (form: HTMLFormElement, words: { required: string; emailShap
   return Object.fromEntries(invalid.map((input) => [input.name, [isEmpty(input) ? words.required : words.emailShape]]))
 }
 
-/** Spaces alone count as empty, except in a password; so does a box without its mark. */
+/** Whether a required input has no value. Spaces alone count as empty, except in a password. So does an unchecked box. */
 const isEmpty = (input: HTMLInputElement | HTMLSelectElement) => {
   const { type, value } = input
   if (input.getAttribute('aria-required') !== 'true') return false

@@ -3,8 +3,8 @@ import { useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 
 /**
- * For a mail that was opened in another browser than the one that the application has sent here. Its request waits there and can be
- * answered there only; here the user can begin a new one.
+ * For a mail that the user has opened in another browser than the one that the application sent to us. The request of the application
+ * can be answered only in that other browser; in this one the user can begin a new request.
  */
 export const GoBack = ({ application: { name, home } }: { application: NamedApplication }) => {
   const words = useWords('common')

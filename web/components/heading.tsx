@@ -2,20 +2,20 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 import { moveFocusTo } from '../browser/focus.js'
 import { useSettings } from '../hooks/settings.js'
 
-/** A word that is too long for a narrow screen says where it may be divided. */
+/** Marks where a word that is too long for a narrow screen may be divided. */
 const softHyphen = '\u00ad'
 
 type Props = {
   text: string
-  /** It replaces an element that had the focus. */
+  /** Whether the heading takes the focus, because the element that had it is gone. */
   focused?: boolean
-  /** A sentence below it that is read out with it. */
+  /** A sentence below the heading, which is read out with it. */
   lead?: string | undefined
-  /** A small line above it, read out with it too. */
+  /** A small line above the heading, which is read out with it, too. */
   step?: string | undefined
 }
 
-/** The heading of a state of a page. The title of the tab follows it. */
+/** The heading of what a page shows at present. It is also the title of the tab. */
 export const Heading = ({ text, focused = false, lead, step }: Props) => {
   const { productName } = useSettings()
   const id = useId()

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 
-/** Pixels for a reader with the usual size of letters. An icon grows with the letters beside it. */
+/** Turns pixels into `rem`, so that an icon grows with the letters beside it. */
 const inRem = (pixels: number) => `${pixels / 16}rem`
 
 export const Icon = ({ children, size = 20 }: { children: ComponentChildren; size?: number }) => (

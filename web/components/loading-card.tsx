@@ -2,7 +2,7 @@ import { useSettings, useWords } from '../hooks/settings.js'
 import { Announced } from './announced.js'
 import { Card } from './card.js'
 
-/** Shown until it is known what the page should show, under the title of the page. */
+/** Shown below the title of the page until it is known what the page should show. */
 export const LoadingCard = () => {
   const [pageWords] = Object.values(useSettings().words)
   const { oneMoment } = useWords('common')

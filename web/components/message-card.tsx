@@ -9,9 +9,9 @@ type Props = {
   heading: string
   kind: 'error' | 'success' | 'info'
   text: string
-  /** It replaces a form. */
+  /** Whether the heading takes the focus, because the card replaces a form. */
   focused?: boolean
-  /** The text tells to ask the administrator. */
+  /** The text tells the user to ask the administrator. */
   hasHelpLink?: boolean
   children?: ComponentChildren
 }

@@ -6,11 +6,11 @@ import { Announced } from './announced.js'
 import { AlertIcon, CheckIcon, CrossIcon, InfoIcon } from './icons.js'
 
 type Kind = 'error' | 'success' | 'info'
-/** Only what browsers announce themselves may be more than a text. */
+/** An error is announced by the browser, so it may have elements in it. The others go through `Announced`, which takes text only. */
 type Message = { kind: 'error'; children: ComponentChildren } | { kind: 'success' | 'info'; children: string }
 type Props = Message & {
   after?: ComponentChildren
-  /** It replaces an element that had the focus. */
+  /** Whether the notice takes the focus, because the element that had it is gone. */
   focused?: boolean
   onClose?: () => void
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useId, useRef } from 'preact/hooks'
 import { useFocusAfter } from '../hooks/focus.js'
 
-/** How something is at present: read first, before the button that changes it. */
+/** The present state of a thing. It is read before the button that changes it. */
 type PanelState = { text: string; look?: 'on' | 'off'; lang?: string | undefined }
 
 export type PanelProps = {
@@ -11,7 +11,7 @@ export type PanelProps = {
   level?: 2 | 3
   state?: PanelState | undefined
   lead?: string | undefined
-  /** The fragment of an address that leads here. */
+  /** The fragment of an address that leads to this panel. */
   anchor?: string
   look?: 'danger'
   /** The step that the panel shows. Its title gets the focus if a change of the step has removed the focused element. */

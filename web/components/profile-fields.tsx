@@ -6,7 +6,7 @@ import { Field, type FieldProps } from './field.js'
 import type { Problems, Values } from './form.js'
 import { SelectField } from './select-field.js'
 
-/** In forms that have other fields too. */
+/** The prefix keeps these names apart from those of other fields in the same form. */
 const inputName = (key: string) => `field-${key}`
 
 const inputs = {
@@ -21,7 +21,7 @@ export const useFieldLabel = () => {
   return ({ labels, key }: Pick<ProfileFieldDefinition, 'labels' | 'key'>) => labelIn(labels, language, key)
 }
 
-/** The value as text, also if it looks like a link. */
+/** The value as text. A value that looks like a link does not become one. */
 export const useShownValue = () => {
   const { yes, no } = useWords('profile-fields')
   const { language } = useSettings()
@@ -95,8 +95,8 @@ export const fieldsTyped = (typed: Values, definitions: readonly ProfileFieldDef
   )
 
 /**
- * The same without what is as before. An empty box that was never answered stays so, and a value that counts as missing, because the
- * file no longer allows it, stays stored.
+ * The typed values that differ from those before. A box that was never answered and is still empty is not sent. A stored value that the
+ * operator's file no longer allows counts as missing and stays stored.
  */
 export const fieldsChanged = (
   typed: Values,

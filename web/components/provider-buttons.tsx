@@ -18,8 +18,8 @@ type Props = {
 export const ProviderButtons = ({ returnTo, isOnlyWay = false, focused }: Props) => {
   const { providers } = useSettings()
   const words = useWords('common')
-  const chosen = useRef<HTMLAnchorElement>(null)
-  useEffect(() => moveFocusTo(chosen.current), [])
+  const focusedLink = useRef<HTMLAnchorElement>(null)
+  useEffect(() => moveFocusTo(focusedLink.current), [])
   if (providers.length === 0) return null
   return (
     <>
@@ -28,7 +28,7 @@ export const ProviderButtons = ({ returnTo, isOnlyWay = false, focused }: Props)
         {providers.map((provider) => (
           <li key={provider.id}>
             <a
-              ref={provider.id === focused ? chosen : null}
+              ref={provider.id === focused ? focusedLink : null}
               class="button"
               href={withReturnTo(provider.path, returnTo)}
               onClick={() => storeReturnTo(returnTo)}

@@ -3,10 +3,10 @@ import { useSettings } from '../hooks/settings.js'
 
 const initialOf = (name: string) => Array.from(name)[0]?.toLocaleUpperCase() ?? ''
 
-/** A second letter where two would be alike, as with Google and GitHub. */
+/** The first letter of the provider, or two letters if another provider begins with the same one, as with Google and GitHub. */
 const useInitials = (name: string) => {
-  const alike = useSettings().providers.filter((each) => initialOf(each.name) === initialOf(name))
-  return alike.length > 1 ? initialOf(name) + (Array.from(name)[1] ?? '') : initialOf(name)
+  const sameInitial = useSettings().providers.filter((each) => initialOf(each.name) === initialOf(name))
+  return sameInitial.length > 1 ? initialOf(name) + (Array.from(name)[1] ?? '') : initialOf(name)
 }
 
 /** The logo that the operator has chosen, or the first letter. docs/decisions.md says why no logo comes with the pages. */

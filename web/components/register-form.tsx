@@ -25,7 +25,7 @@ import { RegistrationQuestions, useRegistrationAnswers } from './registration-qu
 
 type Invitation = { token: string; email: string; hint: string }
 
-/** `invitation`: the address is given by it. When the service refuses it, `onRefused` shows that in the place of the form. */
+/** An `invitation` fixes the email address. When the service refuses the invitation, `onRefused` shows that in the place of the form. */
 type Props = { invitation?: Invitation; onRefused?: () => void }
 
 export const RegisterForm = ({ invitation, onRefused }: Props) => {
@@ -34,7 +34,7 @@ export const RegisterForm = ({ invitation, onRefused }: Props) => {
   const passwordWords = useWords('password')
   const asksUsername = useSettings().usernames === 'chosen'
   const usernameField = useUsernameField()
-  const { check, completed } = useChecks()
+  const { check, withPasswordProblems } = useChecks()
   const problemsOf = useNewPasswordProblems('password', fields)
   const fieldProblems = useFieldProblems()
   const answersOf = useRegistrationAnswers()
@@ -50,8 +50,8 @@ export const RegisterForm = ({ invitation, onRefused }: Props) => {
       onRefused()
       return undefined
     }
-    if (answer.refused) return completed(fieldProblems(answer) ?? problemsOf(answer), values)
-    // Kept until the address is confirmed: it may be the wrong one.
+    if (answer.refused) return withPasswordProblems(fieldProblems(answer) ?? problemsOf(answer), values)
+    // The fields are kept until the address is confirmed: if it is wrong, the user registers again.
     keepTypedFields(details.fields)
     goOn(answer.value, email, returnTo)
     return undefined
@@ -81,7 +81,10 @@ export const RegisterForm = ({ invitation, onRefused }: Props) => {
   )
 }
 
-/** To the mail with the link; or into the account, or to its second factor, if the invitation has proven the address. */
+/**
+ * Goes to the page that asks for the mailed code. If the invitation has proven the address, goes into the account or to its second
+ * factor.
+ */
 const goOn = (answered: Accepted | SignedIn | SecondFactorNeeded, email: string, returnTo: string | undefined) => {
   if ('message' in answered) {
     storeReturnTo(returnTo)
@@ -94,7 +97,10 @@ const goOn = (answered: Accepted | SignedIn | SecondFactorNeeded, email: string,
   else redirectAfterSignIn(returnTo)
 }
 
-/** Not a component of its own: what is wrong is read out in the order of the fields only if they are equally deep. */
+/**
+ * The props of the field and not a component: errors are read out in the order of the fields only if all fields are equally deep in the
+ * tree.
+ */
 const useUsernameField = (): FieldProps => {
   const { username, usernameRule } = useWords('common')
   const { usernameHint } = useWords('register')
@@ -120,7 +126,7 @@ const InvitedAddress = ({ email, hint }: Invitation) => (
   />
 )
 
-/** A field keeps what was typed when the page is left and opened again. */
+/** The props of a field that keeps its text when the page is left and opened again. */
 const restoredProps = (field: 'username' | 'email' | 'name') => ({
   defaultValue: typedBefore(field),
   onInput: (value: string) => keepTyped(field, value),
@@ -134,7 +140,7 @@ const registrationOf = ({ username = '', email = '', password = '', name = '' }:
 })
 
 /**
- * The service refuses a registration for one reason. The page asks for the strength of the password and adds what is wrong
+ * The service refuses a registration for one reason at a time. So the page asks for the strength of the password and adds what is wrong
  * with it to the other problems, so that the user sees everything at once.
  */
 const useChecks = () => {
@@ -151,17 +157,17 @@ const useChecks = () => {
   const check = async (values: Values, invalid: FieldProblems): Promise<FieldProblems> => {
     const { username } = registrationOf(values)
     const code = username === '' ? undefined : chosenUsernameRefusal(normalizedUsername(username))
-    const found = { ...invalid, ...(code && { username: [refusals[code]] }) }
-    return Object.keys(found).length === 0 ? found : { ...(await passwordProblems(values)), ...found }
+    const problems = { ...invalid, ...(code && { username: [refusals[code]] }) }
+    return Object.keys(problems).length === 0 ? problems : { ...(await passwordProblems(values)), ...problems }
   }
 
-  const completed = async (problems: Problems, values: Values): Promise<Problems> =>
+  const withPasswordProblems = async (problems: Problems, values: Values): Promise<Problems> =>
     problems.fields ? { ...problems, fields: { ...(await passwordProblems(values)), ...problems.fields } } : problems
 
-  return { check, completed }
+  return { check, withPasswordProblems }
 }
 
-/** The field that a refusal belongs to. */
+/** The field at which a refusal is shown. */
 const fields = {
   ...usernameRefusals,
   email_shape: 'email',

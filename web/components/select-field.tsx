@@ -8,12 +8,12 @@ type Props = {
   label: string
   hint?: string
   choices: readonly Choice[]
-  /** Without it nothing is chosen at first, and something has to be. */
+  /** Without a default value, nothing is chosen at first, and the user must choose. */
   defaultValue?: string
   onChoose?: (value: string) => void
 }
 
-/** One of a few values. */
+/** A field for one of a few values. */
 export const SelectField = ({ name, label, hint, choices, defaultValue, onChoose }: Props) => {
   const id = useId()
   const { problems, onEdit } = useContext(FormContext)

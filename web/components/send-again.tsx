@@ -12,14 +12,14 @@ const pause = 30_000
 
 type Props = {
   send: () => Promise<Answer<unknown>>
-  /** The sentence after it was sent. */
-  sent: string
+  /** The sentence after the mail was sent. */
+  sentMessage: string
   onSent?: () => void
   onRefused?: (refusal: Refusal) => void
 }
 
 /** Sends a mail again to the same address. */
-export const SendAgain = ({ send, sent, onSent, onRefused }: Props) => {
+export const SendAgain = ({ send, sentMessage, onSent, onRefused }: Props) => {
   const words = useWords('common')
   const sentenceOf = useRefusalSentence()
   const { locale } = useSettings()
@@ -40,7 +40,7 @@ export const SendAgain = ({ send, sent, onSent, onRefused }: Props) => {
   const press = async () => {
     const answer = await send()
     setSent(!answer.refused)
-    setMessage(answer.refused ? withWait(answer) : sent)
+    setMessage(answer.refused ? withWait(answer) : sentMessage)
     if (answer.refused) onRefused?.(answer)
     else onSent?.()
   }

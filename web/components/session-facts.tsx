@@ -5,7 +5,7 @@ import type { Words } from '../words/catalogue.js'
 import { exactDate, fullDate, isNow, timeAgo } from '../words/dates.js'
 import { fill } from '../words/format.js'
 
-/** A device without a browser is known by its application. */
+/** The name of a session. A device without a browser is named after its application. */
 const sessionName = (session: Omit<Session, 'current'>, words: Words['dashboard']) =>
   session.application === null
     ? deviceName(session, words)
@@ -19,7 +19,7 @@ export const endSessionLabel = (session: Session, words: Words['dashboard'], loc
     date: exactDate(session.createdAt, locale),
   })
 
-/** "password and code from the app", "Google". What this page does not know is left out. */
+/** How the user signed in, such as "password and code from the app". Methods that this page does not know are left out. */
 export const proofsOf = (
   { methods, provider }: Pick<Session, 'methods' | 'provider'>,
   providers: readonly { id: string; name: string }[],
@@ -37,7 +37,7 @@ export const proofsOf = (
 type Props = {
   session: Omit<Session, 'current'>
   isCurrent?: boolean
-  /** For administrators, who may be in another zone than the user. */
+  /** Pass it for administrators, who may be in another time zone than the user. */
   dateOf?: (moment: string, locale: string) => string
 }
 

@@ -1,13 +1,13 @@
 import type { Refusal } from '#client/client.js'
 import { client } from '../browser/client.js'
 import { leaveSignedOut } from '../browser/sign-out.js'
-import { leaving } from '../hooks/busy.js'
+import { staysBusy } from '../hooks/busy.js'
 import { useWords } from '../hooks/settings.js'
 import { Button } from './button.js'
 
 type Props = {
   onRefused: (refusal: Refusal) => void
-  /** For a screen reader, where several buttons say the same. */
+  /** The label for a screen reader, where several buttons have the same text. */
   label?: string
 }
 
@@ -17,7 +17,7 @@ export const SignOutButton = ({ onRefused, label }: Props) => {
     const answer = await client.logout()
     if (answer.refused) return onRefused(answer)
     leaveSignedOut('signed_out')
-    return leaving
+    return staysBusy
   }
   return (
     <Button onPress={signOut} {...(label !== undefined && { label })}>

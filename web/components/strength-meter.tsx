@@ -10,13 +10,13 @@ import { CheckIcon, CrossIcon, Icon } from './icons.js'
 
 type Props = {
   password: string
-  /** The password was refused. The list shows what is missing; if nothing is, the field has the advice already. */
+  /** The password was refused. The list shows the rules that it misses; if it meets all, the field already shows the advice. */
   refused?: boolean
 }
 
 const pauseInTyping = 450
 
-/** The rules at once, the estimate after a pause in typing. Without an estimate nothing looks finished. */
+/** Shows the rules at once, and the estimate after a pause in typing. Without an estimate, no password looks strong enough. */
 export const StrengthMeter = ({ password, refused = false }: Props) => {
   const words = useWords('password')
   const container = useRef<HTMLDivElement>(null)
@@ -25,7 +25,7 @@ export const StrengthMeter = ({ password, refused = false }: Props) => {
   const shownEstimate = password === '' || estimate === 'failed' ? undefined : estimate
   return (
     <div class={isFailed ? 'strength unchecked' : 'strength'} ref={container}>
-      {/* Always there, so that the button below does not move away when the user is about to press it. */}
+      {/* This line is always there, so that the button below does not move away when the user is about to press it. */}
       <div class="strength-line">
         <Score strength={shownEstimate?.strength} />
       </div>
@@ -41,13 +41,13 @@ export const StrengthMeter = ({ password, refused = false }: Props) => {
   )
 }
 
-/** A password that would be refused looks refused: it never fills more than the first two fields. */
-const stepsOf = ({ score, isStrong }: Strength['strength']) => (isStrong ? score + 1 : Math.min(score + 1, 2))
+/** How many fields of the bar are filled. A password that would be refused fills two at most. */
+const filledSteps = ({ score, isStrong }: Strength['strength']) => (isStrong ? score + 1 : Math.min(score + 1, 2))
 
 const Score = ({ strength }: { strength: Strength['strength'] | undefined }) => {
   const words = useWords('password')
   const score = strength?.score
-  const steps = strength ? stepsOf(strength) : 0
+  const steps = strength ? filledSteps(strength) : 0
   return (
     <>
       <div class={strength?.isStrong ? 'strength-bar strong' : 'strength-bar'} aria-hidden="true">
@@ -67,31 +67,31 @@ const Score = ({ strength }: { strength: Strength['strength'] | undefined }) => 
   )
 }
 
-/** The last rule is the estimate's: a weak password is refused although it has every kind of character. */
+/** The last rule comes from the estimate: a weak password is refused even if it has every kind of character. */
 const Rules = ({ password, isStrong, refused }: { password: string; isStrong: boolean; refused: boolean }) => {
   const words = useWords('password')
   return (
     <>
-      {/* The list is read out with the field. A label would be read in its place. */}
+      {/* The list is read out with the field. With a label, a screen reader would read the label instead of the list. */}
       <p class="visually-hidden">{words.rulesTitle}:</p>
       <ul class="password-rules">
         {passwordRuleIds.map((rule) => (
-          <Rule key={rule} text={words.rules[rule]} met={passwordRules[rule].test(password)} refused={refused} />
+          <Rule key={rule} text={words.rules[rule]} isMet={passwordRules[rule].test(password)} refused={refused} />
         ))}
-        <Rule text={words.strongEnough} met={isStrong} refused={refused} />
+        <Rule text={words.strongEnough} isMet={isStrong} refused={refused} />
       </ul>
     </>
   )
 }
 
-const Rule = ({ text, met, refused }: { text: string; met: boolean; refused: boolean }) => {
+const Rule = ({ text, isMet, refused }: { text: string; isMet: boolean; refused: boolean }) => {
   const words = useWords('password')
   const UnmetIcon = refused ? CrossIcon : CircleIcon
   return (
-    <li class={met ? 'met' : refused ? 'missed' : ''}>
-      {met ? <CheckIcon size={14} /> : <UnmetIcon size={14} />}
+    <li class={isMet ? 'met' : refused ? 'missed' : ''}>
+      {isMet ? <CheckIcon size={14} /> : <UnmetIcon size={14} />}
       {text}
-      <span class="visually-hidden"> ({met ? words.met : words.unmet})</span>
+      <span class="visually-hidden"> ({isMet ? words.met : words.unmet})</span>
     </li>
   )
 }

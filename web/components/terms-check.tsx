@@ -4,7 +4,7 @@ import { useWords } from '../hooks/settings.js'
 import { FieldMessages } from './field.js'
 import { FormContext } from './form.js'
 
-/** The box that agrees to the terms. They are opened in another tab: what was typed stays. */
+/** The box that agrees to the terms. The terms open in another tab, so what was typed stays. */
 export const TermsCheck = ({ terms }: { terms: TermsOfUse }) => {
   const words = useWords('profile-fields')
   const id = useId()

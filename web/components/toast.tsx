@@ -8,7 +8,7 @@ import { TryAgain } from './try-again.js'
 type Message = {
   kind: 'error' | 'success' | 'info'
   text: string
-  /** A link to help belongs below it, because it sends the user to the administrator. */
+  /** A link to help belongs below the text, because the text sends the user to the administrator. */
   hasHelpLink?: boolean
   /** Tries again what has failed. */
   retry?: () => Promise<void>
@@ -17,7 +17,7 @@ type Message = {
 /** A longer text stays longer, so that there is time to read it. */
 const lifetimeOf = ({ text }: Message) => Math.max(8_000, 120 * text.length)
 
-/** One message at a time. It can be closed, also with Escape; a message of success goes by itself. */
+/** Shows one message at a time. It can be closed, also with Escape; a message of success disappears by itself. */
 export const useToast = (first: Message | undefined) => {
   const { message, setMessage, clearMessage } = useMessage(first)
   const remove = useStableCallback(clearMessage)
@@ -40,7 +40,7 @@ export const Toast = ({ message, onClose }: { message: Message | undefined; onCl
     document.addEventListener('keydown', onKeyDown)
     return () => document.removeEventListener('keydown', onKeyDown)
   }, [message])
-  // The button that is pressed goes away, so the focus returns to where it was.
+  // The pressed button disappears, so the focus returns to where it was before.
   const closeByButton = () => {
     if (focusBefore.current instanceof HTMLElement) focusBefore.current.focus()
     onClose()
@@ -57,7 +57,7 @@ export const Toast = ({ message, onClose }: { message: Message | undefined; onCl
       }}
     >
       {message && (
-        // A new one each time, so that a screen reader says the same message again.
+        // The notice is a new element each time, so that a screen reader says the same message again.
         <Notice
           key={message}
           kind={message.kind}

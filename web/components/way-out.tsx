@@ -3,7 +3,7 @@ import { client } from '../browser/client.js'
 import { withReturnTo } from '../browser/navigation.js'
 import { useWords } from '../hooks/settings.js'
 
-/** The link below a page that leads nowhere: to the sign-in, or to the account of a visitor who is signed in. */
+/** The link below a page that has no next step. It leads to the sign-in, or to the account of a visitor who is signed in. */
 export const WayOut = ({ returnTo }: { returnTo?: string | undefined }) => {
   const { backToLogin, toAccount } = useWords('common')
   const [isSignedIn, setSignedIn] = useState(false)

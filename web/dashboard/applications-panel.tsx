@@ -9,18 +9,18 @@ import { fill } from '../words/format.js'
 import { useDashboardActions } from './dashboard-actions.js'
 import { AccountPanel } from './section.js'
 
-/** Programs that sign their users in here, and that this user has used. */
+/** The applications that sign their users in with this service, and that this user has used. */
 export const ApplicationsPanel = ({ applications }: { applications: UsedApplication[] }) => {
   const words = useWords('dashboard')
   const actions = useDashboardActions()
   const list = useRef<HTMLUListElement>(null)
   const endedId = useRef<string | undefined>(undefined)
-  // Most installations have no application. Once the list was there it stays: the focus must not get lost with it.
+  // The panel is hidden while there is no application. Once it was shown it stays, because the focus would be lost with it.
   const isShown = useRef(false)
   if (applications.length > 0) isShown.current = true
   useEffect(() => {
     const isGone = endedId.current !== undefined && !applications.some(({ id }) => id === endedId.current)
-    // The pressed button is gone, and a second press must not reach the next one.
+    // The pressed button is gone. The list gets the focus, because a second press must not reach the next button.
     if (isGone && isFocusLost()) moveFocusTo(list.current)
     if (isGone) endedId.current = undefined
   }, [applications])
@@ -29,7 +29,7 @@ export const ApplicationsPanel = ({ applications }: { applications: UsedApplicat
     endedId.current = id
     const answer = await client.endApplication(id)
     await actions.reload()
-    // An access that had ended before is what the user wanted.
+    // `not_found` means that the access had ended before, which is what the user wanted.
     if (answer.refused && answer.refused !== 'not_found') actions.showRefusal(answer)
     else actions.showSuccess(fill(words.applicationEnded, { name }))
   }

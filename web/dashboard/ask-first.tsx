@@ -4,16 +4,16 @@ import { useDisclosure } from '../hooks/focus.js'
 import { useWords } from '../hooks/settings.js'
 
 type QuestionProps = {
-  /** The question before the second press, unless the panel has one. */
+  /** The question before the second press, unless the panel already shows one. */
   question?: string
   questionId: string
-  sure: string
-  onSure: () => Promise<unknown>
+  confirmLabel: string
+  onConfirm: () => Promise<unknown>
   onCancel: () => void
 }
 
-/** The second press, or none. */
-export const Question = ({ question, questionId, sure, onSure, onCancel }: QuestionProps) => {
+/** Asks for a second press, or lets the user cancel. */
+export const Question = ({ question, questionId, confirmLabel, onConfirm, onCancel }: QuestionProps) => {
   const { cancel } = useWords('dashboard')
   return (
     <>
@@ -23,8 +23,8 @@ export const Question = ({ question, questionId, sure, onSure, onCancel }: Quest
         </p>
       )}
       <div class="button-row">
-        <Button look="danger" onPress={onSure}>
-          {sure}
+        <Button look="danger" onPress={onConfirm}>
+          {confirmLabel}
         </Button>
         <Button look="quiet" onPress={onCancel}>
           {cancel}
@@ -35,27 +35,27 @@ export const Question = ({ question, questionId, sure, onSure, onCancel }: Quest
 }
 
 type Props = Omit<QuestionProps, 'onCancel' | 'questionId'> & {
-  /** The sentence of the panel that is the question. */
+  /** The id of the sentence of the panel, if that is the question. */
   questionId?: string
   label: string
-  /** For a screen reader, where several buttons have the same label. */
+  /** The name for a screen reader, where several buttons have the same label. */
   name?: string
   look?: 'plain' | 'quiet'
 }
 
 /** A button that says what it does and asks for a second press. */
-export const AskFirst = ({ label, name = label, look = 'plain', onSure, ...questionProps }: Props) => {
+export const AskFirst = ({ label, name = label, look = 'plain', onConfirm, ...questionProps }: Props) => {
   const ownId = useId()
   const { questionId = ownId } = questionProps
   const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-labelledby': questionId })
   const press = async () => {
-    await onSure()
+    await onConfirm()
     setOpen(false)
   }
   return (
     <div {...containerProps}>
       {isOpen ? (
-        <Question {...questionProps} questionId={questionId} onSure={press} onCancel={() => setOpen(false)} />
+        <Question {...questionProps} questionId={questionId} onConfirm={press} onCancel={() => setOpen(false)} />
       ) : (
         <Button look={look} label={name} onPress={() => setOpen(true)}>
           {label}

@@ -49,7 +49,7 @@ const useWaitingEmail = (account: Account) => {
   const isWaiting = waiting !== undefined && waiting.email !== account.email
   const { reload } = useDashboardActions()
   const follow = useStableCallback(() => Promise.all([load(), reload()]))
-  // The link may have been opened in another tab, from which the user comes back.
+  // The user may have opened the link in another tab, and come back from there.
   useEffect(() => {
     if (!isWaiting) return
     const onVisible = () => {
@@ -85,13 +85,13 @@ const Waiting = ({ waiting, onDone }: WaitingProps) => {
   )
 }
 
-/** The link in the same mail ends the code. */
+/** A code that no longer works may have ended because its user has opened the link of the same mail. */
 const isConfirmedByLink = async (email: string) => {
-  const now = await client.account()
-  return !now.refused && now.value.user.email === email
+  const answer = await client.account()
+  return !answer.refused && answer.value.user.email === email
 }
 
-/** In the session that asked for the change. The link in the same mail works everywhere. */
+/** Takes the code in the session that asked for the change. The link in the same mail works in every browser. */
 const EnterCode = ({ email, onDone }: Pick<WaitingProps, 'onDone'> & { email: string }) => {
   const words = useWords('change-email')
   const fieldWords = useWords('step-up')
@@ -123,7 +123,7 @@ const NewEmail = ({ account, onSent, onDone }: NewProps) => {
   const problemsOf = useFormRefusal(useProblems({ email_shape: 'email', email_domain_not_allowed: 'email' }))
 
   const submit = async ({ email = '' }: Values): Promise<Problems | undefined> => {
-    // The service answers alike for every address, and sends nothing to the present one.
+    // The service gives the same answer for every address, and sends nothing to the present one. So the page says it here.
     if (isSameMailbox(email, account.email)) return { fields: { email: [words.isPresent] } }
     const answer = await actions.withFreshSignIn(() => client.changeEmail({ email }))
     if (answer.refused) return problemsOf(answer)

@@ -13,7 +13,7 @@ export type DashboardActions = {
   /** `values` are for the placeholders in the sentence. */
   showRefusal: (refusal: Refusal, values?: Record<string, string>) => void
   reload: () => Promise<void>
-  /** For calls that need a fresh sign-in. */
+  /** Makes a call that needs a fresh sign-in. */
   withFreshSignIn: WithFreshSignIn
 }
 

@@ -34,13 +34,13 @@ export const DataPanel = () => {
 
 export const DeletePanel = ({ account }: { account: Account }) => {
   const words = useWords('account-life')
-  const effects = useId()
-  const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-labelledby': effects })
+  const effectsId = useId()
+  const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-labelledby': effectsId })
   return (
     <AccountPanel place="delete" title={words.deleteTitle} lead={words.deleteLead} look="danger">
       <div {...containerProps}>
         {isOpen ? (
-          <DeleteAccount account={account} effects={effects} onCancel={() => setOpen(false)} />
+          <DeleteAccount account={account} effectsId={effectsId} onCancel={() => setOpen(false)} />
         ) : (
           <Button look="danger" onPress={() => setOpen(true)}>
             {words.delete}
@@ -51,9 +51,9 @@ export const DeletePanel = ({ account }: { account: Account }) => {
   )
 }
 
-type DeleteProps = { account: Account; effects: string; onCancel: () => void }
+type DeleteProps = { account: Account; effectsId: string; onCancel: () => void }
 
-const DeleteAccount = ({ account, effects, onCancel }: DeleteProps) => {
+const DeleteAccount = ({ account, effectsId, onCancel }: DeleteProps) => {
   const words = useWords('account-life')
   const { cancel } = useWords('dashboard')
   const refusals = useWords('refusals')
@@ -61,7 +61,7 @@ const DeleteAccount = ({ account, effects, onCancel }: DeleteProps) => {
   const problemsOf = useFormRefusal(useProblems({ other_username: 'username' }))
 
   const submit = async ({ username = '' }: Values): Promise<Problems | undefined> => {
-    // Before a password is asked for in vain.
+    // The name is checked here, so that the user is not asked for a password in vain.
     if (!isTypedUsername(username, account.username)) return { fields: { username: [refusals.other_username] } }
     const answer = await actions.withFreshSignIn(() => client.deleteAccount({ username: username.trim() }))
     if (answer.refused) return problemsOf(answer)
@@ -71,7 +71,7 @@ const DeleteAccount = ({ account, effects, onCancel }: DeleteProps) => {
 
   return (
     <>
-      <ul class="points" id={effects}>
+      <ul class="points" id={effectsId}>
         {Object.values(words.lost).map((sentence) => (
           <li key={sentence}>{sentence}</li>
         ))}

@@ -10,7 +10,7 @@ import { useProblems, usernameRefusals } from '../words/refusals.js'
 import { useDashboardActions, useFormRefusal } from './dashboard-actions.js'
 import { changesOf, editableFields, type FieldName, useFieldWords } from './editable-fields.js'
 
-const refusedFields = { ...usernameRefusals, too_many_usernames: 'username' }
+const fieldOfRefusal = { ...usernameRefusals, too_many_usernames: 'username' }
 
 type Props = { names: readonly FieldName[]; account: Account; onDone: () => void }
 
@@ -20,7 +20,7 @@ const useChanges = ({ names, account, onDone }: Props) => {
   const actions = useDashboardActions()
   const { locale } = useSettings()
   const dateOf = ({ freeFrom = '' }: Refusal) => ({ date: freeFrom && fullDate(freeFrom, locale) })
-  const problemsOf = useFormRefusal(useProblems(refusedFields, dateOf))
+  const problemsOf = useFormRefusal(useProblems(fieldOfRefusal, dateOf))
 
   const check = async ({ username = '' }: Values, invalid: FieldProblems): Promise<FieldProblems> => {
     const isUnchanged = !names.includes('username') || username.trim() === account.username
@@ -42,7 +42,7 @@ const useChanges = ({ names, account, onDone }: Props) => {
   return { check, submit }
 }
 
-/** Some of what users write about themselves. */
+/** A form for some of the `editableFields`. */
 export const EditFields = (props: Props) => {
   const { names, account, onDone } = props
   const words = useFieldWords()

@@ -18,7 +18,7 @@ type EditableField<Value> = {
   label: (words: FieldWords) => string
   shown: (account: Account, words: FieldWords) => { text: string; lang?: string; isGiven?: boolean }
   Input: (props: InputProps) => ComponentChildren
-  /** The value to send; undefined if it is as before. */
+  /** The value to send; undefined if the user has not changed it. */
   changed: (typed: string, account: Account) => Value | undefined
 }
 
@@ -59,7 +59,7 @@ const LanguageInput = ({ account, words }: InputProps) => {
   )
 }
 
-/** The fields that users can edit in their account. One that the contract has and this leaves out does not compile. */
+/** The fields that users can edit in their account. If this table misses a field of the contract, it does not compile. */
 export const editableFields: { [Name in keyof Omit<AccountPatch, 'fields'>]-?: EditableField<AccountPatch[Name]> } = {
   name: {
     label: ({ dashboard }) => dashboard.name,

@@ -4,7 +4,7 @@ import { useWords } from '../hooks/settings.js'
 import { ChangeEmail } from './change-email.js'
 import { AccountPanel } from './section.js'
 
-/** One that an administrator has written is not proven. The link to set a password proves it. */
+/** Shows the email address. An address that an administrator has entered is not proven; the mailed link to set a password proves it. */
 export const EmailPanel = ({ account }: { account: Account }) => {
   const words = useWords('dashboard')
   const { email } = useWords('common')

@@ -18,15 +18,15 @@ import { AccountPanel } from './section.js'
 
 type Props = { account: Account; fields: readonly ProfileFieldDefinition[] }
 
-/** The fields that the operator asks users for. Values are text, also those that look like a link. */
+/** The fields that the operator asks users for. A value that looks like a link does not become one. */
 export const FieldsPanel = ({ account, fields }: Props) => {
   const words = useWords('profile-fields')
   const labelOf = useFieldLabel()
   const shownValue = useShownValue()
   const { isOpen, setOpen, containerProps } = useKeptForm('details', account, words.edit)
-  const editable = fields.filter(({ editedBy }) => editedBy === 'user')
-  // While they are edited, the form shows them.
-  const shown = isOpen ? fields.filter((field) => !editable.includes(field)) : fields
+  const editableFields = fields.filter(({ editedBy }) => editedBy === 'user')
+  // While the user edits, the form shows the editable fields.
+  const shown = isOpen ? fields.filter((field) => !editableFields.includes(field)) : fields
   return (
     <AccountPanel place="details" title={words.title}>
       <dl class="facts">
@@ -44,10 +44,10 @@ export const FieldsPanel = ({ account, fields }: Props) => {
           )
         })}
       </dl>
-      {editable.length > 0 && (
+      {editableFields.length > 0 && (
         <div {...containerProps}>
           {isOpen ? (
-            <EditFields account={account} fields={editable} onDone={() => setOpen(false)} />
+            <EditFields account={account} fields={editableFields} onDone={() => setOpen(false)} />
           ) : (
             <Button onPress={() => setOpen(true)}>{words.edit}</Button>
           )}
@@ -58,25 +58,25 @@ export const FieldsPanel = ({ account, fields }: Props) => {
 }
 
 const EditFields = ({ account, fields, onDone }: Props & { onDone: () => void }) => {
-  const saving = useWords('account-life')
+  const accountWords = useWords('account-life')
   const { cancel } = useWords('dashboard')
   const actions = useDashboardActions()
   const fieldProblems = useFieldProblems()
   const problemsOf = useFormRefusal(useProblems())
 
   const submit = async (values: Values): Promise<Problems | undefined> => {
-    const changed = fieldsChanged(values, fields, account.fields)
-    const answer = await actions.withFreshSignIn(() => client.changeAccount({ fields: changed }))
+    const changes = fieldsChanged(values, fields, account.fields)
+    const answer = await actions.withFreshSignIn(() => client.changeAccount({ fields: changes }))
     if (answer.refused) return fieldProblems(answer) ?? problemsOf(answer)
     onDone()
-    actions.showSuccess(saving.saved)
+    actions.showSuccess(accountWords.saved)
     await actions.reload()
     return undefined
   }
 
   return (
     <>
-      <Form submitLabel={saving.save} onSubmit={submit}>
+      <Form submitLabel={accountWords.save} onSubmit={submit}>
         <ProfileFieldInputs definitions={fields} values={account.fields} focused />
       </Form>
       <Button look="quiet" onPress={onDone}>

@@ -6,11 +6,11 @@ import { useDisclosure } from '../hooks/focus.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
 import type { PanelName } from './places.js'
 
-/** Panels without a password and without a code. */
+/** The panels whose form is kept. None of them has a password or a code. */
 type KeptPanel = Extract<PanelName, 'names' | 'email' | 'language' | 'details'>
 
 /**
- * A form behind a button. When the session ends while it is open, what was typed is kept in this tab, and is there again after the next
+ * A form behind a button. When the session ends while the form is open, this tab keeps what was typed, and fills it in after the next
  * sign-in of the same user.
  */
 export const useKeptForm = (place: KeptPanel, account: Account, label: string) => {
@@ -25,7 +25,7 @@ export const useKeptForm = (place: KeptPanel, account: Account, label: string) =
     const form = ref.current?.querySelector('form')
     if (form) keepUnsaved(account.id, place, valuesOf(form))
   })
-  // The clean-up of other effects comes when the form is gone.
+  // A layout effect, because the clean-up of other effects comes when the form is already gone.
   useLayoutEffect(() => {
     restore()
     return keep

@@ -13,7 +13,7 @@ export const LanguagePanel = ({ account }: { account: Account }) => {
     <AccountPanel
       place="language"
       title={languageTitle}
-      // The form shows it.
+      // While the form is open, it shows the language.
       state={isOpen ? undefined : editableFields.language.shown(account, words)}
     >
       <div {...containerProps}>

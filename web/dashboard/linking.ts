@@ -7,7 +7,10 @@ import { useStableCallback } from '../hooks/stable-callback.js'
 import { fill } from '../words/format.js'
 import type { DashboardActions } from './dashboard-actions.js'
 
-/** The service redirects a failed connection to this page, with the error in the address. A reload does not repeat it. */
+/**
+ * The service redirects a failed connection to this page, with the error in the address. The error is removed from the address, so a
+ * reload does not show it again.
+ */
 export const useLinkMessageInAddress = (): { kind: 'error' | 'info'; text: string } | undefined => {
   const { providers } = useSettings()
   const { providerErrors } = useWords('common')
@@ -19,7 +22,7 @@ export const useLinkMessageInAddress = (): { kind: 'error' | 'info'; text: strin
     history.replaceState(null, '', location.pathname)
     const provider = providerOfFailure(error, providers)
     if (!provider) return { kind: 'error', text: providerErrors.callback } as const
-    // What the user has decided is no error.
+    // The user has cancelled on purpose, which is no error.
     if (reason === ('cancelled' satisfies PublicReason))
       return { kind: 'info', text: fill(linkErrors.cancelled, { provider: provider.name }) } as const
     const sentence = reason === ('no_email' satisfies PublicReason) ? linkErrors.noEmail : linkErrors.failed

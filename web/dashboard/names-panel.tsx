@@ -15,7 +15,7 @@ export const NamesPanel = ({ account }: { account: Account }) => {
   return (
     <AccountPanel place="names" title={words.account.names}>
       <dl class="facts">
-        {/* While they are edited, the form shows them. */}
+        {/* While the user edits the names, the form shows them. */}
         {!isOpen &&
           names.map((name) => {
             const { label, shown } = editableFields[name]

@@ -8,7 +8,7 @@ import { useRefusalSentence } from '../words/refusals.js'
 import type { PanelName } from './places.js'
 import { AccountPanel } from './section.js'
 
-/** The whole account: what is wrong, and what can be done meanwhile. */
+/** Shown if the whole account could not be loaded: why, and what the user can do meanwhile. */
 export const NotLoaded = ({ refused, onTryAgain }: { refused: Refusal; onTryAgain: () => Promise<void> }) => {
   const words = useWords('dashboard')
   const common = useWords('common')
@@ -29,7 +29,7 @@ export const NotLoaded = ({ refused, onTryAgain }: { refused: Refusal; onTryAgai
 
 type NotLoadedProps = { place: PanelName; title: string; onTryAgain: () => Promise<void> }
 
-/** One part of the account, beside parts that are there. */
+/** Shown in the place of a panel whose data could not be loaded, while other panels have theirs. */
 export const PanelNotLoaded = ({ onTryAgain, ...panel }: NotLoadedProps) => (
   <AccountPanel {...panel}>
     <Notice kind="error">{useWords('dashboard').partNotLoaded}</Notice>

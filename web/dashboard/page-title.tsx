@@ -21,21 +21,21 @@ export const PageTitle = ({ account }: { account: Account }) => {
   )
 }
 
-/** The most urgent thing, with a link to where it is done. Nothing if there is none. */
+/** The most urgent advice, with a link to its panel. Shows nothing if there is none. */
 export const ToDoLine = ({ account, factors }: { account: Account; factors: Factors | undefined }) => {
   const { toDo } = useWords('dashboard')
   const { locale, providers, secondFactor, mailSignIn } = useSettings()
   const canAddPasskey = passkeySupport() === 'yes'
   const ways = { mailSignIn, canAddPasskey, providers: providers.map(({ id }) => id) }
-  const found = firstToDo({ account, factors, secondFactor, ...ways })
-  if (!found) return null
-  const { text, action } = toDo[found.name]
+  const mostUrgent = firstToDo({ account, factors, secondFactor, ...ways })
+  if (!mostUrgent) return null
+  const { text, action } = toDo[mostUrgent.name]
   return (
     <div class="notice to-do">
       <InfoIcon />
       <p>
         {typeof text === 'string' ? text : counted(text, factors?.recoveryCodes.left ?? 0, locale)}{' '}
-        <a href={`#${found.place}`}>{action}</a>
+        <a href={`#${mostUrgent.place}`}>{action}</a>
       </p>
     </div>
   )

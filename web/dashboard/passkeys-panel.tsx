@@ -6,7 +6,7 @@ import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { Form, type Values } from '../components/form.js'
 import { Notice } from '../components/notice.js'
-import { leaving } from '../hooks/busy.js'
+import { staysBusy } from '../hooks/busy.js'
 import { useDisclosure } from '../hooks/focus.js'
 import { useMessage } from '../hooks/message.js'
 import { useSettings, useWords } from '../hooks/settings.js'
@@ -51,7 +51,7 @@ export const PasskeysPanel = ({ factors }: Props) => {
 const AddPasskey = ({ factors }: Props) => {
   const words = useWords('passkeys')
   const actions = useDashboardActions()
-  /** It is about the passkeys that there were at that time. */
+  /** The problem is about the passkeys that the account had at that time (`of`). */
   const { message: problem, setMessage: setProblem } = useMessage<{ text: string; of: Factors }>()
   const support = passkeySupport()
   if (support !== 'yes') return <p class="panel-lead">{support === 'no' ? words.unsupported : words.numericAddress}</p>
@@ -66,7 +66,7 @@ const AddPasskey = ({ factors }: Props) => {
     if (credential === 'cancelled') return undefined
     const added = await client.addPasskey({ credential })
     if (added.refused) return actions.showRefusal(added)
-    if (returnToApplication()) return leaving
+    if (returnToApplication()) return staysBusy
     actions.showSuccess(fill(words.added, { name: added.value.name }))
     return actions.reload()
   }
@@ -86,10 +86,10 @@ const PasskeyRow = ({ passkey, isNeeded }: RowProps) => {
   const { reload } = useDashboardActions()
   const { locale } = useSettings()
   const { name, createdAt, lastUsedAt, synced } = passkey
-  const question = useId()
+  const questionId = useId()
   const [openPart, setOpenPart] = useState<'rename' | 'remove'>('rename')
   const { isOpen, setOpen, containerProps } = useDisclosure(
-    openPart === 'remove' ? { 'aria-labelledby': question } : { 'aria-label': name },
+    openPart === 'remove' ? { 'aria-labelledby': questionId } : { 'aria-label': name },
   )
   const open = (part: 'rename' | 'remove') => {
     setOpenPart(part)
@@ -128,7 +128,7 @@ const PasskeyRow = ({ passkey, isNeeded }: RowProps) => {
           ) : (
             <RemovePasskey
               passkey={passkey}
-              questionId={question}
+              questionId={questionId}
               onDone={closeAndReload}
               onCancel={() => setOpen(false)}
             />
@@ -171,7 +171,7 @@ const RenamePasskey = ({ passkey, onDone, onCancel }: ChangeProps) => {
   )
 }
 
-/** Asks for a second press, because the user cannot sign in with it afterwards. */
+/** Asks for a second press, because the user cannot sign in with the passkey afterwards. */
 const RemovePasskey = ({ passkey, questionId, onDone, onCancel }: ChangeProps & { questionId: string }) => {
   const words = useWords('passkeys')
   const actions = useDashboardActions()
@@ -186,8 +186,8 @@ const RemovePasskey = ({ passkey, questionId, onDone, onCancel }: ChangeProps & 
     <Question
       question={words.removeAsk}
       questionId={questionId}
-      sure={words.removeSure}
-      onSure={remove}
+      confirmLabel={words.removeSure}
+      onConfirm={remove}
       onCancel={onCancel}
     />
   )

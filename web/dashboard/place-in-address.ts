@@ -2,18 +2,18 @@ import { useEffect } from 'preact/hooks'
 import { moveFocusTo } from '../browser/focus.js'
 import { placesIn } from './places.js'
 
-/** Scrolls to what a fragment names, and moves the focus to its heading, so that a screen reader reads on from there. */
+/** Scrolls to the place that a fragment names, and moves the focus to its heading, so that a screen reader reads on from there. */
 export const goToPlace = (fragment: string) => {
   const place = placesIn(fragment)
     .map((id) => document.getElementById(id))
     .find((element) => element !== null)
   if (!place) return
   place.scrollIntoView()
-  // A field in it may have taken the focus already.
+  // A field of the place may have taken the focus already.
   if (!place.contains(document.activeElement)) moveFocusTo(place.querySelector<HTMLElement>('h2, h3'))
 }
 
-/** The browser has looked for the place before the account was loaded. */
+/** Goes to the place in the address once the account is loaded. The browser has looked for the place too early. */
 export const usePlaceInAddress = (isLoaded: boolean) => {
   useEffect(() => {
     if (!isLoaded) return

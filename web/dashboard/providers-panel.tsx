@@ -5,7 +5,7 @@ import type { Account } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
 import { Button } from '../components/button.js'
 import { ProviderLogo } from '../components/provider-logo.js'
-import { leaving } from '../hooks/busy.js'
+import { staysBusy } from '../hooks/busy.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { AskFirst } from './ask-first.js'
@@ -23,7 +23,7 @@ export const ProvidersPanel = ({ account, linked }: { account: Account; linked: 
     )
     if (answer.refused) return actions.showRefusal(answer, { provider: provider.name })
     location.assign(answer.value.location)
-    return leaving
+    return staysBusy
   }
 
   const unlink = async (provider: ProviderButton) => {
@@ -54,7 +54,7 @@ export const ProvidersPanel = ({ account, linked }: { account: Account; linked: 
 type RowProps = {
   provider: ProviderButton
   isLinked: boolean
-  /** The email of the account there, once it is known. */
+  /** The email of the user's account at the provider, once it is known. */
   email: string | undefined
   onLink: () => Promise<unknown>
   onUnlink: () => Promise<void>
@@ -81,8 +81,8 @@ const ProviderRow = ({ provider, isLinked, email, onLink, onUnlink }: RowProps) 
             label={words.unlink}
             name={fill(words.unlinkFrom, { provider: name })}
             question={fill(words.unlinkAsk, { provider: name })}
-            sure={words.unlinkSure}
-            onSure={onUnlink}
+            confirmLabel={words.unlinkSure}
+            onConfirm={onUnlink}
           />
         ) : (
           <Button label={fill(words.linkTo, { provider: name })} onPress={onLink}>

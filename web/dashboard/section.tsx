@@ -5,12 +5,12 @@ import { useWords } from '../hooks/settings.js'
 import { goToPlace } from './place-in-address.js'
 import { type PanelName, type SectionName, sectionNames } from './places.js'
 
-/** A panel of the account page. It has an address. */
+/** A panel of the account page. An address such as `#two-step` leads to it. */
 export const AccountPanel = ({ place, ...panel }: Omit<PanelProps, 'level' | 'anchor'> & { place: PanelName }) => (
   <Panel {...panel} level={3} anchor={place} />
 )
 
-/** Panels of one subject. */
+/** A section of the account page: the panels of one subject. */
 export const Section = ({ name, children }: { name: SectionName; children: ComponentChildren }) => (
   <section id={name}>
     <h2>{useWords('dashboard').sections[name]}</h2>
@@ -18,7 +18,7 @@ export const Section = ({ name, children }: { name: SectionName; children: Compo
   </section>
 )
 
-/** The way to each section. */
+/** The links to all sections. */
 export const SectionLinks = () => {
   const { title, sectionLinks } = useWords('dashboard')
   const shown = useSectionOnScreen()
@@ -30,7 +30,7 @@ export const SectionLinks = () => {
             <a
               href={`#${name}`}
               aria-current={name === shown ? 'location' : undefined}
-              // The browser tells nothing of a second press.
+              // A second press on the same link does not change the address, so the browser sends no `hashchange`.
               onClick={() => location.hash === `#${name}` && goToPlace(location.hash)}
             >
               {sectionLinks[name]}
@@ -42,7 +42,7 @@ export const SectionLinks = () => {
   )
 }
 
-/** The one that fills the screen below its upper third; at the end of the page the last one. */
+/** The last section that begins in the upper third of the window; at the end of the page, the last section. */
 const useSectionOnScreen = () => {
   const [shown, setShown] = useState<SectionName>()
   useEffect(() => {

@@ -35,7 +35,7 @@ export const SessionsPanel = ({ sessions }: { sessions: Session[] }) => {
     const ids = chosen.map(({ id }) => id)
     endedIds.current = ids
     const answers = await Promise.all(ids.map((id) => actions.withFreshSignIn(() => client.endSession(id))))
-    // A session that had ended before is what the user wanted.
+    // `not_found` means that the session had ended before, which is what the user wanted.
     const refused = answers.find((answer) => answer.refused && answer.refused !== 'not_found')
     await actions.reload()
     if (refused?.refused) actions.showRefusal(refused)
@@ -71,7 +71,12 @@ const SignOutEverywhere = () => {
     else leaveSignedOut('signed_out_everywhere')
   }
   return (
-    <AskFirst label={words.everywhere} question={words.everywhereLead} sure={words.everywhereSure} onSure={signOut} />
+    <AskFirst
+      label={words.everywhere}
+      question={words.everywhereLead}
+      confirmLabel={words.everywhereSure}
+      onConfirm={signOut}
+    />
   )
 }
 

@@ -4,27 +4,32 @@ import { moveFocusTo } from '../browser/focus.js'
 import { Button } from '../components/button.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
 
-const shownAtFirst = 5
+const maxShownAtFirst = 5
 
-/** The first lines of a list, or all of them. The focus goes to the first of the new lines. */
+/** The first lines of a list, or all lines. When all are shown, the focus goes to the first new line. */
 export const useFirstFew = <Item,>(items: readonly Item[], list: RefObject<HTMLElement | null>) => {
-  const [all, setAll] = useState(false)
-  const wasAll = useRef(all)
-  const focusFirstNew = useStableCallback(() => moveFocusTo(list.current?.querySelectorAll('li')[shownAtFirst]))
+  const [isShowingAll, setShowingAll] = useState(false)
+  const wasShowingAll = useRef(isShowingAll)
+  const focusFirstNew = useStableCallback(() => moveFocusTo(list.current?.querySelectorAll('li')[maxShownAtFirst]))
   useEffect(() => {
-    if (all && !wasAll.current) focusFirstNew()
-    wasAll.current = all
-  }, [all])
-  const hasMore = items.length > shownAtFirst
-  return { shown: all ? items : items.slice(0, shownAtFirst), all, hasMore, toggle: () => setAll(!all) }
+    if (isShowingAll && !wasShowingAll.current) focusFirstNew()
+    wasShowingAll.current = isShowingAll
+  }, [isShowingAll])
+  const hasMore = items.length > maxShownAtFirst
+  return {
+    shown: isShowingAll ? items : items.slice(0, maxShownAtFirst),
+    isShowingAll,
+    hasMore,
+    toggle: () => setShowingAll(!isShowingAll),
+  }
 }
 
-type Props = { all: boolean; hasMore: boolean; toggle: () => void; more: string; fewer: string }
+type Props = { isShowingAll: boolean; hasMore: boolean; toggle: () => void; more: string; fewer: string }
 
-/** The same button takes it back, and keeps the focus then. */
-export const ShowAll = ({ all, hasMore, toggle, more, fewer }: Props) =>
+/** The same button shows all lines and then fewer again, so it keeps the focus. */
+export const ShowAll = ({ isShowingAll, hasMore, toggle, more, fewer }: Props) =>
   hasMore ? (
     <Button look="quiet" onPress={toggle}>
-      {all ? fewer : more}
+      {isShowingAll ? fewer : more}
     </Button>
   ) : null

@@ -3,10 +3,10 @@ import type { PanelName } from './places.js'
 
 export type KnownFacts = {
   account: Pick<Account, 'hasPassword' | 'providers' | 'emailProven'>
-  /** Missing if they could not be loaded. */
+  /** Undefined if the factors could not be loaded. */
   factors: Pick<Factors, 'totp' | 'recoveryCodes' | 'passkeys'> | undefined
   secondFactor: 'optional' | 'required'
-  /** Providers that can still be used here. */
+  /** The providers that the operator still offers. */
   providers: readonly string[]
   /** Whether everyone can sign in with a mailed code. */
   mailSignIn: boolean
@@ -16,7 +16,7 @@ export type KnownFacts = {
 type Facts = KnownFacts & { factors: NonNullable<KnownFacts['factors']> }
 type Rule = { place: PanelName; applies: (facts: Facts) => boolean }
 
-const waysToSignIn = ({ account, factors, providers, mailSignIn }: Facts) =>
+const countWaysToSignIn = ({ account, factors, providers, mailSignIn }: Facts) =>
   Number(account.hasPassword) +
   Number(mailSignIn) +
   factors.passkeys.length +
@@ -37,12 +37,12 @@ const rules = {
     applies: ({ factors }) => factors.totp !== null && factors.recoveryCodes.left <= fewCodes,
   },
   emailNotProven: { place: 'email', applies: ({ account }) => !account.emailProven },
-  oneWay: { place: 'passkeys', applies: (facts) => facts.canAddPasskey && waysToSignIn(facts) === 1 },
+  oneWay: { place: 'passkeys', applies: (facts) => facts.canAddPasskey && countWaysToSignIn(facts) === 1 },
 } as const satisfies Record<string, Rule>
 
 export type ToDo = keyof typeof rules
 
-/** One thing at a time; undefined if there is nothing to do. */
+/** The most urgent advice; undefined if there is nothing to do. */
 export const firstToDo = ({ factors, ...known }: KnownFacts): { name: ToDo; place: PanelName } | undefined => {
   if (!factors) return undefined
   const facts = { ...known, factors }

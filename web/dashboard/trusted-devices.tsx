@@ -10,7 +10,7 @@ import { fill } from '../words/format.js'
 import { useDashboardActions } from './dashboard-actions.js'
 import { AccountPanel } from './section.js'
 
-/** Browsers that need no code. */
+/** The browsers that sign in without a code. */
 export const TrustedDevicesPanel = ({ devices }: { devices: Factors['trustedDevices'] }) => {
   const words = useWords('two-step')
   const dashboard = useWords('dashboard')
@@ -21,7 +21,7 @@ export const TrustedDevicesPanel = ({ devices }: { devices: Factors['trustedDevi
     if (answer.refused) return actions.showRefusal(answer)
     await actions.reload()
   }
-  // Once it was there it stays: the focus must not get lost with it.
+  // Once the panel was shown it stays, because the focus would be lost with it.
   const isShown = useRef(false)
   if (devices.length > 0) isShown.current = true
   if (!isShown.current) return null

@@ -28,20 +28,20 @@ const useSteps = () => {
     if (answer.refused) actions.showRefusal(answer)
     else setTotp(answer.value)
   }
-  const changed = async (made?: Codes) => {
+  const afterChange = async (made?: Codes) => {
     setTotp(undefined)
     setCodes(made)
     await actions.reload()
   }
-  return { totp, codes, begin, changed, cancel: () => setTotp(undefined), closeCodes: () => setCodes(undefined) }
+  return { totp, codes, begin, afterChange, cancel: () => setTotp(undefined), closeCodes: () => setCodes(undefined) }
 }
 
-/** Two-step sign-in: on with an app, with another one, off, new recovery codes, and how many are left. */
+/** The panel of two-step sign-in: switches it on and off, replaces the app, makes new recovery codes, and says how many are left. */
 export const TwoStepPanel = ({ factors, username, replacement }: Props) => {
   const words = useWords('two-step')
   const { showSuccess } = useDashboardActions()
   const state = useTwoStepState(factors)
-  const { totp, codes, begin, changed, cancel, closeCodes } = useSteps()
+  const { totp, codes, begin, afterChange, cancel, closeCodes } = useSteps()
 
   if (codes) {
     return (
@@ -52,7 +52,7 @@ export const TwoStepPanel = ({ factors, username, replacement }: Props) => {
     )
   }
   if (totp) {
-    const added = ({ recoveryCodes }: RecoveryCodesMade) => changed({ codes: recoveryCodes })
+    const added = ({ recoveryCodes }: RecoveryCodesMade) => afterChange({ codes: recoveryCodes })
     return (
       <AccountPanel place="two-step" title={words.title} step="app">
         <ContinuesTo returnTo={waitingApplication()?.returnTo} />
@@ -65,7 +65,7 @@ export const TwoStepPanel = ({ factors, username, replacement }: Props) => {
     const replaced = async () => {
       showSuccess(words.appReplaced)
       end()
-      await changed()
+      await afterChange()
     }
     return (
       <AccountPanel place="two-step" title={words.replaceApp} lead={words.replaceLead} step="other app">
@@ -78,7 +78,7 @@ export const TwoStepPanel = ({ factors, username, replacement }: Props) => {
     <AccountPanel place="two-step" title={words.title} state={state} lead={lead} step={factors.totp ? 'on' : 'off'}>
       <WaitingApplication factors={factors} />
       {factors.totp ? (
-        <SwitchedOn factors={factors} onReplace={replacement.begin} onChanged={changed} />
+        <SwitchedOn factors={factors} onReplace={replacement.begin} onChanged={afterChange} />
       ) : (
         <Button onPress={begin}>{words.switchOn}</Button>
       )}
@@ -157,7 +157,7 @@ const SwitchedOn = ({ factors, onReplace, onChanged }: OnProps) => {
   )
 }
 
-/** Asks for a second press, because the codes that the user has saved end. */
+/** Asks for a second press, because the codes that the user has saved stop working. */
 const NewCodes = ({ onChanged }: Pick<OnProps, 'onChanged'>) => {
   const words = useWords('two-step')
   const actions = useDashboardActions()
@@ -166,7 +166,9 @@ const NewCodes = ({ onChanged }: Pick<OnProps, 'onChanged'>) => {
     if (answer.refused) actions.showRefusal(answer)
     else await onChanged({ codes: answer.value.recoveryCodes, isRenewed: true })
   }
-  return <AskFirst label={words.newCodes} question={words.newCodesAsk} sure={words.newCodesSure} onSure={renew} />
+  return (
+    <AskFirst label={words.newCodes} question={words.newCodesAsk} confirmLabel={words.newCodesSure} onConfirm={renew} />
+  )
 }
 
 /** Asks for a second press, because the account is less safe afterwards. */
@@ -184,8 +186,8 @@ const SwitchOff = ({ onChanged }: Pick<OnProps, 'onChanged'>) => {
       label={words.switchOff}
       look="quiet"
       question={words.switchOffAsk}
-      sure={words.switchOffSure}
-      onSure={remove}
+      confirmLabel={words.switchOffSure}
+      onConfirm={remove}
     />
   )
 }

@@ -6,12 +6,15 @@ import { goToPlace } from './place-in-address.js'
 
 export type AppReplacement = ReturnType<typeof useAppReplacement>
 
-/** Setting up the authenticator app again: it begins at several places of the page, and goes on in the panel of two-step sign-in. */
+/**
+ * Sets up the authenticator app again. The user can begin at several places of the page, and continues in the panel of two-step
+ * sign-in.
+ */
 export const useAppReplacement = () => {
   const actions = useDashboardActions()
   const [totp, setTotp] = useState<TotpBegun>()
   const begin = async () => {
-    // The user may have scanned the picture that is shown: a new one would make that useless.
+    // The user may already have scanned the QR code on the page. A new one would make it useless.
     if (totp) return goToPlace('#two-step')
     const answer = await actions.withFreshSignIn(client.beginNewTotp)
     if (answer.refused) return actions.showRefusal(answer)

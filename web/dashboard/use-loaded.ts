@@ -6,7 +6,7 @@ import type { Account, AccountEvent, Factors, Session, UsedApplication } from '#
 import { client } from '../browser/client.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
 
-/** A part that could not be loaded is missing. */
+/** The parts of the account page. A part that could not be loaded is undefined. */
 export type Loaded = {
   account: Account
   /** The fields that `account.fields` can have. */
@@ -52,14 +52,17 @@ export const useLoaded = (leave: Leave) => {
   return { loaded, refused: refused?.refusal, reload: () => load(0) }
 }
 
-/** How long to wait before the next attempt: what the service asks for, else longer each time. Tabs spread out. */
+/**
+ * How long to wait before the next attempt: as long as the service asks for, or else longer each time. The random part keeps tabs from
+ * asking at the same moment.
+ */
 const retryDelay = (attempt: number, { retryAfter }: Refusal) => {
   const backoff = Math.min(30_000, 1_000 * 2 ** attempt)
   const requestedDelay = Math.min(60, retryAfter ?? 0) * 1_000
   return Math.max(requestedDelay, backoff) * (1 + Math.random() / 4)
 }
 
-/** A part that was there stays there when it cannot be loaded again. */
+/** If a part cannot be loaded again, the page keeps the one that it has. */
 const keepLoadedParts = (previous: Loaded | undefined, newest: Loaded): Loaded => ({
   account: newest.account,
   fields: newest.fields,

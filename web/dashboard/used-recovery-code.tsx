@@ -8,27 +8,27 @@ import { counted, fill } from '../words/format.js'
 
 const closedKey = 'latchkey.used-recovery-code'
 
-/** As many are made at a time: while none is used, the user has made new ones. */
+/** So many codes are made at a time. If all of them are left, the user has made new ones since. */
 const recoveryCodeCount = 10
 
 type Props = { sessions: Session[] | undefined; factors: Factors | undefined; onReplaceApp: () => Promise<void> }
 
-/** After a sign-in with a recovery code, until it is closed, the app is set up again, or there are new codes. */
+/** A notice after a sign-in with a recovery code. It stays until the user closes it, sets up the app again or makes new codes. */
 export const UsedRecoveryCode = ({ sessions, factors, onReplaceApp }: Props) => {
   const words = useWords('two-step')
   const { locale } = useSettings()
-  const [closed, setClosed] = useState(() => siteStorage.read(closedKey))
+  const [closedUse, setClosedUse] = useState(() => siteStorage.read(closedKey))
   const session = sessions?.find(({ current }) => current)
   const left = factors?.recoveryCodes.left ?? 0
   const thisUse = `${session?.id} ${left}`
-  if (!factors?.totp || !session?.methods.includes('rec') || left === recoveryCodeCount || closed === thisUse)
+  if (!factors?.totp || !session?.methods.includes('rec') || left === recoveryCodeCount || closedUse === thisUse)
     return null
   if (new Date(factors.totp.createdAt) > new Date(session.createdAt)) return null
   const close = () => {
     siteStorage.write(closedKey, thisUse)
-    setClosed(thisUse)
+    setClosedUse(thisUse)
   }
-  const goOn = (
+  const actions = (
     <div class="button-row">
       <Button onPress={onReplaceApp}>{words.replaceApp}</Button>
       <a class="button quiet" href="#two-step">
@@ -38,7 +38,7 @@ export const UsedRecoveryCode = ({ sessions, factors, onReplaceApp }: Props) => 
   )
   return (
     <div class="used-recovery-code">
-      <Notice kind="info" after={goOn} onClose={close}>
+      <Notice kind="info" after={actions} onClose={close}>
         {`${fill(words.usedCode, { left: counted(words.codesLeft, left, locale) })} ${words.newPhone}`}
       </Notice>
     </div>

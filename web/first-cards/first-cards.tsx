@@ -10,7 +10,7 @@ import { Login } from '../pages/login.js'
 import { Register } from '../pages/register.js'
 import { drawWith } from './stand-ins.js'
 
-/** Pages whose form is known before anything was asked. The others begin with a card that waits. */
+/** The pages whose first form is known before the service was asked. The other pages begin with a card that says "one moment". */
 const forms: Partial<Record<PageName, ComponentType>> = {
   login: Login,
   register: Register,
@@ -22,11 +22,11 @@ const Waiting = ({ page }: { page: PageName }) => (widePages.includes(page) ? <L
 
 /**
  * The first card of a page, before its script has loaded. Its buttons do nothing yet, so they are disabled: a form cannot be sent, also
- * not with the Enter key. Its links lead nowhere yet: the page to return to is in the address, and would be lost. The script finds these
- * elements and goes on with them, with what was typed into them (web/browser/mount).
+ * not with the Enter key. Its links have no address yet: the server does not know the page to return to, which would be lost. The
+ * script takes these elements over, with what was typed into them (web/browser/mount).
  */
 export const drawFirstCard: DrawFirstCard = (page, pageSettings) => {
-  // Times are not drawn here, so the region does not matter.
+  // No first card shows a time, so the region of the locale does not matter.
   const settings = { ...pageSettings, locale: pageSettings.language } as Settings
   const Form = pageSettings.maybeSignedIn ? undefined : forms[page]
   const card = drawWith(settings, () =>

@@ -1,6 +1,6 @@
 /**
- * The parts of a browser that pages use while they are drawn, for the server, which has none: an address without a query, and empty
- * storages. The build puts these in the place of the globals, in the file of the first cards alone.
+ * Stand-ins for the globals of a browser that pages use while they are drawn: an address without a query, and empty storages. The
+ * server has no such globals. The build puts them only into the file of the first cards.
  */
 export const location = {
   origin: 'https://page.invalid',
@@ -12,9 +12,9 @@ export const location = {
 
 export const history = { state: null }
 
-const nothing = { getItem: () => null, setItem: () => undefined, removeItem: () => undefined }
-export const sessionStorage = nothing
-export const localStorage = nothing
+const emptyStorage = { getItem: () => null, setItem: () => undefined, removeItem: () => undefined }
+export const sessionStorage = emptyStorage
+export const localStorage = emptyStorage
 
 /** Nearly every browser can use passkeys. In one that cannot, the script removes their button. */
 export const PublicKeyCredential = { parseRequestOptionsFromJSON: () => undefined }

@@ -1,25 +1,25 @@
 import type { Settings } from '../browser/settings.js'
 
-// In the place of web/browser/client, mount and settings, where there is no service to ask and no document.
+// Stand-ins for web/browser/client, mount and settings on the server, where there is no document and no service to ask.
 
-/** Its functions are passed on while a card is drawn, and not called. */
+/** Components only pass its functions on while a card is drawn, and call none of them. */
 export const client = {}
 
 export const mount = () => undefined
 
-let current: Settings | undefined
+let currentSettings: Settings | undefined
 
-/** The settings of the card that is being drawn. */
+/** Makes `readSettings` return these settings while the card is drawn. */
 export const drawWith = <Result>(settings: Settings, draw: () => Result): Result => {
-  current = settings
+  currentSettings = settings
   try {
     return draw()
   } finally {
-    current = undefined
+    currentSettings = undefined
   }
 }
 
 export const readSettings = (): Settings => {
-  if (!current) throw new Error('No card is being drawn')
-  return current
+  if (!currentSettings) throw new Error('No card is being drawn')
+  return currentSettings
 }

@@ -3,8 +3,8 @@ import type { Answer, Refusal } from '#client/client.js'
 import { useStableCallback } from './stable-callback.js'
 
 /**
- * Asks the service for what a page needs before it can show anything. `isEnd` says which refusals are an answer, too. Any other one is in
- * `loadRefusal`, and `load` asks again.
+ * Asks the service for what a page needs before it can show anything. `isEnd` says which refusals the page itself handles. Any other
+ * refusal is in `loadRefusal`, and `load` asks again.
  */
 export const useAnswer = <Value>(ask: () => Promise<Answer<Value>>, isEnd: (refusal: Refusal) => boolean) => {
   const [value, setValue] = useState<Value>()

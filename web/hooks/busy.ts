@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
 
-/** The result of a press after which another page or another step follows: the button stays busy until then. */
-export const leaving = 'leaving'
+/** What `onPress` returns if another page or another step follows: the button stays busy until then. */
+export const staysBusy = 'stays-busy'
 
 /** Runs one piece of work at a time, and says whether it still runs. */
 export const useBusy = () => {
@@ -14,7 +14,7 @@ export const useBusy = () => {
     if (!(work instanceof Promise)) return
     isRunning.current = true
     setBusy(true)
-    if ((await work) === leaving) return
+    if ((await work) === staysBusy) return
     isRunning.current = false
     setBusy(false)
   }

@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** The typed value, once the typing has paused. */
+/** The value as it was when the typing last paused. */
 export const useDebounced = <Value>(value: Value, pause = 250) => {
-  const [settled, setSettled] = useState(value)
+  const [debounced, setDebounced] = useState(value)
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), pause)
+    const timer = setTimeout(() => setDebounced(value), pause)
     return () => clearTimeout(timer)
   }, [value, pause])
-  return settled
+  return debounced
 }

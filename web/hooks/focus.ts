@@ -3,11 +3,11 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { isFocusLost, moveFocusTo } from '../browser/focus.js'
 import { useStableCallback } from './stable-callback.js'
 
-/** When `step` changes and the focused element went away with the old one, the place of the new one gets the focus. */
+/** If a change of `step` has removed the focused element, `place` gets the focus. */
 export const useFocusAfter = (place: RefObject<HTMLElement | null>, step: string | undefined) => {
   const shownStep = useRef(step)
   const moveIfLost = useStableCallback(() => {
-    // What is closed has no name of its own, but its button has.
+    // A closed part has no name that could be read out, but its button has one.
     if (isFocusLost()) moveFocusTo(place.current?.querySelector('button') ?? place.current)
   })
   useEffect(() => {
@@ -16,12 +16,12 @@ export const useFocusAfter = (place: RefObject<HTMLElement | null>, step: string
   }, [step])
 }
 
-/** The name of the opened part: a label, or the sentence that has to be read before anything in it is pressed. */
+/** The name of the opened part: a label, or the sentence that the user should read before pressing a button in it. */
 type Name = { 'aria-label': string } | { 'aria-labelledby': string }
 
 /**
- * A button that is replaced by what it opens. The opened part gets the focus as a whole, so that a held Enter key does not
- * press a button in it. Escape closes it, and closing returns the focus to the button.
+ * A button that is replaced by what it opens. The opened part gets the focus as a whole, so that a held Enter key does not press a
+ * button in it. Escape closes the opened part, and closing it returns the focus to the button.
  */
 export const useDisclosure = (name: Name, openAtFirst: () => boolean = () => false) => {
   const [isOpen, setOpen] = useState(openAtFirst)
@@ -31,16 +31,16 @@ export const useDisclosure = (name: Name, openAtFirst: () => boolean = () => fal
     if (wasOpen.current === isOpen) return
     wasOpen.current = isOpen
     if (!isOpen) moveFocusTo(container.current?.querySelector('button'))
-    // A field in it may have taken the focus already.
+    // A field of the opened part may have taken the focus already.
     else if (!container.current?.contains(document.activeElement)) moveFocusTo(container.current)
   }, [isOpen])
   const onKeyDown = (event: KeyboardEvent) => {
     if (!isOpen || event.key !== 'Escape') return
-    // One press closes one thing.
+    // One press of Escape closes one thing only.
     event.stopPropagation()
     setOpen(false)
   }
-  // While it is closed, the button says the name.
+  // While the part is closed, its button has the name.
   const group = isOpen ? { role: 'group' as const, ...name } : {}
   const className = isOpen ? 'opened' : 'closed'
   return { isOpen, setOpen, containerProps: { ref: container, onKeyDown, class: className, ...group } }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { takeToken } from '../browser/navigation.js'
 
-/** The token of the mailed link. A link opened in a tab that already shows its page changes only the fragment. */
+/** The token of the mailed link. If the tab already shows the page of the link, opening the link changes only the fragment. */
 export const useLinkToken = (name?: string) => {
   const [token, setToken] = useState(() => takeToken(name))
   useEffect(() => {

@@ -3,9 +3,9 @@ import type { Answer } from '#client/client.js'
 import { forgetToken } from '../browser/navigation.js'
 import { useAnswer } from './answer.js'
 
-/** A link that was cut off or changed on its way does not even have the form of one. */
-const deadLinks: readonly string[] = ['invalid_link', 'invalid_invitation', 'bad_request']
-export const isDeadLink = (refused: string | undefined) => refused !== undefined && deadLinks.includes(refused)
+/** The refusals of a link that does not work. `bad_request`: it was cut off or changed on its way, so its token has the wrong form. */
+const deadLinkRefusals: readonly string[] = ['invalid_link', 'invalid_invitation', 'bad_request']
+export const isDeadLink = (refused: string | undefined) => refused !== undefined && deadLinkRefusals.includes(refused)
 
 /**
  * Checks a mailed link before the page asks for anything. Nothing changes before a button is pressed: mail scanners open links too.
@@ -21,12 +21,12 @@ export const useMailedLink = <Found, Ending extends string = 'done'>(
     onEnd?.()
     setEnding(end)
   }
-  const { value: found, ...asked } = useAnswer(
+  const { value: found, ...loading } = useAnswer(
     () => check(endWith),
     ({ refused }) => {
       if (isDeadLink(refused)) endWith('dead')
       return isDeadLink(refused)
     },
   )
-  return { ...asked, found, ending, endWith }
+  return { ...loading, found, ending, endWith }
 }

@@ -11,7 +11,7 @@ export const useMessage = <Message>(first?: Message) => {
   return {
     message: state.language === language ? state.message : undefined,
     setMessage: (message: Message | undefined) => setState({ message, language }),
-    /** Removes this message, and leaves a newer one, which may not be drawn yet. */
+    /** Removes this message, but not a newer one, which may not be drawn yet. */
     clearMessage: (message: Message) =>
       setState((known) => (known.message === message ? { message: undefined, language } : known)),
   }

@@ -5,7 +5,7 @@ import { useStableCallback } from './stable-callback.js'
 type State = 'unknown' | 'waiting' | 'confirmed' | 'none'
 type Known = { state: State; codeUsable: boolean }
 
-const interval = 20_000
+const pollInterval = 20_000
 
 /**
  * The state of the registration that this browser started. It may be confirmed in another tab (`onSignedIn` is called then)
@@ -29,7 +29,7 @@ export const usePendingRegistration = (onSignedIn: () => void) => {
     }
     const checkLater = () => {
       clearTimeout(timer)
-      timer = setTimeout(() => void check(), interval)
+      timer = setTimeout(() => void check(), pollInterval)
     }
     const onVisible = () => void check()
     if (state === 'unknown') void check()
@@ -45,7 +45,7 @@ export const usePendingRegistration = (onSignedIn: () => void) => {
 
 const askForState = async (): Promise<Known | 'signed-in'> => {
   const answer = await client.checkVerification()
-  // Without an answer the form stays.
+  // If the service does not answer, the form stays.
   if (answer.refused) return { state: 'waiting', codeUsable: true }
   const { state, codeUsable } = answer.value
   if (state === 'waiting' || state === 'confirmed') return { state, codeUsable }

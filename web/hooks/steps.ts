@@ -1,7 +1,7 @@
 import { fill } from '../words/format.js'
 import { useSettings, useWords } from './settings.js'
 
-/** The step of the user on the way to a new account. Shown only where a second factor makes it long. */
+/** A text such as "Step 2 of 3" for a registration. It is shown only if a second factor is required, which makes the way long. */
 export const useSteps = (at: number | undefined, of = at) => {
   const { step } = useWords('common')
   const isLong = useSettings().secondFactor === 'required'

@@ -17,12 +17,12 @@ type Props = { endIfExpired: (refusal: Refusal) => boolean }
 /** For users who do not agree or do not want to answer: they can download their data and delete the account. */
 export const DeclineAndLeave = ({ endIfExpired }: Props) => {
   const words = useWords('profile-fields')
-  const lead = useId()
-  const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-labelledby': lead })
+  const leadId = useId()
+  const { isOpen, setOpen, containerProps } = useDisclosure({ 'aria-labelledby': leadId })
   return (
     <div {...containerProps}>
       {isOpen ? (
-        <LeaveForm lead={lead} endIfExpired={endIfExpired} />
+        <LeaveForm leadId={leadId} endIfExpired={endIfExpired} />
       ) : (
         <Button look="quiet" onPress={() => setOpen(true)}>
           {words.decline}
@@ -32,7 +32,7 @@ export const DeclineAndLeave = ({ endIfExpired }: Props) => {
   )
 }
 
-const LeaveForm = ({ lead, endIfExpired }: Props & { lead: string }) => {
+const LeaveForm = ({ leadId, endIfExpired }: Props & { leadId: string }) => {
   const words = useWords('profile-fields')
   const refusalSentence = useRefusalSentence()
   const formProblems = useProblems({ other_username: 'username' })
@@ -55,7 +55,7 @@ const LeaveForm = ({ lead, endIfExpired }: Props & { lead: string }) => {
 
   return (
     <>
-      <p class="lead" id={lead}>
+      <p class="lead" id={leadId}>
         {words.declineLead}
       </p>
       {problem !== undefined && <Notice kind="error">{problem}</Notice>}

@@ -9,7 +9,7 @@ import { useProblems } from '../words/refusals.js'
 import { DeclineAndLeave } from './decline-and-leave.js'
 import type { SignInStepProps } from './sign-in-step.js'
 
-/** The sign-in goes on when the user has filled in what is missing. */
+/** The sign-in continues when the user has filled in the missing fields. */
 export const ProfileStep = ({ waiting: { fields = [] }, returnTo, onAnswered, endIfExpired }: SignInStepProps) => {
   const words = useWords('profile-fields')
   const problemsOf = useProblems()

@@ -1,12 +1,12 @@
 import type { Refusal } from '#client/client.js'
 import type { SecondFactorWaiting } from '#contract/schemas.js'
 
-/** The props of each step of a sign-in that waits. */
+/** The props of each step of a sign-in that is not finished. */
 export type SignInStepProps = {
   waiting: SecondFactorWaiting
   returnTo: string | undefined
-  /** With the session, or with what is asked for next. */
+  /** Called with the answer of the service: a session, or the next step. */
   onAnswered: (answered: object) => void
-  /** Whether the sign-in is over, which the page then says. */
+  /** Returns whether the sign-in has expired. If so, the page says it. */
   endIfExpired: (refusal: Refusal) => boolean
 }

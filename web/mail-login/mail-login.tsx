@@ -25,12 +25,12 @@ const codeLength = 8
 export type MailLoginProps = {
   stage: MailStage
   returnTo: string | undefined
-  /** To another stage; undefined: back to the other ways to sign in. */
+  /** Goes to another stage, or with undefined back to the other ways to sign in. */
   onStage: (stage: MailStage | undefined) => void
   onEntered: (answered: object) => undefined
 }
 
-/** Goes on after a right code or link: into the account, or to the registration of an address without one. */
+/** Continues after a right code or link: into the account, or to the registration if the address has no account. */
 export const enterByMail = (answered: SignedIn | MailLoginNext, { onStage, onEntered }: MailLoginProps) => {
   if (!('next' in answered) || answered.next !== 'registration') return onEntered(answered)
   const { email = '', username = '' } = answered
@@ -52,7 +52,7 @@ const AskForMail = ({ returnTo, onStage }: MailLoginProps) => {
   const submit = async ({ email = '' }: Values): Promise<Problems | undefined> => {
     const answer = await client.mailLogin({ email: email.trim() })
     if (answer.refused) return problemsOf(answer)
-    // The link opens another tab.
+    // The link in the mail opens another tab, which finds the page to return to in the storage.
     storeReturnTo(returnTo)
     onStage({ at: 'code', email: email.trim() })
     return undefined
@@ -83,7 +83,7 @@ const EnterCode = (props: MailLoginProps & { email: string }) => {
   const { email, returnTo, onStage } = props
   const words = useWords('mail-login')
   const { sentAgain } = useWords('common')
-  const [mails, setMails] = useState(0)
+  const [mailCount, setMailCount] = useState(0)
   return (
     <Card>
       <span class="heading-icon">
@@ -91,10 +91,14 @@ const EnterCode = (props: MailLoginProps & { email: string }) => {
       </span>
       <Heading text={words.checkMail} lead={fill(words.sentTo, { email })} focused />
       <ContinuesTo returnTo={returnTo} />
-      {/* Another form for each mail: a message about a code is about an older one. */}
-      <CodeForm key={mails} {...props} />
+      {/* Each mail gets a new form, because a message in the old one is about an older code. */}
+      <CodeForm key={mailCount} {...props} />
       <p class="card-note">{words.noMail}</p>
-      <SendAgain send={() => client.mailLogin({ email })} sent={sentAgain} onSent={() => setMails(mails + 1)} />
+      <SendAgain
+        send={() => client.mailLogin({ email })}
+        sentMessage={sentAgain}
+        onSent={() => setMailCount(mailCount + 1)}
+      />
       <p class="card-note">
         {words.wrongAddress}{' '}
         <button type="button" class="link" onClick={() => onStage({ at: 'ask' })}>

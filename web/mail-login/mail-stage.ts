@@ -10,7 +10,7 @@ export type MailStage =
 const key = 'latchkey.mail-login'
 const lifetime = 10 * 60 * 1_000
 
-/** A phone may load the page again when the user comes back from the mail: what was asked for is not forgotten. */
+/** Stores the stage, because a phone may load the page again when the user comes back from the mail. */
 export const keepMailStage = (stage: MailStage | undefined) =>
   tabStorage.write(
     key,

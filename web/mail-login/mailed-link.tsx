@@ -16,8 +16,8 @@ import { enterByMail, type MailLoginProps } from './mail-login.js'
 type Props = Omit<MailLoginProps, 'stage'> & { token: string }
 
 /**
- * The link of the mail. It signs in only where it was asked for, and after a press. Elsewhere it is not used up, and the page says where
- * to go on.
+ * The link of the mail. It signs the user in only in the browser that asked for it, and after a press. In another browser the link is
+ * not used up, and the page says where to continue.
  */
 export const MailedSignInLink = ({ token, ...props }: Props) => {
   const { found, loadRefusal, ending, endWith } = useMailedLink<MailLoginLink, 'other_browser'>(async (end) => {
@@ -27,12 +27,12 @@ export const MailedSignInLink = ({ token, ...props }: Props) => {
     return answer
   })
   if (ending === 'other_browser') return <Elsewhere {...props} />
-  if (ending !== undefined) return <Over {...props} />
+  if (ending !== undefined) return <LinkOver {...props} />
   if (!found && !loadRefusal) return <LoadingCard />
-  return <Press {...props} token={token} onEnd={endWith} />
+  return <ConfirmSignIn {...props} token={token} onEnd={endWith} />
 }
 
-const Press = ({ token, onEnd, ...props }: Props & { onEnd: (ending: 'other_browser' | 'dead') => void }) => {
+const ConfirmSignIn = ({ token, onEnd, ...props }: Props & { onEnd: (ending: 'other_browser' | 'dead') => void }) => {
   const words = useWords('mail-login')
   const problemsOf = useProblems()
   const submit = async () => {
@@ -78,7 +78,7 @@ const Elsewhere = ({ onStage }: Pick<Props, 'onStage'>) => {
   )
 }
 
-const Over = ({ onStage }: Pick<Props, 'onStage'>) => {
+const LinkOver = ({ onStage }: Pick<Props, 'onStage'>) => {
   const words = useWords('mail-login')
   return (
     <Card>

@@ -15,7 +15,7 @@ import type { MailLoginProps } from './mail-login.js'
 
 type Props = MailLoginProps & { registration: Pick<MailRegistration, 'email' | 'username'> }
 
-/** The account of an address that the mail has proven. */
+/** The form for the new account of an address that the mail has proven. */
 export const Registration = ({ registration, returnTo, onEntered }: Props) => {
   const words = useWords('mail-login')
   const common = useWords('common')

@@ -24,17 +24,17 @@ import { useWords } from '../hooks/settings.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
 import { StepUpDialog, useStepUp } from '../step-up/use-step-up.js'
 
-/** The page that asks for a second factor, or says that the account needs one. It leads back to this very screen. */
-const prove = () =>
+/** Goes to the page that asks for a second factor, or says that the account needs one. It leads back to this screen. */
+const goToStepUp = () =>
   location.replace(withReturnTo('/step-up?factors=2', location.pathname + location.search + location.hash))
 
-/** Loads the administrator, and what the page shows instead of its screens. */
+/** Loads who the administrator is. `ending` and `loadRefusal` say what the page shows instead of its screens. */
 const useSelf = () => {
   const [self, setSelf] = useState<AdminSelf>()
   const [ending, setEnding] = useState<'nothing' | 'lost'>()
   const [loadRefusal, setLoadRefusal] = useState<Refusal>()
 
-  /** True if the page is left, or shows something else. */
+  /** True if the page is left, or shows something else than its screens. */
   const check = useStableCallback(async (): Promise<boolean> => {
     const answer = await calls.self()
     if (!answer.refused) {
@@ -48,8 +48,8 @@ const useSelf = () => {
   })
   const isLeftAfter = useStableCallback(async (refusal: Refusal): Promise<boolean> => {
     if (refusal.refused === 'not_authenticated') leave(self ? 'session_ended' : 'sign_in')
-    else if (refusal.refused === 'fresh_sign_in_required') prove()
-    // Either this one thing is gone, or the caller is no administrator any more.
+    else if (refusal.refused === 'fresh_sign_in_required') goToStepUp()
+    // Either the thing that was asked for is gone, or the caller is no administrator any more.
     else if (refusal.refused === 'not_found') return check()
     else {
       if (!self) setLoadRefusal(refusal)
@@ -63,8 +63,8 @@ const useSelf = () => {
   return { self, ending, loadRefusal, check, isLeftAfter }
 }
 
-/** A message is about the user or the application that was shown: beside another one it would be taken for theirs. */
-const useCloseOnOther = (id: string | undefined, close: () => void) => {
+/** A message is about the user or the application that was shown, so it is closed when another one is shown. */
+const useCloseForOtherId = (id: string | undefined, close: () => void) => {
   const closeMessage = useStableCallback(close)
   useEffect(() => {
     if (id !== undefined) closeMessage()
@@ -73,9 +73,9 @@ const useCloseOnOther = (id: string | undefined, close: () => void) => {
 
 const AdminPage = () => {
   const { self, ending, loadRefusal, check, isLeftAfter } = useSelf()
-  const { place, visit, returned } = usePlace()
+  const { place, visit, earlierDeparture } = usePlace()
   const { message, setMessage, close } = useToast(undefined)
-  useCloseOnOther(place.id, close)
+  useCloseForOtherId(place.id, close)
   const { stepUp, withFreshSignIn } = useStepUp()
   const { loading } = useWords('admin')
   if (ending) return ending === 'lost' ? <AccessLost /> : <NothingHere />
@@ -88,8 +88,8 @@ const AdminPage = () => {
   const admin: Admin = {
     self,
     mayManage: self.role === 'admin',
-    isNavigated: visit > 0,
-    returned,
+    hasNavigated: visit > 0,
+    earlierDeparture,
     showSuccess: (text) => setMessage({ kind: 'success', text }),
     showError: (text, retry) => setMessage({ kind: 'error', text, ...(retry && { retry }) }),
     isLeftAfter,

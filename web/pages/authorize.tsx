@@ -16,7 +16,7 @@ import { HelpLink } from '../components/help-link.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
 import { PageNotLoaded } from '../components/page-not-loaded.js'
-import { leaving } from '../hooks/busy.js'
+import { staysBusy } from '../hooks/busy.js'
 import { useWords } from '../hooks/settings.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
 import { StepUpForm } from '../step-up/step-up-form.js'
@@ -25,16 +25,19 @@ import { useRefusalSentence } from '../words/refusals.js'
 
 const authorization = createApplicationPageCalls(client)
 
-/** The parameters of the application: sent as a form, or in the URL. */
+/** The parameters that the application has sent, as a form or in the URL. */
 const sentParameters = () => readSettings().parameters ?? location.search.slice(1)
 
-/** A request that is stored stands alone in the address. `request` beside other parameters is one of the protocol. */
-const storedRequest = () => (queryValue('client_id') === undefined ? queryValue('request') : undefined)
+/** The id of a stored request, which stands alone in the address. Beside a `client_id`, `request` is a parameter of the protocol. */
+const storedRequestId = () => (queryValue('client_id') === undefined ? queryValue('request') : undefined)
 
-/** Asking who is signed in renews the session. While that cannot be known, only an application that waits in silence gets an answer. */
+/**
+ * Asks who is signed in, which renews the session, and then for the next step. While the service cannot say who is signed in, only an
+ * application that asked with `prompt=none` gets an answer.
+ */
 const askNext = async (): Promise<Answer<Authorization>> => {
   const caller = await client.me()
-  const request = storedRequest()
+  const request = storedRequestId()
   if (request !== undefined) return caller.refused && isTemporary(caller) ? caller : authorization.ask({ request })
   const parameters = sentParameters()
   const isSilent = new URLSearchParams(parameters).get('prompt') === 'none'
@@ -47,10 +50,10 @@ const addressOf = (request: string) => {
   return `${authorizePath}?request=${encodeURIComponent(request)}${language}`
 }
 
-/** Goes on without a question. True if the page is left. */
+/** Continues where no question is needed. True if the page is left. */
 const goOn = ({ next, request, application, location: address }: Authorization) => {
   const hint = new URLSearchParams(sentParameters()).get('login_hint')
-  if (request !== undefined && storedRequest() === undefined) history.replaceState(null, '', addressOf(request))
+  if (request !== undefined && storedRequestId() === undefined) history.replaceState(null, '', addressOf(request))
   if (next === 'done' && address !== undefined) {
     location.replace(address)
     return true
@@ -67,8 +70,8 @@ const here = () => location.pathname + location.search
 const signIn = (notice: 'sign_in' | 'other_account') =>
   location.replace(withReturnTo(`/login?notice=${notice}`, here()))
 
-/** `isAnswer`: what failed is the answer that the user has pressed. */
-type State = { asked: Authorization } | { refused: Refusal; isAnswer: boolean } | 'waiting'
+/** `isAnswer`: the request that failed was the answer that the user has pressed. */
+type State = { question: Authorization } | { refused: Refusal; isAnswer: boolean } | 'waiting'
 
 const Authorize = () => {
   const [state, setState] = useState<State>('waiting')
@@ -78,7 +81,7 @@ const Authorize = () => {
     else if (goOn(answer.value)) setState('waiting')
     else {
       questionCount.current += 1
-      setState({ asked: answer.value })
+      setState({ question: answer.value })
     }
   }
   const load = useStableCallback(async () => show(await askNext()))
@@ -87,8 +90,8 @@ const Authorize = () => {
   }, [])
 
   if (state === 'waiting') return <LoadingCard />
-  if ('asked' in state)
-    return <Question {...state.asked} replaces={questionCount.current > 1} show={show} load={load} />
+  if ('question' in state)
+    return <Question {...state.question} takesFocus={questionCount.current > 1} show={show} load={load} />
   return <Refused {...state} onTryAgain={load} />
 }
 
@@ -102,7 +105,7 @@ const Refused = ({ refused, isAnswer, onTryAgain }: RefusedProps) => {
   return <PageNotLoaded refused={refused} returnTo={here()} sent={sent} onTryAgain={onTryAgain} />
 }
 
-/** The application has sent something that must not be answered. An operator finds the reason by the reference. */
+/** The application has sent a request that must not be answered. An operator finds the reason by the reference on the page. */
 const Unanswerable = ({ refused }: { refused: Refusal }) => {
   const words = useWords('authorize')
   const { toAccount } = useWords('step-up')
@@ -116,9 +119,9 @@ const Unanswerable = ({ refused }: { refused: Refusal }) => {
   )
 }
 
-type Asked = Authorization & {
-  /** Another question was here, and the button that had the focus. */
-  replaces: boolean
+type QuestionProps = Authorization & {
+  /** Another question was shown before, so the heading takes the focus that its button had. */
+  takesFocus: boolean
   show: (answer: Answer<Authorization>, isAnswer?: boolean) => void
   load: () => Promise<void>
 }
@@ -129,56 +132,56 @@ const valuesOf = ({ application, user }: Authorization): Values => ({
   username: user?.username ?? '',
 })
 
-const Question = (asked: Asked) => {
-  const Step = steps[asked.next]
-  return Step ? <Step {...asked} /> : <StartAgain {...asked} />
+const Question = (question: QuestionProps) => {
+  const Step = steps[question.next]
+  return Step ? <Step {...question} /> : <StartAgain {...question} />
 }
 
-/** Sends what the user has pressed. It counts for the user whose name is on the page. */
-const useAnswerButton =
-  ({ request = '', user, show }: Asked) =>
+/** Returns the function that sends the answer of the user. The answer counts only for the user whose name is on the page. */
+const answerSender =
+  ({ request = '', user, show }: QuestionProps) =>
   async (answer: 'continue' | 'deny') => {
     show(await authorization.answer({ request, user: user?.id ?? '', answer }), true)
-    return leaving
+    return staysBusy
   }
 
 type PageProps = {
-  asked: Asked
+  question: QuestionProps
   heading: string
   lead: string
   back?: string
-  /** The button that goes on. Without one, another account is the way to go on. */
+  /** The button that continues. Without it, the user can only continue with another account. */
   action?: ComponentChildren
   children?: ComponentChildren
 }
 
-/** Every question has two ways out: another account, and back to the application. */
-const QuestionCard = ({ asked, heading, lead, back, action, children }: PageProps) => {
+/** A card with a question. Each has two other buttons: for another account, and back to the application. */
+const QuestionCard = ({ question, heading, lead, back, action, children }: PageProps) => {
   const words = useWords('authorize')
-  const send = useAnswerButton(asked)
-  const isOnlyWay = !action && !children
+  const send = answerSender(question)
+  const isOtherAccountOnlyWay = !action && !children
   return (
     <Card>
-      <Heading text={fill(heading, valuesOf(asked))} focused={asked.replaces} />
+      <Heading text={fill(heading, valuesOf(question))} focused={question.takesFocus} />
       <p class="lead">
-        {fill(lead, valuesOf(asked))} {asked.next === 'no_access' && <HelpLink />}
+        {fill(lead, valuesOf(question))} {question.next === 'no_access' && <HelpLink />}
       </p>
       {children}
       <div class="other-way">
         {action}
-        <Button {...(isOnlyWay && { look: 'primary' })} onPress={() => signIn('other_account')}>
+        <Button {...(isOtherAccountOnlyWay && { look: 'primary' })} onPress={() => signIn('other_account')}>
           {words.otherAccount}
         </Button>
         <Button look="quiet" onPress={() => send('deny')}>
-          {fill(back ?? words.cancel, valuesOf(asked))}
+          {fill(back ?? words.cancel, valuesOf(question))}
         </Button>
       </div>
     </Card>
   )
 }
 
-const ContinueButton = ({ asked, text }: { asked: Asked; text: string }) => {
-  const send = useAnswerButton(asked)
+const ContinueButton = ({ question, text }: { question: QuestionProps; text: string }) => {
+  const send = answerSender(question)
   return (
     <Button look="primary" onPress={() => send('continue')}>
       {text}
@@ -186,19 +189,19 @@ const ContinueButton = ({ asked, text }: { asked: Asked; text: string }) => {
   )
 }
 
-const Choose = (asked: Asked) => {
+const Choose = (question: QuestionProps) => {
   const words = useWords('authorize')
-  const action = <ContinueButton asked={asked} text={fill(words.continueAs, valuesOf(asked))} />
-  return <QuestionCard asked={asked} heading={words.chooseHeading} lead={words.chooseLead} action={action} />
+  const action = <ContinueButton question={question} text={fill(words.continueAs, valuesOf(question))} />
+  return <QuestionCard question={question} heading={words.chooseHeading} lead={words.chooseLead} action={action} />
 }
 
-const Consent = (asked: Asked) => {
+const Consent = (question: QuestionProps) => {
   const words = useWords('authorize')
-  const action = <ContinueButton asked={asked} text={words.agree} />
+  const action = <ContinueButton question={question} text={words.agree} />
   return (
-    <QuestionCard asked={asked} heading={words.consentHeading} lead={words.consentLead} action={action}>
+    <QuestionCard question={question} heading={words.consentHeading} lead={words.consentLead} action={action}>
       <ul class="points">
-        {asked.scopes?.map((scope) => (
+        {question.scopes?.map((scope) => (
           <li key={scope}>{words.scopes[scope]}</li>
         ))}
       </ul>
@@ -207,16 +210,16 @@ const Consent = (asked: Asked) => {
   )
 }
 
-const NoAccess = (asked: Asked) => {
+const NoAccess = (question: QuestionProps) => {
   const words = useWords('authorize')
-  return <QuestionCard asked={asked} heading={words.noAccessHeading} lead={words.noAccess} back={words.back} />
+  return <QuestionCard question={question} heading={words.noAccessHeading} lead={words.noAccess} back={words.back} />
 }
 
-const Prove = (asked: Asked) => {
+const Prove = (question: QuestionProps) => {
   const words = useWords('authorize')
-  const { methods = [], user, load } = asked
+  const { methods = [], user, load } = question
   return (
-    <QuestionCard asked={asked} heading={words.proveHeading} lead={words.proveLead}>
+    <QuestionCard question={question} heading={words.proveHeading} lead={words.proveLead}>
       <StepUpForm
         methods={methods}
         username={user?.username ?? ''}
@@ -228,25 +231,25 @@ const Prove = (asked: Asked) => {
   )
 }
 
-/** The account page leads back here when the user has added a factor, and the request goes on. */
+/** A link to the account page, which leads back here when the user has added a factor. Then the request continues. */
 const AddFactor = ({ look }: { look: 'primary' | '' }) => (
   <a class={`button ${look}`} href={`${withReturnTo('/api/auth/account-page', here())}#two-step`}>
     {useWords('authorize').toAccount}
   </a>
 )
 
-const Enrol = (asked: Asked) => {
+const Enrol = (question: QuestionProps) => {
   const words = useWords('authorize')
   const action = <AddFactor look="primary" />
-  return <QuestionCard asked={asked} heading={words.enrolHeading} lead={words.enrolLead} action={action} />
+  return <QuestionCard question={question} heading={words.enrolHeading} lead={words.enrolLead} action={action} />
 }
 
-const StartAgain = ({ application, replaces }: Asked) => {
+const StartAgain = ({ application, takesFocus }: QuestionProps) => {
   const words = useWords('authorize')
   const { startAt } = useWords('common')
   return (
     <Card>
-      <Heading text={words.startHeading} focused={replaces} />
+      <Heading text={words.startHeading} focused={takesFocus} />
       <p class="lead">{application ? words.startLead : `${words.startLead} ${words.startUnknown}`}</p>
       {application && (
         <a class="button primary" href={application.home}>
@@ -257,7 +260,7 @@ const StartAgain = ({ application, replaces }: Asked) => {
   )
 }
 
-const steps: Partial<Record<Authorization['next'], (asked: Asked) => preact.JSX.Element>> = {
+const steps: Partial<Record<Authorization['next'], (question: QuestionProps) => preact.JSX.Element>> = {
   choose: Choose,
   consent: Consent,
   no_access: NoAccess,

@@ -19,10 +19,10 @@ import { useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { useProblems } from '../words/refusals.js'
 
-/** The token of the link, for this tab: a sign-in leads away from this page and back. */
+/** This tab stores the token of the link, because a sign-in leads away from this page and back. */
 const tokenKey = 'latchkey.confirm-email'
 
-/** `username`: who is signed in here, perhaps another user than the one of the link. */
+/** `username`: the user who is signed in, who may not be the user of the link. */
 type Link = EmailLink & { username: string | undefined }
 
 const ConfirmEmail = () => {
@@ -62,7 +62,7 @@ const ByLink = ({ token }: { token: string }) => {
 }
 
 const checkLink = async (token: string): Promise<Answer<Link>> => {
-  // The tokens of a session may have expired. They are renewed first, so that no password is asked for in vain.
+  // The tokens of a session may have expired. `me` renews them first, so that the user is not asked for a password in vain.
   const caller = await client.me()
   const answer = await client.checkEmailLink({ token })
   if (answer.refused) return answer
@@ -93,7 +93,7 @@ const ConfirmForm = ({ link, onSubmit }: FormProps) => {
   )
 }
 
-/** Another user is signed in here. */
+/** A notice if another user than that of the link is signed in. */
 const OtherAccount = ({ link: { proof, username } }: { link: Link }) => {
   const words = useWords('confirm-email')
   if (proof === 'session' || username === undefined) return null
@@ -124,9 +124,9 @@ const Ended = ({ ending, link }: EndedProps) => {
   const headings = { done: words.doneHeading, dead: words.deadHeading, taken: words.takenHeading }
   const { email = '', username = '', proof } = link ?? {}
   const done = fill(words.done, { email })
-  const isOther = proof === 'password' && username !== ''
+  const isOtherUser = proof === 'password' && username !== ''
   const texts = {
-    done: isOther ? `${done} ${fill(words.doneOther, { username })}` : done,
+    done: isOtherUser ? `${done} ${fill(words.doneOther, { username })}` : done,
     dead: words.deadLink,
     taken,
   }

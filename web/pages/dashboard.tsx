@@ -39,7 +39,7 @@ const Dashboard = () => {
     showSuccess: (text) => setMessage({ kind: 'success', text }),
     showRefusal: (refusal, values) => {
       if (refusal.refused === 'not_authenticated') leave('session_ended')
-      // The user has closed the dialog that asked for it, and wants nothing changed.
+      // The user has closed the dialog that asked for a proof, so nothing is changed.
       else if (refusal.refused !== 'fresh_sign_in_required')
         setMessage({ kind: 'error', text: sentenceOf(refusal, values), hasHelpLink: asksForHelp(refusal.refused) })
     },
@@ -54,7 +54,7 @@ const Dashboard = () => {
   return (
     <DashboardActionsContext.Provider value={actions}>
       {loaded ? <LoadedAccount {...loaded} /> : <span class="spinner" aria-hidden="true" />}
-      {/* One region for both, so that a screen reader knows it when the account is there. */}
+      {/* Both texts use one region, so that a screen reader already knows it when the account is loaded. */}
       <Announced class={loaded ? 'visually-hidden' : 'loading'} text={loaded ? words.loaded : words.loading} />
       {stepUp && loaded && (
         <StepUpDialog {...stepUp} username={loaded.account.username} onSignedOut={() => leave('session_ended')} />

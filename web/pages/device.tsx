@@ -16,7 +16,7 @@ import { HelpLink } from '../components/help-link.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
 import { PageNotLoaded } from '../components/page-not-loaded.js'
-import { leaving } from '../hooks/busy.js'
+import { staysBusy } from '../hooks/busy.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
 import { StepUpForm } from '../step-up/step-up-form.js'
@@ -133,7 +133,7 @@ const useAnswer =
     if (sent.refused === 'fresh_sign_in_required') onProof(sent.methods ?? [])
     else if (!sent.refused && sent.value.next === 'prove') onProof(sent.value.methods ?? [])
     else show(sent)
-    return leaving
+    return staysBusy
   }
 
 const Question = (props: Asked) => {

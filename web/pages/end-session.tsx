@@ -11,14 +11,14 @@ import { Heading } from '../components/heading.js'
 import { LoadingCard } from '../components/loading-card.js'
 import { Notice } from '../components/notice.js'
 import { PageNotLoaded } from '../components/page-not-loaded.js'
-import { leaving } from '../hooks/busy.js'
+import { staysBusy } from '../hooks/busy.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
 import { fill } from '../words/format.js'
 
 const calls = createApplicationPageCalls(client)
 
-/** The parameters of the application: sent as a form, or in the URL. */
+/** The parameters that the application has sent, as a form or in the URL. */
 const sentParameters = () => readSettings().parameters ?? location.search.slice(1)
 
 /** Asking who is signed in renews the session, so that the answer can name the user. */
@@ -27,9 +27,9 @@ const ask = async (): Promise<Answer<EndSession>> => {
   return caller.refused && isTemporary(caller) ? caller : calls.endSession({ parameters: sentParameters() })
 }
 
-type State = { answer: EndSession } | { stayed: EndSession } | { refused: Refusal } | 'waiting'
+type State = { answer: EndSession } | { staysSignedIn: EndSession } | { refused: Refusal } | 'waiting'
 
-/** An application asks to sign its user out. The service decides whether it may do that without a question. */
+/** An application asks to sign its user out. The service decides whether the user is asked first. */
 const EndSessionPage = () => {
   const [state, setState] = useState<State>('waiting')
 
@@ -38,7 +38,7 @@ const EndSessionPage = () => {
     const { location: address } = answered.value
     if (address === undefined) return setState({ answer: answered.value })
     location.replace(address)
-    return leaving
+    return staysBusy
   }
   const load = useStableCallback(async () => {
     show(await ask())
@@ -48,12 +48,12 @@ const EndSessionPage = () => {
   }, [])
 
   if (state === 'waiting') return <LoadingCard />
-  if ('stayed' in state) return <Stayed {...state.stayed} />
+  if ('staysSignedIn' in state) return <Stayed {...state.staysSignedIn} />
   if ('refused' in state) return <PageNotLoaded refused={state.refused} onTryAgain={load} />
   const { answer } = state
   if (answer.next === 'done') return <Ended {...answer} />
   const confirm = async () => show(await calls.endSession({ parameters: sentParameters(), confirmed: true }))
-  return <Question answer={answer} onConfirm={confirm} onStay={() => setState({ stayed: answer })} />
+  return <Question answer={answer} onConfirm={confirm} onStay={() => setState({ staysSignedIn: answer })} />
 }
 
 type QuestionProps = { answer: EndSession; onConfirm: () => Promise<unknown>; onStay: () => void }

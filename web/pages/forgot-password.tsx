@@ -32,7 +32,7 @@ export const ForgotPassword = () => {
   )
 }
 
-/** The same for a signed-in user whose account came from a provider: their address is known, and nothing was forgotten. */
+/** The page for a signed-in user who has no password yet, because the account came from a provider. Their address is known. */
 const SetPassword = () => {
   const words = useWords('forgot-password')
   const email = useOwnEmail()
@@ -111,7 +111,7 @@ const Sent = ({ email, sentence, onOtherAddress }: SentProps) => {
       <Heading text={words.sentHeading} lead={sentence} focused />
       <ContinuesTo returnTo={returnToInAddress()} />
       <p class="card-note">{words.noMail}</p>
-      <SendAgain send={() => sendLink(email)} sent={words.sentAgain} />
+      <SendAgain send={() => sendLink(email)} sentMessage={words.sentAgain} />
       <p class="card-note">
         {words.wrongAddress}{' '}
         <button type="button" class="link" onClick={onOtherAddress}>
@@ -122,7 +122,7 @@ const Sent = ({ email, sentence, onOtherAddress }: SentProps) => {
   )
 }
 
-/** The address of the signed-in user, or nothing in it if the service does not say. Undefined until it has answered. */
+/** The address of the signed-in user, or an empty text if the service does not tell it. Undefined until the service has answered. */
 const useOwnEmail = () => {
   const [email, setEmail] = useState<string>()
   useEffect(() => {

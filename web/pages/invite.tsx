@@ -21,7 +21,7 @@ import { useVisitor } from '../hooks/visitor.js'
 import { fill } from '../words/format.js'
 import { useRefusalSentence } from '../words/refusals.js'
 
-/** Opening the link changes nothing: mail scanners open links too. */
+/** Opening the link changes nothing, because mail scanners open links, too. */
 const Invite = () => {
   const token = useLinkToken()
   const visitor = useVisitor(() => token === undefined && redirectAfterSignIn(returnToInAddress()))
@@ -57,7 +57,10 @@ const Accept = ({ token, email, provesAddress, onRefused }: AcceptProps) => {
   )
 }
 
-/** An invitation is for a new account. Without `email` it does not work any more, and is not needed either. */
+/**
+ * An invitation is for a new account. Without `email`, the invitation does not work any more, but a user who is signed in does not need
+ * it.
+ */
 const SignedIn = ({ user: { username }, email }: { user: User; email: string | undefined }) => {
   const words = useWords('invite')
   const sentenceOf = useRefusalSentence()

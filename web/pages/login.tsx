@@ -8,7 +8,7 @@ import {
   providerParameter,
 } from '#contract/pages.js'
 import { providerPath } from '#contract/provider-paths.js'
-import { applicationToReturnTo } from '../browser/applications.js'
+import { nameOfApplicationIn } from '../browser/applications.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import {
@@ -50,7 +50,7 @@ export const Login = () => {
   const [usedToken, setUsedToken] = useState<string>()
   const visitor = useVisitor(() => redirectAfterSignIn(returnTo))
 
-  /** To the page that was asked for, or to what the sign-in still needs. */
+  /** Goes to the page that the visitor wanted, or to the next step of the sign-in. */
   const onEntered = (answered: object) => {
     forgetTyped()
     keepMailStage(undefined)
@@ -75,7 +75,7 @@ const AllWays = ({ returnTo, onEntered, onStage }: Omit<MailLoginProps, 'stage'>
   const words = useWords('login')
   const common = useWords('common')
   const { registration, mailSignIn } = useSettings()
-  const asked = useAskedProvider()
+  const namedProvider = useAskedProvider()
   const problemsOf = useProblems({ invalid_credentials: 'password' })
   const withOtherWays = useWithOtherWays()
 
@@ -92,10 +92,10 @@ const AllWays = ({ returnTo, onEntered, onStage }: Omit<MailLoginProps, 'stage'>
 
   return (
     <Card footer={registration !== 'closed' ? <ToRegistration returnTo={returnTo} /> : undefined}>
-      {/* A greeting does not fit to a message that the visitor is signed out, or could not be signed in. */}
-      <h1>{hasMessage() || asked ? words.title : words.heading}</h1>
+      {/* A greeting does not fit a message that the visitor is signed out or could not be signed in. */}
+      <h1>{hasMessage() || namedProvider ? words.title : words.heading}</h1>
       <ContinuesTo returnTo={returnTo} step="sign-in" />
-      <AddressNotice asked={asked} returnTo={returnTo} />
+      <AddressNotice namedProvider={namedProvider} returnTo={returnTo} />
       <Form submitLabel={words.submit} onSubmit={submit}>
         <Field
           name="username"
@@ -103,7 +103,7 @@ const AllWays = ({ returnTo, onEntered, onStage }: Omit<MailLoginProps, 'stage'>
           autoComplete="username webauthn"
           defaultValue={loginTypedBefore()}
           onInput={keepTypedLogin}
-          focused={asked === undefined}
+          focused={namedProvider === undefined}
         />
         <Field name="password" label={common.password} type="password" autoComplete="current-password" />
         <p class="forgot-link">
@@ -118,7 +118,7 @@ const AllWays = ({ returnTo, onEntered, onStage }: Omit<MailLoginProps, 'stage'>
           </Button>
         </div>
       )}
-      <ProviderButtons returnTo={returnTo} focused={asked?.id} />
+      <ProviderButtons returnTo={returnTo} focused={namedProvider?.id} />
       {queryValue('notice') === ('other_account' satisfies LoginNotice) && (
         <Button look="quiet" onPress={() => redirectAfterSignIn(returnTo)}>
           {words.keepAccount}
@@ -128,7 +128,7 @@ const AllWays = ({ returnTo, onEntered, onStage }: Omit<MailLoginProps, 'stage'>
   )
 }
 
-/** Another site led the visitor to this provider. Nothing begins before they press its button. */
+/** The provider to which another site sent the visitor. The sign-in begins only when they press its button. */
 const useAskedProvider = () => {
   const path = queryValue(providerParameter)
   return useSettings().providers.find(({ id }) => providerPath(id) === path)
@@ -146,12 +146,12 @@ const ToRegistration = ({ returnTo }: { returnTo: string | undefined }) => {
 /** The address after a failed sign-in with a provider has no `returnTo`, so the stored one is used. */
 const returnToBeforeProvider = () => (queryValue('error') === undefined ? undefined : storedReturnTo())
 
-/** The answer comes only to the browser that registered, which may confirm the registration: with the code, or with a new mail. */
+/** Only the browser that registered gets this answer. It may confirm the registration with the code, or ask for a new mail. */
 const ConfirmEmail = ({ returnTo }: { returnTo: string | undefined }) => (
   <>
     <SendAgain
       send={client.resendVerification}
-      sent={useWords('common').sentAgain}
+      sentMessage={useWords('common').sentAgain}
       onSent={() => location.assign(withReturnTo('/verify-email', returnTo))}
     />
     <a href={withReturnTo('/verify-email', returnTo)}>{useWords('common').enterCode}</a>
@@ -160,10 +160,10 @@ const ConfirmEmail = ({ returnTo }: { returnTo: string | undefined }) => (
 
 const hasMessage = () => queryValue('error') !== undefined || queryValue('notice') !== undefined
 
-type NoticeProps = { asked: ProviderButton | undefined; returnTo: string | undefined }
+type NoticeProps = { namedProvider: ProviderButton | undefined; returnTo: string | undefined }
 
 /** A notice about why the visitor is here, if the URL has a known word for it. */
-const AddressNotice = ({ asked, returnTo }: NoticeProps) => {
+const AddressNotice = ({ namedProvider, returnTo }: NoticeProps) => {
   const { notices, askedProvider } = useWords('login')
   const common = useWords('common')
   const { providers } = useSettings()
@@ -172,7 +172,7 @@ const AddressNotice = ({ asked, returnTo }: NoticeProps) => {
   if (error !== undefined) {
     const reason = queryValue('reason')
     const sentence = providerErrorFor(error, reason, providers, common)
-    // What the visitor has decided is no error.
+    // The visitor has cancelled on purpose, which is no error.
     const kind = reason === ('cancelled' satisfies PublicReason) ? 'info' : 'error'
     return (
       <Notice kind={kind} after={reasonAsksForHelp(reason) && <HelpLink />}>
@@ -180,16 +180,16 @@ const AddressNotice = ({ asked, returnTo }: NoticeProps) => {
       </Notice>
     )
   }
-  if (asked) return <Notice kind="info">{fill(askedProvider, { provider: asked.name })}</Notice>
+  if (namedProvider) return <Notice kind="info">{fill(askedProvider, { provider: namedProvider.name })}</Notice>
   const knownNotice = loginNotices.find((each) => each === notice)
-  // The heading has said so, with the name of the application.
-  const isSaid = knownNotice === 'sign_in' && applicationToReturnTo(returnTo) !== undefined
-  if (knownNotice === undefined || isSaid) return null
-  return <Notice kind={isDone[knownNotice] ? 'success' : 'info'}>{notices[knownNotice]}</Notice>
+  // The heading already says it, with the name of the application.
+  const isInHeading = knownNotice === 'sign_in' && nameOfApplicationIn(returnTo) !== undefined
+  if (knownNotice === undefined || isInHeading) return null
+  return <Notice kind={isSuccess[knownNotice] ? 'success' : 'info'}>{notices[knownNotice]}</Notice>
 }
 
 /** Whether a notice tells of something that the visitor has done. */
-const isDone: Record<LoginNotice, boolean> = {
+const isSuccess: Record<LoginNotice, boolean> = {
   signed_out: true,
   signed_out_everywhere: true,
   sign_in: false,
@@ -200,7 +200,7 @@ const isDone: Record<LoginNotice, boolean> = {
   account_deleted: true,
 }
 
-/** The short address that a device shows. */
+/** A device shows a short address, `/login#device`, which leads to the page for its code. */
 const devicePath = /^#device(?:=(.*))?$/.exec(location.hash)
 if (devicePath) location.replace(`/api/auth/device${devicePath[1] ? `#${devicePath[1]}` : ''}`)
 else mount(Login)

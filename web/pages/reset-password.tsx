@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { NamedApplication, SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
-import { applicationToReturnTo } from '../browser/applications.js'
+import { nameOfApplicationIn } from '../browser/applications.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import {
@@ -33,7 +33,7 @@ const ResetPassword = () => {
   return token === undefined ? <NewLink /> : <ByLink key={token} token={token} />
 }
 
-/** Without a link, or with one that does not work. `wasShown`: it replaces the form. */
+/** Shown without a link, or with one that does not work. `wasShown`: the form was shown before. */
 const NewLink = ({ isDead = false, wasShown = false }: { isDead?: boolean; wasShown?: boolean }) => {
   const words = useWords('reset-password')
   const { invalid_link: expired } = useWords('refusals')
@@ -48,7 +48,7 @@ const NewLink = ({ isDead = false, wasShown = false }: { isDead?: boolean; wasSh
   )
 }
 
-/** In another browser than the one that the application has sent here. */
+/** Shown after the change, if the application waits in another browser. */
 const ChangedElsewhere = ({ application }: { application: NamedApplication }) => {
   const words = useWords('reset-password')
   const { backToLogin } = useWords('common')
@@ -61,7 +61,7 @@ const ChangedElsewhere = ({ application }: { application: NamedApplication }) =>
   )
 }
 
-/** To the page that was asked for, to what the sign-in still needs, or to a sign-in, if the account has changed meanwhile. */
+/** Goes to the page that the visitor wanted, to the next step of the sign-in, or to the login page if the service began no sign-in. */
 const leave = (answered: SignedIn | SecondFactorNeeded | undefined) => {
   const returnTo = storedReturnTo()
   storeReturnTo(undefined)
@@ -72,15 +72,15 @@ const leave = (answered: SignedIn | SecondFactorNeeded | undefined) => {
   else redirectAfterSignIn(returnTo)
 }
 
-/** For a visitor who has another account open here: it is not left without a word. */
+/** Tells a visitor who is signed in as another user that the reset ends that session. */
 const ReplacesSession = ({ username }: { username: string }) => {
   const { replacesSession } = useWords('reset-password')
-  const [other, setOther] = useState<string>()
+  const [otherUsername, setOtherUsername] = useState<string>()
   useEffect(() => {
-    void client.me().then((caller) => caller.refused || setOther(caller.value.user.username))
+    void client.me().then((caller) => caller.refused || setOtherUsername(caller.value.user.username))
   }, [])
-  if (other === undefined || other === username) return null
-  return <Notice kind="info">{fill(replacesSession, { other, username })}</Notice>
+  if (otherUsername === undefined || otherUsername === username) return null
+  return <Notice kind="info">{fill(replacesSession, { other: otherUsername, username })}</Notice>
 }
 
 /** Checks the link before the user chooses a password in vain. Without an answer the form is shown. */
@@ -91,10 +91,10 @@ const ByLink = ({ token }: { token: string }) => {
   const problemsOf = useNewPasswordProblems('password')
   const { found, loadRefusal, ending, endWith } = useMailedLink(() => client.checkReset({ token }))
   const isKnown = found !== undefined || loadRefusal !== undefined
-  const elsewhere = applicationToReturnTo(storedReturnTo()) === undefined ? found?.application : undefined
+  const elsewhere = nameOfApplicationIn(storedReturnTo()) === undefined ? found?.application : undefined
 
   const submit = async ({ password = '' }: Values) => {
-    // In another browser than the one that the application waits in, a session is of no use.
+    // If the application waits in another browser, a session in this one is of no use.
     const answer = await client.confirmReset({ token, password, signIn: elsewhere === undefined })
     if (answer.refused && !isDeadLink(answer.refused)) return problemsOf(answer)
     if (answer.refused) {

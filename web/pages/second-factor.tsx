@@ -27,12 +27,15 @@ import { Enrolment } from '../two-step/enrolment.js'
 import { fill } from '../words/format.js'
 import { useProblems, useRefusalSentence } from '../words/refusals.js'
 
-/** The second step of a sign-in: a code of the authenticator app, or a recovery code, or adding the first factor; then what is asked for last. */
+/**
+ * The steps of a sign-in after the first: a code of the authenticator app, a recovery code or a passkey, or adding the first factor;
+ * then missing fields and the terms.
+ */
 const SecondFactor = () => {
   const sentenceOf = useRefusalSentence()
   const returnTo = returnToInAddress()
   const [failure, setFailure] = useState<Refusal>()
-  /** A user who is signed in already has nothing to do here. */
+  /** A user who is already signed in needs no second step, and leaves the page. */
   const endOrLeave = async (refusal: Refusal) => {
     const caller = await client.me()
     if (caller.refused) setFailure(refusal)
@@ -65,7 +68,7 @@ const SecondFactor = () => {
 }
 
 const Proof = (props: SignInStepProps) =>
-  props.waiting.methods.includes('totp') ? <Code {...props} /> : <OnlyPasskey {...props} />
+  props.waiting.methods.includes('totp') ? <ByCode {...props} /> : <OnlyPasskey {...props} />
 
 const steps: Record<NextStep, (props: SignInStepProps) => JSX.Element> = {
   second_factor: Proof,
@@ -74,7 +77,7 @@ const steps: Record<NextStep, (props: SignInStepProps) => JSX.Element> = {
   terms: TermsStep,
 }
 
-const Code = ({ waiting, returnTo, onAnswered, endIfExpired }: SignInStepProps) => {
+const ByCode = ({ waiting, returnTo, onAnswered, endIfExpired }: SignInStepProps) => {
   const words = useWords('second-factor')
   const problemsOf = useProblems({ wrong_second_factor: 'code' })
   const [byRecoveryCode, setByRecoveryCode] = useState<boolean>()
@@ -96,9 +99,9 @@ const Code = ({ waiting, returnTo, onAnswered, endIfExpired }: SignInStepProps) 
         {byRecoveryCode && waiting.trustDevice && ` ${words.notTrusted}`}
       </p>
       <ContinuesTo returnTo={returnTo} />
-      {/* Another form each time, so that a message about the one code is not shown for the other. */}
+      {/* Each kind of code has a form of its own, so that a message about one is not shown for the other. */}
       <Form key={String(byRecoveryCode)} submitLabel={words.submit} onSubmit={submit}>
-        {/* Before the code, which is sent by itself. */}
+        {/* The box comes before the code, because the form is sent as soon as the code is complete. */}
         {waiting.trustedFor !== null && !byRecoveryCode && <TrustDevice seconds={waiting.trustedFor} />}
         {byRecoveryCode ? (
           <Field name="code" label={words.recoveryCode} autoComplete="off" maxLength={64} code focused="chosen" />
@@ -106,7 +109,7 @@ const Code = ({ waiting, returnTo, onAnswered, endIfExpired }: SignInStepProps) 
           <SendingCodeField
             label={words.code}
             hint={words.codeHint}
-            // A recovery code that is pasted here works too.
+            // The field is long enough for a recovery code, which works here, too.
             maxLength={64}
             focused={byRecoveryCode === undefined ? true : 'chosen'}
           />
@@ -138,7 +141,7 @@ const TrustDevice = ({ seconds }: { seconds: number }) => {
   )
 }
 
-/** A sign-in with a passkey of the account also finishes the one that waits. */
+/** A sign-in with a passkey of the account also finishes the sign-in that waits. */
 const ByPasskey = ({ onAnswered, look }: Pick<SignInStepProps, 'onAnswered'> & { look?: 'primary' }) => (
   <div class="other-way">
     <PasskeyButton

@@ -3,7 +3,13 @@ import { type Answer, isTemporary, type Refusal } from '#client/client.js'
 import { type ProofMethod, reachingTwoFactors, secondFactorsAmong } from '#contract/proofs.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
-import { isInPlace, queryValue, redirectAfterSignIn, returnToAfterStepUp, withReturnTo } from '../browser/navigation.js'
+import {
+  isAtApplicationAddress,
+  queryValue,
+  redirectAfterSignIn,
+  returnToAfterStepUp,
+  withReturnTo,
+} from '../browser/navigation.js'
 import { tabStorage } from '../browser/storage.js'
 import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
@@ -19,30 +25,30 @@ import { StepUpForm } from '../step-up/step-up-form.js'
 import { fill } from '../words/format.js'
 import { useRefusalSentence } from '../words/refusals.js'
 
-/** The methods that lead to what the application asks for. Empty if it asks for two factors and the account has no second one. */
+/** `methods`: those that fulfil what the application asks for. Empty if it asks for two factors and the account has no second factor. */
 type Prover = { methods: readonly ProofMethod[]; username: string }
 
-/** A new sign-in is a proof too: it leads back to where the user wanted to go. */
+/** A new sign-in is a proof, too. It leads back to the page that the user wanted. */
 const signIn = () => location.replace(withReturnTo('/login?notice=sign_in', returnToAfterStepUp()))
 
 /** An application has sent the user here to prove again who they are. It says in the address what it asks for. */
 const StepUp = () => (conditionInAddress('group') === undefined && !wasProvenHere() ? <ProveAgain /> : <NoAccess />)
 
 /** A condition that the application has put into the URL. */
-const conditionInAddress = (name: string) => (isInPlace() ? undefined : queryValue(name))
+const conditionInAddress = (name: string) => (isAtApplicationAddress() ? undefined : queryValue(name))
 
 /**
- * Shown in the place of the application, the page cannot know why it refuses. If the user has just proven it here in vain, it is not
- * for the lack of a proof.
+ * At an address of the application, this page cannot know why the proxy refuses the user. If the user has just proven their identity in
+ * vain, a missing proof is not the reason.
  */
 const provenKey = 'latchkey.proven-in-place'
 const proofLifetime = 30_000
 const wasProvenHere = () => {
   const [provenAt, path] = (tabStorage.read(provenKey) ?? '').split(' ')
-  return isInPlace() && path === location.pathname && Date.now() - Number(provenAt) < proofLifetime
+  return isAtApplicationAddress() && path === location.pathname && Date.now() - Number(provenAt) < proofLifetime
 }
 const returnProven = () => {
-  tabStorage.write(provenKey, isInPlace() ? `${Date.now()} ${location.pathname}` : undefined)
+  tabStorage.write(provenKey, isAtApplicationAddress() ? `${Date.now()} ${location.pathname}` : undefined)
   redirectAfterSignIn(returnToAfterStepUp())
 }
 
@@ -53,7 +59,7 @@ const ProveAgain = () => {
   return prover.methods.length === 0 ? <NoSecondFactor username={prover.username} /> : <Prove prover={prover} />
 }
 
-/** The account is in no group that the page is for. To prove it again would not help. */
+/** The account is in no group that may see the page. Another proof would not help. */
 const NoAccess = () => {
   const words = useWords('step-up')
   const { tryAgain } = useWords('common')
@@ -62,10 +68,10 @@ const NoAccess = () => {
   if (loadRefusal) return <PageNotLoaded refused={loadRefusal} onTryAgain={load} />
   if (!caller) return <LoadingCard />
   const returnTo = returnToAfterStepUp()
-  // A new tab begins with an empty page, which counts.
+  // A new tab begins with an empty page, which `history.length` counts.
   const goBack = () => (history.length > 2 ? history.back() : location.replace(afterSignIn))
   const otherAccount = withReturnTo('/login?notice=other_account', returnTo)
-  // In the place of this page: "back" must not lead to it again.
+  // The login page replaces this one in the history, so that "back" does not lead here again.
   const toOtherAccount = (event: Event) => {
     event.preventDefault()
     location.replace(otherAccount)
@@ -119,7 +125,7 @@ const Prove = ({ prover }: { prover: Prover }) => {
   )
 }
 
-/** For a user who cannot prove it, or whose session is open in a browser of another person. */
+/** For a user who cannot prove their identity, or who has found the open session of another person. */
 const OtherWays = ({ look = 'plain' }: { look?: 'primary' | 'plain' }) => {
   const { toAccount } = useWords('step-up')
   const words = useWords('common')
@@ -157,9 +163,9 @@ const askProver = async (): Promise<Answer<Prover>> => {
   const sessions = await client.sessions()
   if (sessions.refused) return sessions
   const proven = sessions.value.sessions.find(({ current }) => current)?.methods ?? []
-  const reaching = reachingTwoFactors(secondFactors, proven)
+  const sufficientMethods = reachingTwoFactors(secondFactors, proven)
   // In a session that began with a passkey that was removed since, a code is one factor only.
-  if (reaching.length > 0) return { value: { methods: reaching, username } }
+  if (sufficientMethods.length > 0) return { value: { methods: sufficientMethods, username } }
   signIn()
   return new Promise(() => undefined)
 }

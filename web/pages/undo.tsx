@@ -26,7 +26,7 @@ const Undo = () => {
   return <MessageCard heading={words.title} kind="info" text={words.noLink} />
 }
 
-/** Everything that the button does, a sentence for each. */
+/** The effects of the button, a sentence for each. */
 const effectsOf = (
   { changesBack: { email, username, language, totp }, removes }: UndoState,
   words: Words['undo']['effects'],
@@ -47,15 +47,15 @@ const effectsOf = (
 const nameOf = ({ username, changesBack: { username: former } }: UndoState, words: Words['undo']) =>
   former === null ? username : fill(words.renamed, { former, username })
 
-const removesSomething = ({ changesBack, removes }: UndoState) =>
+const removesAny = ({ changesBack, removes }: UndoState) =>
   changesBack.totp ||
   removes.totp ||
   removes.recoveryCodes ||
   removes.passkeys.length > 0 ||
   removes.providers.length > 0
 
-/** The parts of the account that a thief may have added before the days that were taken back. */
-const remainsOf = ({ keeps }: UndoState, words: Words['undo']['keeps']) => [
+/** Parts of the account that stay. A thief may have added them before the time that the link takes back. */
+const remainingParts = ({ keeps }: UndoState, words: Words['undo']['keeps']) => [
   ...(keeps.totp ? [words.totp] : []),
   ...keeps.passkeys.map((name) => fill(words.passkey, { name })),
   ...keeps.providers.map((name) => fill(words.provider, { name })),
@@ -66,12 +66,12 @@ const remainsOf = ({ keeps }: UndoState, words: Words['undo']['keeps']) => [
 const Done = ({ state }: { state: UndoState | undefined }) => {
   const words = useWords('undo')
   const text = state?.disabled ? words.doneDisabled : words.done
-  const remains = state ? remainsOf(state, words.keeps) : []
+  const remaining = state ? remainingParts(state, words.keeps) : []
   return (
     <MessageCard heading={words.doneHeading} kind="success" text={text} focused hasHelpLink={state?.disabled === true}>
       <p class="lead">{words.keeps.lead}</p>
       <ul class="points">
-        {remains.map((sentence) => (
+        {remaining.map((sentence) => (
           <li key={sentence}>{sentence}</li>
         ))}
       </ul>
@@ -127,7 +127,7 @@ const ByLink = ({ token }: { token: string }) => {
           <li key={at}>{sentence}</li>
         ))}
       </ul>
-      {removesSomething(found) && <p class="card-note">{words.alsoYours}</p>}
+      {removesAny(found) && <p class="card-note">{words.alsoYours}</p>}
       <Form submitLabel={words.submit} onSubmit={submit}>
         <HiddenUsername username={found.changesBack.username ?? found.username} />
         <NewPasswordField name="password" label={newPassword} />

@@ -4,7 +4,7 @@ import { withoutGroups } from '#contract/code-groups.js'
 import type { LinkState } from '#contract/mailed-links.js'
 import type { RefusalCode } from '#contract/refusals.js'
 import type { NamedApplication, SecondFactorNeeded, SignedIn } from '#contract/schemas.js'
-import { applicationToReturnTo } from '../browser/applications.js'
+import { nameOfApplicationIn } from '../browser/applications.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import {
@@ -44,8 +44,9 @@ import { asksForHelp, useProblems } from '../words/refusals.js'
 type Result = keyof typeof results
 
 /**
- * The texts if there is nothing to confirm here, where the button leads, and the second choice below the card. A link that has expired
- * or was used before may belong to a user who is registered, so signing in is the first thing that is offered there.
+ * The results after which there is nothing to confirm: the kind of the notice, where the button leads, and the second choice below the
+ * card. A link that has expired or was used before may belong to a user who is registered, so signing in is the first thing that is
+ * offered there.
  */
 const results = {
   already_confirmed: { kind: 'success', to: '/login', action: 'signIn', second: 'none' },
@@ -61,7 +62,7 @@ const results = {
 
 type SignedInResult = 'confirmed_now' | 'confirmed_signed_in' | 'signed_in'
 
-/** A visitor who is signed in already is told so, and not asked to sign in. */
+/** The result for a visitor who may be signed in already: then the page says so, and does not ask for a sign-in. */
 const forVisitor = async (found: Result): Promise<Result> => {
   if (found !== 'invalid_link' && found !== 'already_confirmed') return found
   if ((await client.me()).refused) return found
@@ -82,7 +83,7 @@ const VerifyEmail = () => {
   return token === undefined ? <ByCode /> : <ByLink key={token} token={token} />
 }
 
-/** Without an answer of the service the form is shown. */
+/** The state if the service does not answer: then the form is shown. */
 const unknownLink: LinkState = { state: 'waiting', passwordRequired: false, newerMail: false, codeUsable: false }
 
 const ByLink = ({ token }: { token: string }) => {
@@ -94,7 +95,7 @@ const ByLink = ({ token }: { token: string }) => {
   })
   const link = found ?? (loadRefusal && unknownLink)
   const returnTo = storedReturnTo()
-  const elsewhere = applicationToReturnTo(returnTo) === undefined ? link?.application : undefined
+  const elsewhere = nameOfApplicationIn(returnTo) === undefined ? link?.application : undefined
   const onResult = async (result: Result) => endWith(await forVisitor(result))
   if (ending !== undefined) {
     const result = ending === 'dead' ? 'invalid_link' : ending
@@ -104,7 +105,7 @@ const ByLink = ({ token }: { token: string }) => {
   return <ConfirmForm token={token} link={link} elsewhere={elsewhere} onResult={onResult} />
 }
 
-/** The application that waits in another browser: there the user goes on. */
+/** `elsewhere`: the application that waits in another browser, in which the user continues. */
 type Elsewhere = { elsewhere?: NamedApplication | undefined }
 type ConfirmProps = Elsewhere & { token: string; link: LinkState; onResult: (result: Result) => Promise<void> }
 
@@ -164,20 +165,23 @@ const resultOfRegistration = {
   none: 'no_registration_waiting',
 } as const
 
-/** The request of an application is answered once: another tab that confirms takes it along, and this one stays. */
+/**
+ * The form for the mailed code. If another tab confirms, that tab answers the request of the application, which works once, so this tab
+ * stays.
+ */
 const ByCode = () => {
   const words = useWords('verify-email')
   const { sentAgain } = useWords('common')
   const { tries_used_up: noTriesLeftSentence } = useWords('refusals')
   const problemsOf = useProblems({ invalid_code: 'code' })
   const email = storedEmail()
-  // Another tab that confirms removes the stored value: this one has it in its address, also after a reload.
+  // If another tab confirms, it removes the stored value. This tab has it in its address, also after a reload.
   const [returnTo] = useState(() => returnToInAddress() ?? storedReturnTo())
   const [result, setResult] = useState<Result>()
   const [triesUsedUp, setTriesUsedUp] = useState(false)
-  const [mails, setMails] = useState(0)
+  const [mailCount, setMailCount] = useState(0)
   const { state: registration, codeUsable } = usePendingRegistration(() =>
-    applicationToReturnTo(returnTo) === undefined ? finish(returnTo) : setResult('confirmed_signed_in'),
+    nameOfApplicationIn(returnTo) === undefined ? finish(returnTo) : setResult('confirmed_signed_in'),
   )
   const noTriesLeft = triesUsedUp || !codeUsable
   const steps = useSteps(2, 3)
@@ -211,14 +215,14 @@ const ByCode = () => {
           {noTriesLeftSentence}
         </Notice>
       ) : (
-        // Another form for each mail: a message about a code is about an older one.
-        <CodeForm key={mails} onSubmit={submit} />
+        // Each mail gets a new form, because a message in the old one is about an older code.
+        <CodeForm key={mailCount} onSubmit={submit} />
       )}
       <p class="card-note">{words.noMail}</p>
       <SendAgain
         send={client.resendVerification}
-        sent={sentAgain}
-        onSent={() => setMails(mails + 1)}
+        sentMessage={sentAgain}
+        onSent={() => setMailCount(mailCount + 1)}
         onRefused={(refusal) => setResult(resultOf(refusal))}
       />
       <WrongAddress returnTo={returnTo} />
@@ -291,15 +295,15 @@ const useResultFooter = (second: (typeof results)[Result]['second'], returnTo: s
 
 /** A code can be entered only in a browser that has a pending registration. */
 const useCanEnterCode = (isOffered: boolean) => {
-  const [can, setCan] = useState(false)
+  const [canEnter, setCanEnter] = useState(false)
   useEffect(() => {
     const ask = async () => {
       const answer = await client.checkVerification()
-      setCan(!answer.refused && answer.value.state === 'waiting')
+      setCanEnter(!answer.refused && answer.value.state === 'waiting')
     }
     if (isOffered) void ask()
   }, [isOffered])
-  return can
+  return canEnter
 }
 
 const forgetRegistration = () => {

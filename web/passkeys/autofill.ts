@@ -4,13 +4,13 @@ import { client } from '../browser/client.js'
 import { useStableCallback } from '../hooks/stable-callback.js'
 import { getPasskey, passkeySupport } from './ceremonies.js'
 
-/** Before the challenge expires after 5 minutes. */
+/** A new challenge is asked for before the old one expires after 5 minutes. */
 const renewAfter = 4 * 60 * 1_000
 
 const isAvailable = async () =>
   passkeySupport() === 'yes' && (await PublicKeyCredential.isConditionalMediationAvailable?.()) === true
 
-const waitFor = (signal: AbortSignal) =>
+const untilAborted = (signal: AbortSignal) =>
   new Promise<void>((resolve) => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve())
@@ -19,7 +19,7 @@ const waitFor = (signal: AbortSignal) =>
 /** Returns whether the user is signed in. */
 type SignIn = (credential: PasskeyCredential) => Promise<boolean>
 
-/** One challenge: until a passkey was chosen, or a new challenge is needed. */
+/** Offers passkeys for one challenge, until the user has chosen one or a new challenge is needed. */
 const offerOnce = async (signIn: SignIn, stop: AbortSignal) => {
   const round = new AbortController()
   const end = () => round.abort()
@@ -28,16 +28,16 @@ const offerOnce = async (signIn: SignIn, stop: AbortSignal) => {
   const options = await client.passkeyLoginOptions()
   const chosen = options.refused || stop.aborted ? 'cancelled' : await getPasskey(options.value, round.signal)
   const isSignedIn = typeof chosen === 'object' && (await signIn(chosen))
-  // Not at once: a browser that refuses to offer them would be asked without end.
-  if (typeof chosen !== 'object') await waitFor(round.signal)
+  // Waits until the round is over: a browser that refuses to offer passkeys would otherwise be asked without end.
+  if (typeof chosen !== 'object') await untilAborted(round.signal)
   clearTimeout(timer)
   stop.removeEventListener('abort', end)
   return isSignedIn
 }
 
 /**
- * Offers passkeys in the field with `autocomplete="username webauthn"`, as long as it is wanted. Not after a sign-in, while the
- * page is being left: another sign-in would end the session of the first, and its own tokens would be lost with the page.
+ * Offers passkeys in the field with `autocomplete="username webauthn"`, while `isWanted`. It stops after a sign-in, while the page is
+ * being left: another sign-in would end the first session, and its own tokens would be lost with the page.
  */
 export const usePasskeysInAutofill = (isWanted: boolean, signIn: SignIn) => {
   const stableSignIn = useStableCallback(signIn)

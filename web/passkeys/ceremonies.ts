@@ -3,12 +3,12 @@ import type { Answer, PasskeyCreationOptions, PasskeyCredential, PasskeyRequestO
 /** The reason why there is no credential: the user cancelled or has none, this device has one already, or the address can have none. */
 export type NoCredential = 'cancelled' | 'exists' | 'address'
 
-/** An address of numbers can have no passkeys, whatever the browser can do. */
-const isNumericAddress = () => /^[\d.]+$|^\[/.test(location.hostname)
+/** Passkeys do not work on an IP address, whatever the browser can do. */
+const isIpAddress = () => /^[\d.]+$|^\[/.test(location.hostname)
 
 /** Whether this browser can use passkeys at this address. */
 export const passkeySupport = (): 'yes' | 'no' | 'address' => {
-  if (isNumericAddress()) return 'address'
+  if (isIpAddress()) return 'address'
   const isKnown = typeof globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON === 'function'
   return isKnown ? 'yes' : 'no'
 }
@@ -29,7 +29,7 @@ export const makePasskey = async (options: PasskeyCreationOptions) => {
   return credentialOf(navigator.credentials.create({ publicKey }))
 }
 
-/** `autofill`: the browser offers the passkeys in a field of the page, until the signal ends that. */
+/** With `autofill`, the browser offers the passkeys in a field of the page until the signal aborts. */
 export const getPasskey = async (options: PasskeyRequestOptions, autofill?: AbortSignal) => {
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options)
   return credentialOf(
@@ -45,15 +45,18 @@ type Signals = {
   }) => Promise<void>
 }
 
-/** Tells the browser which passkeys there are, so that it does not offer those that were removed. The options name all of them. */
-export const signalPasskeys = async (read: () => Promise<Answer<PasskeyCreationOptions>>) => {
+/**
+ * Tells the browser which passkeys there are, so that it does not offer those that were removed. The `excludeCredentials` of the
+ * creation options list every passkey of the account.
+ */
+export const signalPasskeys = async (readCreationOptions: () => Promise<Answer<PasskeyCreationOptions>>) => {
   const { signalAllAcceptedCredentials: signal } = (globalThis.PublicKeyCredential ?? {}) as Signals
   if (!signal) return
-  const answer = await read()
+  const answer = await readCreationOptions()
   if (answer.refused) return
   const { value: options } = answer
   const allAcceptedCredentialIds = options.excludeCredentials.map(({ id }) => id)
   const accepted = { rpId: options.rp.id, userId: options.user.id, allAcceptedCredentialIds }
-  // The passkey is removed here in any case.
+  // If it fails, nothing is lost: the service has already removed the passkey.
   await signal.call(PublicKeyCredential, accepted).catch(() => undefined)
 }

@@ -2,7 +2,7 @@ import type { Answer, PasskeyCredential, PasskeyRequestOptions, Refusal } from '
 import { Button } from '../components/button.js'
 import { KeyIcon } from '../components/icons.js'
 import { Notice } from '../components/notice.js'
-import { leaving } from '../hooks/busy.js'
+import { staysBusy } from '../hooks/busy.js'
 import { useMessage } from '../hooks/message.js'
 import { useWords } from '../hooks/settings.js'
 import { useRefusalSentence } from '../words/refusals.js'
@@ -11,12 +11,12 @@ import { getPasskey, passkeySupport } from './ceremonies.js'
 type Props = {
   look?: 'primary' | 'plain'
   options: () => Promise<Answer<PasskeyRequestOptions>>
-  /** Returns how it was refused, or nothing when it is done. */
+  /** Returns the refusal, or nothing if the passkey was accepted. */
   prove: (credential: PasskeyCredential) => Promise<Refusal | undefined>
   onAsk?: (isAsking: boolean) => void
 }
 
-/** Asks the browser for a passkey. Not shown where there can be none. */
+/** Asks the browser for a passkey. The button is not shown where passkeys do not work. */
 export const PasskeyButton = ({ look = 'plain', options, prove, onAsk }: Props) => {
   const words = useWords('passkeys')
   const sentenceOf = useRefusalSentence()
@@ -36,7 +36,7 @@ export const PasskeyButton = ({ look = 'plain', options, prove, onAsk }: Props) 
     onAsk?.(true)
     setProblem(undefined)
     const newProblem = await ask()
-    if (!newProblem) return leaving
+    if (!newProblem) return staysBusy
     setProblem(newProblem)
     return onAsk?.(false)
   }

@@ -38,7 +38,7 @@ export const MailedCode = ({ send, enter }: Props) => {
       <Form key="code" submitLabel={words.confirm} onSubmit={({ code = '' }: Values) => enter(code)}>
         <CodeField label={words.code} hint={words.codeHint} maxLength={32} focused="chosen" />
       </Form>
-      <SendAgain send={send} sent={words.sentAgain} />
+      <SendAgain send={send} sentMessage={words.sentAgain} />
     </>
   )
 }

@@ -21,13 +21,13 @@ type Props = {
   onProven: () => void
   /** The session has ended in the meantime. */
   onSignedOut: () => void
-  /** Help for a user without the passkey, where a new sign-in would not help. */
+  /** Shown to a user without the passkey instead of the link to a new sign-in, if a new sign-in would not help. */
   withoutPasskey?: ComponentChildren
 }
 
 type WayProps = { username: string; prove: (proof: Proof) => Promise<Problems | undefined> }
 
-/** Asks for a passkey, if the account has one and the browser knows them, or for the next best proof of the account. */
+/** Asks for a passkey if the account has one and the browser can use it, and for the next best proof of the account. */
 export const StepUpForm = ({ methods, username, onProven, onSignedOut, withoutPasskey }: Props) => {
   const words = useWords('passkeys')
   const problemsOf = useProblems({
@@ -76,7 +76,7 @@ export const StepUpForm = ({ methods, username, onProven, onSignedOut, withoutPa
   )
 }
 
-/** For a lost passkey: a new sign-in is a proof too, and can be by the password. It does not help where two factors are asked for. */
+/** For a lost passkey: a new sign-in is a proof too, and can be by the password. It does not help if two factors are asked for. */
 const SignInAgain = () => {
   const words = useWords('step-up')
   if (queryValue('factors') === '2') return null
@@ -105,7 +105,7 @@ const ByMail = ({ prove }: WayProps) => (
   <MailedCode send={client.mailStepUpCode} enter={(mailedCode) => prove({ mailedCode })} />
 )
 
-/** One field for both: they are told apart by their shape. */
+/** One field takes a code of the app or a recovery code. The service tells them apart by their form. */
 const ByCode = ({ prove }: WayProps) => {
   const words = useWords('step-up')
   return (

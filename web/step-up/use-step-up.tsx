@@ -6,10 +6,10 @@ import { Dialog } from '../components/dialog.js'
 import { useWords } from '../hooks/settings.js'
 import { StepUpForm } from './step-up-form.js'
 
-/** Makes a call, and makes it again after the user has proven who they are, if it was refused for the lack of that. */
+/** Makes a call. If it is refused because it needs a fresh sign-in, asks the user for a proof and makes the call again. */
 export type WithFreshSignIn = <Value>(call: () => Promise<Answer<Value>>) => Promise<Answer<Value>>
 
-type StepUp = { methods: readonly ProofMethod[]; done: (proven: boolean) => void }
+type StepUp = { methods: readonly ProofMethod[]; close: (isProven: boolean) => void }
 
 /**
  * One dialog for all changes of a page that need a fresh sign-in. Several calls at once wait for the same dialog. After
@@ -21,12 +21,12 @@ export const useStepUp = () => {
 
   const ask = (methods: readonly ProofMethod[]) => {
     asking.current ??= new Promise<boolean>((resolve) => {
-      const done = (proven: boolean) => {
+      const close = (isProven: boolean) => {
         asking.current = undefined
         setStepUp(undefined)
-        resolve(proven)
+        resolve(isProven)
       }
-      setStepUp({ methods, done })
+      setStepUp({ methods, close })
     })
     return asking.current
   }
@@ -42,14 +42,14 @@ export const useStepUp = () => {
 
 type Props = StepUp & { username: string; onSignedOut: () => void }
 
-export const StepUpDialog = ({ methods, done, username, onSignedOut }: Props) => {
+export const StepUpDialog = ({ methods, close: closeStepUp, username, onSignedOut }: Props) => {
   const words = useWords('step-up')
   return (
-    <Dialog title={words.heading} lead={<p>{words.leadChange}</p>} onCancel={() => done(false)}>
+    <Dialog title={words.heading} lead={<p>{words.leadChange}</p>} onCancel={() => closeStepUp(false)}>
       {(close) => {
-        const finish = (proven: boolean) => {
+        const finish = (isProven: boolean) => {
           close()
-          done(proven)
+          closeStepUp(isProven)
         }
         return (
           <>

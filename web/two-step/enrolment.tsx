@@ -11,7 +11,7 @@ import { Form, type Problems, type Values } from '../components/form.js'
 import { Heading } from '../components/heading.js'
 import { KeyIcon } from '../components/icons.js'
 import { Notice } from '../components/notice.js'
-import { leaving } from '../hooks/busy.js'
+import { staysBusy } from '../hooks/busy.js'
 import { useMessage } from '../hooks/message.js'
 import { useWords } from '../hooks/settings.js'
 import { useSteps } from '../hooks/steps.js'
@@ -21,10 +21,10 @@ import { MailedCode } from '../step-up/mailed-code.js'
 import { useProblems, useRefusalSentence } from '../words/refusals.js'
 import { AddApp, RecoveryCodes, useAppProblems } from './steps.js'
 
-/** A sign-in that goes on does not say whose it is. */
+/** If another step of the sign-in follows, the answer does not name the user. */
 const usernameIn = (added: { user?: { username: string } }) => added.user?.username ?? ''
 
-/** The sign-in goes on when the user has entered the mailed code and added a factor. */
+/** The sign-in continues when the user has entered the mailed code and added a factor. */
 export const Enrolment = ({ waiting, returnTo, onAnswered, endIfExpired }: SignInStepProps) => {
   const words = useWords('enrolment')
   const common = useWords('common')
@@ -33,7 +33,7 @@ export const Enrolment = ({ waiting, returnTo, onAnswered, endIfExpired }: SignI
   const [totp, setTotp] = useState<TotpBegun>()
   const steps = useSteps(lastStepInAddress())
   const [saving, setSaving] = useState<{ codes: string[]; added: object }>()
-  /** At the first step the focus stays where the browser has it. */
+  /** Whether this is the first step, at which the focus stays where the browser has put it. */
   const [isFirst, setFirst] = useState(true)
   const toNextStep =
     <Value,>(set: (value: Value) => void) =>
@@ -55,7 +55,7 @@ export const Enrolment = ({ waiting, returnTo, onAnswered, endIfExpired }: SignI
         : words.chooseHeading
   return (
     <Card footer={<a href={withReturnTo('/login', returnTo)}>{common.backToLogin}</a>}>
-      {/* A new one for each step: it gets the focus, because the form of the step before is gone. */}
+      {/* Each step has a new heading, which gets the focus, because the form of the step before is gone. */}
       <Heading key={heading} text={heading} focused={!isFirst} step={steps} />
       <ContinuesTo returnTo={returnTo} />
       {needsPassword ? (
@@ -91,7 +91,7 @@ const SaveCodes = ({ codes, added, returnTo, onDone }: SaveProps) => (
   </Card>
 )
 
-/** After a sign-in by mail. */
+/** After a sign-in by mail, the user enters the password before a factor is added. */
 const ByPassword = ({ onEntered, endIfExpired }: Pick<SignInStepProps, 'endIfExpired'> & { onEntered: () => void }) => {
   const words = useWords('enrolment')
   const { password: label } = useWords('common')
@@ -174,9 +174,9 @@ const ByPasskey = ({ onAnswered, endIfExpired }: AddProps) => {
   }
   const press = async () => {
     setProblem(undefined)
-    const found = await add()
-    setProblem(found)
-    return found === undefined ? leaving : undefined
+    const newProblem = await add()
+    setProblem(newProblem)
+    return newProblem === undefined ? staysBusy : undefined
   }
 
   return (

@@ -22,7 +22,7 @@ type AddProps<Added> = {
 
 export const useAppProblems = () => useProblems({ wrong_second_factor: 'code' })
 
-/** Scan, open or copy the secret, then prove with a code that the app has it. */
+/** The user scans, opens or copies the secret, and then proves with a code that the app has it. */
 export const AddApp = <Added,>({ totp, confirm, onAdded, problemsOf }: AddProps<Added>) => {
   const words = useWords('two-step')
 
@@ -45,7 +45,7 @@ export const AddApp = <Added,>({ totp, confirm, onAdded, problemsOf }: AddProps<
   )
 }
 
-/** True on a phone: the app is opened by a link there, and no camera sees the picture. */
+/** On a phone, a link opens the app, because the camera cannot scan its own screen. */
 const isPhone = () => matchMedia('(pointer: coarse) and (max-width: 48rem)').matches
 
 type SecretProps = { totp: TotpBegun }
@@ -97,13 +97,13 @@ const Key = ({ totp }: SecretProps) => {
         {words.secret} <code class="secret">{totp.secret.replaceAll(/(.{4})(?=.)/g, '$1 ')}</code>
       </p>
       <p class="panel-lead">
-        <CopyButton text={totp.secret} label={words.copySecret} copied={words.copied} />
+        <CopyButton text={totp.secret} label={words.copySecret} copiedLabel={words.copied} />
       </p>
     </>
   )
 }
 
-/** The label of the codes, for someone who finds them years later. */
+/** Says on paper and in a file what the codes are for. */
 const useLabel = (username: string) => {
   const words = useWords('two-step')
   const { productName, locale } = useSettings()
@@ -125,7 +125,7 @@ const useAskBeforeLeaving = () => {
 
 type CodesProps = { codes: string[]; username: string; isRenewed?: boolean; onDone: () => void }
 
-/** Shown once. On paper and in a file they stand alone, under the names of the site and the account. */
+/** Shows the codes, which happens once. On paper and in a file, the names of the site and the account stand above them. */
 export const RecoveryCodes = ({ codes, username, isRenewed = false, onDone }: CodesProps) => {
   const words = useWords('two-step')
   const { heading, account } = useLabel(username)
@@ -140,7 +140,7 @@ export const RecoveryCodes = ({ codes, username, isRenewed = false, onDone }: Co
   }
   return (
     <>
-      {/* The codes are a list, which the user reads one by one. */}
+      {/* Only the sentence is announced. The codes are a list, which the user reads one by one. */}
       <Announced class="panel-lead" text={isRenewed ? words.newCodesLead : words.codesLead} />
       <div class="on-paper">
         <p>
@@ -157,7 +157,7 @@ export const RecoveryCodes = ({ codes, username, isRenewed = false, onDone }: Co
       </ul>
       <div class="button-row">
         <Button onPress={download}>{words.download}</Button>
-        <CopyButton text={codes.join('\n')} label={words.copy} copied={words.copied} />
+        <CopyButton text={codes.join('\n')} label={words.copy} copiedLabel={words.copied} />
         <Button onPress={() => print()}>{words.print}</Button>
         <Button look="primary" onPress={finish}>
           {words.saved}
