@@ -282,6 +282,20 @@ it('lets a device in that shows a code: compared, proven and by name, also by ha
   await press(page, 'Take this back')
   await expect.poll(() => focusedName(page)).toBe('The device is not signed in')
   expect((await poll(third.deviceCode)).error).toBe('access_denied')
+  // A session that only a new sign-in can give two factors leads to the login page and back, with the code that was typed.
+  const fourth = await begin()
+  const demandSignIn = async (route: Route) => {
+    const response = await route.fetch()
+    await route.fulfill({ response, json: { ...(await response.json()), next: 'sign_in' } })
+  }
+  await page.route('**/api/auth/device/question', demandSignIn, { times: 1 })
+  await press(page, 'Enter another code')
+  await fillIn(page, { 'Code from your device': fourth.code })
+  await press(page, 'Next')
+  await page.getByText('Sign in to connect your device.').waitFor()
+  await signIn(page, 'ada')
+  await page.getByText('Your link has filled in this code.').waitFor()
+  expect(await page.getByLabel('Code from your device').inputValue()).toBe(fourth.code)
   expect(faults).toEqual([])
   await leave()
 })

@@ -8,6 +8,7 @@ import { basic, postForm } from '../support/authorizations.js'
 import type { Browser } from '../support/client.js'
 import { createEmailChanges } from '../support/email-changes.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { addPasskey, signInWith } from '../support/passkey.js'
 import { noticesOf } from '../support/used-applications.js'
 
 const JWT_SECRET = 'c6M0xkq2Vw9nYb4RtL8sHd3PzJ7gFa5EuN1oKi0WvTqXyBmCrGhSlDjZfUeApIxO'
@@ -337,6 +338,21 @@ describe('the user', () => {
     await applicationChangesOf(latchkey).change(tv.id, { factors: 2 }, operatorClient('root'))
     expect(await errorOf(later)).toBe('invalid_grant')
     await applicationChangesOf(latchkey).change(tv.id, { factors: 1 }, operatorClient('root'))
+  })
+
+  it('signs in again if the passkey of this session was removed, because a code alone is one factor', async () => {
+    const first = await latchkey.signedUp('passkey-removed')
+    const { passkey, added } = await addPasskey(first, latchkey.url)
+    const browser = latchkey.browser()
+    await signInWith(browser, passkey)
+    const app = await addAuthenticator(browser, latchkey)
+    expect((await browser.remove(`/api/auth/passkeys/${added.id}`)).status).toBe(204)
+    const codes = await begin()
+    expect((await ask(codes.user_code, browser)).body.next).toBe('sign_in')
+    const again = latchkey.browser()
+    await again.post('/login', { username: 'passkey-removed', password: goodPassword })
+    await again.post('/api/auth/second-factor', { method: 'totp', code: app.code() })
+    expect((await ask(codes.user_code, again)).body.next).toBe('approve')
   })
 })
 

@@ -26,32 +26,43 @@ import { useProblems } from '../words/refusals.js'
 
 const calls = createApplicationPageCalls(client)
 
-/** The code of a link. It is filled in, and nothing is asked about it before a press: links could use up the tries of the visitor. */
+/** The code of a link. The form is filled with it, but the visitor must press the button: otherwise links could use up their tries. */
 const codeInAddress = () => {
   const text = location.hash.slice(1)
   try {
     return decodeURIComponent(text).slice(0, 64)
   } catch {
-    // An address that was cut or mistyped.
+    // The link was cut or mistyped, so its `%` signs cannot be decoded.
     return text.slice(0, 64)
   }
 }
 
 const here = () => location.pathname + location.hash
 
-/** `proof`: what the user proves before the approval that was pressed is sent again. */
-type Shown = { asked: DeviceState; proof?: readonly ProofMethod[] | undefined }
-type State = 'waiting' | 'enter' | Shown | { refused: Refusal }
+/** The login page leads back to this page, which then fills the form with the code. */
+const signInAgain = (code: string) => {
+  history.replaceState(null, '', `${location.pathname}#${code}`)
+  redirectToLogin('connect_device')
+}
+
+/** `proofMethods`: set while the user must prove their identity; then the approval is sent again. */
+type DeviceScreen = { device: DeviceState; proofMethods?: readonly ProofMethod[] | undefined }
+type State = 'waiting' | 'enter' | DeviceScreen | { refused: Refusal }
 
 const Device = () => {
   const [state, setState] = useState<State>('waiting')
-  const screens = useRef(0)
+  const screenCount = useRef(0)
   const change = (next: State) => {
-    screens.current += 1
+    screenCount.current += 1
     setState(next)
   }
+  const showDevice = (device: DeviceState) => {
+    if (device.next !== 'sign_in') return change({ device })
+    setState('waiting')
+    return signInAgain(device.code)
+  }
   const show = (answer: Answer<DeviceState>) => {
-    if (!answer.refused) return change({ asked: answer.value })
+    if (!answer.refused) return showDevice(answer.value)
     if (answer.refused === 'not_authenticated') return redirectToLogin('connect_device')
     return change({ refused: answer })
   }
@@ -63,24 +74,24 @@ const Device = () => {
     void load()
   }, [])
 
-  const replaces = screens.current > 1
+  const takesFocus = screenCount.current > 1
   if (state === 'waiting') return <LoadingCard />
-  if (state === 'enter') return <EnterCode replaces={replaces} onFound={(asked) => change({ asked })} />
+  if (state === 'enter') return <EnterCode takesFocus={takesFocus} onFound={showDevice} />
   if ('refused' in state) return <PageNotLoaded refused={state.refused} returnTo={here()} onTryAgain={load} />
   const props = {
     ...state,
-    replaces,
+    takesFocus,
     show,
-    onProof: (proof: readonly ProofMethod[] | undefined) => change({ asked: state.asked, proof }),
+    onProof: (proofMethods: readonly ProofMethod[] | undefined) => change({ device: state.device, proofMethods }),
     onOtherCode: () => {
       history.replaceState(null, '', location.pathname)
       change('enter')
     },
   }
-  return state.proof ? <Prove {...props} proof={state.proof} /> : <Question {...props} />
+  return state.proofMethods ? <Prove {...props} proofMethods={state.proofMethods} /> : <Question {...props} />
 }
 
-const EnterCode = ({ replaces, onFound }: { replaces: boolean; onFound: (asked: DeviceState) => void }) => {
+const EnterCode = ({ takesFocus, onFound }: { takesFocus: boolean; onFound: (device: DeviceState) => void }) => {
   const words = useWords('device')
   const problemsOf = useProblems({ unknown_device_code: 'code' })
   const submit = async ({ code = '' }: Values) => {
@@ -93,7 +104,7 @@ const EnterCode = ({ replaces, onFound }: { replaces: boolean; onFound: (asked: 
   const code = codeInAddress()
   return (
     <Card footer={<ToAccount />}>
-      <Heading text={words.enterHeading} focused={replaces} />
+      <Heading text={words.enterHeading} focused={takesFocus} />
       <p class="lead">{code === '' ? words.enterLead : words.linkLead}</p>
       <Form submitLabel={words.submit} onSubmit={submit}>
         <Field
@@ -113,21 +124,21 @@ const EnterCode = ({ replaces, onFound }: { replaces: boolean; onFound: (asked: 
 
 const ToAccount = () => <a href="/api/auth/account-page">{useWords('step-up').toAccount}</a>
 
-type Asked = Shown & {
-  /** Something else was here, with the button that had the focus. */
-  replaces: boolean
+type ScreenProps = DeviceScreen & {
+  /** Another screen was shown before, so the heading takes the focus that its button had. */
+  takesFocus: boolean
   show: (answer: Answer<DeviceState>) => void
   onProof: (methods: readonly ProofMethod[] | undefined) => void
   onOtherCode: () => void
 }
 
-const valuesOf = ({ asked: { application, user } }: Asked) => ({
+const valuesOf = ({ device: { application, user } }: ScreenProps) => ({
   application: application.name,
   username: user.username,
 })
 
-const useAnswer =
-  ({ asked: { code, user }, show, onProof }: Asked) =>
+const answerSender =
+  ({ device: { code, user }, show, onProof }: ScreenProps) =>
   async (answer: 'approve' | 'deny') => {
     const sent = await calls.answerDevice({ code, user: user.id, answer })
     if (sent.refused === 'fresh_sign_in_required') onProof(sent.methods ?? [])
@@ -136,29 +147,29 @@ const useAnswer =
     return staysBusy
   }
 
-const Question = (props: Asked) => {
-  const { next } = props.asked
+const Question = (props: ScreenProps) => {
+  const { next } = props.device
   if (next === 'approved' || next === 'denied') return <Answered key={next} {...props} />
-  if (next === 'no_access' || next === 'enrol' || next === 'sign_in') return <Impossible {...props} />
+  if (next === 'no_access' || next === 'enrol') return <Impossible {...props} />
   return <Approval {...props} />
 }
 
-const Approval = (props: Asked) => {
+const Approval = (props: ScreenProps) => {
   const words = useWords('device')
   const { scopes } = useWords('authorize')
-  const { asked, replaces } = props
-  const send = useAnswer(props)
+  const { device, takesFocus } = props
+  const send = answerSender(props)
   return (
     <Card footer={<ToAccount />}>
-      <Heading text={fill(words.heading, valuesOf(props))} focused={replaces} />
+      <Heading text={fill(words.heading, valuesOf(props))} focused={takesFocus} />
       <p class="lead">{words.compare}</p>
-      <p class="device-code">{asked.code}</p>
-      {/* No message that appears a moment later: it must be there before the buttons are, and must not move them. */}
+      <p class="device-code">{device.code}</p>
+      {/* A plain paragraph and not a Notice: a Notice appears late and would move the buttons. */}
       <p class="device-warning">{words.warning}</p>
-      <Facts {...asked} />
+      <Facts {...device} />
       <p>{fill(words.sharesLead, valuesOf(props))}</p>
       <ul class="points">
-        {asked.scopes.map((scope) => (
+        {device.scopes.map((scope) => (
           <li key={scope}>{scopes[scope]}</li>
         ))}
       </ul>
@@ -174,7 +185,7 @@ const Approval = (props: Asked) => {
   )
 }
 
-/** Its own words about itself are not shown: whoever asks can write there what they like. */
+/** The raw user agent of the device is not shown: an attacker could write any text into it. */
 const Facts = ({ application, user, from }: DeviceState) => {
   const words = useWords('device')
   const { locale } = useSettings()
@@ -204,19 +215,19 @@ const OtherAccount = ({ look = 'quiet' }: { look?: 'quiet' | 'primary' }) => (
   </Button>
 )
 
-/** The approval that was pressed is sent again as soon as the user has proven it. */
-const Prove = (props: Asked & { proof: readonly ProofMethod[] }) => {
+/** The approval is sent again as soon as the user has proven their identity. */
+const Prove = (props: ScreenProps & { proofMethods: readonly ProofMethod[] }) => {
   const words = useWords('device')
   const { proveHeading } = useWords('authorize')
   const { cancel } = useWords('step-up')
-  const { asked, proof, onProof } = props
-  const send = useAnswer(props)
+  const { device, proofMethods, onProof } = props
+  const send = answerSender(props)
   return (
     <Card>
       <Heading text={proveHeading} lead={words.proveLead} />
       <StepUpForm
-        methods={proof}
-        username={asked.user.username}
+        methods={proofMethods}
+        username={device.user.username}
         onProven={() => void send('approve')}
         onSignedOut={() => redirectToLogin('sign_in')}
       />
@@ -229,16 +240,16 @@ const Prove = (props: Asked & { proof: readonly ProofMethod[] }) => {
   )
 }
 
-const Impossible = (props: Asked) => {
+const Impossible = (props: ScreenProps) => {
   const words = useWords('device')
   const authorize = useWords('authorize')
-  const { next } = props.asked
-  const isOther = next === 'no_access'
+  const { next } = props.device
+  const hasNoAccess = next === 'no_access'
   return (
     <Card footer={<ToAccount />}>
-      <Heading text={isOther ? authorize.noAccessHeading : authorize.enrolHeading} focused={props.replaces} />
+      <Heading text={hasNoAccess ? authorize.noAccessHeading : authorize.enrolHeading} focused={props.takesFocus} />
       <p class="lead">
-        {fill(isOther ? authorize.noAccess : words.enrolLead, valuesOf(props))} {isOther && <HelpLink />}
+        {fill(hasNoAccess ? authorize.noAccess : words.enrolLead, valuesOf(props))} {hasNoAccess && <HelpLink />}
       </p>
       <div class="other-way">
         {next === 'enrol' && (
@@ -252,13 +263,13 @@ const Impossible = (props: Asked) => {
   )
 }
 
-const Answered = (props: Asked) => {
+const Answered = (props: ScreenProps) => {
   const words = useWords('device')
-  const { asked, show } = props
-  const isApproved = asked.next === 'approved'
+  const { device, show } = props
+  const isApproved = device.next === 'approved'
   const [isTooLate, setTooLate] = useState(false)
   const takeBack = async () => {
-    const sent = await calls.answerDevice({ code: asked.code, user: asked.user.id, answer: 'deny' })
+    const sent = await calls.answerDevice({ code: device.code, user: device.user.id, answer: 'deny' })
     if (sent.refused === 'unknown_device_code') setTooLate(true)
     else show(sent)
   }
