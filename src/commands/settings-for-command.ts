@@ -3,8 +3,8 @@ import { type Environment, loadSettings } from '../config.js'
 import { settingsOfService } from '../platform/database/pglite-client.js'
 
 /**
- * A command that uses the embedded database of a running service has the settings of that service: with another PUBLIC_URL its
- * links would lead nowhere, and with another secret the service could not read what it has written.
+ * A command that uses the embedded database of a running service gets the settings of that service. With another PUBLIC_URL the
+ * links of the command would lead nowhere, and with another secret the service could not read what the command has written.
  */
 export const settingsFor = async (environment: Environment): Promise<Environment> => {
   // Production has no embedded database.

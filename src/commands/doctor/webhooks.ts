@@ -6,7 +6,7 @@ import { countText } from '../../lib/count-text.js'
 import { seconds } from '../../lib/durations.js'
 import type { Database } from '../../platform/database/database.js'
 import { OutboundFailed } from '../../platform/outbound/outbound-failed.js'
-import { sendingStopped } from '../operations/webhooks.js'
+import { sendingStoppedText } from '../operations/webhooks.js'
 import { commandLog } from '../terminal/command-log.js'
 import { type Finding, failure, ok, warning, worstOf } from './check.js'
 
@@ -33,7 +33,7 @@ const checkBacklog = async (database: Database | undefined): Promise<Finding[]> 
   const { givenUp, waiting } = await webhooks.count()
   const stoppedSince = await webhooks.stoppedSince()
   return [
-    stoppedSince ? warning(sendingStopped(stoppedSince)) : ok(''),
+    stoppedSince ? warning(sendingStoppedText(stoppedSince)) : ok(''),
     givenUp > 0
       ? warning(`${countText(givenUp, 'webhook was', 'webhooks were')} given up: \`latchkey webhooks list\` says why`)
       : ok(''),

@@ -25,8 +25,8 @@ export const eventAsObject = (event: StoredEvent) => ({
 export const eventAsJson = (event: StoredEvent) => printableJson(eventAsObject(event))
 
 /**
- * The origin of an event. That of a command has no IP address: the account of the operator says more. So does the name of an administrator
- * or of a key.
+ * The origin of an event, with who caused it: the system account of an operator for a command, which has no IP address, or an
+ * administrator, or a service key.
  */
 const originOf = ({ ip, userAgent, actor, actorKey }: StoredEvent) => {
   const key = actorKey === null ? null : `service key ${actorKey}`
@@ -45,7 +45,7 @@ const cellsOf = (event: StoredEvent) => [
 
 export const eventsAsTable = (events: readonly StoredEvent[]) => asTable([eventHeading, ...events.map(cellsOf)])
 
-/** For lines that come one after another: wide enough for almost all cells. */
+/** With --follow the lines come one after another, so the widths are fixed. They are enough for almost all cells. */
 const widths = [24, 20, 16, 16, 15, 0]
 
 const padCells = (cells: readonly string[]) =>

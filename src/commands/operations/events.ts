@@ -41,7 +41,7 @@ const originFrom = (text: string | undefined): Pick<EventQuery, 'ip' | 'network'
   throw new UsageFault('--ip takes an IPv4 or IPv6 address, a network such as 192.0.2.0/24, or “command line”.')
 }
 
-/** A page shows the beginning of the id: `Reference: 5f0c3a52`. */
+/** The beginning of the id is enough, because a page shows only that: `Reference: 5f0c3a52`. */
 const requestFrom = (text: string | undefined): Pick<EventQuery, 'request'> => {
   if (text === undefined) return {}
   if (/^[\da-f]{8}[\da-f-]*$/i.test(text)) return { request: text.toLowerCase() }
@@ -57,7 +57,7 @@ const kindsFrom = (text: string | undefined): Pick<EventQuery, 'kinds'> => {
   return { kinds }
 }
 
-/** Words in lines of a help text, each as long as fits. */
+/** Puts words into lines of a help text, as many into each line as fit. */
 const wrapWords = (words: readonly string[], indent: string, width = 118) =>
   words.reduce((text, word, index) => {
     const next = `${word}${index < words.length - 1 ? ', ' : ''}`
@@ -65,11 +65,11 @@ const wrapWords = (words: readonly string[], indent: string, width = 118) =>
     return `${indent}${line}`.length + next.length > width ? `${text.trimEnd()}\n${indent}${next}` : text + next
   }, '')
 
-const searchFor = async (stores: Stores, named: string | undefined) => {
-  if (named === undefined) return { find: stores.events.between, note: undefined }
-  const user = await stores.users.findNamed(named)
-  const note = user ? undefined : `There is no user ${JSON.stringify(named)}: these are attempts under that name.`
-  const find = (query: EventQuery) => stores.events.about({ name: named, ...(user && { userId: user.id }) }, query)
+const searchFor = async (stores: Stores, userName: string | undefined) => {
+  if (userName === undefined) return { find: stores.events.between, note: undefined }
+  const user = await stores.users.findNamed(userName)
+  const note = user ? undefined : `There is no user ${JSON.stringify(userName)}: these are attempts under that name.`
+  const find = (query: EventQuery) => stores.events.about({ name: userName, ...(user && { userId: user.id }) }, query)
   return { find, note }
 }
 
@@ -77,15 +77,16 @@ type FindEvents = Awaited<ReturnType<typeof searchFor>>['find']
 type EventListing = { query: EventQuery; find: FindEvents; json: boolean }
 
 const show = async ({ query, find, json }: EventListing, { stdout, stderr }: CommandContext) => {
-  const found = await find({ ...query, limit: query.limit + 1 })
-  const shown = found.slice(0, query.limit).reverse()
-  await printList({ stdout }, shown, {
+  const foundEvents = await find({ ...query, limit: query.limit + 1 })
+  const shownEvents = foundEvents.slice(0, query.limit).reverse()
+  await printList({ stdout }, shownEvents, {
     json,
     asJson: eventAsJson,
     asTable: eventsAsTable,
     none: 'There are no such events.',
   })
-  if (found.length > query.limit) await print(stderr, 'Older events are not shown: use --limit, or an earlier --until.')
+  if (foundEvents.length > query.limit)
+    await print(stderr, 'Older events are not shown: use --limit, or an earlier --until.')
   return 0
 }
 
@@ -141,7 +142,7 @@ requestId of the log lines of the same request.
     const now = new Date()
     const filters = { ...kindsFrom(values.kind), ...originFrom(values.ip), ...requestFrom(values.request) }
     const since = momentFrom('--since', values.since ?? (values.follow ? '0s' : '24h'), now)
-    // Includes events of this very millisecond.
+    // One millisecond later, so that events of the named millisecond are included.
     const until = new Date(momentFrom('--until', values.until ?? '0s', now).getTime() + 1)
     const limit = limitFrom(values.limit ?? '100', maxAtOnce)
     if (since >= until) throw new UsageFault('--since is later than --until.')

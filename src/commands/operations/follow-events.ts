@@ -5,24 +5,24 @@ import { StoreUnavailable } from '../../platform/database/database.js'
 import { type CommandContext, print } from '../command.js'
 import { exitCodes, watchForInterruption } from '../terminal/interruption.js'
 
-const pause = 1 * seconds
-/** An event may become visible some time after its moment: it was written late, or by a machine whose clock is behind. */
+const pollInterval = 1 * seconds
+/** An event may become visible some time after `createdAt`: it was committed late, or by a machine whose clock is behind. */
 const overlap = 30 * seconds
-/** For events of other machines, whose clocks may be ahead. */
+/** Events of other machines may lie in the future, because their clocks may be ahead. */
 const clockTolerance = 1 * days
 const maxAtOnce = 10_000
 
 type Span = Pick<EventQuery, 'since' | 'until' | 'limit'>
-type Follow = {
-  /** Undefined: only what comes from now on. */
+type FollowedEvents = {
+  /** If undefined, only new events are shown. */
   since: Date | undefined
-  /** Newest first. */
+  /** Gives the newest event first. */
   find(span: Span): Promise<readonly StoredEvent[]>
   show(event: StoredEvent): Promise<void>
 }
 
-/** Goes by the times of the events and not by the clock of this machine. */
-const createReader = ({ since, find, show }: Follow) => {
+/** Reads on from the time of the newest event, and not from the clock of this machine. */
+const createReader = ({ since, find, show }: FollowedEvents) => {
   const shown = new Map<string, number>()
   let newest = since === undefined ? undefined : since.getTime() + overlap
 
@@ -47,25 +47,25 @@ const createReader = ({ since, find, show }: Follow) => {
   }
 }
 
-/** Shows new events until Ctrl-C or until the output is closed. Waits for a database that is away. */
-export const followEvents = async ({ stderr }: Pick<CommandContext, 'stderr'>, events: Follow) => {
+/** Shows new events until Ctrl-C or until the output is closed. Waits for a database that cannot be reached. */
+export const followEvents = async ({ stderr }: Pick<CommandContext, 'stderr'>, events: FollowedEvents) => {
   const stop = new AbortController()
   const interruption = watchForInterruption(() => stop.abort())
   const read = createReader(events)
-  let isAway = false
+  let isUnreachable = false
 
   const report = async (error: unknown) => {
     if (!(error instanceof StoreUnavailable)) throw error
-    if (!isAway) await print(stderr, 'The database cannot be reached. Waiting for it; no event is lost.')
-    isAway = true
+    if (!isUnreachable) await print(stderr, 'The database cannot be reached. Waiting for it; no event is lost.')
+    isUnreachable = true
   }
 
   try {
     while (!stop.signal.aborted) {
       await read().then(() => {
-        isAway = false
+        isUnreachable = false
       }, report)
-      await wait(pause, undefined, { signal: stop.signal }).catch(() => undefined)
+      await wait(pollInterval, undefined, { signal: stop.signal }).catch(() => undefined)
     }
     return exitCodes[interruption.signal() ?? 'SIGINT']
   } finally {

@@ -28,7 +28,7 @@ type KeyOfAnyPurpose = Omit<ListedKey, 'state'> & {
 const signsWithKeyPair = async ({ settings }: CommandContext) =>
   loadConfig(await settings()).accessTokenAlgorithm === 'ES256'
 
-/** While a secret signs, the keys of access tokens only check them. */
+/** While JWT_SECRET signs access tokens, their keys only check tokens. */
 const stateOf = (state: ListedKey['state'], isSigning: boolean) =>
   isSigning || state === 'unopened' ? state : ('checks' as const)
 
@@ -56,7 +56,7 @@ const asLines = (keys: readonly KeyOfAnyPurpose[]) =>
     ]),
   ])
 
-/** On standard error, so that it never mixes with what a program reads. */
+/** The note goes to standard error, so that it does not mix with the output that a program reads. */
 const noteWhoSigns = async (context: CommandContext) => {
   if (await signsWithKeyPair(context)) return
   await print(
@@ -93,11 +93,11 @@ applications, at /api/auth/keys; each in the order in which they sign. STATE is 
   },
 }
 
-/** `algorithm`: of a key for ID tokens. */
+/** Only a key for ID tokens has an `algorithm`. */
 type RotatedKey = { id: string; algorithm?: ApplicationAlgorithm; signsFrom: Date; isNew: boolean; signsNow: boolean }
-type Rotated = { keys: RotatedKey[]; withdrawn: string[] }
-const nothingRotated: Rotated = { keys: [], withdrawn: [] }
-type RotatedOfBoth = { accessTokens: Rotated; idTokens: Rotated }
+type Rotation = { keys: RotatedKey[]; withdrawn: string[] }
+const emptyRotation: Rotation = { keys: [], withdrawn: [] }
+type RotationOfBoth = { accessTokens: Rotation; idTokens: Rotation }
 
 const nameOf = ({ id, algorithm }: Pick<RotatedKey, 'id' | 'algorithm'>) =>
   algorithm ? `${id} for ID tokens with ${algorithm}` : id
@@ -112,14 +112,14 @@ const keySentence = (key: RotatedKey, instead?: string) => {
     : `Nothing was changed: ${nameOf(key)} is waiting already, and ${when}.`
 }
 
-/** `instead`: what a key does that does not sign. */
-const asSentences = ({ keys, withdrawn }: Rotated, instead?: string) => {
+/** `instead` says what the keys do if they do not sign. */
+const asSentences = ({ keys, withdrawn }: Rotation, instead?: string) => {
   const sentences = keys.map((key) => keySentence(key, instead))
   if (withdrawn.length > 0) sentences.push(`Withdrew ${countText(withdrawn.length, 'key')}.`)
   return sentences.join(' ')
 }
 
-const asJson = ({ accessTokens, idTokens }: RotatedOfBoth) => {
+const asJson = ({ accessTokens, idTokens }: RotationOfBoth) => {
   const shown = ({ signsNow, ...key }: RotatedKey) => key
   const hasIdTokens = idTokens.keys.length + idTokens.withdrawn.length > 0
   return printableJson({
@@ -138,7 +138,7 @@ Add --yes to do it.`
 const unopenedMessage =
   'Nothing was changed: the keys cannot be opened with SEALING_KEY. Run this with the settings of the service. If the key that sealed them is lost: latchkey keys rotate --compromised --yes'
 
-/** Looks at both kinds first, so that nothing is changed if one of them cannot be opened. */
+/** Looks at the keys of both kinds first, so that nothing is changed if one of them cannot be opened. */
 const rotateBoth = async (stores: Stores, forAccessTokens: boolean) => {
   const { signingKeys, applicationKeys } = stores
   if ((await listAll(stores, true)).some(({ state }) => state === 'unopened')) return undefined
@@ -149,28 +149,28 @@ const rotateBoth = async (stores: Stores, forAccessTokens: boolean) => {
 }
 
 const rotate = (context: CommandContext, forAccessTokens: boolean) =>
-  withStores(context, 'service', async (stores): Promise<RotatedOfBoth> => {
+  withStores(context, 'service', async (stores): Promise<RotationOfBoth> => {
     const made = await rotateBoth(stores, forAccessTokens)
     if (!made) throw new CommandFailure(unopenedMessage)
     for (const key of [...made.accessTokens, ...made.idTokens])
       if (key.isNew) await stores.events.record({ kind: 'signing_key_made', reason: nameOf(key) }, operator(context))
-    const rotated = (keys: readonly (Omit<RotatedKey, 'signsNow'> & { now: Date })[]): Rotated => ({
+    const rotated = (keys: readonly (Omit<RotatedKey, 'signsNow'> & { now: Date })[]): Rotation => ({
       keys: keys.map(({ now, ...key }) => ({ ...key, signsNow: key.signsFrom <= now })),
       withdrawn: [],
     })
     return { accessTokens: rotated(made.accessTokens), idTokens: rotated(made.idTokens) }
   })
 
-/** A new key only if one is wanted. */
-const replaceAccessTokenKeys = async (signingKeys: Stores['signingKeys'], isWanted: boolean): Promise<Rotated> => {
-  if (!isWanted) return { ...nothingRotated, withdrawn: await signingKeys.withdrawAll() }
+/** Withdraws all keys. A new key is made only if `isKeyWanted`. */
+const replaceAccessTokenKeys = async (signingKeys: Stores['signingKeys'], isKeyWanted: boolean): Promise<Rotation> => {
+  if (!isKeyWanted) return { ...emptyRotation, withdrawn: await signingKeys.withdrawAll() }
   const { id, signsFrom, removed } = await signingKeys.replaceAll()
   return { keys: [{ id, signsFrom, isNew: true, signsNow: true }], withdrawn: removed }
 }
 
 const replaceAll = (context: CommandContext, forAccessTokens: boolean) =>
-  withStores(context, 'service', async ({ signingKeys, applicationKeys, events }): Promise<RotatedOfBoth> => {
-    const record = async ({ keys, withdrawn }: Rotated) => {
+  withStores(context, 'service', async ({ signingKeys, applicationKeys, events }): Promise<RotationOfBoth> => {
+    const record = async ({ keys, withdrawn }: Rotation) => {
       if (keys.length + withdrawn.length === 0) return
       const listOf = (names: readonly string[]) => names.join(', ') || 'none'
       const reason = `${listOf(withdrawn)}; ${listOf(keys.map(nameOf))} ${keys.length > 1 ? 'sign' : 'signs'} now`

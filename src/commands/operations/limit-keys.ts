@@ -7,13 +7,13 @@ export const keysOfNetwork = (network: string) => [
   ...limitersOf('connection').map((name) => limiterKey(name, customerNetworkOf(network.replace(/\/64$/, '')))),
 ]
 
-/** `login:192.0.2.1` → the limit and what it counts. */
+/** Splits a key such as `login:192.0.2.1` into the limit and the subject that it counts. */
 export const readLimitKey = (key: string) => {
   const at = key.indexOf(':')
   return { limit: key.slice(0, at), subject: key.slice(at + 1) }
 }
 
-/** Another service may share the Redis, with a longer prefix: its keys do not begin with a limit of ours. */
+/** Another service may share the Redis with a longer prefix. Its keys do not begin with the name of one of our limits. */
 export const isLimitKey = (key: string) => isLimiterName(readLimitKey(key).limit)
 
 /** The networks of these addresses, each once. */

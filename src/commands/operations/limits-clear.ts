@@ -21,20 +21,20 @@ import { isLimitKey, keysOfNetwork, networksOf, readLimitKey } from './limit-key
 type Cleared = { limit: string; subject: string; used?: number }
 type Outcome = { cleared: Cleared[]; says: string; hints: string[] }
 
-const inMemory = 'Without REDIS_URL other limits are counted in the memory of the service: a restart clears them.'
+const inMemoryHint = 'Without REDIS_URL other limits are counted in the memory of the service: a restart clears them.'
 
 const describeCounter = ({ key, used }: Counter): Cleared => ({ ...readLimitKey(key), used })
 
-/** A counter whose attempts were all given back. */
+/** A counter is 0 if all its attempts were given back. */
 const isUsed = ({ used }: Counter) => used > 0
 
-/** The names of a user together. Their keys hold a MAC of the name: the user says more. */
+/** One line for all counters of the user's names. It has the username, because the keys have only a MAC of each name. */
 const clearedNames = (counters: readonly Counter[], { username }: { username: string }): Cleared[] => {
   const used = counters.reduce((sum, counter) => sum + counter.used, 0)
   return used > 0 ? [{ limit: 'account', subject: username, used }] : []
 }
 
-/** The known browsers of a user together: each is a random number to all others. */
+/** One line for each limit, for all known browsers of the user. A single browser is only a random number to the operator. */
 const clearedDevices = (counters: readonly Counter[], { username }: { username: string }): Cleared[] => {
   const used = new Map<string, number>()
   for (const counter of counters) {
@@ -44,7 +44,7 @@ const clearedDevices = (counters: readonly Counter[], { username }: { username: 
   return [...used].map(([limit, sum]) => ({ limit, subject: `known browsers of ${username}`, used: sum }))
 }
 
-/** With the shared counters, or undefined if there are none. */
+/** Runs `work` with the counters in Redis. Without Redis it returns undefined. */
 const withCounters = async <Result>(
   { limits }: Stores,
   work: (counters: NonNullable<Awaited<ReturnType<Stores['limits']['openCounters']>>>) => Promise<Result>,
@@ -60,12 +60,14 @@ const withCounters = async <Result>(
 
 const clearedText = (cleared: readonly Cleared[]) =>
   cleared
-    .map(({ limit, subject, used }) => `${limit} of ${subject}${used === undefined ? '' : ` (${used} counted)`}`)
+    .map(
+      ({ limit, subject, used }) => `${limit} of ${subject}${used === undefined ? '' : ` (${used} clearedCounters)`}`,
+    )
     .join(', ')
 
 const clearNetwork = async (stores: Stores, network: string): Promise<Outcome> => {
   const removed = await withCounters(stores, (counters) => counters.remove(keysOfNetwork(network)))
-  if (!removed) throw new CommandFailure(inMemory)
+  if (!removed) throw new CommandFailure(inMemoryHint)
   const cleared = removed.filter(isUsed).map(describeCounter)
   return {
     cleared,
@@ -74,7 +76,7 @@ const clearNetwork = async (stores: Stores, network: string): Promise<Outcome> =
   }
 }
 
-/** The networks where the user was refused in the last hour: the limiter of networks is not the user's, so it is only named. */
+/** The networks from which the user was refused in the last hour. They are only named: other users share their limits. */
 const refusedNetworks = async (stores: Stores, user: { id: string; username: string }) => {
   const now = stores.clock.now().getTime()
   const query = {
@@ -87,21 +89,24 @@ const refusedNetworks = async (stores: Stores, user: { id: string; username: str
   return networksOf(events.filter(({ userId }) => userId === null).map(({ ip }) => ip))
 }
 
-const clearUser = async (stores: Stores, named: string, context: CommandContext): Promise<Outcome> => {
-  const user = await requireUser(stores, named)
-  const counted = unlessDeleted(await stores.clearLimits({ userId: user.id, client: operator(context) }), user.username)
+const clearUser = async (stores: Stores, userName: string, context: CommandContext): Promise<Outcome> => {
+  const user = await requireUser(stores, userName)
+  const clearedCounters = unlessDeleted(
+    await stores.clearLimits({ userId: user.id, client: operator(context) }),
+    user.username,
+  )
   const cleared = [
-    ...(counted.hadWrongCodes ? [{ limit: 'codes', subject: userSubject(user.id) }] : []),
-    ...clearedNames(counted.names, user),
-    ...clearedDevices(counted.devices, user),
-    ...counted.accountAndSessions.map(describeCounter),
+    ...(clearedCounters.hadWrongCodes ? [{ limit: 'codes', subject: userSubject(user.id) }] : []),
+    ...clearedNames(clearedCounters.names, user),
+    ...clearedDevices(clearedCounters.devices, user),
+    ...clearedCounters.accountAndSessions.map(describeCounter),
   ]
   const networks = await refusedNetworks(stores, user)
   return {
     cleared,
     says: cleared.length > 0 ? `Cleared ${clearedText(cleared)}.` : `Nothing was counted for ${user.username}.`,
     hints: [
-      ...(counted.isKnown ? [] : [inMemory]),
+      ...(clearedCounters.isKnown ? [] : [inMemoryHint]),
       ...networks.map(
         (network) =>
           `A limit refused ${network} in the last hour: ${quoteCommandWith('limits clear', '--network', network)}`,
@@ -125,12 +130,12 @@ const clearAll = async (stores: Stores): Promise<Outcome> => {
   return {
     cleared,
     says: parts.length > 0 ? `Cleared ${parts.join(', ')}.` : 'Nothing was counted.',
-    hints: removed ? [] : [inMemory],
+    hints: removed ? [] : [inMemoryHint],
   }
 }
 
-/** That of a user is written with what it clears. */
-const recordOthers = async ({ cleared }: Outcome, what: string, stores: Stores, context: CommandContext) => {
+/** Records what was cleared, unless it was for a user: `clearLimits` has recorded that itself. */
+const recordUnlessOfUser = async ({ cleared }: Outcome, what: string, stores: Stores, context: CommandContext) => {
   if (cleared.length === 0) return
   const reason = `${what}: ${[...new Set(cleared.map(({ limit }) => limit))].join(' ')}`
   await stores.events.record({ kind: 'limits_cleared', reason }, operator(context))
@@ -179,7 +184,7 @@ an hour for reset mails, after 1 to 24 hours for wrong codes of an account.
       const json = values.json ?? false
       if (user !== undefined) return report(await clearUser(stores, user, context), json, context)
       const outcome = network === undefined ? await clearAll(stores) : await clearNetwork(stores, network)
-      await recordOthers(outcome, network === undefined ? 'all' : `network ${network}`, stores, context)
+      await recordUnlessOfUser(outcome, network === undefined ? 'all' : `network ${network}`, stores, context)
       return report(outcome, json, context)
     })
   },

@@ -9,7 +9,7 @@ import { asTable } from '../terminal/table.js'
 const maxAtOnce = 10_000
 const shownPeriod = 7 * days
 
-/** One line of the list. `time`: since when it waits, or when it was decided. */
+/** One line of the list. `time` is since when the mail waits, or when it was accepted, refused or given up. */
 type MailLine = {
   time: Date
   state: string
@@ -27,7 +27,7 @@ const states: Record<string, string> = {
   mail_given_up: 'given up',
 } satisfies Record<(typeof mailEventKinds)[number], string>
 
-const listedWaitingMail = (mail: WaitingMail): MailLine => ({
+const lineOfWaitingMail = (mail: WaitingMail): MailLine => ({
   time: mail.createdAt,
   state: 'waits',
   kind: mail.kind,
@@ -38,8 +38,8 @@ const listedWaitingMail = (mail: WaitingMail): MailLine => ({
   reason: mail.failure,
 })
 
-/** The reason of the event is the kind of the mail, and after a colon why it was not sent. */
-const listedEvent = (event: StoredEvent): MailLine => {
+/** The reason of the event has the kind of the mail and, after a colon, why the mail was not sent. */
+const lineOfEvent = (event: StoredEvent): MailLine => {
   const [kind = '', ...reasonParts] = (event.reason ?? '').split(': ')
   return {
     time: event.createdAt,
@@ -53,8 +53,12 @@ const listedEvent = (event: StoredEvent): MailLine => {
   }
 }
 
-/** Newest first. */
-const findDecided = ({ events, clock }: Stores, limit: number, owner: (MailOwner & { name: string }) | undefined) => {
+/** Finds the events of mails that were accepted, refused or given up, the newest first. */
+const findMailEvents = (
+  { events, clock }: Stores,
+  limit: number,
+  owner: (MailOwner & { name: string }) | undefined,
+) => {
   const now = clock.now().getTime()
   const query: EventQuery = {
     since: new Date(now - shownPeriod),
@@ -65,9 +69,9 @@ const findDecided = ({ events, clock }: Stores, limit: number, owner: (MailOwner
   return owner ? events.about(owner, query) : events.between(query)
 }
 
-const ownerOf = async (stores: Stores, named: string) => {
-  const user = await stores.users.findNamed(named)
-  return user ? { userId: user.id, email: user.email, name: user.email } : { email: named, name: named }
+const ownerOf = async (stores: Stores, userName: string) => {
+  const user = await stores.users.findNamed(userName)
+  return user ? { userId: user.id, email: user.email, name: user.email } : { email: userName, name: userName }
 }
 
 const asLines = (mails: readonly MailLine[]) =>
@@ -108,14 +112,11 @@ the log of that server knows.
     return withStores(context, 'service', async (stores) => {
       const owner = values.user === undefined ? undefined : await ownerOf(stores, values.user)
       const waiting = await stores.waitingMails.list(limit + 1, owner)
-      const decidedMails = await findDecided(stores, limit + 1, owner)
-      const shown = [
-        ...waiting.slice(0, limit).map(listedWaitingMail),
-        ...decidedMails.slice(0, limit).map(listedEvent),
-      ]
+      const mailEvents = await findMailEvents(stores, limit + 1, owner)
+      const lines = [...waiting.slice(0, limit).map(lineOfWaitingMail), ...mailEvents.slice(0, limit).map(lineOfEvent)]
       const none = `No mail waits, and none was sent in ${shownPeriod / days} days.`
-      await printList(context, shown, { json: values.json, asTable: asLines, none })
-      if (waiting.length > limit || decidedMails.length > limit)
+      await printList(context, lines, { json: values.json, asTable: asLines, none })
+      if (waiting.length > limit || mailEvents.length > limit)
         await print(context.stderr, 'There are more: use --limit.')
       return 0
     })

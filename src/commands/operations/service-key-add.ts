@@ -27,18 +27,16 @@ import {
 } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
 
-/** The group too: `doctor` may run as another user than the service. The file has only hashes. */
+/** The group may read the file too, because `doctor` may run as another user than the service. The file has only hashes. */
 const fileMode = 0o640
 
-/** The file as it is, and empty if it does not exist yet. */
+/** The keys in the file. A file that does not exist yet has none. */
 const readKeys = async (path: string) => {
   const text = existsSync(path) ? await readFile(path, 'utf8') : ''
   return { keys: serviceKeysIn(text, path), lacksLineEnd: text !== '' && !text.endsWith('\n') }
 }
 
-/**
- * The key must not wait for the database, which may be away. Returns why nothing was recorded.
- */
+/** A failure does not stop the command, because the key works without the database. Returns why nothing was recorded, or undefined. */
 const recordEvent = async (name: string, context: CommandContext) => {
   try {
     await withStores(context, 'service', ({ events }) =>
@@ -51,7 +49,7 @@ const recordEvent = async (name: string, context: CommandContext) => {
   }
 }
 
-/** A file that cannot be read or written is for the operator to put right. */
+/** Turns a failure of `work` into a sentence that tells the operator what is wrong with the file. */
 const withFileFault = async <Result>(work: Promise<Result>, path: string, what: 'read' | 'written') =>
   work.catch((error: Error) => {
     const reason = whyUnwritable(error)
@@ -95,7 +93,7 @@ const addToFile = async (name: string, grant: Grant, context: CommandContext) =>
   return newKey
 }
 
-/** On the other stream: programs take the key from the first. */
+/** This goes to standard error, because programs read the key from standard output. */
 const whenItWorks = 'A running service knows the key after a restart, or after SIGHUP if it has no terminal.'
 
 export const serviceKeyAdd: Command = {
@@ -134,7 +132,7 @@ restart. To remove a key, delete its line and send SIGHUP.
     const grant = { scopes: scopesFrom(values.scope), expiresAt: expiryFrom(values.expires) }
     const printsLine = values['print-line'] ?? false
     const { key, line } = printsLine ? newServiceKey(name, grant) : await addToFile(name, grant, context)
-    // Before the key is shown: until then, no program can use it.
+    // The event is recorded before the key is shown, because no program can use the key until then.
     const recordFault = await recordEvent(name, context)
     if (recordFault !== undefined)
       await print(context.stderr, `The key was made, but no event could be recorded: ${recordFault}`)

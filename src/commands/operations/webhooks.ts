@@ -25,7 +25,7 @@ const asLines = (webhooks: readonly WaitingWebhook[]) =>
     ]),
   ])
 
-export const sendingStopped = (since: Date) =>
+export const sendingStoppedText = (since: Date) =>
   `Nothing is sent since ${since.toISOString()}: the receiver answered 410. \`latchkey webhooks retry\` starts it again.`
 
 export const webhooksList: Command = {
@@ -46,8 +46,8 @@ on the standard error says since when.
       const found = await webhooks.oldest(limit + 1)
       const shown = found.slice(0, limit)
       await printList(context, shown, { json: values.json, asJson, asTable: asLines, none: 'No webhook waits.' })
-      const stopped = await webhooks.stoppedSince()
-      if (stopped) await print(context.stderr, sendingStopped(stopped))
+      const stoppedSince = await webhooks.stoppedSince()
+      if (stoppedSince) await print(context.stderr, sendingStoppedText(stoppedSince))
       if (found.length > limit) await print(context.stderr, 'Newer ones are not shown: use --limit.')
       return 0
     })

@@ -13,7 +13,7 @@ import { commandLog } from '../terminal/command-log.js'
 
 export type MigrationTarget = { ownerUrl: string; serviceRole: string | undefined } | { embedded: string }
 
-/** Reads only what a migration needs: it can run without the signing secret and the mail server. */
+/** Reads only the settings that a migration needs, so it can run without the signing secret and the mail server. */
 export const targetFrom = (environment: Environment): MigrationTarget => {
   const settings = loadSettings(environment, ['NODE_ENV', 'DATA_DIR', 'DATABASE_URL', 'DATABASE_OWNER_URL'])
   const { databaseUrl: url, databaseOwnerUrl } = settings
@@ -25,7 +25,7 @@ export const targetFrom = (environment: Environment): MigrationTarget => {
   return { embedded: embeddedDirectory(settings) }
 }
 
-/** For messages: which database a migration is about. Never its password. */
+/** The name of the database for messages, without its password. */
 export const nameOfTarget = (target: MigrationTarget) => {
   if ('embedded' in target) return `the embedded database in ${target.embedded}`
   const { database, hosts } = postgresAddress(target.ownerUrl)
@@ -46,21 +46,21 @@ const withDatabase = async <Result>(target: MigrationTarget, work: (database: Da
   }
 }
 
-/** Opening it would create it, with all migrations. */
+/** An embedded database that does not exist must not be opened to look at it, because opening creates it with all migrations. */
 const isMissing = (target: MigrationTarget) => 'embedded' in target && !existsSync(target.embedded)
 
 const withExistingDatabase = <Result>(
   target: MigrationTarget,
-  question: (database: Database | undefined) => Promise<Result>,
-) => (isMissing(target) ? question(undefined) : withDatabase(target, question))
+  read: (database: Database | undefined) => Promise<Result>,
+) => (isMissing(target) ? read(undefined) : withDatabase(target, read))
 
 const withDirectory = (database: Database | undefined) => ({ directory, ...(database && { database }) })
 
-/** Every migration, also of a schema on which this version must not run. */
+/** The state of every migration. Unlike `planFor`, it does not reject a schema on which this version must not run. */
 export const statusOf = (target: MigrationTarget) =>
   withExistingDatabase(target, (database) => describeSchema(withDirectory(database)))
 
-/** The migrations that are missing. Rejects where `applyMissing` would, and changes nothing. */
+/** The state of the schema, with the pending migrations. It rejects if `applyMissing` would, and changes nothing. */
 export const planFor = (target: MigrationTarget, role: string | undefined) =>
   withExistingDatabase(target, async (database) => {
     if (database && role !== undefined) await requireRole(database, role)
@@ -70,7 +70,7 @@ export const planFor = (target: MigrationTarget, role: string | undefined) =>
     return status
   })
 
-/** Applies what is missing, grants the role its rights, and returns what was applied and how the schema is now. */
+/** Applies the pending migrations, grants the role its rights, and returns what was applied and the new state of the schema. */
 export const applyMissing = async (target: MigrationTarget, role: string | undefined) => {
   const isNew = isMissing(target)
   return withDatabase(target, async (database) => {

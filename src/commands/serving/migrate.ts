@@ -3,16 +3,16 @@ import { type Command, type CommandContext, CommandFailure, print, readArguments
 import { printableJson } from '../terminal/printable-json.js'
 import type { MigrationTarget } from './migrate-database.js'
 
-/** A sentence about the older versions that can still run on the schema. */
-const wayBack = (oldestProgram: number | null) =>
+/** Says which older versions can still run on the schema. */
+const olderVersionsText = (oldestProgram: number | null) =>
   oldestProgram === null ? '' : `; versions that have migration ${oldestProgram} can run on it`
 
 const statusLines = ({ applied, pending, newer }: SchemaStatus) => [
   ...applied.map(({ name, appliedAt, oldestProgram }) => {
     const byNewer = newer.includes(name) ? ', by a newer version' : ''
-    return `${name}  applied ${appliedAt.toISOString()}${byNewer}${wayBack(oldestProgram)}`
+    return `${name}  applied ${appliedAt.toISOString()}${byNewer}${olderVersionsText(oldestProgram)}`
   }),
-  ...pending.map(({ name, oldestProgram }) => `${name}  not applied${wayBack(oldestProgram)}`),
+  ...pending.map(({ name, oldestProgram }) => `${name}  not applied${olderVersionsText(oldestProgram)}`),
 ]
 
 const nothingToApply = ({ newer }: SchemaStatus, name: string) =>
@@ -28,7 +28,7 @@ const summaryOf = (applied: readonly string[], status: SchemaStatus, name: strin
   return isFirstRun ? `Created the tables of ${name}.` : `Applied ${applied.join(', ')} to ${name}.`
 }
 
-const noRoleMessage =
+const noRoleHint =
   'Nothing was granted to a role of the service. If it uses another role, name it with --grant-to or in DATABASE_URL.'
 const noGrantMessage = (role: string) =>
   `Nothing was granted to ${role}: only the newer version knows which rights it needs now. Run \`latchkey migrate\` of that version.`
@@ -60,15 +60,15 @@ const showPlan = async (status: SchemaStatus, name: string, json: boolean, { std
   return 0
 }
 
-/** The role of the service that gets rights: the one that is named, or that of DATABASE_URL. */
-const roleFrom = (named: string | undefined, target: MigrationTarget) => {
-  if (named === undefined) return 'serviceRole' in target ? target.serviceRole : undefined
-  if (named.trim() === '') throw new UsageFault('--grant-to takes the name of a role, and the name is empty.')
+/** The role of the service, which gets rights: that of --grant-to, or that of DATABASE_URL. */
+const roleFrom = (grantTo: string | undefined, target: MigrationTarget) => {
+  if (grantTo === undefined) return 'serviceRole' in target ? target.serviceRole : undefined
+  if (grantTo.trim() === '') throw new UsageFault('--grant-to takes the name of a role, and the name is empty.')
   if ('embedded' in target)
     throw new CommandFailure(
       '--grant-to is for PostgreSQL: the embedded database has no other role. Set DATABASE_OWNER_URL.',
     )
-  return named
+  return grantTo
 }
 
 export const migrate: Command = {
@@ -97,16 +97,10 @@ No other setting is needed. The role of the service (of DATABASE_URL, or ROLE) g
       [],
     )
     if (values['dry-run'] && values.status) throw new UsageFault('--dry-run and --status cannot be used together.')
-    const {
-      applyMissing,
-      nameOfTarget: nameOfPlace,
-      targetFrom: placeFrom,
-      planFor,
-      statusOf,
-    } = await import('./migrate-database.js')
+    const { applyMissing, nameOfTarget, targetFrom, planFor, statusOf } = await import('./migrate-database.js')
     const json = values.json ?? false
-    const target = placeFrom(context.environment)
-    const name = nameOfPlace(target)
+    const target = targetFrom(context.environment)
+    const name = nameOfTarget(target)
     const role = roleFrom(values['grant-to'], target)
     if (values.status) return showStatus(await statusOf(target), json, context)
     if (values['dry-run']) return showPlan(await planFor(target, role), name, json, context)
@@ -115,7 +109,7 @@ No other setting is needed. The role of the service (of DATABASE_URL, or ROLE) g
     await print(context.stdout, json ? printableJson({ applied, pending: [], newer: status.newer }) : message)
     if (role !== undefined && status.newer.length > 0) await print(context.stderr, noGrantMessage(role))
     if ('ownerUrl' in target && role === undefined && !context.environment.DATABASE_URL)
-      await print(context.stderr, noRoleMessage)
+      await print(context.stderr, noRoleHint)
     return 0
   },
 }

@@ -3,24 +3,24 @@ import { seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/with-timeout.js'
 
 /**
- * The messages between the supervisor and its processes. A signal would not do: Ctrl-C in a terminal reaches all of them, and
- * a second one means "stop at once".
+ * The messages between the supervisor and its processes. They are no signals, because Ctrl-C in a terminal already sends a signal to
+ * every process, and a second signal means "stop at once".
  */
 export const shutDownMessage = 'shut down'
 export const reloadMessage = 'reload'
 export const readyMessage = 'ready'
 export const settingsQuestion = 'which settings?'
-const heardMessage = 'heard'
+const failureReceivedMessage = 'heard'
 
 type Settings = { settings: Environment }
 type Failure = { failure: string }
 
-const has = <Name extends string>(message: unknown, name: Name): message is Record<Name, unknown> =>
+const hasProperty = <Name extends string>(message: unknown, name: Name): message is Record<Name, unknown> =>
   typeof message === 'object' && message !== null && name in message
-const isSettings = (message: unknown): message is Settings => has(message, 'settings')
-export const isFailure = (message: unknown): message is Failure => has(message, 'failure')
+const isSettings = (message: unknown): message is Settings => hasProperty(message, 'settings')
+export const isFailure = (message: unknown): message is Failure => hasProperty(message, 'failure')
 
-const answerTo = <Answer>(question: unknown, isAnswer: (message: unknown) => message is Answer) =>
+const askSupervisor = <Answer>(question: unknown, isAnswer: (message: unknown) => message is Answer) =>
   new Promise<Answer>((resolve) => {
     const take = (message: unknown) => {
       if (!isAnswer(message)) return
@@ -31,8 +31,8 @@ const answerTo = <Answer>(question: unknown, isAnswer: (message: unknown) => mes
     process.send?.(question)
   })
 
-/** Settings are read once, by the supervisor: a process that is replaced must not run with other secrets than its siblings. */
-export const settingsFromSupervisor = async () => (await answerTo(settingsQuestion, isSettings)).settings
+/** The supervisor reads the settings once for all, because a process that replaces another must not have other secrets than the rest. */
+export const settingsFromSupervisor = async () => (await askSupervisor(settingsQuestion, isSettings)).settings
 
 type Sender = { isConnected(): boolean; send(message: object | string, sent: () => void): unknown }
 const send = (receiver: Sender, message: object | string) => {
@@ -40,13 +40,13 @@ const send = (receiver: Sender, message: object | string) => {
 }
 export const sendSettings = (receiver: Sender, settings: Environment) => send(receiver, { settings } satisfies Settings)
 
-/** All processes fail for the same reason, so the supervisor says it once. Resolves when it has heard it. */
+/** Tells the supervisor why this process cannot start. It prints the reason once, because all processes have the same. */
 export const tellFailure = (failure: string) => {
-  const isHeard = (message: unknown): message is string => message === heardMessage
+  const isReceived = (message: unknown): message is string => message === failureReceivedMessage
   return withTimeout(
-    answerTo({ failure } satisfies Failure, isHeard).then(() => undefined),
+    askSupervisor({ failure } satisfies Failure, isReceived).then(() => undefined),
     2 * seconds,
     () => undefined,
   )
 }
-export const confirmFailure = (receiver: Sender) => send(receiver, heardMessage)
+export const confirmFailure = (receiver: Sender) => send(receiver, failureReceivedMessage)

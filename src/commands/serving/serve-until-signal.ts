@@ -11,20 +11,20 @@ import { readyMessage, reloadMessage, shutDownMessage } from './process-messages
 import { type OnSignals, onSignals } from './signals.js'
 import { prepareSupervisor } from './supervisor.js'
 
-/** One of several processes is told by its supervisor, and also ends without it. Signals are the supervisor's. */
+/** In a process with a supervisor, the supervisor handles signals and tells the process. If the supervisor ends, the process ends, too. */
 const listenForShutdown = ({ shutDown, reload }: OnSignals) => {
   if (!cluster.isWorker) return onSignals({ shutDown, reload })
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => undefined)
-  let isTold = false
-  const tell = (reason: string) => {
-    if (!isTold) shutDown(reason)
-    isTold = true
+  let isShuttingDown = false
+  const shutDownOnce = (reason: string) => {
+    if (!isShuttingDown) shutDown(reason)
+    isShuttingDown = true
   }
   process.on('message', (message) => {
-    if (message === shutDownMessage) tell(message)
+    if (message === shutDownMessage) shutDownOnce(message)
     if (message === reloadMessage) reload()
   })
-  process.on('disconnect', () => tell('the supervisor has ended'))
+  process.on('disconnect', () => shutDownOnce('the supervisor has ended'))
   return undefined
 }
 
@@ -33,11 +33,11 @@ const reasonOf = (error: unknown) => (error instanceof Error ? error.message : S
 /** Shuts down at the first signal, within a known time, and stops at once at the second. */
 const shutDownOnSignals = (log: Log, { drainDelay, serviceKeysFile }: Config) => {
   const shutdown = new AbortController()
-  let started: Promise<App> | undefined
+  let startedApp: Promise<App> | undefined
   const closeAll = async () => {
-    // During a start, waits for it and closes what it has opened. A failed start has closed that itself, and is reported
-    // where it was called: once, and with its own exit code.
-    const app = await started?.catch(() => new Promise<never>(() => undefined))
+    // If the service is still starting, this waits for the start and then closes the service. A start that fails has closed everything
+    // itself. Its caller reports the failure and ends the process, so this never continues.
+    const app = await startedApp?.catch(() => new Promise<never>(() => undefined))
     await app?.close()
   }
   const shutDown = (signal: string) => {
@@ -45,7 +45,7 @@ const shutDownOnSignals = (log: Log, { drainDelay, serviceKeysFile }: Config) =>
     shutdown.abort()
     const within = shutdownBudget(drainDelay)
     log.info({ signal, within: secondsText(within) }, 'shutting down')
-    // Every answered request is committed by now, so a store that does not close is no failure.
+    // Every answered request has been committed, so a store that does not close in time is no failure.
     setTimeout(() => {
       log.warn('shutdown took too long: exiting before everything was closed')
       process.exit(0)
@@ -63,25 +63,25 @@ const shutDownOnSignals = (log: Log, { drainDelay, serviceKeysFile }: Config) =>
       return log.info(
         'nothing was read again: SERVICE_KEYS_FILE is not set, and all other settings are read at the start only',
       )
-    const read = async () => (await started)?.reload()
+    const read = async () => (await startedApp)?.reload()
     read().then(
       () => log.info('service keys were read again; all other settings are read at the start only'),
       (err) => log.error({ reason: reasonOf(err) }, 'service keys could not be read again: the earlier ones stay'),
     )
     return undefined
   }
-  // Before the start: the first process of a container gets only the signals that it listens for.
+  // This comes before the start, because the first process of a container gets only the signals that it listens for.
   listenForShutdown({ shutDown, reload })
   return {
     signal: shutdown.signal,
     watch: (start: Promise<App>) => {
-      started = start
+      startedApp = start
       return start
     },
   }
 }
 
-/** The address, and what is good to know when trying the service out. */
+/** The address of the service, and notes for those who try it out. */
 const readyLine = ({ config, platform }: App) => {
   const { publicUrl, databaseUrl, dataDir } = config
   const notes = [
@@ -93,21 +93,21 @@ const readyLine = ({ config, platform }: App) => {
   return `Latchkey is ready at ${publicUrl}${notes.length > 0 ? ` (${notes.join('; ')})` : ''}`
 }
 
-/** One of several processes: the supervisor says when all of them are ready. */
-const sayReady = (app: App, listeningAt: object, log: Log) => {
+/** With several processes, each tells the supervisor, which logs when all of them are ready. */
+const announceReady = (app: App, listeningAt: object, log: Log) => {
   if (cluster.isWorker) process.send?.(readyMessage)
   else log.info(listeningAt, readyLine(app))
 }
 
-/** Logs how each connection is protected: operators should know which ones are not encrypted. */
-const sayProtections = (config: Config, log: Log) => {
+/** Logs how each connection is protected, because operators should know which connections are not encrypted. */
+const logProtections = (config: Config, log: Log) => {
   const connections = protections(config)
   if (Object.keys(connections).length > 0) log.info(connections, 'connections to other servers')
 }
 
 type Crash = (error: unknown) => void
 
-/** Listens for the end, and returns what starts the service in this process. */
+/** Listens for signals to shut down, and returns the function that starts the service in this process. */
 const prepareService = (config: Config, texts: Environment, log: Log, crash: Crash) => {
   const shutdown = shutDownOnSignals(log, config)
   return async () => {
@@ -116,7 +116,7 @@ const prepareService = (config: Config, texts: Environment, log: Log, crash: Cra
     if (!app.isReady() && !shutdown.signal.aborted)
       log.info(listeningAt, `Latchkey is listening at ${app.config.publicUrl}; waiting for the database`)
     await app.prepared
-    if (!shutdown.signal.aborted) sayReady(app, listeningAt, log)
+    if (!shutdown.signal.aborted) announceReady(app, listeningAt, log)
   }
 }
 
@@ -128,14 +128,14 @@ export const serveUntilSignal = async (config: Config, texts: Environment, env: 
     log.fatal({ err }, err instanceof Error ? err.message : 'an unknown failure')
     process.exit(1)
   }
-  // After an unexpected error the state of the process is unknown: exit, and let the supervisor start a new one.
+  // After an unexpected error the state of the process is unknown, so it exits. The supervisor or systemd starts a new one.
   process.on('uncaughtException', crash).on('unhandledRejection', crash)
   const isSupervisor = config.workers > 1 && cluster.isPrimary
-  // Before the first line: a program that waits for that may send a signal at once.
+  // Signals are listened for before the first line of the log, because a program that waits for this line may send a signal at once.
   const start = isSupervisor ? prepareSupervisor(config, texts, log) : prepareService(config, texts, log, crash)
   if (!cluster.isWorker) {
     log.info({ version: programVersion(), node: process.versions.node, environment: config.nodeEnv }, 'starting')
-    sayProtections(config, log)
+    logProtections(config, log)
     for (const remark of [...likelyTypos(env), ...warnOfOriginsWithoutCookies(config)]) log.warn(remark)
   }
   await start()

@@ -4,7 +4,7 @@ import { OperatorError } from '../../lib/operator-error.js'
 import { type Command, readArguments } from '../command.js'
 import { settingsFromSupervisor, tellFailure } from './process-messages.js'
 
-/** One of several processes leaves it to the supervisor to say why it cannot start. */
+/** A process with a supervisor does not print why it cannot start, but tells the supervisor. */
 const reportFailure = async (work: Promise<void>) => {
   try {
     await work
@@ -24,7 +24,7 @@ docs/configuration.md. Logs go to standard output: plain lines in development, o
 
   run: async (args, context) => {
     readArguments(args, {}, [])
-    // A signal to read files again must not end a service that is still loading.
+    // SIGHUP asks the service to read files again. It must not end a service that is still loading.
     process.on('SIGHUP', () => undefined)
     const environment = cluster.isWorker ? await settingsFromSupervisor() : context.environment
     const { config, texts } = readConfig(environment)

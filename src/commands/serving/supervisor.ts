@@ -16,17 +16,20 @@ import {
 } from './process-messages.js'
 import { onSignals } from './signals.js'
 
-/** A process that ends by itself is replaced, after a longer pause each time. If none serves any more, that is given up. */
+/**
+ * A process that crashes is replaced, after a longer pause each time. After too many crashes, and if no process serves, the service
+ * ends.
+ */
 const maxCrashes = 5
 const crashWindow = 1 * minutes
 const firstPause = 1 * seconds
 const longestPause = 30 * seconds
 
-/** Later than the processes give up by themselves. */
+/** The processes end themselves after `shutdownBudget`. The supervisor waits this much longer before it kills them. */
 const extraTime = 2 * seconds
 const longestShutdown = ({ drainDelay }: Config) => shutdownBudget(drainDelay) + extraTime
 
-/** The files of this process, also when a link to the program leads to a newer version by now: versions must not mix. */
+/** The program that this process runs. A link to it may lead to a newer version by now, and versions must not mix. */
 const ownProgram = fileURLToPath(builtFile('main.js'))
 
 const startMetrics = async ({ metricsHost: host, metricsPort: port }: Config) => {
@@ -39,31 +42,31 @@ const startMetrics = async ({ metricsHost: host, metricsPort: port }: Config) =>
 /** Resolves when the last process has ended, and kills those that do not end in time. */
 const endProcesses = async (isReady: (id: number) => boolean, within: number, log: Log) => {
   const running = Object.values(cluster.workers ?? {}).filter((each): each is Worker => each !== undefined)
-  const ended = running.map((each) => new Promise((resolve) => each.once('exit', resolve)))
+  const exits = running.map((each) => new Promise((resolve) => each.once('exit', resolve)))
   for (const each of running) {
     if (each.isConnected()) each.send(shutDownMessage)
-    // One that is being started may not listen to messages yet. As long as it does not, a signal ends it.
+    // A process that is starting may not listen to messages yet. Until it does, a signal ends it.
     if (!isReady(each.id)) each.process.kill('SIGTERM')
   }
   const timer = setTimeout(() => {
     log.warn('shutdown took too long: killing the processes that are left')
     for (const each of running) each.process.kill('SIGKILL')
   }, within)
-  await Promise.all(ended)
+  await Promise.all(exits)
   clearTimeout(timer)
 }
 
 const announce = ({ host, port, publicUrl, workers }: Config, log: Log) =>
   log.info({ host, port, workers }, `Latchkey is ready at ${publicUrl} in ${workers} processes`)
 
-/** Gives each process its settings, and says why one cannot start. At the first start all have the same reason, said once. */
+/** Gives each process its settings, and prints why a process cannot start. At the first start all have the same reason, printed once. */
 const answerStarts = (texts: Environment, hasServed: () => boolean) => {
-  const saidFailures = new Set<string>()
+  const printedFailures = new Set<string>()
   cluster.on('message', (worker, message: unknown) => {
     if (message === settingsQuestion) sendSettings(worker, texts)
     if (!isFailure(message)) return
-    if (hasServed() || !saidFailures.has(message.failure)) process.stderr.write(`${message.failure}\n`)
-    saidFailures.add(message.failure)
+    if (hasServed() || !printedFailures.has(message.failure)) process.stderr.write(`${message.failure}\n`)
+    printedFailures.add(message.failure)
     confirmFailure(worker)
   })
 }
@@ -73,12 +76,12 @@ const reload = () => {
 }
 
 /**
- * Listens for the end, and returns what starts the service in several processes on one port. Each of them is a whole instance;
- * this process only starts them, replaces one that has crashed, adds up their metrics, and ends them together.
+ * Listens for signals to shut down, and returns the function that starts the service in several processes on one port. Each process is
+ * a whole instance. This one only starts the others, replaces those that crash, adds up their metrics, and ends them together.
  */
 export const prepareSupervisor = (config: Config, texts: Environment, log: Log) => {
   const crashes: number[] = []
-  const ready = new Set<number>()
+  const readyIds = new Set<number>()
   let isEnding = false
   let hasServed = false
   let isAnnounced = false
@@ -86,19 +89,19 @@ export const prepareSupervisor = (config: Config, texts: Environment, log: Log) 
   const end = async (code: number) => {
     if (isEnding) process.exit(1)
     isEnding = true
-    await endProcesses((id) => ready.has(id), longestShutdown(config), log)
+    await endProcesses((id) => readyIds.has(id), longestShutdown(config), log)
     process.exit(code)
   }
 
   const replace = () => {
     const now = performance.now()
     crashes.push(now)
-    const recent = crashes.filter((moment) => moment > now - crashWindow).length
-    if (ready.size === 0 && recent > maxCrashes) {
-      log.fatal({ crashes: recent }, 'the processes of the service crash again and again: giving up')
+    const recentCrashes = crashes.filter((moment) => moment > now - crashWindow).length
+    if (readyIds.size === 0 && recentCrashes > maxCrashes) {
+      log.fatal({ crashes: recentCrashes }, 'the processes of the service crash again and again: giving up')
       return void end(1)
     }
-    const pause = Math.min(longestPause, firstPause * 2 ** (recent - 1))
+    const pause = Math.min(longestPause, firstPause * 2 ** (recentCrashes - 1))
     setTimeout(() => {
       if (!isEnding) cluster.fork()
     }, pause)
@@ -106,20 +109,20 @@ export const prepareSupervisor = (config: Config, texts: Environment, log: Log) 
   }
 
   cluster.on('exit', (worker, code, signal) => {
-    ready.delete(worker.id)
+    readyIds.delete(worker.id)
     if (isEnding) return
     const details = { ended: worker.process.pid, exitCode: code, signal }
     log.error(details, `a process of the service has ended ${hasServed ? 'unexpectedly' : 'while it was starting'}`)
-    // What stops the first start is a wrong setting or a port in use. The process itself has said so.
+    // At the first start the cause is a wrong setting or a port in use, which the process has reported. A replacement would fail, too.
     if (hasServed) replace()
     else void end(code || 1)
   })
   answerStarts(texts, () => hasServed)
   cluster.on('message', ({ id }, message) => {
     if (message !== readyMessage) return
-    ready.add(id)
+    readyIds.add(id)
     hasServed = true
-    if (isAnnounced || ready.size < config.workers) return
+    if (isAnnounced || readyIds.size < config.workers) return
     isAnnounced = true
     announce(config, log)
   })

@@ -11,12 +11,12 @@ const interrupt = '\u0003'
 /** Reads one line without showing it, and then restores the terminal, also after Ctrl-C. */
 const askHidden = async ({ stdin, stderr }: Terminal, question: string) => {
   const decoder = new StringDecoder('utf8')
-  // Before the question, so that an answer that is typed at once is not shown.
+  // Echo is switched off before the question, so that an answer that is typed at once is not shown.
   stdin.setRawMode?.(true)
   try {
     await write(stderr, question)
     return await new Promise<string>((resolve, reject) => {
-      let typed: string[] = []
+      let typedCharacters: string[] = []
       const finish = (settle: () => void) => {
         stdin.off('data', read).off('end', giveUp)
         stdin.pause()
@@ -25,10 +25,10 @@ const askHidden = async ({ stdin, stderr }: Terminal, question: string) => {
       const giveUp = () => finish(() => reject(new CommandFailure('No password was given.')))
       const read = (chunk: Buffer | string) => {
         for (const character of typeof chunk === 'string' ? chunk : decoder.write(chunk)) {
-          if (character === interrupt || (character === endOfInput && typed.length === 0)) return giveUp()
-          if (enterKeys.includes(character)) return finish(() => resolve(typed.join('')))
-          if (eraseKeys.includes(character)) typed = typed.slice(0, -1)
-          else if (typed.length < maxLength) typed.push(character)
+          if (character === interrupt || (character === endOfInput && typedCharacters.length === 0)) return giveUp()
+          if (enterKeys.includes(character)) return finish(() => resolve(typedCharacters.join('')))
+          if (eraseKeys.includes(character)) typedCharacters = typedCharacters.slice(0, -1)
+          else if (typedCharacters.length < maxLength) typedCharacters.push(character)
         }
       }
       stdin.on('data', read).once('end', giveUp)
@@ -47,7 +47,7 @@ const askTwice = async (terminal: Terminal) => {
   return password
 }
 
-/** One line, with or without a line break at its end, which `printf '%s\n' "$PASSWORD" | …` and files have. */
+/** Reads one line. It may end with a line break, as files and `printf '%s\n' "$PASSWORD" | …` do. */
 const readAll = async ({ stdin }: Terminal) => {
   let text = ''
   for await (const piece of asText(stdin)) {
@@ -60,9 +60,9 @@ const readAll = async ({ stdin }: Terminal) => {
   return password
 }
 
-/** Never an argument of the command: every user of the machine can see those, and the shell's history keeps them. */
-export const readPassword = async (terminal: Terminal, fromInput: boolean) => {
-  if (fromInput) return readAll(terminal)
+/** A password is never an argument of a command: every user of the machine can see arguments, and the history of the shell keeps them. */
+export const readPassword = async (terminal: Terminal, isFromInput: boolean) => {
+  if (isFromInput) return readAll(terminal)
   if (!terminal.stdin.isTTY)
     throw new CommandFailure('There is no terminal to ask for the password: give it with --password-stdin.')
   return askTwice(terminal)

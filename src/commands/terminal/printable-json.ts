@@ -1,4 +1,4 @@
-/** Characters that JSON need not escape, and that a terminal or an editor would obey or hide. */
+/** Characters that JSON does not have to escape, but that a terminal or an editor would obey or hide. */
 export const unprintable = /[\p{C}\u2028\u2029]/gu
 
 const escapeCharacter = (character: string) =>
@@ -10,5 +10,5 @@ const escapeCharacter = (character: string) =>
 /** JSON for a terminal: every control character and invisible mark is written as an escape. */
 export const printableJson = (value: unknown) => JSON.stringify(value).replaceAll(unprintable, escapeCharacter)
 
-/** The same for text in one line. */
+/** A text in one line, with the same escapes. */
 export const printableText = (text: string) => text.replaceAll(unprintable, escapeCharacter)

@@ -4,7 +4,7 @@ import type { Terminal } from '../command.js'
 const barWidth = 30
 const drawInterval = 100
 
-/** A progress bar on a terminal, and nothing in a log file. It goes to standard error, apart from the output. */
+/** Draws a progress bar on standard error. If that is no terminal, it draws nothing. */
 export const createProgress = (stderr: Terminal['stderr'], totalBytes: number | undefined) => {
   const startedAt = performance.now()
   let drawnAt = Number.NEGATIVE_INFINITY

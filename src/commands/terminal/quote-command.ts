@@ -1,6 +1,6 @@
 import { printableText } from './printable-json.js'
 
-/** Users choose names at registration: a name that an operator copies into a shell must stay a name. In zsh `=ls` is a path. */
+/** Users choose their names, so a name that an operator copies into a shell must not become a command. In zsh even `=ls` is a path. */
 const quote = (text: string) =>
   /^[\w@%+:,./-]+$/.test(text) ? text : printableText(`'${text.replaceAll("'", `'\\''`)}'`)
 
@@ -8,6 +8,6 @@ const quote = (text: string) =>
 export const quoteCommand = (command: string, name: string) =>
   `latchkey ${command} ${name.startsWith('-') ? '-- ' : ''}${quote(name)}`
 
-/** The same with an option: `latchkey limits clear --user ada`. */
+/** A command to copy, with the value of an option: `latchkey limits clear --user ada`. */
 export const quoteCommandWith = (command: string, option: string, value: string) =>
   `latchkey ${command} ${option}${value.startsWith('-') ? '=' : ' '}${quote(value)}`

@@ -1,8 +1,8 @@
 import { printableText } from './printable-json.js'
 
 /**
- * Columns as wide as their widest cell; the first row is the heading. Names and programs come from strangers: what a terminal
- * would obey or hide is written as an escape.
+ * Each column is as wide as its widest cell, and the first row is the heading. Users choose many of the texts, so characters that a
+ * terminal would obey or hide are written as escapes.
  */
 export const asTable = (cells: readonly (readonly string[])[]) => {
   const rows = cells.map((row) => row.map(printableText))
