@@ -1,26 +1,26 @@
 import { type Refused, refuse } from '../contract/outcome.js'
 import { createFairLine, type Place } from './fair-line.js'
 
-/** There was no room in the queue, or the wait took too long: try again later. */
+/** The answer if there was no room in the queue, or if the wait took too long. The caller may try again later. */
 export type Busy = Refused<'busy'>
 export const busy: Busy = refuse('busy')
 
 type WaitingTask = Place & { start(): void; giveUp(): void }
 
-/** For a queue whose clients are all alike: they have their turns in the order in which they came. */
+/** In a queue whose clients are all alike, every task has this place, so tasks run in the order in which they came. */
 const commonPlace: Place = { group: '', share: '', rank: 0 }
 
 /**
- * Runs at most `atOnce` tasks at the same time; at most `waiting` more wait their turn (fair-line.ts says whose it is). If there is no
- * room, a waiting task of those who have the most is refused, or the new one. A task whose signal fires while it waits is refused and
- * never runs. The signal does not stop a task that has started.
+ * Runs at most `maxRunning` tasks at the same time. At most `maxWaiting` more wait for their turn (`fair-line.ts` says whose turn it
+ * is). If there is no room, the new task is refused, or a waiting task of the client that has the most. A task whose signal fires while
+ * it waits is refused and never runs. The signal does not stop a task that has started.
  */
 export const createBoundedQueue = ({ maxRunning, maxWaiting }: { maxRunning: number; maxWaiting: number }) => {
   const line = createFairLine<WaitingTask>()
   let running = 0
 
-  /** Resolves to false when the signal fires first, or when it has to make room. */
-  const turn = (signal: AbortSignal, place: Place) =>
+  /** Resolves to true when the task may run, and to false when its signal fires before that or when it has to make room. */
+  const waitForTurn = (signal: AbortSignal, place: Place) =>
     new Promise<boolean>((resolve) => {
       const start = () => {
         signal.removeEventListener('abort', giveUp)
@@ -41,12 +41,12 @@ export const createBoundedQueue = ({ maxRunning, maxWaiting }: { maxRunning: num
       signal.addEventListener('abort', giveUp, { once: true })
     })
 
-  /** Whether there is room for one more. A task that waits may have to leave for it. */
-  const hasRoom = (place: Place) => {
+  /** Makes room for a new task if there is none, by refusing a task that waits. Returns false if that is not possible. */
+  const makeRoom = (place: Place) => {
     if (running < maxRunning || line.size() < maxWaiting) return true
-    const leaving = line.leavingFor(place)
-    leaving?.giveUp()
-    return leaving !== undefined
+    const refusedTask = line.leavingFor(place)
+    refusedTask?.giveUp()
+    return refusedTask !== undefined
   }
 
   const run = async <Result>(
@@ -54,8 +54,8 @@ export const createBoundedQueue = ({ maxRunning, maxWaiting }: { maxRunning: num
     signal: AbortSignal,
     place: Place = commonPlace,
   ): Promise<Result | Busy> => {
-    if (signal.aborted || !hasRoom(place)) return busy
-    if (!(await turn(signal, place))) return busy
+    if (signal.aborted || !makeRoom(place)) return busy
+    if (!(await waitForTurn(signal, place))) return busy
     try {
       return await task()
     } finally {

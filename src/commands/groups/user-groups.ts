@@ -3,7 +3,7 @@ import { isRefused } from '../../contract/outcome.js'
 import { longestAccessToken } from '../../domain/tokens/token-length.js'
 import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
-import { requireUser, unlessDeleted } from '../users/find-user.js'
+import { requireUser, throwIfDeleted } from '../users/find-user.js'
 import { groupNameFrom } from './group-name.js'
 
 const options = {
@@ -47,7 +47,7 @@ username, an email or an id.
         return 0
       }
       const outcome = await stores.groupChanges.change({ userId: id, client: operator(context) }, { add, remove })
-      const changed = unlessDeleted(outcome, username)
+      const changed = throwIfDeleted(outcome, username)
       if (isRefused(changed)) throw new CommandFailure(whyRefused(changed, username))
       await printGroups(changed.user.groups, changed.result)
       return 0

@@ -15,7 +15,7 @@ import {
 } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { quoteCommandWith } from '../terminal/quote-command.js'
-import { requireUser, unlessDeleted } from '../users/find-user.js'
+import { requireUser, throwIfDeleted } from '../users/find-user.js'
 import { isLimitKey, keysOfNetwork, networksOf, readLimitKey } from './limit-keys.js'
 
 type Cleared = { limit: string; subject: string; used?: number }
@@ -91,7 +91,7 @@ const refusedNetworks = async (stores: Stores, user: { id: string; username: str
 
 const clearUser = async (stores: Stores, userName: string, context: CommandContext): Promise<Outcome> => {
   const user = await requireUser(stores, userName)
-  const clearedCounters = unlessDeleted(
+  const clearedCounters = throwIfDeleted(
     await stores.clearLimits({ userId: user.id, client: operator(context) }),
     user.username,
   )

@@ -8,7 +8,7 @@ export const requireUser = async ({ users }: Pick<Stores, 'users'>, userName: st
 }
 
 /** The outcome of a change. It throws if the user was deleted after they were found. */
-export const unlessDeleted = <Outcome>(outcome: Outcome, username: string) => {
+export const throwIfDeleted = <Outcome>(outcome: Outcome, username: string) => {
   if (isRefused(outcome) && outcome.refused === 'no_user')
     throw new CommandFailure(`${username} was deleted in the meantime.`)
   return outcome as Exclude<Outcome, Refused<'no_user'>>

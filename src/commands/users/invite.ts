@@ -61,10 +61,10 @@ const invite = (context: CommandContext, { address, language, groups }: NewInvit
   })
 }
 
-const asLines = (open: readonly Invitation[]) =>
+const asLines = (openInvitations: readonly Invitation[]) =>
   asTable([
     ['EMAIL', 'INVITED', 'EXPIRES', 'GROUPS'],
-    ...open.map(({ email, groups, createdAt, expiresAt }) => [
+    ...openInvitations.map(({ email, groups, createdAt, expiresAt }) => [
       email,
       createdAt.toISOString(),
       expiresAt.toISOString(),
@@ -74,8 +74,8 @@ const asLines = (open: readonly Invitation[]) =>
 
 const list = (context: CommandContext, { json }: Output) =>
   withStores(context, 'service', async ({ invitations }) => {
-    const open = await invitations.listOpen()
-    await printList(context, open, { json, asTable: asLines, none: 'There are no open invitations.' })
+    const openInvitations = await invitations.listOpen()
+    await printList(context, openInvitations, { json, asTable: asLines, none: 'There are no open invitations.' })
     return 0
   })
 
@@ -121,11 +121,11 @@ is created. An address gets at most five in a day.
       },
       args.some((arg) => /^--(list|revoke)(=|$)/.test(arg)) ? [] : ['EMAIL'],
     )
-    const { language, group, list: isList, revoke: revokedEmail, json = false } = values
-    const isForNew = language !== undefined || group !== undefined
-    if ([isList, revokedEmail, isForNew || undefined].filter((each) => each !== undefined).length > 1)
+    const { language, group, list: asksForList, revoke: revokedEmail, json = false } = values
+    const hasInvitationOptions = language !== undefined || group !== undefined
+    if ([asksForList, revokedEmail, hasInvitationOptions || undefined].filter((each) => each !== undefined).length > 1)
       throw new UsageFault('--list and --revoke go with no other option than --json.')
-    if (isList) return list(context, { json })
+    if (asksForList) return list(context, { json })
     if (revokedEmail !== undefined) return revoke(context, revokedEmail, { json })
     const groups = group && [...new Set(group.map(groupNameFrom))].sort()
     return invite(

@@ -1,7 +1,7 @@
 import { isLanguage, type Language, languages } from '../../contract/languages.js'
 import { UsageFault } from '../command.js'
 
-/** For the help: `en|de|…`. */
+/** The codes as they stand in a help text: `en|de|…`. */
 export const languageCodes = languages.join('|')
 
 export const readLanguage = (text: string): Language => {

@@ -5,9 +5,9 @@ import { countText } from '../../lib/count-text.js'
 import { type Command, CommandFailure, operator, print, readArguments, UsageFault, withStores } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { asTable } from '../terminal/table.js'
-import { requireUser, unlessDeleted } from './find-user.js'
+import { requireUser, throwIfDeleted } from './find-user.js'
 
-/** One statement ends this many: each session also writes down that it has ended. */
+/** How many sessions one statement ends. It also writes a row for each session that has ended, so it must not take too long. */
 const batchSize = 2_000
 
 export const sessionAsJson = ({ id, ip, userAgent, createdAt, lastUsedAt, methods, provider }: Session) => ({
@@ -21,7 +21,7 @@ export const sessionAsJson = ({ id, ip, userAgent, createdAt, lastUsedAt, method
 })
 
 /** How the user has proven who they are: `pwd otp`, or `provider (GitHub)`. */
-const proofsOf = ({ methods, provider }: Session) =>
+const proofsText = ({ methods, provider }: Session) =>
   methods
     .map((method) =>
       method === 'provider' && isProviderId(provider) ? `provider (${providerLabel(provider)})` : method,
@@ -52,7 +52,7 @@ last used first: 200 at most. USER is a username, an email or an id.
         session.lastUsedAt.toISOString(),
         session.ip,
         describeDevice(session.userAgent).device,
-        proofsOf(session),
+        proofsText(session),
       ])
       const table = asTable([['ID', 'BEGAN', 'LAST USED', 'ADDRESS', 'DEVICE', 'PROVEN BY'], ...rows])
       await print(context.stdout, rows.length > 0 ? table : `${user.username} has no sessions.`)
@@ -74,10 +74,10 @@ can sign in again at once; \`user disable\` prevents that. USER is a username, a
     const { positionals, values } = readArguments(args, { json: { type: 'boolean' } }, ['USER'])
     return withStores(context, 'service', async (stores) => {
       const { id, username } = await requireUser(stores, positionals[0] ?? '')
-      const ending = await stores.operatorChanges.endSessions({ userId: id, client: operator(context) })
-      const { endedSessions: ended } = unlessDeleted(ending, username)
-      const message = `Ended ${countText(ended, 'session')} of ${username}.`
-      await print(context.stdout, values.json ? printableJson({ id, username, sessionsEnded: ended }) : message)
+      const outcome = await stores.operatorChanges.endSessions({ userId: id, client: operator(context) })
+      const { endedSessions: endedCount } = throwIfDeleted(outcome, username)
+      const message = `Ended ${countText(endedCount, 'session')} of ${username}.`
+      await print(context.stdout, values.json ? printableJson({ id, username, sessionsEnded: endedCount }) : message)
       return 0
     })
   },
@@ -100,16 +100,16 @@ at once. For one user, use \`latchkey user sessions end USER\`.
     if (!values.all) throw new UsageFault('--all is needed. For one user: latchkey user sessions end USER.')
     if (!values.yes) throw new CommandFailure('This signs out every user. Add --yes to do it.')
     return withStores(context, 'service', async ({ sessions, events }) => {
-      // Recorded first: what an interrupted command has ended must not go unnoticed.
+      // The event is recorded first, because an interrupted command may have ended sessions, too.
       await events.record({ kind: 'sessions_ended', reason: 'all users' }, operator(context))
-      let ended = 0
+      let endedCount = 0
       let endedInBatch: number
       do {
         endedInBatch = await sessions.endSome('sessions_ended', batchSize)
-        ended += endedInBatch
+        endedCount += endedInBatch
       } while (endedInBatch === batchSize)
-      const message = `Ended ${countText(ended, 'session')} of all users.`
-      await print(context.stdout, values.json ? printableJson({ sessionsEnded: ended }) : message)
+      const message = `Ended ${countText(endedCount, 'session')} of all users.`
+      await print(context.stdout, values.json ? printableJson({ sessionsEnded: endedCount }) : message)
       return 0
     })
   },

@@ -20,7 +20,7 @@ import { readPassword } from '../terminal/password-prompt.js'
 import { printableJson } from '../terminal/printable-json.js'
 import { languageCodes, readLanguage } from './language-option.js'
 
-const refusalWords = {
+const refusalSentences = {
   email_taken: `The email already has an account, or is kept for a user who had it in the last ${undoLifetime / days} days.`,
   username_taken: 'The username is taken.',
 } as const
@@ -73,7 +73,7 @@ The command asks for the password without showing it. The rules are the same as 
       if (faults.length > 0) throw new CommandFailure(faults.join('\n'))
       const passwordHash = await passwords.hash(password)
       const user = await newUsers.create(database, { email, username, name, passwordHash, language })
-      if (isRefused(user)) throw new CommandFailure(refusalWords[user.refused])
+      if (isRefused(user)) throw new CommandFailure(refusalSentences[user.refused])
       await events.record({ kind: 'user_added', userId: user.id }, operator(context))
       const message = `Added ${user.username} (${user.id}).`
       await print(context.stdout, values.json ? printableJson({ id: user.id, username: user.username }) : message)

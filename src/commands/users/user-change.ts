@@ -2,7 +2,7 @@ import { isRefused } from '../../contract/outcome.js'
 import type { FieldFaultId, ProfileFieldChanges, ProfileFieldDefinition } from '../../contract/profile-fields.js'
 import { type Command, CommandFailure, operator, print, readArguments, UsageFault, withStores } from '../command.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
-import { requireUser, unlessDeleted } from './find-user.js'
+import { requireUser, throwIfDeleted } from './find-user.js'
 
 const sentences: Readonly<Record<FieldFaultId, string>> = {
   unknown: 'is not in PROFILE_FIELDS_FILE',
@@ -20,18 +20,21 @@ const sentences: Readonly<Record<FieldFaultId, string>> = {
   choice: 'takes one of the options in the file',
 }
 
-const whyRefused = (faults: readonly { key: string; fault: FieldFaultId }[]) =>
+const refusalFailure = (faults: readonly { key: string; fault: FieldFaultId }[]) =>
   new CommandFailure(
     faults.map(({ key, fault }) => printableText(`The field ${JSON.stringify(key)} ${sentences[fault]}.`)).join('\n'),
   )
 
-/** Reads the text after `=`. For a field that takes yes or no, `true` and `false` are no texts. */
+/** Reads the text after `=`. For a field that takes yes or no, `true` and `false` are read as booleans. */
 const valueFrom = (text: string, definition: ProfileFieldDefinition | undefined) =>
   definition?.type === 'boolean' && (text === 'true' || text === 'false') ? text === 'true' : text
 
-const changesFrom = (given: readonly string[], definitions: readonly ProfileFieldDefinition[]): ProfileFieldChanges =>
+const changesFrom = (
+  fieldTexts: readonly string[],
+  definitions: readonly ProfileFieldDefinition[],
+): ProfileFieldChanges =>
   Object.fromEntries(
-    given.map((text) => {
+    fieldTexts.map((text) => {
       const [key = '', ...rest] = text.split('=')
       if (key === '' || rest.length === 0) throw new UsageFault('--field takes KEY=VALUE.')
       const definition = definitions.find((each) => each.key === key)
@@ -52,15 +55,15 @@ USER is a username, an email or an id.
   run: async (args, context) => {
     const options = { field: { type: 'string', multiple: true }, json: { type: 'boolean' } } as const
     const { positionals, values } = readArguments(args, options, ['USER'])
-    const { field: given = [] } = values
-    if (given.length === 0) throw new UsageFault('--field is needed.')
+    const { field: fieldTexts = [] } = values
+    if (fieldTexts.length === 0) throw new UsageFault('--field is needed.')
     return withStores(context, 'service', async (stores) => {
       const { profileFields, fieldChanges } = stores
       const { id, username } = await requireUser(stores, positionals[0] ?? '')
-      const changes = changesFrom(given, profileFields.definitions)
-      const change = await fieldChanges.byOperator({ userId: id, client: operator(context) }, changes)
-      const changed = unlessDeleted(change, username)
-      if (isRefused(changed)) throw whyRefused(changed.fields)
+      const changes = changesFrom(fieldTexts, profileFields.definitions)
+      const outcome = await fieldChanges.byOperator({ userId: id, client: operator(context) }, changes)
+      const changed = throwIfDeleted(outcome, username)
+      if (isRefused(changed)) throw refusalFailure(changed.fields)
       const keys = changed.result
       const fields = profileFields.knownValues(changed.user.fields)
       const message = keys.length === 0 ? 'Nothing was changed.' : `Changed ${keys.join(', ')} of ${username}.`

@@ -9,21 +9,21 @@ import {
   withStores,
 } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
-import { requireUser, unlessDeleted } from './find-user.js'
+import { requireUser, throwIfDeleted } from './find-user.js'
 
-/** Undefined after Ctrl-C, Ctrl-D, or when the terminal is gone. */
+/** Resolves to the answer, or to undefined after Ctrl-C, Ctrl-D, or when the terminal is closed. */
 const ask = ({ stdin, stderr }: CommandContext, question: string) =>
   new Promise<string | undefined>((resolve) => {
-    const questions = createInterface({ input: stdin, output: stderr })
-    questions.once('SIGINT', () => questions.close())
-    questions.once('close', () => resolve(undefined))
-    questions.question(question, (answer) => {
+    const prompt = createInterface({ input: stdin, output: stderr })
+    prompt.once('SIGINT', () => prompt.close())
+    prompt.once('close', () => resolve(undefined))
+    prompt.question(question, (answer) => {
       resolve(answer)
-      questions.close()
+      prompt.close()
     })
   })
 
-/** The answer must be the username, so that a wrong USER is noticed. */
+/** The operator must type the username, and so notices if USER was wrong. */
 const confirm = async (context: CommandContext, username: string) => {
   if (!context.stdin.isTTY) throw new CommandFailure(`This deletes ${username} for good. Add --yes to do it.`)
   const answer = await ask(context, `This deletes ${username} for good. Type the username to do it: `)
@@ -49,7 +49,7 @@ backup. USER is a username, an email or an id.
     return withStores(context, 'service', async (stores) => {
       const { id, username } = await requireUser(stores, positionals[0] ?? '')
       if (!values.yes) await confirm(context, username)
-      unlessDeleted(await stores.operatorChanges.remove({ userId: id, client: operator(context) }), username)
+      throwIfDeleted(await stores.operatorChanges.remove({ userId: id, client: operator(context) }), username)
       await print(
         context.stdout,
         values.json

@@ -23,13 +23,13 @@ import { requireUser } from './find-user.js'
 type Value = string | boolean | Date | readonly string[] | FieldValues | null
 type Column = { name: string; of: (user: ListedUser) => Value }
 
-type FieldsOf = Pick<Stores['profileFields'], 'definitions' | 'knownValues'>
+type FieldReader = Pick<Stores['profileFields'], 'definitions' | 'knownValues'>
 
-/** A CSV file has a column for each profile field, JSON lines have one object. */
+/** A CSV file has a column for each profile field. JSON lines have all fields in one object. */
 const fieldColumns = {
-  csv: ({ definitions, knownValues }: FieldsOf): Column[] =>
+  csv: ({ definitions, knownValues }: FieldReader): Column[] =>
     definitions.map(({ key }) => ({ name: fieldColumn(key), of: ({ fields }) => knownValues(fields)[key] ?? null })),
-  jsonl: ({ definitions, knownValues }: FieldsOf): Column[] =>
+  jsonl: ({ definitions, knownValues }: FieldReader): Column[] =>
     definitions.length === 0 ? [] : [{ name: 'fields', of: ({ fields }) => knownValues(fields) }],
 }
 
@@ -70,22 +70,22 @@ const formats = {
   },
 }
 
-const formatNamed = (name: string) => {
+const formatFrom = (name: string) => {
   if (name !== 'jsonl' && name !== 'csv') throw new UsageFault('--format takes jsonl or csv.')
   return name
 }
 
-/** For operators, who must not think that second factors move with the users. */
+/** Tells operators that second factors are not exported with the users. */
 const factorsSentence = async (bulkUsers: BulkUsers) => {
   const users = await bulkUsers.countWithSecondFactor()
   if (users === 0) return ''
   return ` ${countText(users, 'user')} of them ${users === 1 ? 'has' : 'have'} a second step or a passkey, which ${users === 1 ? 'is' : 'are'} not in the file.`
 }
 
-/** For a request of someone who cannot sign in and download it. */
-const exportOne = (named: string, context: CommandContext) =>
+/** Prints the data of one user, for users who cannot sign in to download it themselves. */
+const exportOne = (userName: string, context: CommandContext) =>
   withStores(context, 'service', async (stores) => {
-    const user = await requireUser(stores, named)
+    const user = await requireUser(stores, userName)
     await stores.events.record(
       { kind: 'users_exported', userId: user.id, reason: 'data of this user' },
       operator(context),
@@ -128,16 +128,16 @@ download it from the account page: for a request of someone who cannot sign in. 
         )
       return exportOne(user, context)
     }
-    const formatName = formatNamed(values.format ?? 'jsonl')
+    const formatName = formatFrom(values.format ?? 'jsonl')
     const format = formats[formatName]
 
     return withStores(context, 'service', async ({ bulkUsers, events, profileFields }) => {
-      // Before the first row: a reader that closes the pipe early (`… | head`) has seen rows too.
+      // The event is recorded before the first row, because a reader that closes the pipe early (`… | head`) has seen rows, too.
       const what = `all users${values['with-password-hashes'] ? ' with password hashes' : ''}`
       await events.record({ kind: 'users_exported', reason: what }, operator(context))
-      // Also those that are no longer configured.
-      const stored = (await bulkUsers.providers()).filter(isProviderId)
-      const providers = [...new Set<ProviderId>([...builtInProviderIds, ...stored])]
+      // Providers that are no longer configured may still have identities, so they get columns, too.
+      const storedProviders = (await bulkUsers.providers()).filter(isProviderId)
+      const providers = [...new Set<ProviderId>([...builtInProviderIds, ...storedProviders])]
       const columns = columnsWith(providers, fieldColumns[formatName](profileFields))
       const exportedColumns = values['with-password-hashes'] ? [...columns, hashColumn] : columns
       let count = 0

@@ -12,11 +12,11 @@ import {
   withStores,
 } from '../command.js'
 import { printableJson } from '../terminal/printable-json.js'
-import { requireUser, unlessDeleted } from './find-user.js'
+import { requireUser, throwIfDeleted } from './find-user.js'
 
 type ResetOptions = { yes?: boolean | undefined; json?: boolean | undefined }
 
-/** After the loss of the key that sealed their TOTP secrets and recovery codes. A command that was interrupted goes on when it runs again. */
+/** Resets users whose TOTP secrets or recovery codes were sealed with a lost key. After an interruption, the next run does the rest. */
 const resetUnreadable = (context: CommandContext, { yes, json }: ResetOptions) =>
   withStores(context, 'service', async ({ database, sealedValues, operatorChanges }) => {
     const ids = await sealedValues.usersOfMissing(database, [totpColumn, recoveryCodeColumn, formerTotpColumn])
@@ -66,8 +66,8 @@ at the next sign-in, after a code from a mail. USER is a username, an email or a
         throw new CommandFailure(
           `This switches off the two-step sign-in of ${username}, removes ${countText(passkeyCount, 'passkey')}, signs ${username} out everywhere and sends a mail. Add --yes to do it.`,
         )
-      const resetting = await operatorChanges.resetFactors({ userId: id, client: operator(context) })
-      const { result: passkeysRemoved, endedSessions: sessionsEnded } = unlessDeleted(resetting, username)
+      const outcome = await operatorChanges.resetFactors({ userId: id, client: operator(context) })
+      const { result: passkeysRemoved, endedSessions: sessionsEnded } = throwIfDeleted(outcome, username)
       const nextStep = secondFactor === 'required' ? ' The user adds a new factor at the next sign-in.' : ''
       const message = `Switched off the two-step sign-in of ${username}; removed ${countText(passkeysRemoved, 'passkey')}; ended ${countText(sessionsEnded, 'session')}. A running service sends the mail.${nextStep}`
       const asObject = { id, username, changed: true, passkeysRemoved, sessionsEnded }

@@ -21,7 +21,7 @@ import { asTable } from '../terminal/table.js'
 
 const maxAtOnce = 1_000
 
-const waysIn = ({ passwordHash, identities }: ListedUser) =>
+const waysInText = ({ passwordHash, identities }: ListedUser) =>
   [
     ...(passwordHash === undefined ? [] : ['password']),
     ...Object.keys(identities).filter(isProviderId).sort().map(providerLabel),
@@ -45,7 +45,7 @@ const asLines = (users: readonly ListedUser[]) =>
       user.id,
       user.username,
       user.email,
-      waysIn(user),
+      waysInText(user),
       user.createdAt.toISOString().slice(0, 10),
       user.disabled ? 'disabled' : '',
     ]),
@@ -86,11 +86,11 @@ export const listUsers = async (values: ListValues, context: CommandContext) => 
   const isFiltered = Object.values(filter).some(Boolean)
 
   return withStores(context, 'service', async ({ bulkUsers }) => {
-    const found = await bulkUsers.page(after, limit + 1, filter)
-    const users = found.slice(0, limit)
+    const foundUsers = await bulkUsers.page(after, limit + 1, filter)
+    const users = foundUsers.slice(0, limit)
     const none = isFiltered ? 'No user matches.' : 'There are no users.'
     await printList(context, users, { json: values.json, asJson, asTable: asLines, none })
-    if (found.length > limit)
+    if (foundUsers.length > limit)
       await print(context.stderr, `There are more users: continue with --after ${users.at(-1)?.id}`)
     return 0
   })
@@ -137,12 +137,12 @@ The exit code is 1 if no user matches.`,
     if (text === '') throw new UsageFault('TEXT is empty.')
 
     return withStores(context, 'service', async ({ bulkUsers }) => {
-      const found = await bulkUsers.search(text, limit + 1)
-      const users = found.slice(0, limit)
+      const foundUsers = await bulkUsers.search(text, limit + 1)
+      const users = foundUsers.slice(0, limit)
       if (values.json) for (const user of users) await print(context.stdout, asJson(user))
       else if (users.length > 0) await print(context.stdout, asLines(users))
       if (users.length === 0) await print(context.stderr, 'No user matches.')
-      if (found.length > limit) await print(context.stderr, 'There are more: use --limit, or more of the name.')
+      if (foundUsers.length > limit) await print(context.stderr, 'There are more: use --limit, or more of the name.')
       return users.length > 0 ? 0 : 1
     })
   },

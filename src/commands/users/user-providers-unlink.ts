@@ -3,7 +3,7 @@ import { isProviderId } from '../../contract/providers.js'
 import { countText } from '../../lib/count-text.js'
 import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
-import { requireUser, unlessDeleted } from './find-user.js'
+import { requireUser, throwIfDeleted } from './find-user.js'
 
 export const userProvidersUnlink: Command = {
   summary: 'Remove the link between a user and an account at a provider',
@@ -34,9 +34,9 @@ USER is a username, an email or an id. For an account that was stolen, use “la
           `This removes the link of ${username} to ${providerName(provider)}, ends the sessions that began with it and sends a mail. Add --yes to do it.`,
         )
       const actor = { userId: id, client: operator(context) }
-      const unlinked = unlessDeleted(await operatorChanges.unlinkProvider(actor, provider), username)
-      if (isRefused(unlinked)) throw new CommandFailure('The link was removed in the meantime.')
-      const { endedSessions } = unlinked
+      const outcome = throwIfDeleted(await operatorChanges.unlinkProvider(actor, provider), username)
+      if (isRefused(outcome)) throw new CommandFailure('The link was removed in the meantime.')
+      const { endedSessions } = outcome
       await print(
         context.stdout,
         values.json

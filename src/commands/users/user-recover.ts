@@ -29,26 +29,26 @@ an email or an id.
     const email = emailFrom(positionals[1] ?? '')
     return withStores(context, 'service', async (stores) => {
       const { recoverAccount } = stores
-      const named = positionals[0] ?? ''
-      // A thief may have renamed the account that the owner still knows by its old name.
-      const found = await stores.users.findNamed(named)
-      if (!found) throw await noSuchUser(stores, named)
+      const userName = positionals[0] ?? ''
+      // If there is no such user, the message names a former owner of the name: a thief may have renamed the account.
+      const account = await stores.users.findNamed(userName)
+      if (!account) throw await noSuchUser(stores, userName)
       if (!values.yes)
         throw new CommandFailure(
-          `This gives the account ${found.username} to ${email.email} (now ${found.email}): it removes the password, two-step sign-in, all passkeys and all linked providers, signs out everywhere, makes every undo link invalid, and mails a link to choose a new password to ${email.email}. Add --yes to do it.`,
+          `This gives the account ${account.username} to ${email.email} (now ${account.email}): it removes the password, two-step sign-in, all passkeys and all linked providers, signs out everywhere, makes every undo link invalid, and mails a link to choose a new password to ${email.email}. Add --yes to do it.`,
         )
-      const recovered = await recoverAccount({ userId: found.id, email, operator: operator(context) })
-      if (isRefused(recovered))
+      const outcome = await recoverAccount({ userId: account.id, email, operator: operator(context) })
+      if (isRefused(outcome))
         throw new CommandFailure(
-          recovered.refused === 'no_user'
-            ? `${found.username} was deleted in the meantime.`
+          outcome.refused === 'no_user'
+            ? `${account.username} was deleted in the meantime.`
             : `Another user has the address ${email.email}, or had it in the last ${undoLifetime / days} days.`,
         )
-      const { user, endedSessions, result } = recovered
+      const { user, endedSessions, result } = outcome
       const { previousEmail, totp, passkeys, providers } = result
-      const isRenamed = user.username !== found.username
+      const isNameRestored = user.username !== account.username
       const sentences = [
-        `${found.username}${isRenamed ? `, now ${user.username} again,` : ''} belongs to ${user.email}${previousEmail === user.email ? '' : ` (before: ${previousEmail})`}.`,
+        `${account.username}${isNameRestored ? `, now ${user.username} again,` : ''} belongs to ${user.email}${previousEmail === user.email ? '' : ` (before: ${previousEmail})`}.`,
         `Removed the password, ${totp ? 'two-step sign-in, ' : ''}${countText(passkeys, 'passkey')} and ${countText(providers.length, 'linked provider')}; ended ${countText(endedSessions, 'session')}.`,
         `A running service sends the link to choose a new password to ${user.email}.${user.disabled ? ' The account is disabled: the link works once you enable it.' : ''}`,
       ]
@@ -57,7 +57,7 @@ an email or an id.
         username: user.username,
         email: user.email,
         previousEmail,
-        previousUsername: found.username,
+        previousUsername: account.username,
         totpRemoved: totp,
         passkeysRemoved: passkeys,
         providersRemoved: providers,

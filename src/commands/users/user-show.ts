@@ -21,21 +21,22 @@ const failureKinds = new Set([
 ])
 const maxFailures = 10
 
-/** Newest first. A sign-in that waits for its second step counts as failed, unless a later sign-in succeeded. */
+/** The failures among the events, the newest first. A sign-in that still waits for its second step counts, unless a later one succeeded. */
 const failuresIn = (events: readonly StoredEvent[], lastSignIn: StoredEvent | undefined) => {
-  const unfinished = lastSignIn ? events.slice(0, events.indexOf(lastSignIn)) : events
+  const eventsSinceSignIn = lastSignIn ? events.slice(0, events.indexOf(lastSignIn)) : events
   return events.filter(
-    (event) => failureKinds.has(event.kind) || (event.kind === 'second_factor_asked' && unfinished.includes(event)),
+    (event) =>
+      failureKinds.has(event.kind) || (event.kind === 'second_factor_asked' && eventsSinceSignIn.includes(event)),
   )
 }
 
-/** A registration begins a session, too. */
+/** Whether the event began a session. A registration may begin one, too. */
 const beganSession = ({ kind, sessionId }: StoredEvent) =>
   kind === 'signed_in' || (kind === 'registered' && sessionId !== null)
 
-const moment = (date: Date) => date.toISOString()
+const isoText = (date: Date) => date.toISOString()
 
-/** Shown instead of a name, because none is stored for browsers. */
+/** Stands in the place of the subject, because no name is stored for a browser. */
 const knownBrowser = 'known browser'
 
 const readReport = async (stores: Stores, user: User) => {
@@ -43,7 +44,7 @@ const readReport = async (stores: Stores, user: User) => {
   const sessions = await stores.sessionLookups.list(user.id)
   const devices = await stores.trustedDevices.list(user.id)
   const applications = await stores.usedApplications.listOfUser(user.id)
-  const untold = await stores.logoutNotices.untoldOf(user.id)
+  const applicationsNotTold = await stores.logoutNotices.untoldOf(user.id)
   const passkeys = await stores.passkeys.countUsable(user.id)
   const events = await stores.obstacles.eventsOf(user)
   const obstacles = await stores.obstacles.of(user, events)
@@ -61,13 +62,13 @@ const readReport = async (stores: Stores, user: User) => {
       emailProven,
       ...shownProfile(user, profileFieldNames),
       fields: stores.profileFields.knownValues(user.fields),
-      createdAt: moment(createdAt),
+      createdAt: isoText(createdAt),
       disabled,
-      formerEmails: formerEmails.map((former) => ({ email: former.email, replacedAt: moment(former.replacedAt) })),
+      formerEmails: formerEmails.map((former) => ({ email: former.email, replacedAt: isoText(former.replacedAt) })),
       password: user.passwordHash !== undefined,
       providers,
       groups,
-      totp: totp ? { createdAt: moment(totp) } : null,
+      totp: totp ? { createdAt: isoText(totp) } : null,
       recoveryCodesLeft,
       passkeys,
       passkeysOfOtherHosts: await stores.passkeys.otherHostsOf(user.id),
@@ -76,12 +77,12 @@ const readReport = async (stores: Stores, user: User) => {
       applications: applications.map(({ application: { id, name }, since, lastUsedAt }) => ({
         id,
         name,
-        since: moment(since),
-        lastUsedAt: moment(lastUsedAt),
+        since: isoText(since),
+        lastUsedAt: isoText(lastUsedAt),
       })),
-      applicationsNotTold: untold,
+      applicationsNotTold,
       limits: obstacles.flatMap(({ limit, subject, until }) =>
-        limit && until ? [{ limit, subject: subject ?? knownBrowser, until: moment(until) }] : [],
+        limit && until ? [{ limit, subject: subject ?? knownBrowser, until: isoText(until) }] : [],
       ),
     },
   }
@@ -89,15 +90,15 @@ const readReport = async (stores: Stores, user: User) => {
 
 type Report = Awaited<ReturnType<typeof readReport>>
 
-const clearOfUser = (username: string) => quoteCommandWith('limits clear', '--user', username)
+const clearLimitsCommand = (username: string) => quoteCommandWith('limits clear', '--user', username)
 
-/** The command that solves it. */
+/** The command that removes the obstacle, for obstacles that a command can remove. */
 const solutions: { [Code in ObstacleCode]?: (username: string, subject: string) => string } = {
   disabled: (username) => quoteCommand('user enable', username),
   locked_down: (username) => quoteCommand('user enable', username),
-  wrong_codes: clearOfUser,
-  wrong_passwords_for_name: clearOfUser,
-  wrong_passwords_in_browser: clearOfUser,
+  wrong_codes: clearLimitsCommand,
+  wrong_passwords_for_name: clearLimitsCommand,
+  wrong_passwords_in_browser: clearLimitsCommand,
   network_limit: (_, subject) => quoteCommandWith('limits clear', '--network', subject),
 }
 
@@ -113,7 +114,7 @@ const factorsOf = ({ totp, recoveryCodesLeft, trustedDevices }: Report['details'
     ? `on since ${totp.createdAt}; ${countText(recoveryCodesLeft, 'recovery code')} left, ${countText(trustedDevices, 'trusted device')}`
     : 'off'
 
-/** The newest change first: the present address came last. */
+/** Lists the newest change first, below the present address. */
 const formerEmailLines = ({ formerEmails }: Report['details']) =>
   formerEmails.toReversed().map(({ email, replacedAt }) => ['', `changed ${replacedAt}, before: ${email}`])
 
@@ -156,7 +157,7 @@ const asLines = (report: Report) => {
       index === 0 ? 'not told of logout' : '',
       `${name}${givenUp ? ', given up' : ', tried again'}: ${quoteCommand('application show', name)}`,
     ]),
-    ['last sign-in', lastSignIn ? `${moment(lastSignIn.createdAt)} from ${lastSignIn.ip}` : 'none in 90 days'],
+    ['last sign-in', lastSignIn ? `${isoText(lastSignIn.createdAt)} from ${lastSignIn.ip}` : 'none in 90 days'],
   ])
   const sentences = sentencesOf(report).map(printableText)
   const failuresText =
@@ -165,24 +166,24 @@ const asLines = (report: Report) => {
 }
 
 /** The user who had this name or address before, while it is still reserved for them. */
-const formerOwner = async ({ users, usernames }: Stores, named: string) => {
-  const id = (await usernames.formerOwner(named)) ?? (await users.reservedFor(named))
+const formerOwner = async ({ users, usernames }: Stores, userName: string) => {
+  const id = (await usernames.formerOwner(userName)) ?? (await users.reservedFor(userName))
   return id === undefined ? undefined : users.findById(id)
 }
 
-const hintAbout = async (stores: Stores, named: string) => {
-  const owner = await formerOwner(stores, named)
+const hintAbout = async (stores: Stores, userName: string) => {
+  const owner = await formerOwner(stores, userName)
   if (owner)
     return ` It is a former name of ${printableText(owner.username)}: ${quoteCommand('user show', owner.username)}`
-  const waits = await stores.waitingRegistrations.has(named)
+  const waits = await stores.waitingRegistrations.has(userName)
   return waits ? ' A registration under this name waits until its email is confirmed.' : ''
 }
 
-/** With a hint if the name is a former one, or waits for its confirmation. */
-export const noSuchUser = async (stores: Stores, named: string) => {
-  const hint = await hintAbout(stores, named)
-  const name = printableText(JSON.stringify(named))
-  const attempts = quoteCommandWith('events', '--user', named)
+/** Says that there is no such user, with a hint if the name is a former one or belongs to a registration that is not confirmed. */
+export const noSuchUser = async (stores: Stores, userName: string) => {
+  const hint = await hintAbout(stores, userName)
+  const name = printableText(JSON.stringify(userName))
+  const attempts = quoteCommandWith('events', '--user', userName)
   return new CommandFailure(`There is no user ${name}.${hint} Attempts under that name: ${attempts}`)
 }
 
@@ -199,10 +200,10 @@ operator or a provider vouched for it.
 
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, { json: { type: 'boolean' } }, ['USER'])
-    const [named = ''] = positionals
+    const [userName = ''] = positionals
     return withStores(context, 'service', async (stores) => {
-      const user = await stores.users.findNamed(named)
-      if (!user) throw await noSuchUser(stores, named)
+      const user = await stores.users.findNamed(userName)
+      if (!user) throw await noSuchUser(stores, userName)
       const report = await readReport(stores, user)
       const { details, lastFailures, lastSignIn } = report
       const asObject = {

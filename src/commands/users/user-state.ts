@@ -2,7 +2,7 @@ import { isRefused } from '../../contract/outcome.js'
 import { countText } from '../../lib/count-text.js'
 import { type Command, CommandFailure, operator, print, readArguments, withStores } from '../command.js'
 import { printableJson, printableText } from '../terminal/printable-json.js'
-import { requireUser, unlessDeleted } from './find-user.js'
+import { requireUser, throwIfDeleted } from './find-user.js'
 
 const json = { json: { type: 'boolean' } } as const
 /** Names the applications that do not know of the logout yet. `user show` says later whether each could be told. */
@@ -25,14 +25,21 @@ tokens within two seconds. USER is a username, an email or an id.${jsonHelp}`,
     const { positionals, values } = readArguments(args, json, ['USER'])
     return withStores(context, 'service', async (stores) => {
       const { id, username } = await requireUser(stores, positionals[0] ?? '')
-      const disabling = await stores.operatorChanges.disable({ userId: id, client: operator(context) })
-      const { result: wasDisabled, endedSessions: ended } = unlessDeleted(disabling, username)
+      const outcome = await stores.operatorChanges.disable({ userId: id, client: operator(context) })
+      const { result: wasDisabled, endedSessions: endedCount } = throwIfDeleted(outcome, username)
       const untold = await stores.logoutNotices.untoldOf(id)
       const changed = !wasDisabled
       const message = changed ? `Disabled ${username}` : `${username} was disabled already`
       const output = values.json
-        ? printableJson({ id, username, disabled: true, changed, sessionsEnded: ended, applicationsNotTold: untold })
-        : `${message}; ended ${countText(ended, 'session')}.${untoldSentence(untold)}`
+        ? printableJson({
+            id,
+            username,
+            disabled: true,
+            changed,
+            sessionsEnded: endedCount,
+            applicationsNotTold: untold,
+          })
+        : `${message}; ended ${countText(endedCount, 'session')}.${untoldSentence(untold)}`
       await print(context.stdout, output)
       return 0
     })
@@ -58,12 +65,12 @@ since, with “This was not me”, stays. The link goes to the present address o
       const { id, username } = await requireUser(stores, positionals[0] ?? '')
       const actor = { userId: id, client: operator(context) }
       const keepsPassword = values['keep-password'] === true
-      const enabled = unlessDeleted(await stores.operatorChanges.enable(actor, { keepsPassword }), username)
-      if (isRefused(enabled))
+      const enabling = throwIfDeleted(await stores.operatorChanges.enable(actor, { keepsPassword }), username)
+      if (isRefused(enabling))
         throw new CommandFailure(
           `${username} must choose a new password, and has got as many mails with such links as an address may get for now. Nothing was changed.`,
         )
-      const { wasDisabled: changed, isResetLinkSent: resetSent } = enabled.result
+      const { wasDisabled: changed, isResetLinkSent: resetSent } = enabling.result
       const resetSentence = resetSent
         ? ` It was locked down: a running service mails a link to choose a new password.`
         : ''
@@ -89,8 +96,8 @@ to the first address work: a thief may have got the others. USER is a username, 
     const { positionals, values } = readArguments(args, json, ['USER'])
     return withStores(context, 'service', async (stores) => {
       const { id, username } = await requireUser(stores, positionals[0] ?? '')
-      const locking = await stores.operatorChanges.lockDown({ userId: id, client: operator(context) })
-      const { endedSessions: sessionsEnded } = unlessDeleted(locking, username)
+      const outcome = await stores.operatorChanges.lockDown({ userId: id, client: operator(context) })
+      const { endedSessions: sessionsEnded } = throwIfDeleted(outcome, username)
       const untold = await stores.logoutNotices.untoldOf(id)
       const output = values.json
         ? printableJson({ id, username, disabled: true, sessionsEnded, applicationsNotTold: untold })
@@ -116,9 +123,9 @@ The same mail that “Forgot password?” sends. A running service sends it. USE
     const { positionals, values } = readArguments(args, json, ['USER'])
     return withStores(context, 'service', async (stores) => {
       const { id, username } = await requireUser(stores, positionals[0] ?? '')
-      const sending = await stores.resetLinks.sendByOperator({ userId: id, client: operator(context) })
-      const sent = unlessDeleted(sending, username)
-      if (isRefused(sent)) throw new CommandFailure(`${username} ${whyNotSent[sent.refused]}`)
+      const outcome = await stores.resetLinks.sendByOperator({ userId: id, client: operator(context) })
+      const resetLink = throwIfDeleted(outcome, username)
+      if (isRefused(resetLink)) throw new CommandFailure(`${username} ${whyNotSent[resetLink.refused]}`)
       const message = `A running service mails ${username} a link to choose a new password.`
       await print(context.stdout, values.json ? printableJson({ id, username, sent: true }) : message)
       return 0
@@ -145,8 +152,8 @@ the user. Signing in with a provider goes on working. USER is a username, an ema
         throw new CommandFailure(
           `The password of ${username} would no longer work, and ${username} would be signed out everywhere. Add --yes to do it.`,
         )
-      const expiring = await operatorChanges.expirePassword({ userId: id, client: operator(context) })
-      const { result: changed, endedSessions: sessionsEnded } = unlessDeleted(expiring, username)
+      const outcome = await operatorChanges.expirePassword({ userId: id, client: operator(context) })
+      const { result: changed, endedSessions: sessionsEnded } = throwIfDeleted(outcome, username)
       const message = changed
         ? `The password of ${username} no longer works; ended ${countText(sessionsEnded, 'session')}.`
         : `${username} has no password. Nothing was changed.`

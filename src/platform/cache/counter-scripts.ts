@@ -1,5 +1,5 @@
 /**
- * A counter is a hash: how many are used, and when its window ends by Redis's own clock, so that instances with
+ * A counter is a hash with the number of used reservations and the end of the window by Redis's own clock, so that instances with
  * different clocks still share one window. The end is also the id of the window. Each script uses one key, as a Cluster requires.
  */
 export const reserveScript = `
@@ -31,8 +31,8 @@ return 0
 `
 
 /**
- * After an outage: adds what a process has counted by itself. If the store has lost the window that the process knows, it
- * is restored from what the process knows. Several processes may do this one after another.
+ * After an outage, adds what a process has counted by itself. If the store has lost the window that the process knows, the window is
+ * restored from what the process knows. Several processes may do this one after another.
  */
 export const carryScript = `
 local time = redis.call('TIME')

@@ -3,8 +3,8 @@ import { minutes } from '../../lib/durations.js'
 import type { Cache, Limit, Missed, Reservation } from './cache.js'
 
 /**
- * The in-process counters also remember the last answer of a shared store, continue from there when it fails, and report
- * afterwards what they have counted.
+ * The counters in this process also remember the last answers of the shared store. If the store fails, they continue from there, and
+ * afterwards they report to the store what they have counted.
  */
 export type MemoryCache = Cache & {
   note(key: string, limit: Limit, reservation: Reservation): void
@@ -15,21 +15,22 @@ export type MemoryCache = Cache & {
   hasMissed(key: string): boolean
   /** The counts that the shared store may have missed. From now on they count as reported. */
   takeMissed(key: string): Missed | undefined
-  /** It could not be reported after all. */
+  /** Takes back `takeMissed`, if the counts could not be reported after all. */
   putBack(key: string, missed: Missed): void
 }
 
-/** `unreported`: how many of the used ones the shared store does not know of. */
+/** `unreported` is how many of the used reservations the shared store does not know of. */
 type Counter = { used: number; unreported: number; maximum: number; ends: number; windowId: string }
 
 /**
  * Holds a bounded number of counters. When it is full, the counter that has been used least is dropped, and among equals the oldest.
  * An attacker who wants to clear a counter that is at its limit must first bring every other counter to its limit, each from another
- * network, which costs more attempts than it wins. Refusing new keys instead would let a flood lock out all users; dropping the oldest
+ * network, which costs more attempts than the attacker gains. Refusing new keys instead would let a flood lock out all users; dropping the oldest
  * would let an attacker clear a counter with one request from each address.
  */
 const createCounterShelves = ({ clock, maximumKeys }: { clock: Clock; maximumKeys: number }) => {
-  // Three maps by how much is used, each in order of arrival. The first entry of the first map that is not empty is dropped.
+  // Three maps: for counters that are used less than half, at least half, and fully. Each map is in the order of arrival. The first
+  // entry of the first map that is not empty is dropped.
   const shelves = [new Map<string, Counter>(), new Map<string, Counter>(), new Map<string, Counter>()] as const
   let sweptAt = clock.now().getTime()
 
@@ -49,7 +50,7 @@ const createCounterShelves = ({ clock, maximumKeys }: { clock: Clock; maximumKey
       for (const other of shelves) if (other !== shelf) other.delete(key)
       shelf.set(key, counter)
     },
-    /** Before a new key. */
+    /** Called before a new key is added. */
     makeRoom: (now: number) => {
       if (Math.abs(now - sweptAt) > 1 * minutes) sweep(now)
       if (size() < maximumKeys) return
@@ -60,7 +61,7 @@ const createCounterShelves = ({ clock, maximumKeys }: { clock: Clock; maximumKey
     remove: (key: string) => {
       for (const shelf of shelves) shelf.delete(key)
     },
-    /** Those whose window is open. */
+    /** The keys of the counters whose windows are open. */
     openKeys: () => {
       sweep(clock.now().getTime())
       return shelves.flatMap((shelf) => [...shelf.keys()])
@@ -113,7 +114,7 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
     const now = clock.now().getTime()
     const known = find(key)
     const isOpen = known !== undefined && known.ends > now
-    // A clock that was set back must not make a window longer.
+    // If the clock was set back, the window must not become longer.
     const ends = isOpen ? Math.min(known.ends, now + window) : now + window
     const counter = isOpen
       ? { ...known, maximum, ends }

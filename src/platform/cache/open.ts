@@ -11,13 +11,13 @@ import { isMissingDatabase } from './redis-failures.js'
 import { createResilientCache } from './resilient.js'
 
 type Dependencies = {
-  /** Without one, the counters are in this process, which is enough for one instance. */
+  /** Without a URL the counters are in this process, which is enough for one instance. */
   url?: string | undefined
   clock: Clock
   log: Pick<Logger, 'debug' | 'info' | 'warn'>
   prefix?: string
   commandTimeout?: number
-  /** About 200 bytes each. */
+  /** The most counters in the memory of this process. Each needs about 200 bytes. */
   maximumKeys?: number
 }
 
@@ -27,7 +27,7 @@ export const usualCommandTimeout = 250
 /** How long a start waits for the shared counters before it continues without them. */
 const startTimeout = 2 * seconds
 
-/** Another number in the address is the only way out, so the start does not go on without the shared counters. */
+/** Only another number in the address helps, so a start ends with this error instead of continuing without the shared counters. */
 class DatabaseMissing extends OperatorError {
   override name = 'DatabaseMissing'
 }
@@ -61,7 +61,7 @@ export const openCache = async ({
   const shared = createRedisCache({ address, prefix, clock, log, commandTimeout })
   await pingUntil(shared, Date.now() + startTimeout)
   const cache = createResilientCache({ shared, local, log })
-  // Logs once when the program starts without its shared counters.
+  // If the program starts without its shared counters, this logs it.
   await cache.ping().catch(() => undefined)
   return cache
 }

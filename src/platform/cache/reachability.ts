@@ -2,44 +2,44 @@ import type { Logger } from 'pino'
 
 type Dependencies = {
   ping: () => Promise<void>
-  /** Gives the store what it has missed, before it is used again. */
+  /** Reports to the store what it has missed, before the store is used again. */
   catchUp: () => Promise<void>
   log: Pick<Logger, 'info' | 'warn'>
   probeEvery: number
 }
 
-const message = (error: unknown) =>
+const messageOf = (error: unknown) =>
   error instanceof Error ? ((error.cause as Error | undefined) ?? error).message : ''
 
 /**
- * Knows whether the shared store can be used. After a failure no request waits for it until a probe has found it working: an outage
- * costs the requests under way one timeout, and later ones nothing.
+ * Knows whether the shared store can be used. After a failure no request waits for the store until a probe has found that it works. So
+ * an outage costs the requests that are under way one timeout, and later requests nothing.
  */
 export const createReachability = ({ ping, catchUp, log, probeEvery }: Dependencies) => {
-  let reachable = true
-  let closed = false
+  let isReachable = true
+  let isClosed = false
   let timer: NodeJS.Timeout | undefined
-  let comingBack: Promise<void> | undefined
+  let returning: Promise<void> | undefined
 
-  const comeBack = async () => {
+  const returnToStore = async () => {
     await catchUp()
-    reachable = true
+    isReachable = true
     clearTimeout(timer)
     log.info('the shared counters are back: limits are shared between instances again')
   }
 
   const onAnswer = async () => {
-    if (reachable) return
-    comingBack ??= comeBack().finally(() => {
-      comingBack = undefined
+    if (isReachable) return
+    returning ??= returnToStore().finally(() => {
+      returning = undefined
     })
-    await comingBack
+    await returning
   }
 
   const onFailure = (error: unknown) => {
-    if (!reachable || closed) return
-    reachable = false
-    log.warn({ reason: message(error) }, 'the shared counters cannot be used: limits are counted in this process')
+    if (!isReachable || isClosed) return
+    isReachable = false
+    log.warn({ reason: messageOf(error) }, 'the shared counters cannot be used: limits are counted in this process')
     probeSoon()
   }
 
@@ -47,13 +47,13 @@ export const createReachability = ({ ping, catchUp, log, probeEvery }: Dependenc
     clearTimeout(timer)
     timer = setTimeout(() => void ping().then(onAnswer).catch(probeSoon), probeEvery)
     timer.unref()
-    if (closed) clearTimeout(timer)
+    if (isClosed) clearTimeout(timer)
   }
 
   return {
-    /** Undefined when the shared store could not do it. */
+    /** Asks the shared store. The result is undefined if the store cannot be used. */
     attempt: async <Result>(ask: () => Promise<Result>): Promise<Result | undefined> => {
-      if (!reachable) return undefined
+      if (!isReachable) return undefined
       try {
         return await ask()
       } catch (error) {
@@ -64,7 +64,7 @@ export const createReachability = ({ ping, catchUp, log, probeEvery }: Dependenc
     onAnswer,
     onFailure,
     stop: () => {
-      closed = true
+      isClosed = true
       clearTimeout(timer)
     },
   }

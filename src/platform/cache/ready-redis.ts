@@ -8,19 +8,19 @@ import { redisReason } from './redis-failures.js'
 
 const connectTimeout = 4 * seconds
 
-/** Connects, or rejects with the reason: the client itself would try for ever. */
+/** Waits for the connection, or rejects with the reason. Without this, the client would try for ever. */
 export const readyRedis = async (client: RedisClient, address: RedisAddress) => {
-  const unusable = (reason: string) => new OperatorError(`Redis cannot be used: ${reason}`)
+  const unusableError = (reason: string) => new OperatorError(`Redis cannot be used: ${reason}`)
   let reason = 'no answer'
   client.on('error', (error: Error) => {
     reason = redisReason(error, address)
   })
-  const connected = new Promise<void>((resolve) => client.once('ready', () => resolve()))
-  await withTimeout(connected, connectTimeout, () => {
-    throw unusable(reason)
+  const connection = new Promise<void>((resolve) => client.once('ready', () => resolve()))
+  await withTimeout(connection, connectTimeout, () => {
+    throw unusableError(reason)
   })
   await requireDatabase(client, address).catch((error: Error) => {
-    throw unusable(redisReason(error, address))
+    throw unusableError(redisReason(error, address))
   })
   return client
 }

@@ -10,7 +10,7 @@ import {
 type HostAndPort = { host: string; port: number }
 type Credentials = { username?: string; password?: string }
 
-/** The servers of the shared counters, read from `REDIS_URL`. `saysPlain`: `?tls=off`, so the missing TLS is intended. */
+/** The servers of the shared counters, read from `REDIS_URL`. With `saysPlain` (`?tls=off`) the missing TLS is intended. */
 export type RedisAddress = Credentials & { tls: boolean; saysPlain?: true } & (
     | { kind: 'single'; address: HostAndPort; db: number }
     | { kind: 'cluster'; addresses: HostAndPort[] }
@@ -20,10 +20,10 @@ export type RedisAddress = Credentials & { tls: boolean; saysPlain?: true } & (
 export const redisHosts = (address: RedisAddress) =>
   (address.kind === 'single' ? [address.address] : address.addresses).map(({ host }) => host)
 
-/** Thrown inside of this file only. */
+/** Thrown and caught in this file only. */
 class Fault extends Error {}
 
-const shape = /^(rediss?)(\+sentinel|\+cluster)?:\/\/(?:([^@/]*)@)?([^@/?#]+)(?:\/([^?#]*))?(?:\?(.*))?$/
+const urlPattern = /^(rediss?)(\+sentinel|\+cluster)?:\/\/(?:([^@/]*)@)?([^@/?#]+)(?:\/([^?#]*))?(?:\?(.*))?$/
 
 const addressOf = (text: string, standardPort: number): HostAndPort => {
   const [, host, portText] = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([^:]*))?$/i.exec(text.trim()) ?? []
@@ -49,25 +49,24 @@ const credentialsOf = (text: string | undefined): Credentials => {
 }
 
 /**
- * `redis://host:6379/0` is one server, several addresses with commas between them (or `redis+cluster://`, for a provider
- * with one address) are a Cluster, `redis+sentinel://s1:26379,s2:26379/mymaster` asks the sentinels for the master;
- * `rediss` is the same with TLS.
+ * `redis://host:6379/0` is one server. Several addresses with commas between them are a Cluster, and so is one address with
+ * `redis+cluster://`. `redis+sentinel://s1:26379,s2:26379/mymaster` asks the sentinels for the master. `rediss` means TLS.
  */
 export const readRedisAddress = (url: string): RedisAddress | InvalidAddress => {
   try {
-    return read(url)
+    return parse(url)
   } catch (error) {
     if (error instanceof Fault) return invalidAddress(error.message)
     throw error
   }
 }
 
-const options = ['tls', 'sentinel_password']
+const optionNames = ['tls', 'sentinel_password']
 
 const optionsOf = (query: string | undefined, tls: boolean) => {
   const parameters = new URLSearchParams(query)
   for (const name of parameters.keys())
-    if (!options.includes(name)) throw new Fault(`may have only these settings: ${options.join(', ')}`)
+    if (!optionNames.includes(name)) throw new Fault(`may have only these settings: ${optionNames.join(', ')}`)
   const tlsOption = parameters.get('tls')
   const sentinelPassword = parameters.get('sentinel_password')
   if (tlsOption !== null && tlsOption !== 'off') throw new Fault('tls can only be off; write rediss:// for TLS')
@@ -75,9 +74,9 @@ const optionsOf = (query: string | undefined, tls: boolean) => {
   return { saysPlain: tlsOption === 'off', sentinelPassword }
 }
 
-const read = (url: string): RedisAddress => {
-  const parts = shape.exec(url)
-  if (!parts) throw new Fault(whyShapeless(url))
+const parse = (url: string): RedisAddress => {
+  const parts = urlPattern.exec(url)
+  if (!parts) throw new Fault(whyMalformed(url))
   const [, scheme, kind, login, hosts = '', path = '', query] = parts
   const addresses = hosts.split(',').map((text) => addressOf(text, kind === '+sentinel' ? 26_379 : 6_379))
   const tls = scheme === 'rediss'
@@ -99,7 +98,7 @@ const read = (url: string): RedisAddress => {
   return { ...access, kind: 'single', address, db: Number(path) }
 }
 
-const whyShapeless = (url: string) =>
+const whyMalformed = (url: string) =>
   /^rediss?(\+\w+)?:\/\/[^/]/.test(url)
     ? `cannot be read: ${inPasswords}`
     : 'must be an address such as redis://localhost:6379, or rediss:// for TLS'

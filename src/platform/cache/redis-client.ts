@@ -5,12 +5,12 @@ export type RedisClient = Redis | Cluster
 
 const longestPause = 1_000
 
-/** Short pauses at first, then about a second: a server that returns is found within five seconds. */
-const pause = (times: number) => Math.min(longestPause, 50 * 2 ** Math.min(times, 6)) + Math.random() * 100
+/** The pause before a new attempt to connect: short at first, then about a second. A server that returns is found within five seconds. */
+const reconnectPause = (times: number) => Math.min(longestPause, 50 * 2 ** Math.min(times, 6)) + Math.random() * 100
 
 /**
- * Behind one address, a failover looks like a server that accepts no writes: only a new connection reaches the new master.
- * At most once a second, however many commands were refused.
+ * After a failover behind one address, the old connection leads to a server that accepts no writes, and only a new connection reaches
+ * the new master. The client reconnects at most once a second, however many commands were refused.
  */
 const createDemotionWatch = () => {
   let reconnectedAt = Number.NEGATIVE_INFINITY
@@ -22,9 +22,9 @@ const createDemotionWatch = () => {
 }
 
 /**
- * The client for an address, with the replies that ioredis makes by default: left to infer that, the compiler compares all
- * commands of both clients, which takes seconds. Nothing is queued without a connection, and nothing is sent twice: the request has been
- * answered by then, and a late reservation would count against the next one.
+ * The client for an address. `legacy` names the replies that ioredis makes by default. Without it the compiler compares all commands of
+ * both clients, which takes seconds. Without a connection nothing is queued, and nothing is sent twice: by then the request has been
+ * answered, and a late reservation would count against the next request.
  */
 export const connectRedis = (address: RedisAddress, commandTimeout: number): RedisClient => {
   const options = {
@@ -33,7 +33,7 @@ export const connectRedis = (address: RedisAddress, commandTimeout: number): Red
     ...(address.tls && { tls: {} }),
     commandTimeout: 2 * commandTimeout,
     connectTimeout: longestPause,
-    // A server that disappears without closing would hold its connection for minutes. Only waiting commands start this timer.
+    // Without this timeout, a server that disappears would hold the connection for minutes. The timer runs only while a command waits.
     socketTimeout: 4 * commandTimeout,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
@@ -46,7 +46,7 @@ export const connectRedis = (address: RedisAddress, commandTimeout: number): Red
       redisOptions: options,
       enableAutoPipelining: true,
       enableOfflineQueue: false,
-      clusterRetryStrategy: pause,
+      clusterRetryStrategy: reconnectPause,
       maxRedirections: 4,
       slotsRefreshTimeout: 4 * commandTimeout,
       slotsRefreshInterval: 3_000,
@@ -54,7 +54,12 @@ export const connectRedis = (address: RedisAddress, commandTimeout: number): Red
       ...(address.tls && { dnsLookup: (host, callback) => callback(null, host) }),
     })
   }
-  const serverOptions = { ...options, enableAutoPipelining: true, enableOfflineQueue: false, retryStrategy: pause }
+  const serverOptions = {
+    ...options,
+    enableAutoPipelining: true,
+    enableOfflineQueue: false,
+    retryStrategy: reconnectPause,
+  }
   if (address.kind === 'single') return new Redis<'legacy'>({ ...serverOptions, ...address.address, db: address.db })
   return new Redis<'legacy'>({
     ...serverOptions,
@@ -62,12 +67,12 @@ export const connectRedis = (address: RedisAddress, commandTimeout: number): Red
     name: address.master,
     sentinelPassword: address.sentinelPassword,
     enableTLSForSentinelMode: address.tls,
-    sentinelRetryStrategy: pause,
+    sentinelRetryStrategy: reconnectPause,
     sentinelCommandTimeout: 4 * commandTimeout,
   })
 }
 
-/** The client goes on in database 0 when the server does not have the one that the address names. This rejects then. */
+/** Rejects if the server does not have the database that the address names. The client itself would go on in database 0. */
 export const requireDatabase = async (client: RedisClient, address: RedisAddress) => {
   if (address.kind === 'single' && address.db > 0 && !(client instanceof Cluster)) await client.select(address.db)
 }

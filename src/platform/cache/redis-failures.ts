@@ -15,17 +15,17 @@ const sentences = [
   },
 ]
 
-/** A Cluster reports that all failed, and keeps the reason of the last node apart. */
+/** The error of a Cluster says only that all nodes failed. The reason of the last node stands in `lastNodeError`. */
 const innermost = (error: Error): Error =>
   'lastNodeError' in error && error.lastNodeError instanceof Error ? error.lastNodeError : error
 
-/** The reason why Redis cannot be used, in words that say what to change. Never quotes the URL: it may have a password. */
+/** The reason why Redis cannot be used, in words that say what to change. It never quotes the URL, which may have a password. */
 export const redisReason = (error: Error, { tls }: Pick<RedisAddress, 'tls'>) => {
   const message = innermost(error).message || 'connection refused'
-  const known = sentences.find(({ when }) => when.test(message))
-  if (known) return known.sentence
+  const knownFailure = sentences.find(({ when }) => when.test(message))
+  if (knownFailure) return knownFailure.sentence
   if (/certificate|altnames/i.test(message)) return `the certificate of the server is not trusted (${message})`
-  // A server without TLS waits for the end of a line, which never comes.
+  // A server without TLS takes the handshake for a command and waits for its end, which never comes.
   if (tls && /TIMEDOUT/.test(message))
     return `${message}: is this a port for TLS? If not, write redis:// instead of rediss://`
   // A server with TLS hangs up at a command that is not encrypted.

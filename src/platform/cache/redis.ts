@@ -31,7 +31,7 @@ type Scripts = {
   ): Promise<number>
 }
 
-const withScripts = (client: RedisClient) => {
+const defineScripts = (client: RedisClient) => {
   client.defineCommand('reserveOne', { numberOfKeys: 1, lua: reserveScript })
   client.defineCommand('refundOne', { numberOfKeys: 1, lua: refundScript })
   client.defineCommand('carryOne', { numberOfKeys: 1, lua: carryScript })
@@ -40,15 +40,15 @@ const withScripts = (client: RedisClient) => {
 
 /** Counters in Redis or Valkey: one server, a Cluster, or the master that the sentinels name. */
 export const createRedisCache = ({ address, prefix, clock, log, commandTimeout }: Dependencies): SharedCache => {
-  const client = withScripts(connectRedis(address, commandTimeout))
-  // Without a listener a lost connection would end the process. The next command fails and reports it.
+  const client = defineScripts(connectRedis(address, commandTimeout))
+  // Without a listener, a lost connection would end the process. The next command reports the failure.
   let failure: Error | undefined
   client.on('error', (error: Error) => {
     failure = new Error(redisReason(error, address), { cause: error })
     log.debug({ reason: error.message }, 'redis connection')
   })
 
-  /** Starts when a counter is asked for; the client's own deadline, which frees its queues, starts when a command is sent. */
+  /** This deadline starts when a counter is asked for. The deadline of the client starts later, when it sends the command. */
   const withinDeadline = async <Result>(ask: () => Promise<Result>): Promise<Result> => {
     if (client.status !== 'ready') throw new StoreUnavailable('Redis is not connected', { cause: failure })
     try {
@@ -86,12 +86,12 @@ export const createRedisCache = ({ address, prefix, clock, log, commandTimeout }
         const left = Math.ceil(resetsIn)
         await client.carryOne(prefix + key, maximum, used, counted, left, windowId, clock.offset())
       }),
-    // A full server, or a replica, answers a ping but cannot count. So the check counts one as well.
+    // A server that is full or a replica answers a ping but cannot count, so the check also counts.
     ping: () =>
       withinDeadline(async () => {
         await requireDatabase(client, address)
-        const counted = client.reserveOne(`${prefix}ping`, Number.MAX_SAFE_INTEGER, 1_000, clock.offset())
-        await Promise.all([counted, ...servers().map((server) => server.ping())])
+        const reservation = client.reserveOne(`${prefix}ping`, Number.MAX_SAFE_INTEGER, 1_000, clock.offset())
+        await Promise.all([reservation, ...servers().map((server) => server.ping())])
       }),
     close: async () => client.disconnect(),
   }

@@ -6,13 +6,13 @@ import { createReachability } from './reachability.js'
 
 type Dependencies = { shared: SharedCache; local: MemoryCache; log: Pick<Logger, 'info' | 'warn'>; probeEvery?: number }
 
-/** So many at once are answered within the timeout of a command. */
+/** So many counters at once are answered within the timeout of a command. */
 const carryBatch = 200
 
 /**
- * The shared counters while they can be reached, and otherwise the same limits in this process. This process remembers the
- * last answers of the shared store, so that an outage gives an attacker no new attempts. When the store is back, it first
- * gets what was counted without it.
+ * Uses the shared counters while they can be reached, and otherwise counts the same limits in this process. This process remembers the
+ * last answers of the shared store, so that an outage gives an attacker no new attempts. When the store is back, the process first
+ * reports what it has counted.
  */
 export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seconds }: Dependencies): Cache => {
   const carry = async (key: string) => {
@@ -36,7 +36,7 @@ export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seco
   return {
     reserve: async (key, limit) => {
       const reservation = await reachability.attempt(async () => {
-        // It was counted here while the other keys were carried over.
+        // This key may have been counted here after an outage, while the other keys were reported.
         if (local.hasMissed(key)) await carry(key)
         return shared.reserve(key, limit)
       })
@@ -44,7 +44,7 @@ export const createResilientCache = ({ shared, local, log, probeEvery = 1 * seco
       local.note(key, limit, reservation)
       return reservation
     },
-    // If the shared store cannot be reached, what it counted stays counted until the window ends.
+    // If the shared store cannot be reached, the reservation stays counted there until the window ends.
     refund: async (key, window) => {
       if (window.countedBy === 'local') return local.refund(key, window)
       await reachability.attempt(() => shared.refund(key, window))

@@ -8,12 +8,12 @@ import { connectRedis } from './redis-client.js'
 /** A counter in Redis: its key without the prefix, how many are used, and when its window ends. */
 export type Counter = { key: string; used: number; ends: Date }
 
-/** So many at once are answered within the timeout of a command. */
+/** So many counters at once are answered within the timeout of a command. */
 const batchSize = 200
 
 const escapedPattern = (text: string) => text.replaceAll(/[\\*?[\]]/g, (character) => `\\${character}`)
 
-/** The shared counters, for commands: requests use `createRedisCache`. */
+/** Opens the shared counters for commands. Requests use `createRedisCache`. */
 export const openSharedCounters = async (url: string, prefix: string) => {
   const address = validAddress('REDIS_URL', readRedisAddress(url))
   const client = connectRedis(address, 1 * seconds)
@@ -47,13 +47,13 @@ export const openSharedCounters = async (url: string, prefix: string) => {
 
   return {
     read: (keys: readonly string[]) => inBatches(keys, readOne),
-    /** Removes those of them that exist, and returns what they were. */
+    /** Removes the counters of these keys, and returns those that existed. */
     remove: (keys: readonly string[]) =>
       inBatches(keys, async (key) => {
         const counter = await readOne(key)
         return (await client.del(prefix + key)) > 0 ? counter : []
       }),
-    /** Every key with our prefix that begins like this. Another service may have a longer prefix that begins like ours. */
+    /** Every key that starts with our prefix and `beginning`. Some may belong to another service, whose longer prefix starts like ours. */
     keys: async (beginning = '') => {
       const found = await Promise.all(mastersOf(client).map((server) => keysOf(server, beginning)))
       return [...new Set(found.flat())]

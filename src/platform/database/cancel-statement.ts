@@ -5,15 +5,15 @@ import type { Client, ClientConfig } from 'pg'
 const cancelRequest = 80_877_102
 const cancelTimeoutMs = 3_000
 
-/** The id and the secret of the server's process. The driver has them, but not in its types. */
-export const keyOf = (client: Client) => client as Client & Record<'processID' | 'secretKey', number | null>
+/** The client with the id and the secret of the server's process. The driver has them, but not in its types. */
+export const withProcessKey = (client: Client) => client as Client & Record<'processID' | 'secretKey', number | null>
 
 /**
- * Asks the server to cancel what an abandoned connection was doing. A commit that waits for a standby would otherwise keep
- * its connection on the server for ever, until no connection is left.
+ * Asks the server to cancel the statement of an abandoned connection. Otherwise a commit that waits for a standby would keep its
+ * connection on the server for ever, until the server has none left.
  */
 export const cancelStatement = (client: Client, { host = '', port = 5432 }: ClientConfig) => {
-  const { processID, secretKey } = keyOf(client)
+  const { processID, secretKey } = withProcessKey(client)
   if (processID === null || secretKey === null) return
   const request = Buffer.alloc(16)
   for (const [place, number] of [16, cancelRequest, processID, secretKey].entries()) {

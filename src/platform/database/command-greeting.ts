@@ -2,8 +2,8 @@ import type { Socket } from 'node:net'
 import { seconds } from '../../lib/durations.js'
 
 /**
- * The first message of a command, and the answer of the service. Settings are told to a command of the same version only. Without a
- * free place for another command it is told how many there are.
+ * `Hello` is the first message of a command, and `Welcome` is the answer of the service. Only a command of the same version gets the
+ * settings. If no place for another command is free, the answer has `allPlaces`, the number of places.
  */
 export type Hello = { version: string }
 export type Welcome = { version: string; settings?: Readonly<Record<string, string | undefined>>; allPlaces?: number }
@@ -24,21 +24,21 @@ const parse = (text: string): unknown => {
 
 export const writeLine = (socket: Socket, value: Hello | Welcome) => void socket.write(`${JSON.stringify(value)}\n`)
 
-/** One line of JSON, after which the other side waits for us. Undefined if nothing comes that can be read. */
+/** Reads one line of JSON, after which the other side waits for us. The result is undefined if no such line comes. */
 export const readLine = (socket: Socket) =>
   new Promise<unknown>((resolve) => {
     const chunks: Buffer[] = []
     let size = 0
     const finish = (text: string) => {
-      socket.off('data', take).off('close', none).setTimeout(0).off('timeout', none).pause()
+      socket.off('data', take).off('close', giveUp).setTimeout(0).off('timeout', giveUp).pause()
       resolve(parse(text))
     }
-    const none = () => finish('')
+    const giveUp = () => finish('')
     const take = (chunk: Buffer) => {
       chunks.push(chunk)
       size += chunk.length
       if (chunk.at(-1) === 0x0a) finish(Buffer.concat(chunks).toString('utf8'))
-      else if (size > longestLine) none()
+      else if (size > longestLine) giveUp()
     }
-    socket.on('data', take).on('close', none).on('timeout', none).setTimeout(timeout).resume()
+    socket.on('data', take).on('close', giveUp).on('timeout', giveUp).setTimeout(timeout).resume()
   })

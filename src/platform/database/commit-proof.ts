@@ -2,10 +2,10 @@ import type { Connection } from './connection.js'
 import { StoreUnavailable } from './database.js'
 
 /**
- * Throws `StoreUnavailable` if the database cannot commit. It commits something that changes no table: a message in
- * PostgreSQL's write-ahead log. A read is not enough: a primary whose synchronous standby is down answers reads, but finishes
- * no commit. A read-only transaction may write this message too, so the query also looks at `transaction_read_only`. A
- * connection that was opened while a role had to be read-only stays so, and is closed.
+ * Throws `StoreUnavailable` if the database cannot commit. To find out, it commits a message in PostgreSQL's write-ahead log, which
+ * changes no table. A read is not enough, because a primary whose synchronous standby is down answers reads, but finishes no commit. A
+ * read-only transaction may write this message too, so the query also looks at `transaction_read_only`. A connection that was opened as
+ * read-only stays read-only, so it is closed.
  */
 export const proveCommit = async (connection: Pick<Connection, 'query' | 'destroy'>) => {
   const [row] = await connection.query<{ writable: boolean }>(

@@ -10,7 +10,7 @@ class RolledBack extends Error {
   }
 }
 
-/** One transaction. If `work` refuses, nothing that it wrote stays. */
+/** Runs `work` in one transaction, which is rolled back if `work` refuses. */
 export const commitUnlessRefused = async <Outcome>(
   database: Database,
   work: (sql: Transaction) => Promise<Outcome>,

@@ -5,23 +5,23 @@ import { StoreUnavailable } from './database.js'
 
 const endTimeoutMs = 5_000
 
-/** Whether a connection can be used, and how it ends. `onClosed` is called once, if it was opened. */
-export const createConnectionLife = (client: Client, config: ClientConfig, onClosed: (hung: boolean) => void) => {
+/** Knows whether a connection can be used, and ends it. `onClosed` is called once, if the connection was opened. */
+export const createConnectionLife = (client: Client, config: ClientConfig, onClosed: (isHung: boolean) => void) => {
   let wasOpened = false
-  let open = false
-  let hung = false
+  let isOpenNow = false
+  let isHung = false
 
-  // Reported before the statement under way fails, so that the next caller gets another connection.
+  // Called before the current statement fails, so that the next caller gets another connection.
   const reportClosed = () => {
-    open = false
-    if (wasOpened) onClosed(hung)
+    isOpenNow = false
+    if (wasOpened) onClosed(isHung)
     wasOpened = false
   }
   const destroy = (reason: Error) => {
     reportClosed()
     client.connection.stream.destroy(reason)
   }
-  // The driver rejects every statement under way. An error event without a listener would end the process.
+  // The driver itself rejects the current statements. An error event without a listener would end the process.
   client.on('error', destroy)
   const closed = new Promise<void>((resolve) => {
     client.on('end', () => {
@@ -31,23 +31,23 @@ export const createConnectionLife = (client: Client, config: ClientConfig, onClo
   })
 
   return {
-    isOpen: () => open,
+    isOpen: () => isOpenNow,
     opened: () => {
       wasOpened = true
-      open = true
+      isOpenNow = true
     },
     end: async () => {
-      open = false
-      // A hung server never closes the connection.
-      const ended = client.end().then(() => closed)
-      await withTimeout(ended, endTimeoutMs, () => {
+      isOpenNow = false
+      // A hung server never closes the connection, so it is destroyed after a timeout.
+      const ending = client.end().then(() => closed)
+      await withTimeout(ending, endTimeoutMs, () => {
         client.connection.stream.destroy()
-        return ended
+        return ending
       })
     },
     destroy,
     giveUp: () => {
-      hung = true
+      isHung = true
       cancelStatement(client, config)
       destroy(new StoreUnavailable('The database did not answer in time'))
     },

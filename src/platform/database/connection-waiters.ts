@@ -5,7 +5,7 @@ type Waiter = { resolve(connection: Connection): void; reject(error: unknown): v
 
 export type ConnectionWaiters = ReturnType<typeof createConnectionWaiters>
 
-/** Statements that wait for a connection, the oldest first. `lateReason` says why one that waited in vain got none. */
+/** Statements that wait for a connection, the oldest first. `lateReason` says why a statement got no connection in time. */
 export const createConnectionWaiters = (waitMs: number, lateReason: () => string) => {
   const waiters = new Set<Waiter>()
 
@@ -25,7 +25,7 @@ export const createConnectionWaiters = (waitMs: number, lateReason: () => string
         const waiter: Waiter = { resolve, reject, timer }
         waiters.add(waiter)
       }),
-    /** Whether one of them has taken it. */
+    /** Gives the connection to the oldest waiter. Returns false if none waits. */
     serve: (connection: Connection) => {
       const [waiter] = waiters
       if (!waiter) return false
@@ -33,9 +33,9 @@ export const createConnectionWaiters = (waitMs: number, lateReason: () => string
       waiter.resolve(connection)
       return true
     },
-    /** Refuses all but the oldest `served`. */
-    refuseAfter: (served: number, error: unknown) => {
-      for (const waiter of [...waiters].slice(served)) {
+    /** Refuses all waiters except the oldest ones, as many as `keptCount`. */
+    refuseAfter: (keptCount: number, error: unknown) => {
+      for (const waiter of [...waiters].slice(keptCount)) {
         settle(waiter)
         waiter.reject(error)
       }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Client, type ClientConfig } from 'pg'
 import { withTimeout } from '../../lib/with-timeout.js'
-import { keyOf } from './cancel-statement.js'
+import { withProcessKey } from './cancel-statement.js'
 import { createConnectionLife } from './connection-life.js'
 import { StoreUnavailable } from './database.js'
 import { explainFailure } from './failures.js'
@@ -12,10 +12,10 @@ export type Connection = {
   query<Row>(text: string, parameters?: readonly unknown[]): Promise<Row[]>
   /** Several statements in one text. Returns the command tag of the last one, such as COMMIT. */
   script(text: string): Promise<string>
-  /** From here on the server may keep prepared statements for this connection. */
+  /** From now on, statements of this connection are prepared once and kept by the server. */
   keepStatements(): void
   /**
-   * Brings the connection back to its state after opening: nothing stays that was set, prepared, locked or created for this session only.
+   * Brings the connection back to its state after opening: everything that was set, prepared, locked or created for this session is gone.
    */
   reset(): Promise<void>
   isOpen(): boolean
@@ -24,7 +24,7 @@ export type Connection = {
   readonly openedAt: number
   end(): Promise<void>
   destroy(reason: Error): void
-  /** For a server that does not answer in time. It is also asked to cancel the statement. */
+  /** Closes the connection to a server that does not answer in time, and asks the server to cancel the statement. */
   giveUp(): void
 }
 
@@ -73,14 +73,14 @@ export const openConnection = async ({ client: config, deadlineMs, onClosed }: D
     },
     reset: () =>
       inTurn(async () => {
-        // The embedded database does not know who opened its session, and does not reset that by itself.
+        // `discard all` of the embedded database does not reset the role of the session, because it does not know who opened it.
         await client.query(`set session authorization ${client.escapeIdentifier(client.user ?? '')}`)
         await client.query('discard all')
         forgetPrepared(client)
       }),
     isOpen: life.isOpen,
     get processId() {
-      return keyOf(client).processID
+      return withProcessKey(client).processID
     },
     openedAt: performance.now(),
     end: life.end,
@@ -98,7 +98,7 @@ export const openConnection = async ({ client: config, deadlineMs, onClosed }: D
   }
 }
 
-// "extended" also without parameters, so that one text is one statement.
+// The extended protocol is used without parameters, too, because it allows only one statement in a text.
 const execute = async <Row>(client: Client, text: string, parameters: readonly unknown[], keepsStatements: boolean) => {
   const { name, json } = readStatement(text)
   const values = writeParameters(parameters, json)
@@ -107,14 +107,14 @@ const execute = async <Row>(client: Client, text: string, parameters: readonly u
   return rows
 }
 
-/** The driver has these, but not in its types. Without them it prepares a statement again. */
+/** Empties the driver's lists of prepared statements, so that it prepares them again. The lists are not in its types. */
 const forgetPrepared = ({ connection }: Client) =>
   Object.assign(connection, { parsedStatements: {}, submittedNamedStatements: {} })
 
-// A migration may change the columns of these, and then the server refuses the prepared statement.
+// Such a statement is not prepared: a migration may change its columns, and then the server would refuse it.
 const readsAnyColumns = /(select|returning)\s+(\w+\.)?\*/i
 
-/** The same text has the same name everywhere: a name that another client has prepared is the same statement. */
+/** The name is a hash of the text, so a name that another client has prepared stands for the same statement. */
 const nameOf = (text: string) =>
   readsAnyColumns.test(text) ? undefined : createHash('sha256').update(text).digest('base64url')
 
@@ -122,7 +122,7 @@ type Statement = { name: string | undefined; json: ReadonlySet<number> }
 
 const statements = new Map<string, Statement>()
 
-/** Reads the facts about a statement from its text. Once: a refresh would spend more time on that than on its parameters. */
+/** Reads facts about a statement from its text, once for each text: a refresh would spend more time on that than on its parameters. */
 const readStatement = (text: string): Statement => {
   const known = statements.get(text) ?? { name: nameOf(text), json: jsonParametersOf(text) }
   statements.set(text, known)

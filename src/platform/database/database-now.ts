@@ -8,7 +8,7 @@ export const milliseconds = (parameter: string) => `${parameter}::float8 * inter
 export const databaseNow = (offset: string) => `(now() + ${milliseconds(offset)})`
 
 /**
- * The moment at which the statement runs. `databaseNow` is the start of the transaction, which may have waited for a row since
- * then: what it adds would look older than what was done while it waited.
+ * The moment at which the statement runs. `databaseNow` is the start of the transaction. If the transaction has waited for a row since
+ * then, its rows would look older than those that others wrote in the meantime.
  */
 export const databaseMoment = (offset: string) => `(clock_timestamp() + ${milliseconds(offset)})`

@@ -1,8 +1,8 @@
 import { OperatorError } from '../../lib/operator-error.js'
 /**
- * A statement is run on this: the database itself or a transaction on it. Store functions take it first.
+ * Runs statements: the database itself, or a transaction on it. It is the first parameter of store functions.
  *
- * Both databases map values alike. Out: bigint is a number (a BigInt beyond 2^53), numeric a string, json and jsonb
+ * PostgreSQL and the embedded database map values alike. Out: bigint is a number (a BigInt beyond 2^53), numeric a string, json and jsonb
  * the parsed value, bytea a Buffer, timestamptz a Date, uuid a string, an array an array. In: the same values; null for
  * nothing, never undefined; a json parameter is the value itself and not its text.
  */
@@ -11,9 +11,9 @@ export type Sql = {
 }
 
 export type Transaction = Sql & {
-  /** Runs several statements in one text, without parameters: the files of the migrations. */
+  /** Runs a text of several statements without parameters, such as the file of a migration. */
   script(text: string): Promise<void>
-  /** For what must follow from a change in memory: called once the commit is confirmed, and never after a rollback. */
+  /** Calls `follow` once the commit is confirmed, and never after a rollback. It is for changes in memory. */
   afterCommit(follow: () => void): void
 }
 
@@ -27,9 +27,9 @@ export type Database = Sql & {
   ping(): Promise<void>
   /** How many connections are open, how many of them are busy, and how many statements wait for one. */
   stats?(): { open: number; busy: number; waiting: number }
-  /** For a command beside a service on the embedded database. */
+  /** True for a command that uses the embedded database through a running service, which has migrated it. */
   readonly isMigratedByService?: true
-  /** For messages: host and port of a server. */
+  /** The host and port of a server, for messages. */
   readonly address?: string
   close(): Promise<void>
 }
@@ -39,12 +39,12 @@ export class StoreUnavailable extends OperatorError {
   override name = 'StoreUnavailable'
 }
 
-/** The program used a transaction in a way that would hang or be lost. Always a bug of the caller. */
+/** The caller used a transaction in a way that would hang, or whose writes would be lost. This is always a bug. */
 export class TransactionMisuse extends Error {
   override name = 'TransactionMisuse'
 }
 
-/** The row that this one refers to was deleted in the meantime. */
+/** The row that the statement refers to was deleted in the meantime. */
 export const isForeignKeyViolation = (error: unknown) =>
   error instanceof Error && 'code' in error && error.code === '23503'
 

@@ -2,7 +2,7 @@ import { OperatorError } from '../../lib/operator-error.js'
 
 export type HolderKind = 'service' | 'command'
 
-/** The process that has the lock on a data directory. `isSilent`: it does not answer. */
+/** The process that has the lock on a data directory. If `isSilent`, it does not answer. */
 export type Holder = { kind: HolderKind; pid: number; isSilent: boolean }
 
 const whatToDo = ({ kind, pid, isSilent }: Holder) => {
@@ -17,7 +17,7 @@ const unknownHolder = 'another running Latchkey: stop that one first, or choose 
 
 export class DataDirectoryInUse extends OperatorError {
   override name = 'DataDirectoryInUse'
-  /** Unknown on Windows, and if it is of a version that does not say it. */
+  /** Undefined on Windows, and if the holder is an older version that does not name itself. */
   readonly holder: Holder | undefined
   constructor(directory: string, holder?: Holder) {
     super(`The data directory ${directory} is in use by ${holder ? whatToDo(holder) : unknownHolder}`)

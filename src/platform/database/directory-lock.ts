@@ -15,7 +15,7 @@ import {
 } from './directory-faults.js'
 
 export type DirectoryLock = {
-  /** From here on, processes of the same user that ask for the lock may stay connected (`connectToHolder`). */
+  /** From now on, `serve` gets the connections of other processes of the same user that ask for the lock (`connectToHolder`). */
   admit(serve: Serve): void
   release(): Promise<void>
 }
@@ -24,8 +24,9 @@ type Serve = (socket: Socket) => void
 type Listener = { close(): Promise<void> }
 
 /**
- * One process per directory. The lock is a listening socket beside the directory: the kernel closes it when its process
- * ends in any way. A file with a process id would not do: ids are reused, and differ between containers that share a volume.
+ * Makes sure that only one process uses the directory. The lock is a listening socket beside the directory, which the kernel closes
+ * when its process ends in any way. A file with a process id is not enough: ids are reused, and differ between containers that share a
+ * volume.
  */
 export const lockDirectory = async (directory: string, kind: HolderKind): Promise<DirectoryLock> => {
   const place = await placeOf(directory)
@@ -35,33 +36,33 @@ export const lockDirectory = async (directory: string, kind: HolderKind): Promis
 
 const placeOf = async (directory: string) => join(await realpath(dirname(directory)), basename(directory))
 
-/** A folder that is missing has no holder, and no database. */
-const unlessForbidden = (directory: string) => (error: unknown) => {
+/** Throws if the folder may not be read. A folder that does not exist is no error: it has no holder and no database. */
+const throwIfForbidden = (directory: string) => (error: unknown) => {
   if (codeOf(error) === 'EACCES') throw new DataDirectoryUnreadable(dirname(directory), { cause: error })
   return undefined
 }
 
 /** Whether there is a database in the directory. Creates nothing. */
 export const hasDatabase = async (directory: string) =>
-  (await stat(join(directory, 'PG_VERSION')).catch(unlessForbidden(directory))) !== undefined
+  (await stat(join(directory, 'PG_VERSION')).catch(throwIfForbidden(directory))) !== undefined
 
-/** A process that is busy answers later, one that is paused never does. */
+/** A busy process answers within this time. A paused process does not answer at all. */
 const answerTimeout = 10 * seconds
 
-/** A connection to the process that has the lock, if there is one. It may still refuse to talk. */
+/** A connection to the process that has the lock, if there is such a process. It may still close the connection. */
 export const connectToHolder = async (directory: string, timeout = answerTimeout): Promise<Socket | undefined> => {
-  const place = await placeOf(directory).catch(unlessForbidden(directory))
+  const place = await placeOf(directory).catch(throwIfForbidden(directory))
   if (place === undefined || process.platform === 'win32') return undefined
-  // Never in the temporary folder, where other users may listen too.
+  // The temporary folder is not looked at, because other users may listen there, too.
   const home = dirname(place)
   const folder = await createShortName(home, place, directory)
   try {
-    const paths = (await socketsOf(folder.path, place).catch(unlessForbidden(directory))) ?? []
-    const held = holderAmong(await askAll(paths, timeout))
-    if (held === undefined) return undefined
-    if (!(await isOfThisUser(home, held.path))) throw new DataDirectoryOfAnotherUser(directory)
-    if (held.state === 'silent') throw new DataDirectoryInUse(directory, describeHolder(held))
-    return await connectAfterState(held.path)
+    const paths = (await socketsOf(folder.path, place).catch(throwIfForbidden(directory))) ?? []
+    const holder = holderAmong(await askAll(paths, timeout))
+    if (holder === undefined) return undefined
+    if (!(await isOfThisUser(home, holder.path))) throw new DataDirectoryOfAnotherUser(directory)
+    if (holder.state === 'silent') throw new DataDirectoryInUse(directory, describeHolder(holder))
+    return await connectAfterState(holder.path)
   } finally {
     await folder.remove()
   }
@@ -78,7 +79,7 @@ const isOfThisUser = async (home: string, socket: string) => {
   return uid === ownUid && (folder.uid === ownUid || folder.uid === 0)
 }
 
-// On Windows, a named pipe has one owner and ends with its process.
+// On Windows the lock is a named pipe: only one process can own it, and it ends with this process.
 const lockByPipe = async (place: string, directory: string): Promise<DirectoryLock> => {
   const name = createHash('sha256').update(place.toLowerCase()).digest('hex')
   const server = await listen(`\\\\.\\pipe\\latchkey-${name}`, (socket) => socket.end('held')).catch((error) => {
@@ -89,15 +90,15 @@ const lockByPipe = async (place: string, directory: string): Promise<DirectoryLo
 
 type State = 'trying' | 'held'
 type Answer = { path: string; state: State | 'silent' }
-type Claimed = { place: string; directory: string; kind: HolderKind }
+type ClaimedDirectory = { place: string; directory: string; kind: HolderKind }
 const attempts = 40
 
 /**
- * The file of a socket stays when its process is killed, and taking over such a file is a race. So every process first
- * listens under its own random name, and then looks at the others. Of two that start together at least one sees the
- * other; then they release and try again after random pauses.
+ * The file of a socket stays when its process is killed, and taking over such a file is a race. So every process first listens under
+ * its own random name, and then asks the sockets of other processes. Of two processes that start together, at least one sees the other.
+ * A process that sees another one that is trying releases its own socket and tries again after a random pause.
  */
-const lockBySocket = async (claimed: Claimed, home = dirname(claimed.place)): Promise<DirectoryLock> => {
+const lockBySocket = async (claimed: ClaimedDirectory, home = dirname(claimed.place)): Promise<DirectoryLock> => {
   const { place, directory, kind } = claimed
   const folder = await createShortName(home, place, directory)
   try {
@@ -109,16 +110,16 @@ const lockBySocket = async (claimed: Claimed, home = dirname(claimed.place)): Pr
         return { admit: home === dirname(place) ? claim.admit : () => undefined, release: claim.release }
       }
       await claim.release()
-      const held = holderAmong(others)
-      if (held) throw new DataDirectoryInUse(directory, describeHolder(held))
+      const holder = holderAmong(others)
+      if (holder) throw new DataDirectoryInUse(directory, describeHolder(holder))
       await wait(20 + Math.random() * 100)
     }
     throw new DataDirectoryInUse(directory)
   } catch (error) {
     if (error instanceof DataDirectoryInUse) throw error
-    const elsewhere = await temporaryHome(place)
+    const fallbackHome = await temporaryHome(place)
     // Some shared folders allow no sockets. Processes of this machine can still use the temporary folder.
-    if (noSockets.has(codeOf(error)) && home !== elsewhere) return await lockBySocket(claimed, elsewhere)
+    if (noSockets.has(codeOf(error)) && home !== fallbackHome) return await lockBySocket(claimed, fallbackHome)
     throw new DataDirectoryUnwritable(dirname(directory), { cause: error })
   } finally {
     await folder.remove()
@@ -139,14 +140,14 @@ const prefixOf = (place: string) => `${basename(place)}.lock-`
 /** The name of a socket says which process has made it, also when that process does not answer. */
 const namePrefix = (place: string, kind: HolderKind) => `${prefixOf(place)}${kind}-${process.pid}-`
 
-/** Undefined for the socket of a version whose names do not say it. */
+/** The process that a socket names. It is undefined for an older version, whose sockets have other names. */
 const describeHolder = ({ path, state }: Answer): Holder | undefined => {
   const [, kind, pid] = /\.lock-(service|command)-(\d+)-[\da-f]+$/.exec(path) ?? []
   if (pid === undefined) return undefined
   return { kind: kind === 'service' ? 'service' : 'command', pid: Number(pid), isSilent: state === 'silent' }
 }
 
-/** A process that is paused and cannot answer still holds its lock. */
+/** A paused process does not answer (`silent`), but still holds its lock. */
 const holderAmong = (answers: readonly Answer[]) => answers.find(({ state }) => state !== 'trying')
 
 /** The mode of the socket. Its users can read and write the database, so only the user of this process may use it, as with its files. */
@@ -155,8 +156,8 @@ const socketMode = 0o600
 const createClaim = async (folder: string, home: string, prefix: string) => {
   const name = `${prefix}${randomBytes(6).toString('hex')}`
   const path = join(folder, name)
-  const say = (state: State) => (socket: Socket) => void socket.end(state)
-  let receive: Serve = say('trying')
+  const answerWith = (state: State) => (socket: Socket) => void socket.end(state)
+  let receive: Serve = answerWith('trying')
   const server = await listen(path, (socket) => receive(socket))
   const release = async () => {
     await server.close()
@@ -171,7 +172,7 @@ const createClaim = async (folder: string, home: string, prefix: string) => {
   return {
     name,
     hold: () => {
-      receive = say('held')
+      receive = answerWith('held')
     },
     admit: (serve: Serve) => {
       receive = (socket) => {
@@ -191,7 +192,7 @@ const statesOfOthers = async (folder: string, place: string, own: string) => {
   return await askAll(paths, 1 * seconds)
 }
 
-/** What the processes behind the sockets say; nothing of those that have ended. */
+/** The answers of the processes behind the sockets. Processes that have ended are left out. */
 const askAll = async (paths: readonly string[], timeout: number): Promise<Answer[]> => {
   const states = await Promise.all(paths.map(async (path) => ({ path, state: await ask(path, timeout) })))
   return states.flatMap(({ path, state }) => (state === undefined ? [] : [{ path, state }]))
@@ -226,7 +227,7 @@ const connectAfterState = (path: string) =>
     const socket = connect({ path })
     const none = () => resolve(undefined)
     socket.on('error', none).once('close', none)
-    // A process that is paused holds its lock and says nothing.
+    // A paused process holds its lock and does not answer.
     socket.setTimeout(5_000, () => socket.destroy())
     socket.once('data', () => {
       socket.off('close', none).setTimeout(0).pause()
@@ -241,7 +242,7 @@ const listen = (path: string, receive: Serve) =>
       sockets.add(socket)
       receive(socket.on('error', () => undefined).once('close', () => sockets.delete(socket)))
     })
-    // A socket with bytes that no one reads does not close by itself, and the server would wait for it without end.
+    // Sockets with unread bytes do not close by themselves, and `server.close` would wait for them for ever.
     const close = () =>
       new Promise<void>((done) => {
         server.close(() => done())

@@ -1,8 +1,8 @@
 import { DatabaseError } from 'pg'
 import { StoreUnavailable } from './database.js'
 
-// By SQLSTATE. Whole classes: connection exceptions, insufficient resources (disk, memory, connections) and operator
-// intervention (shutdown, cannot connect now, cancelled by a timeout).
+// Classes of SQLSTATE: connection exceptions, insufficient resources (disk, memory, connections) and operator intervention (shutdown,
+// cannot connect now, cancelled by a timeout).
 const unavailableClasses = new Set(['08', '53', '57'])
 const unavailableCodes = new Set([
   '25006', // read-only: this server has become a standby
@@ -13,7 +13,7 @@ const unavailableCodes = new Set([
   '58030', // input or output error
 ])
 
-// Errors about the connection itself: the next statement on it would fail too.
+// Errors about the connection itself, after which the next statement on it would fail, too.
 const connectionIsUnusable = (code: string) =>
   code === '25006' ||
   code === '25P03' ||
@@ -21,10 +21,10 @@ const connectionIsUnusable = (code: string) =>
   code.startsWith('57P') ||
   lostStatementCodes.has(code)
 
-// A prepared statement is missing, or exists already: a pooler has given the connection another server process.
+// A prepared statement is missing or exists already, because a pooler has given the connection another server process.
 const lostStatementCodes = new Set(['26000', '42P05'])
 
-// A statement was prepared before a migration changed its table. Nothing is repeated here; the next try prepares it again.
+// A statement was prepared before a migration changed its table. It is not repeated here, but the next call prepares it again.
 const isStale = ({ code = '', routine }: DatabaseError) =>
   lostStatementCodes.has(code) || (code === '0A000' && routine === 'RevalidateCachedQuery')
 
@@ -55,7 +55,7 @@ const explainAnswer = (answer: DatabaseError): Failure => {
   }
 }
 
-/** An error of a statement without its values: errors are logged, and the server quotes values in `detail`, `where`, `hint`. */
+/** An error of a statement without its values. Errors are logged, and the server quotes values in `detail`, `where` and `hint`. */
 class PostgresError extends Error {
   override name = 'PostgresError'
 }

@@ -11,7 +11,7 @@ export type Search = { hosts: Host[]; connect: ConnectTo; timeoutMs: number; log
 type Claim = { writable: boolean; timeline: string; pid: number }
 type Candidate = { host: Host; connection: Connection; claim: Claim }
 
-// A promotion starts a new timeline. It is the first eight digits in the name of the file that is being written to.
+// A promotion starts a new timeline. Its number is the first eight digits in the name of the current file of the write-ahead log.
 const timeline = `case when pg_is_in_recovery() then '' else substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) end`
 
 const claimQuery = ({ hosts }: Search) =>
@@ -21,8 +21,12 @@ const claimQuery = ({ hosts }: Search) =>
 /** Connects to a host and asks whether it accepts writes. If there is only one host, it is used in any case. */
 export const askHost = async (search: Search, host: Host, onClosed: OnClosed): Promise<Candidate> => {
   const deadline = performance.now() + search.timeoutMs
-  let accepted = false
-  const connection = await search.connect(host, search.timeoutMs, (closed, hung) => accepted && onClosed(closed, hung))
+  let isAccepted = false
+  const connection = await search.connect(
+    host,
+    search.timeoutMs,
+    (closed, isHung) => isAccepted && onClosed(closed, isHung),
+  )
   try {
     const [claim] = await within(deadline - performance.now(), connection, () =>
       connection.query<Claim>(claimQuery(search)),
@@ -32,7 +36,7 @@ export const askHost = async (search: Search, host: Host, onClosed: OnClosed): P
     // A pooler invents the id of the process, and may give every transaction another connection, on which a prepared
     // statement does not exist.
     if (claim.pid === connection.processId) connection.keepStatements()
-    accepted = true
+    isAccepted = true
     return { host, connection, claim }
   } catch (error) {
     endQuietly(connection)
@@ -42,14 +46,14 @@ export const askHost = async (search: Search, host: Host, onClosed: OnClosed): P
 
 /** Asks every host and returns the newest primary that can commit. Rejects with one sentence that names each reason. */
 export const findPrimary = async (search: Search, onClosed: OnClosed): Promise<Candidate> => {
-  let found: Candidate | undefined
-  const onEnd: OnClosed = (connection, hung) => connection === found?.connection && onClosed(connection, hung)
+  let primary: Candidate | undefined
+  const onEnd: OnClosed = (connection, isHung) => connection === primary?.connection && onClosed(connection, isHung)
   const { candidates, failures } = await askAll(search, onEnd)
   for (const candidate of leadersOf(candidates, search.log)) {
     try {
-      // The only host is a standby or read-only: it cannot commit, so this is not tested.
+      // A single host is used even if it is a standby or read-only. It cannot commit, so commits are not tested.
       if (candidate.claim.writable) await commitWithin(search.timeoutMs, candidate.connection)
-      found = candidate
+      primary = candidate
       break
     } catch (cause) {
       failures.push(
@@ -57,14 +61,14 @@ export const findPrimary = async (search: Search, onClosed: OnClosed): Promise<C
       )
     }
   }
-  for (const candidate of candidates) if (candidate !== found) endQuietly(candidate.connection)
-  if (!found) throw unreachable(search.hosts, failures)
-  return found
+  for (const candidate of candidates) if (candidate !== primary) endQuietly(candidate.connection)
+  if (!primary) throw unreachableError(search.hosts, failures)
+  return primary
 }
 
 const commitWithin = (ms: number, connection: Connection) => within(ms, connection, () => proveCommit(connection))
 
-// How long to wait for the other hosts when one says that it is the primary: another one may be newer.
+// How long to wait for the other hosts once a host says that it is the primary, because another host may be a newer primary.
 const graceMs = 500
 
 const askAll = async (search: Search, onClosed: OnClosed) => {
@@ -77,15 +81,15 @@ const askAll = async (search: Search, onClosed: OnClosed) => {
     else candidates.push(candidate)
   })
   for (const each of asks) each.catch((error: unknown) => failures.push(error))
-  const first = Promise.any(asks).then(() => wait(graceMs, undefined, { ref: false }))
-  await Promise.race([Promise.allSettled(asks), first.catch(() => Promise.allSettled(asks))])
+  const firstAnswer = Promise.any(asks).then(() => wait(graceMs, undefined, { ref: false }))
+  await Promise.race([Promise.allSettled(asks), firstAnswer.catch(() => Promise.allSettled(asks))])
   isOver = true
   return { candidates, failures }
 }
 
 /**
- * If two servers accept writes, the one with the older timeline was replaced by a promotion: what is written there is
- * lost. It is not used, even if the newer one cannot commit.
+ * If two servers accept writes, the server with the older timeline was replaced by a promotion, and what is written there is lost. It
+ * is not used, even if the newer server cannot commit.
  */
 const leadersOf = (candidates: Candidate[], log: Log | undefined) => {
   const newest = candidates
@@ -103,7 +107,7 @@ const leadersOf = (candidates: Candidate[], log: Log | undefined) => {
   return leaders
 }
 
-/** After the timeout the connection is given up, which makes the work fail. */
+/** Runs `work`. After the timeout the connection is given up, which makes `work` fail. */
 const within = async <Result>(ms: number, connection: Connection, work: () => Promise<Result>) => {
   const result = work()
   return await withTimeout(result, Math.max(1, ms), () => {
@@ -118,7 +122,7 @@ const endQuietly = (connection: Connection) => {
 
 export const hostName = ({ host, port }: Host) => `${host}:${port}`
 
-const unreachable = (hosts: Host[], failures: unknown[]) => {
+const unreachableError = (hosts: Host[], failures: unknown[]) => {
   const reasons = new Set(failures.map(reasonOf))
   return new StoreUnavailable(
     `PostgreSQL at ${hosts.map(hostName).join(', ')} cannot be used: ${[...reasons].join('; ')}`,

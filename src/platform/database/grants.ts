@@ -17,7 +17,7 @@ class RoleMissing extends OperatorError {
   override name = 'RoleMissing'
 }
 
-/** Rejects when there is no such role. Asked before anything is migrated, so that a typing error changes nothing. */
+/** Rejects if there is no such role. It is called before the first migration, so that a typing error changes nothing. */
 export const requireRole = async (sql: Sql, role: string) => {
   const [known] = await sql.query<{ schema: string; same: boolean }>(
     'select current_schema() as schema, rolname = current_user as same from pg_roles where rolname = $1',
@@ -27,7 +27,7 @@ export const requireRole = async (sql: Sql, role: string) => {
   return known
 }
 
-/** Checks the rights that a migration needs, without using them: to create tables, and to own the existing ones. */
+/** Reads the rights that a migration needs, without using them: the right to create tables, and the ownership of existing ones. */
 export const rightsToMigrate = async (sql: Sql, tables: readonly string[]) => {
   const [rights] = await sql.query<{ role: string; creates: boolean; tablesOfOthers: number }>(
     `select current_user::text as role,
@@ -41,24 +41,24 @@ export const rightsToMigrate = async (sql: Sql, tables: readonly string[]) => {
   return rights
 }
 
-/** Least privilege: the role reads and writes rows, creates nothing and alters nothing. */
+/** Grants the role only what it needs: it reads and writes rows, and cannot create or alter tables. */
 export const grant = async (sql: Transaction, { role, writable, readable, changeableColumns, callable }: Grants) => {
   const { schema, same } = await requireRole(sql, role)
   if (same) return
-  const to = quoted(role)
-  const narrowed = Object.entries(changeableColumns).map(
+  const to = quoteIdentifier(role)
+  const columnGrants = Object.entries(changeableColumns).map(
     ([table, columns]) => `
     revoke update on ${table} from ${to};
     grant update (${columns.join(', ')}) on ${table} to ${to};`,
   )
   await sql.script(`
-    grant usage on schema ${quoted(schema)} to ${to};
+    grant usage on schema ${quoteIdentifier(schema)} to ${to};
     revoke all on ${[...writable, ...readable].join(', ')} from ${to};
     grant select, insert, update, delete on ${writable.join(', ')} to ${to};
     grant select on ${readable.join(', ')} to ${to};
     grant execute on function ${callable.join(', ')} to ${to};
-    ${narrowed.join('')}
+    ${columnGrants.join('')}
   `)
 }
 
-const quoted = (identifier: string) => `"${identifier.replaceAll('"', '""')}"`
+const quoteIdentifier = (identifier: string) => `"${identifier.replaceAll('"', '""')}"`
