@@ -19,12 +19,12 @@ export const asText = (letter: Letter) =>
     [
       '-- ',
       letter.footer,
-      // Angle brackets read the same in every language: French has a space before its colons.
+      // Angle brackets need no words, so they are the same in every language. A colon would need a space before it in French.
       ...letter.links.map(({ label, address }) => `${label} <${mailAddressIn(address) ?? address}>`),
     ].join('\n'),
   ].join('\n\n')
 
-// Inline styles have the light colours. A mail program that drops style sheets derives its dark colours from them, if it has a dark mode.
+// Inline styles have the light colours. A mail program with a dark mode that drops style sheets derives its dark colours from them.
 const stylesOf = ({ colours, accent, radii, fonts }: Design) => {
   const { background, surface, text, muted } = colours.light
   const { fill, onFill, edge } = accent.light
@@ -43,8 +43,8 @@ const stylesOf = ({ colours, accent, radii, fonts }: Design) => {
 type Styles = ReturnType<typeof stylesOf>
 
 /**
- * For mail programs that know the scheme of the screen. Only with `!important` does it count more than the tags. A logo that was drawn
- * for light mails keeps a light ground.
+ * The dark colours, for mail programs that know the scheme of the screen. They need `!important` to override the inline styles. A logo that
+ * was drawn for light mails keeps a light background.
  */
 const darkStyle = ({ colours: { light, dark }, accent }: Design) => {
   const { fill, onFill, edge } = accent.dark
@@ -59,12 +59,12 @@ const darkStyle = ({ colours: { light, dark }, accent }: Design) => {
 }
 
 /**
- * The text that a list of mails shows beside the subject: the first sentence. Invisible characters fill the rest of the line, so that
- * nothing of what follows is shown, such as a code.
+ * The text that a list of mails shows beside the subject: the first sentence. Invisible characters fill the rest of the line, so that the
+ * list shows nothing of what follows, such as a code.
  */
 const preview = ({ blocks }: Letter) => {
-  const first = blocks.flatMap((block) => ('text' in block ? [block.text] : [])).at(0) ?? ''
-  return `<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">${escapeHtml(first)}${'&#8199;&#847;'.repeat(90)}</div>`
+  const firstSentence = blocks.flatMap((block) => ('text' in block ? [block.text] : [])).at(0) ?? ''
+  return `<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">${escapeHtml(firstSentence)}${'&#8199;&#847;'.repeat(90)}</div>`
 }
 
 /** How the operator wants mails to look. */
@@ -75,7 +75,7 @@ const fullAddress = (address: string, publicUrl: string) => {
   return url && /^https?:$/.test(url.protocol) ? url.href : undefined
 }
 
-/** The logo needs a full address: mail programs do not show `data:`. */
+/** The brand with a full address of the logo. Without one there is no logo, because mail programs do not show `data:` URLs. */
 export const brandForMails = (brand: Brand, publicUrl: string): Brand => {
   const { logo, ...rest } = brand
   const address = logo && fullAddress(logo.address, publicUrl)
@@ -87,10 +87,10 @@ export const brandForMails = (brand: Brand, publicUrl: string): Brand => {
   }
 }
 
-/** A logo that is made for the dark scheme stands on it as it is. */
+/** A logo for the dark scheme needs no light background. */
 const logoClass = ({ darkAddress }: Logo) => (darkAddress === undefined ? 'logo' : 'dark-logo')
 
-/** The operator's logo, or the first letter of the name in the accent colour: mail programs show no SVG. */
+/** The operator's logo, or the first letter of the name in the accent colour, because mail programs show no SVG. */
 const mark = ({ logo, name }: Brand, styles: Styles) =>
   logo === undefined
     ? `<span aria-hidden="true" class="fill" style="${styles.mark};${styles.letter}">${escapeHtml(firstLetter(name))}</span>`
@@ -99,7 +99,7 @@ const mark = ({ logo, name }: Brand, styles: Styles) =>
         `<img src="${escapeHtml(logo.address)}" alt="" width="32" height="32" class="${logoClass(logo)}" style="${styles.mark};object-fit:contain">`,
       )
 
-/** The mark with the name, or the word mark alone. Its size stands in attributes, which all mail programs know. */
+/** The mark with the name, or the word mark alone. The size of a word mark is in attributes, which all mail programs know. */
 const heading = (brand: Brand, styles: Styles) => {
   const name = escapeHtml(brand.name)
   if (!brand.logo?.size) return `${mark(brand, styles)}<span style="vertical-align:middle">${name}</span>`
@@ -115,8 +115,8 @@ const blockAsHtml = (block: Block, styles: Styles) => {
   if ('text' in block) return `<p style="margin:0 0 16px">${escapeHtml(block.text)}</p>`
   if ('code' in block) return `<p style="${styles.code}"><strong>${escapeHtml(block.code)}</strong></p>`
   if ('contact' in block) {
-    const shown = mailAddressIn(block.contact) ?? block.contact
-    return `<p style="margin:0 0 16px;word-break:break-all"><a href="${escapeHtml(block.contact)}">${escapeHtml(shown)}</a></p>`
+    const contactText = mailAddressIn(block.contact) ?? block.contact
+    return `<p style="margin:0 0 16px;word-break:break-all"><a href="${escapeHtml(block.contact)}">${escapeHtml(contactText)}</a></p>`
   }
   const link = escapeHtml(block.link)
   return `<p style="margin:0 0 8px"><a href="${link}" class="fill" style="${styles.button}">${escapeHtml(block.label)}</a></p>
@@ -126,7 +126,7 @@ const blockAsHtml = (block: Block, styles: Styles) => {
 const linkAsHtml = ({ label, address }: Letter['links'][number], styles: Styles) =>
   `<br><a href="${escapeHtml(address)}" style="${styles.quietLink}">${escapeHtml(label)}</a>`
 
-/** Styles are in the tags, because many mail programs drop style sheets. Only the logo is loaded, if there is one. */
+/** Styles are in the tags, because many mail programs drop style sheets. Nothing but the logo is loaded. */
 export const asHtml = (letter: Letter, brand: Brand, language: Language) => {
   const styles = stylesOf(brand.design)
   return `<!doctype html>

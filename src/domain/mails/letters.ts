@@ -7,15 +7,15 @@ import { timeSpan } from '../../contract/time-spans.js'
 type UndoLink = { undoToken: string; undoFor: number }
 /** How long no other user can have a name or an address, in milliseconds. */
 type Reserved = { reservedFor: number }
-/** A link or a code that was asked for. It works for so many milliseconds. */
+/** A link or a code that the user has asked for. It works for `validFor` milliseconds. */
 type Expiring<Value> = Value & { validFor: number }
 
 /**
- * The values that each kind of mail needs. A mail to an unverified address contains nothing that the visitor typed:
- * otherwise anyone could send advertisements through the service.
+ * The values that each kind of mail needs. A mail to an unverified address contains nothing that a visitor has typed. Otherwise anyone
+ * could send advertisements through the service.
  */
 export type MailValues = {
-  /** Without a code when all tries for it are used up. */
+  /** `code` is undefined when all tries for it are used up. */
   'verify-email': Expiring<{ token: string; code: string | undefined }>
   'already-registered': Record<never, never>
   invitation: Expiring<{ token: string }>
@@ -24,9 +24,9 @@ export type MailValues = {
   'password-reset': { username: string }
   'step-up-code': Expiring<{ username: string; code: string }>
   'enrolment-code': Expiring<{ username: string; code: string }>
-  /** Both work only in the browser that asked. */
+  /** The code and the link work only in the browser that asked for them. */
   'mail-sign-in': Expiring<{ username: string; code: string; token: string }>
-  /** To an address without an account, which may have one. */
+  /** To an address that has no account, and with which a user may register. */
   'mail-sign-up': Expiring<{ code: string; token: string }>
   /** To an address with which no one can sign in or register. */
   'no-mail-sign-in': Record<never, never>
@@ -35,7 +35,7 @@ export type MailValues = {
   'new-device': { username: string }
   'device-trusted': { username: string }
   'session-stolen': { username: string }
-  /** The right password was entered, and the second step not finished. */
+  /** The right password was entered, and the second step was not finished. */
   'sign-in-unfinished': { username: string }
   'totp-added': { username: string } & UndoLink
   'totp-replaced': { username: string } & UndoLink
@@ -46,33 +46,33 @@ export type MailValues = {
   'passkey-added': { username: string; passkeyName: string } & UndoLink
   'passkey-removed': { username: string; passkeyName: string }
   'factors-reset': { username: string }
-  /** Changes by an administrator in the browser. */
+  /** This mail and the next two are about changes by an administrator in the browser. */
   'account-disabled': { username: string }
   'account-enabled': { username: string }
   'account-locked-down': { username: string }
-  /** To an administrator: a session is used as one for the first time. */
+  /** To an administrator whose session is used as an administrator for the first time. */
   'admin-session-began': { username: string }
   'password-expired': { username: string }
   'language-changed': { username: string; newLanguage: Language } & UndoLink
   'username-changed': { username: string; formerUsername: string } & Reserved & UndoLink
   'account-deleted': { username: string; byOperator: boolean }
-  /** To the new address. */
+  /** To the new address of an account. */
   'confirm-email': Expiring<{ token: string; code: string }>
   /** To an address that another user wants, and that has an account or had one until a short time ago. */
   'email-taken': Record<never, never>
   'address-reserved': Reserved
   /** To the present address, when another one is asked for. */
   'email-change-asked': { username: string; newEmail: string } & UndoLink
-  /** To the address before. */
+  /** To the former address of an account. */
   'email-changed': { username: string; newEmail: string } & UndoLink
-  /** After an account was taken back, to its owner. With a token if no password was chosen yet. */
+  /** To the owner of an account that was taken back. With a token if no password was chosen yet. */
   'account-restored': { username: string; byOperator: boolean; token?: string; validFor?: number }
-  /** To the address that the account had until then. */
+  /** To the address that an account loses through an undo. */
   'email-withdrawn': { username: string }
 }
 export type MailKind = keyof MailValues
 
-/** The pages that mails lead to. `setPassword` is that of `resetPassword`, for an account that has none yet. */
+/** The pages that mails lead to. `setPassword` is the page of `resetPassword`, for an account that has no password yet. */
 export type PageInMails =
   | 'login'
   | 'mailLogin'
@@ -84,18 +84,18 @@ export type PageInMails =
   | 'invite'
   | 'undo'
 
-/** The sentence that says why the recipient gets the mail. `visitor`: the address was typed by a visitor, and may have no account. */
+/** The sentence that says why the recipient gets the mail. `visitor`: a visitor has typed the address, which may have no account. */
 export type Footer = 'account' | 'visitor' | 'invited' | 'last'
 
 const mail = <const Part extends string>(footer: Footer, ...parts: Part[]) => ({ footer, parts })
 
 /**
- * Every mail, part by part. A name is a sentence in the words of each language. `origin` says who did it, from where and when: mails
- * to an address that a visitor has typed, or that belongs to a thief after an undo, do not say it. `asker` names only the browser, the
- * system and the time. `undo` is the same in all mails, and so is `help`: where the administrator is reached,
- * after a sentence that tells to ask, if SUPPORT_URL says it.
+ * Every mail, part by part. Most parts are the name of a sentence in the words of each language. `origin` says who caused the mail, from
+ * where and when. Mails to an address that a visitor has typed, or that belongs to a thief after an undo, do not have it. `asker` names
+ * only the browser, the system and the time. `undo` and `help` are the same in all mails. `help` follows a sentence that tells the reader
+ * to ask the administrator, and says where, if SUPPORT_URL is set.
  */
-export const forms = {
+export const mailForms = {
   'verify-email': mail('visitor', 'opening', 'link:verifyEmail', 'codeLead', 'code', 'closing'),
   'already-registered': mail(
     'account',
@@ -151,9 +151,9 @@ export const forms = {
   'account-deleted': mail('last', 'happened', 'origin', 'advice', 'help'),
 } as const satisfies Record<MailKind, object>
 
-type FormOf<Kind extends MailKind> = (typeof forms)[Kind] extends (values: never) => infer Form
+type FormOf<Kind extends MailKind> = (typeof mailForms)[Kind] extends (values: never) => infer Form
   ? Form
-  : (typeof forms)[Kind]
+  : (typeof mailForms)[Kind]
 type PartOf<Kind extends MailKind> =
   FormOf<Kind> extends { parts: readonly (infer Part extends string)[] } ? Part : never
 type SentenceOf<Kind extends MailKind> = Exclude<
@@ -165,7 +165,7 @@ const timeSpans = ['validFor', 'undoFor', 'reservedFor'] as const
 type TimeSpan = (typeof timeSpans)[number]
 const isTimeSpan = (name: string) => timeSpans.some((each) => each === name)
 
-/** The values as a letter gets them: times and languages are written in its language already. */
+/** The values in the form that a letter needs: times and languages are in its language. */
 type LocalizedValues<Values> = {
   [Name in keyof Values]: Name extends TimeSpan | 'newLanguage'
     ? string | Extract<Values[Name], undefined>
@@ -173,11 +173,11 @@ type LocalizedValues<Values> = {
 }
 
 export const localizedValues = <Values extends object>(values: Values, language: Language) => {
-  const written = Object.entries(values).map(([name, value]) => {
+  const localized = Object.entries(values).map(([name, value]) => {
     if (typeof value === 'number' && isTimeSpan(name)) return [name, timeSpan(value, language)]
     return [name, name === 'newLanguage' ? languageName(value, language) : value]
   })
-  return Object.fromEntries(written) as LocalizedValues<Values>
+  return Object.fromEntries(localized) as LocalizedValues<Values>
 }
 
 /** The texts of mails in one language. A sentence that is missing does not compile. */
@@ -185,17 +185,17 @@ export type MailWords = {
   /** The words of the button that leads to a page. */
   labels: Record<PageInMails, string>
   footers: Record<Footer, (productName: string) => string>
-  /** As pages name them. */
+  /** The same words as on pages. */
   devices: DeviceWords
-  /** As pages name them. */
+  /** The same words as on pages. */
   links: Record<SiteLink, string>
   byOperator: (productName: string, time: string) => string
   byClient: (device: string, ip: string, time: string) => string
   byVisitor: (device: string, time: string) => string
-  /** An account whose username was changed, as long as that can be undone: its owner knows the name from before. */
+  /** The username in mails while a change of it can be undone: its owner knows the former one. */
   renamed: (formerUsername: string, username: string) => string
   undo: (undoFor: string) => string
-  /** In front of the address of SUPPORT_URL. */
+  /** The sentence before the address of SUPPORT_URL. */
   help: string
   letters: {
     [Kind in MailKind]: (

@@ -1,11 +1,11 @@
 import { days, hours, minutes } from '../../lib/durations.js'
-import { forms, type MailKind, type MailValues } from './letters.js'
+import { type MailKind, type MailValues, mailForms } from './letters.js'
 
 const code = 'K7QP-2MXW'
 const username = 'ada'
 const undo = { undoToken: 'factor-TOKEN', undoFor: 7 * days }
 
-/** The values of every mail, as an example: for the preview in development, and for tests. */
+/** Example values of every mail, for the preview in development and for tests. */
 export const mailExamples: MailValues = {
   'verify-email': { token: 'TOKEN', code, validFor: 24 * hours },
   'already-registered': {},
@@ -56,5 +56,5 @@ export const mailExamples: MailValues = {
   'email-withdrawn': { username },
 }
 
-export const mailKinds = Object.keys(forms) as MailKind[]
+export const mailKinds = Object.keys(mailForms) as MailKind[]
 export const isMailKind = (name: string): name is MailKind => mailKinds.some((kind) => kind === name)

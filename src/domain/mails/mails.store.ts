@@ -18,7 +18,7 @@ export type MailReader = { language: string | null; earlier_language: string | n
 
 /**
  * Keeps the user from being deleted until the transaction ends. No row if there is no such user any more. The language is that of the
- * account with the mail's address if there is one, which may be another user's. `earlier_language` and `earlier_username` are those
+ * account with the mail's address if there is one, which may be another user's. `earlier_language` and `earlier_username` are those from
  * before the changes that can still be undone.
  */
 export const holdUser = (sql: Sql, userId: string, recipient: string, clockOffset: number) =>
@@ -37,7 +37,7 @@ export const holdUser = (sql: Sql, userId: string, recipient: string, clockOffse
     [userId, recipient, clockOffset],
   )
 
-/** One at a time for each recipient and kind, until the transaction ends, so that parallel requests cannot pass the limit. */
+/** Lets one transaction at a time queue mails of these kinds to a recipient, so that parallel requests cannot exceed the limit. */
 export const lockRecipient = (sql: Sql, recipientKey: string, kinds: readonly string[]) =>
   sql.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`outgoing_mail ${kinds[0]} ${recipientKey}`])
 
@@ -91,8 +91,8 @@ const dueColumns = selectList<DueMail>({
 })
 
 /**
- * Takes the mail that has waited longest and sets its next attempt to the end of the lease. No other sender takes it in the
- * meantime, and if this process dies, the mail is due again when the lease ends.
+ * Takes the mail that has waited longest and sets its next attempt to the end of the lease. No other sender takes it meanwhile. If this
+ * process dies, the mail is due again when the lease ends.
  */
 export const claim = (sql: Sql, lease: number, offset: number) =>
   sql.query<DueMail>(
@@ -106,24 +106,24 @@ export const claim = (sql: Sql, lease: number, offset: number) =>
     [offset, lease],
   )
 
-/** No row if the mail was deleted on the way, with the account that it is about. */
-export type Finished = { recipient: string | null }
+/** A mail that is sent or given up. No row if it was deleted meanwhile, with the account that it is about. */
+export type FinishedMail = { recipient: string | null }
 
-/** The row stays, because the limit counts it; its content is deleted. */
+/** The row stays, because the limit counts it. Its content is deleted. */
 export const markSent = (sql: Sql, id: string, offset: number) =>
-  sql.query<Finished>(
+  sql.query<FinishedMail>(
     `update outgoing_mail set sent_at = ${databaseNow('$2')}, next_attempt_at = null, content = null where id = $1
      returning recipient`,
     [id, offset],
   )
 
 export const markGivenUp = (sql: Sql, id: string) =>
-  sql.query<Finished>(
+  sql.query<FinishedMail>(
     'update outgoing_mail set next_attempt_at = null, content = null where id = $1 returning recipient',
     [id],
   )
 
-/** Only the sender that holds the lease may postpone a mail: after a long pause another one may have it. */
+/** Only the sender that holds the lease may postpone a mail. After a long pause, another sender may hold it. */
 export const postpone = (
   sql: Sql,
   mail: DueMail,
@@ -135,7 +135,7 @@ export const postpone = (
     [mail.id, mail.attempts, offset, delay, reason],
   )
 
-/** Mails that no mail server has accepted yet. Reads only the index of due mails. */
+/** Counts mails that no mail server has accepted yet. Reads only the index of due mails. */
 export const countWaiting = (sql: Sql) =>
   sql.query<{ waiting: number }>(
     `select count(*) as waiting from (
@@ -144,7 +144,7 @@ export const countWaiting = (sql: Sql) =>
     [countedUpTo],
   )
 
-/** The age of the oldest of them, in seconds. */
+/** The age of the oldest waiting mail, in seconds. */
 export const oldestWaitSeconds = (sql: Sql, offset: number) =>
   sql.query<{ seconds: number | null }>(
     `select extract(epoch from ${databaseNow('$1')} - min(created_at))::float8 as seconds
@@ -173,7 +173,7 @@ const waitingColumns = selectList<WaitingRow>({
   last_error: true,
 })
 
-/** Oldest first, as is the one below. */
+/** Oldest first, as in `selectWaitingOf`. */
 export const selectWaiting = (sql: Sql, limit: number) =>
   sql.query<WaitingRow>(
     `select ${waitingColumns} from outgoing_mail where next_attempt_at is not null order by id limit $1`,

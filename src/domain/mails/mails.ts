@@ -28,7 +28,7 @@ const createWaitingCounts = (database: Database, clock: Clock) => ({
     const [row] = await store.countWaiting(database)
     return row?.waiting ?? 0
   },
-  /** How long the oldest of them has waited, in seconds. */
+  /** How long the oldest waiting mail has waited, in seconds. */
   oldestWaitSeconds: async () => {
     const [row] = await store.oldestWaitSeconds(database, clock.offset())
     return row?.seconds ?? 0
@@ -51,7 +51,7 @@ const createInsert = ({ clock, seal, letterhead }: Dependencies) => {
   const write = createWriteMail({ clock, seal, letterhead })
 
   return async (sql: Sql, request: MailRequest): Promise<undefined | NotQueued> => {
-    // After the last mail nothing shows any more whom it was for.
+    // The row of the last mail to a deleted account must not show whom it was for.
     const isLast = request.template === 'account-deleted'
     const recipient = emailKey(request.to)
     const { userId } = request
@@ -81,28 +81,28 @@ export const createMails = (deps: Dependencies) => {
   const insert = createInsert(deps)
 
   /**
-   * Puts a mail into the outbox, inside the caller's transaction or in one of its own. A visitor must not see from the answer or its
-   * time whether the mail was queued: use the result only for what no visitor sees.
+   * Puts a mail into the outbox, in the caller's transaction or in its own. A visitor must not see from the answer or its time whether the
+   * mail was queued, so use the result only for what no visitor sees.
    */
   const queue = async (sql: Sql | Transaction | Database, request: MailRequest): Promise<undefined | NotQueued> => {
-    const refused = await ('transaction' in sql
+    const refusal = await ('transaction' in sql
       ? sql.transaction((transaction) => insert(transaction, request))
       : insert(sql, request))
-    if (refused?.refused === 'ceiling_reached')
+    if (refusal?.refused === 'ceiling_reached')
       log.warn(
         { userId: request.userId, kind: request.template },
         'mail not queued: too many mails of this kind to this address',
       )
-    if (refused) return refused
-    // Before the commit the sender would not find the row, and its next round comes seconds later.
+    if (refusal) return refusal
+    // The sender is nudged after the commit: before it, the sender would not find the row, and its next round comes seconds later.
     afterCommit(sql, sender.nudge)
     return undefined
   }
 
   /** Deletes mails that were sent or given up more than a day ago, oldest first. Returns how many. */
   const purge = async (sql: Sql, limit: number) => {
-    const deleted = await store.deleteFinishedBefore(sql, uuidFloor(later(clock.now(), -retention)), limit)
-    return deleted.length
+    const deletedRows = await store.deleteFinishedBefore(sql, uuidFloor(later(clock.now(), -retention)), limit)
+    return deletedRows.length
   }
 
   return {

@@ -5,7 +5,7 @@ import { type Client, isAdministrator } from '../sessions/client.js'
 import type { MailWords } from './letters.js'
 import { wordsIn } from './words/words-in.js'
 
-/** The client that did what a mail is about, and the time. */
+/** The client that caused what a mail is about, and the time. */
 export type Origin = { client: Pick<Client, 'ip' | 'userAgent' | 'actor'>; at: Date }
 
 /** "15 November 2026 at 12:00 UTC" */
@@ -24,7 +24,7 @@ export const deviceIn = (language: Language, userAgent: string) =>
 
 type Words = Pick<MailWords, 'byOperator' | 'byClient'>
 
-/** Without the IP address, for a mailbox that a visitor has typed: it may belong to a stranger. */
+/** The sentence has no IP address: a visitor has typed the address of the mailbox, which may belong to a stranger. */
 export const askerSentence = ({ client, at }: Origin, language: Language, words: Pick<MailWords, 'byVisitor'>) =>
   words.byVisitor(deviceIn(language, client.userAgent), formatTime(at, language))
 

@@ -1,6 +1,6 @@
 import { type Language, languages } from '../../contract/languages.js'
 import { fillPlaceholders } from '../../lib/text-placeholders.js'
-import { forms, type MailKind, type MailWords, type PageInMails } from './letters.js'
+import { type MailKind, type MailWords, mailForms, type PageInMails } from './letters.js'
 import { wordsIn } from './words/words-in.js'
 
 /** Texts of the operator by their keys, such as `verify-email.subject`, for each language. */
@@ -8,16 +8,19 @@ export type OwnTexts = Partial<Record<Language, Readonly<Record<string, string>>
 
 type AnyValues = Readonly<Record<string, unknown>>
 type Sentences = Readonly<Record<string, string>>
-const kinds = Object.keys(forms) as MailKind[]
+const kinds = Object.keys(mailForms) as MailKind[]
 
-/** The variants of a mail, with their values. The name of a variant is the last part of the key. */
+/** The variants of a mail, with the values that select them. The name of a variant is the last part of the key of its text. */
 const variants: Readonly<Record<string, { values: AnyValues; applies: (values: AnyValues) => boolean }>> = {
   withoutCode: { values: { code: undefined }, applies: (values) => 'code' in values && values.code === undefined },
   withoutPassword: { values: { hasPassword: false }, applies: ({ hasPassword }) => hasPassword === false },
   byOperator: { values: { byOperator: true }, applies: ({ byOperator }) => byOperator === true },
 }
 
-/** Each value is its own placeholder, such as `{username}`: a letter that is written with them is the text with its placeholders. */
+/**
+ * Values whose texts are their own placeholders, such as `{username}`. A letter that is written with them is the text with its
+ * placeholders.
+ */
 const placeholders = (fixedValues: AnyValues): AnyValues =>
   new Proxy(fixedValues, {
     get: (target, name) => {
@@ -32,13 +35,13 @@ const sentencesOf = (words: MailWords, kind: MailKind, values: AnyValues): Sente
 
 const lettersOf = (words: MailWords) =>
   kinds.flatMap((kind) => {
-    const usual = sentencesOf(words, kind, placeholders({}))
+    const usualTexts = sentencesOf(words, kind, placeholders({}))
     const variantTexts = Object.entries(variants).flatMap(([name, { values }]) =>
       Object.entries(sentencesOf(words, kind, placeholders(values)))
-        .filter(([part, text]) => text !== usual[part])
+        .filter(([part, text]) => text !== usualTexts[part])
         .map(([part, text]) => [`${kind}.${part}.${name}`, text] as const),
     )
-    return [...Object.entries(usual).map(([part, text]) => [`${kind}.${part}`, text] as const), ...variantTexts]
+    return [...Object.entries(usualTexts).map(([part, text]) => [`${kind}.${part}`, text] as const), ...variantTexts]
   })
 
 /** Sentences that all mails share. Each lists the names of its values, in the order of the function's parameters. */
@@ -73,39 +76,39 @@ export const mailTexts = (): Record<Language, Record<string, string>> =>
     Record<string, string>
   >
 
-const withTexts = (words: MailWords, own: Readonly<Record<string, string>>): MailWords => {
-  /** The operator's text with the values filled in, or else the usual one. */
-  const ownOrUsual = (key: string, values: AnyValues, usual: string) => {
-    const text = own[key]
-    return text === undefined ? usual : fillPlaceholders(text, values)
+const withTexts = (words: MailWords, ownTexts: Readonly<Record<string, string>>): MailWords => {
+  /** The operator's text with the values filled in, or else the usual text. */
+  const ownOrUsual = (key: string, values: AnyValues, usualText: string) => {
+    const text = ownTexts[key]
+    return text === undefined ? usualText : fillPlaceholders(text, values)
   }
   const knownTexts = textsIn(words)
   const variantKey = (key: string, values: AnyValues) => {
-    const found = Object.entries(variants).find(
+    const variant = Object.entries(variants).find(
       ([name, { applies }]) => applies(values) && `${key}.${name}` in knownTexts,
     )
-    return found ? `${key}.${found[0]}` : key
+    return variant ? `${key}.${variant[0]}` : key
   }
   const letters = kinds.map((kind) => {
     const write = (values: AnyValues) =>
       Object.fromEntries(
-        Object.entries(sentencesOf(words, kind, values)).map(([part, usual]) => [
+        Object.entries(sentencesOf(words, kind, values)).map(([part, usualText]) => [
           part,
-          ownOrUsual(variantKey(`${kind}.${part}`, values), values, usual),
+          ownOrUsual(variantKey(`${kind}.${part}`, values), values, usualText),
         ]),
       )
     return [kind, write]
   })
-  const labels = Object.entries(words.labels).map(([page, label]) => [page, own[`labels.${page}`] ?? label])
+  const labels = Object.entries(words.labels).map(([page, label]) => [page, ownTexts[`labels.${page}`] ?? label])
   const footers = Object.entries(words.footers).map(([name, text]) => [
     name,
     (productName: string) => ownOrUsual(`footers.${name}`, { productName }, text(productName)),
   ])
-  const links = Object.entries(words.links).map(([name, label]) => [name, own[`links.${name}`] ?? label])
+  const links = Object.entries(words.links).map(([name, label]) => [name, ownTexts[`links.${name}`] ?? label])
   const ownSentences = sentenceNames.map((name) => {
-    const write: SentenceWriter = (...given) => {
-      const values = Object.fromEntries(sharedSentences[name].map((value, at) => [value, given[at]]))
-      return ownOrUsual(name, values, writerOf(words, name)(...given))
+    const write: SentenceWriter = (...parameters) => {
+      const values = Object.fromEntries(sharedSentences[name].map((value, at) => [value, parameters[at]]))
+      return ownOrUsual(name, values, writerOf(words, name)(...parameters))
     }
     return [name, write]
   })
@@ -115,16 +118,16 @@ const withTexts = (words: MailWords, own: Readonly<Record<string, string>>): Mai
     links: Object.fromEntries(links) as MailWords['links'],
     labels: Object.fromEntries(labels) as Record<PageInMails, string>,
     footers: Object.fromEntries(footers) as MailWords['footers'],
-    help: own.help ?? words.help,
+    help: ownTexts.help ?? words.help,
     letters: Object.fromEntries(letters) as MailWords['letters'],
   }
 }
 
-/** The words of mails in each language, with those of the operator in their places. */
-export const mailWordsWith = (own: OwnTexts): Record<Language, MailWords> =>
+/** The words of mails in each language, with the texts of the operator in place of ours. */
+export const mailWordsWith = (ownTexts: OwnTexts): Record<Language, MailWords> =>
   Object.fromEntries(
     languages.map((language) => {
-      const texts = own[language]
+      const texts = ownTexts[language]
       return [language, texts ? withTexts(wordsIn[language], texts) : wordsIn[language]]
     }),
   ) as Record<Language, MailWords>

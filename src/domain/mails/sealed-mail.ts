@@ -8,7 +8,7 @@ const Content = Type.Object({
   subject: Type.String(),
   text: Type.String(),
   html: Type.String(),
-  /** Milliseconds after which its link has expired and the mail is useless. */
+  /** The milliseconds after which the link of the mail has expired and the mail is useless. */
   worthSendingFor: Type.Optional(Type.Number()),
 })
 

@@ -11,10 +11,10 @@ import { readContent } from './sealed-mail.js'
 
 const retryPeriod = 2 * days
 
-/** `failed`: it is tried again later. */
+/** `failed`: the mail will be sent again later. */
 export type MailOutcome = 'accepted' | 'refused' | 'given_up' | 'failed'
 
-/** One minute, two, four … up to four hours. */
+/** The pause after an attempt: one minute, two, four, and so on up to four hours. */
 export const delayAfter = (attempts: number, chance: number) =>
   scatterPause(Math.min(2 ** (attempts - 1) * minutes, 4 * hours), chance)
 
@@ -39,13 +39,18 @@ const createOutcomes = ({ database, clock, log, events, onOutcome = () => undefi
   })
 
   /**
-   * For operators: an address without an account is found by its name mark, as after a failed sign-in. The row says whose it is
-   * now: a deletion may have taken it.
+   * Records the outcome for operators. A mail to an address without an account is found by the mark of the address, as after a failed
+   * sign-in. The address comes from the row as it is now, because a deletion may have removed it.
    */
-  const recordOutcome = async (mail: store.DueMail, outcome: Final, row: store.Finished | undefined, why?: string) => {
+  const recordOutcome = async (
+    mail: store.DueMail,
+    outcome: Final,
+    row: store.FinishedMail | undefined,
+    failure?: string,
+  ) => {
     onOutcome(outcome)
     const { user_id: userId, kind } = mail
-    const event = { kind: `mail_${outcome}`, reason: why ? `${kind}: ${why}` : kind } as const
+    const event = { kind: `mail_${outcome}`, reason: failure ? `${kind}: ${failure}` : kind } as const
     const typedName = userId === null ? (row?.recipient ?? undefined) : undefined
     await events.record(
       { ...event, ...(userId !== null && { userId }) },

@@ -5,7 +5,7 @@ import * as store from './mails.store.js'
 /** The owner of mails: an account, or an address that has none. */
 export type MailOwner = { userId?: string; email: string }
 
-/** `failure`: why the last attempt failed. */
+/** `failure`: why the last attempt failed. Null before the first attempt. */
 export type WaitingMail = {
   id: string
   kind: string

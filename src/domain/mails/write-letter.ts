@@ -4,11 +4,11 @@ import { labelledLinks, type SiteLinks } from '../../contract/site-links.js'
 import { timeSpan } from '../../contract/time-spans.js'
 import {
   type Footer,
-  forms,
   localizedValues,
   type MailKind,
   type MailValues,
   type MailWords,
+  mailForms,
   type PageInMails,
 } from './letters.js'
 import { askerSentence, type Origin, originSentence } from './origin.js'
@@ -20,7 +20,7 @@ export type Letter = {
   subject: string
   blocks: Block[]
   footer: string
-  /** To pages of the operator, below the footer. */
+  /** Links to pages of the operator, below the footer. */
   links: readonly { label: string; address: string }[]
 }
 
@@ -62,7 +62,10 @@ type LetterRequest<Kind extends MailKind> = {
   formerUsername?: string | undefined
 }
 
-/** The values as the words show them. The mail about a new username names both by itself. */
+/**
+ * The values in the form that the words show. While a change of the username can be undone, it shows both names. The mail about a new
+ * username names both by itself.
+ */
 const shownValues = <Kind extends MailKind>(
   { kind, values, formerUsername }: LetterRequest<Kind>,
   words: MailWords,
@@ -86,7 +89,7 @@ export const writeLetter = <Kind extends MailKind>(request: LetterRequest<Kind>,
     productName,
   })
   const { token, undoToken, undoFor = 0, code } = request.values as MailValues[Kind] & AnyValues
-  const form = forms[kind] as AnyForm | ((values: MailValues[Kind]) => AnyForm)
+  const form = mailForms[kind] as AnyForm | ((values: MailValues[Kind]) => AnyForm)
   const { footer, parts } = typeof form === 'function' ? form(request.values) : form
 
   const blocksOf = (part: string): Block[] => {

@@ -11,23 +11,26 @@ import { writeLetter } from './write-letter.js'
 
 type RequestOf<Kind extends MailKind> = {
   to: string
-  /** The user whom the mail is about, or who caused it: without this user it is not sent. Null for an address without an account. */
+  /**
+   * The user whom the mail is about, or who caused it. If the user is deleted, the mail is not sent. Null for an address without an
+   * account.
+   */
   userId: string | null
   template: Kind
   values: MailValues[Kind]
-  /** The client that caused it: mails about an account name it. Its language is that of a mail to an address without an account. */
+  /** The client that caused the mail. Mails about an account name it, and mails to an address without an account are in its language. */
   client: Client
-  /** When it happened, if not just now. */
+  /** When the event happened that the mail is about, if not just now. */
   at?: Date
-  /** Its client has caused too many mails to others: everything is done but the sending, so that nothing shows it. */
+  /** True if the client has caused too many mails to others. Everything is done but the sending, so that the client cannot see it. */
   withheld?: boolean
 }
 export type MailRequest = { [Kind in MailKind]: RequestOf<Kind> }[MailKind]
 
 /**
- * The language of the recipient's account, or of the account that the mail is about. A warning keeps the language from before a change
- * as long as the change can be undone; a link or a code that was asked for does not. An account that was never signed in to may have
- * no language: a warning is then English, because its client may be an attacker.
+ * The language of the recipient's account, or of the account that the mail is about. A warning keeps the language from before a change as
+ * long as the change can be undone. A mail with a link or a code that the user asked for does not. An account that was never signed in to
+ * may have no language: then a warning is in English, because the client may be an attacker.
  */
 const languageFor = (
   reader: MailReader | undefined,
@@ -36,14 +39,14 @@ const languageFor = (
 ): Language => {
   if (!reader) return clientLanguage
   const isAskedFor = 'validFor' in values
-  const chosen = (isAskedFor ? null : reader.earlier_language) ?? reader.language
-  if (isLanguage(chosen)) return chosen
+  const language = (isAskedFor ? null : reader.earlier_language) ?? reader.language
+  if (isLanguage(language)) return language
   return isAskedFor ? clientLanguage : 'en'
 }
 
 type Dependencies = { clock: Clock; seal: Seal; letterhead: Letterhead }
 
-/** The sealed content of a mail, as the outbox has it until it is sent. */
+/** Writes the content of a mail, sealed as it waits in the outbox. */
 export const createWriteMail = ({ clock, seal, letterhead }: Dependencies) => {
   const { from } = letterhead
   const { brand, site } = letterSite(letterhead)

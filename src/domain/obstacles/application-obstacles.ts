@@ -9,16 +9,16 @@ import type { Obstacle } from './obstacles.js'
 
 type Dependencies = { clock: Clock; applications: Pick<Applications, 'findByName'> }
 
-/** Applications that refused the user in the last day, and would do so now. */
+/** Finds applications that refused the user in the last day, and would refuse the user now. */
 export const createApplicationObstacles =
   ({ clock, applications }: Dependencies) =>
-  async ({ id, groups }: User, recent: readonly StoredEvent[]): Promise<Obstacle[]> => {
+  async ({ id, groups }: User, recentEvents: readonly StoredEvent[]): Promise<Obstacle[]> => {
     const since = later(clock.now(), -1 * days)
-    const names = recent
+    const names = recentEvents
       .filter(({ kind, userId, createdAt }) => kind === 'application_refused' && userId === id && createdAt > since)
       .flatMap(({ reason }) => applicationWithoutAccess(reason) ?? [])
-    const found = await Promise.all([...new Set(names)].map(applications.findByName))
-    return found
+    const refusingApplications = await Promise.all([...new Set(names)].map(applications.findByName))
+    return refusingApplications
       .filter((application) => application !== undefined)
       .filter((application) => !mayUse(application, groups))
       .map(({ name, groups: admittedGroups }) => ({

@@ -20,7 +20,7 @@ type Dependencies = {
 /** The counters of a user: under the names, in known browsers, and for the account and its sessions. */
 export type CountedForUser = { names: Counter[]; devices: Counter[]; accountAndSessions: Counter[] }
 
-/** Not so if all attempts of the counter were given back. */
+/** False if all attempts of the counter were given back. */
 const isUsed = ({ used }: Counter) => used > 0
 
 const nothingCounted: CountedForUser = { names: [], devices: [], accountAndSessions: [] }
@@ -28,8 +28,8 @@ const nothingCounted: CountedForUser = { names: [], devices: [], accountAndSessi
 export type ClearLimits = ReturnType<typeof createClearLimits>
 
 /**
- * Lets a user try again now. Not the networks: what is counted for them may be the guesses of others. The event is written before the
- * counters are removed, because they are in no transaction: no limit is cleared by an administrator who is none any more.
+ * Lets a user try again now. The counters of networks stay, because they may count the guesses of others. The event is written before the
+ * counters are removed, which are in no transaction. So an administrator who is none any more clears no limit.
  */
 export const createClearLimits = (deps: Dependencies) => {
   const { database, users, sessionLookups, codeWaits, limits, events } = deps
@@ -42,7 +42,7 @@ export const createClearLimits = (deps: Dependencies) => {
         limitersOf('session').map((name) => limiterKey(name, sessionSubject(session.id))),
       ),
     ]
-    // Only the cookies of the browsers name the devices: their counters are found by the prefix of their keys.
+    // Only the cookies of the browsers have the names of the devices, so their counters are found by the prefix of their keys.
     const keysOfDevices = (await Promise.all(deviceKeyPrefixes(id).map(counters.keys))).flat()
     return {
       names: (
@@ -53,21 +53,21 @@ export const createClearLimits = (deps: Dependencies) => {
     }
   }
 
-  /** Also the wait after wrong codes, which is in the database. */
+  /** Records the event. Also ends the wait after wrong codes, which is in the database. */
   const record = ({ userId, client }: OperatorContext, keys: readonly string[]) =>
     database.transaction(async (sql) => {
       await events.holdActor(sql, client)
       const hadWrongCodes = await codeWaits.forget(sql, userId)
-      const cleared = new Set([
+      const clearedLimits = new Set([
         ...(hadWrongCodes ? ['codes'] : []),
         ...keys.map((key) => key.slice(0, key.indexOf(':'))),
       ])
-      const reason = `user: ${[...cleared].join(' ') || 'nothing was counted'}`
+      const reason = `user: ${[...clearedLimits].join(' ') || 'nothing was counted'}`
       await events.recordInside(sql, { kind: 'limits_cleared', reason, userId }, client)
       return hadWrongCodes
     })
 
-  /** `isKnown`: false if the counters are in the memory of the service, and this is a command. */
+  /** In the result, `isKnown` is false for a command that cannot read the counters, because they are in the memory of the service. */
   return async (actor: OperatorContext) => {
     const user = await users.findById(actor.userId)
     if (!user) return refuse('no_user')

@@ -8,13 +8,15 @@ const maxWaiting = 100
 
 type Dependencies = { waitingMails: Pick<ReturnType<typeof createWaitingMails>, 'list'> }
 
-/** Not those that wait for their first attempt. */
-const waitingOf = async ({ waitingMails }: Dependencies, { id, email }: User): Promise<Obstacle[]> => {
-  const failed = (await waitingMails.list(maxWaiting, { userId: id, email })).filter(({ failure }) => failure !== null)
-  const [oldest] = failed
-  const detail = failed.at(-1)?.failure
+/** The obstacle if mails have failed and wait for another attempt. Mails that wait for their first attempt are no obstacle. */
+const waitingObstacles = async ({ waitingMails }: Dependencies, { id, email }: User): Promise<Obstacle[]> => {
+  const failedMails = (await waitingMails.list(maxWaiting, { userId: id, email })).filter(
+    ({ failure }) => failure !== null,
+  )
+  const [oldest] = failedMails
+  const detail = failedMails.at(-1)?.failure
   if (!oldest || !detail) return []
-  const count = failed.length
+  const count = failedMails.length
   const since = oldest.createdAt
   const message = `Mails to this user that wait for the mail server: ${count}, since ${since.toISOString()}. The last attempt failed: ${detail}.`
   return [{ code: 'mails_waiting', message, count, since, detail }]
@@ -25,9 +27,9 @@ const sentences = {
   mail_given_up: 'The last mail to this user was given up',
 }
 
-/** The refusal of the last mail that was accepted or refused: after an accepted one, earlier ones do not matter. */
-const lastRefusal = ({ id }: User, recent: readonly StoredEvent[]): Obstacle[] => {
-  const last = recent.find(({ kind, userId }) => userId === id && mailEventKinds.some((each) => each === kind))
+/** The obstacle if the last mail to the user was refused or given up. If the last mail was accepted, earlier refusals do not matter. */
+const lastRefusalObstacles = ({ id }: User, recentEvents: readonly StoredEvent[]): Obstacle[] => {
+  const last = recentEvents.find(({ kind, userId }) => userId === id && mailEventKinds.some((each) => each === kind))
   if (last?.kind !== 'mail_refused' && last?.kind !== 'mail_given_up') return []
   // The reason begins with the kind of the mail.
   const detail = (last.reason ?? '').split(': ').slice(1).join(': ')
@@ -36,8 +38,8 @@ const lastRefusal = ({ id }: User, recent: readonly StoredEvent[]): Obstacle[] =
   return [{ code: last.kind, message, since, detail }]
 }
 
-/** Mails with links and codes that do not reach the user. */
-export const createMailObstacles = (deps: Dependencies) => async (user: User, recent: readonly StoredEvent[]) => [
-  ...(await waitingOf(deps, user)),
-  ...lastRefusal(user, recent),
+/** Finds mails that do not reach the user, who may wait for a link or a code. */
+export const createMailObstacles = (deps: Dependencies) => async (user: User, recentEvents: readonly StoredEvent[]) => [
+  ...(await waitingObstacles(deps, user)),
+  ...lastRefusalObstacles(user, recentEvents),
 ]

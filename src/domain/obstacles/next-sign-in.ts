@@ -10,7 +10,7 @@ type Dependencies = {
   profileFields: Pick<ProfileFields, 'missing'>
 }
 
-/** Finds what the user will be asked before the next session begins. */
+/** Finds what the user will be asked for before the next session begins. */
 export const createNextSignInObstacles =
   ({ database, terms, profileFields }: Dependencies) =>
   async (user: User): Promise<Obstacle[]> => {
@@ -19,7 +19,7 @@ export const createNextSignInObstacles =
       .missing(user.fields)
       .map(({ key }) => key)
       .join(', ')
-    const found: (Obstacle | false)[] = [
+    const obstacles: (Obstacle | false)[] = [
       subject !== '' && {
         code: 'must_give_fields',
         message: `Required fields are empty: ${subject}. The user is asked for them at the next sign-in.`,
@@ -31,5 +31,5 @@ export const createNextSignInObstacles =
         subject: terms.version,
       },
     ]
-    return found.filter((obstacle) => obstacle !== false)
+    return obstacles.filter((obstacle) => obstacle !== false)
   }

@@ -12,9 +12,9 @@ import { type ReachedLimit, reachedLimits, type SignInLimits, type WhyUnknown } 
 
 export type Obstacle = {
   code: ObstacleCode
-  /** A sentence. */
+  /** A sentence for operators. */
   message: string
-  /** The name of the limiter, if one refuses. */
+  /** The name of the limiter, if a limit is the obstacle. */
   limit?: string
   subject?: string | undefined
   until?: Date
@@ -32,8 +32,8 @@ type Dependencies = {
   codeWaits: ReturnType<typeof createCodeWaits>
   limits: SignInLimits
   settings: { secondFactorRequired: boolean; mailSignIn: boolean; configuredProviders: readonly ProviderId[] }
-  /** They find obstacles that other parts of the service know. `recent`: the events of the user, newest first. */
-  otherFinders: readonly ((user: User, recent: readonly StoredEvent[]) => Promise<Obstacle[]>)[]
+  /** Functions that find obstacles in other parts of the service. `recentEvents`: the events of the user, newest first. */
+  otherFinders: readonly ((user: User, recentEvents: readonly StoredEvent[]) => Promise<Obstacle[]>)[]
 }
 
 const maxEvents = 200
@@ -87,9 +87,9 @@ const mustAddFactor: Obstacle = {
     'SECOND_FACTOR=required: at the next sign-in the user must add a second step, after a code that is mailed to them.',
 }
 
-/** Events are deleted after 90 days; that the account is locked down stays. */
-const lockDownObstacle = (since: Date, recent: readonly StoredEvent[]): Obstacle => {
-  const event = recent.find(({ kind }) => kind === 'user_locked_down')
+/** The event is deleted after 90 days, and the account stays locked down. So who did it and why may be missing. */
+const lockDownObstacle = (since: Date, recentEvents: readonly StoredEvent[]): Obstacle => {
+  const event = recentEvents.find(({ kind }) => kind === 'user_locked_down')
   const subject = (event?.actor ?? event?.actorKey ?? event?.userAgent) || undefined
   const detail = event?.actorReason ?? undefined
   const by = subject === undefined ? '' : ` by ${subject}`
@@ -106,8 +106,8 @@ export const createObstacles = (deps: Dependencies) => {
   const { secondFactorRequired, mailSignIn, configuredProviders } = settings
 
   /** The obstacles in the account itself. */
-  const accountObstacles = async (user: User, recent: readonly StoredEvent[]): Promise<Obstacle[]> => {
-    if (user.lockedDownAt) return [lockDownObstacle(user.lockedDownAt, recent)]
+  const accountObstacles = async (user: User, recentEvents: readonly StoredEvent[]): Promise<Obstacle[]> => {
+    if (user.lockedDownAt) return [lockDownObstacle(user.lockedDownAt, recentEvents)]
     if (user.disabled) return [{ code: 'disabled', message: 'The account is disabled.', solvedBy: 'enable' }]
     const { totpCreatedAt } = await factors.describe(user.id)
     const hasPasskey = (await passkeys.countUsable(user.id)) > 0
@@ -129,7 +129,7 @@ export const createObstacles = (deps: Dependencies) => {
     return [{ code: 'wrong_codes', limit: 'codes', message, subject: `user:${id}`, until, solvedBy: 'clear-limits' }]
   }
 
-  /** Newest first. Also refusals to addresses from which the account was used. */
+  /** The events of a user, newest first. They include requests that a limit refused to addresses from which the account was used. */
   const eventsOf = ({ id, username }: User) => {
     const span = { since: later(clock.now(), -90 * days), until: later(clock.now(), 1 * days), limit: maxEvents }
     return events.about({ userId: id, name: username }, span)
@@ -137,20 +137,20 @@ export const createObstacles = (deps: Dependencies) => {
 
   return {
     eventsOf,
-    /** `recent`: the events of the user, also for the networks from which the account was used. */
-    of: async (user: User, recent: readonly StoredEvent[]): Promise<Obstacle[]> => {
-      const reached = await reachedLimits(
+    /** `recentEvents`: the events of the user. They also tell from which networks the account was used. */
+    of: async (user: User, recentEvents: readonly StoredEvent[]): Promise<Obstacle[]> => {
+      const limitsOrReason = await reachedLimits(
         limits,
         user,
-        recent.map(({ ip }) => ip),
+        recentEvents.map(({ ip }) => ip),
       )
       const limitObstacles: Obstacle[] =
-        typeof reached === 'string'
-          ? [{ code: 'limits_unknown', message: whyUnknown[reached] }]
-          : reached.map(limitObstacle)
-      const otherObstacles = await Promise.all(otherFinders.map((find) => find(user, recent)))
+        typeof limitsOrReason === 'string'
+          ? [{ code: 'limits_unknown', message: whyUnknown[limitsOrReason] }]
+          : limitsOrReason.map(limitObstacle)
+      const otherObstacles = await Promise.all(otherFinders.map((find) => find(user, recentEvents)))
       return [
-        ...(await accountObstacles(user, recent)),
+        ...(await accountObstacles(user, recentEvents)),
         ...otherObstacles.flat(),
         ...(await wrongCodeObstacles(user)),
         ...limitObstacles,

@@ -1,15 +1,15 @@
 import { deviceKeyPrefixes, limiterKey } from '../limiters/limiters.js'
 import type { User } from '../users/users.js'
 
-/** A counter that is open: its key, how many are used, and when its window ends. */
+/** A counter whose window has not ended: its key, how many attempts are used, and when its window ends. */
 export type Counter = { key: string; used: number; ends: Date }
 
 /** The counters of the service. Commands can read those in Redis only. */
 export type Counters = {
   read(keys: readonly string[]): Promise<Counter[]>
-  /** Everything that they count is available again. */
+  /** Removes counters, so that everything that they count is available again. */
   remove(keys: readonly string[]): Promise<unknown>
-  /** Every key that begins like this. */
+  /** Every key that begins with this text. */
   keys(beginning: string): Promise<string[]>
   close(): Promise<void>
 }
@@ -21,51 +21,51 @@ export type WhyUnknown = 'in_memory' | 'unreachable'
 export type SignInLimits = {
   /** How many attempts a network has, by the name of the limiter. */
   networkMaxima: Readonly<Record<'login' | 'confirm' | 'sensitive', number>>
-  /** How many attempts a known device has of its own; undefined if it shares those of its network. */
+  /** How many attempts a known device has for itself. Undefined if it shares those of its network. */
   deviceMaximum: number | undefined
   /** How many attempts unknown devices have with one name. */
   nameMaximum: number
-  /** The counter of a name that is typed. Without the signing secret it cannot be found. */
+  /** The keys of the counters of a typed name. They cannot be computed without the signing secret. */
   keysOfName: (name: string) => string[]
-  /** That of the mails to sign in, by the address. */
+  /** The keys of the counters of mails to sign in, by the address. */
   keysOfMailbox: (email: string) => string[]
-  /** How many mails to sign in unknown devices can ask for; undefined while there are none. */
+  /** How many mails to sign in unknown devices can ask for. Undefined if the service sends no such mails. */
   mailboxMaximum: number | undefined
   /** The network by which an address is counted. */
   networkOf: (address: string) => string | undefined
   openCounters: () => Promise<Counters | undefined>
 }
 
-/** A limit that is used up: it refuses until then. Of a browser no name is known. */
+/** A limit that is used up, and refuses until `until`. `subject` is undefined for a browser, whose name is not known. */
 export type ReachedLimit = { limit: string; subject: string | undefined; until: Date }
 
 const maxNetworks = 20
 
 /**
- * With LOGIN_LIMIT_KNOWN_DEVICES=own: browsers that have used up their own attempts. Only their cookies name the devices, so the counters
- * are found by the beginning of their keys.
+ * With LOGIN_LIMIT_KNOWN_DEVICES=own: browsers that have used up their own attempts. Only the cookies of the browsers have the names of the
+ * devices, so their counters are found by the beginning of their keys.
  */
 const devicesAtLimit = async ({ deviceMaximum }: SignInLimits, counters: Counters, userId: string) => {
   if (deviceMaximum === undefined) return []
   const keys = (await Promise.all(deviceKeyPrefixes(userId).map(counters.keys))).flat()
-  const found = await counters.read(keys.filter((key) => key.startsWith(limiterKey('login', ''))))
-  return found
+  const loginCounters = await counters.read(keys.filter((key) => key.startsWith(limiterKey('login', ''))))
+  return loginCounters
     .filter(({ used }) => used >= deviceMaximum)
     .map(({ ends }) => ({ limit: 'login', subject: undefined, until: ends }))
 }
 
 /** The names of the account that were typed too often with a wrong password. */
 const namesAtLimit = async ({ keysOfName, nameMaximum }: SignInLimits, counters: Counters, user: User) => {
-  const found = [user.username, user.email].map(async (subject) =>
+  const nameCounters = [user.username, user.email].map(async (subject) =>
     (await counters.read(keysOfName(subject))).map((counter) => ({ ...counter, subject })),
   )
-  return (await Promise.all(found))
+  return (await Promise.all(nameCounters))
     .flat()
     .filter(({ used }) => used >= nameMaximum)
     .map(({ subject, ends }) => ({ limit: 'account', subject, until: ends }))
 }
 
-/** Mails to sign in that unknown devices have asked for. */
+/** The mailbox of the account, if unknown devices have asked for too many mails to sign in. */
 const mailboxesAtLimit = async (limits: SignInLimits, counters: Counters, { email: subject }: User) => {
   const { keysOfMailbox, mailboxMaximum } = limits
   if (mailboxMaximum === undefined) return []
@@ -75,17 +75,17 @@ const mailboxesAtLimit = async (limits: SignInLimits, counters: Counters, { emai
 }
 
 const networksAtLimit = async (limits: SignInLimits, counters: Counters, addresses: readonly string[]) => {
-  const known = addresses.map(limits.networkOf).filter((network) => network !== undefined)
-  const networks = [...new Set(known)].slice(0, maxNetworks)
+  const allNetworks = addresses.map(limits.networkOf).filter((network) => network !== undefined)
+  const networks = [...new Set(allNetworks)].slice(0, maxNetworks)
   const names = Object.keys(limits.networkMaxima) as (keyof SignInLimits['networkMaxima'])[]
-  const reached = names.map(async (limit) => {
+  const networksByLimit = names.map(async (limit) => {
     const subjects = new Map(networks.map((network) => [limiterKey(limit, network), network]))
-    const found = await counters.read([...subjects.keys()])
-    return found
+    const networkCounters = await counters.read([...subjects.keys()])
+    return networkCounters
       .filter(({ used }) => used >= limits.networkMaxima[limit])
       .map(({ key, ends }) => ({ limit, subject: subjects.get(key), until: ends }))
   })
-  return (await Promise.all(reached)).flat()
+  return (await Promise.all(networksByLimit)).flat()
 }
 
 /** The limits that are used up for this account's names and known browsers, and for networks from which it was used. */

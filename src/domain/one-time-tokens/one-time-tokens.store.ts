@@ -24,7 +24,7 @@ export const selectToken = (sql: Sql, hash: Uint8Array, purposes: readonly Purpo
     [hash, purposes, now],
   )
 
-/** Using a token deletes its row, so of many requests at once only one succeeds. */
+/** Using a token deletes its row, so of several requests at once only one succeeds. */
 export const takeToken = (sql: Sql, hash: Uint8Array, purposes: readonly Purpose[], now: Date) =>
   sql.query<{ user_id: string }>(
     'delete from one_time_tokens where hash = $1 and purpose = any($2::text[]) and expires_at > $3 returning user_id',

@@ -8,11 +8,16 @@ export const resetLifetime = 30 * minutes
 
 export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
 
-/** Both let their holder choose a password. Anyone can ask for a reset; a restore link is in the mail that gives an account back. */
+/**
+ * The purposes of tokens with which a password can be chosen. Anyone can ask for a reset. A restore link is only in the mail that gives an
+ * account back.
+ */
 const passwordPurposes = ['reset_password', 'restore_account'] as const
 
 export const createOneTimeTokens = ({ database, clock }: { database: Database; clock: Clock }) => {
-  /** A user has one token of each purpose. The caller holds the user's row: otherwise parallel requests could leave several. */
+  /**
+   * A user has one token of each purpose. The caller holds the user's row, because parallel requests could otherwise leave several tokens.
+   */
   const replace = async (
     sql: Sql,
     userId: string,
@@ -25,10 +30,10 @@ export const createOneTimeTokens = ({ database, clock }: { database: Database; c
   }
 
   return {
-    /** `applicationId`: the application that has sent the user to a new password. */
+    /** `applicationId`: the application that the user came from. */
     replaceReset: (sql: Sql, userId: string, token: string, applicationId?: string) =>
       replace(sql, userId, token, { purpose: 'reset_password', applicationId }),
-    /** No reset that a stranger asks for replaces it. */
+    /** A restore link has its own purpose, so that a reset that a stranger asks for does not replace it. */
     replaceRestoreLink: (sql: Sql, userId: string, token: string) =>
       replace(sql, userId, token, { purpose: 'restore_account' }),
     forgetResets: async (sql: Sql, userId: string) => {

@@ -11,13 +11,13 @@ import { clientDataOf, type RelyingParty, verifyAssertion, verifyRegistration } 
 /** An answer of a browser. `binding` is what its challenge must be bound to. */
 type Answer = { credential: PasskeyCredential; sealedChallenge: string | undefined; binding: string }
 
-/** A passkey that has just signed a challenge. It counts when `accept` has written that down. */
+/** A passkey that has just signed a challenge. The proof counts after `accept` has stored it. */
 export type ProvenPasskey = { id: string; userId: string; counter: number; synced: boolean }
 
-/** A passkey that was made for our challenge. It counts when `add` has written it down. */
+/** A passkey that was made for our challenge. It works after `add` has stored it. */
 export type NewPasskey = Awaited<ReturnType<typeof verifyRegistration>> & { transports: string[] }
 
-/** The reason of a refused answer, for the operator. The user gets one answer for all of them. */
+/** Why an answer was refused, for the operator. The user gets the same answer for every reason. */
 export type RejectedReason = 'challenge' | 'unknown_passkey' | 'wrong_passkey'
 export const reject = (reason: RejectedReason, userId?: string) =>
   refuse('passkey_rejected', { reason, ...(userId !== undefined && { userId }) })
@@ -49,7 +49,7 @@ export const createPasskeyAnswers = ({ database, ceremonies, relyingParty, oneTi
     return verified ? { ...verified, transports: credential.response.transports ?? [] } : reject('wrong_passkey')
   }
 
-  /** By the passkey of any user, at a sign-in; or by one of `userId`. */
+  /** Verifies a passkey of any user at a sign-in, or a passkey of `userId`. */
   const verify = async (purpose: 'sign_in' | 'step_up', answer: Answer, userId?: string) => {
     const challenge = await takeChallenge(purpose, answer)
     if (challenge === undefined) return reject('challenge')
@@ -57,7 +57,7 @@ export const createPasskeyAnswers = ({ database, ceremonies, relyingParty, oneTi
     const credentialId = Buffer.from(credential.id, 'base64url')
     const [row] = await store.selectByCredential(database, credentialId, relyingParty.id)
     if (!row || (userId !== undefined && row.user_id !== userId)) return reject('unknown_passkey')
-    // Without a list of credentials the authenticator says whose passkey it is; with one it may leave that out.
+    // Without a list of credentials, the authenticator says whose passkey it is. With a list, it may leave that out.
     const handle = credential.response.userHandle ?? undefined
     const isOwner = handle === handleOf(row.user_id) || (handle === undefined && purpose === 'step_up')
     const storedCredential = { credentialId: credential.id, publicKey: row.public_key, counter: row.counter }

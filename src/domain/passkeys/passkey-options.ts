@@ -5,12 +5,12 @@ import { type Ceremonies, type Ceremony, ceremonyLifetime } from './ceremonies.j
 import * as store from './passkeys.store.js'
 import { algorithms, type RelyingParty } from './verification.js'
 
-const encoded = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url')
-/** The user handle: by it, an authenticator says whose passkey it is. */
+const toBase64url = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url')
+/** The user handle, with which an authenticator says whose passkey it is. */
 export const handleOf = (userId: string) => Buffer.from(userId, 'utf8').toString('base64url')
 
 const descriptorOf = ({ credential_id: id, transports }: store.PasskeyRow) => ({
-  id: encoded(id),
+  id: toBase64url(id),
   type: 'public-key' as const,
   transports,
 })
@@ -19,7 +19,7 @@ type Dependencies = { database: Database; ceremonies: Ceremonies; relyingParty: 
 
 /** The options with which a browser makes a passkey, or signs a challenge with one. */
 export const createPasskeyOptions = ({ database, ceremonies, relyingParty }: Dependencies) => {
-  const usableOf = async (userId: string) =>
+  const usablePasskeysOf = async (userId: string) =>
     (await store.selectOfUser(database, userId)).filter((row) => row.relying_party === relyingParty.id)
 
   const requestOptions = ({ challenge }: Ceremony, rows: store.PasskeyRow[]): PasskeyRequestOptions => ({
@@ -30,7 +30,7 @@ export const createPasskeyOptions = ({ database, ceremonies, relyingParty }: Dep
     userVerification: 'required',
   })
 
-  /** The same for everyone, and no store is asked: every visitor of the sign-in page gets them. */
+  /** The options are the same for every visitor of the sign-in page, and need no query. */
   const signInOptions = () => {
     const ceremony = ceremonies.begin('sign_in')
     return { ceremony, options: requestOptions(ceremony, []) }
@@ -38,7 +38,7 @@ export const createPasskeyOptions = ({ database, ceremonies, relyingParty }: Dep
 
   const stepUpOptions = async (userId: string, binding: string) => {
     const ceremony = ceremonies.begin('step_up', binding)
-    return { ceremony, options: requestOptions(ceremony, await usableOf(userId)) }
+    return { ceremony, options: requestOptions(ceremony, await usablePasskeysOf(userId)) }
   }
 
   const registrationOptions = async ({ id, username, name }: User, binding: string) => {
@@ -49,7 +49,7 @@ export const createPasskeyOptions = ({ database, ceremonies, relyingParty }: Dep
       challenge: ceremony.challenge,
       pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
       timeout: ceremonyLifetime,
-      excludeCredentials: (await usableOf(id)).map(descriptorOf),
+      excludeCredentials: (await usablePasskeysOf(id)).map(descriptorOf),
       authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
       attestation: 'none',
       extensions: { credProps: true },

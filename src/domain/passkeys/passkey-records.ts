@@ -15,19 +15,22 @@ export const fromRow = (row: store.PasskeyRow): Passkey => ({
 
 export type PasskeyRecords = ReturnType<typeof createPasskeyRecords>
 
-/** The passkeys that are stored, for parts that begin no ceremony with them. */
+/** Stored passkeys, for parts that begin no ceremony with them. */
 export const createPasskeyRecords = ({ database }: { database: Database }) => ({
   list: createOptionalTransaction(database)(async (sql, userId: string) =>
     (await store.selectOfUser(sql, userId)).map(fromRow),
   ),
-  /** Also the last way to sign in: the undo gives the user another one. Returns how many there were. The caller tells the user. */
+  /**
+   * Removes passkeys, even if they are the last way to sign in: the undo gives the user another one. Returns how many were removed. The
+   * caller tells the user.
+   */
   removeSome: async (sql: Transaction, userId: string, ids: readonly string[]) =>
     (await store.removeSome(sql, userId, ids)).length,
-  /** Returns how many there were. The caller tells the user. */
+  /** Returns how many passkeys were removed. The caller tells the user. */
   removeAll: async (sql: Transaction, userId: string) => (await store.removeAll(sql, userId)).length,
 })
 
-/** How many passkeys no browser offers any more, because they were made for another host. */
+/** Counts all passkeys, and those that no browser offers any more, because they were made for another host. */
 export const countPasskeysOfOtherHosts = async (sql: Sql, host: string) => {
   const [row] = await store.countOfOtherHosts(sql, host)
   return { all: row?.all ?? 0, forOtherHosts: row?.of_others ?? 0 }

@@ -74,12 +74,12 @@ export const insert = (
     ],
   )
 
-/** The counter must grow, unless the authenticator does not count. Of two uses with one counter only one is accepted. */
-export const acceptUse = (sql: Sql, used: { id: string; counter: number; synced: boolean; now: Date }) =>
+/** The counter must grow, unless the authenticator does not count. Of two uses with the same counter only one is accepted. */
+export const acceptUse = (sql: Sql, use: { id: string; counter: number; synced: boolean; now: Date }) =>
   sql.query(
     `update passkeys set counter = $2, synced = $3, last_used_at = $4
      where id = $1 and (counter < $2 or (counter = 0 and $2 = 0)) returning id`,
-    [used.id, used.counter, used.synced, used.now],
+    [use.id, use.counter, use.synced, use.now],
   )
 
 export const rename = (sql: Sql, id: string, userId: string, name: string) =>

@@ -17,14 +17,14 @@ export type { NewPasskey, ProvenPasskey } from './passkey-answers.js'
 
 const maxPasskeys = 25
 
-/** Null if nothing of it can be shown. */
-export const passkeyName = (wanted: string) => displayName(wanted, longestPasskeyName)
+/** The name without characters that cannot be shown. Null if nothing is left. */
+export const passkeyName = (text: string) => displayName(text, longestPasskeyName)
 
 type Dependencies = {
   database: Database
   clock: Clock
   relyingParty: RelyingParty
-  /** By id: those that are configured. */
+  /** The configured providers, by their ids. */
   providers: Providers
 }
 
@@ -34,7 +34,7 @@ export type Passkeys = ReturnType<typeof createPasskeys>
 export const createPasskeys = (deps: Dependencies) => {
   const { database, clock, relyingParty } = deps
 
-  /** The caller holds a lock on the user's row. */
+  /** Stores a new passkey. The caller holds a lock on the user's row. */
   const add = async (sql: Transaction, user: User, newPasskey: NewPasskey, wantedName: string) => {
     if ((await store.selectOfUser(sql, user.id)).length >= maxPasskeys) return refuse('too_many_passkeys')
     const name = passkeyName(wantedName) ?? 'Passkey'
@@ -55,21 +55,21 @@ export const createPasskeys = (deps: Dependencies) => {
 
   return {
     ...createPasskeyRecords({ database }),
-    /** False if the passkey was removed, or used in the meantime. */
+    /** False if the passkey was removed or used meanwhile. */
     accept: async (sql: Sql, { id, counter, synced }: ProvenPasskey) =>
       (await store.acceptUse(sql, { id, counter, synced, now: clock.now() })).length > 0,
     add,
-    /** How many can sign this user in: those of an earlier host cannot. */
+    /** How many passkeys can sign this user in. Passkeys of an earlier host cannot. */
     countUsable: createOptionalTransaction(database)(async (sql, userId: string) => {
       const [row] = await store.countUsable(sql, userId, relyingParty.id)
       return row?.count ?? 0
     }),
-    /** The hosts of those that cannot, one for each passkey. */
+    /** The hosts of the passkeys that cannot sign the user in, one for each passkey. */
     otherHostsOf: async (userId: string) =>
       (await store.selectOfUser(database, userId))
         .map((row) => row.relying_party)
         .filter((host) => host !== relyingParty.id),
-    /** Undefined if there is no such passkey of this user. */
+    /** Undefined if this user has no such passkey. */
     rename: async (sql: Sql, id: string, userId: string, name: string) => {
       const [row] = await store.rename(sql, id, userId, name)
       return row && fromRow(row)

@@ -3,10 +3,10 @@ import type { PasskeyCredential } from '../../contract/passkeys.js'
 
 export type RelyingParty = { id: string; origin: string; name: string }
 
-/** EdDSA, ES256 and RS256, as COSE names them. */
+/** The COSE numbers of EdDSA, ES256 and RS256. */
 export const algorithms = [-8, -7, -257]
 
-/** The client data that the browser has signed. Undefined if it is not readable, or another site has the page in a frame. */
+/** The client data that the browser has signed. Undefined if it cannot be read, or if another site shows the page in a frame. */
 export const clientDataOf = ({ response }: PasskeyCredential) => {
   try {
     const data: unknown = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString('utf8'))
@@ -19,7 +19,7 @@ export const clientDataOf = ({ response }: PasskeyCredential) => {
   }
 }
 
-/** The library throws at everything that is wrong, also at what it cannot read. */
+/** The library throws for everything that is wrong, and for what it cannot read. */
 const undefinedIfInvalid = async <Result>(check: () => Promise<Result>) => {
   try {
     return await check()
@@ -28,7 +28,7 @@ const undefinedIfInvalid = async <Result>(check: () => Promise<Result>) => {
   }
 }
 
-/** We ask for no attestation, and check no certificates: a statement that has some was not asked for. */
+/** We ask for no attestation and check no certificates, so a statement with certificates is refused. */
 const hasPlainAttestation = async (attestationObject: string) => {
   const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers')
   const decoded = decodeAttestationObject(new Uint8Array(Buffer.from(attestationObject, 'base64url')))
@@ -36,7 +36,7 @@ const hasPlainAttestation = async (attestationObject: string) => {
   return format === 'none' || (format === 'packed' && decoded.get('attStmt').get('x5c') === undefined)
 }
 
-/** Smaller keys than these can be broken. Every authenticator that is sold makes larger ones. */
+/** Smaller keys can be broken. Every authenticator on the market makes larger ones. */
 const minRsaModulusBytes = 2_048 / 8
 /** The numbers of the curves in COSE (RFC 9053, section 7.1). */
 const p256 = 1
@@ -53,10 +53,10 @@ const isStrongKey = async (publicKey: Uint8Array) => {
   return modulus.slice(modulus.findIndex((byte) => byte !== 0)).length >= minRsaModulusBytes
 }
 
-/** The new passkey, if the answer to this challenge is right. */
+/** The new passkey. Undefined if the answer to this challenge is wrong. */
 export const verifyRegistration = (credential: PasskeyCredential, challenge: string, party: RelyingParty) =>
   undefinedIfInvalid(async () => {
-    // A passkey that the authenticator does not find by itself could not sign in without a name.
+    // A passkey that the authenticator does not store itself could not sign a user in without a username.
     if (credential.clientExtensionResults?.credProps?.rk === false) return undefined
     if (!(await hasPlainAttestation(credential.response.attestationObject ?? ''))) return undefined
     const { verifyRegistrationResponse } = await import('@simplewebauthn/server')
@@ -76,7 +76,7 @@ export const verifyRegistration = (credential: PasskeyCredential, challenge: str
 
 type StoredCredential = { credentialId: string; publicKey: Uint8Array; counter: number }
 
-/** The counter after this use, if the answer to this challenge is right. */
+/** The counter after this use. Undefined if the answer to this challenge is wrong. */
 export const verifyAssertion = (
   credential: PasskeyCredential,
   challenge: string,

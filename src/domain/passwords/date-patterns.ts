@@ -10,7 +10,10 @@ const spellings = (word: string) => [
   word.replaceAll(/[äöü]/g, (letter) => `${letter.normalize('NFD').charAt(0)}e`),
 ]
 
-/** In every language of the pages, in full and abbreviated. The longest first: one may begin with another. */
+/**
+ * The names of months in every language of the pages, in full and abbreviated. The longest come first, because a name may begin with
+ * another one.
+ */
 const months = () => {
   const names = locales.flatMap((locale) =>
     (['long', 'short'] as const).flatMap((form) => {
@@ -22,7 +25,7 @@ const months = () => {
   return [...new Set(words)].sort((left, right) => right.length - left.length)
 }
 
-/** "3 de marzo de 1990" */
+/** The words between day, month and year, as in "3 de marzo de 1990". */
 const joiningWords = () =>
   locales
     .flatMap((locale) => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).formatToParts(0))
@@ -35,7 +38,7 @@ const separators = '[ .,/_-]{0,2}'
 const joiner = `${separators}(?:(?:${[...new Set(joiningWords())].join('|')})${separators})?`
 const numbers = '[0-9]{1,2}'
 
-/** A cost is the power of ten of the guesses: for a day within a lifetime, for a month within one, for a year. */
+/** A cost is the power of ten of the guesses that are needed: for a day within a lifetime, a month within a lifetime, or a year. */
 const shapes: readonly (readonly [shape: string, cost: number])[] = [
   [`${month}${joiner}${day}${joiner}${year}`, 4.5],
   [`${day}${joiner}${month}${joiner}${year}`, 4.5],
@@ -54,6 +57,6 @@ const patterns = shapes.map(([shape, cost]) => ({ pattern: new RegExp(shape, 'y'
 export const datesAt = (text: string, start: number) =>
   patterns.flatMap(({ pattern, cost }) => {
     pattern.lastIndex = start
-    const found = pattern.exec(text)
-    return found === null ? [] : [{ end: start + found[0].length, cost }]
+    const match = pattern.exec(text)
+    return match === null ? [] : [{ end: start + match[0].length, cost }]
   })

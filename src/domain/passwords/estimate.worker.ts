@@ -4,8 +4,8 @@ import type { createEstimator } from './estimator.js'
 let estimator: ReturnType<typeof createEstimator> | undefined
 
 /**
- * The dictionaries are loaded when they are first needed, so that a service without new passwords does not hold them in
- * memory. A user waits for that once, so only the estimates themselves run with low priority.
+ * The dictionaries are loaded when they are first needed, so that a service without new passwords does not keep them in memory. A user
+ * waits for the first loading, so only the estimates run with low priority.
  */
 export const load = async () => {
   if (estimator) return

@@ -16,10 +16,10 @@ export type Estimate = {
   weakness: 'common' | 'words' | 'personal' | 'pattern' | undefined
 }
 
-/** The time of an estimate grows quickly with the length. A strong password is recognised long before this. */
+/** The time of an estimate grows quickly with the length. A strong password is recognised with far fewer characters. */
 const longestEstimated = 64
 
-/** The library is given our ids in place of its sentences. It needs a breach list for `pwned`, which it does not get here. */
+/** The library gets our ids in place of its sentences. `pwned` is never used, because the library gets no list of breaches. */
 const phrases = {
   ...translations,
   warnings: {
@@ -53,7 +53,7 @@ const phrases = {
     longerKeyboardPattern: 'longer_key_patterns',
     anotherWord: 'add_words',
     useWords: 'use_words',
-    // The library's own sentence says that capitals and digits are not needed. Here they are.
+    // The sentence of the library says that capitals and digits are not needed. Our rules need them.
     noNeed: 'unrelated_words',
     pwned: 'use_words',
   },
@@ -65,7 +65,10 @@ const strongPartGuesses = 1e8
 const maxOtherLength = 4
 const strongTotalLog10 = 10
 
-/** Keyboard patterns, dates and repetitions with little else. A repetition of something strong does not count. */
+/**
+ * Whether the password is made of keyboard patterns, dates and repetitions with little else. A repetition of something strong does not
+ * count.
+ */
 const isMadeOfPatterns = (parts: MatchExtended[]) => {
   const otherParts = parts.filter(
     (part) => !patternKinds.has(part.pattern) || Number(part.guesses) >= strongPartGuesses,
@@ -75,18 +78,21 @@ const isMadeOfPatterns = (parts: MatchExtended[]) => {
   return otherLength <= maxOtherLength && totalLog10 < strongTotalLog10
 }
 
-/** Two rarer words are strong enough, and the library knows single ones. Every entry takes time at the start. */
+/**
+ * The most words of each list. Two rarer words are strong enough together, and the library knows single ones. Every entry takes time when
+ * the lists are loaded.
+ */
 const maxWords = 25_000
 
-/** A power of ten. The library requires 8 for a strong password, but adds much for each further part. */
+/** The fewest guesses of a strong password, as a power of ten. The library requires 8, but adds much for each further part. */
 const minGuesses = 8.5
 
 const weaknessIn = ({ cost, parts }: Reading): Estimate['weakness'] => {
   if (cost >= minGuesses) return undefined
   const kinds = parts.map(({ kind }) => kind)
   if (kinds.includes('personal')) return 'personal'
-  const lengthOf = (wanted: string) =>
-    parts.filter(({ kind }) => kind === wanted).reduce((length, { start, end }) => length + end - start, 0)
+  const lengthOf = (partKind: string) =>
+    parts.filter(({ kind }) => kind === partKind).reduce((length, { start, end }) => length + end - start, 0)
   if (lengthOf('pattern') > lengthOf('word')) return 'pattern'
   return kinds.filter((kind) => kind === 'word').length > 1 ? 'words' : 'common'
 }
@@ -94,7 +100,7 @@ const weaknessIn = ({ cost, parts }: Reading): Estimate['weakness'] => {
 /** The cut can leave half of a surrogate pair, which is removed. */
 const cutToLength = (text: string) => text.slice(0, longestEstimated).replace(/\p{Surrogate}/gu, '')
 
-/** Loads its dictionaries, about 95 MB, when it is created. */
+/** Estimates passwords. Creating an estimator loads its dictionaries, about 95 MB. */
 export const createEstimator = () => {
   const library = new ZxcvbnFactory({
     translations: phrases,
@@ -104,7 +110,7 @@ export const createEstimator = () => {
     l33tMaxSubstitutions: 1,
     maxLength: longestEstimated,
   })
-  const known = createKnownWords({
+  const commonWords = createKnownWords({
     ranked: [
       passwords['passwords-common'],
       ...[words['commonWords-en'], words['wikipedia-en'], words['lastnames-en']].map((list) => list.slice(0, maxWords)),
@@ -113,12 +119,14 @@ export const createEstimator = () => {
     hashed: createHashedWords(readFileSync(builtFile('common-passwords'))),
   })
 
-  return (given: string, givenInputs: string[]): Estimate => {
-    const password = cutToLength(given)
-    const inputs = givenInputs.map(cutToLength)
+  return (fullPassword: string, fullInputs: string[]): Estimate => {
+    const password = cutToLength(fullPassword)
+    const inputs = fullInputs.map(cutToLength)
     const { score, feedback, sequence } = library.check(password, inputs)
-    const personal = createKnownWords({ ranked: inputs.filter((input) => input.length >= 3).map((input) => [input]) })
-    const weakness = weaknessIn(readPassword(password, known, personal))
+    const personalWords = createKnownWords({
+      ranked: inputs.filter((input) => input.length >= 3).map((input) => [input]),
+    })
+    const weakness = weaknessIn(readPassword(password, commonWords, personalWords))
     const isOnlyPatterns = weakness === undefined && score >= 3 && isMadeOfPatterns(sequence)
     return {
       score,

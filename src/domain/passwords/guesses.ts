@@ -3,7 +3,7 @@ import { walksAt } from './keyboard-walks.js'
 import type { KnownWords } from './known-words.js'
 
 type Kind = 'word' | 'personal' | 'pattern' | 'character'
-type Found = { end: number; cost: number }
+type FoundPart = { end: number; cost: number }
 type Part = { start: number; end: number; kind: Kind }
 
 /** How many guesses a password takes, as a power of ten, and which parts it has. */
@@ -12,7 +12,7 @@ export type Reading = { cost: number; parts: Part[] }
 const shiftedKeys = '!@#$%^&*()_+{}|:"<>?~'
 const plainKeys = "1234567890-=[]\\;',./`"
 
-/** The same keys without shift, on the most common keyboard: finds the keyboard pattern in `1qaz@WSX`. */
+/** The same keys without shift, on the most common keyboard. It finds the keyboard pattern in `1qaz@WSX`. */
 const unshifted = (text: string) =>
   text
     .toLowerCase()
@@ -20,7 +20,7 @@ const unshifted = (text: string) =>
     .map((character) => plainKeys[shiftedKeys.indexOf(character)] ?? character)
     .join('')
 
-/** Costs are powers of ten of the guesses: they are added where the guesses would be multiplied. */
+/** Costs are powers of ten of the guesses, so they are added where guesses would be multiplied. */
 const costOfAWord = 0.5
 const costOfShifting = 0.4
 const costOfARepetition = 0.3
@@ -35,7 +35,7 @@ const characterCosts: readonly (readonly [RegExp, cost: number])[] = [
 ]
 const costOfACharacter = (character: string) => characterCosts.find(([kind]) => kind.test(character))?.[1] ?? 2
 
-/** A sequence such as `123` or `cba`, of any length, from this index on. */
+/** The sequences, such as `123` or `cba`, that begin at this index. */
 const sequencesAt = (text: string, start: number) => {
   const step = text.charCodeAt(start + 1) - text.charCodeAt(start)
   if (Math.abs(step) !== 1) return []
@@ -49,17 +49,17 @@ const sequencesAt = (text: string, start: number) => {
   }))
 }
 
-/** A repetition at this index: of the text directly before it, or of any earlier text if it is long enough. */
+/** The repetitions at this index: of the text directly before it, or of any earlier text if they are long enough. */
 const repetitionsAt = (text: string, start: number) => {
   const before = text.slice(0, start)
-  const found: Found[] = []
+  const foundParts: FoundPart[] = []
   for (let end = start + 1; end <= text.length; end += 1) {
     const part = text.slice(start, end)
-    if (before.endsWith(part)) found.push({ end, cost: costOfARepetition })
+    if (before.endsWith(part)) foundParts.push({ end, cost: costOfARepetition })
     else if (part.length >= shortestEcho && !before.includes(part)) break
-    else if (part.length >= shortestEcho) found.push({ end, cost: 2 * costOfARepetition })
+    else if (part.length >= shortestEcho) foundParts.push({ end, cost: 2 * costOfARepetition })
   }
-  return found
+  return foundParts
 }
 
 const wordFinder = (words: KnownWords, text: string) => {
@@ -67,19 +67,19 @@ const wordFinder = (words: KnownWords, text: string) => {
   const asTyped = words.costsIn(text)
   const byKeys = keys === text ? undefined : words.costsIn(keys)
   return (start: number) => {
-    const found: Found[] = []
+    const foundParts: FoundPart[] = []
     for (let end = start + 2; end <= Math.min(text.length, start + words.longest); end += 1) {
       const shiftedCost = byKeys === undefined ? Number.POSITIVE_INFINITY : byKeys(start, end) + costOfShifting
       const cost = Math.min(asTyped(start, end), shiftedCost)
-      if (cost < Number.POSITIVE_INFINITY) found.push({ end, cost: cost + costOfAWord })
+      if (cost < Number.POSITIVE_INFINITY) foundParts.push({ end, cost: cost + costOfAWord })
     }
-    return found
+    return foundParts
   }
 }
 
-/** The cheapest way to build a text from known parts: for each index the best part that ends there. */
+/** The cheapest way to build a text from known parts. `best` has for each index the best part that ends there. */
 const cheapestReading = (text: string, known: KnownWords, personal: KnownWords): Reading => {
-  const finders: [Kind, (start: number) => Found[]][] = [
+  const finders: [Kind, (start: number) => FoundPart[]][] = [
     ['character', (start) => [{ end: start + 1, cost: costOfACharacter(text.charAt(start)) }]],
     ['personal', wordFinder(personal, text)],
     ['word', wordFinder(known, text)],
@@ -107,11 +107,11 @@ const cheapestReading = (text: string, known: KnownWords, personal: KnownWords):
 const spreadOut = /([\p{L}\p{N}])([^\p{L}\p{N}])(?:[\p{L}\p{N}]\2){2,}[\p{L}\p{N}]/gu
 const costOfSpreading = 1
 
-/** Base64 of a text, with an ending that makes it meet the rules. */
+/** Base64 of a text, with an ending that makes the password meet the rules. */
 const base64Shape = /^([A-Za-z0-9+/]{6,}={0,2})[^A-Za-z0-9]{0,2}$/
 const costOfEncoding = 1
 
-/** The plain text of a password that is base64: `cGFzc3dvcmQ=` is `password`. */
+/** The plain text of a password that is base64, as `cGFzc3dvcmQ=` is `password`. */
 const decodeBase64 = (password: string) => {
   const [, text] = base64Shape.exec(password) ?? []
   const plain = text === undefined ? '' : Buffer.from(text, 'base64').toString('latin1').replace(/\n$/, '')

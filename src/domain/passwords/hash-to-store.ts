@@ -9,7 +9,7 @@ export const saltedHexForms = ['better-auth', 'node'] as const
 export type HashForms = {
   firebase?: FirebaseParameters | undefined
   saltedHex: (typeof saltedHexForms)[number]
-  /** BCRYPT_COST. A bcrypt hash may always have as much. */
+  /** BCRYPT_COST. A bcrypt hash of this cost is always accepted. */
   bcryptCost?: number | undefined
 }
 
@@ -26,7 +26,7 @@ const boundsByPrefix = (highestCost: number) => ({
     'password_hash must be $argon2id$v=19$m=,t=,p=$salt$hash, with at most 131072 KiB of memory, and 524288 KiB times t',
 })
 
-/** `salt:hash`. Both systems hash with the salt as it is written, and not with the bytes that its digits stand for. */
+/** Reads `salt:hash`. Both systems hash with the digits of the salt as text, and not with the bytes that they stand for. */
 const fromSaltedHex = (text: string, form: HashForms['saltedHex']) => {
   const [, salt = '', key] = /^([0-9a-f]{32}):([0-9a-f]{128})$/i.exec(text) ?? []
   if (key === undefined) return undefined
@@ -41,13 +41,13 @@ const fromFirebase = (text: string, salt: string | undefined, parameters: Fireba
   const separator = saltSeparator.toString('base64')
   const signer = signerKey.toString('base64')
   const secrets = `${separator && `,ss=${separator}`},sk=${signer}`
-  const [salted, key] = [salt, text].map((part) => withoutPadding(Buffer.from(part, 'base64')))
-  return `$fbscrypt$v=1,n=${memoryCost},r=${rounds},p=1${secrets}$${salted}$${key}`
+  const [saltText, keyText] = [salt, text].map((part) => withoutPadding(Buffer.from(part, 'base64')))
+  return `$fbscrypt$v=1,n=${memoryCost},r=${rounds},p=1${secrets}$${saltText}$${keyText}`
 }
 
 /**
- * The text to store for the hash of another system, in a form that says by itself how to compare it. `unknown`: no form that we
- * know. `broken`: a form that we know, with a mistake in it or with parameters that would take too much memory or time.
+ * The text to store for the hash of another system, in a form that says how to compare it. `unknown`: a form that we do not know. `broken`:
+ * a form that we know, with a mistake, or with parameters that would take too much memory or time.
  */
 export const hashToStore = (
   text: string,

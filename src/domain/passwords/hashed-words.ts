@@ -1,11 +1,11 @@
 /**
- * A word list of hundreds of thousands of entries, as short hashes: it takes 5 bytes for each, loads at once, and contains no
+ * A word list of hundreds of thousands of entries, as short hashes. It takes 5 bytes for each entry, loads quickly, and contains no
  * password in plain text. `scripts/common-passwords.mjs` makes it from the public lists of leaked passwords.
  */
 export type Section = {
   /** `word`: letters only, with `@` read as `a`. `entry`: a whole password as it stands in a list, in lower case. */
   kind: 'word' | 'entry'
-  /** How many guesses one of them takes, as a power of ten. */
+  /** How many guesses a text of this section takes, as a power of ten. */
   cost: number
   texts: readonly string[]
 }
@@ -17,28 +17,28 @@ const sectionHeaderSize = 12
 
 export const shortestHashed = { word: 5, entry: 8 } as const satisfies Record<Section['kind'], number>
 
-/** FNV-1a over the code units, from two different starts. Not secret: it only makes the list small. */
+/** FNV-1a over the code units, from two different starts. The hashes are not secret, they only make the list small. */
 const fnv = (text: string, basis: number) => {
   let hash = basis
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
-  // The last bits of FNV are weak: they depend on the last character most of all.
+  // The last bits of FNV are weak, because they depend mostly on the last character.
   hash ^= hash >>> 15
   return Math.imul(hash, 0x2c1b3c6d) >>> 0
 }
 const keyOf = (text: string) => fnv(text, 0x811c9dc5)
 const checkOf = (text: string) => fnv(text, 0x9e3779b9) & 0xff
 
-/** 40 bits are compared, so that one of a million random texts is taken for one of 400,000 words. */
+/** 40 bits are compared, so that of a million random texts about one is mistaken for one of 400,000 words. */
 const hashesOf = (texts: readonly string[]) =>
   [...new Set(texts)].map((text) => [keyOf(text), checkOf(text)] as const).sort(([one], [other]) => one - other)
 
 export const encodeHashedWords = (sections: readonly Section[]): Uint8Array => {
-  const hashed = sections.map((section) => ({ ...section, hashes: hashesOf(section.texts) }))
-  const size = hashed.reduce((sum, { hashes }) => sum + sectionHeaderSize + 5 * hashes.length, headerSize)
+  const hashedSections = sections.map((section) => ({ ...section, hashes: hashesOf(section.texts) }))
+  const size = hashedSections.reduce((sum, { hashes }) => sum + sectionHeaderSize + 5 * hashes.length, headerSize)
   const view = new DataView(new ArrayBuffer(size))
   view.setUint32(0, magic)
   let at = headerSize
-  for (const { kind, cost, hashes } of hashed) {
+  for (const { kind, cost, hashes } of hashedSections) {
     view.setUint32(at, kinds.indexOf(kind))
     view.setFloat32(at + 4, cost)
     view.setUint32(at + 8, hashes.length)
@@ -74,7 +74,7 @@ const load = (bytes: Uint8Array): LoadedSection[] => {
   return sections
 }
 
-/** Whether one of the entries has this hash. Several may have the same key. */
+/** Whether one of the entries has the hash of this text. Several entries may have the same key. */
 const has = ({ keys, checks }: LoadedSection, text: string) => {
   const key = keyOf(text)
   let low = 0
@@ -92,7 +92,7 @@ export type HashedWords = ReturnType<typeof createHashedWords>
 
 export const createHashedWords = (bytes: Uint8Array) => {
   const sections = load(bytes)
-  /** The cheapest section that has it; infinite if none has. */
+  /** The cost in the cheapest section that has the text. Infinite if no section has it. */
   const costOf = (kind: Section['kind'], text: string) => {
     if (text.length < shortestHashed[kind]) return Number.POSITIVE_INFINITY
     const costs = sections.filter((section) => section.kind === kind && has(section, text)).map(({ cost }) => cost)

@@ -1,4 +1,4 @@
-/** The hash of another system, read from the text that is stored for a user. It is replaced by bcrypt at the first sign-in. */
+/** The hash of another system, read from the text that is stored for a user. At the first sign-in it is replaced by bcrypt. */
 export type ImportedHash = ScryptHash | Argon2Hash
 
 export type ScryptHash = {
@@ -10,7 +10,7 @@ export type ScryptHash = {
   key: Buffer
   /** Better Auth normalises the password (NFKC) before it hashes it. */
   isNormalised: boolean
-  /** Firebase encrypts this key with the result of scrypt, and stores what comes out. */
+  /** Firebase encrypts this key with the result of scrypt, and stores the encrypted key as the hash. */
   signerKey: Buffer | undefined
 }
 
@@ -25,7 +25,7 @@ export type Argon2Hash = {
 }
 
 const MiB = 1024 * 1024
-/** The memory of a comparison, and its memory times its rounds, have a limit: one row must not slow down the service. */
+/** The memory of a comparison has a limit, and so has its memory times its rounds: one row must not slow down the service. */
 const maxMemory = 128 * MiB
 const maxWork = 512 * MiB
 
@@ -64,8 +64,8 @@ const readScrypt = (text: string): ScryptHash | undefined => {
 const readFirebase = (text: string): ScryptHash | undefined => {
   const [, n, r, separator = '', signerKey = '', salt = '', key = ''] = firebaseForm.exec(text) ?? []
   if (n === undefined) return undefined
-  const salted = Buffer.concat([base64(salt), base64(separator)])
-  return scryptHash(Number(n), Number(r), 1, { salt: salted, key: base64(key), signerKey: base64(signerKey) })
+  const fullSalt = Buffer.concat([base64(salt), base64(separator)])
+  return scryptHash(Number(n), Number(r), 1, { salt: fullSalt, key: base64(key), signerKey: base64(signerKey) })
 }
 
 const readArgon2 = (text: string): Argon2Hash | undefined => {
@@ -82,6 +82,6 @@ const readArgon2 = (text: string): Argon2Hash | undefined => {
   return { algorithm: 'argon2id', memory, passes, lanes, salt, key }
 }
 
-/** Undefined if it is no such hash, or one that needs more memory or time than is allowed: it then matches no password. */
+/** Undefined if the text is no such hash, or needs more memory or time than is allowed. Such a hash matches no password. */
 export const readImportedHash = (text: string): ImportedHash | undefined =>
   readScrypt(text) ?? readFirebase(text) ?? readArgon2(text)

@@ -33,7 +33,7 @@ const keysOf = ({ rows, shifted }: Layout) => {
 
 const keyboards = layouts.map(keysOf)
 
-/** Costs as powers of ten. A move that repeats one of the last four, as in `1q2w3e` or `1qaz2wsx`, is no new choice. */
+/** Costs as powers of ten. A move that repeats one of the last four moves, as in `1q2w3e` or `1qaz2wsx`, is no new choice. */
 const costs = { cornerStart: 1, start: 1.7, repeated: 0.1, neighbour: 0.7, jump: 1.7, shift: 0.4 }
 const rememberedMoves = 4
 const shortestWalk = 3
@@ -52,10 +52,10 @@ const costOfMove = (move: Move, earlierMoves: readonly Move[]) => {
 }
 
 const walksOn = (keys: ReadonlyMap<string, Key>, text: string, start: number) => {
-  const found: { end: number; cost: number }[] = []
+  const walks: { end: number; cost: number }[] = []
   const moves: Move[] = []
   let last = keys.get(text.charAt(start))
-  if (!last) return found
+  if (!last) return walks
   let isShifted = last.isShifted
   let cost = corners.has(text.charAt(start)) ? costs.cornerStart : costs.start
   for (let at = start + 1; at < text.length; at += 1) {
@@ -66,9 +66,9 @@ const walksOn = (keys: ReadonlyMap<string, Key>, text: string, start: number) =>
     moves.push(move)
     isShifted ||= key.isShifted
     last = key
-    if (moves.length + 1 >= shortestWalk) found.push({ end: at + 1, cost: cost + (isShifted ? costs.shift : 0) })
+    if (moves.length + 1 >= shortestWalk) walks.push({ end: at + 1, cost: cost + (isShifted ? costs.shift : 0) })
   }
-  return found
+  return walks
 }
 
 /** The walks over the keyboard that begin at this index of a text in lower case, with or without shift: `1qaz@wsx`, `3e4r%t`. */

@@ -1,6 +1,6 @@
 import type { HashedWords } from './hashed-words.js'
 
-/** Letters and what is typed for them, as one character each. `l`, `i` and `1` are one because `1` stands for both. */
+/** The letter that each of these characters is typed for. `l`, `i` and `1` become the same letter, because `1` stands for both letters. */
 const lookAlikes: Record<string, string> = {
   '@': 'a',
   '4': 'a',
@@ -21,62 +21,62 @@ const lookAlikes: Record<string, string> = {
   l: 'i',
 }
 
-const disguised = new RegExp(`[${Object.keys(lookAlikes).join('')}]`, 'g')
+const disguisePattern = new RegExp(`[${Object.keys(lookAlikes).join('')}]`, 'g')
 
-export const withoutDisguise = (text: string) => text.replace(disguised, (sign) => lookAlikes[sign] ?? sign)
-/** By code units, so that an index in the text can be converted to one in the reversed text. */
+export const withoutDisguise = (text: string) => text.replace(disguisePattern, (sign) => lookAlikes[sign] ?? sign)
+/** The text is reversed by code units, so that an index in it can be converted to one in the reversed text. */
 const reversed = (text: string) => text.split('').reverse().join('')
 
-/** How much each replacement adds for an attacker, as a power of ten. Replacing every letter is one rule, not many. */
+/** How much each replaced letter adds for an attacker, as a power of ten. Replacing every letter is one rule, so the sum has a limit. */
 const costOfASubstitution = 0.3
 const maxForSubstitutions = 1
 const costOfReversing = 0.5
 
 export type Lists = {
-  /** The most common first: the index in the list is the number of guesses. */
+  /** Lists with the most common words first. The index in the list is the number of guesses. */
   ranked: readonly (readonly string[])[]
-  /** Not ordered: every entry takes as many guesses as the list has entries. */
+  /** Lists without an order. Every entry takes as many guesses as the list has entries. */
   unordered?: readonly (readonly string[])[]
   /** A long list of which only hashes are known. */
   hashed?: HashedWords | undefined
 }
 
-/** Longer words of the hashed list are not looked for. */
+/** Longer words are not looked up in the hashed list. */
 const longestHashed = 40
 
 const keepSmallerCost = (words: Map<string, number>, word: string, cost: number) => {
   if (cost < (words.get(word) ?? Number.POSITIVE_INFINITY)) words.set(word, cost)
 }
 
-/** The first test decides for nearly every word of the lists, and is much faster. */
+/** The first test is much faster, and decides for nearly every word of the lists. */
 const hasOnlyLetters = (text: string) => !/[^a-z]/.test(text) || /^\p{L}*$/u.test(text)
 
 /**
- * How many guesses a word takes, as a power of ten, also with `@` for `a` and backwards. All forms of a word are one
+ * How many guesses a word takes, as a power of ten. A word is also found with `@` for `a`, and backwards. All forms of a word are one
  * entry, so that a look-up takes the same time however many letters are replaced.
  */
 export const createKnownWords = ({ ranked, unordered = [], hashed }: Lists) => {
   const words = new Map<string, number>()
-  // `abc123` itself is not a word with replaced letters.
-  const exact = new Map<string, number>()
+  // Entries with digits or special characters, such as `abc123`, which is no word with replaced letters.
+  const exactEntries = new Map<string, number>()
   let longest = hashed ? longestHashed : 0
   const add = (word: string, cost: number) => {
     if (word.length < 2) return
     longest = Math.max(longest, word.length)
     keepSmallerCost(words, withoutDisguise(word), cost)
-    if (!hasOnlyLetters(word)) keepSmallerCost(exact, word, cost)
+    if (!hasOnlyLetters(word)) keepSmallerCost(exactEntries, word, cost)
   }
   for (const list of ranked) for (const [place, word] of list.entries()) add(word, Math.log10(place + 1))
   for (const list of unordered) for (const word of list) add(word, Math.log10(list.length))
 
   const notFound = Number.POSITIVE_INFINITY
   const costOfWord = (text: string) => Math.min(words.get(text) ?? notFound, hashed?.word(text) ?? notFound)
-  const costOfExact = (text: string) => Math.min(exact.get(text) ?? notFound, hashed?.entry(text) ?? notFound)
+  const costOfExact = (text: string) => Math.min(exactEntries.get(text) ?? notFound, hashed?.entry(text) ?? notFound)
 
-  /** Prepares a text once, to rate each of its parts. */
+  /** Prepares a text once. The result is a function that rates a part of it. */
   const costsIn = (text: string) => {
     const undisguised = withoutDisguise(text)
-    const backwards = reversed(text)
+    const reversedText = reversed(text)
     const undisguisedBackwards = reversed(undisguised)
     // How many special characters and digits are before each index.
     const nonLettersBefore = [0]
@@ -94,7 +94,7 @@ export const createKnownWords = ({ ranked, unordered = [], hashed }: Lists) => {
       return Math.min(
         word + Math.min(substitutions * costOfASubstitution, maxForSubstitutions),
         costOfExact(text.slice(start, end)),
-        costOfExact(backwards.slice(reversedStart, reversedEnd)) + costOfReversing,
+        costOfExact(reversedText.slice(reversedStart, reversedEnd)) + costOfReversing,
       )
     }
   }

@@ -5,30 +5,30 @@ import { entrySize, headSize, maxEntries, partsOf, prefixes, writeHead } from '.
 
 const buckets = 1_024
 const prefixesInBucket = prefixes / buckets
-/** The number of values of each bucket in memory: 16 MB in all. */
+/** The number of values of each bucket in memory. All buckets take 16 MB. */
 const bufferSize = 2_048
 const valueSize = Float64Array.BYTES_PER_ELEMENT
-/** An entry has 32 bits; a value has the rest of its prefix in the bits above them. */
+/** An entry has 32 bits. A value has the rest of its prefix in the bits above them. */
 const entryRange = 2 ** 32
 
-/** Sorts the first `length` values and drops repetitions; returns how many are left. */
+/** Sorts the first `length` values and drops repetitions. Returns how many are left. */
 const sortUnique = (values: Float64Array, length: number) => {
-  const used = values.subarray(0, length).sort()
-  let unique = 0
+  const sorted = values.subarray(0, length).sort()
+  let uniqueCount = 0
   for (let at = 0; at < length; at += 1) {
-    const value = used[at] ?? 0
-    if (unique > 0 && values[unique - 1] === value) continue
-    values[unique] = value
-    unique += 1
+    const value = sorted[at] ?? 0
+    if (uniqueCount > 0 && values[uniqueCount - 1] === value) continue
+    values[uniqueCount] = value
+    uniqueCount += 1
   }
-  return unique
+  return uniqueCount
 }
 
 const bytesOf = (values: Float64Array) => Buffer.from(values.buffer, values.byteOffset, values.byteLength)
 
 /**
- * The values of all buckets in one file without a name, in pieces: it is gone when the process ends, however that happens.
- * A value has the 42 bits of a hash that its bucket does not say, which a number can hold exactly.
+ * The values of all buckets in one file without a name, in pieces. The file is gone when the process ends, however it ends. A value has the
+ * 42 bits of a hash that do not follow from its bucket, which a number can hold exactly.
  */
 const createScratch = (handle: FileHandle) => {
   const pieces: { place: number; length: number }[][] = Array.from({ length: buckets }, () => [])
@@ -43,21 +43,21 @@ const createScratch = (handle: FileHandle) => {
   const read = async (bucket: number, rest: Float64Array) => {
     const piecesOfBucket = pieces[bucket] ?? []
     const values = new Float64Array(piecesOfBucket.reduce((sum, { length }) => sum + length, rest.length))
-    let filled = 0
+    let filledCount = 0
     for (const { place, length } of piecesOfBucket) {
-      const target = bytesOf(values.subarray(filled, filled + length))
+      const target = bytesOf(values.subarray(filledCount, filledCount + length))
       const { bytesRead } = await handle.read(target, 0, length * valueSize, place)
       if (bytesRead < length * valueSize) throw new Error('A temporary file is shorter than what was written to it')
-      filled += length
+      filledCount += length
     }
-    values.set(rest, filled)
+    values.set(rest, filledCount)
     return values.subarray(0, sortUnique(values, values.length))
   }
 
   return { write, read }
 }
 
-/** Notes where the prefixes of this bucket begin, and returns the entries as they stand in the file. */
+/** Writes to `begins` where the prefixes of this bucket begin, and returns the entries in the form of the file. */
 const entriesOf = (bucket: number, values: Float64Array, begins: Uint32Array, first: number) => {
   const bytes = Buffer.alloc(values.length * entrySize)
   let at = 0
@@ -88,41 +88,44 @@ type Scratch = ReturnType<typeof createScratch>
 
 /** Collects hashes in one buffer for each bucket, and writes a buffer that is full to the disk. */
 const createSortingBuffers = (scratch: Scratch) => {
-  const buffered = new Float64Array(buckets * bufferSize)
-  const filled = new Uint32Array(buckets)
-  const bufferOf = (bucket: number) => buffered.subarray(bucket * bufferSize, (bucket + 1) * bufferSize)
+  const bufferedValues = new Float64Array(buckets * bufferSize)
+  const fillCounts = new Uint32Array(buckets)
+  const bufferOf = (bucket: number) => bufferedValues.subarray(bucket * bufferSize, (bucket + 1) * bufferSize)
 
-  /** Writes a full buffer. Of a password that is repeated again and again, only one in each piece is written. */
+  /**
+   * Makes room in a full buffer. It is written to the disk, unless dropping repetitions makes enough room. So a password that is repeated
+   * many times is written only once in each piece.
+   */
   const makeRoom = async (bucket: number) => {
     const values = bufferOf(bucket)
-    const unique = sortUnique(values, bufferSize)
-    filled[bucket] = unique > bufferSize / 2 ? 0 : unique
-    if (filled[bucket] === 0) await scratch.write(bucket, values.subarray(0, unique))
+    const uniqueCount = sortUnique(values, bufferSize)
+    fillCounts[bucket] = uniqueCount > bufferSize / 2 ? 0 : uniqueCount
+    if (fillCounts[bucket] === 0) await scratch.write(bucket, values.subarray(0, uniqueCount))
   }
 
-  /** Takes a hash. Undefined in almost all cases, so that not every line waits for a promise. */
+  /** Takes a hash. Returns undefined in almost all cases, so that few lines wait for a promise. */
   const add = (sha1: Buffer, at = 0): Promise<void> | undefined => {
     const { prefix, entry } = partsOf(sha1, at)
     const bucket = Math.floor(prefix / prefixesInBucket)
-    const next = filled[bucket] ?? 0
-    buffered[bucket * bufferSize + next] = (prefix % prefixesInBucket) * entryRange + entry
-    filled[bucket] = next + 1
+    const next = fillCounts[bucket] ?? 0
+    bufferedValues[bucket * bufferSize + next] = (prefix % prefixesInBucket) * entryRange + entry
+    fillCounts[bucket] = next + 1
     return next + 1 === bufferSize ? makeRoom(bucket) : undefined
   }
 
   return {
     add,
-    /** All of a bucket, sorted, from the disk and from its buffer. */
-    valuesOf: (bucket: number) => scratch.read(bucket, bufferOf(bucket).subarray(0, filled[bucket])),
+    /** All values of a bucket, sorted, from the disk and from its buffer. */
+    valuesOf: (bucket: number) => scratch.read(bucket, bufferOf(bucket).subarray(0, fillCounts[bucket])),
   }
 }
 
 /**
- * Sorts any number of SHA-1 hashes on disk, beside the file that they become. That file appears under its name when it is
- * complete. Needs 8 bytes of disk for each hash meanwhile, and some 50 MB of memory for a billion of them.
+ * Sorts any number of SHA-1 hashes on disk, next to the file that they are for. That file gets its name when it is complete. Meanwhile the
+ * sorting needs 8 bytes of disk for each hash, and about 50 MB of memory for a billion of them.
  */
 export const createLeakedListBuilder = async (path: string) => {
-  // Random, because process ids repeat: in containers, the next build has the id of one that was killed.
+  // The name is random and has no process id, because these repeat: in containers, the next build has the id of one that was killed.
   const partPath = `${path}.${randomBytes(4).toString('hex')}.part`
   const scratchPath = `${partPath}.sort`
   const scratchHandle = await open(scratchPath, 'w+', 0o600)
@@ -156,7 +159,7 @@ export const createLeakedListBuilder = async (path: string) => {
 
   return {
     add,
-    /** Returns how many different hashes there are. Without any, no file is written. */
+    /** Returns how many different hashes there are. If there are none, no file is written. */
     finish: async () => {
       const handle = await open(partPath, 'wx', 0o644)
       const count = await writeAndClose(handle)
@@ -165,7 +168,7 @@ export const createLeakedListBuilder = async (path: string) => {
       await syncFolder(path)
       return count
     },
-    /** Removes what is unfinished. */
+    /** Removes the files of an unfinished build. */
     close: async () => {
       await scratchHandle.close()
       await rm(partPath, { force: true })

@@ -16,7 +16,7 @@ import { createHash } from 'node:crypto'
  * All numbers are big-endian.
  */
 const magic = Buffer.from('LATCHKEY LEAKED\n', 'latin1')
-/** Whether bytes begin as such a file does. */
+/** Whether the bytes begin like such a file. */
 export const isLeakedFile = (bytes: Buffer) => bytes.subarray(0, magic.length).equals(magic)
 const version = 1
 const indexBits = 20
@@ -25,7 +25,7 @@ const checksumOffset = 64
 
 export const prefixes = 2 ** indexBits
 export const entrySize = 4
-/** A place in the index has 4 bytes. */
+/** A place in the index has 4 bytes, so there can be no more entries. */
 export const maxEntries = 2 ** 32 - 1
 const indexSize = (prefixes + 1) * entrySize
 export const headSize = headerSize + indexSize
@@ -46,7 +46,7 @@ const sha256 = (...parts: Uint8Array[]) => {
   return hash.digest()
 }
 
-/** Header and index. `begins` has the first entry of each prefix, and the number of all at its end. */
+/** Writes header and index. `firstEntries` has the first entry of each prefix, and at its end the number of all entries. */
 export const writeHead = (firstEntries: Uint32Array, entriesHash: Buffer) => {
   const head = Buffer.alloc(headSize)
   magic.copy(head)
@@ -69,7 +69,7 @@ export const readHead = (head: Buffer, fileSize: number): { count: number; entri
   const checksum = sha256(head.subarray(0, checksumOffset), head.subarray(headerSize, headSize))
   if (!checksum.equals(head.subarray(checksumOffset, headerSize))) return 'damaged'
   const count = Number(head.readBigUInt64BE(24))
-  const expected = placeOfEntry(count)
-  if (fileSize !== expected) return fileSize < expected ? 'truncated' : 'damaged'
+  const expectedSize = placeOfEntry(count)
+  if (fileSize !== expectedSize) return fileSize < expectedSize ? 'truncated' : 'damaged'
   return { count, entriesHash: Buffer.from(head.subarray(32, checksumOffset)) }
 }

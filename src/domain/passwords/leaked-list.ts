@@ -8,7 +8,7 @@ import { entrySize, type FileFault, headSize, partsOf, placeInIndex, placeOfEntr
 
 type OpenFile = { handle: FileHandle; identity: string; count: number; entriesHash: Buffer }
 
-/** So much is read at once in the search for an entry: 16 KB. */
+/** How many entries are read at once when one is searched: 16 KB. */
 const maxReadAtOnce = 4_096
 const chunkSize = 1024 * 1024
 
@@ -51,8 +51,8 @@ const contains = async ({ handle }: OpenFile, password: string) => {
   let to = bounds.readUInt32BE(entrySize)
   while (to - from > maxReadAtOnce) {
     const middle = Math.floor((from + to) / 2)
-    const found = (await readExactly(handle, placeOfEntry(middle), entrySize)).readUInt32BE(0)
-    if (found <= entry) from = middle
+    const middleEntry = (await readExactly(handle, placeOfEntry(middle), entrySize)).readUInt32BE(0)
+    if (middleEntry <= entry) from = middle
     else to = middle
   }
   const entries = await readExactly(handle, placeOfEntry(from), (to - from) * entrySize)
@@ -67,18 +67,18 @@ export type LeakedList = {
 }
 
 /**
- * A list of leaked passwords, looked up by position and never loaded. If another file takes its place, that one is used from
- * then on. If that one is no such list, or the file is removed, the open file is used further, as long as nothing is written into it.
- * If the list cannot be read, new passwords are refused: an operator who wants this check does not want passwords without it, and
- * sign-ins do not need it.
+ * A list of leaked passwords, which is searched on disk and never loaded. If another file takes its place, the new file is used from then
+ * on. If the new file is no such list, or the file is removed, the open file is still used as long as it does not change. If the list
+ * cannot be read, new passwords are refused: an operator who wants this check does not want passwords without it, and sign-ins do not need
+ * it.
  */
 export const openLeakedList = async (path: string, log: Pick<Log, 'info' | 'error'>) => {
-  const opened = await openFile(path)
-  if (isRefused(opened)) return opened
-  let current = opened
+  const firstFile = await openFile(path)
+  if (isRefused(firstFile)) return firstFile
+  let current = firstFile
   let refusedIdentity: string | undefined
   let isGone = false
-  let replacing: Promise<void> | undefined
+  let replacement: Promise<void> | undefined
 
   const replace = async (identity: string) => {
     const next = await openFile(path)
@@ -99,10 +99,10 @@ export const openLeakedList = async (path: string, log: Pick<Log, 'info' | 'erro
       log.error({}, 'the file of BREACHED_PASSWORDS is gone: its list is used until the next start')
     isGone = identity === undefined
     if (identity === undefined || identity === current.identity || identity === refusedIdentity) return
-    replacing ??= replace(identity).finally(() => {
-      replacing = undefined
+    replacement ??= replace(identity).finally(() => {
+      replacement = undefined
     })
-    await replacing
+    await replacement
   }
 
   const lookUp = async (password: string): Promise<boolean> => {
@@ -111,7 +111,7 @@ export const openLeakedList = async (path: string, log: Pick<Log, 'info' | 'erro
       if (identityOf(await file.handle.stat()) !== file.identity) throw new Error('the file was written to')
       return await contains(file, password)
     } catch (error) {
-      // Another request has replaced the file in the meantime, and closed this one.
+      // Another request has replaced the file meanwhile, and closed this one.
       if (file !== current) return lookUp(password)
       throw error
     }
@@ -129,7 +129,7 @@ export const openLeakedList = async (path: string, log: Pick<Log, 'info' | 'erro
   return { count: () => current.count, has, close: () => current.handle.close() } satisfies LeakedList
 }
 
-/** Compares the checksums of a file. Its entries are read until `deadline`: `isWhole` says whether that was all of them. */
+/** Compares the checksums of a file. Its entries are read until `deadline`. `isWhole` says whether all of them were read. */
 export const verifyLeakedFile = async (path: string, deadline: AbortSignal) => {
   const file = await openFile(path)
   if (isRefused(file)) return file

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { FeedbackId } from '../../contract/password-feedback.js'
 import { inSentences } from '../../contract/password-rules.js'
-import { unusable, validate } from './rules.js'
+import { unusableReason, validate } from './rules.js'
 
 const strong = { score: 4, feedback: [], isStrong: true }
 const weak = { score: 1, feedback: ['add_words', 'dates'] satisfies FeedbackId[], isStrong: false }
@@ -59,7 +59,7 @@ describe('what cannot be a password', () => {
     ['257 characters', 'aB3$'.padEnd(257, 'x'), 'Password must be at most 256 characters'],
     ['257 emoji', '😀'.repeat(257), 'Password must be at most 256 characters'],
   ])('%s', (_, password, message) => {
-    const error = unusable(password)
+    const error = unusableReason(password)
     expect(inSentences({ errors: error ? [error] : [], feedback: [] }).errors).toEqual([message])
   })
 
@@ -69,6 +69,6 @@ describe('what cannot be a password', () => {
     ['a tab and a line break', '\t\r\n'],
     ['nothing at all, which is merely too short', ''],
   ])('but not %s', (_, password) => {
-    expect(unusable(password)).toBeUndefined()
+    expect(unusableReason(password)).toBeUndefined()
   })
 })

@@ -3,7 +3,7 @@ import type { Estimate } from './estimator.js'
 
 export type PasswordStrength = { score: number; feedback: FeedbackId[]; isStrong: boolean }
 
-/** The facts about the user who chooses the password. */
+/** What is known about the user who chooses the password. */
 export type Person = { username?: string | undefined; email?: string | undefined; name?: string | null | undefined }
 
 const minStrong = 3
@@ -24,17 +24,17 @@ const wholeAndParts = (texts: readonly string[]) => {
 }
 
 /**
- * The words that an attacker who knows the user and the service would try first. A long name of the user takes no place from
- * the words of the service.
+ * The words that an attacker who knows the user and the service would try first. Only the words of the user are limited, so a long name
+ * leaves out no word of the service.
  */
 export const personalInputs = ({ username, email, name }: Person, words: readonly string[]): string[] => {
   const personalWords = [username, email, email?.split('@')[0], name].filter((text) => typeof text === 'string')
   return [...new Set([...wholeAndParts(words), ...wholeAndParts(personalWords).slice(0, maxPersonalWords)])]
 }
 
-/** docs/specification.md, 2.4. A weakness, such as a common word with replaced letters, keeps the score below strong. */
-export const strengthOf = ({ score: estimated, suggestions, warning, weakness }: Estimate): PasswordStrength => {
-  const score = weakness === undefined ? estimated : Math.min(estimated, minStrong - 1)
+/** The strength as in docs/specification.md, 2.4. A weakness, such as a common word with replaced letters, keeps the score below strong. */
+export const strengthOf = ({ score: estimatedScore, suggestions, warning, weakness }: Estimate): PasswordStrength => {
+  const score = weakness === undefined ? estimatedScore : Math.min(estimatedScore, minStrong - 1)
   const isStrong = score >= minStrong
   const shownWarning = warning ?? (weakness && warnings[weakness])
   const advice: FeedbackId[] = suggestions.length === 0 && !isStrong ? ['add_words'] : suggestions

@@ -4,10 +4,13 @@ import { dirname } from 'node:path'
 import { builtFile } from '../../lib/home.js'
 import { OperatorError } from '../../lib/operator-error.js'
 
-/** From where the threads load their packages. */
+/** Resolves packages as the threads do. */
 const require = createRequire(builtFile('domain/passwords/bcrypt.worker.js'))
 
-/** bcrypt is machine code, in a file for each platform. Finding it takes a few milliseconds, starting a thread many more. */
+/**
+ * bcrypt is machine code, in a file for each platform. Finding the file takes a few milliseconds, and starting a thread to load it would
+ * take many more.
+ */
 const findBcrypt = () => {
   const main = require.resolve('bcrypt')
   createRequire(main)('node-gyp-build').resolve(dirname(main))
@@ -22,7 +25,7 @@ const packages: Readonly<Record<string, () => unknown>> = {
 
 const files = ['common-passwords', 'domain/passwords/bcrypt.worker.js', 'domain/passwords/estimate.worker.js']
 
-/** Threads load these files and packages when the first user signs in. A service without them must not start as if all was well. */
+/** Threads load these files and packages when the first user signs in. If one is missing, the service must not start as if all was well. */
 export const requireWorkerPackages = async () => {
   const missing = files.find((file) => !existsSync(builtFile(file)))
   if (missing !== undefined)

@@ -10,15 +10,15 @@ import type { Estimate } from './estimator.js'
 export type { Busy } from '../../platform/bounded-queue.js'
 
 /**
- * The client for which the work is done. Clients of one customer network, and the networks of one site, share their turns; a known one
- * (its browser, its session) is served first.
+ * The client for which the work is done. The clients of one customer network share their turns, and so do the networks of one site. A
+ * client with a known browser or session is served first.
  */
 export type Asker = { ip: string; isKnown?: boolean }
 
 /** The program itself: a command, or a test. */
 const ownProgram: Asker = { ip: '' }
 
-/** In this order: who is known, sign-ins, and everything else, such as registrations. */
+/** The order in which tasks are served: known clients, then sign-ins, then everything else, such as registrations. */
 const ranks = { known: 0, comparison: 1, other: 2 } as const
 
 const placeOf = ({ ip, isKnown }: Asker, kind: 'comparison' | 'other'): Place => ({
@@ -29,9 +29,9 @@ const placeOf = ({ ip, isKnown }: Asker, kind: 'comparison' | 'other'): Place =>
 
 export type Workers = {
   hash(password: string, cost: number, asker?: Asker): Promise<string | Busy>
-  /** A failed comparison does the work of `cost`, even if the stored hash has a lower one. */
+  /** A failed comparison does the work of `cost`, even if the stored hash is cheaper. */
   compare(password: string, hash: string, cost: number, asker?: Asker): Promise<boolean | Busy>
-  /** The same with a hash of another system (imported-hashes.ts), for a password that is not condensed. */
+  /** Compares with a hash of another system (imported-hashes.ts). The password must not be condensed. */
   compareImported(password: string, hash: string, cost: number, asker?: Asker): Promise<boolean | Busy>
   estimate(password: string, inputs: string[], asker?: Asker): Promise<Estimate | Busy>
   /** How many tasks wait. */
@@ -40,39 +40,39 @@ export type Workers = {
 }
 
 type Dependencies = {
-  /** Threads that hash. */
+  /** The number of threads that hash. */
   threads?: number | undefined
   /** How many processes of the service share the cores. */
   processes?: number
   /** How many tasks of one kind may wait. */
   queueLimit?: number
-  /** How long a task may wait, and an estimate may run, in milliseconds. */
+  /** How long a task may wait, and how long an estimate may run, in milliseconds. */
   deadline?: number
 }
 
 /**
- * As many threads as there are cores where threads can have a lower priority (see priority.ts). Elsewhere one core is left to the
- * event loop, so that other requests are not delayed.
+ * One thread for each core where threads can have a lower priority (see priority.ts). On other platforms one core is left to the event
+ * loop, so that other requests are not delayed.
  */
 const standardThreads = (processes: number) => {
   const cores = platform() === 'linux' ? availableParallelism() : availableParallelism() - 1
   return Math.max(1, Math.floor(cores / processes))
 }
 
-/** Each of these comparisons may need 128 MiB, however many cores there are. */
+/** Each comparison with an imported hash may need 128 MiB, however many cores there are. */
 const maxImportedAtOnce = 2
 
 /** How long an estimate may wait while the dictionaries are loaded. */
 const loadingDeadline = 60 * seconds
 
 /**
- * The time of an estimate depends on what the user typed, so one that takes too long is stopped with its thread. Loading
- * the dictionaries does not count, also not for those who wait behind the first: on a busy machine it takes many seconds.
+ * The time of an estimate depends on what the user typed, so an estimate that takes too long is stopped with its thread. The time to load
+ * the dictionaries does not count, even for those who wait behind the first: on a busy machine it takes many seconds.
  */
 const createEstimates = (estimateThreads: ReturnType<typeof createThreads>, deadlineSignal: () => AbortSignal) => {
   let isLoaded = false
   return {
-    /** How long one may wait. */
+    /** How long an estimate may wait. */
     waitSignal: () => (isLoaded ? deadlineSignal() : AbortSignal.timeout(loadingDeadline)),
     run: async (task: { password: string; inputs: string[] }): Promise<Estimate | Busy> => {
       await estimateThreads.run(undefined, { name: 'load' })
@@ -89,8 +89,8 @@ const createEstimates = (estimateThreads: ReturnType<typeof createThreads>, dead
 }
 
 /**
- * Work that a shutdown cuts off is refused like a full queue: the user can try again, and it is no fault of the program. What waits
- * then is refused too, because it would start a thread again.
+ * Work that a shutdown cuts off is refused like work for a full queue: the user can try again, and it is no fault of the program. Tasks
+ * that wait then are refused too, because they would start a thread again.
  */
 const createRunQueued =
   (isClosing: () => boolean, deadlineSignal: () => AbortSignal) =>
@@ -109,14 +109,14 @@ const createRunQueued =
   }
 
 /**
- * Threads of our own for what takes long: in libuv's pool hashes would delay DNS and files. Hashes and estimates have a
- * queue each, so that neither waits behind the other: a hash takes a third of a second, an estimate a few milliseconds. In both, the
- * sites of clients take turns, and in each site its connections, so that a flood from one of them hardly delays the others.
- * A task that has started is not stopped when its time is over: its work would be lost just when there is most to do.
+ * Runs what takes long in our own threads: in libuv's pool, hashes would delay DNS and files. Hashes and estimates have a queue each, so
+ * that neither waits behind the other: a hash takes a third of a second, an estimate a few milliseconds. In both queues the sites of
+ * clients take turns, and the connections within each site, so that a flood from one connection hardly delays the others. A task that has
+ * started is not stopped when its time is over, because its work would be lost just when there is most to do.
  */
 export const createWorkers = (options: Dependencies = {}): Workers => {
   const { processes = 1, threads = standardThreads(processes), queueLimit = 100, deadline = 10 * seconds } = options
-  // One for every four cores, because each holds its own dictionaries.
+  // There is one thread for every four, because each holds its own dictionaries.
   const estimateThreadCount = Math.ceil(threads / 4)
   const hashThreads = createThreads(builtFile('domain/passwords/bcrypt.worker.js'), threads)
   const estimateThreads = createThreads(builtFile('domain/passwords/estimate.worker.js'), estimateThreadCount)

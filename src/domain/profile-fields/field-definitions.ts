@@ -17,8 +17,8 @@ const booleanAt = (value: unknown = false, place: string) =>
   typeof value === 'boolean' ? value : faultAt(`${place} must be true or false`)
 
 const labelsAt = (value: unknown, place: string): FieldLabels => {
-  const given = objectAt(value, place, languages)
-  const labels = Object.entries(given).map(([code, text]) => [code, textAt(text, `${place}.${code}`, 80)] as const)
+  const object = objectAt(value, place, languages)
+  const labels = Object.entries(object).map(([code, text]) => [code, textAt(text, `${place}.${code}`, 80)] as const)
   return labels.length === 0
     ? faultAt(`${place} needs a text in at least one language (${languages.join(', ')})`)
     : Object.fromEntries(labels.filter(([code]) => isLanguage(code)))
@@ -27,11 +27,11 @@ const labelsAt = (value: unknown, place: string): FieldLabels => {
 const optionsAt = (value: unknown, place: string) => {
   const options = listAt(value, place, 100).map((each, at) => {
     const here = `${place}[${at}]`
-    const given = objectAt(each, here, ['value', 'labels'])
-    const stored = textAt(given.value, `${here}.value`, 40)
+    const object = objectAt(each, here, ['value', 'labels'])
+    const storedValue = textAt(object.value, `${here}.value`, 40)
     return {
-      value: stored,
-      labels: given.labels === undefined ? { en: stored } : labelsAt(given.labels, `${here}.labels`),
+      value: storedValue,
+      labels: object.labels === undefined ? { en: storedValue } : labelsAt(object.labels, `${here}.labels`),
     }
   })
   const values = options.map((option) => option.value)
@@ -39,10 +39,10 @@ const optionsAt = (value: unknown, place: string) => {
   return duplicate === undefined ? options : faultAt(`${place} has ${JSON.stringify(duplicate)} twice`)
 }
 
-const lengthsAt = (defaultMaxLength: number) => (given: JsonObject, place: string) => {
+const lengthsAt = (defaultMaxLength: number) => (object: JsonObject, place: string) => {
   const maxLength =
-    given.maxLength === undefined ? defaultMaxLength : numberAt(given.maxLength, `${place}.maxLength`, 1, 1_000)
-  const minLength = given.minLength === undefined ? 1 : numberAt(given.minLength, `${place}.minLength`, 1, maxLength)
+    object.maxLength === undefined ? defaultMaxLength : numberAt(object.maxLength, `${place}.maxLength`, 1, 1_000)
+  const minLength = object.minLength === undefined ? 1 : numberAt(object.minLength, `${place}.minLength`, 1, maxLength)
   return { minLength, maxLength }
 }
 
@@ -51,10 +51,10 @@ const dayAt = (value: unknown, place: string) =>
     ? value
     : faultAt(`${place} must be a day such as 2026-01-31, or today`)
 
-const daysAt = (given: JsonObject, place: string) => {
+const daysAt = (object: JsonObject, place: string) => {
   const bounds = (['min', 'max'] as const)
-    .filter((name) => given[name] !== undefined)
-    .map((name) => [name, dayAt(given[name], `${place}.${name}`)] as const)
+    .filter((name) => object[name] !== undefined)
+    .map((name) => [name, dayAt(object[name], `${place}.${name}`)] as const)
   const { min, max }: { min?: string; max?: string } = Object.fromEntries(bounds)
   const areDays = min !== undefined && max !== undefined && min !== 'today' && max !== 'today'
   if (areDays && min > max) faultAt(`${place}.min is later than its max`)
@@ -62,13 +62,13 @@ const daysAt = (given: JsonObject, place: string) => {
 }
 
 type Bounds = Pick<ProfileFieldDefinition, 'minLength' | 'maxLength' | 'min' | 'max' | 'options'>
-/** The bounds of each type, and how many characters its values have at most. */
+/** The bounds that each type can have, and how many characters its values have at most. */
 const types: Readonly<
   Record<
     FieldType,
     {
       keys: readonly string[]
-      read: (given: JsonObject, place: string) => Bounds
+      read: (object: JsonObject, place: string) => Bounds
       longest: (bounds: Bounds) => number
     }
   >
@@ -89,34 +89,34 @@ const sharedKeys = ['key', 'type', 'labels', 'required', 'registration', 'edited
 const everyKey = [...new Set([...sharedKeys, ...Object.values(types).flatMap(({ keys }) => keys)])]
 
 const keyAt = (value: unknown, place: string) =>
-  // Every object has a `constructor` already.
+  // `constructor` is refused because every object already has it.
   typeof value === 'string' && /^[a-z][a-z0-9]{0,23}$/.test(value) && value !== 'constructor'
     ? value
     : faultAt(`${place} must be 1 to 24 small letters and digits, beginning with a letter`)
 
 const definitionAt = (value: unknown, at: number): ProfileFieldDefinition => {
   const place = `fields[${at}]`
-  const given = objectAt(value, place, everyKey)
-  const key = keyAt(given.key, `${place}.key`)
+  const object = objectAt(value, place, everyKey)
+  const key = keyAt(object.key, `${place}.key`)
   const here = `${place} (${key})`
-  const type = oneOfAt(given.type, `${here}.type`, fieldTypes)
-  // Again, now that the type is known: no keys of other types.
+  const type = oneOfAt(object.type, `${here}.type`, fieldTypes)
+  // The keys are checked again, now that the type is known: keys of other types are refused.
   objectAt(value, `${here}, a field of the type ${type},`, [...sharedKeys, ...types[type].keys])
-  const editedBy = oneOfAt(given.editedBy === undefined ? 'user' : given.editedBy, `${here}.editedBy`, [
+  const editedBy = oneOfAt(object.editedBy === undefined ? 'user' : object.editedBy, `${here}.editedBy`, [
     'user',
     'administrators',
   ])
-  const required = booleanAt(given.required, `${here}.required`)
-  const registration = booleanAt(given.registration, `${here}.registration`)
+  const required = booleanAt(object.required, `${here}.required`)
+  const registration = booleanAt(object.registration, `${here}.registration`)
   if (editedBy === 'administrators' && (required || registration))
     faultAt(
       `${here} is edited by administrators only, so users cannot be asked for it: leave out required and registration`,
     )
-  const labels = labelsAt(given.labels, `${here}.labels`)
-  return { key, type, labels, required, registration, editedBy, ...types[type].read(given, here) }
+  const labels = labelsAt(object.labels, `${here}.labels`)
+  return { key, type, labels, required, registration, editedBy, ...types[type].read(object, here) }
 }
 
-/** The definitions in the JSON of the file, or an exception that says what is wrong with it, and where. */
+/** The definitions in the JSON of the file. An exception says what is wrong with it, and where. */
 export const readFieldDefinitions = (value: unknown): readonly ProfileFieldDefinition[] => {
   const { fields } = objectAt(value, 'the file', ['fields'])
   const definitions = listAt(fields, 'fields', maxFields).map(definitionAt)

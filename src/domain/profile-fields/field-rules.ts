@@ -9,36 +9,36 @@ import type { Clock } from '../../lib/clock.js'
 import { hours } from '../../lib/durations.js'
 import { readFieldValue, type Today } from './field-values.js'
 
-/** Everything that is stored for a user, also of fields that have left the file. */
+/** Everything that is stored for a user, including fields that the file does not define any more. */
 export type StoredFields = FieldValues
 export type FieldEditor = ProfileFieldDefinition['editedBy']
 export type InvalidFieldsRefusal = Refused<'invalid_fields'> & { fields: { key: string; fault: FieldFaultId }[] }
-/** The values that are stored afterwards, and the keys of those that have changed. */
-type Changed = { fields: StoredFields; changed: readonly string[] }
+/** The values that are stored after a change, and the keys of the values that it has changed. */
+type FieldChangeResult = { fields: StoredFields; changed: readonly string[] }
 
-/** The user's own day may be another one than ours: the zones are from 12 hours behind UTC to 14 ahead. */
+/** The days that can be today for the user, because time zones are from 12 hours behind UTC to 14 hours ahead. */
 const todayOf = (clock: Clock): Today => {
-  const dayAt = (from: number) => new Date(clock.now().getTime() + from).toISOString().slice(0, 10)
-  return { first: dayAt(-12 * hours), last: dayAt(14 * hours) }
+  const dayAfter = (difference: number) => new Date(clock.now().getTime() + difference).toISOString().slice(0, 10)
+  return { first: dayAfter(-12 * hours), last: dayAfter(14 * hours) }
 }
 
 const ownValue = (values: StoredFields, key: string) => (Object.hasOwn(values, key) ? values[key] : undefined)
 
 type Dependencies = { clock: Clock; definitions: readonly ProfileFieldDefinition[] }
 
-/** Reads stored values by the definitions of today. */
+/** Reads stored values by the definitions of the present file. */
 export const createFieldLookups = ({ definitions }: Pick<Dependencies, 'definitions'>) => {
   /**
-   * The values that the present file accepts. Any other value counts as missing, and stays in the export of the user. If a field has
-   * got another type, its value is in the form of the new type. The bound `today` is not checked again: it is about the day on which a
-   * value is given.
+   * The values that the present file accepts. Any other value counts as missing, but stays in the export of the user. If a field has got
+   * another type, its value is in the form of the new type. The bound `today` is not checked again, because it is about the day on which a
+   * value was given.
    */
   const knownValues = (stored: StoredFields): FieldValues => {
     if (definitions.length === 0) return {}
     return Object.fromEntries(
       definitions.flatMap((definition) => {
-        const read = readFieldValue(definition, ownValue(stored, definition.key) ?? null, undefined)
-        return 'value' in read && read.value !== null ? [[definition.key, read.value]] : []
+        const result = readFieldValue(definition, ownValue(stored, definition.key) ?? null, undefined)
+        return 'value' in result && result.value !== null ? [[definition.key, result.value]] : []
       }),
     )
   }
@@ -53,34 +53,34 @@ export const createFieldLookups = ({ definitions }: Pick<Dependencies, 'definiti
   }
 }
 
-/** Judges new values, whoever gives them. */
+/** Checks new values, whether a user or an operator gives them. */
 export const createFieldEdits = ({ clock, definitions }: Dependencies) => {
   /** The value to store, or the fault. */
-  const judge = (key: string, given: unknown, by: FieldEditor) => {
+  const judge = (key: string, given: unknown, editor: FieldEditor) => {
     const definition = definitions.find((each) => each.key === key)
     if (!definition) return 'unknown'
-    if (by === 'user' && definition.editedBy === 'administrators') return 'administrators_only'
-    // What operators enter or import may be of another day.
-    const value = readFieldValue(definition, given, by === 'user' ? todayOf(clock) : undefined)
+    if (editor === 'user' && definition.editedBy === 'administrators') return 'administrators_only'
+    // Values that operators enter or import may be from another day, so `today` is not checked.
+    const value = readFieldValue(definition, given, editor === 'user' ? todayOf(clock) : undefined)
     if ('fault' in value) return value.fault
-    return value.value === null && definition.required && by === 'user' ? 'required' : value
+    return value.value === null && definition.required && editor === 'user' ? 'required' : value
   }
 
-  /** The values with those that were given; a refusal changes nothing. */
+  /** Puts the new values among the stored ones. A refusal changes nothing. */
   const change = (
     stored: StoredFields,
     given: ProfileFieldChanges,
-    by: FieldEditor,
-  ): Changed | InvalidFieldsRefusal => {
+    editor: FieldEditor,
+  ): FieldChangeResult | InvalidFieldsRefusal => {
     const fields = new Map(Object.entries(stored))
     const changed: string[] = []
     const faults: InvalidFieldsRefusal['fields'] = []
     for (const [key, each] of Object.entries(given)) {
-      const judged = judge(key, each, by)
-      if (typeof judged === 'string') faults.push({ key, fault: judged })
-      else if ((fields.get(key) ?? null) !== judged.value) {
-        if (judged.value === null) fields.delete(key)
-        else fields.set(key, judged.value)
+      const valueOrFault = judge(key, each, editor)
+      if (typeof valueOrFault === 'string') faults.push({ key, fault: valueOrFault })
+      else if ((fields.get(key) ?? null) !== valueOrFault.value) {
+        if (valueOrFault.value === null) fields.delete(key)
+        else fields.set(key, valueOrFault.value)
         changed.push(key)
       }
     }
@@ -91,12 +91,12 @@ export const createFieldEdits = ({ clock, definitions }: Dependencies) => {
 
   return {
     change,
-    /** The fields of an account that is being created: those that its form asks for must be there. */
+    /** The fields of a new account. Required fields that the registration form asks for must be there. */
     initialValues: (given: ProfileFieldChanges = {}): StoredFields | InvalidFieldsRefusal => {
-      const asked = definitions.filter(({ registration, required }) => registration && required)
-      const lacking = asked.filter(({ key }) => !Object.hasOwn(given, key)).map(({ key }) => [key, null])
-      const begun = change({}, { ...given, ...Object.fromEntries(lacking) }, 'user')
-      return 'refused' in begun ? begun : begun.fields
+      const requiredFields = definitions.filter(({ registration, required }) => registration && required)
+      const missingFields = requiredFields.filter(({ key }) => !Object.hasOwn(given, key)).map(({ key }) => [key, null])
+      const result = change({}, { ...given, ...Object.fromEntries(missingFields) }, 'user')
+      return 'refused' in result ? result : result.fields
     },
   }
 }

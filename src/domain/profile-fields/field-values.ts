@@ -2,9 +2,9 @@ import type { FieldFaultId, FieldType, FieldValue, ProfileFieldDefinition } from
 import { isOneLine } from '../../lib/one-line.js'
 import { displayName } from '../users/display-name.js'
 
-/** A value as it is stored, nothing if it was left empty, or what is wrong with it. */
+/** A value as it is stored, null if it was left empty, or what is wrong with it. */
 export type ReadValue = { value: FieldValue | null } | { fault: FieldFaultId }
-/** The first and the last day that is today somewhere on earth. */
+/** The first and the last day that can be today somewhere on earth. */
 export type Today = { first: string; last: string }
 type Read = (
   text: string,
@@ -12,15 +12,17 @@ type Read = (
   today: Today | undefined,
 ) => FieldFaultId | { value: string }
 
-const countOf = (text: string) => Array.from(text).length
+const characterCount = (text: string) => Array.from(text).length
 
 const lengthFault = (text: string, { minLength = 1, maxLength = Number.POSITIVE_INFINITY }: ProfileFieldDefinition) => {
-  const count = countOf(text)
+  const count = characterCount(text)
   if (count < minLength) return 'too_short'
   return count > maxLength ? 'too_long' : undefined
 }
 
-/** Without control characters and those that change the direction of the text: a value that has them is refused, not changed. */
+/**
+ * Whether the text has no control characters and none that change its direction. A value with such characters is refused, and not changed.
+ */
 const isShownAsWritten = (text: string) =>
   isOneLine(text) &&
   !/[\p{Zl}\p{Zp}]/u.test(text) &&
@@ -56,7 +58,7 @@ const readers: Readonly<Record<Exclude<FieldType, 'boolean'>, Read>> = {
   choice: (text, { options = [] }) => (options.some(({ value }) => value === text) ? { value: text } : 'choice'),
 }
 
-/** The one place that judges a value, whoever gives it. Without `today` it judges one that was given on another day. */
+/** Checks a value, whoever gives it. Without `today`, the bound `today` is not checked, because the value was given on another day. */
 export const readFieldValue = (
   definition: ProfileFieldDefinition,
   given: unknown,
@@ -68,6 +70,6 @@ export const readFieldValue = (
   const text = given.normalize('NFC').trim()
   if (text === '') return { value: null }
   if (!isShownAsWritten(text)) return { fault: 'characters' }
-  const read = readers[definition.type](text, definition, today)
-  return typeof read === 'string' ? { fault: read } : read
+  const valueOrFault = readers[definition.type](text, definition, today)
+  return typeof valueOrFault === 'string' ? { fault: valueOrFault } : valueOrFault
 }
