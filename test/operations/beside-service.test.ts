@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import bcrypt from 'bcrypt'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openStores } from '../../src/commands/open-stores.js'
 import { settingsFor } from '../../src/commands/settings-for-command.js'
@@ -15,6 +16,7 @@ import { until } from '../support/until.js'
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 
 const password = 'a-Rather-1-long-phrase'
+const cost = 10
 
 // One service on the embedded database for all of them, as after `npm start`.
 let folder: string
@@ -58,7 +60,7 @@ beforeAll(async () => {
   elsewhere = join(folder, 'elsewhere')
   await mkdir(elsewhere)
   await writeFile(join(folder, 'keys'), '')
-  service = runLatchkey(folder, { SERVICE_KEYS_FILE: 'keys' })
+  service = runLatchkey(folder, { SERVICE_KEYS_FILE: 'keys', BCRYPT_COST: String(cost) })
   address = await service.ready()
 })
 afterAll(async () => {
@@ -75,11 +77,11 @@ const cookieOf = (answer: Response) =>
     .join('; ')
 
 it('a command adds a user who can sign in at once, and disables one whom the service then refuses', async () => {
-  const added = await program(
-    ['user', 'add', '--email', 'ada@example.com', '--username', 'ada', '--password-stdin'],
-    password,
-  )
-  expect(added).toMatchObject({ code: 0, err: '' })
+  // With a hash: to judge a password, a command loads the dictionaries, which takes most of a core second.
+  const hash = await bcrypt.hash(password, cost)
+  await writeFile(join(elsewhere, 'users.csv'), `email,username,password_hash\nada@example.com,ada,${hash}\n`)
+  const added = await program(['user', 'import', 'users.csv'])
+  expect(added).toMatchObject({ code: 0, out: expect.stringContaining('Added 1 user') })
   const signedIn = await login('ada')
   expect(signedIn.status).toBe(200)
   const headers = { cookie: cookieOf(signedIn) }
@@ -117,14 +119,13 @@ it('what a command shows once is shown to its caller, and is not in the log of t
   expect(service.output.stdout + service.output.stderr).not.toContain(secret)
 })
 
-it('an import reads files and standard input, one that is killed changes nothing, and an export writes what is there', async () => {
-  await writeFile(join(elsewhere, 'users.csv'), 'email,groups\nfile@example.com,staff\n')
-  expect((await command(['user', 'import', join(elsewhere, 'users.csv')])).out).toContain('Added 1 user')
-  const many = Array.from({ length: 1_200 }, (_, number) => `u${number}@example.com`)
-  const imported = await command(['user', 'import', '-', '--json'], `email\n${many.join('\n')}\n`)
+it('an import reads standard input, one that is killed changes nothing, and an export writes what is there', async () => {
+  // More than one batch.
+  const many = Array.from({ length: 1_001 }, (_, number) => `u${number}@example.com`)
+  const imported = await command(['user', 'import', '-', '--json'], `email,groups\n${many.join(',staff\n')},staff\n`)
   expect(JSON.parse(imported.out)).toMatchObject({ added: many.length, refused: 0 })
   const checked = await command(['doctor'])
-  expect(checked.out).toMatch(/warning +registration +users without a password, a provider and a passkey: 1201\. While/)
+  expect(checked.out).toMatch(/warning +registration +users without a password, a provider and a passkey: 1001\. While/)
   const child = startCommand('user', 'import', '-')
   const gone = new Promise((resolve) => child.once('close', resolve))
   child.stdin.write('email\nkilled@example.com\n')
@@ -136,7 +137,7 @@ it('an import reads files and standard input, one that is killed changes nothing
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line).email)
-  expect(emails).toEqual(expect.arrayContaining(['ada@example.com', 'file@example.com', ...many]))
+  expect(emails).toEqual(expect.arrayContaining(['ada@example.com', ...many]))
   expect(emails).not.toContain('killed@example.com')
 })
 
@@ -157,7 +158,7 @@ it('only the user of the service may use its socket, which a killed service leav
   await service.stop()
   expect(await locks()).toEqual([socket])
   // Without a service, a command that comes second waits for the first.
-  const lists = await Promise.all([program(['group', 'list']), program(['group', 'list'])])
+  const lists = await Promise.all([command(['group', 'list']), command(['group', 'list'])])
   for (const { out } of lists) expect(out).toContain('staff')
   expect(await locks()).toEqual([])
 })

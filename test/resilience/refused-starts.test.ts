@@ -7,6 +7,8 @@ import { startApp } from '../../src/app.js'
 import { openStores } from '../../src/commands/open-stores.js'
 import { loadConfig } from '../../src/config.js'
 import { OperatorError } from '../../src/lib/operator-error.js'
+import { DataDirectoryInUse } from '../../src/platform/database/directory-faults.js'
+import { lockDirectory } from '../../src/platform/database/directory-lock.js'
 import { createLog } from '../../src/platform/log.js'
 import { freshPostgres, testPostgres } from '../support/databases.js'
 import { startLatchkey } from '../support/latchkey.js'
@@ -108,7 +110,7 @@ describe('a start that cannot succeed says why in one sentence and changes nothi
     const { url, drop } = await freshPostgres()
     const port = await freePort()
     const other = createServer().listen(port, '127.0.0.1')
-    expect(await refusalOfProgram({ PORT: String(port), DATABASE_URL: url })).toBe(
+    expect(await refusal({ PORT: String(port), DATABASE_URL: url })).toBe(
       `127.0.0.1:${port} is in use: set PORT to another port, or stop the program that has it.`,
     )
     other.close()
@@ -122,6 +124,19 @@ describe('a start that cannot succeed says why in one sentence and changes nothi
         'HOST cannot be listened on: it must be an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them.',
       )
     await drop()
+  })
+
+  it('for a data directory that another one uses, and leaves that one alone', async () => {
+    const lock = await lockDirectory(join(folder, 'database'), 'service')
+    const said = await refusal({})
+    expect(said.split('\n')).toEqual([
+      expect.stringMatching(
+        /^The data directory .* is in use by another running Latchkey, process \d+: stop that one first/,
+      ),
+    ])
+    await expect(lockDirectory(join(folder, 'database'), 'command')).rejects.toThrow(DataDirectoryInUse)
+    await lock.release()
+    expect(await readdir(folder)).not.toContain('database')
   })
 
   it('for a data directory that is a file', async () => {

@@ -69,38 +69,31 @@ describe('a start on the embedded defaults', () => {
     await first.says(/nothing was read again: SERVICE_KEYS_FILE is not set/)
   })
 
-  it('tells a second process on the same folder so, and leaves the first alone', async () => {
-    const second = start()
-    expect(await second.exited).toBe(1)
-    expect(second.output.stderr.trim().split('\n')).toHaveLength(1)
-    expect(second.output.stderr).toMatch(
-      /^The data directory .* is in use by another running Latchkey, process \d+: stop that one first/,
-    )
-    expect((await fetch(`${url}/health`)).status).toBe(200)
-  })
-
-  it('ends on SIGTERM with 0 after health has said no, and finds everything again', async () => {
+  const signUp = async () => {
     const tab = createBrowser(url)
     await tab.post('/api/auth/register', { username: 'ada', email: 'ada@example.com', password: goodPassword })
     const mailbox = async () => (await fetch(`${url}/dev/mailbox.json`)).text()
     await expect.poll(mailbox).toContain('#token=')
     const token = /#token=([\w-]+)/.exec(await mailbox())?.[1]
     expect((await tab.post('/api/auth/verify-email', { token })).status).toBe(200)
+    return tab
+  }
 
+  it(`ends on SIGTERM with 0 after health has said no${isLongRun ? ', and finds everything again' : ''}`, async () => {
+    const tab = isLongRun ? await signUp() : createBrowser(url)
     first.signal('SIGTERM')
     await expect.poll(async () => (await fetch(`${url}/health`)).status).toBe(503)
     const ready = await fetch(`${url}/health/ready`)
     expect([ready.status, await ready.json()]).toEqual([503, { status: 'draining' }])
     expect(await first.exited).toBe(0)
 
+    // In every run, operations/backup starts a service on a copy of the data, and embedded-faults kills one that writes.
+    if (!isLongRun) return
     const { port } = new URL(url)
     const again = start({ PORT: port })
     await again.ready()
     expect((await tab.get('/api/auth/me')).status).toBe(200)
     expect((await tab.post('/api/auth/refresh')).status).toBe(200)
-
-    // In every run, embedded-faults.test.ts kills a process that writes to the embedded database.
-    if (!isLongRun) return
     again.signal('SIGKILL')
     await again.exited
     await start({ PORT: port }).ready()
