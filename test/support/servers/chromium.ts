@@ -3,6 +3,9 @@ import type { BrowserServer } from 'playwright-core'
 import { stepTimeout } from '../controls.js'
 import { testProgram } from './programs.js'
 
+/** Without memory for more, nothing is drawn that would have to be scrolled to: that is half of what a click costs. */
+const drawsOnlyTheWindow = ['--force-gpu-mem-available-mb=1']
+
 const launch = async () => {
   const { chromium } = await import('playwright-core')
   return chromium.launchServer({
@@ -18,6 +21,7 @@ const launch = async () => {
       '--disable-sync',
       // For tests with several hosts.
       '--host-resolver-rules=MAP *.test 127.0.0.1',
+      ...(process.env.PICTURES === '1' ? [] : drawsOnlyTheWindow),
     ],
   })
 }
