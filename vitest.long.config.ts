@@ -7,7 +7,8 @@ import ordinary from './vitest.config.js'
  */
 const include = [
   'test/**/long/*.test.ts',
-  'test/browser/{dashboard,planted-cookies}.test.ts',
+  'test/browser/{admin,dashboard,email-change,invitations,journey,login,look,openid,openid-ways-back}.test.ts',
+  'test/browser/{passkeys,planted-cookies,profile-fields,providers}.test.ts',
   'test/deployment/{caddy,forward-auth,haproxy,local,pgbouncer}.test.ts',
   'test/http/{fast-lane,fuzz,guessing,slow-clients,taken-back}.test.ts',
   'test/operations/large-import.test.ts',

@@ -13,6 +13,7 @@ import {
   visitAs,
 } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { isLongRun } from '../support/long-run.js'
 import { addPasskey } from '../support/passkey.js'
 
 const newPassword = 'amber-Meadow-27-kettle'
@@ -38,11 +39,7 @@ it('changes the email on the account page, confirms it by the link, and undoes i
   await fillIn(page, { 'New email address': 'ADA@example.com' })
   await press(page, 'Send the link')
   await page.getByText('This is already your email address.').waitFor()
-  await fillIn(page, { 'New email address': 'ada@gmial.com' })
-  await page.getByText('Did you mean ada@gmail.com?').waitFor()
   await fillIn(page, { 'New email address': 'ada@example.net' })
-  // The button moves when the question goes away.
-  await page.getByText('Did you mean ada@gmail.com?').waitFor({ state: 'hidden' })
   await press(page, 'Send the link')
   await page.getByText('Not confirmed yet: ada@example.net.').waitFor()
   await fillIn(page, { 'Code from the email': 'AAAA-AAAA' })
@@ -73,12 +70,14 @@ it('changes the email on the account page, confirms it by the link, and undoes i
   await fillIn(elsewhere.page, { Password: 'wrong' })
   await press(elsewhere.page, 'Confirm this address')
   await elsewhere.page.getByText('This is not your current password.').waitFor()
-  await latchkey.signedUp('bea')
-  await elsewhere.page.request.post('/api/auth/login', { data: { username: 'bea', password: goodPassword } })
-  await leavePage(elsewhere.page)
-  await elsewhere.page.goto(link)
-  await elsewhere.page.getByText('You are signed in as bea, but this link is for another account.').waitFor()
-  await keepPicture(elsewhere.page, 'confirm-email-other')
+  if (isLongRun) {
+    await latchkey.signedUp('bea')
+    await elsewhere.page.request.post('/api/auth/login', { data: { username: 'bea', password: goodPassword } })
+    await leavePage(elsewhere.page)
+    await elsewhere.page.goto(link)
+    await elsewhere.page.getByText('You are signed in as bea, but this link is for another account.').waitFor()
+    await keepPicture(elsewhere.page, 'confirm-email-other')
+  }
 
   const tab = await page.context().newPage()
   await tab.goto(link)

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openStores } from '../../src/commands/open-stores.js'
 import { fillIn, keepPicture, linkIn, openChromium, press, visit } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { isLongRun } from '../support/long-run.js'
 import { startProviders, startService, type TestProviders } from '../support/providers/test-providers.js'
 import { latchkey as run } from '../support/terminal.js'
 
@@ -44,16 +45,12 @@ it('an operator invites, and the person registers with the address of the invita
   await keepPicture(page, 'register-invited')
 
   const link = await invited('ada@example.com')
-  const scanner = await visit(browser, latchkey)
-  await scanner.page.goto(link)
-  await scanner.page.getByText('The invitation is for this address.').waitFor()
-  await scanner.leave()
-
   await page.goto(link)
   const email = page.getByLabel('Email', { exact: true })
   await expect.poll(() => email.inputValue()).toBe('ada@example.com')
   expect(await email.isEditable()).toBe(false)
   expect(page.url()).toBe(`${latchkey.url}/invite`)
+  // Opening it uses nothing up.
   await page.reload()
   await fillIn(page, { Username: 'ada', 'Choose a password': `${goodPassword} ` })
   await page.getByText('This password begins or ends with a space.').waitFor()
@@ -73,13 +70,12 @@ it('an operator invites, and the person registers with the address of the invita
   await press(page, 'Sign out and use the invitation')
   await page.getByText('The invitation is for this address.').waitFor()
   expect((await invite('--revoke', 'cleo@example.com')).code).toBe(0)
-  await leave()
-
-  const second = await visit(browser, latchkey)
-  await second.page.goto(link)
-  await second.page.getByText('This invitation does not work.').waitFor()
-  await second.leave()
+  // Signed out, with the link that was used.
+  await page.goto('/health/live')
+  await page.goto(link)
+  await page.getByText('This invitation does not work.').waitFor()
   expect(faults).toEqual([])
+  await leave()
 })
 
 it('another person takes the invitation with a provider, which must know the invited address', async () => {
@@ -92,8 +88,10 @@ it('another person takes the invitation with a provider, which must know the inv
     await page.getByText('use an account with the address bea@example.com').waitFor()
     await page.getByRole('link', { name: 'Continue with Google' }).click()
   }
-  await continueAt()
-  await page.getByText('a new one needs an invitation for the address that Google has of you').waitFor()
+  if (isLongRun) {
+    await continueAt()
+    await page.getByText('a new one needs an invitation for the address that Google has of you').waitFor()
+  }
   providers.issuer.become({ sub: 'subject-bea', email: 'bea@example.com', name: 'Bea Example' })
   await continueAt()
   await page.getByText('Hello, Bea Example', { exact: true }).waitFor()

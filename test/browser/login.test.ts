@@ -1,6 +1,5 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { faultsOf } from '../support/axe.js'
 import {
   descriptionOf,
   fillIn,
@@ -16,6 +15,7 @@ import {
   visit,
 } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { isLongRun } from '../support/long-run.js'
 
 let latchkey: Latchkey
 let browser: Browser
@@ -94,7 +94,6 @@ describe('the login page', () => {
     expect(await incomplete.isVisible()).toBe(false)
     await page.evaluate(() => document.getElementById('not-complete')?.getAnimations()[0]?.finish())
     expect(await incomplete.getByRole('link', { name: 'Reload' }).isVisible()).toBe(true)
-    expect(await faultsOf(page)).toEqual([])
     await keepPicture(page, 'login-not-complete')
     // A program may send a form past its button: a password is in no address, whatever happens.
     expect(await page.evaluate(() => document.querySelector('form')?.method)).toBe('post')
@@ -219,7 +218,6 @@ describe('the switch of languages', () => {
     expect(await focusedField(page)).toBe('to')
     expect(new URL(page.url()).search).toBe('?returnTo=%2Fhealth%2Flive')
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
-    expect(await faultsOf(page)).toEqual([])
     await keepPicture(page, 'login-es-phone')
     await page.getByLabel('Contraseña', { exact: true }).fill(goodPassword)
     await page.getByRole('button', { name: 'Iniciar sesión', exact: true }).click()
@@ -234,7 +232,7 @@ describe('the switch of languages', () => {
     await leave()
   })
 
-  it('keeps the token of a mailed link, and a registration is in the language of its page', async () => {
+  it('keeps the token of a mailed link', async () => {
     const { page, leave } = await from('192.0.2.98')
     await page.goto('/forgot-password')
     await press(page, 'Español')
@@ -247,13 +245,6 @@ describe('the switch of languages', () => {
     await page.getByRole('heading', { name: 'Nouveau mot de passe pour lena' }).waitFor()
     await page.reload()
     await page.getByLabel('Nouveau mot de passe', { exact: true }).waitFor()
-    await page.goto('/register')
-    await press(page, 'Español')
-    await page.getByLabel('Correo electrónico').fill('rosa@example.com')
-    await page.getByLabel('Nombre de usuario').fill('rosa')
-    await page.getByLabel('Elige una contraseña', { exact: true }).fill(goodPassword)
-    await press(page, 'Crear la cuenta')
-    await latchkey.mailTo('rosa@example.com', /Para terminar tu registro/)
     await leave()
   })
 })
@@ -304,37 +295,41 @@ describe('a forgotten password', () => {
     await leave()
   })
 
-  it('is under a limit of its own', async () => {
-    const { page, leave } = await from('192.0.2.6')
-    const data = { email: 'nobody@example.com' }
-    for (let tries = 0; tries < 3; tries += 1) {
-      const answer = await page.request.post('/api/auth/reset-password', { data })
-      expect(answer.ok()).toBe(true)
-    }
-    await page.goto('/forgot-password')
-    await fillIn(page, { 'Username or email': data.email })
-    await press(page, 'Send the link')
-    await page
-      .getByRole('alert')
-      .getByText('Too many attempts. You can still use a passkey or continue with Google or GitHub.')
-      .waitFor()
-    expect(await page.getByRole('timer').textContent()).toMatch(/ in (1\sh|59\smin)\.$/)
-    await leave()
-  })
+  // The countdown is that of the login page.
+  if (isLongRun)
+    it('is under a limit of its own', async () => {
+      const { page, leave } = await from('192.0.2.6')
+      const data = { email: 'nobody@example.com' }
+      for (let tries = 0; tries < 3; tries += 1) {
+        const answer = await page.request.post('/api/auth/reset-password', { data })
+        expect(answer.ok()).toBe(true)
+      }
+      await page.goto('/forgot-password')
+      await fillIn(page, { 'Username or email': data.email })
+      await press(page, 'Send the link')
+      await page
+        .getByRole('alert')
+        .getByText('Too many attempts. You can still use a passkey or continue with Google or GitHub.')
+        .waitFor()
+      expect(await page.getByRole('timer').textContent()).toMatch(/ in (1\sh|59\smin)\.$/)
+      await leave()
+    })
 })
 
-describe('a registration on the way elsewhere', () => {
-  it('arrives there in the end', async () => {
-    const { page, context, leave } = await from('192.0.2.7')
-    await page.goto('/login?returnTo=%2Fhealth%2Flive')
-    const link = await page.getByRole('link', { name: 'Create an account' }).getAttribute('href')
-    const email = await register(page, 'rita', link ?? '')
-    const mailTab = await context.newPage()
-    await mailTab.goto(linkIn(await latchkey.mailTo(email)))
-    await press(mailTab, 'Confirm my email')
-    await mailTab.waitForURL('**/health/live')
-    // The tab that waited goes there too. Chromium may hang when it is closed while one of its tabs is on its way.
-    await page.waitForURL('**/health/live')
-    await leave()
+// openid-ways-back.test.ts has a registration on the way to an application, with the mail in another tab.
+if (isLongRun)
+  describe('a registration on the way elsewhere', () => {
+    it('arrives there in the end', async () => {
+      const { page, context, leave } = await from('192.0.2.7')
+      await page.goto('/login?returnTo=%2Fhealth%2Flive')
+      const link = await page.getByRole('link', { name: 'Create an account' }).getAttribute('href')
+      const email = await register(page, 'rita', link ?? '')
+      const mailTab = await context.newPage()
+      await mailTab.goto(linkIn(await latchkey.mailTo(email)))
+      await press(mailTab, 'Confirm my email')
+      await mailTab.waitForURL('**/health/live')
+      // The tab that waited goes there too. Chromium may hang when it is closed while one of its tabs is on its way.
+      await page.waitForURL('**/health/live')
+      await leave()
+    })
   })
-})

@@ -6,6 +6,7 @@ import { parametersFor } from '../support/authorization-requests.js'
 import { postForm } from '../support/authorizations.js'
 import { fillIn, focusedName, keepPicture, press, signIn, visit, visitAs } from '../support/chromium.js'
 import { goodPassword } from '../support/latchkey.js'
+import { isLongRun } from '../support/long-run.js'
 import {
   arrival,
   arrivalWithCode,
@@ -24,9 +25,11 @@ beforeAll(async () => {
 })
 afterAll(() => service?.latchkey.stop())
 
-/** A page of an application, with a link to the sign-in. */
+/** A page of an application, with a link to the sign-in. At Grafana's callback the tab stays where it is. */
 const showLink = (route: Route) => {
-  const link = new URL(route.request().url()).searchParams.get('link') ?? ''
+  const { hostname, pathname, searchParams } = new URL(route.request().url())
+  if (hostname.startsWith('grafana.') && pathname === '/callback') return route.fulfill({ status: 204 })
+  const link = searchParams.get('link') ?? ''
   return route.fulfill({ contentType: 'text/html', body: `<a href="${link.replaceAll('&', '&amp;')}">Sign in</a>` })
 }
 /** From another site: the strict cookies come with the second request. */
@@ -45,18 +48,12 @@ it('signs in for one application, and for the next without a question', async ()
   expect(await page.getByLabel('Username or email').inputValue()).toBe('ada')
   await keepPicture(page, 'openid-sign-in')
   expect(await smallTargetsOn(page)).toEqual([])
-  await signIn(page, 'ada')
-  await page.waitForURL(`${siteOf('grafana')}/callback?code=**`)
+  await Promise.all([page.waitForRequest(`${siteOf('grafana')}/callback?code=**`), signIn(page, 'ada')])
   await leaveFor(page, 'wiki')
   await page.waitForURL(`${siteOf('wiki')}/callback?**`)
   // Nothing of ours is left in the history.
   await page.goBack()
   expect(page.url()).toContain(`${siteOf('wiki')}/?link=`)
-  // A name in a link is not believed.
-  await page.goto(
-    `/login?notice=sign_in&returnTo=${encodeURIComponent('/api/auth/authorize?request=made.up&name=Bank')}`,
-  )
-  await page.getByText('Sign in to continue.').waitFor()
   expect(faults).toEqual([])
   await leave()
 })
@@ -64,6 +61,11 @@ it('signs in for one application, and for the next without a question', async ()
 it('asks for consent, for a proof, and says that there is no access, in two tabs', async () => {
   const { addressFor, browser, latchkey } = service
   const { page, context, faults, leave } = await visitApplications(browser, latchkey)
+  // A name in a link is not believed.
+  await page.goto(
+    `/login?notice=sign_in&returnTo=${encodeURIComponent('/api/auth/authorize?request=made.up&name=Bank')}`,
+  )
+  await page.getByText('Sign in to continue.').waitFor()
   await page.goto(addressFor('shop'))
   await signIn(page, 'ada')
   await page.getByRole('heading', { name: 'Continue to shop?' }).waitFor()
@@ -74,7 +76,7 @@ it('asks for consent, for a proof, and says that there is no access, in two tabs
   await other.goto(addressFor('vault'))
   await other.getByRole('heading', { name: 'No access' }).waitFor()
   await keepPicture(other, 'openid-no-access')
-  expect(await violationsOn(other)).toEqual([])
+  expect(await smallTargetsOn(other)).toEqual([])
   await press(other, 'Back to vault')
   expect(await arrival(other, 'vault')).toContain('error=access_denied')
   // An answer that does not arrive, and a page that does not load: both name what failed.
@@ -94,7 +96,7 @@ it('asks for consent, for a proof, and says that there is no access, in two tabs
   await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor()
   expect(await page.getByRole('link', { name: 'Forgot password?' }).getAttribute('href')).toContain('?returnTo=%2Fapi')
   await keepPicture(page, 'openid-prove')
-  expect(await violationsOn(page)).toEqual([])
+  expect(await smallTargetsOn(page)).toEqual([])
   const waiting = page.url()
   await fillIn(page, { Password: goodPassword })
   await press(page, 'Confirm')
@@ -108,11 +110,13 @@ it('asks for consent, for a proof, and says that there is no access, in two tabs
   expect(await page.getByRole('link', { name: 'Go to your account' }).getAttribute('href')).toBe(
     '/api/auth/account-page',
   )
-  expect(await violationsOn(page)).toEqual([])
-  await page.goto(`/api/auth/authorize?${parametersFor('nobody')}`)
-  await page.getByText('The application that sent you here is not known to this site.').waitFor()
-  expect(await page.getByRole('heading').innerText()).toBe('Sign-in is not possible')
-  expect(await page.locator('.card').innerText()).not.toContain('address')
+  expect(await smallTargetsOn(page)).toEqual([])
+  if (isLongRun) {
+    await page.goto(`/api/auth/authorize?${parametersFor('nobody')}`)
+    await page.getByText('The application that sent you here is not known to this site.').waitFor()
+    expect(await page.getByRole('heading').innerText()).toBe('Sign-in is not possible')
+    expect(await page.locator('.card').innerText()).not.toContain('address')
+  }
   expect(faults).toEqual([])
   await leave()
 })
@@ -148,12 +152,14 @@ it('leads to the account page for a second factor, and goes on with it', async (
   const there = page.url()
   await press(page, 'I have saved them')
   await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor()
-  // The account page does not ask for what it has.
-  await page.goto(there)
-  await panel.getByText('Your account has the second factor that safe asks for.').waitFor()
-  await keepPicture(page, 'openid-enrolled-account')
-  await page.getByRole('link', { name: 'Back to safe' }).click()
-  await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor()
+  if (isLongRun) {
+    // The account page does not ask for what it has.
+    await page.goto(there)
+    await panel.getByText('Your account has the second factor that safe asks for.').waitFor()
+    await keepPicture(page, 'openid-enrolled-account')
+    await page.getByRole('link', { name: 'Back to safe' }).click()
+    await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor()
+  }
   // The code that confirmed the app is used up.
   await latchkey.advance(30_000)
   await fillIn(page, { 'Code from the app, or a recovery code': app.code() })
@@ -176,9 +182,7 @@ it('shows which applications have access, ends it, and signs out for an applicat
   const list = page.getByRole('list', { name: 'Applications with access' })
   await list.getByText('wiki').waitFor()
   await keepPicture(page, 'openid-applications')
-  expect(await violationsOn(page)).toEqual([])
-  expect(await isTooWide(page)).toBe(false)
-  await page.setViewportSize({ width: 1280, height: 800 })
+  expect(await smallTargetsOn(page)).toEqual([])
   expect(await isTooWide(page)).toBe(false)
   await page.getByRole('button', { name: 'End access: grafana' }).focus()
   await page.keyboard.press('Enter')
@@ -190,8 +194,7 @@ it('shows which applications have access, ends it, and signs out for an applicat
   await page.goto(ending)
   await page.getByRole('heading', { name: 'Sign out?' }).waitFor()
   await keepPicture(page, 'openid-end-session')
-  expect(await violationsOn(page)).toEqual([])
-  await page.setViewportSize(phone.viewport)
+  expect(await smallTargetsOn(page)).toEqual([])
   expect(await isTooWide(page)).toBe(false)
   await page.getByRole('button', { name: 'Stay signed in' }).focus()
   await page.keyboard.press('Enter')
@@ -221,12 +224,16 @@ it('lets a device in that shows a code: compared, proven and by name, also by ha
   }
   const { page, faults, leave } = await visit(browser, latchkey, { viewport: { width: 390, height: 844 } })
   const first = await begin()
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname))
   // A link leads to the sign-in and back, and decides nothing.
   await page.goto(`/login#device=${first.code}`)
   await signIn(page, 'ada')
   await page.getByText('Your link has filled in this code.').waitFor()
   await keepPicture(page, 'device-link')
-  expect(await violationsOn(page)).toEqual([])
+  expect(await smallTargetsOn(page)).toEqual([])
+  // It asks about its code only after a press: links must not use up the tries of a visitor.
+  expect(asked).not.toContain('/api/auth/device/question')
   await press(page, 'Next')
   await page.getByRole('heading', { name: 'Let Television sign in?' }).waitFor()
   await page.getByText(first.code, { exact: true }).waitFor()
@@ -257,7 +264,7 @@ it('lets a device in that shows a code: compared, proven and by name, also by ha
   await page.keyboard.press('Enter')
   await page.getByText('This code is not known').waitFor()
   await keepPicture(page, 'device-unknown-code')
-  expect(await violationsOn(page)).toEqual([])
+  expect(await smallTargetsOn(page)).toEqual([])
   await fillIn(page, { 'Code from your device': second.code.toLowerCase().replace('-', '') })
   await page.keyboard.press('Enter')
   await page.getByText(second.code, { exact: true }).waitFor()
@@ -266,16 +273,9 @@ it('lets a device in that shows a code: compared, proven and by name, also by ha
   expect((await poll(second.deviceCode)).error).toBe('access_denied')
   await page.goto('/api/auth/account-page')
   await page.getByText('Television on a device without a browser').waitFor()
-  // A link asks about its code only after a press: links must not use up the tries of a visitor.
-  const asked: string[] = []
-  page.on('request', (request) => asked.push(new URL(request.url()).pathname))
-  await page.goto(`/login#device=${first.code}`)
-  await page.getByRole('button', { name: 'Next' }).waitFor()
-  expect(asked).not.toContain('/api/auth/device/question')
-  await press(page, 'Next')
-  await page.getByText('This code is not known').waitFor()
   // An approval can be taken back until the device has its tokens.
   const third = await begin()
+  await page.goto('/login#device')
   await fillIn(page, { 'Code from your device': third.code })
   await press(page, 'Next')
   await press(page, 'Yes, sign it in')

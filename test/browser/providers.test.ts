@@ -1,7 +1,8 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { keepPicture, openChromium, press, visit, visitAs } from '../support/chromium.js'
+import { openChromium, press, visit, visitAs } from '../support/chromium.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { isLongRun } from '../support/long-run.js'
 
 let latchkey: Latchkey
 let browser: Browser
@@ -35,18 +36,12 @@ describe('signing in with a provider', () => {
     await leave()
   })
 
-  it('says in words that no email came or that it was refused, and still knows where the visitor was going', async () => {
+  it('says in words that no email came, and still knows where the visitor was going', async () => {
     const { page, leave } = await visit(browser, latchkey)
     await page.goto('/login?returnTo=%2Fhealth%2Flive%3Fvia%3Drefusal')
     await page.getByRole('link', { name: 'Continue with GitHub' }).click()
     await be(page, 'No Email')
     await page.getByRole('alert').getByText('GitHub did not give us a confirmed email address').waitFor()
-    await page.getByRole('link', { name: 'Continue with Google' }).click()
-    await be(page, 'Refuse to sign in')
-    // One's own decision is no error.
-    await page.getByRole('status').getByText('You cancelled the sign-in with Google.').waitFor()
-    expect(await page.getByRole('alert').count()).toBe(0)
-    await keepPicture(page, 'login-cancelled')
     await page.getByRole('link', { name: 'Continue with Google' }).click()
     await be(page, 'Ben Example')
     await page.waitForURL('**/health/live?via=refusal')
@@ -60,19 +55,21 @@ describe('linked providers', () => {
     const { page, context, leave } = await visitAs(browser, latchkey, 'linus')
     await page.goto('/dashboard')
     await page.getByRole('button', { name: 'Connect Google' }).waitFor()
-    const olderTab = await context.newPage()
-    await olderTab.goto('/dashboard')
-    await olderTab.getByRole('button', { name: 'Connect Google' }).waitFor()
+    const olderTab = isLongRun ? await context.newPage() : undefined
+    await olderTab?.goto('/dashboard')
+    await olderTab?.getByRole('button', { name: 'Connect Google' }).waitFor()
     await press(page, 'Connect Google')
     await be(page, 'Zoë')
     await page.getByText('Google is connected.').waitFor()
     expect(page.url()).toBe(`${latchkey.url}/dashboard`)
-    await press(olderTab, 'Connect Google')
-    await olderTab.getByText('Another Google account is already connected. Disconnect it first.').waitFor()
-    await olderTab.close()
-    await press(page, 'Connect GitHub')
-    await be(page, 'Refuse to sign in')
-    await page.getByRole('status').getByText('You cancelled at GitHub. Nothing was connected.').waitFor()
+    if (olderTab) {
+      await press(olderTab, 'Connect Google')
+      await olderTab.getByText('Another Google account is already connected. Disconnect it first.').waitFor()
+      await olderTab.close()
+      await press(page, 'Connect GitHub')
+      await be(page, 'Refuse to sign in')
+      await page.getByRole('status').getByText('You cancelled at GitHub. Nothing was connected.').waitFor()
+    }
     await press(page, 'Disconnect Google')
     await press(page, 'Yes, disconnect')
     await page.getByText('Google is disconnected.').waitFor()
@@ -81,7 +78,6 @@ describe('linked providers', () => {
   })
 
   it('sign in though the cookies do not come along with the way back, and the only way in stays', async () => {
-    await latchkey.signedUp('theo', { email: 'theo@example.com' })
     const { page, context, leave, faults } = await visit(browser, latchkey)
     await page.goto('/login')
     await page.getByRole('link', { name: 'Continue with Google' }).click()
@@ -103,13 +99,16 @@ describe('linked providers', () => {
     expect((await latchkey.mailTo('ben@example.com', /reset-password#/)).subject).toBe('Set a password for Latchkey')
     const back = page.getByRole('link', { name: 'Back to your account' })
     expect(await back.getAttribute('href')).toBe('/dashboard')
-    // An identity of one user is none of another.
-    await context.clearCookies()
-    await page.request.post('/api/auth/login', { data: { username: 'theo', password: goodPassword } })
-    await back.click()
-    await press(page, 'Connect Google')
-    await be(page, 'Ben Example')
-    await page.getByText('This Google account is already connected to another account here.').waitFor()
+    if (isLongRun) {
+      // An identity of one user is none of another.
+      await latchkey.signedUp('theo', { email: 'theo@example.com' })
+      await context.clearCookies()
+      await page.request.post('/api/auth/login', { data: { username: 'theo', password: goodPassword } })
+      await back.click()
+      await press(page, 'Connect Google')
+      await be(page, 'Ben Example')
+      await page.getByText('This Google account is already connected to another account here.').waitFor()
+    }
     expect(faults).toEqual([])
     await leave()
   })

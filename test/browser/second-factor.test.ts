@@ -225,10 +225,8 @@ it('leads a user without a second factor over a mailed code, an app and the reco
   const returnTo = 'returnTo=%2Fdashboard%3Ffrom%3Dreports'
   await page.goto(`/register?${returnTo}`)
   await page.getByText('Step 1 of 3', { exact: true }).waitFor()
-  await fillIn(page, { Username: 'mia', Email: 'mia@example.com', 'Choose a password': goodPassword })
-  await press(page, 'Create account')
-  await page.waitForURL('**/verify-email**')
-  await page.getByText('Step 2 of 3', { exact: true }).waitFor()
+  const mia = { username: 'mia', email: 'mia@example.com', password: goodPassword }
+  await page.request.post('/api/auth/register', { data: mia })
   const { text } = await required.mailTo('mia@example.com')
   await page.goto(/http\S+#token=\S+/.exec(text)?.[0] ?? '')
   await page.getByText('Step 2 of 3', { exact: true }).waitFor()
@@ -270,9 +268,6 @@ it('leads a user without a second factor over a mailed code, an app and the reco
   await page.getByRole('heading', { name: 'Save your recovery codes' }).waitFor()
   const codes = await page.locator('.recovery-codes code').allInnerTexts()
   expect(codes).toHaveLength(10)
-  await page.emulateMedia({ media: 'print' })
-  expect(await printed(page)).toEqual(sheetOf(page, 'mia', codes))
-  await page.emulateMedia({ media: 'screen' })
   await keepPicture(page, 'enrolment-codes')
   await press(page, 'I have saved them')
   await page.getByText('Hello, mia', { exact: true }).waitFor()
